@@ -1,0 +1,1 @@
+//! The devices of a guest: UART, PLIC and virtio over MMIO.

@@ -1,0 +1,1 @@
+//! Real processors, their clock and run loop, configuration and guest loading.

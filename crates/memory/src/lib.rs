@@ -1,0 +1,1 @@
+//! Host physical memory and its frames.

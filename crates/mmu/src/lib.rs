@@ -1,0 +1,1 @@
+//! TLBs, page-walk caches, the nested TLB and the walkers.

@@ -1,0 +1,1 @@
+//! Virtual machines: SBI, exits, nested tables on demand, and what each costs.

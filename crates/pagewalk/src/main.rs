@@ -1,0 +1,2 @@
+//! The `pagewalk` command.
+fn main() {}

@@ -1,0 +1,12 @@
+//! The words every other crate shares: addresses, page sizes, access kinds, tags and cycles.
+#![forbid(unsafe_code)]
+
+mod address;
+mod context;
+mod cycles;
+mod page;
+
+pub use address::{Gpa, Gva, Hpa};
+pub use context::{Access, Asid, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width};
+pub use cycles::Cycles;
+pub use page::{PageSize, UnknownPageSize};
