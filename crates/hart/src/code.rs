@@ -9,6 +9,7 @@ mod block;
 
 use crate::{
     Bus, Isa,
+    decode::Instruction,
     engine::threaded,
     microop::{Link, MicroOp},
     ops::Opcode,
@@ -17,6 +18,9 @@ use std::collections::HashMap;
 
 /// Micro-ops that the arena holds before it is cleared: 16 bytes each, and 8 beside.
 const ARENA: usize = 1 << 20;
+
+/// Room kept free behind the blocks for a scratch block.
+const SCRATCH: usize = 8;
 
 /// The most slots one block takes: a gate, 64 instructions of up to three slots, and the end.
 const MAX_BLOCK_SLOTS: usize = 1 + 64 * 3 + 3;
@@ -160,8 +164,7 @@ impl<B: Bus> CodeCache<B> {
             let index = *slot as usize;
             self.side[index].opcode = Opcode::Stale;
             let imm = i32::from(self.side[index].offset);
-            self.ops[index].op =
-                MicroOp { handler: threaded::handler::<B>(Opcode::Stale), imm, rd: 0, rs1: 0, rs2: 0 };
+            self.ops[index].op = MicroOp { handler: threaded::handler::<B>(Opcode::Stale), imm, rd: 0, rs1: 0, rs2: 0 };
         }
     }
 
@@ -173,7 +176,7 @@ impl<B: Bus> CodeCache<B> {
                 return Some(self.at(slot as usize));
             }
         }
-        if self.ops.len() + MAX_BLOCK_SLOTS > ARENA {
+        if self.ops.len() + MAX_BLOCK_SLOTS + SCRATCH > ARENA {
             return None;
         }
         let slot = self.ops.len();
@@ -191,6 +194,25 @@ impl<B: Bus> CodeCache<B> {
         self.pages.clear();
         self.jumps.fill(NO_JUMP);
         self.map.fill(0);
+    }
+
+    /// How full the arena is, for [`release`](Self::release).
+    pub(crate) fn mark(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// A block of the one `instruction`, found at `offset` of its page, that ends at its budget: the caller executes it with a budget
+    /// of 0 and then [releases](Self::release) it. No gate stands before it, and it may straddle two pages.
+    pub(crate) fn scratch(&mut self, instruction: &Instruction, offset: u16) -> *mut MicroOp {
+        let slot = self.ops.len();
+        block::translate_one(self, instruction, offset);
+        self.at(slot)
+    }
+
+    /// Frees what was appended since `mark`.
+    pub(crate) fn release(&mut self, mark: usize) {
+        self.ops.truncate(mark);
+        self.side.truncate(mark);
     }
 
     /// Where a link into the block at `target` may enter it: past its floating-point gate if the source has passed one.

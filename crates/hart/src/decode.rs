@@ -90,7 +90,9 @@ fn full(bits: u32, isa: &Isa) -> Option<Instruction> {
     let w = Word(bits);
     let with = |opcode, rd, imm| Instruction { opcode, rd, rs1: w.rs1(), rs2: w.rs2(), imm, length: 4 };
     Some(match bits >> 2 & 31 {
-        0b00000 => with([O::Lb, O::Lh, O::Lw, O::Ld, O::Lbu, O::Lhu, O::Lwu].get(w.funct3() as usize).copied()?, w.xd(), w.i()),
+        0b00000 => {
+            with([O::Lb, O::Lh, O::Lw, O::Ld, O::Lbu, O::Lhu, O::Lwu].get(w.funct3() as usize).copied()?, w.xd(), w.i())
+        }
         0b00001 if isa.f => match w.funct3() {
             2 => with(O::Flw, w.rd(), w.i()),
             3 if isa.d => with(O::Fld, w.rd(), w.i()),
@@ -298,11 +300,19 @@ fn float(w: Word, isa: &Isa) -> Option<Instruction> {
         }
         0b11000 => {
             integer = true;
-            by_rs2(&[(O::FcvtWS, O::FcvtWD), (O::FcvtWuS, O::FcvtWuD), (O::FcvtLS, O::FcvtLD), (O::FcvtLuS, O::FcvtLuD)])?
+            by_rs2(&[
+                (O::FcvtWS, O::FcvtWD),
+                (O::FcvtWuS, O::FcvtWuD),
+                (O::FcvtLS, O::FcvtLD),
+                (O::FcvtLuS, O::FcvtLuD),
+            ])?
         }
-        0b11010 => {
-            by_rs2(&[(O::FcvtSW, O::FcvtDW), (O::FcvtSWu, O::FcvtDWu), (O::FcvtSL, O::FcvtDL), (O::FcvtSLu, O::FcvtDLu)])?
-        }
+        0b11010 => by_rs2(&[
+            (O::FcvtSW, O::FcvtDW),
+            (O::FcvtSWu, O::FcvtDWu),
+            (O::FcvtSL, O::FcvtDL),
+            (O::FcvtSLu, O::FcvtDLu),
+        ])?,
         0b11100 if w.rs2() == 0 => {
             integer = true;
             by_funct3(&[(O::FmvXW, O::FmvXD), (O::FclassS, O::FclassD)])?

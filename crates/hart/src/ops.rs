@@ -154,18 +154,4 @@ impl Opcode {
     pub(crate) const fn is_float(self) -> bool {
         matches!(self.class(), Class::float | Class::float_load | Class::float_store)
     }
-
-    /// Whether the operation's `rs2` field is a site.
-    pub(crate) const fn has_site(self) -> bool {
-        matches!(
-            self.class(),
-            Class::load
-                | Class::store
-                | Class::float_load
-                | Class::float_store
-                | Class::load_reserved
-                | Class::store_conditional
-                | Class::atomic
-        )
-    }
 }

@@ -33,6 +33,12 @@ impl Hart {
         if let Some(target) = self.misaligned_target(&instruction) {
             return Err(Trap { cause: Exception::InstructionMisaligned, value: target });
         }
+        if !self.isa.c && instruction.opcode.class() == Class::branch {
+            // Left here because its target is misaligned; but it is not taken.
+            self.pc = self.pc.wrapping_add(4);
+            self.retire();
+            return Ok(None);
+        }
         let mark = code.mark();
         let op = code.scratch(&instruction, (self.pc & 0xfff) as u16);
         self.execute(code, bus, op, 0, engine);
@@ -104,12 +110,7 @@ impl Hart {
         (taken && target & 2 != 0).then_some(target)
     }
 
-    fn system<B: Bus>(
-        &mut self,
-        instruction: &Instruction,
-        bus: &mut B,
-        before: u64,
-    ) -> Result<Option<Exit>, Trap> {
+    fn system<B: Bus>(&mut self, instruction: &Instruction, bus: &mut B, before: u64) -> Result<Option<Exit>, Trap> {
         const FENCE_I: u32 = 0x100f;
         const ECALL: u32 = 0x0000_0073;
         const EBREAK: u32 = 0x0010_0073;
@@ -159,10 +160,7 @@ impl Hart {
     /// `sfence.vma`'s operands; register `x0` stands for all.
     fn fence_operands(&self, bits: u32) -> Fence {
         let operand = |field: u32| (field != 0).then(|| self.register(field as u8));
-        Fence {
-            gva: operand(bits >> 15 & 31).map(Gva),
-            asid: operand(bits >> 20 & 31).map(|asid| Asid(asid as u16)),
-        }
+        Fence { gva: operand(bits >> 15 & 31).map(Gva), asid: operand(bits >> 20 & 31).map(|asid| Asid(asid as u16)) }
     }
 
     /// `csrrw`, `csrrs`, `csrrc` and their immediate forms.

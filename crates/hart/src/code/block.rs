@@ -35,6 +35,16 @@ pub(super) fn translate<B: Bus>(code: &mut CodeCache<B>, page: HostPage, offset:
     block.link(block.offset, block.instructions);
 }
 
+/// Appends a block of one instruction.
+pub(super) fn translate_one<B: Bus>(code: &mut CodeCache<B>, instruction: &Instruction, offset: u16) {
+    let isa = *code.isa();
+    let mut block = Builder { code, offset: i32::from(offset), instructions: 0, stores: 0, float: false };
+    if block.instruction(instruction, &isa) == End::Later {
+        block.push(Opcode::Next, 0, (0, 0, 0));
+        block.link(block.offset, block.instructions);
+    }
+}
+
 /// The instruction at `offset`; `None` where it goes on in the next page.
 fn at(page: HostPage, offset: i32, isa: &Isa) -> Option<Instruction> {
     let half = |offset: i32| {
@@ -93,11 +103,10 @@ impl<B: Bus> Builder<'_, B> {
         let next = self.offset + i32::from(length);
         let target = self.offset + imm;
         let through_this = self.instructions + 1;
+        let direct_jump = opcode.class() == Class::branch || opcode == Opcode::Jal;
         match opcode.class() {
-            Class::branch | Class::single
-                if !isa.c && matches!(opcode.class(), Class::branch) | (opcode == Opcode::Jal) && target & 2 != 0 =>
-            {
-                // Whether it is taken, and so traps, is for the run loop to see.
+            // Whether it is taken, and so traps, is for the run loop to see.
+            _ if direct_jump && !isa.c && target & 2 != 0 => {
                 self.push(Opcode::MisalignedJump, 0, (0, 0, 0));
                 return End::Here;
             }
@@ -154,11 +163,6 @@ impl<B: Bus> Builder<'_, B> {
     }
 
     fn side(&self, opcode: Opcode) -> Side {
-        Side {
-            opcode,
-            offset: self.offset as u16,
-            instructions: self.instructions as u8,
-            stores: self.stores as u8,
-        }
+        Side { opcode, offset: self.offset as u16, instructions: self.instructions as u8, stores: self.stores as u8 }
     }
 }

@@ -10,29 +10,25 @@ use crate::{
 };
 use memory::{After, Atomic};
 
-/// Continues at `$op`.
+/// Continues at `$op`, a micro-op of a live block of this engine's bus.
 macro_rules! go {
     ($hart:expr, $op:expr, $acc:expr, $window:expr, $env:expr) => {{
         let next: *mut MicroOp = $op;
-        // SAFETY: `next` is a micro-op of a live block, of this engine's bus.
-        return unsafe { ((*next).handler)($hart, next, $acc, $window, $env) };
+        return ((*next).handler)($hart, next, $acc, $window, $env);
     }};
 }
 
-/// Takes the link in the slot behind `$op`: accounts for the block so far, and leaves where the budget is used up.
+/// Takes the link in the slot behind `$op`, which has one: accounts for the block so far, and leaves where the budget is used up.
 macro_rules! take {
     ($hart:expr, $op:expr, $acc:expr, $window:expr, $env:expr, $target:expr) => {{
-        // SAFETY: a link follows every micro-op that takes one.
-        let link = unsafe { &*$op.add(1).cast::<Link>() };
-        let acc = $acc.wrapping_add(link.cost);
+        let link = $op.add(1).cast::<Link>();
+        let acc = $acc.wrapping_add((*link).cost);
         if accumulator::spent(acc) {
-            // SAFETY: the hart is exclusively ours for the run.
-            let hart = unsafe { &mut *$hart };
-            hart.pc = $target;
-            hart.leave = Leave::Budget;
+            (*$hart).pc = $target;
+            (*$hart).leave = Leave::Budget;
             return acc;
         }
-        go!($hart, link.target, acc, $window, $env)
+        go!($hart, (*link).target, acc, $window, $env)
     }};
 }
 
@@ -335,19 +331,14 @@ unsafe fn target_of(hart: *const Hart, op: *const MicroOp) -> u64 {
 /// # Safety
 /// As for the handlers.
 #[inline(always)]
-unsafe extern "C" fn go_after(
-    after: After,
-    hart: *mut Hart,
-    op: *mut MicroOp,
-    acc: u64,
-    window: DataWindow,
-    env: *mut (),
-) -> u64 {
-    match after {
-        After::Retry => go!(hart, op, acc, window, env),
-        // SAFETY: a memory micro-op is never the last of its block.
-        After::Done => go!(hart, unsafe { op.add(1) }, acc.wrapping_add(accumulator::ACCESS), window, env),
-        After::Leave => acc,
+unsafe fn go_after(after: After, hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> u64 {
+    // SAFETY: as for the handlers; a memory micro-op is never the last of its block.
+    unsafe {
+        match after {
+            After::Retry => go!(hart, op, acc, window, env),
+            After::Done => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
+            After::Leave => acc,
+        }
     }
 }
 
@@ -364,10 +355,12 @@ unsafe extern "C" fn wrote_code<B: Bus>(
     env: *mut (),
     at: *mut u8,
 ) -> u64 {
-    // SAFETY: the environment is exclusively ours for the run.
-    unsafe { (*env.cast::<Environment<B>>()).code_written(at) };
-    // SAFETY: a store is never the last micro-op of its block; dropped blocks stay in memory.
-    go!(hart, unsafe { op.add(1) }, acc.wrapping_add(accumulator::ACCESS), window, env)
+    // SAFETY: the environment is exclusively ours for the run; a store is never the last micro-op of its block, and dropped blocks
+    // stay in memory.
+    unsafe {
+        (*env.cast::<Environment<B>>()).code_written(at);
+        go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+    }
 }
 
 /// LR, SC and AMOs: hit path and miss path in one, as they are rare.

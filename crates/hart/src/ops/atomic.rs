@@ -21,11 +21,7 @@ operation! {
 
 /// An operand of an atomic operation, or of a load or store.
 pub(crate) trait Cell:
-    Copy
-    + Ord
-    + core::ops::BitAnd<Output = Self>
-    + core::ops::BitOr<Output = Self>
-    + core::ops::BitXor<Output = Self>
+    Copy + Ord + core::ops::BitAnd<Output = Self> + core::ops::BitOr<Output = Self> + core::ops::BitXor<Output = Self>
 {
     const WIDTH: types::Width;
     /// The low bits of a register.
