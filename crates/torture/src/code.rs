@@ -8,24 +8,24 @@ use crate::program::Node;
 
 /// Machine code under construction, and its listing.
 #[derive(Debug, Default)]
-pub struct Code {
+pub(crate) struct Code {
     halves: Vec<u16>,
     lines: Vec<(usize, usize, String)>,
 }
 
 impl Code {
     /// Bytes so far, which is the offset of what comes next.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.halves.len() * 2
     }
 
     /// The code as bytes.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         self.halves.iter().flat_map(|half| half.to_le_bytes()).collect()
     }
 
     /// One line per instruction: offset, bits, assembly.
-    pub fn listing(&self) -> Vec<String> {
+    pub(crate) fn listing(&self) -> Vec<String> {
         self.lines
             .iter()
             .map(|(at, halves, text)| {
@@ -39,7 +39,7 @@ impl Code {
     }
 
     /// Appends an instruction.
-    pub fn push(&mut self, instruction: &Instruction) {
+    pub(crate) fn push(&mut self, instruction: &Instruction) {
         let bits = instruction.encode();
         self.lines.push((self.halves.len(), instruction.opcode.size() / 2, instruction.to_string()));
         self.halves.push(bits as u16);
@@ -49,12 +49,12 @@ impl Code {
     }
 
     /// Appends the instruction `name` with these operands.
-    pub fn put(&mut self, name: &str, operands: &[i64]) {
+    pub(crate) fn put(&mut self, name: &str, operands: &[i64]) {
         self.push(&Instruction::new(name, operands));
     }
 
     /// Appends the two instructions that load the sign-extended 32-bit `value`.
-    pub fn load_word(&mut self, register: u8, value: i32) {
+    pub(crate) fn load_word(&mut self, register: u8, value: i32) {
         let low = value << 20 >> 20;
         let high = value.wrapping_sub(low) as u32 >> 12;
         self.put("lui", &[register.into(), high.into()]);
@@ -62,14 +62,14 @@ impl Code {
     }
 
     /// Appends code that was assembled apart.
-    fn append(&mut self, code: Self) {
+    pub(crate) fn append(&mut self, code: Self) {
         let base = self.halves.len();
         self.halves.extend(code.halves);
         self.lines.extend(code.lines.into_iter().map(|(at, size, text)| (base + at, size, text)));
     }
 
     /// Appends nodes that work on the record at register `base`.
-    pub fn nodes(&mut self, nodes: &[Node], base: u8) {
+    pub(crate) fn nodes(&mut self, nodes: &[Node], base: u8) {
         for node in nodes {
             self.node(node, base);
         }

@@ -92,7 +92,7 @@ impl Generator {
             Class::Jump if opcode.size() == 4 && depth < DEPTH && self.random.one_in(2) => self.call(depth)?,
             Class::Jump => Node::Skip { branch: self.instruction(opcode)?, body: self.dead(opcode, depth) },
             Class::JumpIndirect => self.skip_indirect(opcode, depth)?,
-            Class::FloatCsr => Node::Straight(vec![self.instruction(opcode)?, self.valid_rounding()?]),
+            Class::FloatCsr => Node::Straight(self.float_csr(opcode)?),
             Class::Counter => {
                 let read = self.instruction(opcode)?;
                 let overwrite = Instruction::new("addi", &[read.values[0], 0, 0]);
@@ -100,6 +100,7 @@ impl Generator {
             }
             Class::FetchFence if self.random.one_in(3) => Node::Straight(vec![self.instruction(opcode)?]),
             Class::FetchFence => self.patch()?,
+            Class::SystemCall => return None,
         })
     }
 
@@ -141,7 +142,7 @@ impl Generator {
     fn float_register(&mut self, opcode: &Opcode, role: Role) -> u8 {
         let any = self.random.below(32) as u8;
         let mut formats = opcode.name.split('.').skip(1);
-        let format = if role == Role::Destination { formats.next() } else { formats.next_back() };
+        let format = if role == Role::Destination { formats.next() } else { formats.last() };
         match format {
             _ if self.random.one_in(6) => any,
             Some("s" | "w") => any & 15,
@@ -181,6 +182,10 @@ impl Generator {
         made
     }
 
+    fn alignment(&mut self) -> Alignment {
+        if self.random.one_in(2) { Alignment::Natural } else { Alignment::Any }
+    }
+
     /// An offset from the base register at which `size` bytes of scratch memory start.
     fn target(&mut self, size: u8, alignment: Alignment) -> i64 {
         let size = usize::from(size);
@@ -206,7 +211,7 @@ impl Generator {
 
     fn memory_access(&mut self, opcode: &'static Opcode, size: u8) -> Option<Vec<Instruction>> {
         let (base, immediate) = base_and_immediate(opcode);
-        let alignment = if self.random.one_in(2) { Alignment::Natural } else { Alignment::Any };
+        let alignment = self.alignment();
         let target = self.target(size, alignment);
         if base.admits(self.base) && immediate.admits(target) && self.random.one_in(3) {
             let mut access = self.at(opcode, self.base)?;
@@ -225,7 +230,8 @@ impl Generator {
         if self.locked >> SP & 1 != 0 {
             return None;
         }
-        let target = self.target(size, if self.random.one_in(2) { Alignment::Natural } else { Alignment::Any });
+        let alignment = self.alignment();
+        let target = self.target(size, alignment);
         let mut access = self.instruction(opcode)?;
         let immediate = access.opcode.fields.iter().find_map(as_immediate)?;
         let offset = self.split(target, immediate);
@@ -270,6 +276,23 @@ impl Generator {
             Some(())
         })?;
         group.push(self.at(store, pointer)?);
+        Some(group)
+    }
+
+    /// An access to `fcsr`, perhaps an instruction that does not mind a reserved rounding mode, and a valid mode for those that do.
+    fn float_csr(&mut self, opcode: &'static Opcode) -> Option<Vec<Instruction>> {
+        let mut group = vec![self.instruction(opcode)?];
+        if self.random.one_in(3) {
+            let plain = Opcode::of(|class| class == Class::Plain);
+            let opcode = self.random.pick(&plain);
+            let mut indifferent = self.instruction(opcode)?;
+            if opcode.rounds() {
+                let own = self.random.between(0, 4);
+                indifferent.set(|field| *field == Field::Rounding, own);
+            }
+            group.push(indifferent);
+        }
+        group.push(self.valid_rounding()?);
         Some(group)
     }
 

@@ -1,4 +1,4 @@
-//! Every user-level opcode of RV64IMAFDC, Zicsr, Zifencei and Zihintpause, except `ecall` and `ebreak`.
+//! Every user-level opcode of RV64IMAFDC, Zicsr, Zifencei and Zihintpause, except `ebreak`.
 
 use crate::field::*;
 
@@ -29,6 +29,8 @@ pub enum Class {
     Counter,
     /// `fence.i`: it lets the program run what it has written.
     FetchFence,
+    /// `ecall`: only what is around the programs makes system calls.
+    SystemCall,
 }
 
 /// An opcode: a name for a pattern of fixed bits with operand fields.
@@ -331,4 +333,5 @@ opcodes! {
         "rdinstret" 0xc020_2073 [RD];
     }
     Class::FetchFence => { "fence.i" 0x0000_100f []; }
+    Class::SystemCall => { "ecall" 0x0000_0073 []; }
 }

@@ -26,7 +26,7 @@ const INTEGERS: [u64; 20] = [
 ];
 
 /// A value for an integer register: a corner, a small number, a shifted pattern or any bits.
-pub fn integer(random: &mut Random) -> u64 {
+pub(crate) fn integer(random: &mut Random) -> u64 {
     match random.below(5) {
         0 | 1 => random.pick(&INTEGERS),
         2 => (random.between(-70, 70)) as u64,
@@ -79,7 +79,7 @@ fn double(random: &mut Random) -> u64 {
 }
 
 /// A value for a floating-point register: a double, a boxed single, or a single that is not properly boxed.
-pub fn float(random: &mut Random) -> u64 {
+pub(crate) fn float(random: &mut Random) -> u64 {
     match random.below(16) {
         0..7 => double(random),
         7 => random.bits() << 32 | u64::from(single(random)),
@@ -89,7 +89,7 @@ pub fn float(random: &mut Random) -> u64 {
 }
 
 /// Eight bytes of memory.
-pub fn memory(random: &mut Random) -> u64 {
+pub(crate) fn memory(random: &mut Random) -> u64 {
     match random.below(4) {
         0 => double(random),
         1 => u64::from(single(random)) << 32 | u64::from(single(random)),
