@@ -57,8 +57,9 @@ impl Campaign {
                             }
                             let first = batch * self.batch;
                             let count = self.batch.min(self.programs - first);
-                            let programs: Vec<_> =
-                                (0..count).map(|index| generate::program(self.seed, self.first + first + index)).collect();
+                            let programs: Vec<_> = (0..count)
+                                .map(|index| generate::program(self.seed, self.first + first + index))
+                                .collect();
                             let suspect = suspect(&programs, executors)?;
                             let mut results = results.lock().expect("no worker panics with the lock");
                             if let Some(suspect) = suspect {

@@ -72,11 +72,8 @@ impl Executor for Qemu {
         let permissions = std::fs::Permissions::from_mode(0o700);
         let file = tempfile::Builder::new().permissions(permissions).tempfile().map_err(start)?;
         std::fs::write(file.path(), image.elf()).map_err(start)?;
-        let output = std::process::Command::new(&self.command)
-            .arg(file.path())
-            .stdin(Stdio::null())
-            .output()
-            .map_err(start)?;
+        let output =
+            std::process::Command::new(&self.command).arg(file.path()).stdin(Stdio::null()).output().map_err(start)?;
         if output.status.success() && output.stdout.len() == image.data.len() {
             return Ok(output.stdout);
         }

@@ -2,7 +2,10 @@
 //!
 //! JUSTIFICATION for unsafe: [`hart::Bus`] hands out host pointers. Here they lead into one allocation, after a check of the bounds.
 
-use hart::{Bus, CodeCache, CodeWindow, DataWindow, Engine, Exception, Exit, Fence, Fetched, Hart, HostPage, Isa, Loaded, Stored, Trap};
+use hart::{
+    Bus, CodeCache, CodeWindow, Counts, DataWindow, Engine, Exception, Exit, Fence, Fetched, Hart, HostPage, Isa,
+    Loaded, Stored, Trap,
+};
 use types::{Access, PagingMode, TranslationContext, Width};
 
 use crate::executor::{Executor, ExecutorError};
@@ -10,8 +13,8 @@ use crate::image::{CODE, DATA, Image, system_call};
 
 /// Where the supervisor of [`SUPERVISOR`] is.
 const SUPERVISOR_AT: u64 = 0x1000;
-/// Instructions that are enough for any image; one that needs more does not end.
-const BUDGET: u64 = 100_000_000;
+/// Instructions per byte of code that are enough for any image, as loops are short; one that needs more does not end.
+const INSTRUCTIONS_PER_BYTE: u32 = 64;
 
 const A0: u8 = 10;
 const A1: u8 = 11;
@@ -65,27 +68,29 @@ const STATUS_AND_COUNTERS: u64 = 1 << 13 | 0b111;
 #[derive(Debug)]
 pub struct Flat {
     engine: Engine,
-    name: &'static str,
+    slice: Option<u32>,
+    name: String,
 }
 
 impl Flat {
-    /// The hart under `engine`.
+    /// The hart under `engine`, in runs as long as the image lets it.
     pub fn new(engine: Engine) -> Self {
-        let name = match engine {
-            Engine::Threaded => "threaded",
-            Engine::Matching => "matching",
-        };
-        Self { engine, name }
-    }
-}
-
-impl Executor for Flat {
-    fn name(&self) -> &str {
-        self.name
+        Self { engine, slice: None, name: format!("{engine:?}").to_lowercase() }
     }
 
-    fn run(&self, image: &Image) -> Result<Vec<u8>, ExecutorError> {
-        let guest = |message: String| ExecutorError::Guest { executor: self.name.to_owned(), message };
+    /// The hart under `engine`, in runs of about `slice` instructions. A reservation ends with a run, so that a store-conditional may
+    /// fail where it need not.
+    pub fn sliced(engine: Engine, slice: u32) -> Self {
+        let name = format!("{} by {slice}", format!("{engine:?}").to_lowercase());
+        Self { engine, slice: Some(slice), name }
+    }
+
+    /// As [`Executor::run`]; returns also what the hart counted.
+    ///
+    /// # Errors
+    /// If the image does not reach its end, or does what it has no business to.
+    pub fn run_counted(&self, image: &Image) -> Result<(Vec<u8>, Counts), ExecutorError> {
+        let guest = |message: String| ExecutorError::Guest { executor: self.name.clone(), message };
         let mut memory = Memory::new(DATA + image.data.len() as u64);
         let supervisor: Vec<u8> = SUPERVISOR.iter().flat_map(|word| word.to_le_bytes()).collect();
         for (address, bytes) in [(SUPERVISOR_AT, &supervisor), (CODE, &image.code), (DATA, &image.data)] {
@@ -99,27 +104,28 @@ impl Executor for Flat {
         hart.set_register(T1, CODE);
         hart.set_register(T2, HANDLER_AT);
 
+        // Images are smaller than a call's reach, so the limit fits.
+        let limit = image.code.len() as u32 * INSTRUCTIONS_PER_BYTE;
+        let slice = self.slice.unwrap_or(limit);
         let mut output = Vec::new();
-        loop {
-            match hart.run(&mut code, &mut memory, 1 << 20, self.engine) {
-                Exit::Budget if hart.counts().instructions < BUDGET => {}
-                Exit::Marker(_) | Exit::TimerSet => {}
-                Exit::SupervisorCall if hart.register(T0) == USER_CALL => {
-                    let [call, start, bytes] = [A7, A1, A2].map(|number| hart.register(number));
-                    match call {
-                        system_call::WRITE => {
-                            let end = start.saturating_add(bytes);
-                            let Some(written) = memory.bytes().get(start as usize..end as usize) else {
-                                return Err(guest(format!("writes {bytes} bytes from {start:#x}")));
-                            };
-                            output.extend_from_slice(written);
-                            hart.set_register(A0, bytes);
-                            hart.set_register(T1, hart.register(T1) + 4);
-                        }
-                        system_call::EXIT => return Ok(output),
-                        _ => return Err(guest(format!("makes system call {call}"))),
+        // Besides the slices, a run ends at a few system calls.
+        for _ in 0..16 + limit / slice {
+            match hart.run(&mut code, &mut memory, slice, self.engine) {
+                Exit::Budget => {}
+                Exit::SupervisorCall if hart.register(T0) == USER_CALL => match hart.register(A7) {
+                    system_call::WRITE => {
+                        let [start, bytes] = [A1, A2].map(|number| hart.register(number));
+                        let written = memory.bytes().get(start as usize..start.saturating_add(bytes) as usize);
+                        let written = written.ok_or_else(|| guest(format!("writes {bytes} bytes from {start:#x}")))?;
+                        output.extend_from_slice(written);
+                        hart.set_register(A0, bytes);
+                        hart.set_register(T1, hart.register(T1) + 4);
                     }
-                }
+                    system_call::EXIT if output.len() == image.data.len() => return Ok((output, hart.counts())),
+                    call => {
+                        return Err(guest(format!("makes system call {call} after {} bytes of output", output.len())));
+                    }
+                },
                 Exit::SupervisorCall => {
                     let [cause, pc, value] = [T0, T1, T2].map(|number| hart.register(number));
                     return Err(guest(format!("trap {cause} at {pc:#x}, value {value:#x}")));
@@ -127,6 +133,17 @@ impl Executor for Flat {
                 exit => return Err(guest(format!("{exit:?} at {:#x}", hart.pc()))),
             }
         }
+        Err(guest(format!("does not end; it is at {:#x}", hart.pc())))
+    }
+}
+
+impl Executor for Flat {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run(&self, image: &Image) -> Result<Vec<u8>, ExecutorError> {
+        self.run_counted(image).map(|(output, _)| output)
     }
 }
 

@@ -25,18 +25,24 @@ pub fn program(seed: u64, index: u64) -> Program {
     Program { start, base, nodes: (0..count).map(|_| generator.node(0)).collect() }
 }
 
+/// `opcode` with operands of any kind, which may not be defined outside the right surroundings.
+pub fn operands(random: &mut Random, opcode: &'static Opcode) -> Instruction {
+    let mut generator = Generator { random: random.clone(), base: 0, locked: 0 };
+    let mut values = [0; 5];
+    for (value, field) in values.iter_mut().zip(opcode.fields) {
+        *value = generator.operand(opcode, field);
+    }
+    *random = generator.random;
+    Instruction { opcode, values }
+}
+
 fn state(random: &mut Random) -> State {
     let garbage = if random.one_in(4) { random.bits() << 8 } else { 0 };
     let flags = if random.one_in(2) { 0 } else { random.bits() & 0x1f };
     State {
         fcsr: garbage | (random.below(5) as u64) << 5 | flags,
-        x: std::array::from_fn(|_| values::integer(random)),
-        f: std::array::from_fn(|number| {
-            // Singles live in the lower half, doubles in the upper: see `Generator::float_register`.
-            let value = values::float(random);
-            let single = value >> 32 == 0xffff_ffff;
-            if single != (number < 16) && !random.one_in(8) { values::float(random) } else { value }
-        }),
+        x: values::integers(random),
+        f: values::floats(random),
         scratch: std::array::from_fn(|_| values::memory(random)),
     }
 }
@@ -156,7 +162,10 @@ impl Generator {
             let value = match self.random.below(5) {
                 0 => self.random.pick(&[immediate.low, immediate.high]),
                 1 => self.random.between(-8, 8) * immediate.step,
-                _ => self.random.between(immediate.low / immediate.step, immediate.high / immediate.step) * immediate.step,
+                _ => {
+                    self.random.between(immediate.low / immediate.step, immediate.high / immediate.step)
+                        * immediate.step
+                }
             };
             if immediate.admits(value) {
                 return value;
@@ -170,7 +179,9 @@ impl Generator {
     }
 
     fn unlocked_of(&mut self, admits: impl Fn(u8) -> bool) -> Option<u8> {
-        (0..ATTEMPTS).map(|_| self.random.between(1, 31) as u8).find(|&number| self.locked >> number & 1 == 0 && admits(number))
+        (0..ATTEMPTS)
+            .map(|_| self.random.between(1, 31) as u8)
+            .find(|&number| self.locked >> number & 1 == 0 && admits(number))
     }
 
     /// Runs `make` with `registers` locked as well.
@@ -382,7 +393,8 @@ impl Generator {
             }
             Some((temporary, instructions))
         })?;
-        let offset = record::SCRATCH_AT as i64 + 4 * self.random.between(0, (SCRATCH / 4 - 2) as i64);
+        // Few places, so that most are written and run more than once.
+        let offset = (record::SCRATCH_AT + self.random.pick(&[0, 2, 130, SCRATCH - 8])) as i64;
         Some(Node::Patch { temporary, link, offset, instructions })
     }
 }

@@ -60,7 +60,8 @@ impl Instruction {
     /// # Panics
     /// If there is none.
     pub fn set(&mut self, which: impl Fn(&Field) -> bool, value: i64) {
-        let index = self.opcode.fields.iter().position(which).expect("the field was looked up in the opcode's own list");
+        let index =
+            self.opcode.fields.iter().position(which).expect("the field was looked up in the opcode's own list");
         self.values[index] = value;
     }
 
@@ -94,7 +95,8 @@ impl fmt::Display for Instruction {
             match field {
                 Field::Register(register) => {
                     let prefix = if register.file == File::Integer { 'x' } else { 'f' };
-                    if register.role == Role::Base { write!(f, "({prefix}{value})")? } else { write!(f, "{prefix}{value}")? }
+                    let (open, close) = if register.role == Role::Base { ("(", ")") } else { ("", "") };
+                    write!(f, "{open}{prefix}{value}{close}")?;
                 }
                 Field::Immediate(_) => write!(f, "{value}")?,
                 Field::Rounding => f.write_str(rounding_name(value))?,

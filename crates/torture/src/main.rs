@@ -87,7 +87,12 @@ fn main() -> ExitCode {
         print!("{}", outcome.coverage);
     }
     let missed = outcome.coverage.missed();
-    println!("{} programs agree; reached {} of {} goals", outcome.agreed, outcome.coverage.goals() - missed.len(), outcome.coverage.goals());
+    println!(
+        "{} programs agree; reached {} of {} goals",
+        outcome.agreed,
+        outcome.coverage.goals() - missed.len(),
+        outcome.coverage.goals()
+    );
     if let Some(failure) = &outcome.failure {
         print!("{failure}");
         return ExitCode::FAILURE;

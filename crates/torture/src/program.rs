@@ -71,7 +71,7 @@ pub enum Node {
         temporary: u8,
         /// Holds the way back.
         link: u8,
-        /// Where they go: an offset from the base register, a multiple of 4.
+        /// Where they go: an offset from the base register, even.
         offset: i64,
         /// One full or two compressed instructions.
         instructions: Vec<Instruction>,
@@ -95,9 +95,10 @@ impl Node {
     /// The nodes inside this one.
     pub fn body(&self) -> Option<&Vec<Node>> {
         match self {
-            Self::Skip { body, .. } | Self::SkipIndirect { body, .. } | Self::Loop { body, .. } | Self::Call { body, .. } => {
-                Some(body)
-            }
+            Self::Skip { body, .. }
+            | Self::SkipIndirect { body, .. }
+            | Self::Loop { body, .. }
+            | Self::Call { body, .. } => Some(body),
             Self::Straight(_) | Self::Patch { .. } | Self::Garbage(_) => None,
         }
     }
@@ -105,9 +106,10 @@ impl Node {
     /// The nodes inside this one, to be changed.
     pub fn body_mut(&mut self) -> Option<&mut Vec<Node>> {
         match self {
-            Self::Skip { body, .. } | Self::SkipIndirect { body, .. } | Self::Loop { body, .. } | Self::Call { body, .. } => {
-                Some(body)
-            }
+            Self::Skip { body, .. }
+            | Self::SkipIndirect { body, .. }
+            | Self::Loop { body, .. }
+            | Self::Call { body, .. } => Some(body),
             Self::Straight(_) | Self::Patch { .. } | Self::Garbage(_) => None,
         }
     }

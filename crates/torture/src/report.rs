@@ -20,9 +20,10 @@ impl Failure {
     /// Runs the reduced `program` once more for the report.
     pub(crate) fn new(seed: u64, index: u64, program: Program, executors: &[&dyn Executor]) -> Self {
         let results = run_alone(&program, executors);
-        let named = executors.iter().zip(results).map(|(executor, result)| {
-            (executor.name().to_owned(), result.map_err(|error| error.to_string()))
-        });
+        let named = executors
+            .iter()
+            .zip(results)
+            .map(|(executor, result)| (executor.name().to_owned(), result.map_err(|error| error.to_string())));
         Self { seed, index, program, results: named.collect() }
     }
 }
@@ -37,7 +38,11 @@ fn words(state: &State) -> impl Iterator<Item = (String, u64)> {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "program {} of seed {:#x}, reduced; its record is at x{}:", self.index, self.seed, self.program.base)?;
+        writeln!(
+            f,
+            "program {} of seed {:#x}, reduced; its record is at x{}:",
+            self.index, self.seed, self.program.base
+        )?;
         write!(f, "{}", self.program)?;
         writeln!(f, "starting from (all else zero):")?;
         for (name, word) in words(&self.program.start).filter(|(_, word)| *word != 0) {

@@ -72,7 +72,11 @@ fn clear_state(mut program: Program, fails: impl Fn(&Program) -> bool) -> Progra
     for index in 0..words {
         let mut candidate = program.clone();
         let start = &mut candidate.start;
-        let word = std::iter::once(&mut start.fcsr).chain(&mut start.x).chain(&mut start.f).chain(&mut start.scratch).nth(index);
+        let word = std::iter::once(&mut start.fcsr)
+            .chain(&mut start.x)
+            .chain(&mut start.f)
+            .chain(&mut start.scratch)
+            .nth(index);
         match word {
             Some(word) if *word != 0 => *word = 0,
             _ => continue,

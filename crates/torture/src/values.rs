@@ -26,7 +26,7 @@ const INTEGERS: [u64; 20] = [
 ];
 
 /// A value for an integer register: a corner, a small number, a shifted pattern or any bits.
-pub(crate) fn integer(random: &mut Random) -> u64 {
+fn integer(random: &mut Random) -> u64 {
     match random.below(5) {
         0 | 1 => random.pick(&INTEGERS),
         2 => (random.between(-70, 70)) as u64,
@@ -35,9 +35,38 @@ pub(crate) fn integer(random: &mut Random) -> u64 {
     }
 }
 
+const SINGLES: [u32; 10] = [
+    0,
+    0x3f80_0000, // one
+    0x7f80_0000, // infinity
+    0x7fc0_0000, // the canonical NaN
+    0x7fc0_0001, // another quiet NaN
+    0x7f80_0001, // a signalling NaN
+    0x0000_0001, // the smallest subnormal number
+    0x007f_ffff, // the largest subnormal number
+    0x0080_0000, // the smallest normal number
+    0x7f7f_ffff, // the largest number
+];
+
+const DOUBLES: [u64; 10] = [
+    0,
+    0x3ff0_0000_0000_0000,
+    0x7ff0_0000_0000_0000,
+    0x7ff8_0000_0000_0000,
+    0x7ff8_0000_0000_0001,
+    0x7ff0_0000_0000_0001,
+    0x0000_0000_0000_0001,
+    0x000f_ffff_ffff_ffff,
+    0x0010_0000_0000_0000,
+    0x7fef_ffff_ffff_ffff,
+];
+
 /// A single: zero, subnormal, border of a binade, limit of an integer type, infinity, NaN, small integer or any bits.
 fn single(random: &mut Random) -> u32 {
     let sign = (random.below(2) as u32) << 31;
+    if random.one_in(4) {
+        return sign | random.pick(&SINGLES);
+    }
     let fraction = match random.below(4) {
         0 => 0,
         1 => 0x7f_ffff,
@@ -58,6 +87,9 @@ fn single(random: &mut Random) -> u32 {
 /// A double, as [`single`]; also around the limits of singles.
 fn double(random: &mut Random) -> u64 {
     let sign = (random.below(2) as u64) << 63;
+    if random.one_in(4) {
+        return sign | random.pick(&DOUBLES);
+    }
     let fraction = match random.below(5) {
         0 => 0,
         1 => (1 << 52) - 1,
@@ -79,13 +111,42 @@ fn double(random: &mut Random) -> u64 {
 }
 
 /// A value for a floating-point register: a double, a boxed single, or a single that is not properly boxed.
-pub(crate) fn float(random: &mut Random) -> u64 {
-    match random.below(16) {
-        0..7 => double(random),
-        7 => random.bits() << 32 | u64::from(single(random)),
-        8 => 0xffff_fffe_0000_0000 | u64::from(single(random)),
-        _ => 0xffff_ffff_0000_0000 | u64::from(single(random)),
+fn float(random: &mut Random, likely: Likely) -> u64 {
+    let boxed = 0xffff_ffff_0000_0000;
+    match (random.below(16), likely) {
+        (0, _) => random.bits() << 32 | u64::from(single(random)),
+        (1, _) => (boxed - (1 << 32)) | u64::from(single(random)),
+        (2..4, Likely::Double) | (4.., Likely::Single) => boxed | u64::from(single(random)),
+        _ => double(random),
     }
+}
+
+#[derive(Clone, Copy)]
+enum Likely {
+    Single,
+    Double,
+}
+
+/// All integer registers: some values come more than once, as compares and branches want.
+pub(crate) fn integers(random: &mut Random) -> [u64; 32] {
+    let pool: [u64; 4] = std::array::from_fn(|_| integer(random));
+    std::array::from_fn(|_| if random.one_in(3) { random.pick(&pool) } else { integer(random) })
+}
+
+/// All floating-point registers: likely singles in the lower half and doubles in the upper, and some values more than once, with either
+/// sign, as cancellation and minimum want.
+pub(crate) fn floats(random: &mut Random) -> [u64; 32] {
+    let singles: [u64; 4] = std::array::from_fn(|_| float(random, Likely::Single));
+    let doubles: [u64; 4] = std::array::from_fn(|_| float(random, Likely::Double));
+    std::array::from_fn(|number| {
+        let (pool, likely, sign) =
+            if number < 16 { (&singles, Likely::Single, 1 << 31) } else { (&doubles, Likely::Double, 1 << 63) };
+        match random.below(4) {
+            0 => random.pick(pool),
+            1 => random.pick(pool) ^ sign,
+            _ => float(random, likely),
+        }
+    })
 }
 
 /// Eight bytes of memory.
