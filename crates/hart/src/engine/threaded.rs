@@ -34,7 +34,11 @@ macro_rules! take {
 
 macro_rules! handler {
     ($name:ident, |$hart:ident, $op:ident, $acc:ident, $window:ident, $env:ident| $body:block) => {
-        #[allow(non_snake_case, reason = "named after the opcode")]
+        #[allow(
+            non_snake_case,
+            clippy::extra_unused_type_parameters,
+            reason = "named after the opcode; one signature for all"
+        )]
         pub(super) unsafe extern "C" fn $name<B: Bus>(
             $hart: *mut Hart,
             $op: *mut MicroOp,
