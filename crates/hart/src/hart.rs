@@ -42,8 +42,8 @@ pub struct Counts {
 /// It belongs to no real processor: whoever runs it brings bus and code cache along.
 #[repr(C)]
 pub struct Hart {
-    /// `x0` to `x31`, and the sink that writes to `x0` go to.
-    x: [u64; 33],
+    /// `x0` to `x31`, and the sink that writes to `x0` go to; as long as a byte can index, so that no access needs a bounds check.
+    x: [u64; 256],
     /// Virtual address of the page that code is executed from.
     pub(crate) page: u64,
     /// The same page in the host's memory.
@@ -52,7 +52,8 @@ pub struct Hart {
     pub(crate) fflags: Flags,
     /// `fcsr.frm`; valid while `float_open`.
     pub(crate) frm: u8,
-    pub(crate) f: [u64; 32],
+    /// `f0` to `f31`; as long as `x` for the same reason.
+    pub(crate) f: [u64; 256],
     pub(crate) pc: u64,
     pub(crate) leave: Leave,
     /// Address of the micro-op that the engine was left at.
@@ -71,13 +72,13 @@ impl Hart {
     #[must_use]
     pub fn new(isa: Isa, highest_mode: PagingMode) -> Self {
         let mut hart = Self {
-            x: [0; 33],
+            x: [0; 256],
             page: 0,
             host_page: HostPage::containing(std::ptr::null()),
             float_open: false,
             fflags: Flags::NONE,
             frm: 0,
-            f: [0; 32],
+            f: [0; 256],
             pc: 0,
             leave: Leave::Lookup,
             at: 0,
@@ -93,13 +94,10 @@ impl Hart {
     }
 
     /// Integer register `number`, 0 to 31.
-    ///
-    /// # Panics
-    /// If there is no such register.
     #[inline(always)]
     #[must_use]
     pub fn register(&self, number: u8) -> u64 {
-        debug_assert!(number <= SINK);
+        debug_assert!(number < SINK);
         self.x[usize::from(number)]
     }
 

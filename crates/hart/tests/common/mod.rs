@@ -46,12 +46,6 @@ impl FlatBus {
         unsafe { self.window.start.add(at).copy_from(bytes.as_ptr(), bytes.len()) }
     }
 
-    pub(crate) fn read(&self, at: usize, bytes: usize) -> Vec<u8> {
-        assert!(at + bytes <= self.bytes());
-        // SAFETY: checked.
-        unsafe { std::slice::from_raw_parts(self.start().add(at), bytes).to_vec() }
-    }
-
     fn reach(&self, address: u64, width: u64, cause: Exception) -> Result<*mut u8, Trap> {
         match address.checked_add(width) {
             Some(end) if end <= self.window.bytes => Ok(self.window.start.wrapping_add(address as usize)),
@@ -80,9 +74,11 @@ impl Bus for FlatBus {
         self.stamp = stamp;
     }
     unsafe fn read_hit(window: DataWindow, _: u16, address: u64, width: Width, _: u32) -> Option<*const u8> {
+        // SAFETY: the caller's.
         unsafe { hit(window, address, width) }.map(<*mut u8>::cast_const)
     }
     unsafe fn write_hit(window: DataWindow, _: u16, address: u64, width: Width, _: u32) -> Option<*mut u8> {
+        // SAFETY: the caller's.
         unsafe { hit(window, address, width) }
     }
     unsafe fn fetch_hit(&mut self, _: CodeWindow, _: u16, address: u64, page: HostPage) -> bool {
