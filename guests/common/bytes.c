@@ -1,5 +1,5 @@
 /* The four memory functions that GCC may call in freestanding code, and string helpers.
- * Compiled with -fno-tree-loop-distribute-patterns, so that memset is not turned into a call of memset. */
+ * To be compiled with -fno-tree-loop-distribute-patterns, or memset would call itself. */
 #include "bytes.h"
 
 #include <stdint.h>

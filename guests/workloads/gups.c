@@ -108,5 +108,6 @@ static enum outcome run(const struct options *options)
 const struct workload workload_gups = {
     .name = "gups",
     .synopsis = "RandomAccess; size = bytes of the table, updates",
+    .takes = OPTION_SIZE | OPTION_UPDATES | OPTION_SEED,
     .run = run,
 };

@@ -5,7 +5,8 @@
 #include "../common/number.h"
 
 static const struct workload *const workloads[] = {
-    &workload_gups,
+    &workload_gups,  &workload_bfs,   &workload_cg,     &workload_stream, &workload_kv,
+    &workload_sieve, &workload_triad, &workload_triadp, &workload_qsort,
 };
 
 enum { WORKLOADS = sizeof(workloads) / sizeof(workloads[0]) };
@@ -114,20 +115,38 @@ static void parse_number(const char *argument, const char *text, uint64_t *value
         fail(OUTCOME_USAGE, "%s: not a number", argument);
 }
 
-static void parse_option(const char *argument, struct options *options)
+static enum option parse_option(const char *argument, struct options *options)
 {
     const char *value;
 
-    if ((value = string_after_prefix(argument, "size=")) != NULL)
+    if ((value = string_after_prefix(argument, "size=")) != NULL) {
         options->size = value;
-    else if ((value = string_after_prefix(argument, "iterations=")) != NULL)
+        return OPTION_SIZE;
+    }
+    if ((value = string_after_prefix(argument, "iterations=")) != NULL) {
         parse_number(argument, value, &options->iterations);
-    else if ((value = string_after_prefix(argument, "updates=")) != NULL)
+        return OPTION_ITERATIONS;
+    }
+    if ((value = string_after_prefix(argument, "updates=")) != NULL) {
         parse_number(argument, value, &options->updates);
-    else if ((value = string_after_prefix(argument, "seed=")) != NULL)
+        return OPTION_UPDATES;
+    }
+    if ((value = string_after_prefix(argument, "seed=")) != NULL) {
         parse_number(argument, value, &options->seed);
-    else
-        fail(OUTCOME_USAGE, "%s: unknown option", argument);
+        return OPTION_SEED;
+    }
+    fail(OUTCOME_USAGE, "%s: unknown option", argument);
+}
+
+static int run_workload(const struct workload *workload, int count, char **arguments)
+{
+    struct options options = {0};
+
+    for (int i = 0; i < count; i++)
+        if ((parse_option(arguments[i], &options) & workload->takes) == 0)
+            fail(OUTCOME_USAGE, "%s: %s: not an option of this workload", workload->name,
+                 arguments[i]);
+    return (int)workload->run(&options);
 }
 
 int program_main(int argc, char **argv);
@@ -135,19 +154,14 @@ int program_main(int argc, char **argv);
 /* Called by start.S; the result is the exit status. */
 int program_main(int argc, char **argv)
 {
-    struct options options = {0};
-
     if (argc < 2)
         return usage();
     for (size_t i = 0; i < COMMANDS; i++)
         if (string_equal(argv[1], commands[i].name))
             return commands[i].run(argc > 2 ? argv[2] : NULL);
     for (size_t i = 0; i < WORKLOADS; i++)
-        if (string_equal(argv[1], workloads[i]->name)) {
-            for (int k = 2; k < argc; k++)
-                parse_option(argv[k], &options);
-            return (int)workloads[i]->run(&options);
-        }
+        if (string_equal(argv[1], workloads[i]->name))
+            return run_workload(workloads[i], argc - 2, argv + 2);
     print("pagewalk-workloads: %s: no such workload\n", argv[1]);
     return usage();
 }

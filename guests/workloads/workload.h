@@ -15,6 +15,14 @@ enum outcome {
     OUTCOME_USAGE = 2,
 };
 
+/* Bits of struct workload's `takes`. */
+enum option {
+    OPTION_SIZE = 1,
+    OPTION_ITERATIONS = 2,
+    OPTION_UPDATES = 4,
+    OPTION_SEED = 8,
+};
+
 struct options {
     /* As given, or NULL: bytes for most workloads; each says what it means by it. */
     const char *size;
@@ -33,6 +41,8 @@ uint64_t option_size(const struct options *options, uint64_t otherwise, uint64_t
 struct workload {
     const char *name;
     const char *synopsis;
+    /* The options it knows, from enum option; any other is an error of usage. */
+    unsigned takes;
     enum outcome (*run)(const struct options *options);
 };
 
@@ -89,9 +99,31 @@ static inline double random_unit(struct random *random)
     return (double)(random_next(random) >> 11) * 0x1p-53;
 }
 
+/* A permutation of the numbers below 2^bits (1 to 63), different for each seed. */
+static inline uint64_t scramble(uint64_t value, unsigned bits, uint64_t seed)
+{
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    uint64_t offset = mix64(seed);
+
+    value = (value * 0x9e3779b97f4a7c15 + offset) & mask;
+    value ^= value >> (bits / 2 + 1);
+    value = (value * 0xbf58476d1ce4e5b9 + (offset >> 32)) & mask;
+    return value ^ value >> (bits / 2 + 1);
+}
+
 static inline bool is_power_of_two(uint64_t n)
 {
     return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* log2 of a power of two. */
+static inline unsigned log2_of(uint64_t power)
+{
+    unsigned bits = 0;
+
+    while (power >> bits > 1)
+        bits++;
+    return bits;
 }
 
 #include "linux.h"
