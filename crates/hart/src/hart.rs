@@ -207,6 +207,7 @@ impl Hart {
     pub fn run<B: Bus>(&mut self, code: &mut CodeCache<B>, bus: &mut B, budget: u32, engine: Engine) -> Exit {
         // Others may have run since, and stored to where the reservation is.
         self.reservation = None;
+        bus.foreign_writes(&mut |at, bytes| code.written(at, bytes));
         let before = self.counts.instructions;
         // Traps taken use up budget too, so that a guest whose trap handler traps comes to an end.
         let mut left = i64::from(budget);

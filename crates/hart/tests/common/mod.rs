@@ -115,6 +115,7 @@ impl Bus for FlatBus {
     fn fence(&mut self, fence: Fence) {
         self.fences.push(fence);
     }
+    fn foreign_writes(&mut self, _: &mut dyn FnMut(*const u8, usize)) {}
     fn time(&mut self, retired: u64) -> u64 {
         retired
     }
