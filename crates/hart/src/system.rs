@@ -110,7 +110,13 @@ impl Hart {
         (taken && target & 2 != 0).then_some(target)
     }
 
-    fn system<B: Bus>(&mut self, instruction: &Instruction, bus: &mut B, before: u64) -> Result<Option<Exit>, Trap> {
+    fn system<B: Bus>(
+        &mut self,
+        instruction: &Instruction,
+        code: &mut CodeCache<B>,
+        bus: &mut B,
+        before: u64,
+    ) -> Result<Option<Exit>, Trap> {
         const FENCE_I: u32 = 0x100f;
         const ECALL: u32 = 0x0000_0073;
         const EBREAK: u32 = 0x0010_0073;
