@@ -93,6 +93,12 @@ impl Hart {
         hart
     }
 
+    /// The hart, counting on from `counts`: for one that is started anew.
+    #[must_use]
+    pub fn with_counts(self, counts: Counts) -> Self {
+        Self { counts, ..self }
+    }
+
     /// Integer register `number`, 0 to 31.
     #[inline(always)]
     #[must_use]
@@ -168,21 +174,28 @@ impl Hart {
         }
     }
 
+    /// Whether an interrupt is pending, enabled or not.
+    #[must_use]
+    pub fn pending(&self, interrupt: Interrupt) -> bool {
+        self.csrs.pending & interrupt.bit() != 0
+    }
+
     /// Whether an interrupt is pending that `sie` lets through: what ends `wfi`.
     #[must_use]
     pub fn wakes(&self) -> bool {
         self.csrs.pending & self.csrs.enabled != 0
     }
 
-    /// The time at which the timer interrupt becomes pending: `stimecmp`.
+    /// The time at which the timer interrupt will become pending; `None` if it is pending already, disabled, or not set.
     #[must_use]
-    pub fn timer(&self) -> u64 {
-        self.csrs.timer
+    pub fn timer_interrupt(&self) -> Option<u64> {
+        let waits = self.csrs.enabled & !self.csrs.pending & Interrupt::Timer.bit() != 0;
+        self.csrs.timer.filter(|_| waits)
     }
 
     /// Sets the timer, as the SBI call does where the guest has no `stimecmp`, and clears its interrupt.
     pub fn set_timer(&mut self, time: u64) {
-        self.csrs.timer = time;
+        self.csrs.timer = Some(time);
         self.set_pending(Interrupt::Timer, false);
     }
 
