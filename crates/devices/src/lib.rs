@@ -14,6 +14,8 @@ pub mod map;
 mod platform;
 mod plic;
 mod random;
+#[cfg(test)]
+mod testing;
 mod uart;
 mod virtio;
 
