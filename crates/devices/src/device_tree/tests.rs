@@ -51,7 +51,7 @@ fn machine() -> TreeDescription<'static> {
         harts: 3,
         isa: "rv64imafdc_zicsr_zifencei_sstc",
         paging: PagingMode::Sv48,
-        ram: map::RAM_BASE..Gpa(0x1_c000_0000),
+        ram_bytes: 0x1_4000_0000,
         bootargs: "console=ttyS0 quiet",
         initrd: Some(Gpa(0x8800_0000)..Gpa(0x8812_3456)),
         seed: 42,

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::virtio::{Block, BlockConfig, ImageMode};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use std::io::Write;
 
 const IN: u32 = 0;
@@ -218,4 +220,55 @@ fn many_requests_are_served_by_one_notification() {
     assert_eq!(returned, [(0, 513), (3, 513), (6, 513), (9, 513), (12, 513)]);
     assert_eq!(bench.data(5 * 512), bench.image()[..5 * 512]);
     assert_eq!(load(&memory, buffer(STATUS_BYTE), 5), [OK; 5]);
+}
+
+/// Cuts `bytes` bytes at `DATA` into buffers of the lengths given, in turn; the last takes the rest.
+fn cut(bytes: u32, lengths: &[u32], buffer_of: fn(Gpa, u32) -> Buffer) -> Vec<Buffer> {
+    let mut at = 0;
+    let mut buffers = Vec::new();
+    for &length in lengths.iter().chain([&bytes]) {
+        let length = length.min(bytes - at);
+        if length > 0 {
+            buffers.push(buffer_of(buffer(DATA + u64::from(at)), length));
+            at += length;
+        }
+    }
+    buffers
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Against a plain array: reads and writes anywhere, also past the end, in buffers cut anywhere.
+    #[test]
+    fn a_disk_is_an_array(
+        requests in vec((any::<bool>(), 0_u64..70, 0_u32..24, vec(1_u32..3000, 0..8), any::<u8>()), 1..60),
+    ) {
+        let memory = ScatteredRam::new(RAM);
+        let mut bench = Bench::new(&memory, ImageMode::Overlay, 64);
+        let image = bench.image();
+        let mut expected = image.clone();
+        for (is_write, sector, sectors, lengths, byte) in requests {
+            let bytes = sectors * 512;
+            let range = sector as usize * 512..sector as usize * 512 + bytes as usize;
+            let status = if range.end <= expected.len() { OK } else { IOERR };
+            if is_write {
+                store(&memory, buffer(DATA), &vec![byte; bytes as usize]);
+                let (answer, used) = bench.request(OUT, sector, &cut(bytes, &lengths, Buffer::Readable));
+                prop_assert_eq!((answer, used), (status, 1));
+                if status == OK {
+                    expected[range].fill(byte);
+                }
+            } else {
+                let (answer, used) = bench.request(IN, sector, &cut(bytes, &lengths, Buffer::Writable));
+                prop_assert_eq!(answer, status);
+                if status == OK {
+                    prop_assert_eq!(used, bytes + 1);
+                    prop_assert_eq!(bench.data(bytes as usize), &expected[range]);
+                }
+            }
+        }
+        prop_assert_eq!(bench.platform.faults(), []);
+        prop_assert_eq!(bench.image(), image);
+    }
 }
