@@ -33,8 +33,8 @@ pub struct TreeDescription<'a> {
     pub isa: &'a str,
     /// The largest first-stage paging mode; smaller ones are implied.
     pub paging: PagingMode,
-    /// RAM, from [`map::RAM_BASE`] on.
-    pub ram: Range<Gpa>,
+    /// Bytes of RAM, from [`map::RAM_BASE`] on.
+    pub ram_bytes: u64,
     /// The kernel's command line.
     pub bootargs: &'a str,
     /// Where the initial RAM file system lies, if there is one.
@@ -151,10 +151,9 @@ fn chosen(tree: &mut FdtWriter, machine: &TreeDescription<'_>) -> Result<(), Tre
 }
 
 fn memory(tree: &mut FdtWriter, machine: &TreeDescription<'_>) -> Result<(), TreeError> {
-    let ram = &machine.ram;
-    let node = tree.begin_node(&format!("memory@{:x}", ram.start.0))?;
+    let node = tree.begin_node(&format!("memory@{:x}", map::RAM_BASE.0))?;
     tree.property_string("device_type", "memory")?;
-    tree.property_array_u64("reg", &[ram.start.0, ram.end.0.saturating_sub(ram.start.0)])?;
+    tree.property_array_u64("reg", &[map::RAM_BASE.0, machine.ram_bytes])?;
     tree.end_node(node)?;
     Ok(())
 }

@@ -14,6 +14,8 @@ pub mod map;
 mod platform;
 mod plic;
 mod random;
+#[cfg(test)]
+mod testing;
 mod uart;
 mod virtio;
 
@@ -24,3 +26,5 @@ pub use platform::{ConfigError, ConsoleInput, DeviceFault, Platform, PlatformCon
 pub use virtio::{
     Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng, VirtioDevice,
 };
+/// What [`DmaMemory`] hands out.
+pub use vm_memory::VolatileSlice;

@@ -255,6 +255,12 @@ impl Platform {
         })
     }
 
+    /// The pending bits of sources 0 to 31.
+    #[cfg(test)]
+    pub(crate) fn plic_pending(&mut self) -> u32 {
+        self.plic.read(0x1000)
+    }
+
     fn virtio_console(&mut self) -> Option<&mut MmioSlot> {
         self.slots.iter_mut().find(|slot| matches!(slot.device(), VirtioDevice::Console(_)))
     }

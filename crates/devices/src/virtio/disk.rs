@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a virtio disk's sector, whatever the disk's own block size (section 5.2.2).
@@ -45,7 +45,13 @@ pub enum DiskError {
         /// What the system said.
         source: io::Error,
     },
-    /// The image is not a regular file or a block device, or is shorter than a sector.
+    /// The image is a directory, a pipe or the like.
+    #[error("disk image {}: neither a file nor a block device", path.display())]
+    Kind {
+        /// The image.
+        path: PathBuf,
+    },
+    /// The image is shorter than a sector.
     #[error("disk image {}: not even one sector of 512 bytes", path.display())]
     Empty {
         /// The image.
@@ -80,6 +86,11 @@ impl Disk {
     /// Opens the image at `path`.
     pub(crate) fn open(path: &Path, mode: ImageMode) -> Result<Self, DiskError> {
         let image_error = |source| DiskError::Image { path: path.to_owned(), source };
+        // Before it is opened: to open a pipe would wait for its other end.
+        let kind = std::fs::metadata(path).map_err(image_error)?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(DiskError::Kind { path: path.to_owned() });
+        }
         let mut image =
             File::options().read(true).write(mode == ImageMode::WriteThrough).open(path).map_err(image_error)?;
         // The end of the file, not its metadata's length: a block device has only the former.
