@@ -165,19 +165,23 @@ static void give_unreserved(struct range range, bool clean)
     }
 }
 
-/* The tags lie behind the image, unless something reserved is in the way. */
+/* The reserved range that `range` meets, NULL for none. */
+static const struct range *meeting(struct range range)
+{
+    for (unsigned i = 0; i < platform.reserved_count; i++)
+        if (platform.reserved[i].begin < range.end && platform.reserved[i].end > range.begin)
+            return &platform.reserved[i];
+    return NULL;
+}
+
+/* The tags lie behind the image, or behind what is reserved there. */
 static uint64_t place_tags(uint64_t bytes)
 {
     uint64_t begin = round_up(physical_address(image_end), PAGE_BYTES);
+    const struct range *obstacle;
 
-    for (unsigned i = 0; i < platform.reserved_count; i++) {
-        struct range reserved = platform.reserved[i];
-
-        if (reserved.begin < begin + bytes && reserved.end > begin) {
-            begin = round_up(reserved.end, PAGE_BYTES);
-            i = -1u;
-        }
-    }
+    while ((obstacle = meeting((struct range){begin, begin + bytes})) != NULL)
+        begin = round_up(obstacle->end, PAGE_BYTES);
     if (begin + bytes > platform.memory.end)
         panic("too little memory: %lu bytes", platform.memory.end - platform.memory.begin);
     return begin;

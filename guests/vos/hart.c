@@ -13,7 +13,7 @@ _Static_assert(offsetof(struct hart, current) == HART_CURRENT, "hart_offsets.h")
 _Static_assert(offsetof(struct hart, stack) == HART_STACK, "hart_offsets.h");
 _Static_assert(offsetof(struct hart, scratch) == HART_SCRATCH, "hart_offsets.h");
 
-enum { STACK_ORDER = 2 };
+enum { HART_IDS = 64, STACK_ORDER = 2 };
 _Static_assert(KERNEL_STACK_BYTES == PAGE_BYTES << STACK_ORDER, "stack order");
 
 extern char boot_stack_end[];
@@ -21,11 +21,21 @@ extern char boot_stack_end[];
 static struct hart harts[PLATFORM_HARTS];
 static unsigned count;
 
+static struct hart *add(uint64_t id)
+{
+    struct hart *hart = &harts[count];
+
+    if (id >= HART_IDS)
+        panic("hart %lu: ids beyond %d do not fit a hart mask", id, HART_IDS - 1);
+    hart->id = id;
+    count++;
+    return hart;
+}
+
 void hart_start_first(uint64_t id)
 {
-    struct hart *hart = &harts[count++];
+    struct hart *hart = add(id);
 
-    hart->id = id;
     hart->stack = (uint64_t)boot_stack_end;
     hart->running = true;
     __asm__ volatile("mv tp, %0" ::"r"(hart));
@@ -33,12 +43,11 @@ void hart_start_first(uint64_t id)
 
 struct hart *hart_new(uint64_t id)
 {
-    struct hart *hart = &harts[count++];
+    struct hart *hart = add(id);
     uint64_t stack = frames_take(STACK_ORDER);
 
     if (stack == FRAME_NONE)
         panic("out of memory for the stack of hart %lu", id);
-    hart->id = id;
     hart->stack = (uint64_t)linear(stack) + KERNEL_STACK_BYTES;
     return hart;
 }

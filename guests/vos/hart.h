@@ -13,8 +13,7 @@ struct hart {
     uint64_t stack;
     uint64_t scratch;
     uint64_t id;
-    /* Whose floating-point registers are in this hart. */
-    struct process *fp_owner;
+    /* Takes part in remote fences. */
     bool running;
     /* Waits for an IPI; guarded by the scheduler's lock. */
     bool idle;
@@ -32,10 +31,10 @@ static inline struct hart *hart_this(void)
     return hart;
 }
 
-/* SBI hart mask, base 0; 0 for a hart id that does not fit one. */
+/* SBI hart mask, base 0. */
 static inline uint64_t hart_mask_of(const struct hart *hart)
 {
-    return hart->id < 64 ? (uint64_t)1 << hart->id : 0;
+    return (uint64_t)1 << hart->id;
 }
 
 uint64_t hart_running_mask(void);

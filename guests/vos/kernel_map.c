@@ -63,9 +63,9 @@ void kernel_map_start(enum page_size largest)
     root = page_table_new();
     if (root == FRAME_NONE)
         panic("out of memory for the linear map");
+    /* Devices lie in the first GiB. */
+    map_range((struct range){0, GIGAPAGE_BYTES}, largest);
     map_range(platform.memory, largest);
-    if (platform.uart != 0)
-        map_range((struct range){platform.uart, platform.uart + 1}, largest);
     turn_on();
 }
 

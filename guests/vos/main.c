@@ -29,6 +29,8 @@ void main(uint64_t hart_id, uint64_t device_tree)
 {
     static struct options options;
 
+    /* Without a device tree there is DBCN at most, enough to say that there is none. */
+    console_start(0);
     hart_start_first(hart_id);
     trap_start();
     platform_read(device_tree);
@@ -41,6 +43,7 @@ void main(uint64_t hart_id, uint64_t device_tree)
     space_set_ad_policy(options.ad);
     smp_start(options.harts);
     print_banner(&options);
+    misbehave(options.misbehaviour);
     for (unsigned i = 1; i <= options.processes; i++)
         sched_add(process_create(i, &options));
     sched_next();

@@ -58,6 +58,14 @@ static void parse_word(struct options *options, const char *word)
     else if ((value = string_after_prefix(word, "clear=")) != NULL)
         options->clear_always =
             choose("clear", value, CHOICES({"reused", false}, {"always", true}));
+    else if ((value = string_after_prefix(word, "misbehave=")) != NULL)
+        options->misbehaviour = (enum misbehaviour)choose(
+            "misbehave", value,
+            CHOICES({"panic", MISBEHAVE_PANIC}, {"jump", MISBEHAVE_JUMP},
+                    {"spin", MISBEHAVE_SPIN}, {"sleep", MISBEHAVE_SLEEP},
+                    {"load", MISBEHAVE_LOAD}, {"satp", MISBEHAVE_SATP},
+                    {"plic", MISBEHAVE_PLIC}, {"virtio", MISBEHAVE_VIRTIO},
+                    {"sbi", MISBEHAVE_SBI}));
     else if ((value = string_after_prefix(word, "harts=")) != NULL)
         options->harts = number("harts", value);
     else if ((value = string_after_prefix(word, "procs=")) != NULL)

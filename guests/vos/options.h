@@ -3,6 +3,7 @@
 #ifndef VOS_OPTIONS_H
 #define VOS_OPTIONS_H
 
+#include "misbehave.h"
 #include "page_table.h"
 #include "space.h"
 
@@ -21,6 +22,7 @@ struct options {
     uint64_t processes;
     /* Clear frames even when nobody has used them yet. */
     bool clear_always;
+    enum misbehaviour misbehaviour;
     /* argv of the program: its name, the workload, the words passed on. */
     const char *arguments[OPTIONS_ARGUMENTS];
     unsigned argument_count;

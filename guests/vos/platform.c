@@ -127,18 +127,28 @@ static void read_cpus(const struct fdt *fdt, fdt_node root)
         panic("device tree: no cpu, or no timebase-frequency");
 }
 
-static void read_uart(const struct fdt *fdt, fdt_node root)
+static void read_device(const struct fdt *fdt, fdt_node parent, fdt_node node)
 {
-    fdt_node soc = fdt_child(fdt, root, "soc");
-    fdt_node parents[] = {root, soc};
+    struct fdt_property compatible = fdt_property(fdt, node, "compatible");
+    struct range registers = reg(fdt, parent, node);
+
+    if (fdt_lists(compatible, "ns16550a"))
+        platform.uart = registers.begin;
+    else if (fdt_lists(compatible, "riscv,plic0"))
+        platform.plic = registers;
+    else if (fdt_lists(compatible, "virtio,mmio") && platform.virtio_count < PLATFORM_VIRTIO)
+        platform.virtio[platform.virtio_count++] = registers.begin;
+}
+
+/* Devices stand in /soc, or directly in the root. */
+static void read_devices(const struct fdt *fdt, fdt_node root)
+{
+    fdt_node parents[] = {root, fdt_child(fdt, root, "soc")};
 
     for (unsigned i = 0; i < 2 && parents[i] != FDT_NO_NODE; i++)
         for (fdt_node node = fdt_first_child(fdt, parents[i]); node != FDT_NO_NODE;
              node = fdt_next_sibling(fdt, node))
-            if (fdt_lists(fdt_property(fdt, node, "compatible"), "ns16550a")) {
-                platform.uart = reg(fdt, parents[i], node).begin;
-                return;
-            }
+            read_device(fdt, parents[i], node);
 }
 
 void platform_read(uint64_t device_tree)
@@ -155,5 +165,5 @@ void platform_read(uint64_t device_tree)
     read_memory(&fdt, root);
     read_chosen(&fdt, root);
     read_cpus(&fdt, root);
-    read_uart(&fdt, root);
+    read_devices(&fdt, root);
 }

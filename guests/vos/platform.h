@@ -8,6 +8,7 @@
 enum {
     PLATFORM_HARTS = 64,
     PLATFORM_RESERVED = 16,
+    PLATFORM_VIRTIO = 8,
     PLATFORM_BOOTARGS_BYTES = 1024,
 };
 
@@ -31,6 +32,11 @@ struct platform {
     char mmu_type[16];
     /* Guest physical address of an ns16550a, 0 for none. */
     uint64_t uart;
+    /* Registers of the PLIC; empty for none. */
+    struct range plic;
+    /* Guest physical addresses of virtio-mmio devices. */
+    uint64_t virtio[PLATFORM_VIRTIO];
+    unsigned virtio_count;
     char bootargs[PLATFORM_BOOTARGS_BYTES];
 };
 

@@ -73,3 +73,19 @@ void sbi_shutdown(enum sbi_reset_reason reason)
 
     call(SBI_SRST, 0, SHUTDOWN, reason, 0, 0, 0);
 }
+
+void sbi_call_with_garbage(void)
+{
+    static const enum sbi_extension extensions[] = {SBI_BASE, SBI_TIME, SBI_IPI, SBI_RFENCE, SBI_DBCN};
+    enum { FUNCTIONS = 8, NO_SUCH_EXTENSION = 0x12345678 };
+    const uint64_t ones = UINT64_MAX;
+
+    for (unsigned i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++)
+        for (uint64_t function = 0; function < FUNCTIONS; function++)
+            call(extensions[i], function, ones, ones, ones, ones, ones);
+    /* HSM's hart_start and hart_get_status; SRST with a reset type that does not exist. */
+    call(SBI_HSM, 0, ones, ones, ones, ones, ones);
+    call(SBI_HSM, 2, ones, ones, ones, ones, ones);
+    call(SBI_SRST, 0, ones, ones, ones, ones, ones);
+    call((enum sbi_extension)NO_SUCH_EXTENSION, 0, ones, ones, ones, ones, ones);
+}

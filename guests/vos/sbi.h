@@ -33,4 +33,8 @@ bool sbi_hart_start(uint64_t hart, uint64_t start, uint64_t argument);
 /* Returns only when SRST is absent. */
 void sbi_shutdown(enum sbi_reset_reason reason);
 
+/* Calls each function of each extension but those that end or suspend something, all arguments ones;
+ * for tests. Every call must come back. */
+void sbi_call_with_garbage(void);
+
 #endif

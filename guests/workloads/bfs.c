@@ -7,7 +7,7 @@
 
 enum { EDGE_FACTOR = 16 };
 enum { DEFAULT_SCALE = 15, LEAST_SCALE = 4, MOST_SCALE = 32 };
-enum { DEFAULT_ROOTS = 8 };
+enum { DEFAULT_ROOTS = 4 };
 
 typedef uint64_t vertex;
 
@@ -25,27 +25,49 @@ struct graph {
     vertex *neighbour;
 };
 
-/* One edge: at each of `scale` levels a quadrant is chosen with probabilities A = 0.57, B = C = 0.19,
- * D = 0.05, by 16 random bits. */
+/* Quadrants of the adjacency matrix, as (from bit, to bit), with the probabilities of Graph500:
+ * A = 0.57, B = C = 0.19, D = 0.05. */
+enum quadrant { QUADRANT_A = 0, QUADRANT_B = 1, QUADRANT_C = 2, QUADRANT_D = 3 };
+
+enum { DRAW_BITS = 12, DRAWS = 1 << DRAW_BITS, DRAWS_PER_WORD = 64 / DRAW_BITS };
+
+/* The quadrant for each value of 12 random bits: 2335 : 778 : 778 : 205 of 4096. */
+static uint8_t quadrants[DRAWS];
+
+static void fill_quadrants(void)
+{
+    for (unsigned draw = 0; draw < DRAWS; draw++)
+        quadrants[draw] = draw < 2335   ? QUADRANT_A
+                          : draw < 3113 ? QUADRANT_B
+                          : draw < 3891 ? QUADRANT_C
+                                        : QUADRANT_D;
+}
+
+/* The even bits of `x`, moved together. */
+static uint64_t even_bits(uint64_t x)
+{
+    x &= 0x5555555555555555;
+    x = (x | x >> 1) & 0x3333333333333333;
+    x = (x | x >> 2) & 0x0f0f0f0f0f0f0f0f;
+    x = (x | x >> 4) & 0x00ff00ff00ff00ff;
+    x = (x | x >> 8) & 0x0000ffff0000ffff;
+    return (x | x >> 16) & 0x00000000ffffffff;
+}
+
+/* Chooses one quadrant at each of `scale` levels. */
 static struct edge random_edge(struct random *random, unsigned scale)
 {
-    const uint64_t below_a = 37356;  /* 0.57 * 65536 */
-    const uint64_t below_b = 49807;  /* 0.76 * 65536 */
-    const uint64_t below_c = 62259;  /* 0.95 * 65536 */
-    struct edge edge = {0, 0};
-    uint64_t bits = 0;
+    uint64_t path = 0;
 
-    for (unsigned level = 0; level < scale; level++) {
-        uint64_t draw;
+    for (unsigned level = 0; level < scale;) {
+        uint64_t bits = random_next(random);
 
-        if (level % 4 == 0)
-            bits = random_next(random);
-        draw = bits & 0xffff;
-        bits >>= 16;
-        edge.from = edge.from << 1 | (draw >= below_b);
-        edge.to = edge.to << 1 | ((draw >= below_a) ^ (draw >= below_b) ^ (draw >= below_c));
+        for (unsigned i = 0; i < DRAWS_PER_WORD && level < scale; i++, level++) {
+            path = path << 2 | quadrants[bits % DRAWS];
+            bits >>= DRAW_BITS;
+        }
     }
-    return edge;
+    return (struct edge){even_bits(path >> 1), even_bits(path)};
 }
 
 static struct edge *make_edges(unsigned scale, uint64_t count, uint64_t seed)
@@ -53,6 +75,7 @@ static struct edge *make_edges(unsigned scale, uint64_t count, uint64_t seed)
     struct edge *edges = memory_take(count * sizeof(*edges), ALIGN_PAGE);
     struct random random = {seed};
 
+    fill_quadrants();
     for (uint64_t i = 0; i < count; i++) {
         struct edge edge = random_edge(&random, scale);
 

@@ -5,6 +5,7 @@ enum {
     SYSTEM_EXIT_GROUP = 94,
     SYSTEM_CLOCK_GETTIME = 113,
     SYSTEM_MMAP = 222,
+    SYSTEM_MADVISE = 233,
 };
 
 enum { STANDARD_OUTPUT = 1 };
@@ -53,12 +54,17 @@ void linux_write(const void *bytes, size_t length)
     }
 }
 
-void *linux_map(size_t bytes)
+void *linux_map(size_t bytes, enum linux_map_flags flags)
 {
-    uint64_t address = call(SYSTEM_MMAP, 0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS,
+    uint64_t address = call(SYSTEM_MMAP, 0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS | flags,
                             (uint64_t)-1, 0);
 
     return address >= FIRST_ERROR ? NULL : (void *)address;
+}
+
+bool linux_advise(void *memory, size_t bytes, enum linux_advice advice)
+{
+    return call(SYSTEM_MADVISE, (uint64_t)memory, bytes, advice, 0, 0, 0) == 0;
 }
 
 uint64_t linux_nanoseconds(void)

@@ -100,7 +100,7 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static int usage(void)
 {
-    print("usage: pagewalk-workloads NAME [size=] [iterations=] [updates=] [seed=]\n");
+    print("usage: pagewalk-workloads NAME [size=] [iterations=] [updates=] [seed=] [page=]\n");
     for (size_t i = 0; i < WORKLOADS; i++)
         print("  %s: %s\n", workloads[i]->name, workloads[i]->synopsis);
     print("or: pagewalk-workloads COMMAND [ARGUMENT]\n");
@@ -113,6 +113,17 @@ static void parse_number(const char *argument, const char *text, uint64_t *value
 {
     if (!number_parse(text, value))
         fail(OUTCOME_USAGE, "%s: not a number", argument);
+}
+
+static enum memory_pages parse_pages(const char *argument, const char *text)
+{
+    if (string_equal(text, "4K"))
+        return MEMORY_PAGES_4K;
+    if (string_equal(text, "2M"))
+        return MEMORY_PAGES_2M;
+    if (string_equal(text, "1G"))
+        return MEMORY_PAGES_1G;
+    fail(OUTCOME_USAGE, "%s: must be 4K, 2M or 1G", argument);
 }
 
 static enum option parse_option(const char *argument, struct options *options)
@@ -135,6 +146,10 @@ static enum option parse_option(const char *argument, struct options *options)
         parse_number(argument, value, &options->seed);
         return OPTION_SEED;
     }
+    if ((value = string_after_prefix(argument, "page=")) != NULL) {
+        memory_set_pages(parse_pages(argument, value));
+        return OPTION_PAGE;
+    }
     fail(OUTCOME_USAGE, "%s: unknown option", argument);
 }
 
@@ -143,7 +158,7 @@ static int run_workload(const struct workload *workload, int count, char **argum
     struct options options = {0};
 
     for (int i = 0; i < count; i++)
-        if ((parse_option(arguments[i], &options) & workload->takes) == 0)
+        if ((parse_option(arguments[i], &options) & (workload->takes | OPTION_PAGE)) == 0)
             fail(OUTCOME_USAGE, "%s: %s: not an option of this workload", workload->name,
                  arguments[i]);
     return (int)workload->run(&options);

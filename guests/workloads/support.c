@@ -81,13 +81,60 @@ uint64_t option_size(const struct options *options, uint64_t otherwise, uint64_t
     return size;
 }
 
-void *memory_take(size_t bytes, size_t alignment)
+static enum memory_pages memory_pages;
+
+void memory_set_pages(enum memory_pages pages)
+{
+    memory_pages = pages;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t power_of_two)
+{
+    return (value + power_of_two - 1) & ~(power_of_two - 1);
+}
+
+/* `bytes` and `alignment` are multiples of the page size wanted. */
+static void *map_aligned(size_t bytes, size_t alignment, enum linux_map_flags flags)
 {
     /* mmap aligns to 4 KiB; what more is asked for is found inside a larger mapping. */
     size_t slack = alignment > ALIGN_PAGE ? alignment - ALIGN_PAGE : 0;
-    void *memory = linux_map(bytes + slack);
+    void *memory = linux_map(bytes + slack, flags);
 
     if (memory == NULL)
         fail(OUTCOME_FAILED, "out of memory: %lu bytes wanted", bytes + slack);
-    return (void *)(((uintptr_t)memory + alignment - 1) & ~(alignment - 1));
+    return (void *)round_up((uint64_t)memory, alignment);
+}
+
+static void *map_advised(size_t bytes, size_t alignment, enum linux_advice advice)
+{
+    void *memory = map_aligned(bytes, alignment, LINUX_MAP_PLAIN);
+
+    if (!linux_advise(memory, bytes, advice))
+        fail(OUTCOME_FAILED, "page=: the kernel has no transparent huge pages");
+    return memory;
+}
+
+static size_t at_least(size_t value, size_t least)
+{
+    return value < least ? least : value;
+}
+
+void *memory_take(size_t bytes, size_t alignment)
+{
+    const size_t page_2m = 2 << 20;
+    const size_t page_1g = 1 << 30;
+
+    bytes = round_up(bytes, ALIGN_PAGE);
+    switch (memory_pages) {
+    case MEMORY_PAGES_ANY:
+        break;
+    case MEMORY_PAGES_4K:
+        return map_advised(bytes, alignment, LINUX_ADVICE_NO_HUGE_PAGES);
+    case MEMORY_PAGES_2M:
+        return map_advised(round_up(bytes, page_2m), at_least(alignment, page_2m),
+                           LINUX_ADVICE_HUGE_PAGES);
+    case MEMORY_PAGES_1G:
+        return map_aligned(round_up(bytes, page_1g), alignment, LINUX_MAP_HUGE_1G);
+    }
+    return map_aligned(bytes, alignment, LINUX_MAP_PLAIN);
 }

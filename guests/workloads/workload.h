@@ -21,6 +21,8 @@ enum option {
     OPTION_ITERATIONS = 2,
     OPTION_UPDATES = 4,
     OPTION_SEED = 8,
+    /* Every workload takes this one. */
+    OPTION_PAGE = 16,
 };
 
 struct options {
@@ -64,6 +66,18 @@ _Noreturn void fail(enum outcome outcome, const char *template, ...)
 void print(const char *template, ...) __attribute__((format(printf, 1, 2)));
 /* `value` with `decimals` (0 to 15) digits after the point, rounded to nearest. */
 void print_decimal(double value, unsigned decimals);
+
+/* Page sizes that the workload asks Linux for; vos has its own option. */
+enum memory_pages {
+    /* Whatever the kernel chooses. */
+    MEMORY_PAGES_ANY,
+    MEMORY_PAGES_4K,
+    MEMORY_PAGES_2M,
+    MEMORY_PAGES_1G,
+};
+
+/* For all memory taken from now on. */
+void memory_set_pages(enum memory_pages pages);
 
 /* Zeroed memory, aligned to `alignment` (a power of two), never given back. Ends the program when
  * there is none. */
