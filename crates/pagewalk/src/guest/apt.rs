@@ -8,6 +8,7 @@ use super::cache::make_directory;
 use super::manifest::PackageId;
 use super::sets::STAND_INS;
 use super::tool::{APT_GET, telling_line};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ pub(crate) struct Archive {
 pub(crate) struct Apt {
     config: PathBuf,
     archives: PathBuf,
+    no_archives: PathBuf,
 }
 
 impl Apt {
@@ -60,8 +62,13 @@ impl Apt {
             Some(keyring) => format!(" signed-by={}", config_text(keyring, char::is_whitespace)?),
             None => String::new(),
         };
-        let apt = Self { config: directory.join("apt.conf"), archives: directory.join("archives") };
+        let apt = Self {
+            config: directory.join("apt.conf"),
+            archives: directory.join("archives"),
+            no_archives: directory.join("no-archives"),
+        };
         make_directory(&apt.archives.join("partial"))?;
+        make_directory(&apt.no_archives.join("partial"))?;
         make_directory(&directory.join("lists").join("partial"))?;
         let root = config_text(directory, |c| c == '"')?;
         write(
@@ -81,7 +88,12 @@ impl Apt {
 
     /// The archives that installing `packages` beside the stand-ins takes, in apt's order.
     pub(crate) fn resolve(&self, set: &str, packages: &[&str]) -> Result<Vec<Archive>, GuestError> {
-        let output = APT_GET.output(self.command().args(["--print-uris", "install", "--"]).args(packages))?;
+        // apt leaves out of its list what the download directory has already; an empty one makes the list complete.
+        let mut empty = OsString::from("Dir::Cache::Archives=");
+        empty.push(&self.no_archives);
+        let mut query = self.command();
+        query.arg("-o").arg(empty).args(["--print-uris", "install", "--"]).args(packages);
+        let output = APT_GET.output(&mut query)?;
         if !output.status.success() {
             let unknown = String::from_utf8_lossy(&output.stderr).contains("Unable to locate package");
             return Err(if unknown { GuestError::UnknownSet(set.to_owned()) } else { APT_GET.failed(&output) });

@@ -199,8 +199,8 @@ fn add_user_file(archive: &mut Archive<'_>, host: &Path, guest: &str) -> Result<
 
 /// The names under which busybox answers: its program holds them in order, each ended by a zero byte, from `[` on.
 fn applets(busybox: &[u8]) -> Option<Vec<&str>> {
-    const FIRST: &[u8] = b"\0[\0[[\0";
-    let start = busybox.windows(FIRST.len()).position(|window| window == FIRST)? + 1;
+    const FIRST: &[u8] = b"[\0[[\0";
+    let start = busybox.windows(FIRST.len()).position(|window| window == FIRST)?;
     let names: Option<Vec<&str>> = busybox[start..]
         .split(|&byte| byte == 0)
         .take_while(|name| !name.is_empty())
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn applets_are_read_from_the_program() {
-        let program = b"code\x01\0[\0[[\0ash\0insmod\0mount\0poweroff\0setsid\0sh\0\0data";
+        let program = b"code\x01[\0[[\0ash\0insmod\0mount\0poweroff\0setsid\0sh\0\0data";
         assert_eq!(applets(program).unwrap(), ["[", "[[", "ash", "insmod", "mount", "poweroff", "setsid", "sh"]);
-        assert_eq!(applets(b"\0[\0[[\0ash\0\0"), None, "a list without a shell is none");
+        assert_eq!(applets(b"[\0[[\0ash\0\0"), None, "a list without a shell is none");
         assert_eq!(applets(b"no list"), None);
     }
 
