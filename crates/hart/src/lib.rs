@@ -1,1 +1,29 @@
-//! RV64GC decode and execution, CSRs and traps, over a bus that the user of the crate supplies.
+//! One logical processor: RV64GC decode and execution, S-mode CSRs and traps.
+//!
+//! The hart knows nothing of TLBs or devices: it states what it needs as the trait [`Bus`]. Instructions are decoded once
+//! into [blocks](code) of micro-ops, which one of two engines executes: [`Engine::Threaded`] (each micro-op's handler
+//! ends in a jump to the next one's) or [`Engine::Matching`] (a `match` over the same micro-ops, the oracle).
+//!
+//! Specification: The RISC-V Instruction Set Manual, volumes I (20240411) and II (Privileged 1.13).
+
+mod bus;
+mod code;
+mod csr;
+mod decode;
+mod engine;
+pub mod float;
+mod hart;
+mod interrupt;
+mod isa;
+mod microop;
+mod ops;
+mod system;
+mod trap;
+
+pub use bus::{Bus, CodeWindow, DataWindow, Fence, Fetched, Loaded, Stored};
+pub use code::{CodeCache, HostPage};
+pub use engine::Engine;
+pub use hart::{Counts, Exit, Hart};
+pub use interrupt::Interrupt;
+pub use isa::Isa;
+pub use trap::{Exception, Trap};

@@ -1,0 +1,140 @@
+//! What a hart needs of the world around it.
+//!
+//! A load or store first tries the *hit path*: [`Bus::read_hit`] or [`Bus::write_hit`], inlined into the handler of the
+//! micro-op, with a *window* that stays in a machine register and a *site*, the micro-op's memory of where it hit last. Where that
+//! fails, the *miss path* does whatever it takes and asks for another try, or completes the access itself.
+
+use crate::{Trap, code::HostPage};
+use types::{Access, Asid, Gva, TranslationContext, Width};
+
+/// What the hit path of loads and stores keeps in a register; only the bus looks inside.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct DataWindow(pub *mut u8);
+
+/// The same for fetches.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct CodeWindow(pub *mut u8);
+
+/// How the miss path of a load ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loaded {
+    /// The same access hits now.
+    Retry,
+    /// The bus did the load itself (a device, or a misaligned access): the value, zero-extended.
+    Value(u64),
+}
+
+/// How the miss path of a store ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stored {
+    /// The same access hits now.
+    Retry,
+    /// The bus did the store itself. The bytes of the pages given, if any, held code: their translations must go.
+    Done([Option<HostPage>; 2]),
+}
+
+/// A page of instructions found for a fetch.
+#[derive(Clone, Copy, Debug)]
+pub struct Fetched {
+    /// Where the 4 KiB page lies in the host's memory.
+    pub page: HostPage,
+    /// The fetch side's site.
+    pub site: u16,
+}
+
+/// `sfence.vma`, with its operands; `None` stands for `x0`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fence {
+    /// Only translations of this address.
+    pub gva: Option<Gva>,
+    /// Only translations of this address space (and no global ones).
+    pub asid: Option<Asid>,
+}
+
+/// Memory, devices, translation and time, as a hart sees them.
+pub trait Bus {
+    /// The window for loads and stores in the context set last.
+    fn data_window(&mut self) -> DataWindow;
+
+    /// The window for fetches in the context set last.
+    fn code_window(&mut self) -> CodeWindow;
+
+    /// The time of the latest access so far, for the accumulator. The bus keeps it below 2^31, so that a run does not wrap it.
+    fn stamp(&mut self) -> u32;
+
+    /// The time of the latest access, after a run.
+    fn set_stamp(&mut self, stamp: u32);
+
+    /// Where the bytes of a load lie, if the entry at `site` translates it. `stamp` is the time of the access.
+    ///
+    /// # Safety
+    /// `window` is of the current context and `site` was handed out by this bus (or another of the same configuration).
+    unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8>;
+
+    /// Where the bytes of a store or atomic operation lie, if the entry at `site` translates it.
+    ///
+    /// # Safety
+    /// As for [`Bus::read_hit`].
+    unsafe fn write_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8>;
+
+    /// Whether the fetch entry at `site` translates `address` to `page`.
+    ///
+    /// # Safety
+    /// As for [`Bus::read_hit`], with a code window.
+    unsafe fn fetch_hit(&mut self, window: CodeWindow, site: u16, address: u64, page: HostPage) -> bool;
+
+    /// A load that missed: translates and fills, or loads. Updates `site`.
+    ///
+    /// # Errors
+    /// The exception that the load raises.
+    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Trap>;
+
+    /// A store that missed: translates and fills, or stores. Updates `site`.
+    ///
+    /// # Errors
+    /// The exception that the store raises.
+    fn store_miss(
+        &mut self,
+        address: u64,
+        width: Width,
+        value: u64,
+        site: &mut u16,
+        stamp: u32,
+    ) -> Result<Stored, Trap>;
+
+    /// An aligned LR (`access` is read), SC or AMO (`access` is write) that missed: after it, the access hits.
+    ///
+    /// # Errors
+    /// The exception that the operation raises; a device is an access fault.
+    fn atomic_miss(
+        &mut self,
+        address: u64,
+        width: Width,
+        access: Access,
+        site: &mut u16,
+        stamp: u32,
+    ) -> Result<(), Trap>;
+
+    /// Translates a fetch.
+    ///
+    /// # Errors
+    /// The exception that the fetch raises.
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap>;
+
+    /// The hart translates in another context from now on: new windows must be asked for.
+    fn set_context(&mut self, context: &TranslationContext);
+
+    /// Orders the guest's table writes before later translations.
+    fn fence(&mut self, fence: Fence);
+
+    /// Hands over what was written to memory, since the last call, by others than harts (devices): where, and how many bytes.
+    fn foreign_writes(&mut self, written: &mut dyn FnMut(*const u8, usize));
+
+    /// `time`, given the instructions that the hart has retired in this [`run`](crate::Hart::run) so far.
+    fn time(&mut self, retired: u64) -> u64;
+
+    /// `cycle`, given the same.
+    fn cycle(&mut self, retired: u64) -> u64;
+}

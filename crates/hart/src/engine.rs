@@ -1,0 +1,119 @@
+//! The two engines that execute micro-ops, and what they share.
+//!
+//! Protocol: [`Hart::run`] enters an engine at a block's first micro-op with an accumulator. The engine runs from block to
+//! block through links and the jump cache until it leaves: [`Hart::leave`](crate::hart::Hart) says why, and `at` or `pc` where. On a leave
+//! with `at`, the instructions of the block before `at` are not yet accounted for; on one with `pc`, all are.
+
+pub(crate) mod matching;
+pub(crate) mod threaded;
+
+use crate::{
+    Bus, CodeCache, Trap,
+    bus::CodeWindow,
+    code::HostPage,
+    hart::Hart,
+    microop::{Link, MicroOp},
+};
+
+/// Which engine executes micro-ops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Engine {
+    /// Each handler jumps to the next one's. Needs an optimised build, in which such calls become jumps; a build with debug
+    /// assertions uses the other engine instead.
+    #[default]
+    Threaded,
+    /// A `match` over the same micro-ops: slower, and the oracle of the other.
+    Matching,
+}
+
+/// Why the engine was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Leave {
+    /// With `pc`: the budget is used up.
+    Budget,
+    /// With `pc`: the next block is not known, or not known to be still there.
+    Lookup,
+    /// With `at`: the instruction trapped.
+    Trap(Trap),
+    /// With `at`: the run loop executes the instruction, and nothing of it has happened yet.
+    Step,
+}
+
+/// What the engines reach beside the hart.
+pub(crate) struct Environment<B: Bus> {
+    bus: *mut B,
+    code: *mut CodeCache<B>,
+    /// The cache's byte map of frames that hold code, biased by the host's page numbers.
+    code_map: *const u8,
+    pub(crate) code_window: CodeWindow,
+}
+
+impl<B: Bus> Environment<B> {
+    pub(crate) fn new(bus: &mut B, code: &mut CodeCache<B>) -> Self {
+        let code_window = bus.code_window();
+        Self { bus, code_map: code.biased_map(), code, code_window }
+    }
+
+    #[inline(always)]
+    pub(crate) fn bus(&mut self) -> &mut B {
+        // SAFETY: made from an exclusive reference that outlives the environment and is used nowhere else meanwhile.
+        unsafe { &mut *self.bus }
+    }
+
+    #[inline(always)]
+    pub(crate) fn code(&mut self) -> &mut CodeCache<B> {
+        // SAFETY: as for the bus.
+        unsafe { &mut *self.code }
+    }
+
+    /// Whether the page of a byte just written holds translated code.
+    ///
+    /// # Safety
+    /// `at` lies in the memory that the code cache was made for.
+    #[inline(always)]
+    pub(crate) unsafe fn holds_code(&self, at: *const u8) -> bool {
+        // SAFETY: the map has a byte for every page of that memory.
+        unsafe { *self.code_map.wrapping_add(at as usize >> 12) != 0 }
+    }
+
+    /// Drops the translations of a page that was written to.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn code_written(&mut self, at: *const u8) {
+        self.code().drop_page(HostPage::containing(at));
+    }
+
+    /// Goes to `target` through the jump cache; `None` leaves with [`Leave::Lookup`].
+    ///
+    /// The fetch TLB is looked up here, and only here and in the run loop: that is every change of page and every indirect jump, and
+    /// looking up the page used last changes no replacement order.
+    #[inline(always)]
+    pub(crate) fn jump(&mut self, hart: &mut Hart, target: u64) -> Option<*mut MicroOp> {
+        let jump = self.code().jump(target);
+        let window = self.code_window;
+        // SAFETY: the site was handed out by this bus, and the window is of the current context.
+        if jump.target == target && unsafe { self.bus().fetch_hit(window, jump.site, target, jump.page) } {
+            hart.page = target & !0xfff;
+            hart.host_page = jump.page;
+            Some(jump.op)
+        } else {
+            hart.pc = target;
+            hart.leave = Leave::Lookup;
+            None
+        }
+    }
+
+    /// What the resolver behind a link does: finds, and links, the target `delta` bytes from the start of the page.
+    #[cold]
+    pub(crate) fn resolve(&mut self, hart: &mut Hart, stub: *mut MicroOp) -> Option<*mut MicroOp> {
+        // SAFETY: the resolver is executed only in the slot behind its link.
+        let (delta, from_float, link) = unsafe { ((*stub).imm, (*stub).rd != 0, &mut *stub.sub(1).cast::<Link>()) };
+        if let Ok(offset @ 0..=0xfff) = u16::try_from(delta)
+            && let Some(target) = self.code().find(hart.host_page, offset)
+        {
+            link.target = self.code().past_gate(target, from_float);
+            return Some(link.target);
+        }
+        self.jump(hart, hart.page.wrapping_add(delta as i64 as u64))
+    }
+}

@@ -1,0 +1,243 @@
+//! The `match` loop over the same micro-ops: the oracle of the threaded engine, and what builds with debug assertions use.
+
+use super::{Environment, Leave};
+use crate::{
+    Bus,
+    bus::DataWindow,
+    hart::Hart,
+    microop::{Link, MicroOp, accumulator},
+    ops::{Opcode, alu, atomic, float, memory, operations},
+};
+use memory::{After, Atomic};
+
+/// What follows a micro-op.
+enum Flow {
+    /// The micro-op this many slots on.
+    Skip(usize),
+    /// Another micro-op.
+    Go(*mut MicroOp),
+    /// The link behind it.
+    Take,
+    /// Out of the engine.
+    Leave,
+}
+
+macro_rules! define_execute {
+    (
+        immediate { $($imm:ident: $imm_f:ident),* $(,)? }
+        register { $($reg:ident: $reg_f:ident),* $(,)? }
+        load { $($load:ident: $load_t:ident),* $(,)? }
+        store { $($store:ident: $store_t:ident),* $(,)? }
+        float_load { $($fload:ident: $fload_t:ident),* $(,)? }
+        float_store { $($fstore:ident: $fstore_t:ident),* $(,)? }
+        branch { $($branch:ident: $branch_f:ident),* $(,)? }
+        load_reserved { $($lr:ident: $lr_t:ident),* $(,)? }
+        store_conditional { $($sc:ident: $sc_t:ident),* $(,)? }
+        atomic { $($amo:ident: $amo_t:ident $amo_f:ident),* $(,)? }
+        float { $($float:ident: $float_f:ident),* $(,)? }
+        single { $($single:ident),* $(,)? }
+    ) => {
+        /// Executes one micro-op.
+        ///
+        /// # Safety
+        /// `op` is a micro-op of a live block of this bus, and `window` of the current context.
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all: the function's contract")]
+        unsafe fn execute<B: Bus>(
+            opcode: Opcode,
+            hart: &mut Hart,
+            op: *mut MicroOp,
+            acc: &mut u64,
+            window: DataWindow,
+            environment: &mut Environment<B>,
+        ) -> Flow {
+            unsafe {
+                let o = *op;
+                let immediate = o.imm as i64 as u64;
+                match opcode {
+                    $(Opcode::$imm => {
+                        hart.set_register(o.rd, alu::$imm_f(hart.register(o.rs1), immediate));
+                        Flow::Skip(1)
+                    })*
+                    $(Opcode::$reg => {
+                        hart.set_register(o.rd, alu::$reg_f(hart.register(o.rs1), hart.register(o.rs2 as u8)));
+                        Flow::Skip(1)
+                    })*
+                    $(Opcode::$load => {
+                        let deliver = |hart: &mut Hart, op: &MicroOp, value: $load_t| {
+                            hart.set_register(op.rd, atomic::Cell::extended(value));
+                        };
+                        match memory::load_hit::<$load_t, B>(hart, op, *acc, window) {
+                            Some(value) => hit(acc, || deliver(hart, &o, value)),
+                            None => after(memory::load_miss::<$load_t, B>(hart, op, *acc, environment, deliver), op, acc),
+                        }
+                    })*
+                    $(Opcode::$fload => {
+                        let deliver = |hart: &mut Hart, op: &MicroOp, value: $fload_t| {
+                            hart.f[op.rd as usize] = float::boxed(value);
+                        };
+                        match memory::load_hit::<$fload_t, B>(hart, op, *acc, window) {
+                            Some(value) => hit(acc, || deliver(hart, &o, value)),
+                            None => after(memory::load_miss::<$fload_t, B>(hart, op, *acc, environment, deliver), op, acc),
+                        }
+                    })*
+                    $(Opcode::$store => {
+                        let value = hart.register(o.rd);
+                        match memory::store_hit::<$store_t, B>(hart, value, op, *acc, window) {
+                            Some(at) => stored(acc, environment, at),
+                            None => after(memory::store_miss::<$store_t, B>(hart, value, op, *acc, environment), op, acc),
+                        }
+                    })*
+                    $(Opcode::$fstore => {
+                        let value = hart.f[o.rd as usize];
+                        match memory::store_hit::<$fstore_t, B>(hart, value, op, *acc, window) {
+                            Some(at) => stored(acc, environment, at),
+                            None => after(memory::store_miss::<$fstore_t, B>(hart, value, op, *acc, environment), op, acc),
+                        }
+                    })*
+                    $(Opcode::$branch => {
+                        if alu::$branch_f(hart.register(o.rs1), hart.register(o.rd)) { Flow::Take } else { Flow::Skip(3) }
+                    })*
+                    $(Opcode::$lr => {
+                        atomic_op::<$lr_t, B>(hart, op, acc, window, environment, Atomic::Reserve, atomic::swap)
+                    })*
+                    $(Opcode::$sc => {
+                        atomic_op::<$sc_t, B>(hart, op, acc, window, environment, Atomic::Conditional, atomic::swap)
+                    })*
+                    $(Opcode::$amo => {
+                        atomic_op::<$amo_t, B>(hart, op, acc, window, environment, Atomic::Modify, atomic::$amo_f)
+                    })*
+                    $(Opcode::$float => {
+                        float::$float_f(hart, &o);
+                        Flow::Skip(1)
+                    })*
+                    Opcode::Li => {
+                        hart.set_register(o.rd, immediate);
+                        Flow::Skip(1)
+                    }
+                    Opcode::Auipc => {
+                        hart.set_register(o.rd, hart.page.wrapping_add(immediate));
+                        Flow::Skip(1)
+                    }
+                    Opcode::Nop => Flow::Skip(1),
+                    Opcode::Jal => {
+                        hart.set_register(o.rd, hart.page.wrapping_add(u64::from(o.rs2)));
+                        Flow::Take
+                    }
+                    Opcode::Jalr | Opcode::JalrAligned => {
+                        let target = hart.register(o.rs1).wrapping_add(immediate) & !1;
+                        if opcode == Opcode::JalrAligned && target & 2 != 0 {
+                            return step(hart, op);
+                        }
+                        hart.set_register(o.rd, hart.page.wrapping_add(u64::from(o.rs2)));
+                        *acc = acc.wrapping_add((*op.add(1).cast::<Link>()).cost);
+                        if accumulator::spent(*acc) {
+                            hart.pc = target;
+                            hart.leave = Leave::Budget;
+                            return Flow::Leave;
+                        }
+                        environment.jump(hart, target).map_or(Flow::Leave, Flow::Go)
+                    }
+                    Opcode::MisalignedJump | Opcode::System | Opcode::Straddle => step(hart, op),
+                    Opcode::FloatGate => if hart.float_open() { Flow::Skip(1) } else { step(hart, op) },
+                    Opcode::Next => Flow::Take,
+                    Opcode::Resolve => environment.resolve(hart, op).map_or(Flow::Leave, Flow::Go),
+                    Opcode::Stale => {
+                        hart.pc = hart.page.wrapping_add(immediate);
+                        hart.leave = Leave::Lookup;
+                        Flow::Leave
+                    }
+                }
+            }
+        }
+    };
+}
+operations!(define_execute);
+
+/// Runs from `op` until the hart leaves the engine; returns the accumulator.
+///
+/// # Safety
+/// `op` is the first micro-op of a live block of this bus, and `window` of the current context.
+pub(crate) unsafe fn run<B: Bus>(
+    hart: &mut Hart,
+    mut op: *mut MicroOp,
+    mut acc: u64,
+    window: DataWindow,
+    environment: &mut Environment<B>,
+) -> u64 {
+    loop {
+        let opcode = environment.code().opcode(op);
+        // SAFETY: by the contract, and every flow below leads to a micro-op of a live block.
+        match unsafe { execute(opcode, hart, op, &mut acc, window, environment) } {
+            // SAFETY: as above.
+            Flow::Skip(slots) => op = unsafe { op.add(slots) },
+            Flow::Go(target) => op = target,
+            Flow::Take => {
+                // SAFETY: a link and its resolver follow every micro-op that takes one.
+                let (link, resolver) = unsafe { (&*op.add(1).cast::<Link>(), &*op.add(2)) };
+                acc = acc.wrapping_add(link.cost);
+                if accumulator::spent(acc) {
+                    hart.pc = hart.page.wrapping_add(resolver.imm as i64 as u64);
+                    hart.leave = Leave::Budget;
+                    return acc;
+                }
+                op = link.target;
+            }
+            Flow::Leave => return acc,
+        }
+    }
+}
+
+/// An access that hit.
+fn hit(acc: &mut u64, deliver: impl FnOnce()) -> Flow {
+    deliver();
+    *acc = acc.wrapping_add(accumulator::ACCESS);
+    Flow::Skip(1)
+}
+
+/// A store that hit.
+fn stored<B: Bus>(acc: &mut u64, environment: &mut Environment<B>, at: *mut u8) -> Flow {
+    // SAFETY: a hit lies in the memory that the code cache was made for.
+    if unsafe { environment.holds_code(at) } {
+        environment.code_written(at);
+    }
+    *acc = acc.wrapping_add(accumulator::ACCESS);
+    Flow::Skip(1)
+}
+
+/// After a miss.
+fn after(after: After, op: *mut MicroOp, acc: &mut u64) -> Flow {
+    match after {
+        After::Retry => Flow::Go(op),
+        After::Done => hit(acc, || ()),
+        After::Leave => Flow::Leave,
+    }
+}
+
+/// LR, SC and AMOs.
+///
+/// # Safety
+/// As for [`execute`].
+unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
+    hart: &mut Hart,
+    op: *mut MicroOp,
+    acc: &mut u64,
+    window: DataWindow,
+    environment: &mut Environment<B>,
+    kind: Atomic,
+    modify: fn(T, T) -> T,
+) -> Flow {
+    // SAFETY: by the contract.
+    unsafe {
+        match memory::atomic_hit::<T, B>(hart, op, *acc, window, environment, kind, modify) {
+            Some(()) => hit(acc, || ()),
+            None => after(memory::atomic_miss::<T, B>(hart, op, *acc, environment, kind), op, acc),
+        }
+    }
+}
+
+/// Leaves the instruction at `op` to the run loop.
+fn step(hart: &mut Hart, op: *mut MicroOp) -> Flow {
+    hart.leave = Leave::Step;
+    hart.at = op as usize;
+    Flow::Leave
+}

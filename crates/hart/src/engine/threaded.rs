@@ -1,0 +1,407 @@
+//! Threaded dispatch: every handler ends in a call of the next one's, which an optimised build turns into a jump.
+
+use super::{Environment, Leave};
+use crate::{
+    Bus,
+    bus::DataWindow,
+    hart::Hart,
+    microop::{Handler, Link, MicroOp, accumulator},
+    ops::{Opcode, alu, atomic, float, memory, operations},
+};
+use memory::{After, Atomic};
+
+/// Continues at `$op`, a micro-op of a live block of this engine's bus.
+macro_rules! go {
+    ($hart:expr, $op:expr, $acc:expr, $window:expr, $env:expr) => {{
+        let next: *mut MicroOp = $op;
+        return ((*next).handler)($hart, next, $acc, $window, $env);
+    }};
+}
+
+/// Takes the link in the slot behind `$op`, which has one: accounts for the block so far, and leaves where the budget is used up.
+macro_rules! take {
+    ($hart:expr, $op:expr, $acc:expr, $window:expr, $env:expr, $target:expr) => {{
+        let link = $op.add(1).cast::<Link>();
+        let acc = $acc.wrapping_add((*link).cost);
+        if accumulator::spent(acc) {
+            (*$hart).pc = $target;
+            (*$hart).leave = Leave::Budget;
+            return acc;
+        }
+        go!($hart, (*link).target, acc, $window, $env)
+    }};
+}
+
+macro_rules! handler {
+    ($name:ident, |$hart:ident, $op:ident, $acc:ident, $window:ident, $env:ident| $body:block) => {
+        #[allow(
+            non_snake_case,
+            clippy::extra_unused_type_parameters,
+            reason = "named after the opcode; one signature for all"
+        )]
+        pub(super) unsafe extern "C" fn $name<B: Bus>(
+            $hart: *mut Hart,
+            $op: *mut MicroOp,
+            $acc: u64,
+            $window: DataWindow,
+            $env: *mut (),
+        ) -> u64 {
+            $body
+        }
+    };
+}
+
+macro_rules! define_handlers {
+    (
+        immediate { $($imm:ident: $imm_f:ident),* $(,)? }
+        register { $($reg:ident: $reg_f:ident),* $(,)? }
+        load { $($load:ident: $load_t:ident),* $(,)? }
+        store { $($store:ident: $store_t:ident),* $(,)? }
+        float_load { $($fload:ident: $fload_t:ident),* $(,)? }
+        float_store { $($fstore:ident: $fstore_t:ident),* $(,)? }
+        branch { $($branch:ident: $branch_f:ident),* $(,)? }
+        load_reserved { $($lr:ident: $lr_t:ident),* $(,)? }
+        store_conditional { $($sc:ident: $sc_t:ident),* $(,)? }
+        atomic { $($amo:ident: $amo_t:ident $amo_f:ident),* $(,)? }
+        float { $($float:ident: $float_f:ident),* $(,)? }
+        single { $($single:ident),* $(,)? }
+    ) => {
+        /// One handler for each opcode of the table.
+        // SAFETY (all handlers): the run loop enters with an exclusive hart and environment, a block of this bus, and a window of the
+        // current context; each handler passes them on unchanged.
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]
+        mod handlers {
+            use super::*;
+
+            $(handler!($imm, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = alu::$imm_f((*hart).register((*op).rs1), (*op).imm as i64 as u64);
+                    (*hart).set_register((*op).rd, value);
+                    go!(hart, op.add(1), acc, window, env)
+                }
+            });)*
+
+            $(handler!($reg, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = alu::$reg_f((*hart).register((*op).rs1), (*hart).register((*op).rs2 as u8));
+                    (*hart).set_register((*op).rd, value);
+                    go!(hart, op.add(1), acc, window, env)
+                }
+            });)*
+
+            $(handler!($load, |hart, op, acc, window, env| {
+                unsafe {
+                    match memory::load_hit::<$load_t, B>(&*hart, op, acc, window) {
+                        Some(value) => {
+                            (*hart).set_register((*op).rd, atomic::Cell::extended(value));
+                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+                        }
+                        None => return misses::$load::<B>(hart, op, acc, window, env),
+                    }
+                }
+            });)*
+
+            $(handler!($fload, |hart, op, acc, window, env| {
+                unsafe {
+                    match memory::load_hit::<$fload_t, B>(&*hart, op, acc, window) {
+                        Some(value) => {
+                            (*hart).f[(*op).rd as usize] = float::boxed(value);
+                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+                        }
+                        None => return misses::$fload::<B>(hart, op, acc, window, env),
+                    }
+                }
+            });)*
+
+            $(handler!($store, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = (*hart).register((*op).rd);
+                    match memory::store_hit::<$store_t, B>(&*hart, value, op, acc, window) {
+                        Some(at) if !(*env.cast::<Environment<B>>()).holds_code(at) => {
+                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+                        }
+                        Some(at) => return wrote_code::<B>(hart, op, acc, window, env, at),
+                        None => return misses::$store::<B>(hart, op, acc, window, env),
+                    }
+                }
+            });)*
+
+            $(handler!($fstore, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = (*hart).f[(*op).rd as usize];
+                    match memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, window) {
+                        Some(at) if !(*env.cast::<Environment<B>>()).holds_code(at) => {
+                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+                        }
+                        Some(at) => return wrote_code::<B>(hart, op, acc, window, env, at),
+                        None => return misses::$fstore::<B>(hart, op, acc, window, env),
+                    }
+                }
+            });)*
+
+            $(handler!($branch, |hart, op, acc, window, env| {
+                unsafe {
+                    if alu::$branch_f((*hart).register((*op).rs1), (*hart).register((*op).rd)) {
+                        take!(hart, op, acc, window, env, target_of(hart, op.add(2)))
+                    } else {
+                        go!(hart, op.add(3), acc, window, env)
+                    }
+                }
+            });)*
+
+            $(handler!($lr, |hart, op, acc, window, env| {
+                unsafe { return atomic_op::<$lr_t, B>(hart, op, acc, window, env, Atomic::Reserve, atomic::swap) }
+            });)*
+
+            $(handler!($sc, |hart, op, acc, window, env| {
+                unsafe { return atomic_op::<$sc_t, B>(hart, op, acc, window, env, Atomic::Conditional, atomic::swap) }
+            });)*
+
+            $(handler!($amo, |hart, op, acc, window, env| {
+                unsafe { return atomic_op::<$amo_t, B>(hart, op, acc, window, env, Atomic::Modify, atomic::$amo_f) }
+            });)*
+
+            $(handler!($float, |hart, op, acc, window, env| {
+                unsafe {
+                    float::$float_f(&mut *hart, &*op);
+                    go!(hart, op.add(1), acc, window, env)
+                }
+            });)*
+
+            handler!(Li, |hart, op, acc, window, env| {
+                unsafe {
+                    (*hart).set_register((*op).rd, (*op).imm as i64 as u64);
+                    go!(hart, op.add(1), acc, window, env)
+                }
+            });
+
+            handler!(Auipc, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = (*hart).page.wrapping_add((*op).imm as i64 as u64);
+                    (*hart).set_register((*op).rd, value);
+                    go!(hart, op.add(1), acc, window, env)
+                }
+            });
+
+            handler!(Nop, |hart, op, acc, window, env| { unsafe { go!(hart, op.add(1), acc, window, env) } });
+
+            handler!(Jal, |hart, op, acc, window, env| {
+                unsafe {
+                    let next = (*hart).page.wrapping_add(u64::from((*op).rs2));
+                    (*hart).set_register((*op).rd, next);
+                    take!(hart, op, acc, window, env, target_of(hart, op.add(2)))
+                }
+            });
+
+            handler!(Jalr, |hart, op, acc, window, env| {
+                unsafe {
+                    let target = (*hart).register((*op).rs1).wrapping_add((*op).imm as i64 as u64) & !1;
+                    let next = (*hart).page.wrapping_add(u64::from((*op).rs2));
+                    (*hart).set_register((*op).rd, next);
+                    let acc = acc.wrapping_add((*op.add(1).cast::<Link>()).cost);
+                    if accumulator::spent(acc) {
+                        (*hart).pc = target;
+                        (*hart).leave = Leave::Budget;
+                        return acc;
+                    }
+                    match (*env.cast::<Environment<B>>()).jump(&mut *hart, target) {
+                        Some(op) => go!(hart, op, acc, window, env),
+                        None => return acc,
+                    }
+                }
+            });
+
+            handler!(JalrAligned, |hart, op, acc, window, env| {
+                unsafe {
+                    let target = (*hart).register((*op).rs1).wrapping_add((*op).imm as i64 as u64) & !1;
+                    if target & 2 != 0 {
+                        return step(hart, op, acc, window, env);
+                    }
+                    return Jalr::<B>(hart, op, acc, window, env);
+                }
+            });
+
+            handler!(MisalignedJump, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
+
+            handler!(System, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
+
+            handler!(Straddle, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
+
+            handler!(FloatGate, |hart, op, acc, window, env| {
+                unsafe {
+                    if (*hart).float_open() {
+                        go!(hart, op.add(1), acc, window, env)
+                    }
+                    return step(hart, op, acc, window, env);
+                }
+            });
+
+            handler!(Next, |hart, op, acc, window, env| {
+                unsafe { take!(hart, op, acc, window, env, target_of(hart, op.add(2))) }
+            });
+
+            handler!(Resolve, |hart, op, acc, window, env| {
+                unsafe {
+                    match (*env.cast::<Environment<B>>()).resolve(&mut *hart, op) {
+                        Some(op) => go!(hart, op, acc, window, env),
+                        None => return acc,
+                    }
+                }
+            });
+
+            handler!(Stale, |hart, op, acc, _window, _env| {
+                unsafe {
+                    (*hart).pc = target_of(hart, op);
+                    (*hart).leave = Leave::Lookup;
+                }
+                return acc;
+            });
+        }
+
+        /// The miss paths of loads and stores, out of line so that the hit paths save no registers.
+        // SAFETY (all): as for the handlers.
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]
+        mod misses {
+            use super::*;
+
+            $(handler!($load, |hart, op, acc, window, env| {
+                unsafe {
+                    let after = memory::load_miss::<$load_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
+                        hart.set_register(op.rd, atomic::Cell::extended(value));
+                    });
+                    return go_after(after, hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!($fload, |hart, op, acc, window, env| {
+                unsafe {
+                    let after = memory::load_miss::<$fload_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
+                        hart.f[op.rd as usize] = float::boxed(value);
+                    });
+                    return go_after(after, hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!($store, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = (*hart).register((*op).rd);
+                    let after = memory::store_miss::<$store_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
+                    return go_after(after, hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!($fstore, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = (*hart).f[(*op).rd as usize];
+                    let after = memory::store_miss::<$fstore_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
+                    return go_after(after, hart, op, acc, window, env);
+                }
+            });)*
+        }
+
+        /// The handler of an opcode.
+        pub(crate) fn handler<B: Bus>(opcode: Opcode) -> Handler {
+            match opcode {
+                $(Opcode::$imm => handlers::$imm::<B>,)*
+                $(Opcode::$reg => handlers::$reg::<B>,)*
+                $(Opcode::$load => handlers::$load::<B>,)*
+                $(Opcode::$store => handlers::$store::<B>,)*
+                $(Opcode::$fload => handlers::$fload::<B>,)*
+                $(Opcode::$fstore => handlers::$fstore::<B>,)*
+                $(Opcode::$branch => handlers::$branch::<B>,)*
+                $(Opcode::$lr => handlers::$lr::<B>,)*
+                $(Opcode::$sc => handlers::$sc::<B>,)*
+                $(Opcode::$amo => handlers::$amo::<B>,)*
+                $(Opcode::$float => handlers::$float::<B>,)*
+                $(Opcode::$single => handlers::$single::<B>,)*
+            }
+        }
+    };
+}
+operations!(define_handlers);
+
+/// Where the resolver (or stale entry) at `op` leads.
+///
+/// # Safety
+/// `op` is a micro-op of a live block whose `imm` is an offset from the start of the page.
+#[inline(always)]
+unsafe fn target_of(hart: *const Hart, op: *const MicroOp) -> u64 {
+    // SAFETY: by the contract.
+    unsafe { (*hart).page.wrapping_add((*op).imm as i64 as u64) }
+}
+
+/// Continues after a miss.
+///
+/// # Safety
+/// As for the handlers.
+#[inline(always)]
+unsafe fn go_after(after: After, hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> u64 {
+    // SAFETY: as for the handlers; a memory micro-op is never the last of its block.
+    unsafe {
+        match after {
+            After::Retry => go!(hart, op, acc, window, env),
+            After::Done => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
+            After::Leave => acc,
+        }
+    }
+}
+
+/// After a store to a page that holds code.
+///
+/// # Safety
+/// As for the handlers; `at` is what the store wrote to.
+#[cold]
+unsafe extern "C" fn wrote_code<B: Bus>(
+    hart: *mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    env: *mut (),
+    at: *mut u8,
+) -> u64 {
+    // SAFETY: the environment is exclusively ours for the run; a store is never the last micro-op of its block, and dropped blocks
+    // stay in memory.
+    unsafe {
+        (*env.cast::<Environment<B>>()).code_written(at);
+        go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+    }
+}
+
+/// LR, SC and AMOs: hit path and miss path in one, as they are rare.
+///
+/// # Safety
+/// As for the handlers.
+#[inline(always)]
+unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
+    hart: *mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    env: *mut (),
+    kind: Atomic,
+    modify: fn(T, T) -> T,
+) -> u64 {
+    // SAFETY: as for the handlers.
+    unsafe {
+        let environment = &mut *env.cast::<Environment<B>>();
+        match memory::atomic_hit::<T, B>(&mut *hart, op, acc, window, environment, kind, modify) {
+            Some(()) => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
+            None => {
+                let after = memory::atomic_miss::<T, B>(&mut *hart, op, acc, environment, kind);
+                go_after(after, hart, op, acc, window, env)
+            }
+        }
+    }
+}
+
+/// Leaves the instruction at `op` to the run loop.
+///
+/// # Safety
+/// As for the handlers.
+unsafe extern "C" fn step(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> u64 {
+    // SAFETY: the hart is exclusively ours for the run.
+    let hart = unsafe { &mut *hart };
+    hart.leave = Leave::Step;
+    hart.at = op as usize;
+    acc
+}

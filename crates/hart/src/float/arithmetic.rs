@@ -1,0 +1,158 @@
+//! The operations that round: add, subtract, multiply, divide, square root and the fused family.
+//!
+//! Each is an inlined sticky way, and a cold function that holds the host way and the soft way. See [`super`] for what these are.
+
+use softfloat_wrapper::Float;
+
+use super::range::{Range, host_rounds};
+use super::{Flags, Format, Rounding, residue, soft};
+
+/// `fadd`: `a + b`.
+#[inline(always)]
+pub fn add<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let sum = (F::from_bits(a) + F::from_bits(b)).to_bits();
+    if flags.sticky(rounding) && Range::Finite.contains::<F>(sum) {
+        return sum;
+    }
+    add_slowly::<F>(a, b, rounding, flags)
+}
+
+#[cold]
+#[inline(never)]
+fn add_slowly<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let (x, y) = (F::from_bits(a), F::from_bits(b));
+    let sum = x + y;
+    let finite = Range::Finite;
+    if host_rounds(rounding) && [a, b, sum.to_bits()].into_iter().all(|bits| finite.contains::<F>(bits)) {
+        flags.raise_if(residue::sum(x, y, sum) != F::ZERO, Flags::INEXACT);
+        return sum.to_bits();
+    }
+    soft::run(rounding, flags, |mode| soft::number::<F>(a).add(soft::number::<F>(b), mode)).to_bits()
+}
+
+/// `fsub`: `a - b`.
+#[inline(always)]
+pub fn sub<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    // IEEE 754 defines a - b as a + (-b); the sign of a NaN is lost either way.
+    add::<F>(a, negate::<F>(b), rounding, flags)
+}
+
+/// `fmul`: `a * b`.
+#[inline(always)]
+pub fn mul<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let product = (F::from_bits(a) * F::from_bits(b)).to_bits();
+    if flags.sticky(rounding) && Range::Normal.contains::<F>(product) {
+        return product;
+    }
+    mul_slowly::<F>(a, b, rounding, flags)
+}
+
+#[cold]
+#[inline(never)]
+fn mul_slowly<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let (x, y) = (F::from_bits(a), F::from_bits(b));
+    let product = x * y;
+    if host_rounds(rounding) && Range::Residue.contains::<F>(product.to_bits()) {
+        flags.raise_if(residue::product(x, y, product) != F::ZERO, Flags::INEXACT);
+        return product.to_bits();
+    }
+    if x == F::ZERO && Range::Finite.contains::<F>(b) || y == F::ZERO && Range::Finite.contains::<F>(a) {
+        return product.to_bits();
+    }
+    soft::run(rounding, flags, |mode| soft::number::<F>(a).mul(soft::number::<F>(b), mode)).to_bits()
+}
+
+/// `fdiv`: `a / b`.
+#[inline(always)]
+pub fn div<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let quotient = (F::from_bits(a) / F::from_bits(b)).to_bits();
+    if flags.sticky(rounding) && Range::Normal.contains::<F>(quotient) {
+        return quotient;
+    }
+    div_slowly::<F>(a, b, rounding, flags)
+}
+
+#[cold]
+#[inline(never)]
+fn div_slowly<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let (x, y) = (F::from_bits(a), F::from_bits(b));
+    let quotient = x / y;
+    if host_rounds(rounding) && Range::Normal.contains::<F>(quotient.to_bits()) && Range::Residue.contains::<F>(a) {
+        flags.raise_if(residue::quotient(x, y, quotient) != F::ZERO, Flags::INEXACT);
+        return quotient.to_bits();
+    }
+    soft::run(rounding, flags, |mode| soft::number::<F>(a).div(soft::number::<F>(b), mode)).to_bits()
+}
+
+/// `fsqrt`: the square root of `a`.
+#[inline(always)]
+pub fn sqrt<F: Format>(a: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let root = F::from_bits(a).sqrt().to_bits();
+    if flags.sticky(rounding) && Range::Normal.contains::<F>(root) {
+        return root;
+    }
+    sqrt_slowly::<F>(a, rounding, flags)
+}
+
+#[cold]
+#[inline(never)]
+fn sqrt_slowly<F: Format>(a: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let x = F::from_bits(a);
+    let root = x.sqrt();
+    if host_rounds(rounding) && x > F::ZERO && Range::Residue.contains::<F>(a) {
+        flags.raise_if(residue::root(x, root) != F::ZERO, Flags::INEXACT);
+        return root.to_bits();
+    }
+    soft::run(rounding, flags, |mode| soft::number::<F>(a).sqrt(mode)).to_bits()
+}
+
+/// `fmadd`: `a * b + c`, rounded once. Infinity times zero raises NV even if `c` is a quiet NaN.
+#[inline(always)]
+pub fn fmadd<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let sum = F::from_bits(a).mul_add(F::from_bits(b), F::from_bits(c)).to_bits();
+    if flags.sticky(rounding) && Range::Normal.contains::<F>(sum) {
+        return sum;
+    }
+    fmadd_slowly::<F>(a, b, c, rounding, flags)
+}
+
+#[cold]
+#[inline(never)]
+fn fmadd_slowly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    let (x, y, z) = (F::from_bits(a), F::from_bits(b), F::from_bits(c));
+    let sum = x.mul_add(y, z).to_bits();
+    if host_rounds(rounding)
+        && Range::Normal.contains::<F>(sum)
+        && Range::Residue.contains::<F>((x * y).to_bits())
+        && Range::Finite.contains::<F>(c)
+    {
+        flags.raise_if(residue::fused(x, y, z) != F::ZERO, Flags::INEXACT);
+        return sum;
+    }
+    let fused = |mode| soft::number::<F>(a).fused_mul_add(soft::number::<F>(b), soft::number::<F>(c), mode);
+    soft::run(rounding, flags, fused).to_bits()
+}
+
+/// `fmsub`: `a * b - c`.
+#[inline(always)]
+pub fn fmsub<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    fmadd::<F>(a, b, negate::<F>(c), rounding, flags)
+}
+
+/// `fnmsub`: `-(a * b) + c`.
+#[inline(always)]
+pub fn fnmsub<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    fmadd::<F>(negate::<F>(a), b, c, rounding, flags)
+}
+
+/// `fnmadd`: `-(a * b) - c`.
+#[inline(always)]
+pub fn fnmadd<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
+    fmadd::<F>(negate::<F>(a), b, negate::<F>(c), rounding, flags)
+}
+
+/// The bits with the other sign, NaNs included.
+#[inline(always)]
+fn negate<F: Format>(bits: F::Bits) -> F::Bits {
+    F::with_sign(bits, !F::is_negative(bits))
+}

@@ -1,0 +1,367 @@
+//! One logical processor: its state, and the loop that runs it.
+
+use crate::{
+    Bus, CodeCache, Engine, Interrupt, Isa, Trap,
+    code::{HostPage, Jump},
+    csr::{Csrs, FloatUnit},
+    engine::{Environment, Leave, matching},
+    float::Flags,
+    microop::{MicroOp, SINK, accumulator},
+    ops::Opcode,
+};
+use types::{PagingMode, Privilege, TranslationContext};
+
+/// Why [`Hart::run`] returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// The budget of instructions is used up.
+    Budget,
+    /// `ecall` from S-mode: an SBI call. `pc` is behind it already.
+    SupervisorCall,
+    /// `wfi` with no interrupt pending that `sie` lets through.
+    Wait,
+    /// The HINT `slti x0, x0, N`.
+    Marker(u16),
+    /// The guest wrote `stimecmp`.
+    TimerSet,
+}
+
+/// What a hart has done since it was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Loads, load-reserveds among them; not the loads of atomic operations.
+    pub loads: u64,
+    /// Stores, store-conditionals and atomic operations.
+    pub stores: u64,
+}
+
+/// A hart's architectural state.
+///
+/// It belongs to no real processor: whoever runs it brings bus and code cache along.
+#[repr(C)]
+pub struct Hart {
+    /// `x0` to `x31`, and the sink that writes to `x0` go to; as long as a byte can index, so that no access needs a bounds check.
+    x: [u64; 256],
+    /// Virtual address of the page that code is executed from.
+    pub(crate) page: u64,
+    /// The same page in the host's memory.
+    pub(crate) host_page: HostPage,
+    pub(crate) float_open: bool,
+    pub(crate) fflags: Flags,
+    /// `fcsr.frm`; valid while `float_open`.
+    pub(crate) frm: u8,
+    /// `f0` to `f31`; as long as `x` for the same reason.
+    pub(crate) f: [u64; 256],
+    pub(crate) pc: u64,
+    pub(crate) leave: Leave,
+    /// Address of the micro-op that the engine was left at.
+    pub(crate) at: usize,
+    /// Host address of the reservation of LR.
+    pub(crate) reservation: Option<usize>,
+    pub(crate) privilege: Privilege,
+    pub(crate) csrs: Csrs,
+    pub(crate) isa: Isa,
+    pub(crate) highest_mode: PagingMode,
+    counts: Counts,
+}
+
+impl Hart {
+    /// A hart in S-mode with translation off, all registers zero. `satp` accepts the modes up to `highest_mode`.
+    #[must_use]
+    pub fn new(isa: Isa, highest_mode: PagingMode) -> Self {
+        let mut hart = Self {
+            x: [0; 256],
+            page: 0,
+            host_page: HostPage::containing(std::ptr::null()),
+            float_open: false,
+            fflags: Flags::NONE,
+            frm: 0,
+            f: [0; 256],
+            pc: 0,
+            leave: Leave::Lookup,
+            at: 0,
+            reservation: None,
+            privilege: Privilege::Supervisor,
+            csrs: Csrs::default(),
+            isa,
+            highest_mode,
+            counts: Counts::default(),
+        };
+        hart.update_float_open();
+        hart
+    }
+
+    /// The hart, counting on from `counts`: for one that is started anew.
+    #[must_use]
+    pub fn with_counts(self, counts: Counts) -> Self {
+        Self { counts, ..self }
+    }
+
+    /// Integer register `number`, 0 to 31.
+    #[inline(always)]
+    #[must_use]
+    pub fn register(&self, number: u8) -> u64 {
+        debug_assert!(number < SINK);
+        self.x[usize::from(number)]
+    }
+
+    /// Sets integer register `number`. Decode names the sink where an instruction names `x0`; other callers must not pass 0.
+    #[inline(always)]
+    pub fn set_register(&mut self, number: u8, value: u64) {
+        debug_assert!(number != 0 && number <= SINK, "x0 is constant");
+        self.x[usize::from(number)] = value;
+    }
+
+    /// Floating-point register `number`, 0 to 31, as its bits.
+    #[must_use]
+    pub fn float_register(&self, number: u8) -> u64 {
+        self.f[usize::from(number)]
+    }
+
+    /// Sets floating-point register `number`.
+    pub fn set_float_register(&mut self, number: u8, bits: u64) {
+        self.f[usize::from(number)] = bits;
+    }
+
+    /// `fcsr`.
+    #[must_use]
+    pub fn fcsr(&self) -> u8 {
+        self.frm << 5 | self.fflags.bits()
+    }
+
+    /// The address of the next instruction.
+    #[must_use]
+    pub fn pc(&self) -> u64 {
+        self.pc
+    }
+
+    /// Goes on at another address.
+    pub fn set_pc(&mut self, pc: u64) {
+        self.pc = pc;
+    }
+
+    /// The privilege the hart is in.
+    #[must_use]
+    pub fn privilege(&self) -> Privilege {
+        self.privilege
+    }
+
+    /// Sets the privilege, for a machine that starts programs in U-mode.
+    pub fn set_privilege(&mut self, privilege: Privilege) {
+        self.privilege = privilege;
+    }
+
+    /// Turns the floating-point unit on, for a machine that starts programs in U-mode.
+    pub fn set_float_on(&mut self) {
+        self.csrs.float = FloatUnit::Dirty;
+        self.update_float_open();
+    }
+
+    /// What the hart has done.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Raises or lowers a pending interrupt.
+    pub fn set_pending(&mut self, interrupt: Interrupt, pending: bool) {
+        if pending {
+            self.csrs.pending |= interrupt.bit();
+        } else {
+            self.csrs.pending &= !interrupt.bit();
+        }
+    }
+
+    /// Whether an interrupt is pending, enabled or not.
+    #[must_use]
+    pub fn pending(&self, interrupt: Interrupt) -> bool {
+        self.csrs.pending & interrupt.bit() != 0
+    }
+
+    /// Whether an interrupt is pending that `sie` lets through: what ends `wfi`.
+    #[must_use]
+    pub fn wakes(&self) -> bool {
+        self.csrs.pending & self.csrs.enabled != 0
+    }
+
+    /// The time at which the timer interrupt will become pending; `None` if it is pending already, disabled, or not set.
+    #[must_use]
+    pub fn timer_interrupt(&self) -> Option<u64> {
+        let waits = self.csrs.enabled & !self.csrs.pending & Interrupt::Timer.bit() != 0;
+        self.csrs.timer.filter(|_| waits)
+    }
+
+    /// Sets the timer, as the SBI call does where the guest has no `stimecmp`, and clears its interrupt.
+    pub fn set_timer(&mut self, time: u64) {
+        self.csrs.timer = Some(time);
+        self.set_pending(Interrupt::Timer, false);
+    }
+
+    /// How loads and stores translate now.
+    #[must_use]
+    pub fn context(&self) -> TranslationContext {
+        self.csrs.context(self.privilege)
+    }
+
+    #[inline(always)]
+    pub(crate) fn float_open(&self) -> bool {
+        self.float_open
+    }
+
+    /// To be called after any change of the float unit's state or the rounding mode.
+    pub(crate) fn update_float_open(&mut self) {
+        self.float_open = self.csrs.float == FloatUnit::Dirty && self.frm <= 4;
+    }
+
+    /// Runs until about `budget` instructions are retired (the last block may go over it by 64), or something asks for the
+    /// caller's attention.
+    pub fn run<B: Bus>(&mut self, code: &mut CodeCache<B>, bus: &mut B, budget: u32, engine: Engine) -> Exit {
+        // Others may have run since, and stored to where the reservation is.
+        self.reservation = None;
+        bus.foreign_writes(&mut |at, bytes| code.written(at, bytes));
+        let before = self.counts.instructions;
+        // Traps taken use up budget too, so that a guest whose trap handler traps comes to an end.
+        let mut left = i64::from(budget);
+        loop {
+            bus.set_context(&self.context());
+            if left <= 0 {
+                return Exit::Budget;
+            }
+            if let Some(interrupt) = self.due_interrupt() {
+                self.take_interrupt(interrupt);
+                left -= 1;
+                continue;
+            }
+            let retired = self.counts.instructions;
+            let left_with = match self.enter(code, bus, left.min(i64::from(accumulator::MAX_BUDGET)) as u32, engine) {
+                Ok(Leave::Step) => self.step(code, bus, engine, retired - before).map_err(|trap| (trap, self.pc)),
+                Ok(Leave::Trap(trap)) => Err((trap, self.pc)),
+                Ok(Leave::Budget | Leave::Lookup) => Ok(None),
+                Err(trap) => Err((trap, self.pc)),
+            };
+            left -= (self.counts.instructions - retired) as i64;
+            match left_with {
+                Ok(None) => {}
+                Ok(Some(exit)) => {
+                    bus.set_context(&self.context());
+                    return exit;
+                }
+                Err((trap, pc)) => {
+                    self.take_trap(trap, pc);
+                    left -= 1;
+                }
+            }
+        }
+    }
+
+    /// Runs blocks from `pc` on until the engine is left, and accounts for what it did. `pc` is then where the hart stands.
+    fn enter<B: Bus>(
+        &mut self,
+        code: &mut CodeCache<B>,
+        bus: &mut B,
+        budget: u32,
+        engine: Engine,
+    ) -> Result<Leave, Trap> {
+        let fetched = bus.fetch(self.pc)?;
+        let offset = (self.pc & 0xfff) as u16;
+        let op = code.find(fetched.page, offset).or_else(|| {
+            code.clear();
+            code.find(fetched.page, offset)
+        });
+        let op = op.expect("an empty arena has room for a block");
+        self.page = self.pc & !0xfff;
+        self.host_page = fetched.page;
+        code.remember_jump(Jump { target: self.pc, page: fetched.page, op, site: fetched.site });
+        self.execute(code, bus, op, budget, engine);
+        Ok(self.leave)
+    }
+
+    /// Executes from `op` on, and accounts for it.
+    pub(crate) fn execute<B: Bus>(
+        &mut self,
+        code: &mut CodeCache<B>,
+        bus: &mut B,
+        op: *mut MicroOp,
+        budget: u32,
+        engine: Engine,
+    ) {
+        let start = bus.stamp();
+        let acc = accumulator::start(budget, start);
+        let window = bus.data_window();
+        let mut environment = Environment::new(bus, code);
+        // SAFETY: `op` starts a live block, made for this bus; the window is fresh; hart and environment are exclusively ours.
+        let acc = unsafe {
+            // Only an optimised build makes jumps of the threaded engine's calls.
+            if engine == Engine::Threaded && !cfg!(debug_assertions) {
+                ((*op).handler)(self, op, acc, window, (&raw mut environment).cast())
+            } else {
+                matching::run(self, op, acc, window, &mut environment)
+            }
+        };
+        let accesses = u64::from(accumulator::stamp(acc).wrapping_sub(start));
+        let mut instructions = i64::from(budget) - i64::from(accumulator::budget(acc));
+        let mut stores = u64::from(accumulator::stores(acc));
+        if matches!(self.leave, Leave::Trap(_) | Leave::Step) {
+            let side = code.side_of(self.at);
+            self.pc = self.page + u64::from(side.offset);
+            instructions += i64::from(side.instructions);
+            stores += u64::from(side.stores);
+        }
+        bus.set_stamp(accumulator::stamp(acc));
+        self.counts.instructions += instructions as u64;
+        self.counts.stores += stores;
+        self.counts.loads += accesses - stores;
+    }
+
+    /// One instruction more is retired, outside the engine.
+    pub(crate) fn retire(&mut self) {
+        self.counts.instructions += 1;
+    }
+
+    /// The interrupt to take now, if any.
+    fn due_interrupt(&self) -> Option<Interrupt> {
+        let due = self.csrs.pending & self.csrs.enabled;
+        let open = self.privilege == Privilege::User || self.csrs.sie;
+        (due != 0 && open).then(|| Interrupt::PRIORITY.into_iter().find(|i| due & i.bit() != 0)).flatten()
+    }
+
+    fn take_interrupt(&mut self, interrupt: Interrupt) {
+        let code = interrupt as u64;
+        self.enter_handler(1 << 63 | code, 0, self.pc);
+        if self.csrs.stvec & 1 != 0 {
+            self.pc = self.pc.wrapping_add(4 * code);
+        }
+    }
+
+    fn take_trap(&mut self, trap: Trap, pc: u64) {
+        self.enter_handler(trap.cause as u64, trap.value, pc);
+    }
+
+    /// Trap entry to S-mode (Privileged 1.13, section 12.1.1).
+    fn enter_handler(&mut self, cause: u64, value: u64, pc: u64) {
+        self.csrs.sepc = pc;
+        self.csrs.scause = cause;
+        self.csrs.stval = value;
+        self.csrs.spie = self.csrs.sie;
+        self.csrs.sie = false;
+        self.csrs.spp = self.privilege;
+        self.privilege = Privilege::Supervisor;
+        self.pc = self.csrs.stvec & !3;
+    }
+
+    /// Return from S-mode's trap handler.
+    pub(crate) fn return_from_handler(&mut self) {
+        self.csrs.sie = self.csrs.spie;
+        self.csrs.spie = true;
+        self.privilege = self.csrs.spp;
+        self.csrs.spp = Privilege::User;
+        self.pc = self.csrs.sepc;
+    }
+
+    /// Whether the opcode at the micro-op the engine was left at is `opcode`.
+    pub(crate) fn left_at<B: Bus>(&self, code: &CodeCache<B>, opcode: Opcode) -> bool {
+        code.side_of(self.at).opcode == opcode
+    }
+}

@@ -1,0 +1,220 @@
+//! Loads, stores and atomics: the hit path that both engines inline, and the miss path that both call.
+
+use super::atomic::Cell;
+use crate::{
+    Bus, Loaded, Stored, Trap,
+    bus::DataWindow,
+    engine::{Environment, Leave},
+    hart::Hart,
+    microop::{MicroOp, accumulator},
+    trap::Exception,
+};
+use types::Access;
+
+/// What follows a miss.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Execute the micro-op again: it hits.
+    Retry,
+    /// The access is complete.
+    Done,
+    /// The hart leaves the engine with a trap.
+    Leave,
+}
+
+/// Where a load or store goes.
+///
+/// # Safety
+/// `op` is a memory micro-op of a live block.
+#[inline(always)]
+pub(crate) unsafe fn address(hart: &Hart, op: *const MicroOp) -> u64 {
+    // SAFETY: by the contract.
+    let op = unsafe { &*op };
+    hart.register(op.rs1).wrapping_add(op.imm as i64 as u64)
+}
+
+/// The value a load hits, if it hits.
+///
+/// # Safety
+/// `op` is a load of a live block and `window` of the current context.
+#[inline(always)]
+pub(crate) unsafe fn load_hit<T: Cell, B: Bus>(
+    hart: &Hart,
+    op: *const MicroOp,
+    acc: u64,
+    window: DataWindow,
+) -> Option<T> {
+    // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` readable bytes.
+    unsafe {
+        B::read_hit(window, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))
+            .map(|at| at.cast::<T>().read_unaligned())
+    }
+}
+
+/// Whether a store hit; if so, it is done, but for [`Environment::holds_code`], which the caller asks with the pointer.
+///
+/// # Safety
+/// `op` is a store of a live block and `window` of the current context.
+#[inline(always)]
+pub(crate) unsafe fn store_hit<T: Cell, B: Bus>(
+    hart: &Hart,
+    value: u64,
+    op: *const MicroOp,
+    acc: u64,
+    window: DataWindow,
+) -> Option<*mut u8> {
+    // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` writable bytes.
+    unsafe {
+        let at = B::write_hit(window, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
+        at.cast::<T>().write_unaligned(T::of(value));
+        Some(at)
+    }
+}
+
+/// The miss path of a load; a value that the bus loaded itself goes through `deliver`.
+///
+/// # Safety
+/// `op` is a load of a live block.
+#[cold]
+pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
+    hart: &mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    environment: &mut Environment<B>,
+    deliver: impl FnOnce(&mut Hart, &MicroOp, T),
+) -> After {
+    // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
+    let (address, op) = unsafe { (address(hart, op), &mut *op) };
+    match environment.bus().load_miss(address, T::WIDTH, &mut op.rs2, accumulator::stamp(acc)) {
+        Ok(Loaded::Retry) => After::Retry,
+        Ok(Loaded::Value(value)) => {
+            deliver(hart, op, T::of(value));
+            After::Done
+        }
+        Err(trap) => leave_with(hart, op, trap),
+    }
+}
+
+/// The miss path of a store.
+///
+/// # Safety
+/// `op` is a store of a live block.
+#[cold]
+pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
+    hart: &mut Hart,
+    value: u64,
+    op: *mut MicroOp,
+    acc: u64,
+    environment: &mut Environment<B>,
+) -> After {
+    // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
+    let (address, op) = unsafe { (address(hart, op), &mut *op) };
+    // Of a narrow store the bus sees the bytes that go to memory and nothing above them.
+    let value = value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
+    match environment.bus().store_miss(address, T::WIDTH, value, &mut op.rs2, accumulator::stamp(acc)) {
+        Ok(Stored::Retry) => After::Retry,
+        Ok(Stored::Done(pages)) => {
+            for page in pages.into_iter().flatten() {
+                environment.code().drop_page(page);
+            }
+            After::Done
+        }
+        Err(trap) => leave_with(hart, op, trap),
+    }
+}
+
+/// What an atomic micro-op does to memory and register.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Atomic {
+    Reserve,
+    Conditional,
+    Modify,
+}
+
+/// Executes LR, SC or an AMO on a hit; `None` on a miss.
+///
+/// A hart's reservation is the host address it loaded from. It ends when another hart runs (which may store there), so that between LR and
+/// SC nobody else can have written; the hart's own stores may leave it, as the specification allows.
+///
+/// # Safety
+/// `op` is an atomic micro-op of a live block and `window` of the current context.
+#[inline(always)]
+pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
+    hart: &mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    environment: &mut Environment<B>,
+    kind: Atomic,
+    modify: fn(T, T) -> T,
+) -> Option<()> {
+    // SAFETY: by the contract.
+    let op = unsafe { &*op };
+    let address = hart.register(op.rs1);
+    let stamp = accumulator::stamp(acc);
+    let operand = T::of(hart.register(op.imm as u8));
+    if kind == Atomic::Reserve {
+        // SAFETY: a hit is a pointer to `T::WIDTH` readable bytes.
+        unsafe {
+            let at = B::read_hit(window, op.rs2, address, T::WIDTH, stamp)?;
+            hart.reservation = Some(at as usize);
+            hart.set_register(op.rd, at.cast::<T>().read_unaligned().sign_extended());
+        }
+        return Some(());
+    }
+    // SAFETY: a hit is a pointer to `T::WIDTH` writable bytes.
+    unsafe {
+        let at = B::write_hit(window, op.rs2, address, T::WIDTH, stamp)?;
+        let cell = at.cast::<T>();
+        if kind == Atomic::Conditional {
+            let holds = hart.reservation.take() == Some(at as usize);
+            if holds {
+                cell.write_unaligned(operand);
+            }
+            hart.set_register(op.rd, u64::from(!holds));
+        } else {
+            let old = cell.read_unaligned();
+            cell.write_unaligned(modify(old, operand));
+            hart.set_register(op.rd, old.sign_extended());
+        }
+        if environment.holds_code(at) {
+            environment.code_written(at);
+        }
+    }
+    Some(())
+}
+
+/// The miss path of LR, SC and AMOs.
+///
+/// # Safety
+/// `op` is an atomic micro-op of a live block.
+#[cold]
+pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
+    hart: &mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    environment: &mut Environment<B>,
+    kind: Atomic,
+) -> After {
+    // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
+    let op = unsafe { &mut *op };
+    let address = hart.register(op.rs1);
+    let (access, misaligned) = match kind {
+        Atomic::Reserve => (Access::Read, Exception::LoadMisaligned),
+        Atomic::Conditional | Atomic::Modify => (Access::Write, Exception::StoreMisaligned),
+    };
+    if address & (T::WIDTH.bytes() - 1) != 0 {
+        return leave_with(hart, op, Trap { cause: misaligned, value: address });
+    }
+    match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
+        Ok(()) => After::Retry,
+        Err(trap) => leave_with(hart, op, trap),
+    }
+}
+
+/// Leaves the engine at `op`, which trapped.
+fn leave_with(hart: &mut Hart, op: *const MicroOp, trap: Trap) -> After {
+    hart.leave = Leave::Trap(trap);
+    hart.at = op as usize;
+    After::Leave
+}

@@ -1,0 +1,197 @@
+//! Instructions that the run loop executes itself: CSRs, calls, returns, fences and waits; and the corner cases that the engines leave to
+//! it: an instruction across two pages, floating point with the unit off, a misaligned jump.
+
+use crate::{
+    Bus, CodeCache, Engine, Exception, Exit, Fence, Hart, Trap,
+    csr::{FloatUnit, IllegalCsr},
+    decode::{self, Instruction},
+    ops::{Class, Opcode, alu},
+};
+use types::{Asid, Gva, Privilege};
+
+impl Hart {
+    /// Executes the instruction at `pc`, which the engine was left at. `retired` counts the instructions of this run before the
+    /// engine was entered.
+    pub(crate) fn step<B: Bus>(
+        &mut self,
+        code: &mut CodeCache<B>,
+        bus: &mut B,
+        engine: Engine,
+        before: u64,
+    ) -> Result<Option<Exit>, Trap> {
+        if self.left_at(code, Opcode::FloatGate) && self.open_gate() {
+            return Ok(None);
+        }
+        let bits = self.instruction_bits(bus)?;
+        let instruction = decode::decode(bits, code.isa());
+        if instruction.opcode == Opcode::System {
+            return self.system(&instruction, code, bus, before);
+        }
+        if instruction.opcode.is_float() {
+            self.check_float(&instruction, bits)?;
+        }
+        if let Some(target) = self.misaligned_target(&instruction) {
+            return Err(Trap { cause: Exception::InstructionMisaligned, value: target });
+        }
+        if !self.isa.c && instruction.opcode.class() == Class::branch {
+            // Left here because its target is misaligned; but it is not taken.
+            self.pc = self.pc.wrapping_add(4);
+            self.retire();
+            return Ok(None);
+        }
+        let mark = code.mark();
+        let op = code.scratch(&instruction, (self.pc & 0xfff) as u16);
+        self.execute(code, bus, op, 0, engine);
+        code.release(mark);
+        match self.leave {
+            crate::engine::Leave::Trap(trap) => Err(trap),
+            _ => Ok(None),
+        }
+    }
+
+    /// The bits of the instruction at `pc`, whose page the hart executes from; of a compressed one the low 16.
+    fn instruction_bits<B: Bus>(&self, bus: &mut B) -> Result<u32, Trap> {
+        let offset = (self.pc & 0xfff) as usize;
+        // SAFETY: the page is 4 KiB of readable memory, and the offset even.
+        let low = u32::from(unsafe { self.host_page.start().add(offset).cast::<u16>().read_unaligned() });
+        if low & 3 != 3 {
+            return Ok(low);
+        }
+        let second = if offset + 4 <= 4096 {
+            self.host_page.start().wrapping_add(offset + 2)
+        } else {
+            bus.fetch(self.pc.wrapping_add(2))?.page.start()
+        };
+        // SAFETY: two bytes of a page of readable memory, at an even offset.
+        Ok(low | u32::from(unsafe { second.cast::<u16>().read_unaligned() }) << 16)
+    }
+
+    /// At a floating-point gate: passes it if the unit is on and the rounding mode valid. The unit becomes dirty here, before the
+    /// block's first write to it, which the specification allows (Privileged 1.13, section 3.1.6.6: "imprecisely").
+    fn open_gate(&mut self) -> bool {
+        if self.csrs.float != FloatUnit::Off && self.frm <= 4 {
+            self.csrs.float = FloatUnit::Dirty;
+            self.update_float_open();
+        }
+        self.float_open
+    }
+
+    /// Whether a floating-point instruction may execute; marks the unit dirty if so.
+    fn check_float(&mut self, instruction: &Instruction, bits: u32) -> Result<(), Trap> {
+        const DYNAMIC: i32 = 7;
+        let rounds = instruction.opcode.class() == Class::float && instruction.opcode.rounds();
+        let reserved_mode = rounds && instruction.imm & 7 == DYNAMIC && self.frm > 4;
+        if self.csrs.float == FloatUnit::Off || reserved_mode {
+            return Err(Trap::illegal(bits));
+        }
+        self.csrs.float = FloatUnit::Dirty;
+        self.update_float_open();
+        Ok(())
+    }
+
+    /// The target of a jump that is taken and misaligned.
+    fn misaligned_target(&self, instruction: &Instruction) -> Option<u64> {
+        if self.isa.c {
+            return None;
+        }
+        let (a, b) = (self.register(instruction.rs1), self.register(instruction.rs2));
+        let direct = self.pc.wrapping_add(instruction.imm as i64 as u64);
+        let (taken, target) = match instruction.opcode {
+            Opcode::Beq => (alu::eq(a, b), direct),
+            Opcode::Bne => (alu::ne(a, b), direct),
+            Opcode::Blt => (alu::lt(a, b), direct),
+            Opcode::Bge => (alu::ge(a, b), direct),
+            Opcode::Bltu => (alu::ltu(a, b), direct),
+            Opcode::Bgeu => (alu::geu(a, b), direct),
+            Opcode::Jal => (true, direct),
+            Opcode::Jalr => (true, a.wrapping_add(instruction.imm as i64 as u64) & !1),
+            _ => (false, 0),
+        };
+        (taken && target & 2 != 0).then_some(target)
+    }
+
+    fn system<B: Bus>(
+        &mut self,
+        instruction: &Instruction,
+        code: &mut CodeCache<B>,
+        bus: &mut B,
+        before: u64,
+    ) -> Result<Option<Exit>, Trap> {
+        const FENCE_I: u32 = 0x100f;
+        const ECALL: u32 = 0x0000_0073;
+        const EBREAK: u32 = 0x0010_0073;
+        const C_EBREAK: u32 = 0x9002;
+        const SRET: u32 = 0x1020_0073;
+        const WFI: u32 = 0x1050_0073;
+        const WRS_NTO: u32 = 0x00d0_0073;
+        const WRS_STO: u32 = 0x01d0_0073;
+
+        let bits = instruction.imm as u32;
+        let illegal = Err(Trap::illegal(bits));
+        let supervisor = self.privilege == Privilege::Supervisor;
+        let exit = match bits {
+            ECALL if supervisor => Some(Exit::SupervisorCall),
+            ECALL => return Err(Trap { cause: Exception::UserCall, value: 0 }),
+            EBREAK => return Err(Trap { cause: Exception::Breakpoint, value: self.pc }),
+            C_EBREAK if self.isa.c => return Err(Trap { cause: Exception::Breakpoint, value: self.pc }),
+            SRET if supervisor => {
+                self.return_from_handler();
+                self.retire();
+                return Ok(None);
+            }
+            WFI if supervisor => (!self.wakes()).then_some(Exit::Wait),
+            // A wait on a reservation may end at any time, and here it ends at once: nobody else stores while this hart runs.
+            WRS_NTO | WRS_STO if self.isa.zawrs => None,
+            _ if bits & 0xfe00_7fff == 0x1200_0073 && supervisor => {
+                bus.fence(self.fence_operands(bits));
+                None
+            }
+            // Stores drop the translations of what they overwrite at once; what devices wrote goes now. The next instruction is looked up anew.
+            _ if bits & 0x707f == FENCE_I => {
+                bus.foreign_writes(&mut |at, bytes| code.written(at, bytes));
+                None
+            }
+            _ if bits & 0x000f_ffff == 0x0000_2013 => Some(Exit::Marker((bits >> 20) as u16)),
+            _ if bits & 0x7f == 0x73 && bits >> 12 & 3 != 0 => {
+                let run_so_far = self.counts().instructions - before;
+                match self.access_csr(bits, bus, run_so_far) {
+                    Ok(exit) => exit,
+                    Err(IllegalCsr) => return illegal,
+                }
+            }
+            _ => return illegal,
+        };
+        self.pc = self.pc.wrapping_add(u64::from(instruction.length));
+        self.retire();
+        Ok(exit)
+    }
+
+    /// `sfence.vma`'s operands; register `x0` stands for all.
+    fn fence_operands(&self, bits: u32) -> Fence {
+        let operand = |field: u32| (field != 0).then(|| self.register(field as u8));
+        Fence { gva: operand(bits >> 15 & 31).map(Gva), asid: operand(bits >> 20 & 31).map(|asid| Asid(asid as u16)) }
+    }
+
+    /// `csrrw`, `csrrs`, `csrrc` and their immediate forms.
+    fn access_csr<B: Bus>(&mut self, bits: u32, bus: &mut B, retired: u64) -> Result<Option<Exit>, IllegalCsr> {
+        let csr = bits >> 20;
+        let field = bits >> 15 & 31;
+        let rd = (bits >> 7 & 31) as u8;
+        let operand = if bits >> 14 & 1 != 0 { u64::from(field) } else { self.register(field as u8) };
+        let old = self.read_csr(csr, bus, retired)?;
+        let new = match bits >> 12 & 3 {
+            1 => Some(operand),
+            // With x0, or the immediate 0, set and clear do not write.
+            2 => (field != 0).then_some(old | operand),
+            _ => (field != 0).then_some(old & !operand),
+        };
+        let exit = match new {
+            Some(new) => self.write_csr(csr, new, bus, retired)?,
+            None => None,
+        };
+        if rd != 0 {
+            self.set_register(rd, old);
+        }
+        Ok(exit)
+    }
+}

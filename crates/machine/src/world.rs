@@ -1,0 +1,167 @@
+//! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
+
+use crate::clock::Clock;
+use devices::{BusError, Platform};
+use memory::HostMemory;
+use mmu::{Mmu, MmuStatistics, NestedFault, Purpose};
+use monitor::{CostTable, ExitCounts, ExitReason, NestedFaultOutcome, Vm};
+use types::{Cycles, Gpa, Width};
+
+/// A real processor: its MMU, its clock's parts, and what happened on it.
+pub(crate) struct Processor {
+    pub(crate) mmu: Mmu,
+    /// Time of the latest data access, as exact LRU counts it.
+    pub(crate) stamp: u32,
+    /// Spent waiting.
+    pub(crate) idle: Cycles,
+    /// Spent in the monitor, exits and entries included.
+    pub(crate) monitor: Cycles,
+    pub(crate) exits: ExitCounts,
+    /// Instructions that the logical processor here had retired when it was entered.
+    pub(crate) retired: u64,
+}
+
+impl Processor {
+    pub(crate) fn new(mmu: Mmu) -> Self {
+        Self {
+            mmu,
+            stamp: 0,
+            idle: Cycles(0),
+            monitor: Cycles(0),
+            exits: ExitCounts::default(),
+            retired: 0,
+        }
+    }
+
+    /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.
+    pub(crate) fn rebased_stamp(&mut self) -> u32 {
+        const LIMIT: u32 = 1 << 31;
+        if self.stamp >= LIMIT {
+            self.mmu.rebase_stamps(u64::from(LIMIT));
+            self.stamp -= LIMIT;
+        }
+        self.stamp
+    }
+}
+
+/// A virtual machine with its devices.
+pub(crate) struct Guest {
+    pub(crate) vm: Vm,
+    pub(crate) platform: Platform,
+}
+
+/// See the module.
+pub struct World {
+    pub(crate) memory: HostMemory,
+    pub(crate) processors: Vec<Processor>,
+    pub(crate) guests: Vec<Guest>,
+    costs: CostTable,
+    clock: Clock,
+    /// Whose turn it is.
+    pub(crate) current: Current,
+    /// Memory that devices wrote and no hart has been told of yet: host address and bytes.
+    foreign_writes: Vec<(usize, usize)>,
+}
+
+/// Whose turn it is: indices of the real processor and of the guest.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Current {
+    pub(crate) processor: usize,
+    pub(crate) guest: usize,
+}
+
+impl World {
+    pub(crate) fn new(memory: HostMemory, costs: CostTable, clock: Clock) -> Self {
+        Self {
+            memory,
+            processors: Vec::new(),
+            guests: Vec::new(),
+            costs,
+            clock,
+            current: Current::default(),
+            foreign_writes: Vec::new(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn processor(&mut self) -> &mut Processor {
+        &mut self.processors[self.current.processor]
+    }
+
+    pub(crate) fn guest(&mut self) -> &mut Guest {
+        &mut self.guests[self.current.guest]
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(crate) fn costs(&self) -> &CostTable {
+        &self.costs
+    }
+
+    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in either TLB level's or the walker's time.
+    pub(crate) fn translation(&self, statistics: &MmuStatistics) -> Cycles {
+        Cycles(statistics.l2_hits * self.costs.l2_tlb_hit.0 + statistics.refs() * self.costs.table_reference.0)
+    }
+
+    /// The clock of a processor whose logical processor has retired `instructions`.
+    pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
+        let processor = &self.processors[processor];
+        self.clock.instructions(instructions)
+            + self.translation(processor.mmu.statistics())
+            + processor.idle
+            + processor.monitor
+    }
+
+    /// The current processor's clock, `retired` instructions into the run.
+    pub(crate) fn now(&self, retired: u64) -> Cycles {
+        let current = self.current.processor;
+        self.clock_of(current, self.processors[current].retired + retired)
+    }
+
+    /// Counts an exit of the current guest and the entry after it, and charges for both. A native machine exits nowhere.
+    pub(crate) fn charge_exit(&mut self, reason: ExitReason) {
+        let cost = self.costs.of(reason);
+        if self.guest().vm.is_native() {
+            return;
+        }
+        let processor = self.processor();
+        processor.exits.count(reason);
+        processor.monitor += cost;
+    }
+
+    /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device.
+    pub(crate) fn nested_fault(&mut self, fault: &NestedFault) -> NestedFaultOutcome {
+        let is_device = Platform::contains(fault.gpa) && fault.purpose == Purpose::Data;
+        if is_device {
+            // Counted where the device is reached.
+            return NestedFaultOutcome::Device;
+        }
+        self.charge_exit(ExitReason::NestedFault);
+        let guest = &mut self.guests[self.current.guest];
+        guest.vm.nested_fault(&mut self.memory, fault.gpa, fault.access)
+    }
+
+    /// A store to a device's register, with what the device does to memory.
+    pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
+        let Guest { vm, platform } = &mut self.guests[self.current.guest];
+        let dma = monitor::Dma::new(vm, &mut self.memory);
+        let result = platform.write(gpa, width, value, &dma);
+        self.foreign_writes.extend(dma.into_written());
+        result
+    }
+
+    /// Input for the console of a guest; returns how many bytes were taken.
+    pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
+        let Guest { vm, platform } = &mut self.guests[guest];
+        let dma = monitor::Dma::new(vm, &mut self.memory);
+        let taken = platform.console_input(bytes, &dma);
+        self.foreign_writes.extend(dma.into_written());
+        taken
+    }
+
+    pub(crate) fn take_foreign_writes(&mut self) -> std::vec::Drain<'_, (usize, usize)> {
+        self.foreign_writes.drain(..)
+    }
+}
