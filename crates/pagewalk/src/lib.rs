@@ -8,3 +8,4 @@ pub mod guest;
 pub mod output;
 pub mod progress;
 pub mod table;
+pub mod terminal;
