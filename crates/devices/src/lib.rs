@@ -1,1 +1,30 @@
-//! The devices of a guest: UART, PLIC and virtio over MMIO.
+//! The devices of a guest: UART, PLIC and virtio over MMIO, behind one [`Platform`], and the device tree that describes them.
+//!
+//! A device knows guest physical addresses only. What it reads and writes of guest memory goes through [`DmaMemory`], which the
+//! monitor implements. Everything happens inside the guest's own access to a register: no threads, no clock, so runs repeat.
+//!
+//! The guest is hostile: whatever it writes to a register or a ring, the worst that happens is that the device concerned asks for
+//! a reset (`DEVICE_NEEDS_RESET`) and counts why ([`QueueFault`]).
+#![forbid(unsafe_code)]
+
+mod bus;
+mod device_tree;
+mod dma;
+pub mod map;
+mod platform;
+mod plic;
+mod random;
+#[cfg(test)]
+mod testing;
+mod uart;
+mod virtio;
+
+pub use bus::BusError;
+pub use device_tree::{TreeDescription, TreeError, device_tree};
+pub use dma::{DmaAccess, DmaError, DmaMemory};
+pub use platform::{ConfigError, ConsoleInput, DeviceFault, Platform, PlatformConfig};
+pub use virtio::{
+    Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng, VirtioDevice,
+};
+/// What [`DmaMemory`] hands out.
+pub use vm_memory::VolatileSlice;

@@ -129,6 +129,9 @@ pub trait Bus {
     /// Orders the guest's table writes before later translations.
     fn fence(&mut self, fence: Fence);
 
+    /// Hands over what was written to memory, since the last call, by others than harts (devices): where, and how many bytes.
+    fn foreign_writes(&mut self, written: &mut dyn FnMut(*const u8, usize));
+
     /// `time`, given the instructions that the hart has retired in this [`run`](crate::Hart::run) so far.
     fn time(&mut self, retired: u64) -> u64;
 

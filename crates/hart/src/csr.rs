@@ -48,8 +48,8 @@ pub(crate) struct Csrs {
     mode: PagingMode,
     asid: Asid,
     root: Gpa,
-    /// `stimecmp`. Zero means never set: no timer interrupt until the guest, or the monitor, sets it.
-    pub(crate) timer: u64,
+    /// `stimecmp`; no timer interrupt until the guest, or the monitor, has set it.
+    pub(crate) timer: Option<u64>,
 }
 
 /// The CSR does not exist, is read-only, or is not for this privilege.
@@ -177,7 +177,7 @@ impl Hart {
             number::SCAUSE => csrs.scause,
             number::STVAL => csrs.stval,
             number::SIP => csrs.pending,
-            number::STIMECMP if self.isa.sstc => csrs.timer,
+            number::STIMECMP if self.isa.sstc => csrs.timer.unwrap_or(u64::MAX),
             number::SATP => csrs.satp(),
             number::CYCLE | number::TIME | number::INSTRET if self.isa.zicntr => {
                 if self.privilege == Privilege::User && csrs.scounteren >> (csr & 3) & 1 == 0 {
@@ -229,7 +229,7 @@ impl Hart {
                 csrs.pending = csrs.pending & !writable | value & writable;
             }
             number::STIMECMP => {
-                csrs.timer = value;
+                csrs.timer = Some(value);
                 let due = bus.time(retired) >= value;
                 self.set_pending(Interrupt::Timer, due);
                 return Ok(Some(Exit::TimerSet));

@@ -107,13 +107,12 @@ impl<B: Bus> Environment<B> {
     #[cold]
     pub(crate) fn resolve(&mut self, hart: &mut Hart, stub: *mut MicroOp) -> Option<*mut MicroOp> {
         // SAFETY: the resolver is executed only in the slot behind its link.
-        let (delta, link) = unsafe { ((*stub).imm, &mut *stub.sub(1).cast::<Link>()) };
-        if let Ok(offset @ 0..=0xfff) = u16::try_from(delta) {
-            let from_float = unsafe { (*stub).rd != 0 };
-            if let Some(target) = self.code().find(hart.host_page, offset) {
-                link.target = self.code().past_gate(target, from_float);
-                return Some(link.target);
-            }
+        let (delta, from_float, link) = unsafe { ((*stub).imm, (*stub).rd != 0, &mut *stub.sub(1).cast::<Link>()) };
+        if let Ok(offset @ 0..=0xfff) = u16::try_from(delta)
+            && let Some(target) = self.code().find(hart.host_page, offset)
+        {
+            link.target = self.code().past_gate(target, from_float);
+            return Some(link.target);
         }
         self.jump(hart, hart.page.wrapping_add(delta as i64 as u64))
     }

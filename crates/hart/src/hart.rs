@@ -42,8 +42,8 @@ pub struct Counts {
 /// It belongs to no real processor: whoever runs it brings bus and code cache along.
 #[repr(C)]
 pub struct Hart {
-    /// `x0` to `x31`, and the sink that writes to `x0` go to.
-    x: [u64; 33],
+    /// `x0` to `x31`, and the sink that writes to `x0` go to; as long as a byte can index, so that no access needs a bounds check.
+    x: [u64; 256],
     /// Virtual address of the page that code is executed from.
     pub(crate) page: u64,
     /// The same page in the host's memory.
@@ -52,7 +52,8 @@ pub struct Hart {
     pub(crate) fflags: Flags,
     /// `fcsr.frm`; valid while `float_open`.
     pub(crate) frm: u8,
-    pub(crate) f: [u64; 32],
+    /// `f0` to `f31`; as long as `x` for the same reason.
+    pub(crate) f: [u64; 256],
     pub(crate) pc: u64,
     pub(crate) leave: Leave,
     /// Address of the micro-op that the engine was left at.
@@ -71,13 +72,13 @@ impl Hart {
     #[must_use]
     pub fn new(isa: Isa, highest_mode: PagingMode) -> Self {
         let mut hart = Self {
-            x: [0; 33],
+            x: [0; 256],
             page: 0,
             host_page: HostPage::containing(std::ptr::null()),
             float_open: false,
             fflags: Flags::NONE,
             frm: 0,
-            f: [0; 32],
+            f: [0; 256],
             pc: 0,
             leave: Leave::Lookup,
             at: 0,
@@ -92,14 +93,17 @@ impl Hart {
         hart
     }
 
+    /// The hart, counting on from `counts`: for one that is started anew.
+    #[must_use]
+    pub fn with_counts(self, counts: Counts) -> Self {
+        Self { counts, ..self }
+    }
+
     /// Integer register `number`, 0 to 31.
-    ///
-    /// # Panics
-    /// If there is no such register.
     #[inline(always)]
     #[must_use]
     pub fn register(&self, number: u8) -> u64 {
-        debug_assert!(number <= SINK);
+        debug_assert!(number < SINK);
         self.x[usize::from(number)]
     }
 
@@ -170,21 +174,28 @@ impl Hart {
         }
     }
 
+    /// Whether an interrupt is pending, enabled or not.
+    #[must_use]
+    pub fn pending(&self, interrupt: Interrupt) -> bool {
+        self.csrs.pending & interrupt.bit() != 0
+    }
+
     /// Whether an interrupt is pending that `sie` lets through: what ends `wfi`.
     #[must_use]
     pub fn wakes(&self) -> bool {
         self.csrs.pending & self.csrs.enabled != 0
     }
 
-    /// The time at which the timer interrupt becomes pending: `stimecmp`.
+    /// The time at which the timer interrupt will become pending; `None` if it is pending already, disabled, or not set.
     #[must_use]
-    pub fn timer(&self) -> u64 {
-        self.csrs.timer
+    pub fn timer_interrupt(&self) -> Option<u64> {
+        let waits = self.csrs.enabled & !self.csrs.pending & Interrupt::Timer.bit() != 0;
+        self.csrs.timer.filter(|_| waits)
     }
 
     /// Sets the timer, as the SBI call does where the guest has no `stimecmp`, and clears its interrupt.
     pub fn set_timer(&mut self, time: u64) {
-        self.csrs.timer = time;
+        self.csrs.timer = Some(time);
         self.set_pending(Interrupt::Timer, false);
     }
 
@@ -209,6 +220,7 @@ impl Hart {
     pub fn run<B: Bus>(&mut self, code: &mut CodeCache<B>, bus: &mut B, budget: u32, engine: Engine) -> Exit {
         // Others may have run since, and stored to where the reservation is.
         self.reservation = None;
+        bus.foreign_writes(&mut |at, bytes| code.written(at, bytes));
         let before = self.counts.instructions;
         // Traps taken use up budget too, so that a guest whose trap handler traps comes to an end.
         let mut left = i64::from(budget);

@@ -25,7 +25,7 @@ impl Hart {
         let bits = self.instruction_bits(bus)?;
         let instruction = decode::decode(bits, code.isa());
         if instruction.opcode == Opcode::System {
-            return self.system(&instruction, bus, before);
+            return self.system(&instruction, code, bus, before);
         }
         if instruction.opcode.is_float() {
             self.check_float(&instruction, bits)?;
@@ -110,7 +110,13 @@ impl Hart {
         (taken && target & 2 != 0).then_some(target)
     }
 
-    fn system<B: Bus>(&mut self, instruction: &Instruction, bus: &mut B, before: u64) -> Result<Option<Exit>, Trap> {
+    fn system<B: Bus>(
+        &mut self,
+        instruction: &Instruction,
+        code: &mut CodeCache<B>,
+        bus: &mut B,
+        before: u64,
+    ) -> Result<Option<Exit>, Trap> {
         const FENCE_I: u32 = 0x100f;
         const ECALL: u32 = 0x0000_0073;
         const EBREAK: u32 = 0x0010_0073;
@@ -140,8 +146,11 @@ impl Hart {
                 bus.fence(self.fence_operands(bits));
                 None
             }
-            // Stores drop the translations of what they overwrite, so going on at the next instruction anew is all it takes.
-            _ if bits & 0x707f == FENCE_I => None,
+            // Stores drop the translations of what they overwrite at once; what devices wrote goes now. The next instruction is looked up anew.
+            _ if bits & 0x707f == FENCE_I => {
+                bus.foreign_writes(&mut |at, bytes| code.written(at, bytes));
+                None
+            }
             _ if bits & 0x000f_ffff == 0x0000_2013 => Some(Exit::Marker((bits >> 20) as u16)),
             _ if bits & 0x7f == 0x73 && bits >> 12 & 3 != 0 => {
                 let run_so_far = self.counts().instructions - before;

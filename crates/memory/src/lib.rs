@@ -1,1 +1,14 @@
-//! Host physical memory and its frames.
+//! The simulated host's physical memory: its bytes, and who owns its frames.
+//!
+//! * [`HostMemory`]: the bytes. Only pages that were touched cost host memory.
+//! * [`FrameAllocator`]: hands out zeroed, aligned frames; the ownership protocol is written there.
+//! * [`Host`]: both together, made for the same range.
+#![deny(unsafe_code)]
+
+mod bytes;
+mod frames;
+mod host;
+
+pub use bytes::{HOST_BASE, HostMemory, HostPages, MapError, OutsideMemory, Scalar};
+pub use frames::{FrameAllocator, FrameError, FrameRange, OutOfFrames};
+pub use host::Host;

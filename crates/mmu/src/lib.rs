@@ -1,1 +1,40 @@
-//! TLBs, page-walk caches, the nested TLB and the walkers.
+//! TLBs, page-walk caches, the nested TLB and the walkers (RISC-V Privileged 1.13, chapters 12 and 19).
+//!
+//! [`Mmu::access`] is the miss path: L1 by set, L2, walk, fill. The hit path is [`L1Entry`], probed by the hart
+//! through a window pointer. Every rule that decides a count (what is looked up, in which order, what is filled,
+//! what a fence removes) is written where it is implemented and held by the models in `reference`:
+//!
+//! * an entry answers only an access that it permits; any other access walks again, and the fresh translation takes
+//!   the entry's place or the tables as they are raise the fault ([`Mmu::access`]);
+//! * a page is kept at the largest size that an array of the level takes and that is not larger than the page
+//!   ([`TlbArray`]);
+//! * a fence removes exactly what [`Fence`] says;
+//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk.rs`).
+#![deny(unsafe_code)]
+
+mod config;
+mod context;
+mod directory;
+mod fault;
+mod fence;
+mod guest_tables;
+mod lru;
+mod memory;
+mod mmu;
+mod pte;
+mod rights;
+mod space;
+mod stage;
+mod statistics;
+mod tlb;
+mod walk;
+mod walk_cache;
+
+pub use config::{AdPolicy, ConfigError, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
+pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
+pub use fence::Fence;
+pub use memory::{HostPage, TableMemory};
+pub use mmu::{Hit, Mmu};
+pub use stage::SecondStage;
+pub use statistics::MmuStatistics;
+pub use tlb::L1Entry;

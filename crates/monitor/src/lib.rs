@@ -1,1 +1,27 @@
-//! Virtual machines: SBI, exits, nested tables on demand, and what each costs.
+//! Virtual machines: what a guest's RAM is backed with, what its SBI calls mean, why it exits, and what each costs.
+//!
+//! Everything here is a function of its inputs: no clock, no threads. The machine executes what the monitor decides.
+//!
+//! * [`Vm`]: a guest's memory, native or through a nested table that is filled on demand.
+//! * [`Dma`]: the same memory as devices and loaders reach it.
+//! * [`sbi`]: calls decoded and validated into requests; [`HartState`] is the life of a hart under them.
+//! * [`ExitReason`], [`ExitCounts`], [`CostTable`]: why control came to the monitor, and its price.
+//! * [`Invalidation`]: no table edit that takes something away is over before the TLBs are flushed.
+#![forbid(unsafe_code)]
+
+mod cost;
+mod dma;
+mod exits;
+mod hart_state;
+pub mod sbi;
+mod table;
+mod vm;
+mod walk_memory;
+
+pub use cost::{CostTable, Prices};
+pub use dma::{Dma, GuestMemoryError};
+pub use exits::{ExitCounts, ExitReason};
+pub use hart_state::{Entry, HartState, Suspend};
+pub use table::{FlushTlbs, Invalidation, Leaf, LeafBits, MapError, NestedTable};
+pub use vm::{Backing, LeafStatus, NestedFaultOutcome, Vm, VmError};
+pub use walk_memory::WalkMemory;

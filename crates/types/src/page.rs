@@ -3,10 +3,11 @@
 use core::{fmt, str::FromStr};
 
 /// The size of a page. 64K is Svnapot's contiguous range of sixteen base pages; the others are leaves of a table level.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum PageSize {
     /// 4 KiB, the base page.
+    #[default]
     Size4K,
     /// 64 KiB (Svnapot).
     Size64K,
@@ -44,6 +45,20 @@ impl PageSize {
     #[must_use]
     pub const fn bytes(self) -> u64 {
         1 << self.shift()
+    }
+
+    /// The next smaller size, or `None` below the base page.
+    #[inline]
+    #[must_use]
+    pub const fn smaller(self) -> Option<Self> {
+        match self {
+            Self::Size4K => None,
+            Self::Size64K => Some(Self::Size4K),
+            Self::Size2M => Some(Self::Size64K),
+            Self::Size1G => Some(Self::Size2M),
+            Self::Size512G => Some(Self::Size1G),
+            Self::Size256T => Some(Self::Size512G),
+        }
     }
 
     /// The size that a leaf at `level` maps; level 0 is the last table of a walk.

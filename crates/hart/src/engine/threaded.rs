@@ -34,7 +34,11 @@ macro_rules! take {
 
 macro_rules! handler {
     ($name:ident, |$hart:ident, $op:ident, $acc:ident, $window:ident, $env:ident| $body:block) => {
-        #[allow(non_snake_case, reason = "named after the opcode")]
+        #[allow(
+            non_snake_case,
+            clippy::extra_unused_type_parameters,
+            reason = "named after the opcode; one signature for all"
+        )]
         pub(super) unsafe extern "C" fn $name<B: Bus>(
             $hart: *mut Hart,
             $op: *mut MicroOp,
@@ -211,24 +215,24 @@ macro_rules! define_handlers {
                 unsafe {
                     let target = (*hart).register((*op).rs1).wrapping_add((*op).imm as i64 as u64) & !1;
                     if target & 2 != 0 {
-                        return step::<B>(hart, op, acc, window, env);
+                        return step(hart, op, acc, window, env);
                     }
                     return Jalr::<B>(hart, op, acc, window, env);
                 }
             });
 
-            handler!(MisalignedJump, |hart, op, acc, window, env| { unsafe { return step::<B>(hart, op, acc, window, env) } });
+            handler!(MisalignedJump, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
 
-            handler!(System, |hart, op, acc, window, env| { unsafe { return step::<B>(hart, op, acc, window, env) } });
+            handler!(System, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
 
-            handler!(Straddle, |hart, op, acc, window, env| { unsafe { return step::<B>(hart, op, acc, window, env) } });
+            handler!(Straddle, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
 
             handler!(FloatGate, |hart, op, acc, window, env| {
                 unsafe {
                     if (*hart).float_open() {
                         go!(hart, op.add(1), acc, window, env)
                     }
-                    return step::<B>(hart, op, acc, window, env);
+                    return step(hart, op, acc, window, env);
                 }
             });
 
@@ -394,7 +398,7 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
 ///
 /// # Safety
 /// As for the handlers.
-unsafe extern "C" fn step<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> u64 {
+unsafe extern "C" fn step(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> u64 {
     // SAFETY: the hart is exclusively ours for the run.
     let hart = unsafe { &mut *hart };
     hart.leave = Leave::Step;

@@ -47,13 +47,13 @@ binary! {
     mulw(a, b) = word((a as u32).wrapping_mul(b as u32));
     // Division by zero and overflow do not trap: they have the results of table 7.1 of volume I.
     div(a, b) = if b == 0 { u64::MAX } else { (a as i64).wrapping_div(b as i64) as u64 };
-    divu(a, b) = if b == 0 { u64::MAX } else { a / b };
+    divu(a, b) = match a.checked_div(b) { Some(quotient) => quotient, None => u64::MAX };
     rem(a, b) = if b == 0 { a } else { (a as i64).wrapping_rem(b as i64) as u64 };
-    remu(a, b) = if b == 0 { a } else { a % b };
+    remu(a, b) = match a.checked_rem(b) { Some(remainder) => remainder, None => a };
     divw(a, b) = if b as u32 == 0 { u64::MAX } else { (a as i32).wrapping_div(b as i32) as i64 as u64 };
-    divuw(a, b) = if b as u32 == 0 { u64::MAX } else { word(a as u32 / b as u32) };
+    divuw(a, b) = match (a as u32).checked_div(b as u32) { Some(quotient) => word(quotient), None => u64::MAX };
     remw(a, b) = if b as u32 == 0 { word(a as u32) } else { (a as i32).wrapping_rem(b as i32) as i64 as u64 };
-    remuw(a, b) = if b as u32 == 0 { word(a as u32) } else { word(a as u32 % b as u32) };
+    remuw(a, b) = match (a as u32).checked_rem(b as u32) { Some(remainder) => word(remainder), None => word(a as u32) };
 }
 
 comparison! {

@@ -83,22 +83,22 @@ trait Registers: float::Format {
 impl Registers for f32 {
     #[inline(always)]
     fn read(hart: &Hart, number: u8) -> u32 {
-        nan_unbox(hart.f[usize::from(number & 31)])
+        nan_unbox(hart.f[usize::from(number)])
     }
     #[inline(always)]
     fn write(hart: &mut Hart, number: u8, bits: u32) {
-        hart.f[usize::from(number & 31)] = nan_box(bits);
+        hart.f[usize::from(number)] = nan_box(bits);
     }
 }
 
 impl Registers for f64 {
     #[inline(always)]
     fn read(hart: &Hart, number: u8) -> u64 {
-        hart.f[usize::from(number & 31)]
+        hart.f[usize::from(number)]
     }
     #[inline(always)]
     fn write(hart: &mut Hart, number: u8, bits: u64) {
-        hart.f[usize::from(number & 31)] = bits;
+        hart.f[usize::from(number)] = bits;
     }
 }
 
@@ -257,7 +257,7 @@ unary! {
 /// The raw low word, boxed or not, sign-extended.
 #[inline(always)]
 pub(crate) fn fmv_x_w(hart: &mut Hart, op: &MicroOp) {
-    let bits = hart.f[usize::from(op.rs1 & 31)];
+    let bits = hart.f[usize::from(op.rs1)];
     hart.set_register(op.rd, bits as i32 as i64 as u64);
 }
 

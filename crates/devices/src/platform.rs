@@ -1,0 +1,277 @@
+//! All devices of a guest behind one bus: decodes addresses, carries interrupt wires to the PLIC, gathers console output.
+
+use crate::bus::BusError;
+use crate::dma::DmaMemory;
+use crate::map::{self, VIRTIO_SLOT_BYTES, VIRTIO_SLOTS};
+use crate::plic::{self, Plic};
+use crate::uart::{self, Uart};
+use crate::virtio::{MmioSlot, QueueFault, VirtioDevice};
+use types::{Gpa, Width};
+
+/// The device that the user's keyboard is plugged into.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ConsoleInput {
+    /// The UART (`console=ttyS0`).
+    #[default]
+    Uart,
+    /// The first virtio console (`console=hvc0`).
+    Virtio,
+}
+
+/// What a platform is built from.
+#[derive(Debug)]
+pub struct PlatformConfig {
+    /// Harts of the guest, 1 to 1024.
+    pub harts: usize,
+    /// Where [`Platform::console_input`] goes.
+    pub input: ConsoleInput,
+    /// Virtio devices, at most 8; the nth is in slot n.
+    pub virtio: Vec<VirtioDevice>,
+}
+
+/// Why a platform cannot be built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// No hart, or more than the PLIC has contexts for.
+    #[error("{0} harts: a guest has 1 to 1024")]
+    Harts(usize),
+    /// More virtio devices than slots.
+    #[error("{0} virtio devices: there are 8 slots")]
+    Slots(usize),
+    /// Console input goes to a virtio console, and there is none.
+    #[error("console input goes to a virtio console, but the guest has none")]
+    NoVirtioConsole,
+}
+
+/// Something that went wrong in a device, for reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DeviceFault {
+    /// The driver broke a queue, and the device asked for a reset.
+    Queue {
+        /// The virtio slot.
+        slot: usize,
+        /// The device's name.
+        device: &'static str,
+        /// What was wrong.
+        fault: QueueFault,
+        /// How often.
+        count: u64,
+    },
+    /// The host failed requests to a disk; the guest saw I/O errors.
+    Host {
+        /// The virtio slot.
+        slot: usize,
+        /// What the host said last.
+        message: String,
+        /// How often.
+        count: u64,
+    },
+}
+
+/// UART, PLIC and virtio slots of one guest, at the addresses of [`map`](crate::map).
+#[derive(Debug)]
+pub struct Platform {
+    plic: Plic,
+    uart: Uart,
+    slots: Vec<MmioSlot>,
+    input: ConsoleInput,
+    output: Vec<u8>,
+}
+
+/// A register of a device.
+enum Target {
+    Plic(u64),
+    Uart(u8),
+    Slot { slot: usize, offset: u32 },
+    Config { slot: usize, offset: u64 },
+}
+
+impl Platform {
+    /// The devices after reset.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    pub fn new(config: PlatformConfig) -> Result<Self, ConfigError> {
+        if !(1..=plic::MAX_CONTEXTS).contains(&config.harts) {
+            return Err(ConfigError::Harts(config.harts));
+        }
+        if config.virtio.len() > VIRTIO_SLOTS {
+            return Err(ConfigError::Slots(config.virtio.len()));
+        }
+        let is_console = |device: &VirtioDevice| matches!(device, VirtioDevice::Console(_));
+        if config.input == ConsoleInput::Virtio && !config.virtio.iter().any(is_console) {
+            return Err(ConfigError::NoVirtioConsole);
+        }
+        Ok(Self {
+            plic: Plic::new(config.harts),
+            uart: Uart::new(),
+            slots: config.virtio.into_iter().map(MmioSlot::new).collect(),
+            input: config.input,
+            output: Vec::new(),
+        })
+    }
+
+    /// Whether `gpa` is in a device's window. There may be no register there, and no device in a virtio slot.
+    #[inline]
+    #[must_use]
+    pub fn contains(gpa: Gpa) -> bool {
+        map::PLIC.offset(gpa).is_some() || map::UART.offset(gpa).is_some() || map::VIRTIO.offset(gpa).is_some()
+    }
+
+    /// A guest's load of `width` at `gpa`, zero-extended.
+    ///
+    /// # Errors
+    /// [`BusError`]: the guest takes a load access fault; no device has changed.
+    pub fn read(&mut self, gpa: Gpa, width: Width) -> Result<u64, BusError> {
+        let value = match self.decode(gpa, width)? {
+            Target::Plic(offset) => u64::from(self.plic.read(offset)),
+            Target::Uart(register) => u64::from(self.uart.read(register)),
+            Target::Slot { slot, offset } => u64::from(self.slots[slot].read(offset)),
+            Target::Config { slot, offset } => self.slots[slot].read_config(offset, width),
+        };
+        self.drive_wires();
+        Ok(value)
+    }
+
+    /// A guest's store of the low `width` of `value` at `gpa`. A write that notifies a device has its requests served, with their
+    /// data in `memory`, before this returns.
+    ///
+    /// # Errors
+    /// [`BusError`]: the guest takes a store access fault; no device has changed.
+    pub fn write(&mut self, gpa: Gpa, width: Width, value: u64, memory: &dyn DmaMemory) -> Result<(), BusError> {
+        match self.decode(gpa, width)? {
+            Target::Plic(offset) => self.plic.write(offset, value as u32),
+            Target::Uart(register) => {
+                self.uart.write(register, value as u8);
+                self.uart.drain(&mut self.output);
+            }
+            Target::Slot { slot, offset } => {
+                self.slots[slot].write(offset, value as u32, memory);
+                if let VirtioDevice::Console(console) = self.slots[slot].device_mut() {
+                    console.drain(&mut self.output);
+                }
+            }
+            // No device of ours has a configuration that a driver may change.
+            Target::Config { .. } => {}
+        }
+        self.drive_wires();
+        Ok(())
+    }
+
+    /// The level of hart `hart`'s external interrupt (SEIP).
+    #[inline]
+    #[must_use]
+    pub fn external_interrupt(&self, hart: usize) -> bool {
+        self.plic.line(hart)
+    }
+
+    /// Grows whenever the external interrupt of any hart changes: while it stays, nobody need ask again.
+    #[inline]
+    #[must_use]
+    pub fn interrupt_generation(&self) -> u64 {
+        self.plic.generation()
+    }
+
+    /// Passes what the user typed to the guest; returns how many of `bytes` it took. The caller offers the rest again later:
+    /// a guest takes none before its driver listens, and then as much as its buffers hold.
+    pub fn console_input(&mut self, bytes: &[u8], memory: &dyn DmaMemory) -> usize {
+        let taken = match self.input {
+            ConsoleInput::Uart => self.uart.receive(bytes),
+            ConsoleInput::Virtio => {
+                self.virtio_console().map_or(0, |slot| slot.deliver(crate::virtio::CONSOLE_RECEIVE, bytes, memory))
+            }
+        };
+        self.drive_wires();
+        taken
+    }
+
+    /// Takes what the guest has written, to the UART and to virtio consoles, since it was last taken. It gathers until then, so
+    /// it is to be taken after every slice of the guest's execution.
+    pub fn take_console_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// The user's terminal has that size in characters now. A UART cannot tell its driver.
+    pub fn console_resize(&mut self, columns: u16, rows: u16) {
+        for slot in &mut self.slots {
+            if let VirtioDevice::Console(console) = slot.device_mut()
+                && console.resize(columns, rows)
+            {
+                slot.config_changed();
+            }
+        }
+        self.drive_wires();
+    }
+
+    /// What went wrong in the devices since the start, in order of slots.
+    #[must_use]
+    pub fn faults(&self) -> Vec<DeviceFault> {
+        let mut faults = Vec::new();
+        for (index, slot) in self.slots.iter().enumerate() {
+            faults.extend(slot.faults().iter().map(|(&fault, &count)| DeviceFault::Queue {
+                slot: index,
+                device: slot.device().device().name(),
+                fault,
+                count,
+            }));
+            if let VirtioDevice::Block(block) = slot.device()
+                && let Some((count, error)) = block.host_errors()
+            {
+                faults.push(DeviceFault::Host { slot: index, message: error.to_string(), count });
+            }
+        }
+        faults
+    }
+
+    /// The register at `gpa`, if it can be accessed with `width`.
+    fn decode(&self, gpa: Gpa, width: Width) -> Result<Target, BusError> {
+        let target = self.target(gpa).ok_or(BusError::NoDevice(gpa))?;
+        let fits = match target {
+            Target::Uart(_) => width == Width::Byte,
+            Target::Plic(_) | Target::Slot { .. } => width == Width::Word,
+            // Section 4.2.2.2: a 64-bit field is accessed as two halves.
+            Target::Config { .. } => width != Width::Double,
+        };
+        match (fits, gpa.is_aligned(width.bytes())) {
+            (false, _) => Err(BusError::Width(gpa, width)),
+            (true, false) => Err(BusError::Misaligned(gpa, width)),
+            (true, true) => Ok(target),
+        }
+    }
+
+    fn target(&self, gpa: Gpa) -> Option<Target> {
+        if let Some(offset) = map::UART.offset(gpa) {
+            return (offset < uart::REGISTERS).then_some(Target::Uart(offset as u8));
+        }
+        if let Some(offset) = map::PLIC.offset(gpa) {
+            return Some(Target::Plic(offset));
+        }
+        let offset = map::VIRTIO.offset(gpa)?;
+        let (slot, offset) = ((offset / VIRTIO_SLOT_BYTES) as usize, offset % VIRTIO_SLOT_BYTES);
+        let occupied = slot < self.slots.len();
+        occupied.then(|| match offset.checked_sub(crate::virtio::CONFIG) {
+            Some(offset) => Target::Config { slot, offset },
+            None => Target::Slot { slot, offset: offset as u32 },
+        })
+    }
+
+    /// The pending bits of sources 0 to 31.
+    #[cfg(test)]
+    pub(crate) fn plic_pending(&mut self) -> u32 {
+        self.plic.read(0x1000)
+    }
+
+    fn virtio_console(&mut self) -> Option<&mut MmioSlot> {
+        self.slots.iter_mut().find(|slot| matches!(slot.device(), VirtioDevice::Console(_)))
+    }
+
+    fn drive_wires(&mut self) {
+        self.plic.set_level(map::UART_SOURCE, self.uart.interrupt());
+        for (index, slot) in self.slots.iter().enumerate() {
+            self.plic.set_level(map::virtio_source(index), slot.interrupt());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

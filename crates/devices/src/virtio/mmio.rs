@@ -1,0 +1,344 @@
+//! The MMIO transport, version 2 (section 4.2.2): the registers of one slot.
+
+use super::device::{QueueKind, VirtioDevice};
+use super::queue::{self, MAX_QUEUE_SIZE, QueueFault, QueueSetup};
+use crate::dma::DmaMemory;
+use std::collections::BTreeMap;
+use types::Width;
+use virtio_bindings::virtio_config::{
+    VIRTIO_CONFIG_S_ACKNOWLEDGE, VIRTIO_CONFIG_S_DRIVER, VIRTIO_CONFIG_S_DRIVER_OK, VIRTIO_CONFIG_S_FAILED,
+    VIRTIO_CONFIG_S_FEATURES_OK, VIRTIO_CONFIG_S_NEEDS_RESET, VIRTIO_F_VERSION_1,
+};
+use virtio_bindings::virtio_mmio::{
+    VIRTIO_MMIO_CONFIG, VIRTIO_MMIO_CONFIG_GENERATION, VIRTIO_MMIO_DEVICE_FEATURES, VIRTIO_MMIO_DEVICE_FEATURES_SEL,
+    VIRTIO_MMIO_DEVICE_ID, VIRTIO_MMIO_DRIVER_FEATURES, VIRTIO_MMIO_DRIVER_FEATURES_SEL, VIRTIO_MMIO_INT_CONFIG,
+    VIRTIO_MMIO_INT_VRING, VIRTIO_MMIO_INTERRUPT_ACK, VIRTIO_MMIO_INTERRUPT_STATUS, VIRTIO_MMIO_MAGIC_VALUE,
+    VIRTIO_MMIO_QUEUE_AVAIL_HIGH, VIRTIO_MMIO_QUEUE_AVAIL_LOW, VIRTIO_MMIO_QUEUE_DESC_HIGH, VIRTIO_MMIO_QUEUE_DESC_LOW,
+    VIRTIO_MMIO_QUEUE_NOTIFY, VIRTIO_MMIO_QUEUE_NUM, VIRTIO_MMIO_QUEUE_NUM_MAX, VIRTIO_MMIO_QUEUE_READY,
+    VIRTIO_MMIO_QUEUE_SEL, VIRTIO_MMIO_QUEUE_USED_HIGH, VIRTIO_MMIO_QUEUE_USED_LOW, VIRTIO_MMIO_SHM_BASE_HIGH,
+    VIRTIO_MMIO_SHM_BASE_LOW, VIRTIO_MMIO_SHM_LEN_HIGH, VIRTIO_MMIO_SHM_LEN_LOW, VIRTIO_MMIO_STATUS,
+    VIRTIO_MMIO_VENDOR_ID, VIRTIO_MMIO_VERSION,
+};
+use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC};
+
+/// "virt", little-endian.
+const MAGIC: u32 = 0x7472_6976;
+const VERSION: u32 = 2;
+/// "PGWK", little-endian; any value will do.
+const VENDOR: u32 = 0x4b57_4750;
+
+/// Offset of the device's configuration space.
+pub(crate) const CONFIG: u64 = VIRTIO_MMIO_CONFIG as u64;
+
+/// What the transport offers for every device.
+const TRANSPORT_FEATURES: u64 =
+    1 << VIRTIO_F_VERSION_1 | 1 << VIRTIO_RING_F_INDIRECT_DESC | 1 << VIRTIO_RING_F_EVENT_IDX;
+
+/// The device status field (section 2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Status(u32);
+
+impl Status {
+    const NEGOTIATING: u32 = VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER;
+
+    fn has(self, bits: u32) -> bool {
+        self.0 & bits == bits
+    }
+
+    fn set(&mut self, bits: u32) {
+        self.0 |= bits;
+    }
+
+    /// Features may be written: between DRIVER and FEATURES_OK (section 3.1.1).
+    fn negotiates_features(self) -> bool {
+        self.has(Self::NEGOTIATING) && !self.has(VIRTIO_CONFIG_S_FEATURES_OK)
+    }
+
+    /// Queues may be set up: after FEATURES_OK (section 3.1.1, step 7).
+    fn configures_queues(self) -> bool {
+        self.has(VIRTIO_CONFIG_S_FEATURES_OK)
+    }
+
+    /// Queues may be used (section 3.1.2).
+    fn is_live(self) -> bool {
+        self.has(VIRTIO_CONFIG_S_DRIVER_OK) && self.0 & (VIRTIO_CONFIG_S_NEEDS_RESET | VIRTIO_CONFIG_S_FAILED) == 0
+    }
+}
+
+/// One slot with a device.
+#[derive(Debug)]
+pub(crate) struct MmioSlot {
+    device: VirtioDevice,
+    status: Status,
+    device_features_select: u32,
+    driver_features_select: u32,
+    driver_features: u64,
+    queue_select: u32,
+    queues: Vec<QueueSetup>,
+    interrupt_status: u32,
+    config_generation: u32,
+    faults: BTreeMap<QueueFault, u64>,
+}
+
+impl MmioSlot {
+    /// A slot with `device` after reset.
+    pub(crate) fn new(device: VirtioDevice) -> Self {
+        let queues = device.device().queues().iter().map(|_| QueueSetup::RESET).collect();
+        Self {
+            device,
+            status: Status::default(),
+            device_features_select: 0,
+            driver_features_select: 0,
+            driver_features: 0,
+            queue_select: 0,
+            queues,
+            interrupt_status: 0,
+            config_generation: 0,
+            faults: BTreeMap::new(),
+        }
+    }
+
+    /// The device.
+    pub(crate) fn device(&self) -> &VirtioDevice {
+        &self.device
+    }
+
+    /// The device.
+    pub(crate) fn device_mut(&mut self) -> &mut VirtioDevice {
+        &mut self.device
+    }
+
+    /// The level of the interrupt wire.
+    pub(crate) fn interrupt(&self) -> bool {
+        self.interrupt_status != 0
+    }
+
+    /// What the driver did wrong since the machine started, and how often.
+    pub(crate) fn faults(&self) -> &BTreeMap<QueueFault, u64> {
+        &self.faults
+    }
+
+    /// Reads the configuration space `offset` bytes in, a multiple of `width`; 0 past its end.
+    pub(crate) fn read_config(&self, offset: u64, width: Width) -> u64 {
+        let config = self.device.device().config();
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(config.len());
+        let mut value = [0; 8];
+        for (to, from) in value.iter_mut().zip(&config[start..]).take(width.bytes() as usize) {
+            *to = *from;
+        }
+        u64::from_le_bytes(value)
+    }
+
+    /// Reads the register at `offset`, a multiple of 4 below [`CONFIG`]; 0 where it is reserved or write-only.
+    pub(crate) fn read(&self, offset: u32) -> u32 {
+        match offset {
+            VIRTIO_MMIO_MAGIC_VALUE => MAGIC,
+            VIRTIO_MMIO_VERSION => VERSION,
+            VIRTIO_MMIO_DEVICE_ID => self.device.device().id(),
+            VIRTIO_MMIO_VENDOR_ID => VENDOR,
+            VIRTIO_MMIO_DEVICE_FEATURES => match self.device_features_select {
+                0 => low(self.offered()),
+                1 => high(self.offered()),
+                _ => 0,
+            },
+            VIRTIO_MMIO_QUEUE_NUM_MAX => self.queue().map_or(0, |_| u32::from(MAX_QUEUE_SIZE)),
+            VIRTIO_MMIO_QUEUE_READY => self.queue().map_or(0, |queue| u32::from(queue.ready.is_some())),
+            VIRTIO_MMIO_INTERRUPT_STATUS => self.interrupt_status,
+            VIRTIO_MMIO_STATUS => self.status.0,
+            // No shared memory regions: length and base of each read as -1.
+            VIRTIO_MMIO_SHM_LEN_LOW
+            | VIRTIO_MMIO_SHM_LEN_HIGH
+            | VIRTIO_MMIO_SHM_BASE_LOW
+            | VIRTIO_MMIO_SHM_BASE_HIGH => u32::MAX,
+            VIRTIO_MMIO_CONFIG_GENERATION => self.config_generation,
+            _ => 0,
+        }
+    }
+
+    /// Writes the register at `offset`, a multiple of 4 below [`CONFIG`]; no effect where it is reserved, read-only or, as the
+    /// device status stands, not to be written. A notification is served before this returns.
+    pub(crate) fn write(&mut self, offset: u32, value: u32, memory: &dyn DmaMemory) {
+        match offset {
+            VIRTIO_MMIO_DEVICE_FEATURES_SEL => self.device_features_select = value,
+            VIRTIO_MMIO_DRIVER_FEATURES_SEL => self.driver_features_select = value,
+            VIRTIO_MMIO_DRIVER_FEATURES if self.status.negotiates_features() => match self.driver_features_select {
+                0 => set_low(&mut self.driver_features, value),
+                1 => set_high(&mut self.driver_features, value),
+                _ => {}
+            },
+            VIRTIO_MMIO_QUEUE_SEL => self.queue_select = value,
+            VIRTIO_MMIO_QUEUE_READY => self.set_queue_ready(value, memory),
+            VIRTIO_MMIO_QUEUE_NOTIFY => self.notify(value, memory),
+            VIRTIO_MMIO_INTERRUPT_ACK => self.interrupt_status &= !value,
+            VIRTIO_MMIO_STATUS => self.set_status(value),
+            _ => self.place_queue(offset, value),
+        }
+    }
+
+    /// Passes `bytes` to the driver in the buffers of held queue `index`; returns how many went in. 0 while there is no buffer.
+    pub(crate) fn deliver(&mut self, index: usize, bytes: &[u8], memory: &dyn DmaMemory) -> usize {
+        let Some(queue) = self.queues.get_mut(index).and_then(|setup| setup.ready.as_mut()) else { return 0 };
+        if !self.status.is_live() {
+            return 0;
+        }
+        let mut sent = 0;
+        while sent < bytes.len() {
+            let before = sent;
+            // One at a time: a buffer is taken only if there is something to put into it.
+            let outcome = queue::serve(queue, memory, 1, |request| {
+                let left = &bytes[sent..];
+                let fits = left.len().min(request.writable.available_bytes());
+                std::io::Write::write_all(&mut request.writable, &left[..fits]).map_err(|_| QueueFault::Request)?;
+                sent += fits;
+                // The chain is below 4 GiB in all.
+                Ok(fits as u32)
+            });
+            if outcome.interrupt {
+                self.interrupt_status |= VIRTIO_MMIO_INT_VRING;
+            }
+            if let Some(fault) = outcome.fault {
+                self.fail(fault);
+                break;
+            }
+            if sent == before {
+                break;
+            }
+        }
+        sent
+    }
+
+    /// The device's configuration has changed: tells the driver (section 2.5).
+    pub(crate) fn config_changed(&mut self) {
+        self.config_generation = self.config_generation.wrapping_add(1);
+        self.signal_config();
+    }
+
+    fn offered(&self) -> u64 {
+        TRANSPORT_FEATURES | self.device.device().features()
+    }
+
+    fn queue(&self) -> Option<&QueueSetup> {
+        self.queues.get(self.queue_select as usize)
+    }
+
+    /// The registers that place the selected queue; not while it is ready (section 4.2.2.2).
+    fn place_queue(&mut self, offset: u32, value: u32) {
+        let configures = self.status.configures_queues();
+        let Some(queue) = self.queues.get_mut(self.queue_select as usize) else { return };
+        if !configures || queue.ready.is_some() {
+            return;
+        }
+        match offset {
+            VIRTIO_MMIO_QUEUE_NUM => queue.size = value,
+            VIRTIO_MMIO_QUEUE_DESC_LOW => set_low(&mut queue.descriptors, value),
+            VIRTIO_MMIO_QUEUE_DESC_HIGH => set_high(&mut queue.descriptors, value),
+            VIRTIO_MMIO_QUEUE_AVAIL_LOW => set_low(&mut queue.driver, value),
+            VIRTIO_MMIO_QUEUE_AVAIL_HIGH => set_high(&mut queue.driver, value),
+            VIRTIO_MMIO_QUEUE_USED_LOW => set_low(&mut queue.device, value),
+            VIRTIO_MMIO_QUEUE_USED_HIGH => set_high(&mut queue.device, value),
+            _ => {}
+        }
+    }
+
+    fn set_queue_ready(&mut self, value: u32, memory: &dyn DmaMemory) {
+        let (configures, event_index) = (self.status.configures_queues(), self.accepted(VIRTIO_RING_F_EVENT_IDX));
+        let Some(queue) = self.queues.get_mut(self.queue_select as usize) else { return };
+        match value {
+            0 => queue.ready = None,
+            1 if configures && queue.ready.is_none() => {
+                if let Err(fault) = queue.activate(event_index, memory) {
+                    self.fail(fault);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn accepted(&self, feature: u32) -> bool {
+        self.driver_features >> feature & 1 != 0
+    }
+
+    /// Section 2.1.1: a driver writes 0 to reset, and otherwise only adds bits, in the order of section 3.1.1.
+    fn set_status(&mut self, value: u32) {
+        if value == 0 {
+            self.reset();
+            return;
+        }
+        let added = |bit| value & bit != 0;
+        let driver_bits = VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER | VIRTIO_CONFIG_S_FAILED;
+        self.status.set(value & driver_bits);
+        if added(VIRTIO_CONFIG_S_FEATURES_OK) && self.status.has(Status::NEGOTIATING) && self.features_are_good() {
+            self.status.set(VIRTIO_CONFIG_S_FEATURES_OK);
+        }
+        if added(VIRTIO_CONFIG_S_DRIVER_OK) && self.status.has(VIRTIO_CONFIG_S_FEATURES_OK) {
+            self.status.set(VIRTIO_CONFIG_S_DRIVER_OK);
+            if self.status.has(VIRTIO_CONFIG_S_NEEDS_RESET) {
+                self.signal_config();
+            }
+        }
+    }
+
+    /// The driver accepted nothing that was not offered, and is no legacy driver (section 6.1).
+    fn features_are_good(&self) -> bool {
+        self.driver_features & !self.offered() == 0 && self.accepted(VIRTIO_F_VERSION_1)
+    }
+
+    fn reset(&mut self) {
+        self.status = Status::default();
+        self.device_features_select = 0;
+        self.driver_features_select = 0;
+        self.driver_features = 0;
+        self.queue_select = 0;
+        self.interrupt_status = 0;
+        self.queues.iter_mut().for_each(|queue| *queue = QueueSetup::RESET);
+    }
+
+    fn notify(&mut self, index: u32, memory: &dyn DmaMemory) {
+        let index = index as usize;
+        if !self.status.is_live() || self.device.device().queues().get(index) != Some(&QueueKind::Served) {
+            return;
+        }
+        let Some(queue) = self.queues.get_mut(index).and_then(|setup| setup.ready.as_mut()) else { return };
+        let device = self.device.device_mut();
+        let outcome = queue::serve(queue, memory, MAX_QUEUE_SIZE, |request| device.serve(index, request));
+        if outcome.interrupt {
+            self.interrupt_status |= VIRTIO_MMIO_INT_VRING;
+        }
+        if let Some(fault) = outcome.fault {
+            self.fail(fault);
+        }
+    }
+
+    /// Counts `fault` and asks the driver for a reset (section 2.1.2).
+    fn fail(&mut self, fault: QueueFault) {
+        *self.faults.entry(fault).or_insert(0) += 1;
+        self.status.set(VIRTIO_CONFIG_S_NEEDS_RESET);
+        self.signal_config();
+    }
+
+    /// A device sends no notification before DRIVER_OK (section 3.1.2).
+    fn signal_config(&mut self) {
+        if self.status.has(VIRTIO_CONFIG_S_DRIVER_OK) {
+            self.interrupt_status |= VIRTIO_MMIO_INT_CONFIG;
+        }
+    }
+}
+
+fn low(value: u64) -> u32 {
+    value as u32
+}
+
+fn high(value: u64) -> u32 {
+    (value >> 32) as u32
+}
+
+fn set_low(to: &mut u64, value: u32) {
+    *to = (*to & !0xffff_ffff) | u64::from(value);
+}
+
+fn set_high(to: &mut u64, value: u32) {
+    *to = (*to & 0xffff_ffff) | (u64::from(value) << 32);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! Virtio devices over MMIO (Virtual I/O Device (VIRTIO) Version 1.2; sections are cited from it).
+//!
+//! [`mmio`] is the transport's registers, [`queue`] takes requests off a ring, and each device is a file of its own that sees
+//! whole requests only.
+
+mod block;
+mod console;
+mod device;
+mod disk;
+mod mmio;
+mod net;
+mod queue;
+mod rng;
+
+pub use block::Block;
+pub use console::Console;
+pub(crate) use console::RECEIVE as CONSOLE_RECEIVE;
+pub use device::VirtioDevice;
+pub use disk::{BlockConfig, DiskError, ImageMode};
+pub(crate) use mmio::{CONFIG, MmioSlot};
+pub use net::{DiscardFrames, Net, NetBackend};
+pub use queue::QueueFault;
+pub use rng::Rng;

@@ -1,0 +1,132 @@
+//! A bus with flat memory at address zero, no translation and no devices.
+
+use hart::{
+    Bus, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded, Stored, Trap,
+};
+use types::{Access, PagingMode, TranslationContext, Width};
+
+/// Where accesses that are not the program's business end.
+pub(crate) struct FlatBus {
+    /// Page-aligned memory.
+    memory: Box<[Page]>,
+    stamp: u32,
+    window: Box<Window>,
+    /// Contexts and fences seen, for tests that look at them.
+    pub(crate) contexts: Vec<TranslationContext>,
+    pub(crate) fences: Vec<Fence>,
+}
+
+#[repr(C, align(4096))]
+#[derive(Clone, Copy)]
+struct Page([u8; 4096]);
+
+struct Window {
+    start: *mut u8,
+    bytes: u64,
+}
+
+impl FlatBus {
+    pub(crate) fn new(bytes: usize) -> Self {
+        let mut memory = vec![Page([0; 4096]); bytes >> 12].into_boxed_slice();
+        let window = Box::new(Window { start: memory.as_mut_ptr().cast(), bytes: bytes as u64 });
+        Self { memory, stamp: 0, window, contexts: Vec::new(), fences: Vec::new() }
+    }
+
+    pub(crate) fn start(&self) -> *const u8 {
+        self.window.start
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.memory.len() << 12
+    }
+
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
+        assert!(at + bytes.len() <= self.bytes());
+        // SAFETY: checked.
+        unsafe { self.window.start.add(at).copy_from(bytes.as_ptr(), bytes.len()) }
+    }
+
+    fn reach(&self, address: u64, width: u64, cause: Exception) -> Result<*mut u8, Trap> {
+        match address.checked_add(width) {
+            Some(end) if end <= self.window.bytes => Ok(self.window.start.wrapping_add(address as usize)),
+            _ => Err(Trap { cause, value: address }),
+        }
+    }
+}
+
+unsafe fn hit(window: DataWindow, address: u64, width: Width) -> Option<*mut u8> {
+    // SAFETY: made by `data_window` below.
+    let window = unsafe { &*window.0.cast::<Window>() };
+    (address & (width.bytes() - 1) == 0 && address < window.bytes).then(|| window.start.wrapping_add(address as usize))
+}
+
+impl Bus for FlatBus {
+    fn data_window(&mut self) -> DataWindow {
+        DataWindow((&raw mut *self.window).cast())
+    }
+    fn code_window(&mut self) -> CodeWindow {
+        CodeWindow(std::ptr::null_mut())
+    }
+    fn stamp(&mut self) -> u32 {
+        self.stamp
+    }
+    fn set_stamp(&mut self, stamp: u32) {
+        self.stamp = stamp;
+    }
+    unsafe fn read_hit(window: DataWindow, _: u16, address: u64, width: Width, _: u32) -> Option<*const u8> {
+        // SAFETY: the caller's.
+        unsafe { hit(window, address, width) }.map(<*mut u8>::cast_const)
+    }
+    unsafe fn write_hit(window: DataWindow, _: u16, address: u64, width: Width, _: u32) -> Option<*mut u8> {
+        // SAFETY: the caller's.
+        unsafe { hit(window, address, width) }
+    }
+    unsafe fn fetch_hit(&mut self, _: CodeWindow, _: u16, address: u64, page: HostPage) -> bool {
+        self.window.start.wrapping_add(address as usize & !0xfff).cast_const() == page.start()
+    }
+    fn load_miss(&mut self, address: u64, width: Width, _: &mut u16, _: u32) -> Result<Loaded, Trap> {
+        let at = self.reach(address, width.bytes(), Exception::LoadAccess)?;
+        let mut value = [0; 8];
+        // SAFETY: in the memory.
+        unsafe { at.copy_to(value.as_mut_ptr(), width.bytes() as usize) };
+        Ok(Loaded::Value(u64::from_le_bytes(value)))
+    }
+    fn store_miss(&mut self, address: u64, width: Width, value: u64, _: &mut u16, _: u32) -> Result<Stored, Trap> {
+        let at = self.reach(address, width.bytes(), Exception::StoreAccess)?;
+        // SAFETY: in the memory.
+        unsafe { at.copy_from(value.to_le_bytes().as_ptr(), width.bytes() as usize) };
+        let last = at.wrapping_add(width.bytes() as usize - 1);
+        Ok(Stored::Done([Some(HostPage::containing(at)), Some(HostPage::containing(last))]))
+    }
+    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, _: &mut u16, _: u32) -> Result<(), Trap> {
+        let cause = if access == Access::Read { Exception::LoadAccess } else { Exception::StoreAccess };
+        Err(Trap { cause, value: address })
+    }
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
+        let at = self.reach(address & !0xfff, 4096, Exception::InstructionAccess);
+        let at = at.map_err(|trap| Trap { value: address, ..trap })?;
+        Ok(Fetched { page: HostPage::containing(at), site: 0 })
+    }
+    fn set_context(&mut self, context: &TranslationContext) {
+        if self.contexts.last() != Some(context) {
+            self.contexts.push(*context);
+        }
+    }
+    fn fence(&mut self, fence: Fence) {
+        self.fences.push(fence);
+    }
+    fn foreign_writes(&mut self, _: &mut dyn FnMut(*const u8, usize)) {}
+    fn time(&mut self, retired: u64) -> u64 {
+        retired
+    }
+    fn cycle(&mut self, retired: u64) -> u64 {
+        retired
+    }
+}
+
+/// A hart at `pc` and the cache for it.
+pub(crate) fn hart_at(bus: &FlatBus, isa: Isa, pc: u64) -> (Hart, CodeCache<FlatBus>) {
+    let mut hart = Hart::new(isa, PagingMode::Sv57);
+    hart.set_pc(pc);
+    (hart, CodeCache::new(isa, bus.start(), bus.bytes()))
+}

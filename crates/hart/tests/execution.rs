@@ -1,0 +1,147 @@
+//! Small programs on both engines: counting, traps, self-modification, pages, reservations.
+
+mod common;
+
+use common::{FlatBus, hart_at};
+use hart::{Engine, Exit, Hart, Isa};
+
+const ENGINES: [Engine; 2] = [Engine::Threaded, Engine::Matching];
+
+/// Runs `words` placed at `at` until the program makes an SBI call.
+fn run_at(
+    engine: Engine,
+    isa: Isa,
+    at: usize,
+    words: &[u32],
+    prepare: impl Fn(&mut Hart, &mut FlatBus),
+) -> (Hart, FlatBus) {
+    let mut bus = FlatBus::new(1 << 20);
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bus.write(at, &bytes);
+    let (mut hart, mut code) = hart_at(&bus, isa, at as u64);
+    prepare(&mut hart, &mut bus);
+    for _ in 0..1000 {
+        if hart.run(&mut code, &mut bus, 10_000, engine) == Exit::SupervisorCall {
+            return (hart, bus);
+        }
+    }
+    panic!("the program did not end: pc {:#x}", hart.pc());
+}
+
+const ECALL: u32 = 0x0000_0073;
+
+fn addi(rd: u32, rs1: u32, imm: i32) -> u32 {
+    (imm as u32) << 20 | rs1 << 15 | rd << 7 | 0x13
+}
+
+fn bne(rs1: u32, rs2: u32, offset: i32) -> u32 {
+    let o = offset as u32;
+    (o >> 12 & 1) << 31
+        | (o >> 5 & 63) << 25
+        | rs2 << 20
+        | rs1 << 15
+        | 1 << 12
+        | (o >> 1 & 15) << 8
+        | (o >> 11 & 1) << 7
+        | 0x63
+}
+
+fn sw(rs1: u32, rs2: u32) -> u32 {
+    rs2 << 20 | rs1 << 15 | 2 << 12 | 0x23
+}
+
+fn ld(rd: u32, rs1: u32) -> u32 {
+    rs1 << 15 | 3 << 12 | rd << 7 | 0x03
+}
+
+#[test]
+fn a_loop_counts_its_instructions_loads_and_stores_exactly() {
+    for engine in ENGINES {
+        // a0 = 1000; a1 = 0x8000; loop { *a1 = a0; a2 = *a1; a0 -= 1 } while a0 != 0
+        let program =
+            [addi(10, 0, 1000), 0x0000_85b7, sw(11, 10), ld(12, 11), addi(10, 10, -1), bne(10, 0, -12), ECALL];
+        let (hart, _) = run_at(engine, Isa::default(), 0x1000, &program, |_, _| ());
+        let counts = hart.counts();
+        assert_eq!((counts.instructions, counts.loads, counts.stores), (2 + 4 * 1000 + 1, 1000, 1000), "{engine:?}");
+        assert_eq!(hart.register(12), 1);
+    }
+}
+
+#[test]
+fn an_instruction_across_two_pages_executes() {
+    for engine in ENGINES {
+        // A compressed nop moves the rest of the program by two bytes, to the end of the page.
+        let program = [
+            addi(10, 0, 5) << 16 | 0x0001,
+            addi(11, 10, 7) << 16 | addi(10, 0, 5) >> 16,
+            addi(11, 10, 7) >> 16 | ECALL << 16,
+            ECALL >> 16,
+        ];
+        let (hart, _) = run_at(engine, Isa::default(), 0x1ff8, &program, |_, _| ());
+        assert_eq!((hart.register(10), hart.register(11)), (5, 12), "{engine:?}");
+        assert_eq!(hart.counts().instructions, 4);
+    }
+}
+
+#[test]
+fn code_that_overwrites_itself_runs_what_it_wrote() {
+    for engine in ENGINES {
+        // Patches the instruction behind fence.i, twice round: first `a2 += 1`, then `a2 += 100`.
+        let program = [
+            addi(13, 0, 2),
+            addi(12, 12, 1), // +4: patched
+            sw(11, 10),      // a1 = address of +4, a0 = new instruction
+            0x0000_100f,     // fence.i
+            addi(13, 13, -1),
+            bne(13, 0, -16),
+            ECALL,
+        ];
+        let (hart, _) = run_at(engine, Isa::default(), 0x1000, &program, |hart, _| {
+            hart.set_register(10, u64::from(addi(12, 12, 100)));
+            hart.set_register(11, 0x1004);
+        });
+        assert_eq!(hart.register(12), 101, "{engine:?}");
+    }
+}
+
+#[test]
+fn a_trap_handler_that_traps_uses_up_the_budget() {
+    for engine in ENGINES {
+        let mut bus = FlatBus::new(1 << 16);
+        let (mut hart, mut code) = hart_at(&bus, Isa::default(), 0x8000_0000);
+        assert_eq!(hart.run(&mut code, &mut bus, 10_000, engine), Exit::Budget);
+        assert_eq!(hart.counts().instructions, 0);
+    }
+}
+
+#[test]
+fn a_faulting_load_leaves_everything_before_it_done_and_nothing_after() {
+    for engine in ENGINES {
+        // stvec = 0x2000, where an ecall waits; then a load from nowhere in the middle of a block.
+        let program = [0x1051_1073, addi(12, 0, 1), ld(13, 11), addi(12, 0, 2), ECALL];
+        let (hart, _) = run_at(engine, Isa::default(), 0x1000, &program, |hart, bus| {
+            hart.set_register(2, 0x2000);
+            hart.set_register(11, 1 << 40);
+            hart.set_register(13, 77);
+            bus.write(0x2000, &[0x73, 0x25, 0x10, 0x14, 0xf3, 0x25, 0x30, 0x14, 0x73, 0, 0, 0]); // a0 = sepc, a1 = stval
+        });
+        let registers = [10, 11, 12, 13].map(|number| hart.register(number));
+        assert_eq!(registers, [0x1008, 1 << 40, 1, 77], "{engine:?}");
+        assert_eq!(hart.counts().instructions, 2 + 3);
+    }
+}
+
+#[test]
+fn what_is_switched_off_is_illegal() {
+    let isa = Isa { c: false, f: false, d: false, zicntr: false, sstc: false, ..Isa::default() };
+    // fadd.d, a compressed nop, rdtime, csrr stimecmp: each traps to 0x2000, which counts and skips four bytes.
+    let program = [0x02a5_7553, 0x0001_0001, 0xc010_2573, 0x14d0_2573, ECALL];
+    for engine in ENGINES {
+        let (hart, _) = run_at(engine, isa, 0x1000, &program, |hart, bus| {
+            hart.set_register(12, 0);
+            let handler = [addi(12, 12, 1), 0x1410_22f3, addi(5, 5, 4), 0x1412_9073, 0x1020_0073];
+            bus.write(0x0, &handler.iter().flat_map(|word: &u32| word.to_le_bytes()).collect::<Vec<_>>());
+        });
+        assert_eq!(hart.register(12), 4, "{engine:?}");
+    }
+}

@@ -1,0 +1,289 @@
+//! The machine as a hart sees it: [`hart::Bus`] over the current processor's MMU, the current guest's devices, and host memory.
+//!
+//! Everything but the three `*_hit` functions is the miss path. A nested fault is handled where it arises: the guest exits,
+//! the monitor maps the page or finds a device there, the guest enters again and the access is made again.
+
+use crate::world::World;
+use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stored, Trap};
+use mmu::{Fault, Hit, L1Entry};
+use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
+use types::{Access, Gpa, Gva, TranslationContext, Width};
+
+/// What an address leads to.
+enum Reached {
+    /// Memory: the MMU's hit, and where the byte lies in the host.
+    Ram(Hit, *mut u8),
+    /// A device's register.
+    Device(Gpa),
+}
+
+impl Bus for World {
+    #[inline]
+    fn data_window(&mut self) -> DataWindow {
+        DataWindow(self.processor().mmu.data_window().cast())
+    }
+
+    #[inline]
+    fn code_window(&mut self) -> CodeWindow {
+        CodeWindow(self.processor().mmu.fetch_window().cast())
+    }
+
+    fn stamp(&mut self) -> u32 {
+        self.processor().rebased_stamp()
+    }
+
+    fn set_stamp(&mut self, stamp: u32) {
+        self.processor().stamp = stamp;
+    }
+
+    #[inline(always)]
+    unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
+        // SAFETY: the caller's contract is the MMU's.
+        unsafe { L1Entry::read_hit(window.0.cast(), site, Gva(address), width, u64::from(stamp)) }.map(<*mut u8>::cast_const)
+    }
+
+    #[inline(always)]
+    unsafe fn write_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
+        // SAFETY: the caller's contract is the MMU's.
+        unsafe { L1Entry::write_hit(window.0.cast(), site, Gva(address), width, u64::from(stamp)) }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch_hit(&mut self, window: CodeWindow, site: u16, address: u64, page: HostPage) -> bool {
+        let stamp = self.processor().mmu.fetch_stamp();
+        // SAFETY: the caller's contract is the MMU's.
+        unsafe { L1Entry::execute_hit(window.0.cast(), site, Gva(address & !0xfff), stamp) }
+            .is_some_and(|at| at.cast_const() == page.start())
+    }
+
+    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Trap> {
+        let split = Split::of(address, width);
+        if let Some(split) = split.filter(|split| split.second != 0) {
+            let low = self.load_bytes(address, split.first, stamp)?;
+            let high = self.load_bytes(address.wrapping_add(split.first), split.second, stamp)?;
+            return Ok(Loaded::Value(low | high << (8 * split.first)));
+        }
+        match self.reach(address, Access::Read, stamp)? {
+            Reached::Ram(hit, _) if split.is_none() => {
+                *site = hit.site;
+                Ok(Loaded::Retry)
+            }
+            // SAFETY: misaligned, but within one page of memory.
+            Reached::Ram(_, at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
+            Reached::Device(gpa) => self.load_device(gpa, width, address).map(Loaded::Value),
+        }
+    }
+
+    fn store_miss(
+        &mut self,
+        address: u64,
+        width: Width,
+        value: u64,
+        site: &mut u16,
+        stamp: u32,
+    ) -> Result<Stored, Trap> {
+        let split = Split::of(address, width);
+        if let Some(split) = split.filter(|split| split.second != 0) {
+            // Both pages are checked before a byte is written.
+            let low = self.reach_ram(address, Access::Write, stamp)?;
+            let high = self.reach_ram(address.wrapping_add(split.first), Access::Write, stamp)?;
+            // SAFETY: each part lies within its page of memory.
+            unsafe {
+                write_bytes(low, split.first, value);
+                write_bytes(high, split.second, value >> (8 * split.first));
+            }
+            return Ok(Stored::Done([Some(HostPage::containing(low)), Some(HostPage::containing(high))]));
+        }
+        match self.reach(address, Access::Write, stamp)? {
+            Reached::Ram(hit, _) if split.is_none() => {
+                *site = hit.site;
+                Ok(Stored::Retry)
+            }
+            Reached::Ram(_, at) => {
+                // SAFETY: misaligned, but within one page of memory.
+                unsafe { write_bytes(at, width.bytes(), value) };
+                Ok(Stored::Done([Some(HostPage::containing(at)), None]))
+            }
+            Reached::Device(gpa) => {
+                self.store_device(gpa, width, value, address)?;
+                Ok(Stored::Done([None, None]))
+            }
+        }
+    }
+
+    fn atomic_miss(
+        &mut self,
+        address: u64,
+        _: Width,
+        access: Access,
+        site: &mut u16,
+        stamp: u32,
+    ) -> Result<(), Trap> {
+        match self.reach(address, access, stamp)? {
+            Reached::Ram(hit, _) => {
+                *site = hit.site;
+                Ok(())
+            }
+            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }),
+        }
+    }
+
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
+        match self.reach(address, Access::Execute, 0)? {
+            Reached::Ram(hit, at) => Ok(Fetched { page: HostPage::containing(at), site: hit.site }),
+            Reached::Device(_) => Err(Trap { cause: Exception::InstructionAccess, value: address }),
+        }
+    }
+
+    fn set_context(&mut self, context: &TranslationContext) {
+        let vmid = self.guest().vm.vmid();
+        self.processor().mmu.set_context(context, vmid);
+    }
+
+    fn fence(&mut self, fence: hart::Fence) {
+        self.processor().mmu.fence(&mmu::Fence::Vma { gva: fence.gva, asid: fence.asid });
+    }
+
+    fn foreign_writes(&mut self, written: &mut dyn FnMut(*const u8, usize)) {
+        for (at, bytes) in self.take_foreign_writes() {
+            written(at as *const u8, bytes);
+        }
+    }
+
+    fn time(&mut self, retired: u64) -> u64 {
+        let now = self.now(retired);
+        self.clock().time(now)
+    }
+
+    fn cycle(&mut self, retired: u64) -> u64 {
+        self.now(retired).0
+    }
+}
+
+impl World {
+    /// Translates, with nested faults handled on the way.
+    #[cold]
+    #[inline(never)]
+    fn reach(&mut self, address: u64, access: Access, stamp: u32) -> Result<Reached, Trap> {
+        loop {
+            let fault = match self.translate(address, access, stamp) {
+                Ok(hit) => {
+                    return Ok(match hit.host {
+                        Some(host) => Reached::Ram(hit, host),
+                        None => Reached::Device(hit.gpa),
+                    });
+                }
+                Err(fault) => fault,
+            };
+            match fault {
+                Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }),
+                Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }),
+                Fault::Nested(nested) => match self.nested_fault(&nested) {
+                    NestedFaultOutcome::Mapped => {}
+                    NestedFaultOutcome::Device if nested.purpose == mmu::Purpose::Data => {
+                        return Ok(Reached::Device(nested.gpa));
+                    }
+                    NestedFaultOutcome::Device | NestedFaultOutcome::Nothing => {
+                        return Err(Trap { cause: access_fault(access), value: address });
+                    }
+                },
+            }
+        }
+    }
+
+    fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
+        let second = self.guest().vm.second_stage();
+        let mmu = &mut self.processors[self.current.processor].mmu;
+        mmu.access(&mut WalkMemory(&self.host.memory), &second, Gva(address), access, u64::from(stamp))
+    }
+
+    fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Trap> {
+        match self.reach(address, access, stamp)? {
+            Reached::Ram(_, at) => Ok(at),
+            // No device takes part of a misaligned access.
+            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }),
+        }
+    }
+
+    fn load_bytes(&mut self, address: u64, bytes: u64, stamp: u32) -> Result<u64, Trap> {
+        let at = self.reach_ram(address, Access::Read, stamp)?;
+        // SAFETY: the caller stays within the page.
+        Ok(unsafe { read_bytes(at, bytes) })
+    }
+
+    fn load_device(&mut self, gpa: Gpa, width: Width, address: u64) -> Result<u64, Trap> {
+        self.charge_exit(ExitReason::Mmio);
+        self.guest().platform.read(gpa, width).map_err(|_| Trap { cause: Exception::LoadAccess, value: address })
+    }
+
+    fn store_device(&mut self, gpa: Gpa, width: Width, value: u64, address: u64) -> Result<(), Trap> {
+        self.charge_exit(ExitReason::Mmio);
+        self.write_device(gpa, width, value).map_err(|_| Trap { cause: Exception::StoreAccess, value: address })
+    }
+}
+
+/// How a misaligned access divides at a page's end.
+#[derive(Clone, Copy)]
+struct Split {
+    /// Bytes in the first page.
+    first: u64,
+    /// Bytes in the second; 0 where there is none.
+    second: u64,
+}
+
+impl Split {
+    /// `None` for an aligned access, which never divides.
+    fn of(address: u64, width: Width) -> Option<Self> {
+        let bytes = width.bytes();
+        (address & (bytes - 1) != 0).then(|| {
+            let first = bytes.min(4096 - (address & 0xfff));
+            Self { first, second: bytes - first }
+        })
+    }
+}
+
+/// # Safety
+/// `bytes`, at most 8, are readable at `at`.
+unsafe fn read_bytes(at: *const u8, bytes: u64) -> u64 {
+    let mut value = [0; 8];
+    // SAFETY: by the contract.
+    unsafe { at.copy_to_nonoverlapping(value.as_mut_ptr(), bytes as usize) };
+    u64::from_le_bytes(value)
+}
+
+/// # Safety
+/// `bytes`, at most 8, are writable at `at`.
+unsafe fn write_bytes(at: *mut u8, bytes: u64, value: u64) {
+    // SAFETY: by the contract.
+    unsafe { at.copy_from_nonoverlapping(value.to_le_bytes().as_ptr(), bytes as usize) };
+}
+
+const fn page_fault(access: Access) -> Exception {
+    match access {
+        Access::Read => Exception::LoadPage,
+        Access::Write => Exception::StorePage,
+        Access::Execute => Exception::InstructionPage,
+    }
+}
+
+const fn access_fault(access: Access) -> Exception {
+    match access {
+        Access::Read => Exception::LoadAccess,
+        Access::Write => Exception::StoreAccess,
+        Access::Execute => Exception::InstructionAccess,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_misaligned_accesses_divide() {
+        let split = |address, width| Split::of(address, width).map(|split| (split.first, split.second));
+        assert_eq!(split(0x1ff8, Width::Double), None);
+        assert_eq!(split(0x1ff9, Width::Double), Some((7, 1)));
+        assert_eq!(split(0x1ffc, Width::Double), Some((4, 4)));
+        assert_eq!(split(0x1001, Width::Word), Some((4, 0)));
+    }
+}

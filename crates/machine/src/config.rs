@@ -1,0 +1,391 @@
+//! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
+
+use crate::{
+    host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
+    scheme::Scheme,
+    units::ByteSize,
+};
+use mmu::{AdPolicy, MmuConfig, TlbArray};
+use serde::{Deserialize, Serialize};
+use types::{PageSize, PagingMode, SecondStageMode};
+
+/// Every key, with its default.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Host model: a shipped one's name, or a TOML file's path.
+    pub host: String,
+    /// Translation scheme.
+    pub scheme: Scheme,
+    /// Harts of the guest, 1 to 64.
+    pub harts: u32,
+    /// Memory of the guest.
+    pub memory: ByteSize,
+    /// End of the run, in seconds of guest time; 0 for none.
+    pub timeout: u64,
+    /// What everything random in the guest's machine starts from.
+    pub seed: u64,
+    /// How far the clocks of running processors may drift apart, in cycles.
+    pub quantum: u64,
+    /// How instructions are executed.
+    pub engine: EngineName,
+    /// Translation hardware.
+    pub mmu: MmuKeys,
+    /// Paging modes.
+    pub paging: PagingKeys,
+    /// Extensions of the harts.
+    pub isa: IsaKeys,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            host: DEFAULT_HOST.to_owned(),
+            scheme: Scheme::default(),
+            harts: 1,
+            memory: ByteSize(1 << 30),
+            timeout: 0,
+            seed: 1,
+            quantum: 10_000,
+            engine: EngineName::Threaded,
+            mmu: MmuKeys::default(),
+            paging: PagingKeys::default(),
+            isa: IsaKeys::default(),
+        }
+    }
+}
+
+/// `engine`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineName {
+    /// Threaded dispatch.
+    Threaded,
+    /// A `match` loop, the other's oracle.
+    Match,
+}
+
+/// `mmu.*`: what is given replaces the host model's.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MmuKeys {
+    /// Arrays of the L1 data TLB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l1d: Option<Vec<ArrayModel>>,
+    /// Arrays of the L1 instruction TLB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l1i: Option<Vec<ArrayModel>>,
+    /// Arrays of the L2 TLB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l2: Option<Vec<ArrayModel>>,
+    /// `on` (as the host model has them), `off`, or entries per level.
+    pub walk_caches: Switch<WalkCacheModel>,
+    /// `on` (as the host model has it), `off`, or entries.
+    pub nested_tlb: Switch<u32>,
+    /// Who sets A and D bits of the guest's tables: `fault` (the guest does), or `hardware`.
+    pub ad: AdName,
+}
+
+/// `on`, `off`, or a size.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Switch<T> {
+    /// As the host model has it, or not at all.
+    Named(OnOff),
+    /// Of this size.
+    Sized(T),
+    /// The default, which is `on`; never read from a file.
+    #[default]
+    #[serde(skip_deserializing, serialize_with = "serialize_on")]
+    Default,
+}
+
+fn serialize_on<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("on")
+}
+
+/// `on` or `off`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnOff {
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
+impl<T: Copy> Switch<T> {
+    fn resolve(&self, model: T, off: T) -> T {
+        match *self {
+            Self::Named(OnOff::On) | Self::Default => model,
+            Self::Named(OnOff::Off) => off,
+            Self::Sized(size) => size,
+        }
+    }
+}
+
+/// `mmu.ad`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AdName {
+    /// Svadu.
+    Hardware,
+    /// Svade: a clear bit faults.
+    #[default]
+    Fault,
+}
+
+/// `paging.*`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PagingKeys {
+    /// The largest mode that the guest's `satp` takes; vos uses it, Linux uses the largest it finds.
+    pub guest: GuestPaging,
+    /// The mode of the monitor's nested table.
+    pub host: HostPaging,
+}
+
+/// `paging.guest`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "named as the modes")]
+pub enum GuestPaging {
+    #[default]
+    Sv39,
+    Sv48,
+    Sv57,
+}
+
+impl GuestPaging {
+    /// The mode.
+    #[must_use]
+    pub const fn mode(self) -> PagingMode {
+        match self {
+            Self::Sv39 => PagingMode::Sv39,
+            Self::Sv48 => PagingMode::Sv48,
+            Self::Sv57 => PagingMode::Sv57,
+        }
+    }
+
+    /// The name that it is written with.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sv39 => "sv39",
+            Self::Sv48 => "sv48",
+            Self::Sv57 => "sv57",
+        }
+    }
+}
+
+/// `paging.host`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "named as the modes")]
+pub enum HostPaging {
+    #[default]
+    Sv39x4,
+    Sv48x4,
+    Sv57x4,
+}
+
+impl HostPaging {
+    /// The mode.
+    #[must_use]
+    pub const fn mode(self) -> SecondStageMode {
+        match self {
+            Self::Sv39x4 => SecondStageMode::Sv39x4,
+            Self::Sv48x4 => SecondStageMode::Sv48x4,
+            Self::Sv57x4 => SecondStageMode::Sv57x4,
+        }
+    }
+}
+
+/// `isa.*`: extensions over RV64IMA with Zicsr and Zifencei. What is on is advertised to the guest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "named as the extensions")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+pub struct IsaKeys {
+    pub c: bool,
+    pub f: bool,
+    pub d: bool,
+    pub zicntr: bool,
+    pub zihintpause: bool,
+    pub zawrs: bool,
+    pub sstc: bool,
+    pub svnapot: bool,
+}
+
+impl Default for IsaKeys {
+    fn default() -> Self {
+        let isa = hart::Isa::default();
+        Self {
+            c: isa.c,
+            f: isa.f,
+            d: isa.d,
+            zicntr: isa.zicntr,
+            zihintpause: isa.zihintpause,
+            zawrs: isa.zawrs,
+            sstc: isa.sstc,
+            svnapot: isa.svnapot,
+        }
+    }
+}
+
+/// Why a configuration is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file, or a setting, with what is wrong in it.
+    #[error("{source_name}: {problem}")]
+    Content {
+        /// The file, or `--set KEY=VALUE`.
+        source_name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A key's value is out of its range.
+    #[error("{key}: {problem}")]
+    Range {
+        /// The key.
+        key: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// A configuration being put together: a file's table, then settings, each checked as it comes.
+#[derive(Clone, Debug, Default)]
+pub struct ConfigBuilder {
+    table: toml::Table,
+}
+
+impl ConfigBuilder {
+    /// Takes the keys of a TOML text; `name` is the file's.
+    ///
+    /// # Errors
+    /// [`ConfigError::Content`].
+    pub fn file(mut self, name: &str, text: &str) -> Result<Self, ConfigError> {
+        let wrong = |problem: String| ConfigError::Content { source_name: name.to_owned(), problem };
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(one_line(&error)))?;
+        self.table.extend(table);
+        self.read().map_err(wrong)?;
+        Ok(self)
+    }
+
+    /// Sets the dotted `key`. The value is read as TOML, or else as a text.
+    ///
+    /// # Errors
+    /// [`ConfigError::Content`].
+    pub fn set(mut self, key: &str, value: &str) -> Result<Self, ConfigError> {
+        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={value}"), problem };
+        let parsed = format!("value = {value}")
+            .parse::<toml::Table>()
+            .ok()
+            .and_then(|mut table| table.remove("value"))
+            .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+        let mut table = &mut self.table;
+        let (path, last) = key.rsplit_once('.').map_or((None, key), |(path, last)| (Some(path), last));
+        for part in path.into_iter().flat_map(|path| path.split('.')) {
+            let entry = table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+            table = entry.as_table_mut().ok_or_else(|| wrong(format!("`{part}` is not a table")))?;
+        }
+        table.insert(last.to_owned(), parsed);
+        self.read().map_err(wrong)?;
+        Ok(self)
+    }
+
+    /// The configuration.
+    ///
+    /// # Errors
+    /// [`ConfigError::Range`] for what is well-formed and cannot be.
+    pub fn build(self) -> Result<Config, ConfigError> {
+        let config = self.read().map_err(|problem| ConfigError::Content { source_name: "configuration".into(), problem })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn read(&self) -> Result<Config, String> {
+        Config::deserialize(self.table.clone()).map_err(|error| one_line(&error))
+    }
+}
+
+fn one_line(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+impl Config {
+    /// Checks what a key's type alone cannot.
+    ///
+    /// # Errors
+    /// [`ConfigError::Range`].
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let range = |key, problem: &str| Err(ConfigError::Range { key, problem: problem.to_owned() });
+        if !(1..=64).contains(&self.harts) {
+            return range("harts", "a guest has 1 to 64");
+        }
+        if self.memory.0 > 1 << 38 || !self.memory.0.is_multiple_of(4096) {
+            return range("memory", "a multiple of 4K, and at most 256G");
+        }
+        if !(100..=1_000_000_000).contains(&self.quantum) {
+            return range("quantum", "100 to 1000000000 cycles");
+        }
+        if self.isa.d && !self.isa.f {
+            return range("isa.d", "needs isa.f");
+        }
+        Ok(())
+    }
+
+    /// The harts' extensions.
+    #[must_use]
+    pub const fn isa(&self) -> hart::Isa {
+        let keys = &self.isa;
+        hart::Isa {
+            c: keys.c,
+            f: keys.f,
+            d: keys.d,
+            zicntr: keys.zicntr,
+            zihintpause: keys.zihintpause,
+            zawrs: keys.zawrs,
+            sstc: keys.sstc,
+            svnapot: keys.svnapot,
+            svadu: matches!(self.mmu.ad, AdName::Hardware),
+        }
+    }
+
+    /// The engine.
+    #[must_use]
+    pub const fn engine(&self) -> hart::Engine {
+        match self.engine {
+            EngineName::Threaded => hart::Engine::Threaded,
+            EngineName::Match => hart::Engine::Matching,
+        }
+    }
+
+    /// The MMU of `host`'s processors, with what this configuration replaces.
+    #[must_use]
+    pub fn mmu(&self, host: &HostModel) -> MmuConfig {
+        let arrays = |own: &Option<Vec<ArrayModel>>, model: &[ArrayModel]| -> Vec<TlbArray> {
+            own.as_deref().unwrap_or(model).iter().map(ArrayModel::array).collect()
+        };
+        let walk_caches = self.mmu.walk_caches.resolve(host.tlb.walk_caches, WalkCacheModel::OFF);
+        let nested_entries = self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0);
+        MmuConfig {
+            l1i: arrays(&self.mmu.l1i, &host.tlb.l1i),
+            l1d: arrays(&self.mmu.l1d, &host.tlb.l1d),
+            l2: arrays(&self.mmu.l2, &host.tlb.l2),
+            walk_caches: walk_caches.sizes(),
+            nested_tlb: (nested_entries > 0).then(|| TlbArray::new(&PageSize::ALL, 1, nested_entries)),
+            first_stage_ad: match self.mmu.ad {
+                AdName::Hardware => AdPolicy::Update,
+                AdName::Fault => AdPolicy::Fault,
+            },
+            second_stage_ad: AdPolicy::Update,
+            svnapot: self.isa.svnapot,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

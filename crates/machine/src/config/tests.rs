@@ -1,0 +1,51 @@
+use super::*;
+
+#[test]
+fn files_and_settings_add_up_and_the_later_wins() {
+    let config = ConfigBuilder::default()
+        .file("a.toml", "harts = 2\nmemory = '256M'\n[mmu]\nwalk_caches = 'off'\n")
+        .unwrap()
+        .set("harts", "4")
+        .unwrap()
+        .set("mmu.nested_tlb", "32")
+        .unwrap()
+        .set("paging.guest", "sv48")
+        .unwrap()
+        .set("scheme", "nested:4K+2M")
+        .unwrap()
+        .build()
+        .unwrap();
+    assert_eq!((config.harts, config.memory), (4, ByteSize(256 << 20)));
+    assert_eq!(config.paging.guest.mode(), PagingMode::Sv48);
+    let mmu = config.mmu(&HostModel::load(DEFAULT_HOST).unwrap());
+    assert_eq!(mmu.walk_caches, mmu::WalkCaches::OFF);
+    assert_eq!(mmu.nested_tlb.unwrap().entries(), 32);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_where() {
+    let problem = |key: &str, value: &str| match ConfigBuilder::default().set(key, value) {
+        Err(error) => error.to_string(),
+        Ok(builder) => builder.build().expect_err("must be refused").to_string(),
+    };
+    assert!(problem("mmu.walk_cache", "off").contains("walk_cache"), "unknown key");
+    assert!(problem("mmu.walk_cache", "off").contains("mmu.walk_cache=off"), "where it stands");
+    assert!(problem("mmu.nested_tlb", "maybe").contains("maybe"));
+    assert!(problem("scheme", "nest").contains("nest"));
+    assert!(problem("harts", "0").contains("harts"));
+    assert!(problem("harts", "many").contains("harts"));
+    assert!(problem("memory", "4097").contains("memory"));
+    assert!(problem("isa.f", "false").contains("isa.d"));
+    assert!(problem("harts.x", "1").contains("harts"));
+    let file = ConfigBuilder::default().file("b.toml", "hart = 2").unwrap_err().to_string();
+    assert!(file.contains("b.toml") && file.contains("hart"), "{file}");
+}
+
+#[test]
+fn the_echo_reads_back() {
+    let config = ConfigBuilder::default().set("mmu.walk_caches", "off").unwrap().build().unwrap();
+    let text = toml::to_string(&config).unwrap();
+    let again = ConfigBuilder::default().file("echo", &text).unwrap().build().unwrap();
+    assert_eq!(config.mmu.walk_caches, again.mmu.walk_caches);
+    assert_eq!(toml::to_string(&again).unwrap(), text);
+}

@@ -1,0 +1,223 @@
+//! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
+
+use crate::{clock::Clock, units::PageSizeName};
+use mmu::{TlbArray, WalkCacheSizes, WalkCaches};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use types::{Cycles, PageSize};
+
+/// The shipped models: name and text.
+const SHIPPED: [(&str, &str); 1] =
+    [("sandybridge-2012", include_str!("../../../hosts/sandybridge-2012.toml"))];
+
+/// The model that is used where none is named.
+pub const DEFAULT_HOST: &str = "sandybridge-2012";
+
+/// A host.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostModel {
+    /// Its name.
+    pub name: String,
+    /// Cycles in a second.
+    pub clock_hz: u64,
+    /// Thousandths of a cycle for an instruction whose translation costs nothing.
+    pub millicycles_per_instruction: u64,
+    /// Translation hardware.
+    pub tlb: TlbModel,
+    /// What events cost, in cycles.
+    pub prices: Prices,
+}
+
+/// Translation hardware of a real processor.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlbModel {
+    /// First level, data.
+    pub l1d: Vec<ArrayModel>,
+    /// First level, instructions.
+    pub l1i: Vec<ArrayModel>,
+    /// Second level, shared.
+    pub l2: Vec<ArrayModel>,
+    /// Page-walk caches.
+    pub walk_caches: WalkCacheModel,
+    /// Entries of the nested TLB, fully associative; 0 for none.
+    pub nested_tlb: u32,
+}
+
+/// One array of a TLB level.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayModel {
+    /// Sizes of the pages that it holds.
+    pub sizes: Vec<PageSizeName>,
+    /// Sets, a power of two; 1 for full associativity.
+    pub sets: u32,
+    /// Ways.
+    pub ways: u32,
+}
+
+impl ArrayModel {
+    /// As the MMU takes it.
+    #[must_use]
+    pub fn array(&self) -> TlbArray {
+        let sizes: Vec<PageSize> = self.sizes.iter().map(|size| size.0).collect();
+        TlbArray::new(&sizes, self.sets, self.ways)
+    }
+}
+
+/// Entries of the page-walk caches, from the level above the leaf tables upwards.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WalkCacheModel {
+    /// Of the guest's tables.
+    pub guest: [u32; 4],
+    /// Of the second stage's tables.
+    pub host: [u32; 4],
+}
+
+impl WalkCacheModel {
+    /// None in either dimension.
+    pub const OFF: Self = Self { guest: [0; 4], host: [0; 4] };
+
+    /// As the MMU takes it.
+    #[must_use]
+    pub const fn sizes(&self) -> WalkCaches {
+        WalkCaches { guest: WalkCacheSizes(self.guest), host: WalkCacheSizes(self.host) }
+    }
+}
+
+/// What events cost, in cycles.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// An L1 TLB miss that the L2 TLB answers.
+    pub l2_tlb_hit: u64,
+    /// A table entry read by a walk.
+    pub table_reference: u64,
+    /// From guest to monitor.
+    pub exit: u64,
+    /// From monitor to guest.
+    pub entry: u64,
+    /// The monitor's work to map a page on demand.
+    pub nested_fault: u64,
+    /// The monitor's work to emulate an access to a device.
+    pub mmio: u64,
+    /// The monitor's work for an SBI call.
+    pub sbi_call: u64,
+    /// The monitor's work to put a waiting processor to sleep.
+    pub wfi: u64,
+    /// The monitor's work to inject an interrupt.
+    pub external_interrupt: u64,
+    /// An SBI call of a native machine.
+    pub firmware_call: u64,
+}
+
+impl Prices {
+    /// As the monitor takes them.
+    #[must_use]
+    pub const fn prices(&self) -> monitor::Prices {
+        monitor::Prices {
+            l2_tlb_hit: Cycles(self.l2_tlb_hit),
+            table_reference: Cycles(self.table_reference),
+            exit: Cycles(self.exit),
+            entry: Cycles(self.entry),
+            nested_fault: Cycles(self.nested_fault),
+            mmio: Cycles(self.mmio),
+            sbi_call: Cycles(self.sbi_call),
+            wfi: Cycles(self.wfi),
+            external_interrupt: Cycles(self.external_interrupt),
+            firmware_call: Cycles(self.firmware_call),
+        }
+    }
+}
+
+/// Why a host model cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum HostModelError {
+    /// Neither a shipped model nor a file.
+    #[error("unknown host `{name}` (shipped: {shipped}; or the path of a TOML file)")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        shipped: String,
+    },
+    /// The file cannot be read.
+    #[error("host model {path}: {error}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file is no host model.
+    #[error("host model {path}: {problem}")]
+    Content {
+        /// The file, or the shipped model.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl HostModel {
+    /// The shipped model `name`, or the one in the file of that path.
+    ///
+    /// # Errors
+    /// [`HostModelError`], naming the file and the key.
+    pub fn load(name: &str) -> Result<Self, HostModelError> {
+        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            return Self::parse(name, text);
+        }
+        if !Path::new(name).exists() {
+            let shipped = SHIPPED.map(|(name, _)| name).join(", ");
+            return Err(HostModelError::Unknown { name: name.to_owned(), shipped });
+        }
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| HostModelError::Read { path: name.to_owned(), error })?;
+        Self::parse(name, &text)
+    }
+
+    fn parse(path: &str, text: &str) -> Result<Self, HostModelError> {
+        let wrong = |problem: String| HostModelError::Content { path: path.to_owned(), problem };
+        let model: Self = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if !(1..=1_000_000_000_000).contains(&model.clock_hz) {
+            return Err(wrong("clock_hz must be between 1 and 10^12".to_owned()));
+        }
+        if !(1..=1_000_000).contains(&model.millicycles_per_instruction) {
+            return Err(wrong("millicycles_per_instruction must be between 1 and 1000000".to_owned()));
+        }
+        Ok(model)
+    }
+
+    /// The processors' clock.
+    #[must_use]
+    pub const fn clock(&self) -> Clock {
+        Clock { hz: self.clock_hz, millicycles_per_instruction: self.millicycles_per_instruction }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_models_load_under_their_own_names() {
+        for (name, text) in SHIPPED {
+            assert_eq!(HostModel::load(name).unwrap().name, name);
+            // Every table and number stands under, or beside, a comment.
+            assert!(text.matches('#').count() > 8, "{name} gives its sources");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_model_is_named() {
+        let unknown = HostModel::load("no-such-host").unwrap_err().to_string();
+        assert!(unknown.contains("no-such-host") && unknown.contains(DEFAULT_HOST), "{unknown}");
+        let text = SHIPPED[0].1.replace("mmio =", "mmoi =");
+        assert!(HostModel::parse("file", &text).unwrap_err().to_string().contains("mmoi"));
+        let stopped = SHIPPED[0].1.replace("clock_hz = 2_400_000_000", "clock_hz = 0");
+        assert!(HostModel::parse("file", &stopped).unwrap_err().to_string().contains("clock_hz"));
+    }
+}

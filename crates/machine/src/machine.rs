@@ -1,0 +1,313 @@
+//! The run loop: turns of logical processors on real ones, until the guest ends.
+
+use crate::{
+    clock::Clock,
+    firmware::Activity,
+    outcome::Outcome,
+    schedule::{Turn, next_turn},
+    statistics::{Statistics, Time},
+    world::{Current, Guest, Processor, World},
+};
+use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
+use monitor::{Entry, ExitReason, HartState};
+use std::time::Duration;
+use types::{Cycles, Gpa, PagingMode};
+
+/// The most instructions of one turn: how often console and time limit are looked at.
+const LONGEST_TURN: u64 = 1 << 16;
+
+/// Who sits at the guest's console.
+pub trait Console {
+    /// What the guest printed.
+    fn output(&mut self, bytes: &[u8]);
+
+    /// What was typed since the last call.
+    ///
+    /// # Errors
+    /// [`Interrupt`](std::io::ErrorKind::Interrupted) ends the run.
+    fn input(&mut self) -> std::io::Result<Vec<u8>>;
+
+    /// Nothing happens in the guest for `guest_time`, or ever. Returns whether there may be input afterwards. Who does not type need not wait:
+    /// simulated time goes on at once.
+    fn idle(&mut self, guest_time: Option<Duration>) -> bool;
+}
+
+/// A logical processor, and where it stands. Each has a real processor of its own, of the same index.
+pub(crate) struct Logical {
+    pub(crate) hart: Hart,
+    pub(crate) guest: usize,
+    /// Number of the hart in its guest.
+    pub(crate) hart_id: usize,
+    /// Its life under the SBI.
+    pub(crate) state: HartState,
+    /// Whether it is in `wfi`.
+    pub(crate) waits: bool,
+    /// When another processor or a device last sent it something.
+    pub(crate) event: Cycles,
+}
+
+/// What a machine is made of beside its guests.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// The engine that executes instructions.
+    pub engine: Engine,
+    /// How far clocks of running processors may drift apart.
+    pub quantum: Cycles,
+    /// The run ends after this many seconds of guest time.
+    pub timeout_seconds: Option<u64>,
+}
+
+/// A host with its guests, ready to run.
+pub struct Machine {
+    pub(crate) world: World,
+    pub(crate) code: CodeCache<World>,
+    pub(crate) logicals: Vec<Logical>,
+    pub(crate) isa: Isa,
+    pub(crate) paging: PagingMode,
+    pace: Pace,
+    region: Region,
+    /// Console output of SBI calls.
+    pub(crate) printed: Vec<u8>,
+}
+
+/// The region of interest: what was counted between the markers.
+#[derive(Default)]
+struct Region {
+    begun: Option<Statistics>,
+    measured: Option<Statistics>,
+}
+
+impl Machine {
+    pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace) -> Self {
+        let memory = &world.host.memory;
+        let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
+        let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
+        Self { world, code, logicals: Vec::new(), isa, paging, pace, region: Region::default(), printed: Vec::new() }
+    }
+
+    /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`, on processors of its own.
+    pub(crate) fn add_guest(&mut self, guest: Guest, processors: Vec<Processor>, entry: Gpa, argument: u64) {
+        let index = self.world.guests.len();
+        self.world.guests.push(guest);
+        for (hart_id, processor) in processors.into_iter().enumerate() {
+            self.world.processors.push(processor);
+            let hart = Hart::new(self.isa, self.paging);
+            self.logicals.push(Logical {
+                hart,
+                guest: index,
+                hart_id,
+                state: HartState::Stopped,
+                waits: false,
+                event: Cycles(0),
+            });
+        }
+        let first = self.harts_of(index).next().expect("a guest has a hart");
+        // A stopped hart can always be started.
+        self.logicals[first].state = HartState::StartPending(Entry { pc: entry, opaque: argument });
+    }
+
+    /// Runs until the guest ends.
+    pub fn run(&mut self, console: &mut dyn Console) -> Outcome {
+        let limit = self.pace.timeout_seconds.map(|seconds| (self.clock().seconds(seconds), seconds));
+        loop {
+            match console.input() {
+                Ok(typed) if !typed.is_empty() => {
+                    self.world.console_input(0, &typed);
+                    self.deliver_interrupts(self.latest());
+                }
+                Ok(_) => {}
+                Err(_) => return self.end(Outcome::Interrupted, console),
+            }
+            let Some(turn) = next_turn((0..self.logicals.len()).map(|index| self.ready(index))) else {
+                if console.idle(None) {
+                    continue;
+                }
+                return self.end(Outcome::Halted, console);
+            };
+            if let Some((cycles, seconds)) = limit
+                && turn.from >= cycles
+            {
+                return self.end(Outcome::Timeout(seconds), console);
+            }
+            let waits = Cycles(turn.from.0 - self.clock_of(turn.index).0);
+            if waits > Cycles(0) && self.logicals.iter().all(|logical| logical.activity() != Activity::Running) {
+                let time = Duration::from_nanos((u128::from(waits.0) * 1_000_000_000 / u128::from(self.clock().hz)) as u64);
+                if console.idle(Some(time)) {
+                    continue;
+                }
+            }
+            if let Some(outcome) = self.take(turn) {
+                return self.end(outcome, console);
+            }
+            self.print(console);
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome, console: &mut dyn Console) -> Outcome {
+        self.print(console);
+        outcome
+    }
+
+    fn print(&mut self, console: &mut dyn Console) {
+        if !self.printed.is_empty() {
+            console.output(&std::mem::take(&mut self.printed));
+        }
+        for guest in &mut self.world.guests {
+            let output = guest.platform.take_console_output();
+            if !output.is_empty() {
+                console.output(&output);
+            }
+        }
+    }
+
+    /// When a logical processor can run.
+    fn ready(&self, index: usize) -> Option<Cycles> {
+        let logical = &self.logicals[index];
+        let clock = self.clock_of(index);
+        match logical.activity() {
+            Activity::Stopped => None,
+            Activity::Running => Some(clock.max(logical.event)),
+            Activity::Waiting if logical.hart.wakes() => Some(clock.max(logical.event)),
+            Activity::Waiting => {
+                let timer = logical.hart.timer_interrupt()?;
+                Some(clock.max(self.clock().cycle_of(timer)?))
+            }
+        }
+    }
+
+    /// One turn of one logical processor.
+    fn take(&mut self, turn: Turn) -> Option<Outcome> {
+        let index = turn.index;
+        let clock = self.clock_of(index);
+        let processor = &mut self.world.processors[index];
+        processor.idle += turn.from - clock;
+        let logical = &mut self.logicals[index];
+        processor.retired = logical.hart.counts().instructions;
+        self.world.current = Current { processor: index, guest: logical.guest };
+
+        let time = self.world.clock().time(turn.from);
+        let mut until = turn.next.map(|next| next + self.pace.quantum);
+        if let Some(timer) = logical.hart.timer_interrupt() {
+            if time >= timer {
+                logical.hart.set_pending(Interrupt::Timer, true);
+            } else if let Some(due) = self.world.clock().cycle_of(timer) {
+                until = Some(until.map_or(due, |until| until.min(due)));
+            }
+        }
+        let cycles = until.map_or(Cycles(u64::MAX), |until| Cycles(until.0.saturating_sub(turn.from.0)));
+        logical.waits = false;
+        logical.state.wake();
+        self.begin_if_pending(index);
+        let logical = &mut self.logicals[index];
+        let budget = self.world.clock().instructions_in(cycles).clamp(1, LONGEST_TURN) as u32;
+
+        let generation = self.world.guest().platform.interrupt_generation();
+        let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
+        if self.world.exhausted {
+            return Some(Outcome::OutOfMemory);
+        }
+        let now = self.clock_of(index);
+        if self.world.guest().platform.interrupt_generation() != generation {
+            self.deliver_interrupts(now);
+        }
+        match exit {
+            Exit::Budget | Exit::TimerSet => None,
+            Exit::SupervisorCall => self.supervisor_call(index, now),
+            Exit::Wait => {
+                self.world.charge_exit(ExitReason::Wfi);
+                // An interrupt that came with the exit ends the wait at once.
+                let logical = &mut self.logicals[index];
+                if !logical.hart.wakes() {
+                    logical.waits = true;
+                }
+                None
+            }
+            Exit::Marker(number) => self.marker(number),
+        }
+    }
+
+    /// Raises and lowers the external interrupts of every hart, as the PLICs have them.
+    pub(crate) fn deliver_interrupts(&mut self, now: Cycles) {
+        let mut injected = Vec::new();
+        for (index, logical) in self.logicals.iter_mut().enumerate() {
+            let guest = &self.world.guests[logical.guest];
+            let level = guest.platform.external_interrupt(logical.hart_id);
+            let had = logical.hart.pending(Interrupt::External);
+            logical.hart.set_pending(Interrupt::External, level);
+            if level && !had {
+                logical.event = now;
+                injected.push((index, logical.guest));
+            }
+        }
+        for (index, guest) in injected {
+            self.world.charge(index, guest, ExitReason::ExternalInterrupt);
+        }
+    }
+
+    fn marker(&mut self, number: u16) -> Option<Outcome> {
+        match number {
+            1 => self.region.begun = Some(self.statistics()),
+            2 => {
+                if let Some(begun) = self.region.begun.take() {
+                    let measured = self.statistics().since(&begun);
+                    match &mut self.region.measured {
+                        Some(sum) => sum.add(&measured),
+                        none => *none = Some(measured),
+                    }
+                }
+            }
+            0x100..=0x1ff => return Some(Outcome::Finished((number & 0xff) as u8)),
+            // Any other HINT is one: it does nothing.
+            _ => {}
+        }
+        None
+    }
+
+    /// What the processors have counted together, from the beginning.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let mut sum = Statistics::default();
+        for (logical, processor) in self.logicals.iter().zip(&self.world.processors) {
+            let counts = logical.hart.counts();
+            sum.add(&Statistics {
+                instructions: counts.instructions,
+                loads: counts.loads,
+                stores: counts.stores,
+                mmu: *processor.mmu.statistics(),
+                exits: processor.exits,
+                time: Time {
+                    guest: self.clock().instructions(counts.instructions),
+                    translation: self.world.translation(processor.mmu.statistics()),
+                    monitor: processor.monitor,
+                },
+            });
+        }
+        sum
+    }
+
+    /// What was counted in the region of interest, or from the beginning if the guest marked none.
+    #[must_use]
+    pub fn measured(&self) -> Statistics {
+        self.region.measured.clone().unwrap_or_else(|| self.statistics())
+    }
+
+    /// The guest time that has passed.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        let cycles = self.latest().0;
+        Duration::from_nanos((u128::from(cycles) * 1_000_000_000 / u128::from(self.clock().hz)) as u64)
+    }
+
+    fn latest(&self) -> Cycles {
+        (0..self.logicals.len()).map(|index| self.clock_of(index)).max().unwrap_or_default()
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        self.world.clock()
+    }
+
+    /// The clock of the processor that logical processor `index` runs on.
+    pub(crate) fn clock_of(&self, index: usize) -> Cycles {
+        self.world.clock_of(index, self.logicals[index].hart.counts().instructions)
+    }
+}

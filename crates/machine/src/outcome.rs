@@ -1,0 +1,54 @@
+//! How a run ends.
+
+use core::fmt;
+
+/// Why a machine stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The command that was asked for ended with this status (marker 0x100 + status).
+    Finished(u8),
+    /// The guest shut itself down, or asked for a reset, for no reason it gave.
+    Shutdown,
+    /// The guest shut itself down because of a failure of its own.
+    GuestFailure,
+    /// Every hart of the guest waits, and nothing will ever wake one.
+    Halted,
+    /// The time limit, in guest seconds, is over.
+    Timeout(u64),
+    /// The host is out of memory for the guest.
+    OutOfMemory,
+    /// The user ended the run.
+    Interrupted,
+}
+
+impl Outcome {
+    /// The exit status of a command that ran the machine.
+    #[must_use]
+    pub fn status(&self) -> u8 {
+        match self {
+            Self::Finished(status) => *status,
+            Self::Shutdown | Self::Interrupted => 0,
+            Self::GuestFailure | Self::Halted | Self::Timeout(_) | Self::OutOfMemory => 1,
+        }
+    }
+
+    /// Whether the guest came to the end that was asked for, and says that it succeeded.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        matches!(self, Self::Finished(0) | Self::Shutdown)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finished(status) => write!(f, "the guest's command ended with status {status}"),
+            Self::Shutdown => f.write_str("the guest shut down"),
+            Self::GuestFailure => f.write_str("the guest shut down because of a failure"),
+            Self::Halted => f.write_str("every hart of the guest waits for an interrupt that never comes"),
+            Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
+            Self::OutOfMemory => f.write_str("the host has no memory left for the guest"),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a run is measured by.
+
+use mmu::MmuStatistics;
+use monitor::ExitCounts;
+use types::Cycles;
+
+/// Counts of one or several processors, over a run or a region of interest of it.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores, atomic operations among them.
+    pub stores: u64,
+    /// What the MMU counted.
+    pub mmu: MmuStatistics,
+    /// Exits by reason.
+    pub exits: ExitCounts,
+    /// Where the time went.
+    pub time: Time,
+}
+
+/// Cycles by what they were spent on. Waiting is not among them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Time {
+    /// Instructions, as if translation were free.
+    pub guest: Cycles,
+    /// L2 TLB hits and table references.
+    pub translation: Cycles,
+    /// Exits, entries and the monitor's work.
+    pub monitor: Cycles,
+}
+
+impl Time {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Cycles {
+        self.guest + self.translation + self.monitor
+    }
+}
+
+impl Statistics {
+    /// What was counted since `earlier`, taken of the same processors.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            instructions: self.instructions - earlier.instructions,
+            loads: self.loads - earlier.loads,
+            stores: self.stores - earlier.stores,
+            mmu: self.mmu.since(&earlier.mmu),
+            exits: self.exits.since(&earlier.exits),
+            time: Time {
+                guest: self.time.guest - earlier.time.guest,
+                translation: self.time.translation - earlier.time.translation,
+                monitor: self.time.monitor - earlier.time.monitor,
+            },
+        }
+    }
+
+    /// Adds what another processor counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.mmu.add(&other.mmu);
+        self.exits.add(&other.exits);
+        self.time.guest += other.time.guest;
+        self.time.translation += other.time.translation;
+        self.time.monitor += other.time.monitor;
+    }
+}

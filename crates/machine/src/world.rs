@@ -1,0 +1,173 @@
+//! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
+
+use crate::clock::Clock;
+use devices::{BusError, Platform};
+use memory::{Host, OutOfFrames};
+use mmu::{Mmu, MmuStatistics, NestedFault};
+use monitor::{CostTable, ExitCounts, ExitReason, NestedFaultOutcome, Vm};
+use types::{Cycles, Gpa, Width};
+
+/// A real processor: its MMU, its clock's parts, and what happened on it.
+pub(crate) struct Processor {
+    pub(crate) mmu: Mmu,
+    /// Time of the latest data access, as exact LRU counts it.
+    pub(crate) stamp: u32,
+    /// Spent waiting.
+    pub(crate) idle: Cycles,
+    /// Spent in the monitor, exits and entries included.
+    pub(crate) monitor: Cycles,
+    pub(crate) exits: ExitCounts,
+    /// Instructions that the logical processor here had retired when it was entered.
+    pub(crate) retired: u64,
+}
+
+impl Processor {
+    pub(crate) fn new(mmu: Mmu) -> Self {
+        Self {
+            mmu,
+            stamp: 0,
+            idle: Cycles(0),
+            monitor: Cycles(0),
+            exits: ExitCounts::default(),
+            retired: 0,
+        }
+    }
+
+    /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.
+    pub(crate) fn rebased_stamp(&mut self) -> u32 {
+        if self.stamp >= 1 << 31 {
+            self.stamp = self.mmu.renumber_stamps() as u32;
+        }
+        self.stamp
+    }
+}
+
+/// A virtual machine with its devices.
+pub(crate) struct Guest {
+    pub(crate) vm: Vm,
+    pub(crate) platform: Platform,
+}
+
+/// See the module.
+pub struct World {
+    pub(crate) host: Host,
+    pub(crate) processors: Vec<Processor>,
+    pub(crate) guests: Vec<Guest>,
+    costs: CostTable,
+    clock: Clock,
+    /// Whose turn it is.
+    pub(crate) current: Current,
+    /// Whether the host had no memory left for a guest.
+    pub(crate) exhausted: bool,
+    /// Memory that devices wrote and no hart has been told of yet: host address and bytes.
+    foreign_writes: Vec<(usize, usize)>,
+}
+
+/// Whose turn it is: indices of the real processor and of the guest.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Current {
+    pub(crate) processor: usize,
+    pub(crate) guest: usize,
+}
+
+impl World {
+    pub(crate) fn new(host: Host, costs: CostTable, clock: Clock) -> Self {
+        Self {
+            host,
+            processors: Vec::new(),
+            guests: Vec::new(),
+            costs,
+            clock,
+            current: Current::default(),
+            exhausted: false,
+            foreign_writes: Vec::new(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn processor(&mut self) -> &mut Processor {
+        &mut self.processors[self.current.processor]
+    }
+
+    pub(crate) fn guest(&mut self) -> &mut Guest {
+        &mut self.guests[self.current.guest]
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in either TLB level's or the walker's time.
+    pub(crate) fn translation(&self, statistics: &MmuStatistics) -> Cycles {
+        Cycles(statistics.l2_hits * self.costs.l2_tlb_hit.0 + statistics.refs() * self.costs.table_reference.0)
+    }
+
+    /// The clock of a processor whose logical processor has retired `instructions`.
+    pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
+        let processor = &self.processors[processor];
+        self.clock.instructions(instructions)
+            + self.translation(processor.mmu.statistics())
+            + processor.idle
+            + processor.monitor
+    }
+
+    /// The current processor's clock, `retired` instructions into the run.
+    pub(crate) fn now(&self, retired: u64) -> Cycles {
+        let current = self.current.processor;
+        self.clock_of(current, self.processors[current].retired + retired)
+    }
+
+    /// Counts an exit of the current guest and the entry after it, and charges for both.
+    pub(crate) fn charge_exit(&mut self, reason: ExitReason) {
+        let Current { processor, guest } = self.current;
+        self.charge(processor, guest, reason);
+    }
+
+    /// Counts an exit of `guest` on `processor` and charges for it and the entry after it. A native machine exits nowhere: its firmware's work is
+    /// charged, and not counted.
+    pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
+        let counts = !self.guests[guest].vm.is_native();
+        let processor = &mut self.processors[processor];
+        processor.monitor += self.costs.of(reason);
+        if counts {
+            processor.exits.count(reason);
+        }
+    }
+
+    /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device.
+    pub(crate) fn nested_fault(&mut self, fault: &NestedFault) -> NestedFaultOutcome {
+        let guest = &mut self.guests[self.current.guest];
+        let outcome = guest.vm.nested_fault(&mut self.host, fault.gpa, fault.access).unwrap_or_else(|OutOfFrames { .. }| {
+            // The guest cannot go on; the run ends after this instruction's fault.
+            self.exhausted = true;
+            NestedFaultOutcome::Nothing
+        });
+        // An access to a device is counted where the device is reached.
+        if outcome != NestedFaultOutcome::Device {
+            self.charge_exit(ExitReason::NestedFault);
+        }
+        outcome
+    }
+
+    /// A store to a device's register, with what the device does to memory.
+    pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
+        let Guest { vm, platform } = &mut self.guests[self.current.guest];
+        let dma = monitor::Dma::new(vm, &mut self.host);
+        let result = platform.write(gpa, width, value, &dma);
+        self.foreign_writes.extend(dma.into_written());
+        result
+    }
+
+    /// Input for the console of a guest; returns how many bytes were taken.
+    pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
+        let Guest { vm, platform } = &mut self.guests[guest];
+        let dma = monitor::Dma::new(vm, &mut self.host);
+        let taken = platform.console_input(bytes, &dma);
+        self.foreign_writes.extend(dma.into_written());
+        taken
+    }
+
+    pub(crate) fn take_foreign_writes(&mut self) -> std::vec::Drain<'_, (usize, usize)> {
+        self.foreign_writes.drain(..)
+    }
+}

@@ -1,0 +1,266 @@
+//! Who owns which frame of host memory.
+//!
+//! # Ownership protocol
+//! A frame is *free* or *owned*. Whoever allocated or reserved it owns it: a VM its RAM, a table its pages.
+//!
+//! 1. An owned frame is never handed out again, and a free one is referred to by no table.
+//! 2. An owner that gives a frame back first removes it from every table, then has the TLBs of every real processor flushed of it,
+//!    and only then calls [`FrameAllocator::free`]. The modelled TLBs are the TLBs: an entry left behind would let one VM write
+//!    to another's memory. `monitor::Invalidation` keeps the frames back until the flush is done.
+//! 3. A frame is all zeroes when it is handed out. One that had an owner is cleared then, not when it is freed: what is paid for is
+//!    only what is used again.
+//!
+//! # Order
+//! The lowest fit wins, so a run hands out the same frames each time, small tables fill the gaps that alignment left, and the
+//! top of memory stays whole for large pages.
+
+use crate::{HostMemory, bytes::HOST_BASE};
+use core::fmt;
+use std::collections::BTreeMap;
+use types::{Hpa, PageSize};
+
+const FRAME: u64 = PageSize::Size4K.bytes();
+
+/// Whole frames, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct FrameRange {
+    start: Hpa,
+    bytes: u64,
+}
+
+impl FrameRange {
+    /// `bytes` bytes from `start`; `None` unless both are multiples of 4 KiB and the end is an address.
+    #[must_use]
+    pub const fn new(start: Hpa, bytes: u64) -> Option<Self> {
+        if start.is_aligned(FRAME) && bytes.is_multiple_of(FRAME) && start.checked_add(bytes).is_some() {
+            Some(Self { start, bytes })
+        } else {
+            None
+        }
+    }
+
+    /// The first byte.
+    #[must_use]
+    pub const fn start(self) -> Hpa {
+        self.start
+    }
+
+    /// The byte after the last.
+    #[must_use]
+    pub const fn end(self) -> Hpa {
+        self.start.wrapping_add(self.bytes)
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        self.bytes
+    }
+}
+
+impl fmt::Display for FrameRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.start, self.end())
+    }
+}
+
+/// No free frames of that length and alignment are left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("host memory is exhausted: no {bytes} bytes aligned to {alignment} in {free} free bytes of {total}")]
+pub struct OutOfFrames {
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Alignment asked for.
+    pub alignment: PageSize,
+    /// Bytes that are free, though not in such a piece.
+    pub free: u64,
+    /// Bytes of host memory.
+    pub total: u64,
+}
+
+/// Why given frames can be neither reserved nor freed. Nothing has changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FrameError {
+    /// They are not all in host memory.
+    #[error("frames {0} are not in host memory")]
+    Outside(FrameRange),
+    /// To reserve: at least one has an owner.
+    #[error("frames {0} are owned already")]
+    Owned(FrameRange),
+    /// To free: at least one has no owner.
+    #[error("frames {0} are not owned")]
+    Free(FrameRange),
+}
+
+/// The free frames of host memory.
+#[derive(Debug)]
+pub struct FrameAllocator {
+    /// Maximal runs of free frames: first frame number to the one after the last.
+    free: BTreeMap<u64, u64>,
+    free_frames: u64,
+    /// One bit per frame, from that of [`HOST_BASE`] on: it had an owner before, so it may hold anything.
+    used: Vec<u64>,
+    total_frames: u64,
+}
+
+impl FrameAllocator {
+    /// All of `memory`, free and zeroed.
+    #[must_use]
+    pub fn new(memory: &HostMemory) -> Self {
+        let total_frames = memory.len() / FRAME;
+        let first = HOST_BASE.number();
+        Self {
+            free: BTreeMap::from([(first, first + total_frames)]),
+            free_frames: total_frames,
+            used: vec![0; total_frames.div_ceil(64) as usize],
+            total_frames,
+        }
+    }
+
+    /// Free bytes.
+    #[must_use]
+    pub fn free_bytes(&self) -> u64 {
+        self.free_frames * FRAME
+    }
+
+    /// Owned bytes.
+    #[must_use]
+    pub fn owned_bytes(&self) -> u64 {
+        (self.total_frames - self.free_frames) * FRAME
+    }
+
+    /// Takes one zeroed frame of `size`, aligned to it.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn allocate(&mut self, memory: &HostMemory, size: PageSize) -> Result<FrameRange, OutOfFrames> {
+        self.allocate_contiguous(memory, size.bytes(), size)
+    }
+
+    /// Takes `bytes` bytes, rounded up to 4 KiB, of zeroed neighbouring frames, the first aligned to `alignment`.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn allocate_contiguous(
+        &mut self,
+        memory: &HostMemory,
+        bytes: u64,
+        alignment: PageSize,
+    ) -> Result<FrameRange, OutOfFrames> {
+        let frames = bytes.div_ceil(FRAME);
+        let step = alignment.bytes() / FRAME;
+        let fit = self.free.iter().find_map(|(&start, &end)| {
+            let first = start.next_multiple_of(step);
+            (first.checked_add(frames)? <= end).then_some((start, first))
+        });
+        let Some((run, first)) = fit else {
+            let (free, total) = (self.free_bytes(), self.total_frames * FRAME);
+            return Err(OutOfFrames { bytes, alignment, free, total });
+        };
+        self.take(run, first, frames);
+        self.clear_used(memory, first, frames);
+        Ok(range_of(first, frames))
+    }
+
+    /// Takes exactly the frames of `range`, zeroed: a VM whose RAM must be at a fixed place.
+    ///
+    /// # Errors
+    /// [`FrameError::Outside`] or [`FrameError::Owned`].
+    pub fn reserve(&mut self, memory: &HostMemory, range: FrameRange) -> Result<(), FrameError> {
+        let (first, frames) = self.frames_of(range)?;
+        let run = self.free.range(..=first).next_back().map(|(&start, &end)| (start, end));
+        let (run, _) = run.filter(|&(_, end)| first + frames <= end).ok_or(FrameError::Owned(range))?;
+        self.take(run, first, frames);
+        self.clear_used(memory, first, frames);
+        Ok(())
+    }
+
+    /// Gives the frames of `range` back. They need not have been allocated together, but each must be owned; see the protocol
+    /// above for what comes before.
+    ///
+    /// # Errors
+    /// [`FrameError::Outside`] or [`FrameError::Free`].
+    pub fn free(&mut self, range: FrameRange) -> Result<(), FrameError> {
+        let (mut first, frames) = self.frames_of(range)?;
+        if frames == 0 {
+            return Ok(());
+        }
+        let mut end = first + frames;
+        let below = self.free.range(..end).next_back().map(|(&start, &end)| (start, end));
+        if below.is_some_and(|(_, below_end)| below_end > first) {
+            return Err(FrameError::Free(range));
+        }
+        if let Some((start, below_end)) = below
+            && below_end == first
+        {
+            first = start;
+        }
+        if let Some(above_end) = self.free.remove(&end) {
+            end = above_end;
+        }
+        self.free.insert(first, end);
+        self.free_frames += frames;
+        Ok(())
+    }
+
+    /// Takes `frames` frames from `first` out of the free run that starts at `run` and holds them all.
+    fn take(&mut self, run: u64, first: u64, frames: u64) {
+        if frames == 0 {
+            return;
+        }
+        if let Some(end) = self.free.remove(&run) {
+            if run < first {
+                self.free.insert(run, first);
+            }
+            if first + frames < end {
+                self.free.insert(first + frames, end);
+            }
+            self.free_frames -= frames;
+        }
+    }
+
+    /// Clears those of the frames that had an owner before, run by run, and notes that all of them have one now.
+    fn clear_used(&mut self, memory: &HostMemory, first: u64, frames: u64) {
+        let mut run = 0;
+        for frame in first..first + frames {
+            let (word, bit) = bit_of(frame);
+            let used = self.used[word] & bit != 0;
+            self.used[word] |= bit;
+            if used {
+                run += 1;
+            } else {
+                zero(memory, frame - run, run);
+                run = 0;
+            }
+        }
+        zero(memory, first + frames - run, run);
+    }
+
+    /// First frame number and count of `range`, if it is in memory.
+    fn frames_of(&self, range: FrameRange) -> Result<(u64, u64), FrameError> {
+        let (base, end) = (HOST_BASE.number(), HOST_BASE.number() + self.total_frames);
+        if range.start().number() < base || range.end().number() > end {
+            return Err(FrameError::Outside(range));
+        }
+        Ok((range.start().number(), range.bytes() / FRAME))
+    }
+}
+
+fn bit_of(frame: u64) -> (usize, u64) {
+    let index = frame - HOST_BASE.number();
+    ((index / 64) as usize, 1 << (index % 64))
+}
+
+fn range_of(first: u64, frames: u64) -> FrameRange {
+    FrameRange { start: Hpa(first * FRAME), bytes: frames * FRAME }
+}
+
+fn zero(memory: &HostMemory, first: u64, frames: u64) {
+    if frames > 0 {
+        let cleared = memory.zero(Hpa(first * FRAME), frames * FRAME);
+        debug_assert!(cleared.is_ok(), "the allocator was made for this memory");
+    }
+}
+
+#[cfg(test)]
+mod tests;

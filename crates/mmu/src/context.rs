@@ -1,0 +1,97 @@
+//! The translation context, prepared for the miss path.
+
+use crate::rights::{Demand, Masks};
+use crate::space::Spaces;
+use types::{Access, Gva, PagingMode, Privilege, TranslationContext, Vmid};
+
+/// Which of an L1 entry's fast copies is in use. A change of view costs nothing: no entry is touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum View {
+    /// From U.
+    User,
+    /// From S with SUM = 0, and every fetch from S.
+    Supervisor,
+    /// Loads and stores from S with SUM = 1.
+    SupervisorSum,
+}
+
+impl View {
+    /// Views of loads and stores.
+    pub(crate) const OF_DATA: usize = 3;
+    /// Views of fetches, which SUM does not concern.
+    pub(crate) const OF_FETCHES: usize = 2;
+
+    const fn of(context: &TranslationContext, access: Access) -> Self {
+        match (context.privilege, access) {
+            (Privilege::User, _) => Self::User,
+            (Privilege::Supervisor, Access::Read | Access::Write) if context.sum => Self::SupervisorSum,
+            (Privilege::Supervisor, _) => Self::Supervisor,
+        }
+    }
+}
+
+/// What a lookup is made with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Query {
+    pub(crate) spaces: Spaces,
+    pub(crate) view: View,
+    /// What the access itself demands.
+    pub(crate) demand: Masks,
+    /// What a load demands in the same view, and a store, to arm an entry for either.
+    pub(crate) load: Masks,
+    pub(crate) store: Masks,
+}
+
+/// A hart's translation context and its VMID.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Context {
+    pub(crate) translation: TranslationContext,
+    pub(crate) vmid: Vmid,
+    pub(crate) spaces: Spaces,
+}
+
+impl Context {
+    /// Prepares a context.
+    pub(crate) const fn new(translation: &TranslationContext, vmid: Vmid) -> Self {
+        Self { translation: *translation, vmid, spaces: Spaces::of_guest(translation.mode, vmid, translation.asid) }
+    }
+
+    /// Whether views armed for `self` hold for `other`: privilege and SUM only choose the view, and the root is not
+    /// looked at before a walk.
+    pub(crate) fn shares_views(&self, other: &Self) -> bool {
+        let (one, two) = (&self.translation, &other.translation);
+        self.spaces == other.spaces && one.mode == two.mode && one.mxr == two.mxr
+    }
+
+    /// What a first-stage walk for an access demands.
+    #[inline(always)]
+    pub(crate) const fn demand(&self, access: Access) -> Demand {
+        Demand::of_guest(&self.translation, access)
+    }
+
+    /// What a lookup for an access is made with.
+    #[inline(always)]
+    pub(crate) const fn query(&self, access: Access) -> Query {
+        Query {
+            spaces: self.spaces,
+            view: View::of(&self.translation, access),
+            demand: Masks::of(self.demand(access)),
+            load: Masks::of(self.demand(Access::Read)),
+            store: Masks::of(self.demand(Access::Write)),
+        }
+    }
+
+    /// Whether the address is one that the mode translates (section 12.4.1: the bits above repeat the topmost one).
+    /// Without translation every address is.
+    #[inline(always)]
+    pub(crate) const fn is_canonical(&self, gva: Gva) -> bool {
+        match self.translation.mode {
+            PagingMode::Bare => true,
+            mode => {
+                let unused = 64 - mode.address_bits();
+                ((gva.0 << unused).cast_signed() >> unused).cast_unsigned() == gva.0
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Why a translation fails, precisely. What becomes of it (a guest's trap, an exit) is decided by the caller.
+
+use types::{Access, Gpa};
+
+/// Why the tables of one stage refuse an address. Each names the step of the walk that found it
+/// (RISC-V Privileged 1.13, section 12.3.2, "Virtual Address Translation Process").
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Cause {
+    /// First stage: the bits above the translated ones do not repeat the topmost one.
+    NotCanonical,
+    /// Second stage: a bit above the translated ones is set.
+    TooWide,
+    /// Step 3: V = 0.
+    Invalid,
+    /// Step 3: W = 1 with R = 0.
+    WriteWithoutRead,
+    /// Step 3: a reserved bit or encoding: bits 63–54 (63 is N with Svnapot), or U, A, D of a pointer.
+    Reserved,
+    /// Step 4: the last level holds a pointer.
+    NoLeaf,
+    /// Step 5: a superpage's low PPN bits are not zero.
+    Misaligned,
+    /// Step 6: a page of U accessed from S without SUM, or fetched from S.
+    UserPage,
+    /// Step 6: a page of S accessed from U; or, in the second stage, a leaf with U = 0.
+    SupervisorPage,
+    /// Step 8: a load from a page that is not readable.
+    NotReadable,
+    /// Step 8: a store to a page that is not writable.
+    NotWritable,
+    /// Step 8: a fetch from a page that is not executable.
+    NotExecutable,
+    /// Step 9 without Svadu: A = 0.
+    NotAccessed,
+    /// Step 9 without Svadu: a store with D = 0.
+    NotDirty,
+}
+
+/// What the second stage was asked to translate for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Purpose {
+    /// The guest's own access.
+    Data,
+    /// An implicit access to a table of the guest: a PTE read, or the write of its A and D bits.
+    Table,
+}
+
+/// The second stage refuses a guest physical address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NestedFault {
+    /// The address, exact to the byte; of the PTE where the purpose is a table.
+    pub gpa: Gpa,
+    /// The access made to `gpa`. For a table it is `Read` or `Write`, whatever the guest's access was.
+    pub access: Access,
+    /// What for.
+    pub purpose: Purpose,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Why no memory answers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccessCause {
+    /// A PTE of the first stage lies outside memory.
+    FirstStageTable,
+    /// A PTE of the second stage lies outside memory.
+    SecondStageTable,
+    /// Without translation, an address that exceeds the 56 bits of physical address.
+    TooWide,
+}
+
+/// Why an access fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The first stage refuses: the guest's page fault of the access.
+    Page(Cause),
+    /// No memory answers: the guest's access fault of the access.
+    Access(AccessCause),
+    /// The second stage refuses: the monitor's to handle (a guest-page fault), or a device's address.
+    Nested(NestedFault),
+}

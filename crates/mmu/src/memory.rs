@@ -1,0 +1,33 @@
+//! What the MMU needs of the host's memory.
+
+use types::{Hpa, PageSize};
+
+/// What stands at a page of host physical addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostPage {
+    /// Memory in all of the page, contiguous from the pointer to its first byte.
+    Ram(*mut u8),
+    /// Memory nowhere in the page.
+    Device,
+    /// Both. The page is kept in smaller pieces, as x86 does where memory types differ within a page.
+    Mixed,
+}
+
+/// The host's memory, as a table walker sees it.
+pub trait TableMemory {
+    /// The little-endian double word at `at`, a multiple of 8; `None` outside memory.
+    fn read(&mut self, at: Hpa) -> Option<u64>;
+
+    /// Stores `new` at `at`, a multiple of 8, if `old` is there, in one atomic step. Returns what was there, or `None`
+    /// outside memory.
+    fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64>;
+
+    /// What stands at the page of `size` that starts at `page`. Memory comes in whole 4K pages: at 4K the answer is
+    /// not `Mixed`. A pointer stays good until a fence has removed the page's translations.
+    fn host_page(&self, page: Hpa, size: PageSize) -> HostPage;
+
+    /// Whether stores to some byte of the page of `size` at `page` must not be hits, because somebody watches for them:
+    /// the page holds translated code. They then come to [`crate::Mmu::access`] each time.
+    /// [`crate::Mmu::watch_writes`] is called where a page begins to be watched.
+    fn is_watched(&self, page: Hpa, size: PageSize) -> bool;
+}

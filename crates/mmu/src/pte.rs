@@ -1,0 +1,139 @@
+//! One page-table entry (RISC-V Privileged 1.13, sections 12.4.1 and 12.5, Svnapot).
+
+use crate::fault::Cause;
+use crate::rights::{Demand, Owners, Rights};
+use types::{Access, PageSize};
+
+/// A page-table entry of any 64-bit mode, either stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pte(pub(crate) u64);
+
+/// What a well-formed entry is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// It points to the next level's table.
+    Pointer,
+    /// It maps a page of this size.
+    Leaf(PageSize),
+}
+
+impl Pte {
+    pub(crate) const V: u64 = 1;
+    pub(crate) const R: u64 = 1 << 1;
+    pub(crate) const W: u64 = 1 << 2;
+    pub(crate) const X: u64 = 1 << 3;
+    pub(crate) const U: u64 = 1 << 4;
+    pub(crate) const G: u64 = 1 << 5;
+    pub(crate) const A: u64 = 1 << 6;
+    pub(crate) const D: u64 = 1 << 7;
+    pub(crate) const N: u64 = 1 << 63;
+    /// Bits 60–54, and 62–61, which are Svpbmt's: absent.
+    const RESERVED: u64 = 0x1ff << 54;
+    const PPN_SHIFT: u32 = 10;
+    const PPN_MASK: u64 = (1 << 44) - 1;
+
+    const fn has(self, bits: u64) -> bool {
+        self.0 & bits != 0
+    }
+
+    /// G: the mappings from here on belong to every ASID.
+    pub(crate) const fn is_global(self) -> bool {
+        self.has(Self::G)
+    }
+
+    /// The physical address in the PPN field: of the next table, or of a page (with N, of the page and its size).
+    pub(crate) const fn address(self) -> u64 {
+        ((self.0 >> Self::PPN_SHIFT) & Self::PPN_MASK) << 12
+    }
+
+    /// Steps 3 to 5 of the walk: what the entry is, at `level`, or what is wrong with it.
+    #[inline(always)]
+    pub(crate) const fn decode(self, level: u32, svnapot: bool) -> Result<Kind, Cause> {
+        // Step 3.
+        if !self.has(Self::V) {
+            return Err(Cause::Invalid);
+        }
+        if self.has(Self::W) && !self.has(Self::R) {
+            return Err(Cause::WriteWithoutRead);
+        }
+        if self.has(Self::RESERVED) || (self.has(Self::N) && !svnapot) {
+            return Err(Cause::Reserved);
+        }
+        // Step 4.
+        if !self.has(Self::R | Self::X) {
+            if self.has(Self::N | Self::U | Self::A | Self::D) {
+                return Err(Cause::Reserved);
+            }
+            return if level == 0 { Err(Cause::NoLeaf) } else { Ok(Kind::Pointer) };
+        }
+        if self.has(Self::N) {
+            // Table 47: the one encoding that is defined.
+            return if level == 0 && self.address() & 0xf000 == 0x8000 {
+                Ok(Kind::Leaf(PageSize::Size64K))
+            } else {
+                Err(Cause::Reserved)
+            };
+        }
+        // Step 5.
+        let size = PageSize::of_level(level);
+        if self.address() & (size.bytes() - 1) != 0 { Err(Cause::Misaligned) } else { Ok(Kind::Leaf(size)) }
+    }
+
+    /// Steps 6 and 8 (7 is about shadow stacks, absent): whether the leaf allows the access.
+    #[inline(always)]
+    pub(crate) const fn allow(self, demand: Demand) -> Result<(), Cause> {
+        match demand.owners {
+            Owners::User if !self.has(Self::U) => return Err(Cause::SupervisorPage),
+            Owners::Supervisor if self.has(Self::U) => return Err(Cause::UserPage),
+            _ => {}
+        }
+        match demand.access {
+            Access::Read if self.has(Self::R) => Ok(()),
+            Access::Read if demand.executable_is_readable && self.has(Self::X) => Ok(()),
+            Access::Write if self.has(Self::W) => Ok(()),
+            Access::Execute if self.has(Self::X) => Ok(()),
+            Access::Read => Err(Cause::NotReadable),
+            Access::Write => Err(Cause::NotWritable),
+            Access::Execute => Err(Cause::NotExecutable),
+        }
+    }
+
+    /// The leaf with the bits that step 9 demands of the access.
+    #[inline(always)]
+    pub(crate) const fn touched(self, access: Access) -> Self {
+        match access {
+            Access::Write => Self(self.0 | Self::A | Self::D),
+            Access::Read | Access::Execute => Self(self.0 | Self::A),
+        }
+    }
+
+    /// Why step 9 faults where software sets the bits.
+    pub(crate) const fn untouched(self) -> Cause {
+        if self.has(Self::A) { Cause::NotDirty } else { Cause::NotAccessed }
+    }
+
+    /// What a first-stage leaf permits.
+    #[inline(always)]
+    pub(crate) const fn rights(self) -> Rights {
+        Rights::NONE
+            .with(Rights::READ, self.has(Self::R))
+            .with(Rights::READ_EXECUTABLE, self.has(Self::X))
+            .with(Rights::WRITE, self.0 & (Self::W | Self::D) == Self::W | Self::D)
+            .with(Rights::EXECUTE, self.has(Self::X))
+            .with(Rights::USER, self.has(Self::U))
+            .with(Rights::SUPERVISOR, !self.has(Self::U))
+    }
+
+    /// What a second-stage leaf leaves of the first stage's rights: MXR makes readable what the first stage has
+    /// executable and the second readable, and U and S are the first stage's business.
+    #[inline(always)]
+    pub(crate) const fn second_stage_rights(self) -> Rights {
+        Rights::NONE
+            .with(Rights::READ, self.has(Self::R))
+            .with(Rights::READ_EXECUTABLE, self.has(Self::R))
+            .with(Rights::WRITE, self.0 & (Self::W | Self::D) == Self::W | Self::D)
+            .with(Rights::EXECUTE, self.has(Self::X))
+            .with(Rights::USER, true)
+            .with(Rights::SUPERVISOR, true)
+    }
+}

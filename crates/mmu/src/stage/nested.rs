@@ -1,0 +1,162 @@
+//! Nested tables, the two-stage translation of the hypervisor extension (RISC-V Privileged 1.13, section 19.5), with a
+//! nested TLB and a page-walk cache of its own.
+
+use super::{Backing, HostMapping, Stage};
+use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
+use crate::lru::Lru;
+use crate::memory::TableMemory;
+use crate::pte::Pte;
+use crate::rights::{Demand, Masks, Rights};
+use crate::space::Space;
+use crate::statistics::MmuStatistics;
+use crate::walk::{Failure, Leaf, PteReader, Tree};
+use crate::walk_cache::WalkCache;
+use types::{Access, Gpa, Hpa, PageSize, Vmid};
+
+/// One entry of the nested TLB.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NestedEntry {
+    /// The VMID.
+    pub(crate) space: Space,
+    page: Hpa,
+    size: PageSize,
+    rights: Rights,
+}
+
+/// The nested TLB: gPA page → hPA page. Every translation by the second stage asks it before walking, those of tables
+/// and those of data; an entry answers only what it permits.
+pub(crate) type NestedTlb = Lru<NestedEntry>;
+
+/// `SecondStage::Nested` during one walk.
+pub(crate) struct NestedStage<'a, M> {
+    pub(crate) tables: HostTables<'a, M>,
+    pub(crate) tree: Tree,
+    pub(crate) vmid: Vmid,
+    pub(crate) cache: &'a mut WalkCache,
+    pub(crate) tlb: Option<&'a mut NestedTlb>,
+    /// The latest translation.
+    pub(crate) latest: Option<Latest>,
+}
+
+/// The latest translation, and where it comes from.
+pub(crate) struct Latest {
+    mapping: HostMapping,
+    /// Of a walk; the nested TLB does not keep it.
+    leaf: Option<Leaf<Hpa>>,
+}
+
+/// The second stage's own tables: they are read where they lie.
+pub(crate) struct HostTables<'a, M> {
+    pub(crate) memory: &'a mut M,
+    pub(crate) statistics: &'a mut MmuStatistics,
+}
+
+impl<M: TableMemory> PteReader for HostTables<'_, M> {
+    type Address = Hpa;
+    type Fault = AccessCause;
+
+    #[inline(always)]
+    fn read(&mut self, at: Hpa) -> Result<Pte, AccessCause> {
+        let pte = self.memory.read(at).ok_or(AccessCause::SecondStageTable)?;
+        self.statistics.host_refs += 1;
+        Ok(Pte(pte))
+    }
+
+    fn exchange(&mut self, at: Hpa, old: Pte, new: Pte) -> Result<bool, AccessCause> {
+        let found = self.memory.compare_exchange(at, old.0, new.0).ok_or(AccessCause::SecondStageTable)?;
+        self.statistics.host_updates += u64::from(found == old.0);
+        Ok(found == old.0)
+    }
+}
+
+/// The second stage's refusal of one access.
+fn refusal(gpa: Gpa, access: Access, purpose: Purpose) -> impl Fn(Failure<AccessCause>) -> Fault {
+    move |failure| match failure {
+        Failure::Refused(cause) => Fault::Nested(NestedFault { gpa, access, purpose, cause }),
+        Failure::Reader(cause) => Fault::Access(cause),
+    }
+}
+
+impl<M: TableMemory> NestedStage<'_, M> {
+    /// The nested TLB's answer.
+    #[inline(always)]
+    fn cached(&mut self, gpa: Gpa, demand: Demand) -> Option<HostMapping> {
+        let tlb = self.tlb.as_deref_mut()?;
+        let space = Space::bare(self.vmid);
+        let masks = Masks::of(demand);
+        let found = tlb.touch(gpa.0, |entry| (entry.space == space) & entry.rights.meet(masks));
+        let Some(NestedEntry { page, size, rights, .. }) = found else {
+            self.tables.statistics.nested_tlb_misses += 1;
+            return None;
+        };
+        self.tables.statistics.nested_tlb_hits += 1;
+        Some(HostMapping { page, size, rights, backing: Backing::Host })
+    }
+
+    /// Keeps a walk's result.
+    fn keep(&mut self, gpa: Gpa, leaf: Leaf<Hpa>) -> HostMapping {
+        let rights = leaf.pte.second_stage_rights();
+        let mapping = HostMapping { page: leaf_page(&leaf), size: leaf.size, rights, backing: Backing::Host };
+        if let Some(tlb) = self.tlb.as_deref_mut()
+            && let Some(size) = tlb.fit(leaf.size)
+        {
+            let space = Space::bare(self.vmid);
+            let page = mapping.hpa(gpa).page(size);
+            let entry = NestedEntry { space, page, size, rights };
+            tlb.fill(gpa.0, size, entry, |other| other.space == space);
+        }
+        self.latest = Some(Latest { mapping, leaf: Some(leaf) });
+        mapping
+    }
+}
+
+fn leaf_page(leaf: &Leaf<Hpa>) -> Hpa {
+    Hpa(leaf.page())
+}
+
+impl<M: TableMemory> Stage for NestedStage<'_, M> {
+    type Memory = M;
+
+    fn memory(&mut self) -> &mut M {
+        self.tables.memory
+    }
+
+    fn statistics(&mut self) -> &mut MmuStatistics {
+        self.tables.statistics
+    }
+
+    #[inline]
+    fn translate(&mut self, gpa: Gpa, access: Access, purpose: Purpose, _: PageSize) -> Result<HostMapping, Fault> {
+        if gpa.0 >> self.tree.geometry.address_bits != 0 {
+            return Err(refusal(gpa, access, purpose)(Failure::Refused(Cause::TooWide)));
+        }
+        let demand = Demand::of_second_stage(access);
+        if let Some(mapping) = self.cached(gpa, demand) {
+            self.latest = Some(Latest { mapping, leaf: None });
+            return Ok(mapping);
+        }
+        let leaf =
+            self.tree.walk(&mut self.tables, self.cache, gpa.0, demand).map_err(refusal(gpa, access, purpose))?;
+        Ok(self.keep(gpa, leaf))
+    }
+
+    /// The hardware still has the leaf that it walked to for the read: setting that leaf's D takes no second walk. Only
+    /// where the nested TLB answered is there no leaf at hand, and the table's page is translated anew.
+    fn translate_update(&mut self, gpa: Gpa) -> Result<HostMapping, Fault> {
+        let demand = Demand::of_second_stage(Access::Write);
+        let (access, purpose) = (Access::Write, Purpose::Table);
+        if let Some(Latest { mapping, leaf }) = self.latest.take() {
+            if mapping.rights.meet(Masks::of(demand)) {
+                return Ok(mapping);
+            }
+            if let Some(leaf) = leaf {
+                let finished =
+                    self.tree.finish(&mut self.tables, leaf, demand).map_err(refusal(gpa, access, purpose))?;
+                if let Some(leaf) = finished {
+                    return Ok(self.keep(gpa, leaf));
+                }
+            }
+        }
+        self.translate(gpa, access, purpose, PageSize::Size4K)
+    }
+}

@@ -1,0 +1,62 @@
+//! The TLBs: what they hold, L1 with its windows, L2.
+
+mod l1;
+mod window;
+
+pub(crate) use l1::L1;
+pub use window::L1Entry;
+
+use crate::context::Query;
+use crate::lru::Lru;
+use crate::rights::Rights;
+use crate::space::Space;
+use types::{Gpa, Gva, Hpa, PageSize};
+
+/// A page's translation through both stages, as TLBs keep it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Translation {
+    /// Start of the host page.
+    pub(crate) hpa: Hpa,
+    /// Start of the guest physical page.
+    pub(crate) gpa: Gpa,
+    /// Address, in this process, of the host page's first byte; 0 where it is not memory.
+    pub(crate) host: usize,
+    pub(crate) space: Space,
+    pub(crate) rights: Rights,
+    pub(crate) size: PageSize,
+}
+
+impl Translation {
+    /// The piece of it that holds `gva`, of a `size` not above its own.
+    #[inline(always)]
+    pub(crate) fn piece(&self, gva: Gva, size: PageSize) -> Self {
+        let skipped = gva.page(size).offset(self.size);
+        Self {
+            hpa: Hpa(self.hpa.0 + skipped),
+            gpa: Gpa(self.gpa.0 + skipped),
+            host: if self.host == 0 { 0 } else { self.host + skipped as usize },
+            size,
+            ..*self
+        }
+    }
+
+    /// Whether it answers a query.
+    #[inline(always)]
+    pub(crate) fn answers(&self, query: &Query) -> bool {
+        query.spaces.contain(self.space) & self.rights.meet(query.demand)
+    }
+}
+
+/// The second-level TLB, of loads, stores and fetches.
+pub(crate) type L2 = Lru<Translation>;
+
+impl L2 {
+    /// Keeps a translation, at the size that the level takes.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, gva: Gva, translation: &Translation) {
+        if let Some(size) = self.fit(translation.size) {
+            let space = translation.space;
+            self.fill(gva.0, size, translation.piece(gva, size), |other| other.space == space);
+        }
+    }
+}

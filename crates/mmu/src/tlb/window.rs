@@ -1,0 +1,196 @@
+//! The fast copies of L1 entries, which the hart probes through a raw pointer. All unsafe code of the crate is here.
+//!
+//! JUSTIFICATION: a load or store that hits must cost a few instructions with the window's address in a register; a
+//! slice would have to be fetched from the MMU and checked on each. The hart writes stamps while it holds no reference
+//! to the MMU, so the entries are reached through raw pointers on both sides.
+#![allow(unsafe_code)]
+
+use core::ptr::{self, NonNull};
+use types::{Gva, PageSize, Width};
+
+/// One view's fast copy of an L1 entry.
+///
+/// A tag is the start of a page, or [`L1Entry::NEVER`], whose bit 11 no masked address has. The mask keeps the page number
+/// and, with the access's width, the bits that must be zero for it to be aligned: a hit is one comparison, and a misaligned
+/// access never hits. `write_tag` has its own mask, because a page that is watched in part takes writes in pieces of 4K.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct L1Entry {
+    read_tag: u64,
+    write_tag: u64,
+    read_mask: u64,
+    write_mask: u64,
+    /// Host pointer − guest virtual address.
+    addend: u64,
+    /// Time of the latest hit.
+    stamp: u64,
+}
+
+impl L1Entry {
+    /// A tag that no address hits.
+    const NEVER: u64 = 1 << 11;
+
+    const DISARMED: Self =
+        Self { read_tag: Self::NEVER, write_tag: Self::NEVER, read_mask: 0, write_mask: 0, addend: 0, stamp: 0 };
+
+    /// The host's byte that an aligned load of `width` at `gva` reads, if the entry at `site` permits it; then `stamp`
+    /// is the entry's time.
+    ///
+    /// # Safety
+    /// `window` came from [`crate::Mmu::data_window`] of an MMU that is alive, and nobody uses that MMU at the same
+    /// time. `site` is a [`crate::Hit::site`] of a load or store (or 0) from this MMU, or from one whose `l1d` is configured equally: it may
+    /// be out of date, or of another view, but is below the number of entries.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn read_hit(window: *mut Self, site: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
+        // SAFETY: by the contract the window's allocation is alive and `site` within it, and nobody holds a reference.
+        unsafe {
+            let entry = window.add(site as usize);
+            let hit = gva.0 & ((*entry).read_mask | (width.bytes() - 1)) == (*entry).read_tag;
+            hit.then(|| Self::hit(entry, gva, stamp))
+        }
+    }
+
+    /// The host's byte that an aligned store (or atomic operation) of `width` at `gva` writes, if the entry at `site`
+    /// permits it; then `stamp` is the entry's time.
+    ///
+    /// # Safety
+    /// As for [`Self::read_hit`].
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn write_hit(window: *mut Self, site: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
+        // SAFETY: by the contract the window's allocation is alive and `site` within it, and nobody holds a reference.
+        unsafe {
+            let entry = window.add(site as usize);
+            let hit = gva.0 & ((*entry).write_mask | (width.bytes() - 1)) == (*entry).write_tag;
+            hit.then(|| Self::hit(entry, gva, stamp))
+        }
+    }
+
+    /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the entry at `site` permits it; then `stamp` is
+    /// the entry's time.
+    ///
+    /// # Safety
+    /// As for [`Self::read_hit`], with [`crate::Mmu::fetch_window`], a site of a fetch and `l1i`.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn execute_hit(window: *mut Self, site: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
+        // SAFETY: the same contract, on the window of fetches, whose read tag is what may be executed.
+        unsafe { Self::read_hit(window, site, gva, Width::Half, stamp) }
+    }
+
+    /// # Safety
+    /// `entry` may be written to.
+    #[inline(always)]
+    unsafe fn hit(entry: *mut Self, gva: Gva, stamp: u64) -> *mut u8 {
+        // SAFETY: as the caller says.
+        unsafe {
+            (*entry).stamp = stamp;
+            ptr::with_exposed_provenance_mut(gva.0.wrapping_add((*entry).addend) as usize)
+        }
+    }
+}
+
+/// What an entry is to answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arming {
+    /// An address of the page, or of the piece that may be written.
+    pub(crate) gva: Gva,
+    /// The page's size.
+    pub(crate) size: PageSize,
+    /// Address in this process of the page's first byte.
+    pub(crate) host: usize,
+    /// Whether loads (or fetches) hit.
+    pub(crate) read: bool,
+    /// Size of the piece around `gva` to which stores hit.
+    pub(crate) write: Option<PageSize>,
+}
+
+/// The fast copies of all entries of an L1, view by view. They never move.
+#[derive(Debug)]
+pub(crate) struct Windows {
+    first: NonNull<L1Entry>,
+    /// Entries of one view.
+    entries: usize,
+    views: usize,
+}
+
+// SAFETY: the entries are owned by this value alone, and hold integers. A window pointer that a user keeps is used under
+// the contract of the hit functions.
+unsafe impl Send for Windows {}
+
+impl Windows {
+    /// `views` × `entries` entries, all disarmed.
+    pub(crate) fn new(views: usize, entries: usize) -> Self {
+        let all: Box<[L1Entry]> = (0..views * entries).map(|_| L1Entry::DISARMED).collect();
+        let first = NonNull::new(Box::into_raw(all).cast()).expect("a box is not null");
+        Self { first, entries, views }
+    }
+
+    /// The first entry of a view.
+    pub(crate) fn window(&self, view: usize) -> *mut L1Entry {
+        assert!(view < self.views);
+        // SAFETY: the offset is within the allocation.
+        unsafe { self.first.as_ptr().add(view * self.entries) }
+    }
+
+    #[inline(always)]
+    fn entry(&self, view: usize, slot: usize) -> *mut L1Entry {
+        assert!(view < self.views && slot < self.entries);
+        // SAFETY: the offset is within the allocation, by the assertion.
+        unsafe { self.first.as_ptr().add(view * self.entries + slot) }
+    }
+
+    /// Time of an entry's latest hit in a view.
+    #[inline(always)]
+    pub(crate) fn stamp(&self, view: usize, slot: usize) -> u64 {
+        // SAFETY: `entry` is valid, and nobody writes to it during a call of the MMU.
+        unsafe { (*self.entry(view, slot)).stamp }
+    }
+
+    /// Sets the time of an entry's latest hit in a view.
+    pub(crate) fn set_stamp(&mut self, view: usize, slot: usize, stamp: u64) {
+        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
+        unsafe { (*self.entry(view, slot)).stamp = stamp }
+    }
+
+    /// Makes an entry answer as `arming` says, and `stamp` its time.
+    #[inline(always)]
+    pub(crate) fn arm(&mut self, view: usize, slot: usize, arming: Arming, stamp: u64) {
+        let Arming { gva, size, host, read, write } = arming;
+        let tag = |size: Option<PageSize>| match size {
+            Some(size) => (gva.page(size).0, !(size.bytes() - 1)),
+            None => (L1Entry::NEVER, 0),
+        };
+        let (read_tag, read_mask) = tag(read.then_some(size));
+        let (write_tag, write_mask) = tag(write);
+        let addend = (host as u64).wrapping_sub(gva.page(size).0);
+        let entry = L1Entry { read_tag, write_tag, read_mask, write_mask, addend, stamp };
+        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
+        unsafe { self.entry(view, slot).write(entry) }
+    }
+
+    /// Makes an entry answer nothing.
+    pub(crate) fn disarm(&mut self, view: usize, slot: usize) {
+        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
+        unsafe {
+            let entry = self.entry(view, slot);
+            (*entry).read_tag = L1Entry::NEVER;
+            (*entry).write_tag = L1Entry::NEVER;
+        }
+    }
+
+    /// Makes an entry answer no stores.
+    pub(crate) fn disarm_writes(&mut self, view: usize, slot: usize) {
+        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
+        unsafe { (*self.entry(view, slot)).write_tag = L1Entry::NEVER }
+    }
+}
+
+impl Drop for Windows {
+    fn drop(&mut self) {
+        let all = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.views * self.entries);
+        // SAFETY: this is the allocation that `new` gave up, and it is given back once.
+        drop(unsafe { Box::from_raw(all) });
+    }
+}

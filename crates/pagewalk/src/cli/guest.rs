@@ -1,0 +1,44 @@
+//! Arguments of `guest`, and where guests are kept.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Which cache of guests is used.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CacheArgs {
+    /// Directory of fetched guests [default: ~/.cache/pagewalk]
+    #[arg(long = "cache", value_name = "DIR", env = "PAGEWALK_CACHE")]
+    pub directory: Option<PathBuf>,
+}
+
+/// `pagewalk guest`.
+#[derive(Debug, Subcommand)]
+pub enum GuestCommand {
+    /// Bring Debian's riscv64 kernel and programs through this system's apt
+    Fetch(FetchArgs),
+    /// List package sets, and what of them is in the cache
+    List(CacheArgs),
+}
+
+/// `pagewalk guest fetch`.
+#[derive(Args, Clone, Debug)]
+pub struct FetchArgs {
+    /// Package sets (see `guest list`) or Debian packages to bring beside the default ones
+    #[arg(value_name = "SET")]
+    pub sets: Vec<String>,
+    /// Bring only these sets; `base` is all that `boot --guest linux` needs
+    #[arg(long, value_name = "SET", value_delimiter = ',', conflicts_with = "sets")]
+    pub only: Vec<String>,
+    /// Look for newer versions of what is there
+    #[arg(long)]
+    pub renew: bool,
+    /// Address of a Debian archive [default: that of this system's apt configuration]
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+    /// Keyring that signs the archive [default: that of debian-archive-keyring]
+    #[arg(long, value_name = "FILE")]
+    pub keyring: Option<PathBuf>,
+    /// Which cache.
+    #[command(flatten)]
+    pub cache: CacheArgs,
+}

@@ -1,0 +1,87 @@
+//! The command line, declared once. Execution is in [`crate::commands`].
+
+mod guest;
+mod run;
+mod values;
+
+pub use guest::{CacheArgs, FetchArgs, GuestCommand};
+pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
+pub use values::{ByteSize, DiskSpec, FileSpec, Setting, WorkloadSpec};
+
+use crate::error::Failure;
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+/// A virtual machine monitor with a software RISC-V machine under it: what does virtualizing memory cost a workload?
+#[derive(Debug, Parser)]
+#[command(name = "pagewalk", version, max_term_width = 110)]
+#[command(after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or configuration.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Open a console on a guest, or run one command in it
+    Boot(BootArgs),
+    /// Run workloads under several schemes and print what each costs
+    Compare(CompareArgs),
+    /// Measure the simulator's own speed
+    Bench(BenchArgs),
+    /// Fetch the Linux guest, or list what is fetched
+    #[command(subcommand)]
+    Guest(GuestCommand),
+}
+
+/// Reads the process's command line. Asked for help or the version, it prints them and ends the process.
+///
+/// # Errors
+/// [`Failure::Usage`] with what is wrong.
+pub fn parse() -> Result<Cli, Failure> {
+    Cli::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.exit()
+        }
+        _ => Failure::Usage(first_paragraph(&error.to_string())),
+    })
+}
+
+/// What clap says before it explains the usage.
+fn first_paragraph(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    lines.join(" ").trim_start_matches("error: ").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declaration_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn errors_are_one_line() {
+        let error = Cli::try_parse_from(["pagewalk", "boot", "--memory", "lots"]).unwrap_err();
+        let line = first_paragraph(&error.to_string());
+        assert!(line.contains("lots") && line.contains("--memory") && !line.contains('\n'), "{line}");
+    }
+
+    #[test]
+    fn every_flag_of_a_comparison_reads() {
+        let line = "pagewalk compare --guest linux --file ./prog --file data:/srv/ --run /prog --scheme native,nested:4K+2M \
+                    --set mmu.walk_caches=off --set mmu.nested_tlb=off --config c.toml --timeout 9 --threads 2 --json out.json \
+                    --disk a.img,write --net --rng --harts 4 --memory 2G --programs redis";
+        let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+        let Command::Compare(arguments) = cli.command else { panic!("not a comparison") };
+        assert_eq!(arguments.schemes, ["native", "nested:4K+2M"]);
+        assert_eq!(arguments.machine.config.settings.len(), 2);
+        assert_eq!(arguments.linux.files[1].guest, "/srv/data");
+        assert!(arguments.linux.disks[0].write && arguments.linux.net && arguments.linux.rng);
+    }
+}

@@ -1,0 +1,176 @@
+//! Values of arguments that are more than a word.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A number of bytes: `4096`, `64K`, `256M`, `2G`, `1T`, in powers of 1024.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteSize(pub u64);
+
+/// Suffixes with their shifts, largest first.
+const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
+
+impl FromStr for ByteSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("`{text}` is not a size such as 4096, 64K, 256M or 2G");
+        let unit = UNITS.iter().find(|(name, _)| text.ends_with([*name, name.to_ascii_lowercase()]));
+        let (digits, shift) = unit.map_or((text, 0), |&(_, shift)| (&text[..text.len() - 1], shift));
+        let number: u64 = digits.parse().map_err(|_| wrong())?;
+        number.checked_mul(1 << shift).filter(|&bytes| bytes != 0).map(Self).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match UNITS.iter().find(|(_, shift)| self.0 != 0 && self.0.trailing_zeros() >= *shift) {
+            Some((name, shift)) => write!(f, "{}{name}", self.0 >> shift),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+/// `KEY=VALUE`: one key of the configuration and its value, not yet interpreted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Dotted key, such as `mmu.walk_caches`.
+    pub key: String,
+    /// The value's text.
+    pub value: String,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => {
+                Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
+            }
+            _ => Err(format!("`{text}` is not KEY=VALUE")),
+        }
+    }
+}
+
+/// `NAME[:SIZE]`: a workload and its size, whose meaning is the workload's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadSpec {
+    /// The workload's name.
+    pub name: String,
+    /// Its size, if one was given.
+    pub size: Option<String>,
+}
+
+impl FromStr for WorkloadSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, size) = text.split_once(':').map_or((text, None), |(name, size)| (name, Some(size)));
+        if name.is_empty() || size.is_some_and(str::is_empty) {
+            return Err(format!("`{text}` is not NAME[:SIZE]"));
+        }
+        Ok(Self { name: name.to_owned(), size: size.map(str::to_owned) })
+    }
+}
+
+/// `HOST[:GUEST]`: a file of the host and where the guest finds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSpec {
+    /// Path on the host.
+    pub host: PathBuf,
+    /// Path in the guest.
+    pub guest: String,
+}
+
+impl FromStr for FileSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (host, guest) = text.split_once(':').map_or((text, None), |(host, guest)| (host, Some(guest)));
+        let host = PathBuf::from(host);
+        let name = host.file_name().and_then(OsStr::to_str);
+        let guest = match (guest, name) {
+            (Some(guest), Some(name)) if guest.ends_with('/') => format!("{guest}{name}"),
+            (Some(guest), _) if !guest.is_empty() => guest.to_owned(),
+            (None, Some(name)) => format!("/{name}"),
+            _ => return Err(format!("`{text}` is not HOST[:GUEST]")),
+        };
+        Ok(Self { host, guest })
+    }
+}
+
+/// `FILE[,write]`: a disk's image, and whether the guest's writes reach it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskSpec {
+    /// The image.
+    pub path: PathBuf,
+    /// Whether writes go to the image; otherwise they end with the run.
+    pub write: bool,
+}
+
+impl FromStr for DiskSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (path, write) = match text.rsplit_once(',') {
+            Some((path, "write")) => (path, true),
+            _ => (text, false),
+        };
+        if path.is_empty() {
+            return Err(format!("`{text}` is not FILE[,write]"));
+        }
+        Ok(Self { path: path.into(), write })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_and_print() {
+        for (text, bytes) in [("4096", 4096), ("64k", 64 << 10), ("256M", 256 << 20), ("2G", 2 << 30), ("1T", 1 << 40)]
+        {
+            assert_eq!(text.parse(), Ok(ByteSize(bytes)));
+        }
+        assert_eq!(ByteSize(256 << 20).to_string(), "256M");
+        assert_eq!(ByteSize(4097).to_string(), "4097");
+        for bad in ["", "M", "-1", "1.5G", "0", "99999999999T", "1GB", "é"] {
+            assert!(bad.parse::<ByteSize>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn settings_need_a_key() {
+        let parsed = "mmu.l2 = 128x12".parse();
+        assert_eq!(parsed, Ok(Setting { key: "mmu.l2".to_owned(), value: "128x12".to_owned() }));
+        assert!("=1".parse::<Setting>().is_err() && "key".parse::<Setting>().is_err());
+    }
+
+    #[test]
+    fn files_land_at_the_root_unless_told() {
+        let guest = |text: &str| text.parse::<FileSpec>().map(|file| file.guest);
+        assert_eq!(guest("dir/prog"), Ok("/prog".to_owned()));
+        assert_eq!(guest("dir/prog:/bin/p"), Ok("/bin/p".to_owned()));
+        assert_eq!(guest("dir/prog:/bin/"), Ok("/bin/prog".to_owned()));
+        assert!(guest("prog:").is_err() && guest("").is_err() && guest("/").is_err());
+    }
+
+    #[test]
+    fn disks_are_kept_unless_told() {
+        let disk = |text: &str| text.parse::<DiskSpec>().map(|disk| (disk.path, disk.write));
+        assert_eq!(disk("a,b.img"), Ok(("a,b.img".into(), false)));
+        assert_eq!(disk("a.img,write"), Ok(("a.img".into(), true)));
+        assert!(disk(",write").is_err());
+    }
+
+    #[test]
+    fn workloads_may_have_sizes() {
+        let sized = WorkloadSpec { name: "gups".to_owned(), size: Some("256M".to_owned()) };
+        assert_eq!("gups:256M".parse(), Ok(sized));
+        assert!(":1".parse::<WorkloadSpec>().is_err() && "gups:".parse::<WorkloadSpec>().is_err());
+    }
+}

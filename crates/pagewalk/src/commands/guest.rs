@@ -1,0 +1,61 @@
+//! `pagewalk guest`: fetching the Linux guest, and listing what is there.
+
+use crate::cli::{CacheArgs, FetchArgs, GuestCommand};
+use crate::error::Failure;
+use crate::guest::{self, BASE, Cache, FetchRequest, Fetched, LinuxGuest, PACKAGE_SETS, Source};
+use crate::output::print;
+use crate::progress::Progress;
+use crate::table::Table;
+use std::process::ExitCode;
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever keeps the guest from being fetched or listed.
+pub(super) fn run(command: &GuestCommand) -> Result<ExitCode, Failure> {
+    match command {
+        GuestCommand::Fetch(arguments) => fetch(arguments),
+        GuestCommand::List(cache) => list(cache),
+    }
+}
+
+fn fetch(arguments: &FetchArgs) -> Result<ExitCode, Failure> {
+    let cache = Cache::locate(arguments.cache.directory.as_deref())?;
+    let default = || PACKAGE_SETS.iter().filter(|set| set.fetched_by_default).map(|set| set.name.to_owned());
+    let sets = if arguments.only.is_empty() {
+        default().chain(arguments.sets.iter().cloned()).collect()
+    } else {
+        arguments.only.clone()
+    };
+    let source = Source { mirror: arguments.mirror.clone(), keyring: arguments.keyring.clone() };
+    let request = FetchRequest { sets, renew: arguments.renew, source };
+    let fetched = guest::fetch(&cache, &request, &mut Progress::new())?;
+    let linux = LinuxGuest::open(cache.clone())?;
+    let state = match fetched {
+        Fetched::Renewed => "fetched",
+        Fetched::AlreadyThere => "already there",
+    };
+    let sets: Vec<_> = linux.manifest().sets.iter().map(|set| set.name.as_str()).collect();
+    let place = cache.linux();
+    print(&format!("Linux {} {state} in {}: {}\n", linux.release()?, place.display(), sets.join(", ")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
+    let cache = Cache::locate(arguments.directory.as_deref())?;
+    let fetched = guest::fetched_sets(&cache)?;
+    let mut table = Table::new(["set", "fetched", "what"]);
+    for set in PACKAGE_SETS {
+        let there = fetched.iter().find(|there| there.name == set.name);
+        table.row([set.name.to_owned(), there.map_or("no", |_| "yes").to_owned(), set.summary.to_owned()]);
+    }
+    for there in fetched.iter().filter(|there| guest::package_set(&there.name).is_none()) {
+        table.row([there.name.clone(), "yes".to_owned(), "Debian package".to_owned()]);
+    }
+    let mut text = format!("{table}\ncache: {}\n", cache.linux().display());
+    if fetched.iter().all(|set| set.name != BASE) {
+        text += "`pagewalk guest fetch` brings the sets of this list but gcc; `--only base` is the quickest\n";
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

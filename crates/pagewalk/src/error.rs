@@ -1,0 +1,50 @@
+//! How a command fails.
+
+use crate::guest::GuestError;
+use std::io;
+use std::process::ExitCode;
+
+/// Why a command did not do what it was asked; its exit code follows from it.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The command line or a configuration file asks for something that cannot be. Exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// The run failed. Exit code 1.
+    #[error("{0}")]
+    Run(String),
+    /// Standard output took no more. Exit code 1.
+    #[error("standard output: {0}")]
+    Output(#[from] io::Error),
+    /// No machine can be made as it was asked for. Exit code 2.
+    #[error(transparent)]
+    Build(#[from] machine::BuildError),
+    /// There is no such host model. Exit code 2.
+    #[error(transparent)]
+    Host(#[from] machine::host_model::HostModelError),
+    /// A guest could not be fetched or built. Exit code 1, or 2 where the user's own words are at fault.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+}
+
+impl Failure {
+    /// The process's exit code: 1 if the run failed, 2 if it was badly asked for.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        let usage = match self {
+            Self::Usage(_) | Self::Host(_) => true,
+            Self::Build(error) => error.is_usage(),
+            Self::Run(_) | Self::Output(_) => false,
+            Self::Guest(error) => {
+                matches!(error, GuestError::UnknownSet(_) | GuestError::GuestPath { .. } | GuestError::NoCache)
+            }
+        };
+        ExitCode::from(if usage { 2 } else { 1 })
+    }
+
+    /// The failure as one line, whatever the texts in it hold.
+    #[must_use]
+    pub fn line(&self) -> String {
+        self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}

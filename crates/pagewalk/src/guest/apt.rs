@@ -1,0 +1,272 @@
+//! Debian's archive through the system's own apt: its mirror, its proxies, its keys.
+//!
+//! Everything that apt keeps is private (index, status, downloads), so nothing of the system changes and no privilege is
+//! needed. Signatures are always checked: insecure repositories stay forbidden whatever the system allows.
+
+use super::GuestError;
+use super::cache::make_directory;
+use super::manifest::PackageId;
+use super::sets::STAND_INS;
+use super::tool::{APT_GET, telling_line};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+/// The Debian suite of the Linux guest.
+pub const SUITE: &str = "trixie";
+
+/// Where Debian's `debian-archive-keyring` package keeps the archive's keys, newest place first.
+const KEYRINGS: [&str; 2] =
+    ["/usr/share/keyrings/debian-archive-keyring.pgp", "/usr/share/keyrings/debian-archive-keyring.gpg"];
+
+/// Where packages come from, and whom to trust.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// The mirror's address; `None` for that of the system's apt configuration.
+    pub mirror: Option<String>,
+    /// The keyring that signs the suite; `None` for that of the system.
+    pub keyring: Option<PathBuf>,
+}
+
+/// A package's archive, as apt resolved it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Archive {
+    pub(crate) package: PackageId,
+    /// Its name in the download directory.
+    pub(crate) file_name: String,
+    /// Its length in bytes.
+    pub(crate) size: u64,
+}
+
+/// A private apt state.
+#[derive(Debug)]
+pub(crate) struct Apt {
+    config: PathBuf,
+    archives: PathBuf,
+    no_archives: PathBuf,
+}
+
+impl Apt {
+    /// Writes the state's configuration into `directory`, which may hold one already.
+    pub(crate) fn prepare(directory: &Path, source: &Source) -> Result<Self, GuestError> {
+        let mirror = match &source.mirror {
+            Some(mirror) => mirror.clone(),
+            None => system_mirror()?,
+        };
+        let keyring =
+            source.keyring.clone().or_else(|| KEYRINGS.map(PathBuf::from).into_iter().find(|path| path.exists()));
+        let signed_by = match &keyring {
+            Some(keyring) => format!(" signed-by={}", config_text(keyring, char::is_whitespace)?),
+            None => String::new(),
+        };
+        let apt = Self {
+            config: directory.join("apt.conf"),
+            archives: directory.join("archives"),
+            no_archives: directory.join("no-archives"),
+        };
+        make_directory(&apt.archives.join("partial"))?;
+        make_directory(&apt.no_archives.join("partial"))?;
+        make_directory(&directory.join("lists").join("partial"))?;
+        let root = config_text(directory, |c| c == '"')?;
+        write(
+            &directory.join("sources.list"),
+            &format!("deb [arch=riscv64 target=Packages{signed_by}] {mirror} {SUITE} main\n"),
+        )?;
+        write(&directory.join("status"), &status())?;
+        write(&apt.config, &configuration(root))?;
+        Ok(apt)
+    }
+
+    /// Brings the suite's index, its signature checked.
+    pub(crate) fn update(&self) -> Result<(), GuestError> {
+        let output = APT_GET.output(self.command().args(["-o", "APT::Update::Error-Mode=any", "update"]))?;
+        if output.status.success() { Ok(()) } else { Err(update_failed(&output)) }
+    }
+
+    /// The archives that installing `packages` beside the stand-ins takes, in apt's order.
+    pub(crate) fn resolve(&self, set: &str, packages: &[&str]) -> Result<Vec<Archive>, GuestError> {
+        // apt leaves out of its list what the download directory has already; an empty one makes the list complete.
+        let mut empty = OsString::from("Dir::Cache::Archives=");
+        empty.push(&self.no_archives);
+        let mut query = self.command();
+        query.arg("-o").arg(empty).args(["--print-uris", "install", "--"]).args(packages);
+        let output = APT_GET.output(&mut query)?;
+        if !output.status.success() {
+            let unknown = String::from_utf8_lossy(&output.stderr).contains("Unable to locate package");
+            return Err(if unknown { GuestError::UnknownSet(set.to_owned()) } else { APT_GET.failed(&output) });
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_archive).collect())
+    }
+
+    /// Downloads what [`Apt::resolve`] named for `packages`, taking up what is there already; `progress` is told the bytes
+    /// that the download directory holds, a few times a second.
+    pub(crate) fn download(&self, packages: &[&str], mut progress: impl FnMut(u64)) -> Result<(), GuestError> {
+        let mut command = self.command();
+        command.args(["--download-only", "install", "--"]).args(packages);
+        let child = APT_GET.start(&mut command)?;
+        let output = std::thread::scope(|scope| {
+            let finished = scope.spawn(|| child.wait_with_output());
+            while !finished.is_finished() {
+                progress(directory_bytes(&self.archives) + directory_bytes(&self.archives.join("partial")));
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            finished.join().expect("waiting for a child does not panic")
+        })
+        .map_err(|error| GuestError::Tool { program: APT_GET.program, reason: error.to_string() })?;
+        if output.status.success() { Ok(()) } else { Err(APT_GET.failed(&output)) }
+    }
+
+    /// Where `archive` lies once it is downloaded.
+    pub(crate) fn path(&self, archive: &Archive) -> PathBuf {
+        self.archives.join(&archive.file_name)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = APT_GET.command();
+        command.arg("-c").arg(&self.config).args(["-q", "-y"]);
+        command
+    }
+}
+
+/// The address of the main Debian archive in the system's apt configuration.
+fn system_mirror() -> Result<String, GuestError> {
+    let mut query = APT_GET.command();
+    query.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian", "Label: Debian"]);
+    let text = APT_GET.run(&mut query)?;
+    String::from_utf8_lossy(&text).lines().find(|line| !line.is_empty()).map(str::to_owned).ok_or(GuestError::NoMirror)
+}
+
+/// `path` as text for apt's configuration, which cannot hold characters that `forbidden` names.
+fn config_text(path: &Path, forbidden: fn(char) -> bool) -> Result<&str, GuestError> {
+    path.to_str().filter(|text| !text.contains(forbidden)).ok_or_else(|| GuestError::Tool {
+        program: APT_GET.program,
+        reason: format!("{}: apt takes no path with such characters", path.display()),
+    })
+}
+
+/// The private configuration. It is read after the system's, so what it does not name (proxies, timeouts) stays.
+fn configuration(root: &str) -> String {
+    format!(
+        r#"APT::Architecture "riscv64";
+#clear APT::Architectures;
+APT::Architectures {{ "riscv64"; }};
+APT::Default-Release "";
+APT::Install-Recommends "false";
+APT::Install-Suggests "false";
+APT::Sandbox::User "root";
+APT::Get::AllowUnauthenticated "false";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Pre-Install-Pkgs;
+#clear DPkg::Pre-Invoke;
+#clear DPkg::Post-Invoke;
+Acquire::AllowInsecureRepositories "false";
+Acquire::AllowWeakRepositories "false";
+Acquire::AllowDowngradeToInsecureRepositories "false";
+Acquire::Languages "none";
+Dir::Etc::SourceList "{root}/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::State "{root}";
+Dir::State::Lists "{root}/lists";
+Dir::State::status "{root}/status";
+Dir::State::extended_states "{root}/extended_states";
+Dir::Cache "{root}";
+Dir::Cache::Archives "{root}/archives";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Dir::Log "{root}";
+"#
+    )
+}
+
+/// dpkg's status of a machine on which only the stand-ins are installed.
+fn status() -> String {
+    STAND_INS.iter().fold(String::new(), |mut text, name| {
+        write!(
+            text,
+            "Package: {name}\nStatus: install ok installed\nVersion: 99:0\nArchitecture: riscv64\nMulti-Arch: allowed\n\
+             Maintainer: Pagewalk\nDescription: stand-in\n\n"
+        )
+        .expect("a string takes all");
+        text
+    })
+}
+
+/// Reads a line of `apt-get --print-uris`: `'URI' FILE SIZE HASH`; `None` for apt's other lines.
+fn parse_archive(line: &str) -> Option<Archive> {
+    let mut fields = line.strip_prefix('\'')?.split(' ').skip(1);
+    let file_name = fields.next()?;
+    let size = fields.next()?.parse().ok()?;
+    let mut parts = file_name.strip_suffix(".deb")?.split('_');
+    let (name, version) = (parts.next()?, parts.next()?);
+    let package = PackageId { name: name.to_owned(), version: version.replace("%3a", ":") };
+    Some(Archive { package, file_name: file_name.to_owned(), size })
+}
+
+fn update_failed(output: &Output) -> GuestError {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let signature = text.lines().find(|line| {
+        ["NO_PUBKEY", "GPG error", "OpenPGP signature", "is not signed", "Missing key", "EXPKEYSIG"]
+            .iter()
+            .any(|mark| line.contains(mark))
+    });
+    match signature {
+        Some(line) => GuestError::Signature { suite: SUITE, reason: telling_line(line).unwrap_or(line).to_owned() },
+        None => APT_GET.failed(output),
+    }
+}
+
+fn directory_bytes(path: &Path) -> u64 {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
+}
+
+fn write(path: &Path, text: &str) -> Result<(), GuestError> {
+    fs::write(path, text).map_err(GuestError::at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn archives_are_read_from_apts_list() {
+        let line =
+            "'http://mirror.example/pool/z/zlib1g_1.3%2b1_riscv64.deb' zlib1g_1%3a1.3+1_riscv64.deb 85664 MD5Sum:a5a0";
+        assert_eq!(
+            parse_archive(line),
+            Some(Archive {
+                package: PackageId { name: "zlib1g".to_owned(), version: "1:1.3+1".to_owned() },
+                file_name: "zlib1g_1%3a1.3+1_riscv64.deb".to_owned(),
+                size: 85664,
+            })
+        );
+        assert_eq!(parse_archive("Reading package lists..."), None);
+        assert_eq!(parse_archive("'http://mirror.example/x' x.tar 12"), None);
+    }
+
+    #[test]
+    fn a_missing_key_is_told_from_a_missing_network() {
+        let failed = |stderr: &str| {
+            let status = std::process::ExitStatus::from_raw(100 << 8);
+            update_failed(&Output { status, stdout: Vec::new(), stderr: stderr.into() })
+        };
+        let key = failed("W: GPG error: http://mirror.example trixie InRelease: NO_PUBKEY 1234\nE: not signed\n");
+        assert!(matches!(key, GuestError::Signature { suite: SUITE, .. }), "{key}");
+        let network = failed("E: Failed to fetch http://mirror.example/InRelease  Could not resolve\n");
+        assert!(matches!(network, GuestError::Tool { program: "apt-get", .. }), "{network}");
+    }
+
+    #[test]
+    fn paths_that_apt_cannot_hold_are_refused() {
+        assert!(config_text(Path::new("/a b"), |c| c == '"').is_ok());
+        assert!(config_text(Path::new("/a b"), char::is_whitespace).is_err());
+    }
+}

@@ -1,0 +1,255 @@
+//! The Linux guest's root file system: busybox, the modules of its devices, our workloads, and what the user asked for.
+
+use super::GuestError;
+use super::cpio::{Archive, MERGED, Node};
+use super::modules::GuestDevice;
+use super::sets::PackageSet;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// What the guest does once it is up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// A shell on the console; the machine goes off when it ends.
+    Shell,
+    /// A command for `sh`; the run ends with its status.
+    Command {
+        /// The command's text.
+        text: String,
+        /// What is measured of it.
+        region: Region,
+    },
+}
+
+/// Who marks the region of interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// The program itself, as our workloads do.
+    OfProgram,
+    /// The guest's first program, around the whole command.
+    WholeCommand,
+}
+
+/// A file or directory of the user's, for the guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFile {
+    /// Where it is on the host.
+    pub host: PathBuf,
+    /// Where the guest finds it.
+    pub guest: String,
+}
+
+/// What a root file system is built for.
+#[derive(Clone, Debug)]
+pub struct Initramfs<'a> {
+    /// The static multi-call program of the workloads, which also gives the markers.
+    pub workloads: &'a [u8],
+    /// What the guest does.
+    pub task: Task,
+    /// The user's files; a later one replaces an earlier one of the same path.
+    pub files: Vec<GuestFile>,
+    /// Names of package sets to put in, beside the base.
+    pub sets: Vec<String>,
+    /// Devices whose modules are loaded.
+    pub devices: BTreeSet<GuestDevice>,
+}
+
+const BUSYBOX: &str = "usr/bin/busybox";
+const WORKLOADS: &str = "usr/bin/pagewalk-workloads";
+
+/// Directories that stand empty until something is mounted on or written to them, with their modes.
+const DIRECTORIES: &[(&str, u32)] = &[
+    ("dev", 0o755),
+    ("proc", 0o555),
+    ("root", 0o700),
+    ("run", 0o755),
+    ("sys", 0o555),
+    ("tmp", 0o1777),
+    ("usr/bin", 0o755),
+    ("usr/lib", 0o755),
+    ("usr/sbin", 0o755),
+    ("var/lib", 0o755),
+    ("var/log", 0o755),
+];
+
+/// What programs look up about users and hosts.
+const ETC: &[(&str, &str)] = &[
+    ("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"),
+    ("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
+    ("etc/hosts", "127.0.0.1 localhost pagewalk\n::1 localhost\n"),
+    ("etc/hostname", "pagewalk\n"),
+    ("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+];
+
+/// Puts the parts together. Packages come first, so that what follows may replace their files, and the user's files last.
+pub(crate) struct Builder<'a> {
+    archive: Archive<'a>,
+    environment: String,
+}
+
+impl<'a> Builder<'a> {
+    /// The directories, links and files that every guest has.
+    pub(crate) fn new() -> Result<Self, GuestError> {
+        let mut archive = Archive::default();
+        for &(path, mode) in DIRECTORIES {
+            archive.insert(path, Node::Directory { mode })?;
+        }
+        for merged in MERGED {
+            archive.insert(merged, Node::Link { target: format!("usr/{merged}").into() })?;
+        }
+        for &(path, text) in ETC {
+            archive.insert(path, plain(text))?;
+        }
+        // The kernel opens it for the first program, before anything is mounted.
+        archive.insert("dev/console", Node::CharacterDevice { mode: 0o600, major: 5, minor: 1 })?;
+        archive.insert("init", program(include_bytes!("init.sh").as_slice()))?;
+        Ok(Self { archive, environment: String::new() })
+    }
+
+    /// Adds a path of a package.
+    pub(crate) fn package_path(&mut self, path: &str, node: Node<'a>) -> Result<(), GuestError> {
+        self.archive.insert(path, node)
+    }
+
+    /// Adds what a set needs beside its packages.
+    pub(crate) fn set(&mut self, set: &PackageSet) -> Result<(), GuestError> {
+        for (name, value) in set.environment {
+            self.environment += &format!("export {name}={value}\n");
+        }
+        set.files.iter().try_for_each(|&(path, text)| self.archive.insert(path, plain(text)))
+    }
+
+    /// Adds busybox and its applets' names, but for those that a package provides.
+    pub(crate) fn busybox(&mut self, content: Vec<u8>) -> Result<(), GuestError> {
+        let names = applets(&content).ok_or_else(|| GuestError::Package {
+            package: "busybox-static".to_owned(),
+            problem: "no list of applets in its program".to_owned(),
+        })?;
+        for name in names.iter().filter(|name| **name != "busybox") {
+            let provided =
+                ["usr/bin", "usr/sbin"].iter().any(|place| self.archive.contains(&format!("{place}/{name}")));
+            if !provided {
+                self.archive.insert(&format!("usr/bin/{name}"), Node::Link { target: "busybox".into() })?;
+            }
+        }
+        self.archive.insert(BUSYBOX, program(content))
+    }
+
+    /// Adds modules, each with its name, in the order in which they load.
+    pub(crate) fn modules(&mut self, modules: Vec<(String, Vec<u8>)>) -> Result<(), GuestError> {
+        let mut list = String::new();
+        for (name, content) in modules {
+            let path = format!("usr/lib/modules/{name}.ko");
+            list += &format!("/{path}\n");
+            self.archive.insert(&path, Node::File { mode: 0o644, content: content.into() })?;
+        }
+        self.archive.insert("pagewalk/modules", plain(list))
+    }
+
+    /// Adds the workloads, the task and the user's files, and encodes the whole.
+    pub(crate) fn finish(mut self, spec: &Initramfs<'a>) -> Result<Vec<u8>, GuestError> {
+        self.archive.insert(WORKLOADS, program(spec.workloads))?;
+        self.archive.insert("pagewalk/environment", plain(self.environment))?;
+        if let Task::Command { text, region } = &spec.task {
+            self.archive.insert("pagewalk/command", plain(format!("{text}\n")))?;
+            if *region == Region::WholeCommand {
+                self.archive.insert("pagewalk/region", plain(""))?;
+            }
+        }
+        for file in &spec.files {
+            add_user_file(&mut self.archive, &file.host, &file.guest)?;
+        }
+        Ok(self.archive.encode())
+    }
+}
+
+/// Adds the file or directory at `host`, following it if it is a link; links inside a directory stay links.
+fn add_user_file(archive: &mut Archive<'_>, host: &Path, guest: &str) -> Result<(), GuestError> {
+    let metadata = fs::metadata(host).map_err(GuestError::at(host))?;
+    let mode = metadata.permissions().mode() & 0o7777;
+    if metadata.is_file() {
+        let content = fs::read(host).map_err(GuestError::at(host))?;
+        return archive.insert(guest, Node::File { mode, content: content.into() });
+    }
+    if !metadata.is_dir() {
+        return Err(GuestError::GuestPath {
+            path: guest.to_owned(),
+            problem: "neither a file nor a directory on the host",
+        });
+    }
+    archive.insert(guest, Node::Directory { mode })?;
+    for entry in fs::read_dir(host).map_err(GuestError::at(host))? {
+        let path = entry.map_err(GuestError::at(host))?.path();
+        let unnamed = || GuestError::GuestPath { path: path.display().to_string(), problem: "not named in UTF-8" };
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(unnamed)?;
+        let child = format!("{guest}/{name}");
+        if path.is_symlink() {
+            let target = fs::read_link(&path).map_err(GuestError::at(&path))?;
+            let target = target.to_str().ok_or_else(unnamed)?.to_owned();
+            archive.insert(&child, Node::Link { target: target.into() })?;
+        } else {
+            add_user_file(archive, &path, &child)?;
+        }
+    }
+    Ok(())
+}
+
+/// The names under which busybox answers: its program holds them in order, each ended by a zero byte, from `[` on.
+fn applets(busybox: &[u8]) -> Option<Vec<&str>> {
+    const FIRST: &[u8] = b"[\0[[\0";
+    let start = busybox.windows(FIRST.len()).position(|window| window == FIRST)?;
+    let names: Option<Vec<&str>> = busybox[start..]
+        .split(|&byte| byte == 0)
+        .take_while(|name| !name.is_empty())
+        .map(|name| str::from_utf8(name).ok().filter(|name| !name.contains('/')))
+        .collect();
+    names.filter(|names| ["sh", "mount", "insmod", "setsid", "poweroff"].iter().all(|needed| names.contains(needed)))
+}
+
+fn plain<'a>(text: impl Into<Cow<'a, str>>) -> Node<'a> {
+    let content = match text.into() {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    };
+    Node::File { mode: 0o644, content }
+}
+
+fn program<'a>(content: impl Into<Cow<'a, [u8]>>) -> Node<'a> {
+    Node::File { mode: 0o755, content: content.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn applets_are_read_from_the_program() {
+        let program = b"code\x01[\0[[\0ash\0insmod\0mount\0poweroff\0setsid\0sh\0\0data";
+        assert_eq!(applets(program).unwrap(), ["[", "[[", "ash", "insmod", "mount", "poweroff", "setsid", "sh"]);
+        assert_eq!(applets(b"[\0[[\0ash\0\0"), None, "a list without a shell is none");
+        assert_eq!(applets(b"no list"), None);
+    }
+
+    #[test]
+    fn a_directory_of_the_users_keeps_its_modes_and_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("run");
+        fs::write(&script, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink("run", directory.path().join("again")).unwrap();
+        let mut archive = Archive::default();
+        add_user_file(&mut archive, directory.path(), "/data").unwrap();
+        let bytes = String::from_utf8_lossy(&archive.encode()).into_owned();
+        assert!(bytes.contains("000081ed") && bytes.contains("data/run\0"), "a regular file of mode 755");
+        assert!(bytes.contains("0000a1ff") && bytes.contains("data/again\0"), "a link");
+    }
+
+    #[test]
+    fn a_users_file_that_is_not_there_is_named() {
+        let error = add_user_file(&mut Archive::default(), Path::new("/no/such/file"), "f").unwrap_err();
+        assert!(error.to_string().contains("/no/such/file"), "{error}");
+    }
+}

@@ -1,0 +1,199 @@
+//! The fetched Linux guest: its kernel, and root file systems made of what the cache holds.
+
+use super::GuestError;
+use super::cache::Cache;
+use super::cpio::Node;
+use super::initramfs::{Builder, Initramfs};
+use super::manifest::{Entry, ListedPath, Listing, Manifest};
+use super::modules::{GuestDevice, dependencies, load_order, module_name};
+use super::sets::{BASE, LIBRARIES, package_set};
+use object::LittleEndian;
+use object::elf::{FileHeader64, PT_INTERP};
+use object::read::elf::{FileHeader, ProgramHeader};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A Linux guest in a cache.
+#[derive(Debug)]
+pub struct LinuxGuest {
+    cache: Cache,
+    manifest: Manifest,
+    base: Vec<Listing>,
+}
+
+impl LinuxGuest {
+    /// Opens the guest that `cache` holds. Each file is checked against its hash when it is read.
+    ///
+    /// # Errors
+    /// [`GuestError::NotFetched`] if there is none.
+    pub fn open(cache: Cache) -> Result<Self, GuestError> {
+        let manifest = Manifest::read(&cache)?.ok_or_else(|| not_fetched(&cache, "the Linux guest", ""))?;
+        let base = listings(&cache, &manifest, BASE)?;
+        Ok(Self { cache, manifest, base })
+    }
+
+    /// What the cache holds.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The kernel's release, as `uname -r` prints it.
+    ///
+    /// # Errors
+    /// [`GuestError::Package`] if the cache's kernel package holds no kernel.
+    pub fn release(&self) -> Result<&str, GuestError> {
+        let (_, listed) = self.kernel_file()?;
+        Ok(listed.path.trim_start_matches(KERNEL_PREFIX))
+    }
+
+    /// The kernel, a flat RISC-V `Image`.
+    ///
+    /// # Errors
+    /// [`GuestError::Damaged`] if it is not what was fetched.
+    pub fn kernel(&self) -> Result<Vec<u8>, GuestError> {
+        let (listing, listed) = self.kernel_file()?;
+        listing.read_file(&self.cache, listed)
+    }
+
+    /// A root file system, as an uncompressed cpio archive; equal for equal `spec` and cache.
+    ///
+    /// # Errors
+    /// [`GuestError::NotFetched`] for a set that the cache lacks, [`GuestError::Damaged`] for a file that is not what was
+    /// fetched, [`GuestError::Io`] and [`GuestError::GuestPath`] for the user's files.
+    pub fn initramfs(&self, spec: &Initramfs<'_>) -> Result<Vec<u8>, GuestError> {
+        let mut builder = Builder::new()?;
+        let mut sets: BTreeSet<&str> = spec.sets.iter().map(String::as_str).collect();
+        if spec.files.iter().any(|file| is_dynamic_program(&file.host)) {
+            sets.insert(LIBRARIES);
+        }
+        sets.remove(BASE);
+        for name in sets {
+            for listing in listings(&self.cache, &self.manifest, name)? {
+                self.add_package(&mut builder, &listing)?;
+            }
+            if let Some(set) = package_set(name) {
+                builder.set(set)?;
+            }
+        }
+        builder.busybox(self.busybox()?)?;
+        builder.modules(self.modules(&spec.devices)?)?;
+        builder.finish(spec)
+    }
+
+    /// The fetched sets that have one of the programs that a shell command names, so that they can be put into its guest.
+    ///
+    /// # Errors
+    /// [`GuestError::Damaged`] if the cache is not whole.
+    pub fn sets_for_command(&self, command: &str) -> Result<Vec<String>, GuestError> {
+        let separates = |c: char| !(c.is_ascii_alphanumeric() || "-_.+".contains(c));
+        let words: BTreeSet<&str> = command.split(separates).collect();
+        let mut found = Vec::new();
+        for set in self.manifest.sets.iter().filter(|set| set.name != BASE && set.name != LIBRARIES) {
+            let has_program = |listing: &Listing| {
+                listing.paths.iter().filter_map(|listed| program_name(&listed.path)).any(|name| words.contains(name))
+            };
+            if listings(&self.cache, &self.manifest, &set.name)?.iter().any(has_program) {
+                found.push(set.name.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    fn kernel_file(&self) -> Result<(&Listing, &ListedPath), GuestError> {
+        self.find_base(|path| path.starts_with(KERNEL_PREFIX)).ok_or_else(|| GuestError::Package {
+            package: "linux-image".to_owned(),
+            problem: format!("no {KERNEL_PREFIX}* in it"),
+        })
+    }
+
+    fn busybox(&self) -> Result<Vec<u8>, GuestError> {
+        let (listing, listed) = self.find_base(|path| path.ends_with("bin/busybox")).ok_or_else(|| {
+            GuestError::Package { package: "busybox-static".to_owned(), problem: "no busybox in it".to_owned() }
+        })?;
+        listing.read_file(&self.cache, listed)
+    }
+
+    fn find_base(&self, wanted: impl Fn(&str) -> bool) -> Option<(&Listing, &ListedPath)> {
+        self.base.iter().find_map(|listing| {
+            let listed = listing.paths.iter().find(|listed| wanted(&listed.path))?;
+            Some((listing, listed))
+        })
+    }
+
+    /// The modules that `devices` need, in the order in which they load.
+    fn modules(&self, devices: &BTreeSet<GuestDevice>) -> Result<Vec<(String, Vec<u8>)>, GuestError> {
+        let wanted: Vec<&str> = devices.iter().flat_map(|device| device.modules()).copied().collect();
+        let mut contents = BTreeMap::new();
+        let order = load_order(&wanted, |name| {
+            let Some((listing, listed)) = self.find_base(|path| module_name(path).as_deref() == Some(name)) else {
+                return Ok(None);
+            };
+            let content = listing.read_file(&self.cache, listed)?;
+            let dependencies = dependencies(&content).map_err(|problem| GuestError::Package {
+                package: listing.package.name.clone(),
+                problem: format!("module {name}: {problem}"),
+            })?;
+            contents.insert(name.to_owned(), content);
+            Ok(Some(dependencies))
+        })?;
+        Ok(order.into_iter().map(|name| contents.remove_entry(&name).expect("an ordered module was read")).collect())
+    }
+
+    fn add_package(&self, builder: &mut Builder<'_>, listing: &Listing) -> Result<(), GuestError> {
+        for listed in &listing.paths {
+            let node = match &listed.entry {
+                Entry::Directory => Node::Directory { mode: listed.mode },
+                Entry::Link { target } => Node::Link { target: target.clone().into() },
+                Entry::File { .. } => {
+                    Node::File { mode: listed.mode, content: listing.read_file(&self.cache, listed)?.into() }
+                }
+            };
+            builder.package_path(&listed.path, node)?;
+        }
+        Ok(())
+    }
+}
+
+const KERNEL_PREFIX: &str = "boot/vmlinux-";
+
+fn not_fetched(cache: &Cache, what: &str, argument: &str) -> GuestError {
+    GuestError::NotFetched { what: what.to_owned(), cache: cache.root().to_owned(), argument: argument.to_owned() }
+}
+
+/// The listings of a set's packages.
+fn listings(cache: &Cache, manifest: &Manifest, name: &str) -> Result<Vec<Listing>, GuestError> {
+    let set =
+        manifest.set(name).ok_or_else(|| not_fetched(cache, &format!("package set {name}"), &format!(" {name}")))?;
+    set.packages
+        .iter()
+        .map(|package| {
+            Listing::read(cache, package)?.ok_or_else(|| GuestError::Damaged {
+                path: package.listing(cache),
+                problem: "missing or unreadable".to_owned(),
+            })
+        })
+        .collect()
+}
+
+fn program_name(path: &str) -> Option<&str> {
+    let (directory, name) = path.rsplit_once('/')?;
+    matches!(directory, "usr/bin" | "usr/sbin" | "bin" | "sbin").then_some(name)
+}
+
+/// Whether the file at `path` is a program that asks for an interpreter, and with it for shared libraries. What cannot be
+/// read is reported when it is put into the guest.
+fn is_dynamic_program(path: &Path) -> bool {
+    /// Headers stand at a program's start; this is more than any linker writes of them.
+    const HEADERS: u64 = 64 << 10;
+    let Ok(file) = File::open(path) else { return false };
+    let mut start = Vec::new();
+    if file.take(HEADERS).read_to_end(&mut start).is_err() {
+        return false;
+    }
+    let headers = FileHeader64::<LittleEndian>::parse(start.as_slice())
+        .and_then(|header| header.program_headers(LittleEndian, start.as_slice()));
+    headers.is_ok_and(|headers| headers.iter().any(|header| header.p_type(LittleEndian) == PT_INTERP))
+}

@@ -1,0 +1,36 @@
+//! The guests that the command boots. `linux` is Debian's kernel and programs, fetched into a cache; here is how they get
+//! there, and how a root file system is made of them.
+
+mod apt;
+mod cache;
+mod command_line;
+mod cpio;
+mod error;
+mod fetch;
+mod initramfs;
+mod linux;
+mod manifest;
+mod modules;
+mod package;
+mod sets;
+mod slim;
+mod tool;
+
+pub use apt::{SUITE, Source};
+pub use cache::Cache;
+pub use command_line::kernel_command_line;
+pub use error::GuestError;
+pub use fetch::{FetchRequest, Fetched, fetch};
+pub use initramfs::{GuestFile, Initramfs, Region, Task};
+pub use linux::LinuxGuest;
+pub use manifest::{Entry, ListedPath, Listing, Manifest, PackageId, SetEntry};
+pub use modules::GuestDevice;
+pub use sets::{BASE, LIBRARIES, PACKAGE_SETS, PackageSet, package_set};
+
+/// The sets that `cache` holds; none if nothing was fetched.
+///
+/// # Errors
+/// [`GuestError::Io`] if the cache cannot be read.
+pub fn fetched_sets(cache: &Cache) -> Result<Vec<SetEntry>, GuestError> {
+    Ok(Manifest::read(cache)?.map_or_else(Vec::new, |manifest| manifest.sets))
+}

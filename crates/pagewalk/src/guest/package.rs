@@ -1,0 +1,141 @@
+//! Turning a Debian archive into a directory of the cache: unpacked, pruned to what a guest uses, every file hashed.
+
+use super::GuestError;
+use super::cache::{Cache, make_directory, remove_tree};
+use super::manifest::{Entry, FORMAT, ListedPath, Listing, PackageId, hash_file};
+use super::modules::{GuestDevice, dependencies, load_order, module_name};
+use super::slim::slimmed;
+use super::tool::{DPKG_DEB, XZ};
+use crate::output::write_atomically;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// What a guest has no use for: documentation, translations, services, and glibc's character set converters, which are half
+/// of its size.
+const PRUNED: &[&str] = &[
+    "etc/default",
+    "etc/init.d",
+    "etc/logrotate.d",
+    "usr/lib/riscv64-linux-gnu/gconv",
+    "usr/lib/systemd",
+    "usr/share/bash-completion",
+    "usr/share/bug",
+    "usr/share/doc",
+    "usr/share/gdb",
+    "usr/share/info",
+    "usr/share/initramfs-tools",
+    "usr/share/lintian",
+    "usr/share/locale",
+    "usr/share/man",
+    "usr/share/prte/rst",
+];
+
+/// Unpacks the archive at `path` into the cache. The package is complete when this returns, and invisible until then.
+pub(crate) fn unpack(cache: &Cache, package: &PackageId, path: &Path) -> Result<(), GuestError> {
+    let work = cache.work().join(&package.name);
+    remove_tree(&work)?;
+    make_directory(&work)?;
+    DPKG_DEB.run(DPKG_DEB.command().arg("-x").arg(path).arg(&work))?;
+    for pruned in PRUNED {
+        remove_tree(&work.join(pruned))?;
+    }
+    keep_wanted_modules(package, &work)?;
+    let mut paths = Vec::new();
+    list(package, &work, "", &mut paths)?;
+    let listing = Listing { format: FORMAT, package: package.clone(), archive_sha256: hash_file(path)?, paths };
+
+    let destination = package.directory(cache);
+    make_directory(&cache.packages())?;
+    remove_tree(&destination)?;
+    fs::rename(&work, &destination).map_err(GuestError::at(&destination))?;
+    let text = serde_json::to_vec(&listing).expect("a listing is plain data");
+    write_atomically(&package.listing(cache), &text).map_err(GuestError::at(&package.listing(cache)))
+}
+
+/// Of a kernel's thousands of modules, keeps those that the devices of a virtual machine need, decompressed: the kernel could
+/// decompress them itself, but at every boot and on the guest's time.
+fn keep_wanted_modules(package: &PackageId, root: &Path) -> Result<(), GuestError> {
+    let modules = root.join("usr/lib/modules");
+    if !modules.exists() {
+        return Ok(());
+    }
+    let mut found = BTreeMap::new();
+    find_modules(&modules, &mut found)?;
+    let wanted: Vec<&str> = GuestDevice::ALL.iter().flat_map(|device| device.modules()).copied().collect();
+    load_order(&wanted, |name| {
+        let Some(path) = found.remove(name) else { return Ok(None) };
+        let content = decompressed(&path)?;
+        let dependencies = dependencies(&content).map_err(|problem| GuestError::Package {
+            package: package.name.clone(),
+            problem: format!("module {name}: {problem}"),
+        })?;
+        let plain = modules.join(format!("{name}.ko"));
+        let content = slimmed(&content).unwrap_or(content);
+        fs::write(&plain, content).map_err(GuestError::at(&plain))?;
+        Ok(Some(dependencies))
+    })?;
+    for entry in sorted(&modules)? {
+        if entry.is_dir() {
+            remove_tree(&entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn find_modules(directory: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<(), GuestError> {
+    for path in sorted(directory)? {
+        if path.is_dir() {
+            find_modules(&path, found)?;
+        } else if let Some(name) = path.to_str().and_then(module_name) {
+            found.insert(name, path);
+        }
+    }
+    Ok(())
+}
+
+fn decompressed(path: &Path) -> Result<Vec<u8>, GuestError> {
+    if path.extension().is_some_and(|extension| extension == "xz") {
+        XZ.run(XZ.command().arg("-dc").arg(path))
+    } else {
+        fs::read(path).map_err(GuestError::at(path))
+    }
+}
+
+/// Adds every path below `root/relative` to `paths`, in order.
+fn list(package: &PackageId, root: &Path, relative: &str, paths: &mut Vec<ListedPath>) -> Result<(), GuestError> {
+    let wrong = |problem: String| GuestError::Package { package: package.name.clone(), problem };
+    for path in sorted(&root.join(relative))? {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| wrong(format!("{} is not named in UTF-8", path.display())))?;
+        let child = if relative.is_empty() { name.to_owned() } else { format!("{relative}/{name}") };
+        let metadata = fs::symlink_metadata(&path).map_err(GuestError::at(&path))?;
+        let entry = if metadata.is_dir() {
+            Entry::Directory
+        } else if metadata.is_file() {
+            Entry::File { size: metadata.len(), sha256: hash_file(&path)? }
+        } else if metadata.is_symlink() {
+            let target = fs::read_link(&path).map_err(GuestError::at(&path))?;
+            let target = target.to_str().ok_or_else(|| wrong(format!("{child} leads to a name not in UTF-8")))?;
+            Entry::Link { target: target.to_owned() }
+        } else {
+            return Err(wrong(format!("{child} is neither file, directory nor link")));
+        };
+        let descend = entry == Entry::Directory;
+        paths.push(ListedPath { path: child.clone(), mode: metadata.permissions().mode() & 0o7777, entry });
+        if descend {
+            list(package, root, &child, paths)?;
+        }
+    }
+    Ok(())
+}
+
+/// The paths directly in `directory`, sorted: a file system's own order differs between hosts.
+fn sorted(directory: &Path) -> Result<Vec<PathBuf>, GuestError> {
+    let entries = fs::read_dir(directory).map_err(GuestError::at(directory))?;
+    let paths: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths = paths.map_err(GuestError::at(directory))?;
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,15 @@
+//! Pagewalk's command as a library: the command line, guests, commands and reports.
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod commands;
+mod comparison;
+pub mod error;
+pub mod guest;
+mod image;
+pub mod output;
+pub mod progress;
+mod quiet;
+mod setup;
+pub mod table;
+pub mod terminal;

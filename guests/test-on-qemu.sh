@@ -1,0 +1,126 @@
+#!/bin/sh
+# Runs vos under Debian's qemu-system-riscv64, whose "virt" machine has our memory map, and the Linux
+# program under qemu-riscv64. Says what failed; exit status 1 if anything did.
+# Needs qemu-system-misc, opensbi and qemu-user. With "quick" as argument, small sizes only.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+vos=$here/vos/vos.elf
+program=$here/workloads/pagewalk-workloads
+failures=0
+passes=0
+quick=${1:-}
+
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+# vos OPTIONS COMMAND-LINE: what vos prints, and "TIMEOUT" when it does not end.
+vos() {
+    # shellcheck disable=SC2086 # the options are words
+    timeout "${seconds:-120}" qemu-system-riscv64 -machine virt -display none -monitor none \
+        -serial stdio $1 -kernel "$vos" -append "$2" </dev/null >"$output" 2>/dev/null
+    status=$?
+    # The firmware speaks before vos.
+    tr -d '\r' <"$output" | sed -n '/^vos:/,$p'
+    [ "$status" -eq 0 ] || echo TIMEOUT
+}
+
+# check NAME WANTED-COUNT PATTERN OUTPUT: exactly so many lines match.
+check() {
+    count=$(printf '%s\n' "$4" | grep -c -E "$3")
+    if [ "$count" -eq "$2" ]; then
+        passes=$((passes + 1))
+    else
+        failures=$((failures + 1))
+        printf 'FAILED %s: %s lines match %s, not %s:\n%s\n' "$1" "$count" "$3" "$2" "$4" >&2
+    fi
+}
+
+# vos_check NAME WANTED-COUNT PATTERN OPTIONS COMMAND-LINE
+vos_check() {
+    check "$1" "$2" "$3" "$(vos "$4" "$5")"
+}
+
+small_of() {
+    case $1 in
+    gups | qsort | stream) echo size=1M ;;
+    kv) echo "size=1M iterations=20000" ;;
+    bfs) echo "size=11 iterations=3" ;;
+    cg) echo ;;
+    *) echo size=2M ;;
+    esac
+}
+
+workloads="gups bfs cg stream kv sieve triad triadp qsort"
+
+# Every workload in every mode, with every page size, on one hart and as copies on four.
+for paging in sv39 sv48 sv57; do
+    for page in 4K 2M 1G; do
+        vos_check "hello $paging $page" 1 '^hello: ok' "-m 3G" \
+            "workload=hello paging=$paging page=$page"
+        for workload in $workloads; do
+            vos_check "$workload $paging $page" 1 "^$workload: ok" "-m 3G" \
+                "workload=$workload $(small_of "$workload") paging=$paging page=$page"
+        done
+    done
+    for workload in gups cg kv; do
+        vos_check "$workload $paging 6 copies, 4 harts" 6 "^$workload: ok" "-m 1G -smp 4" \
+            "workload=$workload $(small_of "$workload") paging=$paging procs=6"
+        vos_check "$workload $paging 3 copies, 1 hart" 3 "^$workload: ok" "-m 1G" \
+            "workload=$workload $(small_of "$workload") paging=$paging procs=3 page=2M"
+    done
+done
+
+# The default sizes.
+if [ "$quick" != quick ]; then
+    for workload in $workloads; do
+        vos_check "$workload, default size" 1 "^$workload: ok" "-m 512M" "workload=$workload"
+    done
+    vos_check "cg, class W" 1 '^cg: ok' "-m 512M" "workload=cg size=W"
+fi
+
+# Variants of the machine.
+vos_check "no sstc" 1 'timer sbi' "-cpu rv64,sstc=off" "workload=hello"
+vos_check "no sstc, preemption" 4 '^gups: ok' "-cpu rv64,sstc=off" "workload=gups size=1M procs=4"
+vos_check "2 of 4 harts" 1 'harts 2,' "-smp 4" "harts=2"
+vos_check "linear map of 2M" 1 '^kv: ok' "-m 512M" "workload=kv size=1M linear=2M"
+vos_check "A and D on fault" 1 '^kv: ok' "-m 512M" "workload=kv size=1M ad=fault"
+vos_check "clearing always" 1 '^kv: ok' "-m 512M" "workload=kv size=1M clear=always"
+vos_check "little memory" 1 '^hello: ok' "-m 8M" "workload=hello"
+vos_check "much memory" 1 '^hello: ok' "-m 6G" "workload=hello"
+vos_check "300 processes" 300 '^hello: ok' "-m 128M -smp 4" "workload=hello procs=300"
+
+# What must fail, and how.
+vos_check "crash" 1 'process 1 killed: invalid access: cause 15 .* address 8$' "" "workload=crash"
+vos_check "no gigapage" 1 'killed: no free memory block' "-m 512M" "workload=gups page=1G"
+vos_check "out of memory" 1 'killed: no free memory block' "-m 32M" "workload=gups size=64M"
+vos_check "bad option" 1 'panic: command line: page=3K: no such choice' "" "page=3K"
+vos_check "too many harts" 1 'panic: command line: harts=5: the machine has 2' "-smp 2" "harts=5"
+vos_check "unknown workload" 1 'nonsense: no such workload' "" "workload=nonsense"
+vos_check "unknown option" 1 'foo=1: unknown option' "" "workload=gups foo=1"
+vos_check "panic" 1 'vos: panic: as asked' "" "misbehave=panic"
+vos_check "load from nowhere" 1 'panic: trap in the kernel: cause 5' "" "misbehave=load"
+for misbehaviour in plic virtio sbi; do
+    vos_check "misbehave=$misbehaviour" 1 '^hello: ok' "" "misbehave=$misbehaviour"
+done
+for misbehaviour in jump spin sleep satp; do
+    seconds=2 vos_check "misbehave=$misbehaviour" 1 TIMEOUT "" "misbehave=$misbehaviour"
+done
+
+# The same program under Linux.
+for workload in $workloads; do
+    # shellcheck disable=SC2046 # the options are words
+    check "Linux $workload" 1 "^$workload: ok" \
+        "$(qemu-riscv64 "$program" "$workload" $(small_of "$workload"))"
+done
+qemu-riscv64 "$program" marker 0x1ff
+check "Linux marker" 1 '^0$' "$?"
+qemu-riscv64 "$program" roi begin
+check "Linux roi" 1 '^0$' "$?"
+timeout 1 qemu-riscv64 "$program" exit 3
+check "Linux exit waits" 1 '^124$' "$?"
+qemu-riscv64 "$program" gups nonsense=1 >/dev/null
+check "Linux bad option" 1 '^2$' "$?"
+
+echo "$passes passed, $failures failed"
+[ "$failures" -eq 0 ]

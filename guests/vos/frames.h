@@ -1,0 +1,34 @@
+/* Allocator of guest physical memory: a binary buddy system with blocks of 4 KiB to 1 GiB.
+ *
+ * Ownership: a block taken belongs to the caller until it gives the same block back. */
+#ifndef VOS_FRAMES_H
+#define VOS_FRAMES_H
+
+#include <stdint.h>
+
+/* log2 of a block's size over 4 KiB. */
+enum frame_order {
+    ORDER_4K = 0,
+    ORDER_2M = 9,
+    ORDER_1G = 18,
+};
+
+/* Not a frame: guest physical page 0 is never RAM here. */
+#define FRAME_NONE 0
+
+enum clear_policy {
+    /* A frame that nobody has taken before is zero already, since a monitor hands over zeroed memory.
+     * Keeps booting and large pages cheap. */
+    CLEAR_REUSED,
+    CLEAR_ALWAYS,
+};
+
+/* Takes over the platform's memory but for what is reserved and the kernel's image. */
+void frames_start(enum clear_policy policy);
+/* Guest physical address of a zeroed block, aligned to its size; FRAME_NONE when there is none. */
+uint64_t frames_take(unsigned order);
+void frames_give(uint64_t frame, unsigned order);
+/* Bytes that nobody holds. */
+uint64_t frames_free_bytes(void);
+
+#endif

@@ -1,0 +1,34 @@
+/* The command line: words separated by spaces. The keys that vos knows are read here; every other word
+ * is passed on to the program. */
+#ifndef VOS_OPTIONS_H
+#define VOS_OPTIONS_H
+
+#include "frames.h"
+#include "misbehave.h"
+#include "page_table.h"
+#include "space.h"
+
+enum { OPTIONS_ARGUMENTS = 16 };
+
+struct options {
+    enum paging_mode paging;
+    /* Of the user's heap and stack. */
+    enum page_size page;
+    /* Largest page of the linear map. */
+    enum page_size linear;
+    enum ad_policy ad;
+    enum clear_policy clear;
+    /* Harts to use, 0 for all. */
+    unsigned harts;
+    /* Copies of the program, each in an address space of its own. */
+    unsigned processes;
+    enum misbehaviour misbehaviour;
+    /* argv of the program: its name, the workload, the words passed on. */
+    const char *arguments[OPTIONS_ARGUMENTS];
+    unsigned argument_count;
+};
+
+/* Splits `line`, which is changed and must outlive the options. Panics on a bad value. */
+void options_parse(struct options *options, char *line);
+
+#endif

@@ -1,0 +1,40 @@
+/* RISC-V Supervisor Binary Interface 2.0: the calls that vos makes. */
+#ifndef VOS_SBI_H
+#define VOS_SBI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sbi_extension {
+    SBI_BASE = 0x10,
+    SBI_TIME = 0x54494d45,
+    SBI_IPI = 0x735049,
+    SBI_RFENCE = 0x52464e43,
+    SBI_HSM = 0x48534d,
+    SBI_SRST = 0x53525354,
+    SBI_DBCN = 0x4442434e,
+};
+
+enum sbi_reset_reason {
+    SBI_REASON_NONE = 0,
+    SBI_REASON_SYSTEM_FAILURE = 1,
+};
+
+bool sbi_has(enum sbi_extension extension);
+/* Bytes written, 0 when the console takes none. */
+size_t sbi_console_write(const char *bytes, size_t length);
+void sbi_set_timer(uint64_t time);
+void sbi_send_ipi(uint64_t hart_mask);
+void sbi_remote_fence_i(uint64_t hart_mask);
+void sbi_remote_sfence_vma_asid(uint64_t hart_mask, unsigned asid);
+/* False when the hart does not start. Addresses are guest physical. */
+bool sbi_hart_start(uint64_t hart, uint64_t start, uint64_t argument);
+/* Returns only when SRST is absent. */
+void sbi_shutdown(enum sbi_reset_reason reason);
+
+/* Calls each function of each extension but those that end or suspend something, all arguments ones;
+ * for tests. Every call must come back. */
+void sbi_call_with_garbage(void);
+
+#endif
