@@ -90,3 +90,36 @@ impl fmt::Display for Coverage {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn straight(name: &str) -> Node {
+        Node::Straight(vec![Instruction::new(name, &[1, 2, 3])])
+    }
+
+    #[test]
+    fn what_a_branch_may_skip_does_not_count() {
+        let mut coverage = Coverage::default();
+        let all = coverage.missed().len();
+        assert_eq!(all, coverage.goals());
+        let branch = Instruction::new("beq", &[1, 2, 0]);
+        let back = Instruction::new("bne", &[8, 0, 0]);
+        coverage.count(&[
+            Node::Skip { branch, body: vec![straight("add")] },
+            Node::Loop { counter: 8, count: 1, branch: back, body: vec![straight("sub")] },
+        ]);
+        let missed = coverage.missed();
+        assert!(missed.iter().any(|name| name == "add"));
+        assert_eq!(missed.len(), all - 3, "beq, bne and sub");
+    }
+
+    #[test]
+    fn every_rounding_mode_is_a_goal() {
+        let missed = Coverage::default().missed();
+        let modes: Vec<_> = missed.iter().filter(|name| name.starts_with("fadd.s ")).map(String::as_str).collect();
+        assert_eq!(modes, ["fadd.s dyn", "fadd.s rdn", "fadd.s rmm", "fadd.s rne", "fadd.s rtz", "fadd.s rup"]);
+        assert!(!missed.iter().any(|name| name == "ecall"));
+    }
+}

@@ -261,6 +261,9 @@ impl Bus for Memory {
 
     fn fence(&mut self, _: Fence) {}
 
+    /// Only the hart writes to this memory.
+    fn foreign_writes(&mut self, _: &mut dyn FnMut(*const u8, usize)) {}
+
     fn time(&mut self, retired: u64) -> u64 {
         retired
     }
