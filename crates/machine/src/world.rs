@@ -49,7 +49,7 @@ pub(crate) struct Guest {
 }
 
 /// See the module.
-pub struct World {
+pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
