@@ -136,10 +136,13 @@ fn elf<'f>(file: &str, bytes: &'f [u8], ram_end: Gpa) -> Result<Kernel<'f>, Load
     let wrong = |problem: &str| LoadError::Header { file: file.to_owned(), problem: problem.to_owned() };
     let foreign = |machine: &str| LoadError::Machine { file: file.to_owned(), machine: machine.to_owned() };
     if FileKind::parse(bytes).ok() != Some(FileKind::Elf64) {
-        return Err(if bytes.get(4) == Some(&1) { foreign("a 32-bit machine") } else { wrong("not a whole ELF header") });
+        return Err(if bytes.get(4) == Some(&1) {
+            foreign("a 32-bit machine")
+        } else {
+            wrong("not a whole ELF header")
+        });
     }
-    let header = FileHeader64::<LittleEndian>::parse(bytes)
-        .map_err(|_| foreign("a big-endian machine"))?;
+    let header = FileHeader64::<LittleEndian>::parse(bytes).map_err(|_| foreign("a big-endian machine"))?;
     let endian = LittleEndian;
     if header.e_machine(endian) != EM_RISCV {
         let machine = match header.e_machine(endian) {
@@ -224,10 +227,12 @@ fn pe_size(bytes: &[u8]) -> Option<u64> {
     }
     let sections = usize::from(half(pe + 6)?);
     let table = pe + 24 + usize::from(half(pe + 20)?);
-    (0..sections).filter_map(|number| {
-        let at = table + 40 * number;
-        Some(u64::from(word(at + 16)?) + u64::from(word(at + 20)?))
-    }).max()
+    (0..sections)
+        .filter_map(|number| {
+            let at = table + 40 * number;
+            Some(u64::from(word(at + 16)?) + u64::from(word(at + 20)?))
+        })
+        .max()
 }
 
 #[cfg(test)]
