@@ -73,6 +73,8 @@ pub struct Machine {
     pub(crate) paging: PagingMode,
     pace: Pace,
     region: Region,
+    /// Console output of SBI calls.
+    pub(crate) printed: Vec<u8>,
 }
 
 /// The region of interest: what was counted between the markers.
@@ -84,9 +86,10 @@ struct Region {
 
 impl Machine {
     pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace) -> Self {
-        let (start, bytes) = world.memory.host_range();
-        let code = CodeCache::new(isa, start, bytes);
-        Self { world, code, logicals: Vec::new(), isa, paging, pace, region: Region::default() }
+        let memory = &world.host.memory;
+        let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
+        let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
+        Self { world, code, logicals: Vec::new(), isa, paging, pace, region: Region::default(), printed: Vec::new() }
     }
 
     /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`, on processors of its own.
@@ -166,6 +169,9 @@ impl Machine {
     }
 
     fn print(&mut self, console: &mut dyn Console) {
+        if !self.printed.is_empty() {
+            console.output(&std::mem::take(&mut self.printed));
+        }
         for guest in &mut self.world.guests {
             let output = guest.platform.take_console_output();
             if !output.is_empty() {

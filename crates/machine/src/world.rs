@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use devices::{BusError, Platform};
-use memory::HostMemory;
+use memory::Host;
 use mmu::{Mmu, MmuStatistics, NestedFault, Purpose};
 use monitor::{CostTable, ExitCounts, ExitReason, NestedFaultOutcome, Vm};
 use types::{Cycles, Gpa, Width};
@@ -35,10 +35,8 @@ impl Processor {
 
     /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.
     pub(crate) fn rebased_stamp(&mut self) -> u32 {
-        const LIMIT: u32 = 1 << 31;
-        if self.stamp >= LIMIT {
-            self.mmu.rebase_stamps(u64::from(LIMIT));
-            self.stamp -= LIMIT;
+        if self.stamp >= 1 << 31 {
+            self.stamp = self.mmu.renumber_stamps() as u32;
         }
         self.stamp
     }
@@ -52,7 +50,7 @@ pub(crate) struct Guest {
 
 /// See the module.
 pub struct World {
-    pub(crate) memory: HostMemory,
+    pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
     costs: CostTable,
@@ -71,9 +69,9 @@ pub(crate) struct Current {
 }
 
 impl World {
-    pub(crate) fn new(memory: HostMemory, costs: CostTable, clock: Clock) -> Self {
+    pub(crate) fn new(host: Host, costs: CostTable, clock: Clock) -> Self {
         Self {
-            memory,
+            host,
             processors: Vec::new(),
             guests: Vec::new(),
             costs,
@@ -140,13 +138,13 @@ impl World {
         }
         self.charge_exit(ExitReason::NestedFault);
         let guest = &mut self.guests[self.current.guest];
-        guest.vm.nested_fault(&mut self.memory, fault.gpa, fault.access)
+        guest.vm.nested_fault(&mut self.host, fault.gpa, fault.access)
     }
 
     /// A store to a device's register, with what the device does to memory.
     pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
         let Guest { vm, platform } = &mut self.guests[self.current.guest];
-        let dma = monitor::Dma::new(vm, &mut self.memory);
+        let dma = monitor::Dma::new(vm, &mut self.host);
         let result = platform.write(gpa, width, value, &dma);
         self.foreign_writes.extend(dma.into_written());
         result
@@ -155,7 +153,7 @@ impl World {
     /// Input for the console of a guest; returns how many bytes were taken.
     pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
         let Guest { vm, platform } = &mut self.guests[guest];
-        let dma = monitor::Dma::new(vm, &mut self.memory);
+        let dma = monitor::Dma::new(vm, &mut self.host);
         let taken = platform.console_input(bytes, &dma);
         self.foreign_writes.extend(dma.into_written());
         taken
