@@ -3,10 +3,10 @@
 //! Everything but the three `*_hit` functions is the miss path. A nested fault is handled where it arises: the guest exits,
 //! the monitor maps the page or finds a device there, the guest enters again and the access is made again.
 
-use crate::{tables::Tables, world::World};
+use crate::world::World;
 use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stored, Trap};
 use mmu::{Fault, Hit, L1Entry};
-use monitor::{ExitReason, NestedFaultOutcome};
+use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use types::{Access, Gpa, Gva, TranslationContext, Width};
 
 /// What an address leads to.
@@ -194,7 +194,7 @@ impl World {
     fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
         let second = self.guest().vm.second_stage();
         let mmu = &mut self.processors[self.current.processor].mmu;
-        mmu.access(&mut Tables(&self.host.memory), &second, Gva(address), access, u64::from(stamp))
+        mmu.access(&mut WalkMemory(&self.host.memory), &second, Gva(address), access, u64::from(stamp))
     }
 
     fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Trap> {

@@ -155,6 +155,12 @@ impl HostMemory {
         HOST_BASE.wrapping_add(self.bytes)
     }
 
+    /// Where the memory lies in the process: its first byte, and its size.
+    #[must_use]
+    pub fn host_range(&self) -> (*const u8, usize) {
+        (self.base.as_ptr().cast_const(), self.bytes as usize)
+    }
+
     /// The byte at `hpa` in the process, for the hit path; `None` outside memory. Good to the end of the 4 KiB frame.
     #[inline]
     #[must_use]

@@ -5,13 +5,20 @@ use crate::error::Failure;
 use machine::config::{Config, ConfigBuilder};
 use std::fs;
 
-/// Puts the configuration together: the file first, then the settings in their order, then the flags.
+/// Puts the configuration together: `defaults` first, then the file, then the settings in their order, then the flags.
 ///
 /// # Errors
 /// [`Failure::Usage`], naming the file or setting and the key.
-pub(crate) fn configuration(config: &ConfigArgs, flags: &[(&str, String)]) -> Result<Config, Failure> {
+pub(crate) fn configuration(
+    defaults: &[(&str, &str)],
+    config: &ConfigArgs,
+    flags: &[(&str, String)],
+) -> Result<Config, Failure> {
     let usage = |error: machine::config::ConfigError| Failure::Usage(error.to_string());
     let mut builder = ConfigBuilder::default();
+    for (key, value) in defaults {
+        builder = builder.set(key, value).map_err(usage)?;
+    }
     if let Some(path) = &config.config {
         let name = path.display().to_string();
         let text = fs::read_to_string(path).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;

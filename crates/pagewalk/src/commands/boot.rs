@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     if let Some(scheme) = &arguments.scheme {
         flags.push(("scheme", format!("\"{scheme}\"")));
     }
-    let config = configuration(&arguments.machine.config, &flags)?;
+    let config = configuration(&[], &arguments.machine.config, &flags)?;
     let host = HostModel::load(&config.host)?;
     let kind = GuestKind::parse(&arguments.guest);
     let work = match &arguments.run {

@@ -34,9 +34,11 @@ const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
-    let config = configuration(&arguments.machine.config, &machine_flags(&arguments.machine))?;
-    let host = HostModel::load(&config.host)?;
     let kind = GuestKind::parse(&arguments.guest);
+    // vos takes 1G pages from a whole free gigabyte.
+    let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
+    let config = configuration(defaults, &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let host = HostModel::load(&config.host)?;
     let schemes = schemes(arguments, &kind)?;
     let mut works = Vec::new();
     for (name, work) in works_of(arguments, &kind)? {

@@ -1,0 +1,152 @@
+//! What events cost in cycles of a real processor.
+
+use crate::exits::{ExitCounts, ExitReason};
+use types::Cycles;
+
+/// The prices of one host, all in cycles. Its model says where each comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Prices {
+    /// An L1 TLB miss that the L2 TLB answers.
+    pub l2_tlb_hit: Cycles,
+    /// A table entry read in a walk.
+    pub table_reference: Cycles,
+    /// From guest to monitor.
+    pub exit: Cycles,
+    /// From monitor to guest.
+    pub entry: Cycles,
+    /// The monitor's work, beside exit and entry, to map a page on demand.
+    pub nested_fault: Cycles,
+    /// The same, to emulate an access to a device's register.
+    pub mmio: Cycles,
+    /// The same, to answer an SBI call.
+    pub sbi_call: Cycles,
+    /// The same, to put a waiting processor to sleep.
+    pub wfi: Cycles,
+    /// The same, to inject an interrupt.
+    pub external_interrupt: Cycles,
+    /// An SBI call of a guest without a monitor, answered by firmware.
+    pub firmware_call: Cycles,
+}
+
+/// What each event of a guest costs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CostTable {
+    /// An L1 TLB miss that the L2 TLB answers.
+    pub l2_tlb_hit: Cycles,
+    /// A table entry read in a walk.
+    pub table_reference: Cycles,
+    by_reason: [Cycles; ExitReason::ALL.len()],
+}
+
+impl CostTable {
+    /// For guests in a virtual machine: an event is an exit, the monitor's work for it, and an entry.
+    #[must_use]
+    pub fn virtualized(prices: &Prices) -> Self {
+        Self::new(prices, |reason| {
+            let work = match Event::of(reason) {
+                Event::SbiCall => prices.sbi_call,
+                Event::Wait => prices.wfi,
+                Event::NestedFault => prices.nested_fault,
+                Event::Device => prices.mmio,
+                Event::Interrupt => prices.external_interrupt,
+            };
+            prices.exit + work + prices.entry
+        })
+    }
+
+    /// For a guest that has the host to itself: firmware answers its SBI calls, and nothing else leaves it.
+    #[must_use]
+    pub fn native(prices: &Prices) -> Self {
+        Self::new(prices, |reason| match Event::of(reason) {
+            Event::SbiCall => prices.firmware_call,
+            Event::Wait | Event::NestedFault | Event::Device | Event::Interrupt => Cycles(0),
+        })
+    }
+
+    fn new(prices: &Prices, of: impl Fn(ExitReason) -> Cycles) -> Self {
+        Self {
+            l2_tlb_hit: prices.l2_tlb_hit,
+            table_reference: prices.table_reference,
+            by_reason: ExitReason::ALL.map(of),
+        }
+    }
+
+    /// The price of one event.
+    #[must_use]
+    pub const fn of(&self, reason: ExitReason) -> Cycles {
+        self.by_reason[reason as usize]
+    }
+
+    /// The price of all events counted: the time in the monitor, or in firmware.
+    #[must_use]
+    pub fn monitor_time(&self, counts: &ExitCounts) -> Cycles {
+        counts.iter().map(|(reason, count)| self.of(reason) * count).sum()
+    }
+}
+
+/// What reasons have in common as to their price.
+enum Event {
+    SbiCall,
+    Wait,
+    NestedFault,
+    Device,
+    Interrupt,
+}
+
+impl Event {
+    const fn of(reason: ExitReason) -> Self {
+        match reason {
+            ExitReason::SbiBase
+            | ExitReason::SbiTime
+            | ExitReason::SbiIpi
+            | ExitReason::SbiRfence
+            | ExitReason::SbiHsm
+            | ExitReason::SbiReset
+            | ExitReason::SbiConsole
+            | ExitReason::SbiAbsent => Self::SbiCall,
+            ExitReason::Wfi => Self::Wait,
+            ExitReason::NestedFault => Self::NestedFault,
+            ExitReason::Mmio => Self::Device,
+            ExitReason::ExternalInterrupt | ExitReason::Timer => Self::Interrupt,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRICES: Prices = Prices {
+        l2_tlb_hit: Cycles(7),
+        table_reference: Cycles(20),
+        exit: Cycles(100),
+        entry: Cycles(200),
+        nested_fault: Cycles(1),
+        mmio: Cycles(2),
+        sbi_call: Cycles(3),
+        wfi: Cycles(4),
+        external_interrupt: Cycles(5),
+        firmware_call: Cycles(6),
+    };
+
+    #[test]
+    fn a_virtual_machine_pays_for_exit_work_and_entry() {
+        let costs = CostTable::virtualized(&PRICES);
+        let of = |reason| costs.of(reason).0;
+        assert_eq!([of(ExitReason::NestedFault), of(ExitReason::Mmio), of(ExitReason::SbiTime)], [301, 302, 303]);
+        assert_eq!([of(ExitReason::Wfi), of(ExitReason::ExternalInterrupt), of(ExitReason::Timer)], [304, 305, 305]);
+        let mut counts = ExitCounts::default();
+        counts.count(ExitReason::Wfi);
+        counts.count(ExitReason::Wfi);
+        counts.count(ExitReason::Mmio);
+        assert_eq!(costs.monitor_time(&counts), Cycles(2 * 304 + 302));
+    }
+
+    #[test]
+    fn a_native_guest_pays_for_firmware_only() {
+        let costs = CostTable::native(&PRICES);
+        let priced: Vec<_> = ExitReason::ALL.into_iter().filter(|&reason| costs.of(reason) != Cycles(0)).collect();
+        assert!(priced.iter().all(|&reason| costs.of(reason) == Cycles(6) && reason.name().starts_with("sbi")));
+        assert_eq!(priced.len(), 8);
+    }
+}

@@ -1,0 +1,11 @@
+//! sPI, EID 0x735049: interprocessor interrupts (SBI 2.0, chapter 7).
+
+use super::{HartSet, Limits, Request, SbiCall, SbiError};
+
+pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<Request, SbiError> {
+    let [mask, base, ..] = call.args;
+    match call.fid {
+        0 => Ok(Request::SendIpi { harts: HartSet::from_mask(mask, base, limits.harts)? }),
+        _ => Err(SbiError::NotSupported),
+    }
+}

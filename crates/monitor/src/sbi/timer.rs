@@ -1,0 +1,10 @@
+//! TIME, EID 0x54494D45 (SBI 2.0, chapter 6).
+
+use super::{Request, SbiCall, SbiError};
+
+pub(super) fn decode(call: &SbiCall) -> Result<Request, SbiError> {
+    match call.fid {
+        0 => Ok(Request::SetTimer { at: call.args[0] }),
+        _ => Err(SbiError::NotSupported),
+    }
+}

@@ -1,0 +1,85 @@
+//! One table entry, as the monitor writes it (RISC-V Privileged 1.13, sections 12.4.1 and 19.5.1).
+
+use core::ops::BitOr;
+use types::{Access, Hpa, PageSize};
+
+/// Rights and status of a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LeafBits(u64);
+
+impl LeafBits {
+    /// Readable.
+    pub const READ: Self = Self(1 << 1);
+    /// Writable.
+    pub const WRITE: Self = Self(1 << 2);
+    /// Executable.
+    pub const EXECUTE: Self = Self(1 << 3);
+    /// U: every access of a guest counts as one from user mode, so a second-stage leaf must have it (section 19.5.1).
+    pub const USER: Self = Self(1 << 4);
+    /// Accessed.
+    pub const ACCESSED: Self = Self(1 << 6);
+    /// Dirty.
+    pub const DIRTY: Self = Self(1 << 7);
+    const ALL: u64 = 0b1101_1110;
+
+    /// Whether every bit of `other` is set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// What the hardware would set for `access`.
+    #[must_use]
+    pub const fn of_access(access: Access) -> Self {
+        match access {
+            Access::Read | Access::Execute => Self::ACCESSED,
+            Access::Write => Self(Self::ACCESSED.0 | Self::DIRTY.0),
+        }
+    }
+}
+
+impl BitOr for LeafBits {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// An entry of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Entry(pub(super) u64);
+
+impl Entry {
+    pub(super) const EMPTY: Self = Self(0);
+    const VALID: u64 = 1;
+    const PPN_SHIFT: u32 = 10;
+    const PPN: u64 = (1 << 44) - 1;
+
+    /// Leads to the table at `table`.
+    pub(super) const fn pointer(table: Hpa) -> Self {
+        Self(Self::VALID | table.number() << Self::PPN_SHIFT)
+    }
+
+    /// Maps the page at `page`.
+    pub(super) const fn leaf(page: Hpa, bits: LeafBits) -> Self {
+        Self(Self::pointer(page).0 | bits.0)
+    }
+
+    pub(super) const fn is_valid(self) -> bool {
+        self.0 & Self::VALID != 0
+    }
+
+    pub(super) const fn is_leaf(self) -> bool {
+        self.is_valid() && self.bits().0 & (LeafBits::READ.0 | LeafBits::EXECUTE.0) != 0
+    }
+
+    /// The page or table that it leads to.
+    pub(super) const fn address(self) -> Hpa {
+        Hpa((self.0 >> Self::PPN_SHIFT & Self::PPN) << PageSize::Size4K.shift())
+    }
+
+    pub(super) const fn bits(self) -> LeafBits {
+        LeafBits(self.0 & LeafBits::ALL)
+    }
+}

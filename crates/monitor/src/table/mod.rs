@@ -1,0 +1,17 @@
+//! Tables that the monitor writes: real bits in host memory, which the walkers of `mmu` read.
+//!
+//! # Order of an edit
+//! The monitor is the one owner of invalidation. To *add* a translation, the tables below are written before the entry that
+//! leads to them; nothing is flushed, because no TLB keeps what is not there. To *take one away*, or take a right from it, the
+//! entry is written, then the TLBs of every real processor are flushed, then the frames are free. The second and third step
+//! are [`Invalidation::perform`], and every such edit returns an [`Invalidation`].
+
+mod entry;
+mod invalidation;
+mod nested;
+mod page_table;
+
+pub use entry::LeafBits;
+pub use invalidation::{FlushTlbs, Invalidation};
+pub use nested::NestedTable;
+pub use page_table::{Leaf, MapError};

@@ -1,0 +1,79 @@
+//! The nested table: from guest physical to host physical addresses (the 1-0-translation table).
+
+use super::entry::LeafBits;
+use super::invalidation::Invalidation;
+use super::page_table::{Leaf, MapError, PageTable, Shape};
+use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
+use mmu::Fence;
+use types::{Gpa, Hpa, SecondStageMode, Vmid};
+
+/// The nested table of one VM. Its tables and the pages it maps are owned by it.
+#[derive(Debug)]
+pub struct NestedTable {
+    table: PageTable,
+    mode: SecondStageMode,
+    vmid: Vmid,
+}
+
+impl NestedTable {
+    /// A table that maps nothing: a root of 16 KiB.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn new(
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        mode: SecondStageMode,
+        vmid: Vmid,
+    ) -> Result<Self, OutOfFrames> {
+        Ok(Self { table: PageTable::new(memory, frames, Shape::second_stage(mode))?, mode, vmid })
+    }
+
+    /// The root table.
+    #[must_use]
+    pub const fn root(&self) -> Hpa {
+        self.table.root()
+    }
+
+    /// The mode.
+    #[must_use]
+    pub const fn mode(&self) -> SecondStageMode {
+        self.mode
+    }
+
+    /// Maps a page to `gpa`, which takes the place of nothing: no TLB has anything to forget.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub fn map(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        leaf: Leaf,
+    ) -> Result<(), MapError> {
+        let bits = leaf.bits | LeafBits::USER;
+        self.table.map(memory, frames, gpa.0, Leaf { bits, ..leaf })
+    }
+
+    /// The page that holds `gpa`.
+    #[must_use]
+    pub fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        self.table.lookup(memory, gpa.0)
+    }
+
+    /// Sets bits of the page that holds `gpa`. Nothing is to be flushed: a TLB entry with fewer rights than its page answers no
+    /// access that needs more, and the walk that follows finds the new ones.
+    pub fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
+        if let Some(leaf) = self.lookup(memory, gpa) {
+            self.table.set_bits(memory, gpa.0, leaf.bits | bits);
+        }
+    }
+
+    /// Takes the page that holds `gpa` away; `None` if there is none.
+    pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+        let leaf = self.table.unmap(memory, gpa.0)?;
+        let frames = FrameRange::new(leaf.page, leaf.size.bytes())?;
+        Some(Invalidation::of_page(Fence::Gvma { gpa: Some(gpa), vmid: Some(self.vmid) }, frames))
+    }
+}

@@ -1,0 +1,199 @@
+//! A radix tree of tables, whatever it translates from: the nested table now, shadow tables as well.
+
+use super::entry::{Entry, LeafBits};
+use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
+use types::{Hpa, PageSize, SecondStageMode};
+
+/// Levels of a tree, and the width of its root.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Shape {
+    levels: u32,
+    /// 2 where the root is four pages long, as a second stage's is.
+    root_extra_bits: u32,
+}
+
+impl Shape {
+    pub(super) const fn second_stage(mode: SecondStageMode) -> Self {
+        Self { levels: mode.levels(), root_extra_bits: 2 }
+    }
+
+    /// Bits of address that the tree translates.
+    pub(super) const fn address_bits(self) -> u32 {
+        12 + 9 * self.levels + self.root_extra_bits
+    }
+
+    const fn root_bytes(self) -> u64 {
+        4096 << self.root_extra_bits
+    }
+
+    /// Where the entry of `address` is in a table of `level`; level 0 is the last of a walk.
+    const fn offset(self, address: u64, level: u32) -> u64 {
+        let bits = if level + 1 == self.levels { 9 + self.root_extra_bits } else { 9 };
+        (address >> PageSize::of_level(level).shift() & ((1 << bits) - 1)) * 8
+    }
+
+    /// The level whose leaves map pages of `size`; `None` where the tree has none.
+    fn level_of(self, size: PageSize) -> Option<u32> {
+        (0..self.levels).find(|&level| PageSize::of_level(level) == size)
+    }
+}
+
+/// A page that a tree maps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    /// Its first byte.
+    pub page: Hpa,
+    /// Its size.
+    pub size: PageSize,
+    /// Rights and status.
+    pub bits: LeafBits,
+}
+
+/// Why a page cannot be mapped. What was mapped before still is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MapError {
+    /// The address is beyond what the tree translates.
+    #[error("{address:#x} is beyond the {bits} bits that the table translates")]
+    Beyond {
+        /// The address.
+        address: u64,
+        /// What the tree translates.
+        bits: u32,
+    },
+    /// No level of the tree has leaves of that size.
+    #[error("the table has no leaves of {0}")]
+    Size(PageSize),
+    /// The address or the page is not a multiple of the page size.
+    #[error("{address:#x} or {page} is not a multiple of {size}")]
+    Misaligned {
+        /// The address.
+        address: u64,
+        /// The page.
+        page: Hpa,
+        /// The size.
+        size: PageSize,
+    },
+    /// Something is mapped there already.
+    #[error("{0:#x} is mapped already")]
+    Occupied(u64),
+    /// No frame for a table.
+    #[error(transparent)]
+    OutOfFrames(#[from] OutOfFrames),
+}
+
+/// A tree of tables in host memory. It owns the frames of its tables, not those of the pages it maps.
+#[derive(Debug)]
+pub(super) struct PageTable {
+    root: FrameRange,
+    shape: Shape,
+}
+
+/// Where a descent ended.
+struct Found {
+    /// Of the entry.
+    slot: Hpa,
+    level: u32,
+    entry: Entry,
+}
+
+impl PageTable {
+    /// An empty tree.
+    pub(super) fn new(memory: &HostMemory, frames: &mut FrameAllocator, shape: Shape) -> Result<Self, OutOfFrames> {
+        // A root of four pages lies on a boundary of its length, 16 KiB; 64K is the next alignment that has a name.
+        let alignment = if shape.root_extra_bits == 0 { PageSize::Size4K } else { PageSize::Size64K };
+        Ok(Self { root: frames.allocate_contiguous(memory, shape.root_bytes(), alignment)?, shape })
+    }
+
+    pub(super) const fn root(&self) -> Hpa {
+        self.root.start()
+    }
+
+    /// Maps the page of `size` at `page` to `address`. Where a table is missing it is added; those stay if a later step fails.
+    pub(super) fn map(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+        leaf: Leaf,
+    ) -> Result<(), MapError> {
+        let Leaf { page, size, bits } = leaf;
+        let shape = self.shape;
+        if address >> shape.address_bits() != 0 {
+            return Err(MapError::Beyond { address, bits: shape.address_bits() });
+        }
+        let target = shape.level_of(size).ok_or(MapError::Size(size))?;
+        if !page.is_aligned(size.bytes()) || address & (size.bytes() - 1) != 0 {
+            return Err(MapError::Misaligned { address, page, size });
+        }
+        let mut found = self.find(memory, address);
+        if found.entry.is_valid() || found.level < target {
+            return Err(MapError::Occupied(address));
+        }
+        while found.level > target {
+            let table = frames.allocate(memory, PageSize::Size4K)?.start();
+            write(memory, found.slot, Entry::pointer(table));
+            let level = found.level - 1;
+            found = Found { slot: slot(table, shape, address, level), level, entry: Entry::EMPTY };
+        }
+        write(memory, found.slot, Entry::leaf(page, bits));
+        Ok(())
+    }
+
+    /// The page that holds `address`.
+    pub(super) fn lookup(&self, memory: &HostMemory, address: u64) -> Option<Leaf> {
+        self.leaf(memory, address).map(|(_, leaf)| leaf)
+    }
+
+    /// Takes the page that holds `address` away. Tables that are empty now stay, as they will be wanted again.
+    pub(super) fn unmap(&mut self, memory: &HostMemory, address: u64) -> Option<Leaf> {
+        let (slot, leaf) = self.leaf(memory, address)?;
+        write(memory, slot, Entry::EMPTY);
+        Some(leaf)
+    }
+
+    /// Gives the page that holds `address` other bits; returns the page as it was.
+    pub(super) fn set_bits(&mut self, memory: &HostMemory, address: u64, bits: LeafBits) -> Option<Leaf> {
+        let (slot, leaf) = self.leaf(memory, address)?;
+        write(memory, slot, Entry::leaf(leaf.page, bits));
+        Some(leaf)
+    }
+
+    fn leaf(&self, memory: &HostMemory, address: u64) -> Option<(Hpa, Leaf)> {
+        if address >> self.shape.address_bits() != 0 {
+            return None;
+        }
+        let Found { slot, level, entry } = self.find(memory, address);
+        let leaf = Leaf { page: entry.address(), size: PageSize::of_level(level), bits: entry.bits() };
+        entry.is_leaf().then_some((slot, leaf))
+    }
+
+    /// The leaf of `address`, or the empty entry where one would go, or one of a lower level.
+    fn find(&self, memory: &HostMemory, address: u64) -> Found {
+        let (mut table, mut level) = (self.root(), self.shape.levels - 1);
+        loop {
+            let slot = slot(table, self.shape, address, level);
+            let entry = read(memory, slot);
+            if level == 0 || !entry.is_valid() || entry.is_leaf() {
+                return Found { slot, level, entry };
+            }
+            (table, level) = (entry.address(), level - 1);
+        }
+    }
+}
+
+const fn slot(table: Hpa, shape: Shape, address: u64, level: u32) -> Hpa {
+    table.wrapping_add(shape.offset(address, level))
+}
+
+/// Tables lie in frames of this host's memory. Outside it there are none, so there is nothing there.
+fn read(memory: &HostMemory, slot: Hpa) -> Entry {
+    memory.read(slot).map_or(Entry::EMPTY, Entry)
+}
+
+fn write(memory: &HostMemory, slot: Hpa, entry: Entry) {
+    let written = memory.write(slot, entry.0);
+    debug_assert!(written.is_ok(), "the table was allocated from another host");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! A virtual machine's memory.
+
+use crate::table::{Invalidation, Leaf, LeafBits, MapError, NestedTable};
+use core::ops::Range;
+use devices::Platform;
+use devices::map::RAM_BASE;
+use memory::{FrameAllocator, FrameError, FrameRange, Host, HostMemory, OutOfFrames};
+use mmu::SecondStage;
+use types::{Access, Gpa, Hpa, PageSize, SecondStageMode, Vmid};
+
+/// What a guest's RAM lies on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backing {
+    /// The host is the guest's: hPA = gPA. There is no monitor below it.
+    Native,
+    /// Pages of host memory, mapped by a nested table when they are first touched.
+    Nested {
+        /// Shape of the table.
+        mode: SecondStageMode,
+        /// The largest page that is mapped: 4K, 2M or 1G. Where the end of RAM cuts one off, smaller ones take its place.
+        page: PageSize,
+        /// A and D bits of a page that is mapped.
+        status: LeafStatus,
+    },
+}
+
+/// A and D bits of a second-stage leaf when it is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LeafStatus {
+    /// Both set: nobody looks at them, and no walk has to write them.
+    #[default]
+    Preset,
+    /// Both clear: the walker sets them, or faults, and then the monitor does.
+    Clear,
+}
+
+/// What became of a nested fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NestedFaultOutcome {
+    /// The page is there now: the access is to be made again.
+    Mapped,
+    /// It is an address of the devices.
+    Device,
+    /// Nothing is at the address: an access fault of the guest.
+    Nothing,
+}
+
+/// Why a VM cannot be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum VmError {
+    /// Not a positive multiple of 4 KiB.
+    #[error("guest memory of {0} bytes: the size must be a positive multiple of 4096")]
+    RamSize(u64),
+    /// More than the nested table translates.
+    #[error("guest memory of {bytes} bytes ends beyond the {bits} bits of address of the nested table")]
+    RamBeyondTable {
+        /// Size of RAM.
+        bytes: u64,
+        /// Bits of guest physical address.
+        bits: u32,
+    },
+    /// Not a size that a nested table maps here.
+    #[error("the host cannot map pages of {0} (4K, 2M, 1G)")]
+    PageSize(PageSize),
+    /// The host has no such memory, or another VM has it.
+    #[error("the host cannot be the guest's alone: {0}")]
+    Native(#[from] FrameError),
+    /// No frame for the root of the nested table.
+    #[error(transparent)]
+    OutOfFrames(#[from] OutOfFrames),
+}
+
+/// A virtual machine: its identifier and its RAM, from [`RAM_BASE`] on.
+#[derive(Debug)]
+pub struct Vm {
+    vmid: Vmid,
+    ram: Range<Gpa>,
+    store: Store,
+}
+
+/// How RAM is found.
+#[derive(Debug)]
+enum Store {
+    Native,
+    Nested { table: NestedTable, page: PageSize, bits: LeafBits },
+}
+
+impl Vm {
+    /// A VM with `ram_bytes` bytes of RAM. Its first nested faults fill it.
+    ///
+    /// # Errors
+    /// [`VmError`].
+    pub fn new(host: &mut Host, vmid: Vmid, ram_bytes: u64, backing: Backing) -> Result<Self, VmError> {
+        let end = RAM_BASE.checked_add(ram_bytes).filter(|_| ram_bytes > 0).ok_or(VmError::RamSize(ram_bytes))?;
+        let own = FrameRange::new(Hpa(RAM_BASE.0), ram_bytes).ok_or(VmError::RamSize(ram_bytes))?;
+        let store = match backing {
+            Backing::Native => {
+                host.frames.reserve(&host.memory, own)?;
+                Store::Native
+            }
+            Backing::Nested { mode, page, status } => {
+                if !page_sizes(page).any(|size| size == page) {
+                    return Err(VmError::PageSize(page));
+                }
+                let bits = mode.address_bits();
+                if end.0 > 1 << bits {
+                    return Err(VmError::RamBeyondTable { bytes: ram_bytes, bits });
+                }
+                let table = NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?;
+                let rights = LeafBits::READ | LeafBits::WRITE | LeafBits::EXECUTE;
+                let bits = match status {
+                    LeafStatus::Preset => rights | LeafBits::ACCESSED | LeafBits::DIRTY,
+                    LeafStatus::Clear => rights,
+                };
+                Store::Nested { table, page, bits }
+            }
+        };
+        Ok(Self { vmid, ram: RAM_BASE..end, store })
+    }
+
+    /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
+    #[must_use]
+    pub const fn host_bytes(ram_bytes: u64, backing: Backing) -> u64 {
+        match backing {
+            Backing::Native => ram_bytes,
+            Backing::Nested { page, .. } => {
+                // An eighth of a table page for each 4K page is 8 bytes in 4096; the levels above and the root are less than 2M more.
+                let tables = ram_bytes / 512 + PageSize::Size2M.bytes();
+                (ram_bytes + tables).next_multiple_of(page.bytes()) + page.bytes()
+            }
+        }
+    }
+
+    /// The identifier that its TLB entries have.
+    #[must_use]
+    pub const fn vmid(&self) -> Vmid {
+        self.vmid
+    }
+
+    /// Whether the guest has the host to itself.
+    #[must_use]
+    pub const fn is_native(&self) -> bool {
+        matches!(self.store, Store::Native)
+    }
+
+    /// Its RAM.
+    #[must_use]
+    pub fn ram(&self) -> Range<Gpa> {
+        self.ram.clone()
+    }
+
+    /// The second stage of its translations.
+    #[must_use]
+    pub fn second_stage(&self) -> SecondStage {
+        match &self.store {
+            Store::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
+            Store::Nested { table, .. } => SecondStage::Nested { mode: table.mode(), root: table.root() },
+        }
+    }
+
+    /// Whether `bytes` bytes at `gpa` are all RAM, filled or not; true of no bytes.
+    #[must_use]
+    pub fn is_ram(&self, gpa: Gpa, bytes: u64) -> bool {
+        bytes == 0 || (gpa >= self.ram.start && gpa.checked_add(bytes).is_some_and(|end| end <= self.ram.end))
+    }
+
+    /// The second stage refused an access: fills the page, or says what else is there.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: the host's memory is exhausted, and the guest cannot go on.
+    pub fn nested_fault(
+        &mut self,
+        host: &mut Host,
+        gpa: Gpa,
+        access: Access,
+    ) -> Result<NestedFaultOutcome, OutOfFrames> {
+        if Platform::contains(gpa) {
+            return Ok(NestedFaultOutcome::Device);
+        }
+        let filled = self.fill(&host.memory, &mut host.frames, gpa, access)?;
+        Ok(filled.map_or(NestedFaultOutcome::Nothing, |_| NestedFaultOutcome::Mapped))
+    }
+
+    /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
+    /// and of a native guest, whose memory is the host's.
+    pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+        match &mut self.store {
+            Store::Native => None,
+            Store::Nested { table, .. } => table.unmap(memory, gpa),
+        }
+    }
+
+    /// The piece of host memory at `gpa`, from there to the end of its page, filled if it was not, with A and D bits as `access`
+    /// sets them. `None` outside RAM.
+    pub(crate) fn fill(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        access: Access,
+    ) -> Result<Option<FramePiece>, OutOfFrames> {
+        if !self.is_ram(gpa, 1) {
+            return Ok(None);
+        }
+        let (table, page, bits) = match &mut self.store {
+            Store::Native => return Ok(Some(FramePiece { start: Hpa(gpa.0), bytes: self.ram.end.0 - gpa.0 })),
+            Store::Nested { table, page, bits } => (table, *page, *bits),
+        };
+        let touched = LeafBits::of_access(access);
+        if let Some(leaf) = table.lookup(memory, gpa) {
+            if !leaf.bits.contains(touched) {
+                table.grant(memory, gpa, touched);
+            }
+            return Ok(Some(FramePiece::of(&leaf, gpa)));
+        }
+        let size = largest_page(&self.ram, gpa, page);
+        let frame = frames.allocate(memory, size)?;
+        // The access that faulted is made again, and finds the bits that it needs even where hardware sets none.
+        let leaf = Leaf { page: frame.start(), size, bits: bits | touched };
+        match table.map(memory, frames, gpa.page(size), leaf) {
+            Ok(()) => Ok(Some(FramePiece::of(&leaf, gpa))),
+            Err(error) => {
+                // Never mapped, so no TLB has it.
+                let freed = frames.free(frame);
+                debug_assert!(freed.is_ok());
+                match error {
+                    MapError::OutOfFrames(error) => Err(error),
+                    MapError::Beyond { .. }
+                    | MapError::Size(_)
+                    | MapError::Misaligned { .. }
+                    | MapError::Occupied(_) => {
+                        debug_assert!(false, "an unmapped page of RAM: {error}");
+                        Ok(None)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Host memory in one piece.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FramePiece {
+    pub(crate) start: Hpa,
+    pub(crate) bytes: u64,
+}
+
+impl FramePiece {
+    const fn of(leaf: &Leaf, gpa: Gpa) -> Self {
+        let offset = gpa.offset(leaf.size);
+        Self { start: leaf.page.wrapping_add(offset), bytes: leaf.size.bytes() - offset }
+    }
+}
+
+/// The sizes that a page of at most `largest` may have, descending.
+fn page_sizes(largest: PageSize) -> impl Iterator<Item = PageSize> {
+    [PageSize::Size1G, PageSize::Size2M, PageSize::Size4K].into_iter().filter(move |&size| size <= largest)
+}
+
+/// The largest page of at most `largest` around `gpa` that lies wholly in RAM.
+fn largest_page(ram: &Range<Gpa>, gpa: Gpa, largest: PageSize) -> PageSize {
+    page_sizes(largest)
+        .find(|&size| {
+            let start = gpa.page(size);
+            start >= ram.start && start.checked_add(size.bytes()).is_some_and(|end| end <= ram.end)
+        })
+        .unwrap_or(PageSize::Size4K)
+}
+
+#[cfg(test)]
+mod tests;

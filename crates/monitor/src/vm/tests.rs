@@ -1,0 +1,250 @@
+use super::*;
+use crate::table::FlushTlbs;
+use crate::walk_memory::WalkMemory;
+use memory::HostPages;
+use mmu::{Fault, Fence, Mmu, MmuConfig};
+use proptest::prelude::*;
+use types::{Gva, TranslationContext};
+
+const MODES: [SecondStageMode; 3] = [SecondStageMode::Sv39x4, SecondStageMode::Sv48x4, SecondStageMode::Sv57x4];
+const SIZES: [PageSize; 3] = [PageSize::Size4K, PageSize::Size2M, PageSize::Size1G];
+
+fn nested(mode: SecondStageMode, page: PageSize) -> Backing {
+    Backing::Nested { mode, page, status: LeafStatus::Preset }
+}
+
+fn machine(ram_bytes: u64, backing: Backing) -> (Host, Vm) {
+    let mut host = Host::new(Vm::host_bytes(ram_bytes, backing), HostPages::Base).unwrap();
+    let vm = Vm::new(&mut host, Vmid(3), ram_bytes, backing).unwrap();
+    (host, vm)
+}
+
+fn ram(offset: u64) -> Gpa {
+    RAM_BASE.wrapping_add(offset)
+}
+
+/// A processor whose guest translates nothing itself, so that its addresses are guest physical.
+struct Processor {
+    mmu: Mmu,
+    stamp: u64,
+    forgotten: Vec<FrameRange>,
+}
+
+impl Processor {
+    fn new(config: &MmuConfig, vm: &Vm) -> Self {
+        let mut mmu = Mmu::new(config).unwrap();
+        mmu.set_context(&TranslationContext::default(), vm.vmid());
+        Self { mmu, stamp: 0, forgotten: Vec::new() }
+    }
+
+    /// Where the guest's access ends up, with nested faults handled; how many there were.
+    fn access(&mut self, host: &mut Host, vm: &mut Vm, gpa: Gpa, access: Access) -> (Option<Hpa>, u32) {
+        for faults in 0..4 {
+            self.stamp += 1;
+            let second = vm.second_stage();
+            match self.mmu.access(&mut WalkMemory(&host.memory), &second, Gva(gpa.0), access, self.stamp) {
+                Ok(hit) => return (hit.host.map(|_| hit.hpa), faults),
+                Err(Fault::Nested(fault)) => match vm.nested_fault(host, fault.gpa, fault.access).unwrap() {
+                    NestedFaultOutcome::Mapped => {}
+                    NestedFaultOutcome::Device | NestedFaultOutcome::Nothing => return (None, faults),
+                },
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        panic!("the monitor maps {gpa} and the walker does not find it");
+    }
+}
+
+impl FlushTlbs for Processor {
+    fn fence(&mut self, fence: &Fence) {
+        self.mmu.fence(fence);
+    }
+
+    fn forget_code(&mut self, frames: FrameRange) {
+        self.forgotten.push(frames);
+    }
+}
+
+#[test]
+fn a_page_is_as_large_as_ram_allows() {
+    // One gigabyte, then 2 MiB, then two base pages.
+    let bytes = (1 << 30) + (2 << 20) + 0x2000;
+    for mode in MODES {
+        let (mut host, mut vm) = machine(bytes, nested(mode, PageSize::Size1G));
+        for (offset, size) in
+            [(12_345, PageSize::Size1G), ((1 << 30) + 77, PageSize::Size2M), (bytes - 1, PageSize::Size4K)]
+        {
+            let before = host.frames.owned_bytes();
+            let outcome = vm.nested_fault(&mut host, ram(offset), Access::Read);
+            assert_eq!(outcome, Ok(NestedFaultOutcome::Mapped));
+            let Store::Nested { table, .. } = &vm.store else { panic!() };
+            assert_eq!(table.lookup(&host.memory, ram(offset)).unwrap().size, size);
+            assert!(host.frames.owned_bytes() - before >= size.bytes());
+        }
+    }
+}
+
+#[test]
+fn the_walker_finds_what_the_monitor_maps() {
+    for (mode, page) in MODES.into_iter().flat_map(|mode| SIZES.map(|page| (mode, page))) {
+        let bytes = (6 << 20) + 0x3000;
+        let (mut host, mut vm) = machine(bytes, nested(mode, page));
+        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let page = page.min(PageSize::Size2M);
+        for offset in [0, 0x1008, 3 << 20, (6 << 20) + 0x2ff8] {
+            let gpa = ram(offset);
+            let (hpa, faults) = processor.access(&mut host, &mut vm, gpa, Access::Write);
+            let expected = if offset == 0x1008 && page == PageSize::Size2M { 0 } else { 1 };
+            assert_eq!(faults, expected, "{mode:?} {page} {gpa}");
+            let piece = vm.fill(&host.memory, &mut host.frames, gpa, Access::Read).unwrap().unwrap();
+            assert_eq!(hpa, Some(piece.start));
+        }
+    }
+}
+
+#[test]
+fn devices_and_nothing_are_told_apart() {
+    let (mut host, mut vm) = machine(1 << 20, nested(SecondStageMode::Sv39x4, PageSize::Size4K));
+    let mut outcome = |gpa| vm.nested_fault(&mut host, gpa, Access::Read).unwrap();
+    for gpa in [devices::map::PLIC.base, devices::map::UART.base, devices::map::virtio_slot(7).base] {
+        assert_eq!(outcome(gpa), NestedFaultOutcome::Device);
+    }
+    for gpa in [Gpa(0), ram(1 << 20), Gpa(RAM_BASE.0 - 1), Gpa(1 << 50), Gpa(u64::MAX)] {
+        assert_eq!(outcome(gpa), NestedFaultOutcome::Nothing);
+    }
+    assert_eq!(outcome(ram((1 << 20) - 1)), NestedFaultOutcome::Mapped);
+}
+
+#[test]
+fn a_native_guest_has_the_host_to_itself() {
+    let (mut host, mut vm) = machine(1 << 20, Backing::Native);
+    assert!(vm.is_native());
+    assert_eq!(host.frames.free_bytes(), 0);
+    assert_eq!(vm.second_stage(), SecondStage::Constant { ram: RAM_BASE..ram(1 << 20), offset: 0 });
+    let mut processor = Processor::new(&MmuConfig::default(), &vm);
+    assert_eq!(processor.access(&mut host, &mut vm, ram(0x5678), Access::Read), (Some(Hpa(ram(0x5678).0)), 0));
+    assert!(vm.discard(&host.memory, ram(0)).is_none());
+    let second = Vm::new(&mut host, Vmid(1), 4096, Backing::Native);
+    assert!(matches!(second, Err(VmError::Native(FrameError::Owned(_)))));
+}
+
+#[test]
+fn impossible_machines_are_refused() {
+    let mut host = Host::new(1 << 20, HostPages::Base).unwrap();
+    let sv39 = nested(SecondStageMode::Sv39x4, PageSize::Size4K);
+    for bytes in [0, 1, 4095, u64::MAX, u64::MAX - 4095] {
+        for backing in [Backing::Native, sv39] {
+            assert_eq!(Vm::new(&mut host, Vmid(1), bytes, backing).unwrap_err(), VmError::RamSize(bytes));
+        }
+    }
+    let size = PageSize::Size64K;
+    let backing = nested(SecondStageMode::Sv39x4, size);
+    assert_eq!(Vm::new(&mut host, Vmid(1), 4096, backing).unwrap_err(), VmError::PageSize(size));
+    let bytes = 1 << 41;
+    let error = Vm::new(&mut host, Vmid(1), bytes, sv39).unwrap_err();
+    assert_eq!(error, VmError::RamBeyondTable { bytes, bits: 41 });
+    assert!(matches!(Vm::new(&mut host, Vmid(1), 2 << 20, Backing::Native), Err(VmError::Native(_))));
+    assert_eq!(host.frames.owned_bytes(), 0, "nothing was taken");
+}
+
+#[test]
+fn an_exhausted_host_says_so_and_loses_nothing() {
+    let mut host = Host::new(64 * 4096, HostPages::Base).unwrap();
+    let mut vm = Vm::new(&mut host, Vmid(1), 1 << 30, nested(SecondStageMode::Sv39x4, PageSize::Size4K)).unwrap();
+    let mut filled = 0;
+    let error = loop {
+        match vm.nested_fault(&mut host, ram(filled * 4096), Access::Write) {
+            Ok(outcome) => assert_eq!(outcome, NestedFaultOutcome::Mapped),
+            Err(error) => break error,
+        }
+        filled += 1;
+    };
+    // The root, two tables, and the rest pages.
+    assert_eq!((filled, error.bytes, error.free), (64 - 4 - 2, 4096, 0));
+    // A frame for the page but none for its table: the frame is not lost.
+    let first = vm.discard(&host.memory, ram(0)).unwrap();
+    let mut processor = Processor::new(&MmuConfig::default(), &vm);
+    first.perform(&mut processor, &mut host).unwrap();
+    assert!(vm.nested_fault(&mut host, ram(512 << 20), Access::Write).is_err());
+    assert_eq!(host.frames.free_bytes(), 4096);
+}
+
+#[test]
+fn a_discarded_page_is_flushed_before_its_frame_is_free() {
+    let (mut host, mut vm) = machine(1 << 20, nested(SecondStageMode::Sv39x4, PageSize::Size4K));
+    let mut processor = Processor::new(&MmuConfig::default(), &vm);
+    let (hpa, _) = processor.access(&mut host, &mut vm, ram(0), Access::Write);
+    host.memory.write(hpa.unwrap(), 0xdead_u64).unwrap();
+    let invalidation = vm.discard(&host.memory, ram(0x123)).unwrap();
+    assert_eq!(processor.access(&mut host, &mut vm, ram(0), Access::Read), (hpa, 0), "the TLB still has it");
+    let owned = host.frames.owned_bytes();
+    invalidation.perform(&mut processor, &mut host).unwrap();
+    assert_eq!(host.frames.owned_bytes(), owned - 4096);
+    assert_eq!(processor.forgotten, [FrameRange::new(hpa.unwrap(), 4096).unwrap()]);
+    let (again, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Read);
+    assert_eq!((again, faults), (hpa, 1), "the lowest frame, filled anew");
+    assert_eq!(host.memory.read::<u64>(again.unwrap()), Ok(0));
+    assert!(vm.discard(&host.memory, ram(0x5000)).is_none());
+}
+
+#[test]
+fn status_bits_are_set_by_whoever_is_to() {
+    let backing = |status| Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status };
+    let bits = |vm: &Vm, host: &Host| match &vm.store {
+        Store::Nested { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
+        Store::Native => panic!(),
+    };
+    let both = LeafBits::ACCESSED | LeafBits::DIRTY;
+
+    let (mut host, mut vm) = machine(1 << 20, backing(LeafStatus::Preset));
+    vm.nested_fault(&mut host, ram(0), Access::Read).unwrap();
+    assert!(bits(&vm, &host).contains(both));
+
+    for policy in [mmu::AdPolicy::Update, mmu::AdPolicy::Fault] {
+        let (mut host, mut vm) = machine(1 << 20, backing(LeafStatus::Clear));
+        let mut processor = Processor::new(&MmuConfig { second_stage_ad: policy, ..MmuConfig::default() }, &vm);
+        let (_, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Read);
+        assert_eq!(faults, 1);
+        assert!(bits(&vm, &host).contains(LeafBits::ACCESSED) && !bits(&vm, &host).contains(LeafBits::DIRTY));
+        let (_, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Write);
+        assert_eq!(faults, if policy == mmu::AdPolicy::Fault { 1 } else { 0 });
+        assert!(bits(&vm, &host).contains(both));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Any RAM, any page size, touched in any order: the promised host memory is enough, no two pages share a byte, and what the
+    /// guest writes to a page it reads there.
+    #[test]
+    fn guest_memory_is_memory(
+        mode in prop::sample::select(&MODES),
+        page in prop::sample::select(&SIZES),
+        pages in 1_u64..2000,
+        touched in prop::collection::vec(any::<u64>(), 1..60),
+    ) {
+        let (mut host, mut vm) = machine(pages * 4096, nested(mode, page));
+        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let mut model = std::collections::BTreeMap::new();
+        for (value, touch) in touched.into_iter().enumerate() {
+            let gpa = ram(touch % pages * 4096 + (touch >> 52) / 8 * 8);
+            let (hpa, _) = processor.access(&mut host, &mut vm, gpa, Access::Write);
+            host.memory.write(hpa.unwrap(), value as u64 + 1).unwrap();
+            model.insert(gpa, value as u64 + 1);
+        }
+        for (gpa, value) in model {
+            let (hpa, faults) = processor.access(&mut host, &mut vm, gpa, Access::Read);
+            prop_assert_eq!((host.memory.read::<u64>(hpa.unwrap()), faults), (Ok(value), 0));
+        }
+    }
+
+    /// All of RAM can be filled.
+    #[test]
+    fn the_promised_host_memory_is_enough(page in prop::sample::select(&SIZES), pages in 1_u64..1500, start: u64) {
+        let (mut host, mut vm) = machine(pages * 4096, nested(SecondStageMode::Sv57x4, page));
+        for number in 0..pages {
+            let gpa = ram((start % pages + number) % pages * 4096);
+            prop_assert!(matches!(vm.nested_fault(&mut host, gpa, Access::Write), Ok(NestedFaultOutcome::Mapped)));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The host's memory as a table walker reads it.
+
+use memory::HostMemory;
+use mmu::{HostPage, TableMemory};
+use types::{Hpa, PageSize};
+
+/// Host memory, as the MMU takes it for one access.
+///
+/// Stores to translated code are noticed by the hart itself, so no page is watched here.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkMemory<'m>(pub &'m HostMemory);
+
+impl TableMemory for WalkMemory<'_> {
+    #[inline]
+    fn read(&mut self, at: Hpa) -> Option<u64> {
+        self.0.read(at).ok()
+    }
+
+    #[inline]
+    fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64> {
+        // One thread runs all real processors of a machine, so nothing comes between the read and the write.
+        let found = self.0.read(at).ok()?;
+        if found == old {
+            self.0.write(at, new).ok()?;
+        }
+        Some(found)
+    }
+
+    #[inline]
+    fn host_page(&self, page: Hpa, size: PageSize) -> HostPage {
+        let (start, end) = (memory::HOST_BASE, self.0.end());
+        let page_end = page.checked_add(size.bytes());
+        if page >= start
+            && page_end.is_some_and(|page_end| page_end <= end)
+            && let Some(pointer) = self.0.pointer(page)
+        {
+            HostPage::Ram(pointer.as_ptr())
+        } else if page_end.is_none_or(|page_end| page_end > start) && page < end {
+            HostPage::Mixed
+        } else {
+            HostPage::Device
+        }
+    }
+
+    #[inline]
+    fn is_watched(&self, _: Hpa, _: PageSize) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memory::{HOST_BASE, HostPages};
+
+    #[test]
+    fn exchanges_only_what_it_expects() {
+        let memory = HostMemory::new(4096, HostPages::Base).unwrap();
+        let mut walk = WalkMemory(&memory);
+        memory.write(HOST_BASE, 5_u64).unwrap();
+        assert_eq!(walk.compare_exchange(HOST_BASE, 4, 9), Some(5));
+        assert_eq!(walk.compare_exchange(HOST_BASE, 5, 9), Some(5));
+        assert_eq!(walk.read(HOST_BASE), Some(9));
+        assert_eq!(walk.read(Hpa(0)), None);
+        assert_eq!(walk.compare_exchange(memory.end(), 0, 1), None);
+    }
+
+    #[test]
+    fn tells_memory_from_devices() {
+        let memory = HostMemory::new(3 << 20, HostPages::Base).unwrap();
+        let walk = WalkMemory(&memory);
+        let start = memory.pointer(HOST_BASE).unwrap().as_ptr();
+        let at = |offset: u64| HOST_BASE.wrapping_add(offset);
+        assert_eq!(walk.host_page(at(0), PageSize::Size2M), HostPage::Ram(start));
+        assert_eq!(walk.host_page(at(2 << 20), PageSize::Size2M), HostPage::Mixed);
+        assert_eq!(walk.host_page(Hpa(0), PageSize::Size512G), HostPage::Mixed);
+        assert_eq!(walk.host_page(Hpa(0), PageSize::Size1G), HostPage::Device);
+        assert_eq!(walk.host_page(Hpa(HOST_BASE.0 - (2 << 20)), PageSize::Size2M), HostPage::Device);
+        assert_eq!(walk.host_page(memory.end(), PageSize::Size4K), HostPage::Device);
+        assert_eq!(walk.host_page(Hpa(!0xfff), PageSize::Size4K), HostPage::Device);
+    }
+}
