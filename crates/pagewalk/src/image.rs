@@ -108,7 +108,8 @@ pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs) -> Res
         GuestKind::Linux => {
             // With a kernel and a root file system of the user's, nothing is needed from the cache.
             let needs_cache = arguments.kernel.is_none() || arguments.initrd.is_none();
-            let linux = needs_cache.then(|| Cache::locate(arguments.cache.directory.as_deref()).and_then(LinuxGuest::open));
+            let linux =
+                needs_cache.then(|| Cache::locate(arguments.cache.directory.as_deref()).and_then(LinuxGuest::open));
             let linux = linux.transpose()?;
             let (kernel, name) = match (&arguments.kernel, &linux) {
                 (Some(path), _) => (read(path)?, path.display().to_string()),
@@ -190,11 +191,8 @@ fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest) -> Result<In
     if let Work::Command(text) = work {
         sets.extend(linux.sets_for_command(text)?);
     }
-    let files = arguments
-        .files
-        .iter()
-        .map(|file| GuestFile { host: file.host.clone(), guest: file.guest.clone() })
-        .collect();
+    let files =
+        arguments.files.iter().map(|file| GuestFile { host: file.host.clone(), guest: file.guest.clone() }).collect();
     let mut devices = BTreeSet::new();
     if !arguments.disks.is_empty() {
         devices.insert(GuestDevice::Disk);
