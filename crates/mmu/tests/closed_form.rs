@@ -9,9 +9,7 @@ use common::builder::{A, D, R, Shape, U, W, X, leaf, map_page};
 use common::memory::HostMemory;
 use mmu::{Mmu, MmuConfig, MmuStatistics, SecondStage, WalkCaches};
 use std::collections::BTreeMap;
-use types::{
-    Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid,
-};
+use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
 const GUEST_MODES: [PagingMode; 4] = [PagingMode::Bare, PagingMode::Sv39, PagingMode::Sv48, PagingMode::Sv57];
 const HOST_MODES: [SecondStageMode; 3] = [SecondStageMode::Sv39x4, SecondStageMode::Sv48x4, SecondStageMode::Sv57x4];
