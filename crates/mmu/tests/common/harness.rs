@@ -77,7 +77,7 @@ pub struct Harness {
     places: [Place; PCS as usize],
     /// The model's name for each site, learnt on misses.
     names: [HashMap<u16, Position>; 2],
-    pub coverage: Coverage,
+    coverage: Coverage,
 }
 
 fn virtual_machines() -> Vec<Vm> {
@@ -270,11 +270,14 @@ impl Harness {
     }
 
     fn map_host(&mut self, gpa: Gpa, size: PageSize, flags: u64) {
+        let hpa = gpa.page(size).0.wrapping_add(self.vms[self.vm].offset) & ((1 << 56) - 1);
+        self.map_host_leaf(gpa, builder::leaf(Hpa(hpa).page(size).0, size, flags));
+    }
+
+    fn map_host_leaf(&mut self, gpa: Gpa, leaf: (u32, u64)) {
         let vm = &self.vms[self.vm];
         if let SecondStage::Nested { mode, root } = vm.second {
             let shape = Shape { levels: mode.levels(), wide_root: true };
-            let hpa = gpa.page(size).0.wrapping_add(vm.offset) & ((1 << 56) - 1);
-            let leaf = builder::leaf(Hpa(hpa).page(size).0, size, flags);
             let roots = (HOST_TABLES + vm.offset, root.0);
             self.map(shape, 0, roots, gpa.0, leaf);
         }
@@ -285,6 +288,21 @@ impl Harness {
         for page in 0..(u64::from(TABLES) + 0x100).div_ceil(512) {
             self.map_host(Gpa(0x8000_0000 + (page << 21)), PageSize::Size2M, R | W | X | U | A | D);
         }
+    }
+
+    /// What the run reached.
+    pub fn finish(mut self) -> Coverage {
+        let counts = *self.mmu.statistics();
+        let mut add = |what: &str, count| *self.coverage.counts.entry(what.to_owned()).or_default() += count;
+        for level in 0..4 {
+            add(&format!("guest cache, level {}", level + 1), counts.guest_cache_hits[level]);
+            add(&format!("host cache, level {}", level + 1), counts.host_cache_hits[level]);
+        }
+        add("l2", counts.l2_hits);
+        add("nested tlb", counts.nested_tlb_hits);
+        add("guest updates", counts.guest_updates);
+        add("host updates", counts.host_updates);
+        self.coverage
     }
 
     /// Does one thing on both sides and compares them.
@@ -311,6 +329,11 @@ impl Harness {
             Op::EditHost { table, entry, pte } => {
                 let at = HOST_TABLES + u64::from(table % TABLES) * 0x1000 + u64::from(entry) * 8;
                 self.write(at + self.vms[self.vm].offset, pte);
+            }
+            Op::BreakTable { table, level, flags } => {
+                let gpa = Gpa(GUEST_TABLES + u64::from(table % TABLES) * 0x1000);
+                let pte = builder::pte(gpa.0 + self.vms[self.vm].offset, flags);
+                self.map_host_leaf(gpa, (level, pte));
             }
             Op::Context { vm, mode, root, asid, privilege, sum, mxr } => {
                 self.vm = usize::from(vm % VMS);
@@ -503,7 +526,8 @@ impl Harness {
             }
             Fault::Access(cause) => self.coverage.note(format!("access {cause:?}")),
             Fault::Nested(fault) => {
-                self.coverage.note(format!("second stage {:?} {:?}", fault.purpose, fault.cause));
+                self.coverage.note(format!("second stage {:?}", fault.cause));
+                self.coverage.note(format!("{:?} refused", fault.purpose));
                 let SecondStage::Nested { mode, .. } = self.vms[self.vm].second else {
                     panic!("a constant stage has no tables that refuse");
                 };

@@ -33,6 +33,8 @@ pub enum Op {
     EditGuest { table: u16, entry: u16, pte: u64 },
     /// The same to the second stage's tables.
     EditHost { table: u16, entry: u16, pte: u64 },
+    /// The monitor maps a table of the guest with these flags, by a leaf at this level, aligned or not.
+    BreakTable { table: u16, level: u32, flags: u64 },
     /// `satp` and `sstatus` are written, and perhaps another virtual machine entered.
     Context { vm: u8, mode: PagingMode, root: u8, asid: Asid, privilege: Privilege, sum: bool, mxr: bool },
     /// Privilege, SUM or MXR alone change.
@@ -183,7 +185,16 @@ impl Op {
             36..44 => Self::Fence(fence(rng)),
             44..48 => Self::Watch { place: Place::random(rng), on: rng.one_in(2) },
             48..60 => Self::Mispredict { pc: pc(rng), other: pc(rng) },
-            _ => Self::Access { pc: pc(rng), place: Place::random(rng), access: access(rng), width: rng.pick(&WIDTHS) },
+            60..63 => {
+                Self::BreakTable { table: rng.below(8) as u16, level: rng.below(2) as u32, flags: rng.below(256) }
+            }
+            63..500 => Self::Again { pc: pc(rng), double_word: rng.below(512) as u16, access: access(rng) },
+            _ => {
+                let place = Place::random(rng);
+                // An instruction mostly stays with its page.
+                let pc = if rng.one_in(4) { pc(rng) } else { (place.indices[0] % u16::from(PCS)) as u8 };
+                Self::Access { pc, place, access: access(rng), width: rng.pick(&WIDTHS) }
+            }
         }
     }
 }
