@@ -1,1 +1,3 @@
 //! Real processors, their clock and run loop, configuration and guest loading.
+
+pub mod loader;

@@ -1,0 +1,110 @@
+use super::flat::tests::image;
+use super::*;
+use devices::DmaMemory;
+use memory::{Host, HostPages};
+use monitor::{Backing, LeafStatus, Vm};
+use types::{SecondStageMode, Vmid};
+
+const MEBIBYTE: u64 = 1 << 20;
+
+fn ram(bytes: u64) -> Range<Gpa> {
+    Gpa(0x8000_0000)..Gpa(0x8000_0000 + bytes)
+}
+
+fn files<'f>(kernel: &'f [u8], initrd: Option<&'f [u8]>) -> BootFiles<'f> {
+    BootFiles { kernel_name: "some/Image", kernel, initrd, least_memory: 0 }
+}
+
+#[test]
+fn everything_is_apart_and_at_the_top() {
+    let kernel = image(0x1000, 0x20_0000, 0x5000);
+    let initrd = vec![7; 0x2345];
+    let plan = Plan::new(files(&kernel, Some(&initrd)), ram(16 * MEBIBYTE)).unwrap();
+    let start = Gpa(0x8100_0000 - 0x3000);
+    assert_eq!(plan.entry(), Gpa(0x8020_0000));
+    assert_eq!(plan.initrd(), Some(start..start.wrapping_add(0x2345)));
+    assert_eq!(plan.tree(0x1001), Ok(Gpa(start.0 - 0x2000)));
+    let bare = Plan::new(files(&kernel, None), ram(16 * MEBIBYTE)).unwrap();
+    assert_eq!((bare.initrd(), bare.tree(1)), (None, Ok(Gpa(0x8100_0000 - 0x1000))));
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let kernel = image(0x1000, 0x20_0000, MEBIBYTE);
+    let initrd = vec![0; 2 * MEBIBYTE as usize];
+    let error = Plan::new(files(&kernel, Some(&initrd)), ram(4 * MEBIBYTE)).unwrap_err().to_string();
+    for part in ["some/Image", "the initrd", "4.0 MiB", "3.0 MiB", "2.0 MiB"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let plan = Plan::new(files(&kernel, Some(&initrd)), ram(5 * MEBIBYTE)).unwrap();
+    assert!(matches!(plan.tree(1), Err(LoadError::NoRoom { what: "the device tree", .. })));
+    assert!(plan.tree(u64::MAX).is_err());
+}
+
+#[test]
+fn too_little_memory_for_linux_is_said_first() {
+    let kernel = image(0x1000, 0x20_0000, MEBIBYTE);
+    let linux = BootFiles { least_memory: LEAST_LINUX_MEMORY, ..files(&kernel, None) };
+    let error = Plan::new(linux, ram(95 * MEBIBYTE)).unwrap_err().to_string();
+    assert_eq!(error, "some/Image: needs 96 MiB of memory, and the guest has 95.0 MiB");
+    assert!(Plan::new(linux, ram(96 * MEBIBYTE)).is_ok());
+}
+
+#[test]
+fn files_that_are_no_kernel_are_told_apart() {
+    let at = |offset: usize, magic: &[u8]| {
+        let mut file = vec![0; 0x400];
+        file[offset..offset + magic.len()].copy_from_slice(magic);
+        Plan::new(files(&file, None), ram(MEBIBYTE)).unwrap_err().to_string()
+    };
+    for (file, says) in [
+        (at(0x202, b"HdrS"), "x86"),
+        (at(0x38, b"ARM\x64"), "64-bit ARM"),
+        (at(0, &[0x1f, 0x8b]), "gzip"),
+        (at(0, &[0x28, 0xb5, 0x2f, 0xfd]), "zstd"),
+        (at(0, b"#!/bin/sh"), "neither"),
+    ] {
+        assert!(file.starts_with("some/Image: ") && file.contains(says), "{file}");
+    }
+    let empty = Plan::new(files(&[], None), ram(MEBIBYTE)).unwrap_err();
+    assert_eq!(empty.to_string(), "some/Image: the file is empty");
+}
+
+#[test]
+fn what_is_planned_is_what_is_written() {
+    for page in [PageSize::Size4K, PageSize::Size2M] {
+        let bytes = 16 * MEBIBYTE;
+        let backing = Backing::Nested { mode: SecondStageMode::Sv39x4, page, status: LeafStatus::Preset };
+        let mut host = Host::new(Vm::host_bytes(bytes, backing), HostPages::Base).unwrap();
+        let mut vm = Vm::new(&mut host, Vmid(1), bytes, backing).unwrap();
+        let mut kernel = image(0x3000, 0x20_0000, 0x5000);
+        kernel[0x2fff] = 9;
+        let (initrd, tree) = (vec![7; 0x2345], [1, 2, 3]);
+        let plan = Plan::new(files(&kernel, Some(&initrd)), vm.ram()).unwrap();
+        let tree_at = plan.tree(3).unwrap();
+        let mut dma = Dma::new(&mut vm, &mut host);
+        plan.write(&mut dma, tree_at, &tree).unwrap();
+        let read = |at: Gpa, length: usize| {
+            let mut bytes = vec![0xee; length];
+            dma.read(at, &mut bytes).unwrap();
+            bytes
+        };
+        assert_eq!(read(plan.entry(), 0x3000), kernel);
+        assert!(read(plan.entry().wrapping_add(0x3000), 0x2000).iter().all(|&byte| byte == 0), "the BSS");
+        assert_eq!(read(plan.initrd().unwrap().start, 0x2345), initrd);
+        assert_eq!(read(tree_at, 3), tree);
+        assert!(dma.contains(tree_at, 3));
+    }
+}
+
+#[test]
+fn a_host_without_frames_fails_the_load() {
+    let backing = Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status: LeafStatus::Preset };
+    let mut host = Host::new(0x8000, HostPages::Base).unwrap();
+    let mut vm = Vm::new(&mut host, Vmid(1), 16 * MEBIBYTE, backing).unwrap();
+    let kernel = image(0x9000, 0x20_0000, 0x9000);
+    let plan = Plan::new(files(&kernel, None), vm.ram()).unwrap();
+    let tree_at = plan.tree(1).unwrap();
+    let result = plan.write(&mut Dma::new(&mut vm, &mut host), tree_at, &[0]);
+    assert_eq!(result, Err(GuestMemoryError::NoFrame(Gpa(0x8020_2000))));
+}
