@@ -11,12 +11,18 @@ failures=0
 passes=0
 quick=${1:-}
 
-# vos OPTIONS COMMAND-LINE: what a run prints, "TIMEOUT" at the end when it does not end.
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+# vos OPTIONS COMMAND-LINE: what vos prints, and "TIMEOUT" when it does not end.
 vos() {
     # shellcheck disable=SC2086 # the options are words
     timeout "${seconds:-120}" qemu-system-riscv64 -machine virt -display none -monitor none \
-        -serial stdio $1 -kernel "$vos" -append "$2" </dev/null 2>/dev/null | tr -d '\r'
-    [ "$?" -eq 0 ] || echo TIMEOUT
+        -serial stdio $1 -kernel "$vos" -append "$2" </dev/null >"$output" 2>/dev/null
+    status=$?
+    # The firmware speaks before vos.
+    tr -d '\r' <"$output" | sed -n '/^vos:/,$p'
+    [ "$status" -eq 0 ] || echo TIMEOUT
 }
 
 # check NAME WANTED-COUNT PATTERN OUTPUT: exactly so many lines match.

@@ -7,6 +7,8 @@
 #include "platform.h"
 #include "spinlock.h"
 
+#include <stdbool.h>
+
 enum { ORDERS = ORDER_1G + 1 };
 
 /* The first bytes of a free block. */
@@ -187,7 +189,7 @@ static uint64_t place_tags(uint64_t bytes)
     return begin;
 }
 
-void frames_start(bool memory_is_zero)
+void frames_start(enum clear_policy policy)
 {
     uint64_t tags_begin;
 
@@ -199,5 +201,5 @@ void frames_start(bool memory_is_zero)
     memset(tags, 0, frame_count);
     give_unreserved((struct range){round_up(tags_begin + frame_count, PAGE_BYTES),
                                    platform.memory.end},
-                    memory_is_zero);
+                    policy == CLEAR_REUSED);
 }

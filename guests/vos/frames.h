@@ -1,12 +1,9 @@
 /* Allocator of guest physical memory: a binary buddy system with blocks of 4 KiB to 1 GiB.
  *
- * Ownership: a block taken belongs to the caller until it gives the same block back. A frame that was
- * never taken is known to be zero, since a monitor hands over zeroed memory; it is not cleared again,
- * which keeps booting and large pages cheap. `frames_start(..., false)` turns that belief off. */
+ * Ownership: a block taken belongs to the caller until it gives the same block back. */
 #ifndef VOS_FRAMES_H
 #define VOS_FRAMES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* log2 of a block's size over 4 KiB. */
@@ -19,8 +16,15 @@ enum frame_order {
 /* Not a frame: guest physical page 0 is never RAM here. */
 #define FRAME_NONE 0
 
+enum clear_policy {
+    /* A frame that nobody has taken before is zero already, since a monitor hands over zeroed memory.
+     * Keeps booting and large pages cheap. */
+    CLEAR_REUSED,
+    CLEAR_ALWAYS,
+};
+
 /* Takes over the platform's memory but for what is reserved and the kernel's image. */
-void frames_start(bool memory_is_zero);
+void frames_start(enum clear_policy policy);
 /* Guest physical address of a zeroed block, aligned to its size; FRAME_NONE when there is none. */
 uint64_t frames_take(unsigned order);
 void frames_give(uint64_t frame, unsigned order);

@@ -36,7 +36,7 @@ void main(uint64_t hart_id, uint64_t device_tree)
     platform_read(device_tree);
     console_start(platform.uart);
     options_parse(&options, platform.bootargs);
-    frames_start(!options.clear_always);
+    frames_start(options.clear);
     page_table_set_mode(options.paging);
     kernel_map_start(options.linear);
     tlb_start();

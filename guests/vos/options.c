@@ -4,28 +4,62 @@
 #include "../common/number.h"
 #include "panic.h"
 
+#include <stddef.h>
+
 struct choice {
     const char *name;
-    int value;
+    unsigned value;
 };
 
-#define CHOICES(...) (const struct choice[]){__VA_ARGS__, {NULL, 0}}
+enum { MOST_CHOICES = 9 };
 
-static int choose(const char *key, const char *value, const struct choice *choices)
+/* A key that vos knows, and the four bytes of struct options that it sets. */
+struct key {
+    const char *name;
+    size_t offset;
+    /* What it may be; ends with a NULL name. None at all for a number. */
+    struct choice choices[MOST_CHOICES + 1];
+};
+
+#define KEY(name, member) name, offsetof(struct options, member)
+
+_Static_assert(sizeof(enum paging_mode) == sizeof(unsigned), "enums are as large as numbers");
+
+static const struct key keys[] = {
+    {KEY("paging", paging), {{"sv39", PAGING_SV39}, {"sv48", PAGING_SV48}, {"sv57", PAGING_SV57}}},
+    {KEY("page", page), {{"4K", PAGE_4K}, {"2M", PAGE_2M}, {"1G", PAGE_1G}}},
+    {KEY("linear", linear), {{"2M", PAGE_2M}, {"1G", PAGE_1G}}},
+    {KEY("ad", ad), {{"preset", AD_PRESET}, {"fault", AD_ON_FAULT}}},
+    {KEY("clear", clear), {{"reused", CLEAR_REUSED}, {"always", CLEAR_ALWAYS}}},
+    {KEY("misbehave", misbehaviour),
+     {{"panic", MISBEHAVE_PANIC},
+      {"jump", MISBEHAVE_JUMP},
+      {"spin", MISBEHAVE_SPIN},
+      {"sleep", MISBEHAVE_SLEEP},
+      {"load", MISBEHAVE_LOAD},
+      {"satp", MISBEHAVE_SATP},
+      {"plic", MISBEHAVE_PLIC},
+      {"virtio", MISBEHAVE_VIRTIO},
+      {"sbi", MISBEHAVE_SBI}}},
+    {KEY("harts", harts), {}},
+    {KEY("procs", processes), {}},
+};
+
+static unsigned choose(const struct key *key, const char *value)
 {
-    for (; choices->name != NULL; choices++)
-        if (string_equal(value, choices->name))
-            return choices->value;
-    panic("command line: %s=%s: no such choice", key, value);
+    for (const struct choice *choice = key->choices; choice->name != NULL; choice++)
+        if (string_equal(value, choice->name))
+            return choice->value;
+    panic("command line: %s=%s: no such choice", key->name, value);
 }
 
-static uint64_t number(const char *key, const char *value)
+static unsigned number(const struct key *key, const char *value)
 {
     uint64_t n;
 
-    if (!number_parse(value, &n))
-        panic("command line: %s=%s: not a number", key, value);
-    return n;
+    if (!number_parse(value, &n) || n > UINT32_MAX)
+        panic("command line: %s=%s: not a number", key->name, value);
+    return (unsigned)n;
 }
 
 static void pass_on(struct options *options, const char *word)
@@ -36,42 +70,34 @@ static void pass_on(struct options *options, const char *word)
     options->arguments[options->argument_count++] = word;
 }
 
+/* What follows "name=" in `word`, NULL when it begins otherwise. */
+static const char *value_of(const char *word, const char *name)
+{
+    const char *rest = string_after_prefix(word, name);
+
+    return rest != NULL && *rest == '=' ? rest + 1 : NULL;
+}
+
 static void parse_word(struct options *options, const char *word)
 {
-    const char *value;
+    const char *value = value_of(word, "workload");
 
-    if ((value = string_after_prefix(word, "workload=")) != NULL)
+    if (value != NULL) {
         options->arguments[1] = value;
-    else if ((value = string_after_prefix(word, "paging=")) != NULL)
-        options->paging = (enum paging_mode)choose(
-            "paging", value,
-            CHOICES({"sv39", PAGING_SV39}, {"sv48", PAGING_SV48}, {"sv57", PAGING_SV57}));
-    else if ((value = string_after_prefix(word, "page=")) != NULL)
-        options->page = (enum page_size)choose(
-            "page", value, CHOICES({"4K", PAGE_4K}, {"2M", PAGE_2M}, {"1G", PAGE_1G}));
-    else if ((value = string_after_prefix(word, "linear=")) != NULL)
-        options->linear = (enum page_size)choose("linear", value,
-                                                 CHOICES({"2M", PAGE_2M}, {"1G", PAGE_1G}));
-    else if ((value = string_after_prefix(word, "ad=")) != NULL)
-        options->ad = (enum ad_policy)choose(
-            "ad", value, CHOICES({"preset", AD_PRESET}, {"fault", AD_ON_FAULT}));
-    else if ((value = string_after_prefix(word, "clear=")) != NULL)
-        options->clear_always =
-            choose("clear", value, CHOICES({"reused", false}, {"always", true}));
-    else if ((value = string_after_prefix(word, "misbehave=")) != NULL)
-        options->misbehaviour = (enum misbehaviour)choose(
-            "misbehave", value,
-            CHOICES({"panic", MISBEHAVE_PANIC}, {"jump", MISBEHAVE_JUMP},
-                    {"spin", MISBEHAVE_SPIN}, {"sleep", MISBEHAVE_SLEEP},
-                    {"load", MISBEHAVE_LOAD}, {"satp", MISBEHAVE_SATP},
-                    {"plic", MISBEHAVE_PLIC}, {"virtio", MISBEHAVE_VIRTIO},
-                    {"sbi", MISBEHAVE_SBI}));
-    else if ((value = string_after_prefix(word, "harts=")) != NULL)
-        options->harts = number("harts", value);
-    else if ((value = string_after_prefix(word, "procs=")) != NULL)
-        options->processes = number("procs", value);
-    else
-        pass_on(options, word);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const struct key *key = &keys[i];
+        unsigned parsed;
+
+        value = value_of(word, key->name);
+        if (value == NULL)
+            continue;
+        parsed = key->choices[0].name != NULL ? choose(key, value) : number(key, value);
+        memcpy((char *)options + key->offset, &parsed, sizeof(parsed));
+        return;
+    }
+    pass_on(options, word);
 }
 
 void options_parse(struct options *options, char *line)
@@ -81,6 +107,7 @@ void options_parse(struct options *options, char *line)
         .page = PAGE_4K,
         .linear = PAGE_1G,
         .ad = AD_PRESET,
+        .clear = CLEAR_REUSED,
         .processes = 1,
         .arguments = {"pagewalk-workloads", "hello"},
         .argument_count = 2,

@@ -3,6 +3,7 @@
 #ifndef VOS_OPTIONS_H
 #define VOS_OPTIONS_H
 
+#include "frames.h"
 #include "misbehave.h"
 #include "page_table.h"
 #include "space.h"
@@ -16,12 +17,11 @@ struct options {
     /* Largest page of the linear map. */
     enum page_size linear;
     enum ad_policy ad;
+    enum clear_policy clear;
     /* Harts to use, 0 for all. */
-    uint64_t harts;
+    unsigned harts;
     /* Copies of the program, each in an address space of its own. */
-    uint64_t processes;
-    /* Clear frames even when nobody has used them yet. */
-    bool clear_always;
+    unsigned processes;
     enum misbehaviour misbehaviour;
     /* argv of the program: its name, the workload, the words passed on. */
     const char *arguments[OPTIONS_ARGUMENTS];

@@ -14,12 +14,12 @@ extern const char boot_secondary[];
 /* Where boot.S continues on each hart but the first. */
 _Noreturn void smp_secondary_main(void);
 
-void smp_start(unsigned long harts)
+void smp_start(unsigned harts)
 {
     uint64_t first = hart_this()->id;
 
     if (harts > platform.hart_count)
-        panic("command line: harts=%lu: the machine has %u", harts, platform.hart_count);
+        panic("command line: harts=%u: the machine has %u", harts, platform.hart_count);
     if (harts == 0)
         harts = platform.hart_count;
     for (unsigned i = 0; i < platform.hart_count && hart_count() < harts; i++) {

@@ -4,6 +4,6 @@
 
 /* Starts harts until `harts` run, the first included; 0 stands for all. Panics when the machine has
  * fewer, or one does not start. */
-void smp_start(unsigned long harts);
+void smp_start(unsigned harts);
 
 #endif

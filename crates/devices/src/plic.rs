@@ -1,8 +1,8 @@
 //! The platform-level interrupt controller (RISC-V PLIC specification 1.0.0), level-triggered, one S-mode context per hart.
 //!
 //! A source's gateway forwards one request at a time: a high level sets the pending bit unless the source is in service; a claim
-//! moves it from pending into service; a completion ends the service and looks at the level again (section 5, figure 3). A pending
-//! bit stays though the level falls (section 6).
+//! moves it from pending into service; a completion ends the service and looks at the level again ("Interrupt Gateways"). A pending
+//! bit stays though the level falls. Chapters are cited by name.
 
 /// Sources, counting source 0, which does not exist.
 pub(crate) const SOURCES: u32 = 64;
@@ -18,7 +18,7 @@ const ENABLE_STRIDE: u64 = 0x80;
 const CONTEXT_BASE: u64 = 0x20_0000;
 const CONTEXT_STRIDE: u64 = 0x1000;
 
-/// A register, found from its offset (section 3, memory map).
+/// A register, found from its offset ("Memory Map").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Register {
     Priority { source: u32 },
@@ -182,7 +182,7 @@ impl Plic {
             .max_by_key(|&source| (self.priority[source as usize], core::cmp::Reverse(source)))
     }
 
-    /// Section 9: a claim is not affected by the threshold.
+    /// "Interrupt Claim Process": a claim is not affected by the threshold.
     fn claim(&mut self, context: usize) -> u32 {
         let Some(source) = self.best(&self.contexts[context]) else { return 0 };
         self.pending.set(source, false);
@@ -191,7 +191,7 @@ impl Plic {
         source
     }
 
-    /// Section 10: the completion of a source that is not enabled for the context is ignored.
+    /// "Interrupt Completion": the completion of a source that is not enabled for the context is ignored.
     fn complete(&mut self, context: usize, source: u32) {
         if source < SOURCES && self.contexts[context].enabled.has(source) {
             self.in_service.set(source, false);

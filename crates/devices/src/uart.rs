@@ -1,8 +1,8 @@
 //! An ns16550a: `vm-superio`'s registers and FIFO, with the interrupt as a level.
 //!
 //! `vm-superio` raises edges, and its interrupt identification forgets all causes when read; a level-triggered PLIC needs the wire
-//! and the cause to agree. So the two interrupt causes that this UART has are derived here, as in the NS16550A data sheet
-//! (table V, interrupt control functions): received data while the FIFO holds any, and an empty transmitter holding register from
+//! and the cause to agree. So the two interrupt causes that this UART has are derived here, as in the PC16550D data sheet
+//! ("Interrupt Control Functions"): received data while the FIFO holds any, and an empty transmitter holding register from
 //! the moment it empties, or its interrupt is enabled, until the cause is read.
 
 use std::convert::Infallible;
@@ -133,7 +133,7 @@ impl Uart {
 
     fn control_fifo(&mut self, value: u8) {
         let enable = value & FIFO_ENABLE != 0;
-        // Data sheet 8.4: a change of the enable bit clears the FIFO as well.
+        // Data sheet, "FIFO Control Register": a change of the enable bit clears the FIFO as well.
         if value & FIFO_CLEAR_RECEIVED != 0 || enable != self.fifo_enabled {
             let line_control = self.serial.read(LINE_CONTROL);
             let _infallible = self.serial.write(LINE_CONTROL, line_control & !DIVISOR_LATCH);

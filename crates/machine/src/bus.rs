@@ -6,7 +6,7 @@
 use crate::world::World;
 use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stored, Trap};
 use mmu::{Fault, Hit, L1Entry};
-use monitor::{ExitReason, NestedFaultOutcome};
+use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use types::{Access, Gpa, Gva, TranslationContext, Width};
 
 /// What an address leads to.
@@ -39,20 +39,20 @@ impl Bus for World {
     #[inline(always)]
     unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
         // SAFETY: the caller's contract is the MMU's.
-        unsafe { L1Entry::read_hit(window.0.cast(), site, address, width, u64::from(stamp)) }.map(<*mut u8>::cast_const)
+        unsafe { L1Entry::read_hit(window.0.cast(), site, Gva(address), width, u64::from(stamp)) }.map(<*mut u8>::cast_const)
     }
 
     #[inline(always)]
     unsafe fn write_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
         // SAFETY: the caller's contract is the MMU's.
-        unsafe { L1Entry::write_hit(window.0.cast(), site, address, width, u64::from(stamp)) }
+        unsafe { L1Entry::write_hit(window.0.cast(), site, Gva(address), width, u64::from(stamp)) }
     }
 
     #[inline(always)]
     unsafe fn fetch_hit(&mut self, window: CodeWindow, site: u16, address: u64, page: HostPage) -> bool {
         let stamp = self.processor().mmu.fetch_stamp();
         // SAFETY: the caller's contract is the MMU's.
-        unsafe { L1Entry::execute_hit(window.0.cast(), site, address & !0xfff, stamp) }
+        unsafe { L1Entry::execute_hit(window.0.cast(), site, Gva(address & !0xfff), stamp) }
             .is_some_and(|at| at.cast_const() == page.start())
     }
 
@@ -144,6 +144,12 @@ impl Bus for World {
         self.processor().mmu.fence(&mmu::Fence::Vma { gva: fence.gva, asid: fence.asid });
     }
 
+    fn foreign_writes(&mut self, written: &mut dyn FnMut(*const u8, usize)) {
+        for (at, bytes) in self.take_foreign_writes() {
+            written(at as *const u8, bytes);
+        }
+    }
+
     fn time(&mut self, retired: u64) -> u64 {
         let now = self.now(retired);
         self.clock().time(now)
@@ -187,8 +193,8 @@ impl World {
 
     fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
         let second = self.guest().vm.second_stage();
-        let (processor, memory) = self.processor_and_memory();
-        processor.mmu.access(memory, &second, Gva(address), access, u64::from(stamp))
+        let mmu = &mut self.processors[self.current.processor].mmu;
+        mmu.access(&mut WalkMemory(&self.host.memory), &second, Gva(address), access, u64::from(stamp))
     }
 
     fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Trap> {

@@ -268,7 +268,7 @@ impl ConfigBuilder {
     pub fn file(mut self, name: &str, text: &str) -> Result<Self, ConfigError> {
         let wrong = |problem: String| ConfigError::Content { source_name: name.to_owned(), problem };
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(one_line(&error)))?;
-        self.table = table;
+        self.table.extend(table);
         self.read().map_err(wrong)?;
         Ok(self)
     }

@@ -4,7 +4,7 @@ use crate::{clock::Clock, units::PageSizeName};
 use mmu::{TlbArray, WalkCacheSizes, WalkCaches};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use types::PageSize;
+use types::{Cycles, PageSize};
 
 /// The shipped models: name and text.
 const SHIPPED: [(&str, &str); 1] =
@@ -111,6 +111,25 @@ pub struct Prices {
     pub external_interrupt: u64,
     /// An SBI call of a native machine.
     pub firmware_call: u64,
+}
+
+impl Prices {
+    /// As the monitor takes them.
+    #[must_use]
+    pub const fn prices(&self) -> monitor::Prices {
+        monitor::Prices {
+            l2_tlb_hit: Cycles(self.l2_tlb_hit),
+            table_reference: Cycles(self.table_reference),
+            exit: Cycles(self.exit),
+            entry: Cycles(self.entry),
+            nested_fault: Cycles(self.nested_fault),
+            mmio: Cycles(self.mmio),
+            sbi_call: Cycles(self.sbi_call),
+            wfi: Cycles(self.wfi),
+            external_interrupt: Cycles(self.external_interrupt),
+            firmware_call: Cycles(self.firmware_call),
+        }
+    }
 }
 
 /// Why a host model cannot be had.

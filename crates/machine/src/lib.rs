@@ -1,3 +1,23 @@
 //! Real processors, their clock and run loop, configuration and guest loading.
 
+mod assembly;
+mod bus;
+pub mod clock;
+pub mod config;
+mod firmware;
+pub mod host_model;
 pub mod loader;
+mod machine;
+mod outcome;
+mod schedule;
+pub mod scheme;
+mod statistics;
+pub mod units;
+mod world;
+
+pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
+pub use devices::{BlockConfig, ImageMode};
+pub use loader::LoadError;
+pub use machine::{Console, Machine, Pace};
+pub use outcome::Outcome;
+pub use statistics::{Statistics, Time};

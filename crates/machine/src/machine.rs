@@ -2,15 +2,16 @@
 
 use crate::{
     clock::Clock,
+    firmware::Activity,
     outcome::Outcome,
     schedule::{Turn, next_turn},
     statistics::{Statistics, Time},
     world::{Current, Guest, Processor, World},
 };
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
-use monitor::ExitReason;
+use monitor::{Entry, ExitReason, HartState};
 use std::time::Duration;
-use types::{Cycles, PagingMode};
+use types::{Cycles, Gpa, PagingMode};
 
 /// The most instructions of one turn: how often console and time limit are looked at.
 const LONGEST_TURN: u64 = 1 << 16;
@@ -31,24 +32,16 @@ pub trait Console {
     fn idle(&mut self, guest_time: Option<Duration>) -> bool;
 }
 
-/// Whether a logical processor takes turns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Activity {
-    /// Not started by the guest, or stopped by it.
-    Stopped,
-    /// Executes.
-    Running,
-    /// In `wfi`.
-    Waiting,
-}
-
 /// A logical processor, and where it stands. Each has a real processor of its own, of the same index.
 pub(crate) struct Logical {
     pub(crate) hart: Hart,
     pub(crate) guest: usize,
     /// Number of the hart in its guest.
     pub(crate) hart_id: usize,
-    pub(crate) activity: Activity,
+    /// Its life under the SBI.
+    pub(crate) state: HartState,
+    /// Whether it is in `wfi`.
+    pub(crate) waits: bool,
     /// When another processor or a device last sent it something.
     pub(crate) event: Cycles,
 }
@@ -73,6 +66,8 @@ pub struct Machine {
     pub(crate) paging: PagingMode,
     pace: Pace,
     region: Region,
+    /// Console output of SBI calls.
+    pub(crate) printed: Vec<u8>,
 }
 
 /// The region of interest: what was counted between the markers.
@@ -84,13 +79,14 @@ struct Region {
 
 impl Machine {
     pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace) -> Self {
-        let (start, bytes) = world.memory.host_range();
-        let code = CodeCache::new(isa, start, bytes);
-        Self { world, code, logicals: Vec::new(), isa, paging, pace, region: Region::default() }
+        let memory = &world.host.memory;
+        let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
+        let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
+        Self { world, code, logicals: Vec::new(), isa, paging, pace, region: Region::default(), printed: Vec::new() }
     }
 
     /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`, on processors of its own.
-    pub(crate) fn add_guest(&mut self, guest: Guest, processors: Vec<Processor>, entry: u64, argument: u64) {
+    pub(crate) fn add_guest(&mut self, guest: Guest, processors: Vec<Processor>, entry: Gpa, argument: u64) {
         let index = self.world.guests.len();
         self.world.guests.push(guest);
         for (hart_id, processor) in processors.into_iter().enumerate() {
@@ -100,27 +96,14 @@ impl Machine {
                 hart,
                 guest: index,
                 hart_id,
-                activity: Activity::Stopped,
+                state: HartState::Stopped,
+                waits: false,
                 event: Cycles(0),
             });
         }
-        let first = self.logicals.iter().position(|logical| logical.guest == index);
-        self.start(first.expect("a guest has a hart"), entry, argument, Cycles(0));
-    }
-
-    /// Starts a logical processor as the SBI's HSM extension says: S-mode, translation and interrupts off, hart ID in `a0`.
-    pub(crate) fn start(&mut self, index: usize, entry: u64, argument: u64, now: Cycles) {
-        const A0: u8 = 10;
-        const A1: u8 = 11;
-        let retired = self.logicals[index].hart.counts();
-        let logical = &mut self.logicals[index];
-        logical.hart = Hart::new(self.isa, self.paging).with_counts(retired);
-        logical.hart.set_pc(entry);
-        logical.hart.set_register(A0, logical.hart_id as u64);
-        logical.hart.set_register(A1, argument);
-        logical.activity = Activity::Running;
-        let clock = self.clock_of(index);
-        self.world.processors[index].idle += Cycles(now.0.saturating_sub(clock.0));
+        let first = self.harts_of(index).next().expect("a guest has a hart");
+        // A stopped hart can always be started.
+        self.logicals[first].state = HartState::StartPending(Entry { pc: entry, opaque: argument });
     }
 
     /// Runs until the guest ends.
@@ -147,7 +130,7 @@ impl Machine {
                 return self.end(Outcome::Timeout(seconds), console);
             }
             let waits = Cycles(turn.from.0 - self.clock_of(turn.index).0);
-            if waits > Cycles(0) && self.logicals.iter().all(|logical| logical.activity != Activity::Running) {
+            if waits > Cycles(0) && self.logicals.iter().all(|logical| logical.activity() != Activity::Running) {
                 let time = Duration::from_nanos((u128::from(waits.0) * 1_000_000_000 / u128::from(self.clock().hz)) as u64);
                 if console.idle(Some(time)) {
                     continue;
@@ -166,6 +149,9 @@ impl Machine {
     }
 
     fn print(&mut self, console: &mut dyn Console) {
+        if !self.printed.is_empty() {
+            console.output(&std::mem::take(&mut self.printed));
+        }
         for guest in &mut self.world.guests {
             let output = guest.platform.take_console_output();
             if !output.is_empty() {
@@ -178,9 +164,9 @@ impl Machine {
     fn ready(&self, index: usize) -> Option<Cycles> {
         let logical = &self.logicals[index];
         let clock = self.clock_of(index);
-        match logical.activity {
+        match logical.activity() {
             Activity::Stopped => None,
-            Activity::Running => Some(clock),
+            Activity::Running => Some(clock.max(logical.event)),
             Activity::Waiting if logical.hart.wakes() => Some(clock.max(logical.event)),
             Activity::Waiting => {
                 let timer = logical.hart.timer_interrupt()?;
@@ -197,7 +183,6 @@ impl Machine {
         processor.idle += turn.from - clock;
         let logical = &mut self.logicals[index];
         processor.retired = logical.hart.counts().instructions;
-        logical.activity = Activity::Running;
         self.world.current = Current { processor: index, guest: logical.guest };
 
         let time = self.world.clock().time(turn.from);
@@ -210,10 +195,17 @@ impl Machine {
             }
         }
         let cycles = until.map_or(Cycles(u64::MAX), |until| Cycles(until.0.saturating_sub(turn.from.0)));
+        logical.waits = false;
+        logical.state.wake();
+        self.begin_if_pending(index);
+        let logical = &mut self.logicals[index];
         let budget = self.world.clock().instructions_in(cycles).clamp(1, LONGEST_TURN) as u32;
 
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
+        if self.world.exhausted {
+            return Some(Outcome::OutOfMemory);
+        }
         let now = self.clock_of(index);
         if self.world.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(now);
@@ -226,7 +218,7 @@ impl Machine {
                 // An interrupt that came with the exit ends the wait at once.
                 let logical = &mut self.logicals[index];
                 if !logical.hart.wakes() {
-                    logical.activity = Activity::Waiting;
+                    logical.waits = true;
                 }
                 None
             }
@@ -236,14 +228,19 @@ impl Machine {
 
     /// Raises and lowers the external interrupts of every hart, as the PLICs have them.
     pub(crate) fn deliver_interrupts(&mut self, now: Cycles) {
-        for logical in &mut self.logicals {
+        let mut injected = Vec::new();
+        for (index, logical) in self.logicals.iter_mut().enumerate() {
             let guest = &self.world.guests[logical.guest];
             let level = guest.platform.external_interrupt(logical.hart_id);
             let had = logical.hart.pending(Interrupt::External);
             logical.hart.set_pending(Interrupt::External, level);
             if level && !had {
                 logical.event = now;
+                injected.push((index, logical.guest));
             }
+        }
+        for (index, guest) in injected {
+            self.world.charge(index, guest, ExitReason::ExternalInterrupt);
         }
     }
 
@@ -277,7 +274,7 @@ impl Machine {
                 loads: counts.loads,
                 stores: counts.stores,
                 mmu: *processor.mmu.statistics(),
-                exits: processor.exits.clone(),
+                exits: processor.exits,
                 time: Time {
                     guest: self.clock().instructions(counts.instructions),
                     translation: self.world.translation(processor.mmu.statistics()),

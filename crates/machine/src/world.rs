@@ -2,8 +2,8 @@
 
 use crate::clock::Clock;
 use devices::{BusError, Platform};
-use memory::HostMemory;
-use mmu::{Mmu, MmuStatistics, NestedFault, Purpose};
+use memory::{Host, OutOfFrames};
+use mmu::{Mmu, MmuStatistics, NestedFault};
 use monitor::{CostTable, ExitCounts, ExitReason, NestedFaultOutcome, Vm};
 use types::{Cycles, Gpa, Width};
 
@@ -35,10 +35,8 @@ impl Processor {
 
     /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.
     pub(crate) fn rebased_stamp(&mut self) -> u32 {
-        const LIMIT: u32 = 1 << 31;
-        if self.stamp >= LIMIT {
-            self.mmu.rebase_stamps(u64::from(LIMIT));
-            self.stamp -= LIMIT;
+        if self.stamp >= 1 << 31 {
+            self.stamp = self.mmu.renumber_stamps() as u32;
         }
         self.stamp
     }
@@ -51,14 +49,16 @@ pub(crate) struct Guest {
 }
 
 /// See the module.
-pub struct World {
-    pub(crate) memory: HostMemory,
+pub(crate) struct World {
+    pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
     costs: CostTable,
     clock: Clock,
     /// Whose turn it is.
     pub(crate) current: Current,
+    /// Whether the host had no memory left for a guest.
+    pub(crate) exhausted: bool,
     /// Memory that devices wrote and no hart has been told of yet: host address and bytes.
     foreign_writes: Vec<(usize, usize)>,
 }
@@ -71,14 +71,15 @@ pub(crate) struct Current {
 }
 
 impl World {
-    pub(crate) fn new(memory: HostMemory, costs: CostTable, clock: Clock) -> Self {
+    pub(crate) fn new(host: Host, costs: CostTable, clock: Clock) -> Self {
         Self {
-            memory,
+            host,
             processors: Vec::new(),
             guests: Vec::new(),
             costs,
             clock,
             current: Current::default(),
+            exhausted: false,
             foreign_writes: Vec::new(),
         }
     }
@@ -94,10 +95,6 @@ impl World {
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
-    }
-
-    pub(crate) fn costs(&self) -> &CostTable {
-        &self.costs
     }
 
     /// Cycles of translation that `statistics` stand for: what L1 misses cost, in either TLB level's or the walker's time.
@@ -120,33 +117,42 @@ impl World {
         self.clock_of(current, self.processors[current].retired + retired)
     }
 
-    /// Counts an exit of the current guest and the entry after it, and charges for both. A native machine exits nowhere.
+    /// Counts an exit of the current guest and the entry after it, and charges for both.
     pub(crate) fn charge_exit(&mut self, reason: ExitReason) {
-        let cost = self.costs.of(reason);
-        if self.guest().vm.is_native() {
-            return;
+        let Current { processor, guest } = self.current;
+        self.charge(processor, guest, reason);
+    }
+
+    /// Counts an exit of `guest` on `processor` and charges for it and the entry after it. A native machine exits nowhere: its firmware's work is
+    /// charged, and not counted.
+    pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
+        let counts = !self.guests[guest].vm.is_native();
+        let processor = &mut self.processors[processor];
+        processor.monitor += self.costs.of(reason);
+        if counts {
+            processor.exits.count(reason);
         }
-        let processor = self.processor();
-        processor.exits.count(reason);
-        processor.monitor += cost;
     }
 
     /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device.
     pub(crate) fn nested_fault(&mut self, fault: &NestedFault) -> NestedFaultOutcome {
-        let is_device = Platform::contains(fault.gpa) && fault.purpose == Purpose::Data;
-        if is_device {
-            // Counted where the device is reached.
-            return NestedFaultOutcome::Device;
-        }
-        self.charge_exit(ExitReason::NestedFault);
         let guest = &mut self.guests[self.current.guest];
-        guest.vm.nested_fault(&mut self.memory, fault.gpa, fault.access)
+        let outcome = guest.vm.nested_fault(&mut self.host, fault.gpa, fault.access).unwrap_or_else(|OutOfFrames { .. }| {
+            // The guest cannot go on; the run ends after this instruction's fault.
+            self.exhausted = true;
+            NestedFaultOutcome::Nothing
+        });
+        // An access to a device is counted where the device is reached.
+        if outcome != NestedFaultOutcome::Device {
+            self.charge_exit(ExitReason::NestedFault);
+        }
+        outcome
     }
 
     /// A store to a device's register, with what the device does to memory.
     pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
         let Guest { vm, platform } = &mut self.guests[self.current.guest];
-        let dma = monitor::Dma::new(vm, &mut self.memory);
+        let dma = monitor::Dma::new(vm, &mut self.host);
         let result = platform.write(gpa, width, value, &dma);
         self.foreign_writes.extend(dma.into_written());
         result
@@ -155,7 +161,7 @@ impl World {
     /// Input for the console of a guest; returns how many bytes were taken.
     pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
         let Guest { vm, platform } = &mut self.guests[guest];
-        let dma = monitor::Dma::new(vm, &mut self.memory);
+        let dma = monitor::Dma::new(vm, &mut self.host);
         let taken = platform.console_input(bytes, &dma);
         self.foreign_writes.extend(dma.into_written());
         taken

@@ -115,6 +115,12 @@ impl Mmu {
         self.fetches
     }
 
+    /// Renumbers the times of the L1D's entries from 1 on, without changing their order, and returns the greatest: for callers whose
+    /// counter is narrower than a stamp and would wrap.
+    pub fn renumber_stamps(&mut self) -> u64 {
+        self.l1d.renumber()
+    }
+
     /// Translates an access that missed in its window: L1, L2, walk, fill. The access lies within one 4K page.
     ///
     /// An entry answers only an access that it permits. Where there is none that does, the tables are walked again, and

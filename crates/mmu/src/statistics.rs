@@ -47,6 +47,30 @@ impl MmuStatistics {
         self.guest_refs + self.host_refs
     }
 
+    /// Adds what another MMU counted; `max_refs` becomes the greater.
+    pub fn add(&mut self, other: &Self) {
+        let levels = |sum: &mut [u64; 4], other: &[u64; 4]| {
+            sum.iter_mut().zip(other).for_each(|(sum, other)| *sum += other);
+        };
+        self.l1d_misses += other.l1d_misses;
+        self.l1i_misses += other.l1i_misses;
+        self.l2_hits += other.l2_hits;
+        self.l2_misses += other.l2_misses;
+        self.walks += other.walks;
+        self.guest_refs += other.guest_refs;
+        self.host_refs += other.host_refs;
+        self.max_refs = self.max_refs.max(other.max_refs);
+        levels(&mut self.guest_cache_hits, &other.guest_cache_hits);
+        levels(&mut self.host_cache_hits, &other.host_cache_hits);
+        self.nested_tlb_hits += other.nested_tlb_hits;
+        self.nested_tlb_misses += other.nested_tlb_misses;
+        self.guest_updates += other.guest_updates;
+        self.host_updates += other.host_updates;
+        self.vma_fences += other.vma_fences;
+        self.vvma_fences += other.vvma_fences;
+        self.gvma_fences += other.gvma_fences;
+    }
+
     /// What was counted since `earlier`, a copy of the same MMU's statistics with no reset in between. A maximum has no
     /// difference: `max_refs` remains that of `self`.
     #[must_use]

@@ -16,6 +16,12 @@ pub enum Failure {
     /// Standard output took no more. Exit code 1.
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
+    /// No machine can be made as it was asked for. Exit code 2.
+    #[error(transparent)]
+    Build(#[from] machine::BuildError),
+    /// There is no such host model. Exit code 2.
+    #[error(transparent)]
+    Host(#[from] machine::host_model::HostModelError),
     /// A guest could not be fetched or built. Exit code 1, or 2 where the user's own words are at fault.
     #[error(transparent)]
     Guest(#[from] GuestError),
@@ -26,7 +32,8 @@ impl Failure {
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         let usage = match self {
-            Self::Usage(_) => true,
+            Self::Usage(_) | Self::Host(_) => true,
+            Self::Build(error) => error.is_usage(),
             Self::Run(_) | Self::Output(_) => false,
             Self::Guest(error) => {
                 matches!(error, GuestError::UnknownSet(_) | GuestError::GuestPath { .. } | GuestError::NoCache)

@@ -3,8 +3,13 @@
 
 pub mod cli;
 pub mod commands;
+mod comparison;
 pub mod error;
 pub mod guest;
+mod image;
 pub mod output;
 pub mod progress;
+mod quiet;
+mod setup;
 pub mod table;
+pub mod terminal;

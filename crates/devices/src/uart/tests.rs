@@ -108,6 +108,20 @@ fn a_clear_empties_the_fifo() {
 }
 
 #[test]
+fn switching_the_fifo_empties_it() {
+    let mut uart = Uart::new();
+    uart.write(INTERRUPT_ENABLE, ENABLE_RECEIVED);
+    for value in [FIFO_ENABLE, 0] {
+        uart.receive(b"abc");
+        uart.write(IDENTIFICATION, value);
+        assert!(!uart.interrupt());
+        uart.receive(b"abc");
+        uart.write(IDENTIFICATION, value);
+        assert_eq!(uart.read(DATA), b'a', "no change, no clear");
+    }
+}
+
+#[test]
 fn loops_back() {
     let mut uart = Uart::new();
     uart.write(MODEM_CONTROL, 0x10 | RTS);

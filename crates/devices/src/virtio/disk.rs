@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a virtio disk's sector, whatever the disk's own block size (section 5.2.2).
+/// Bytes of a virtio disk's sector, whatever the disk's own block size (section 5.2.4).
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// Bytes of an overlay's unit: a guest page, so that most writes replace whole units.

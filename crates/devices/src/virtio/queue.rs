@@ -100,8 +100,7 @@ fn check(ram: Ram<'_>, chain: DescriptorChain<&Ram<'_>>, limit: u16) -> Result<(
     let mut writable = false;
     // True where the driver promised another descriptor, as it does for the first.
     let mut goes_on = true;
-    // One more than allowed, to tell a chain that ends at the limit from one that goes on.
-    for descriptor in chain.take(usize::from(limit) + 1) {
+    for descriptor in chain.take(usize::from(limit)) {
         if writable && !descriptor.is_write_only() {
             return Err(QueueFault::Order);
         }
@@ -157,13 +156,12 @@ pub(crate) fn serve(
     Outcome { interrupt, fault }
 }
 
-/// Chains that the driver offers now.
+/// Chains that the driver offers now. More than the queue has room for are refused with the first of them, in `serve_one`.
 fn available(queue: &Queue, ram: &Ram<'_>) -> Result<u16, QueueFault> {
     let index = queue
         .avail_idx(ram, Ordering::Acquire)
         .map_err(|error| QueueFault::of_queue(&error, QueueFault::RingAddress))?;
-    let available = index.0.wrapping_sub(queue.next_avail());
-    if available > queue.size() { Err(QueueFault::AvailableIndex) } else { Ok(available) }
+    Ok(index.0.wrapping_sub(queue.next_avail()))
 }
 
 fn serve_one(
@@ -188,7 +186,7 @@ fn notification(queue: &mut Queue, ram: &Ram<'_>, returned: u32) -> Result<bool,
     let fault = |error| QueueFault::of_queue(&error, QueueFault::RingAddress);
     if queue.event_idx_enabled() {
         queue.enable_notification(ram).map_err(fault)?;
-        return Ok(returned > 0 && queue.needs_notification(ram).map_err(fault)?);
+        return queue.needs_notification(ram).map_err(fault);
     }
     if returned == 0 {
         return Ok(false);

@@ -18,9 +18,6 @@ use core::ops::Range;
 use monitor::{Dma, GuestMemoryError};
 use types::{Gpa, PageSize};
 
-/// The least memory of a Linux guest: Debian's kernel does not come up with less (measured).
-pub const LEAST_LINUX_MEMORY: u64 = 96 << 20;
-
 /// Somewhere to write a guest's memory by guest physical address. The memory is zero before.
 pub trait GuestPhysical {
     /// Why it cannot be written.

@@ -1,5 +1,6 @@
 use super::flat::tests::image;
 use super::*;
+use crate::LEAST_LINUX_MEMORY;
 use devices::DmaMemory;
 use memory::{Host, HostPages};
 use monitor::{Backing, LeafStatus, Vm};

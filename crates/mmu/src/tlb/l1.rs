@@ -129,6 +129,22 @@ impl L1 {
         self.windows.arm(query.view as usize, slot, arming, stamp);
     }
 
+    /// Renumbers the times of last use from 1 on, in their order, and returns the greatest.
+    pub(crate) fn renumber(&mut self) -> u64 {
+        let mut order: Vec<(u64, usize)> = (0..self.armed.len()).map(|slot| (self.last_use(slot), slot)).collect();
+        order.sort_unstable();
+        let (mut before, mut rank) = (0, 0);
+        for (time, slot) in order {
+            rank += u64::from(time != before);
+            before = time;
+            self.last[slot] = rank;
+            for view in 0..self.views {
+                self.windows.set_stamp(view, slot, rank);
+            }
+        }
+        rank
+    }
+
     /// Disarms an entry in every view.
     #[inline(always)]
     fn disarm(&mut self, slot: usize) {

@@ -148,6 +148,12 @@ impl Windows {
         unsafe { (*self.entry(view, slot)).stamp }
     }
 
+    /// Sets the time of an entry's latest hit in a view.
+    pub(crate) fn set_stamp(&mut self, view: usize, slot: usize, stamp: u64) {
+        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
+        unsafe { (*self.entry(view, slot)).stamp = stamp }
+    }
+
     /// Makes an entry answer as `arming` says, and `stamp` its time.
     #[inline(always)]
     pub(crate) fn arm(&mut self, view: usize, slot: usize, arming: Arming, stamp: u64) {

@@ -1,13 +1,137 @@
 //! `pagewalk compare`.
 
 use crate::cli::CompareArgs;
+use crate::comparison::{Finished, Plan, execute, report, table};
 use crate::error::Failure;
+use crate::image::{GuestKind, Work, prepare};
+use crate::output::{print, write_json};
+use crate::setup::{configuration, machine_flags};
+use machine::host_model::HostModel;
+use machine::scheme::Scheme;
+use std::io::Write;
 use std::process::ExitCode;
+
+/// The workloads that are compared where none is named.
+const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
+
+/// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
+const SCHEMES: [&str; 8] = [
+    "native:4K",
+    "nested:4K+4K",
+    "nested:4K+2M",
+    "nested:4K+1G",
+    "native:2M",
+    "nested:2M+2M",
+    "native:1G",
+    "nested:1G+1G",
+];
+
+/// The same for Linux, which maps 1G pages only to programs that ask for them.
+const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "native:2M", "nested:2M+2M"];
 
 /// Runs the command.
 ///
 /// # Errors
-/// [`Failure`], until the machine stands under this command.
-pub(super) fn run(_: &CompareArgs) -> Result<ExitCode, Failure> {
-    Err(Failure::Run("`compare` cannot run yet: this build has no machine".to_owned()))
+/// [`Failure`]: bad usage, or a guest that does not come to a good end.
+pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
+    let kind = GuestKind::parse(&arguments.guest);
+    // vos takes 1G pages from a whole free gigabyte.
+    let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
+    let config = configuration(defaults, &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let host = HostModel::load(&config.host)?;
+    let schemes = schemes(arguments, &kind)?;
+    let mut works = Vec::new();
+    for (name, work) in works_of(arguments, &kind)? {
+        works.push((name, prepare(kind.clone(), work, &arguments.linux)?));
+    }
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = arguments.threads.map_or_else(available, |threads| threads as usize);
+    let runs = execute(&Plan { config: &config, works, schemes, threads })?;
+
+    if arguments.run.is_some() {
+        // The user's own program: what it printed is theirs to see, once where all runs agree.
+        show_outputs(&runs)?;
+    }
+    print(&table(&runs).to_string())?;
+    if let Some(path) = &arguments.json {
+        let value = report(&kind.name(), &config, &host, &runs);
+        write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
+    }
+    failures(&runs)
+}
+
+fn schemes(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<Scheme>, Failure> {
+    let default: &[&str] = if *kind == GuestKind::Vos { &SCHEMES } else { &LINUX_SCHEMES };
+    let named: Vec<&str> = arguments.schemes.iter().map(String::as_str).collect();
+    let texts = if named.is_empty() { default } else { &named };
+    let mut schemes = Vec::new();
+    for text in texts {
+        let scheme: Scheme = text.parse().map_err(|error| Failure::Usage(format!("--scheme: {error}")))?;
+        if !schemes.contains(&scheme) {
+            schemes.push(scheme);
+        }
+    }
+    Ok(schemes)
+}
+
+fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Work)>, Failure> {
+    if let Some(command) = &arguments.run {
+        if *kind != GuestKind::Linux {
+            return Err(Failure::Usage("--run is for --guest linux; vos runs workloads".to_owned()));
+        }
+        return Ok(vec![(command.clone(), Work::Command(command.clone()))]);
+    }
+    if let GuestKind::File(_) = kind {
+        return Ok(vec![(kind.name(), Work::Console)]);
+    }
+    if arguments.workloads.is_empty() {
+        let work = |name: &str| (name.to_owned(), Work::Workload { name: name.to_owned(), size: None });
+        return Ok(WORKLOADS.map(work).into());
+    }
+    let known = ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "hello", "spin", "crash"];
+    arguments
+        .workloads
+        .iter()
+        .map(|spec| {
+            if !known.contains(&spec.name.as_str()) {
+                let known = known.join(", ");
+                return Err(Failure::Usage(format!("--workload: unknown workload `{}` ({known})", spec.name)));
+            }
+            let name = spec.size.as_ref().map_or_else(|| spec.name.clone(), |size| format!("{}:{size}", spec.name));
+            Ok((name, Work::Workload { name: spec.name.clone(), size: spec.size.clone() }))
+        })
+        .collect()
+}
+
+/// Prints what the guests printed: of the first, and of each other that printed something else.
+fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
+    let mut shown: Vec<&[u8]> = Vec::new();
+    for run in runs {
+        if shown.contains(&run.output.as_slice()) {
+            continue;
+        }
+        if !shown.is_empty() {
+            print(&format!("under {}:\n", run.scheme))?;
+        }
+        let mut output = std::io::stdout().lock();
+        output.write_all(&run.output)?;
+        if !run.output.ends_with(b"\n") && !run.output.is_empty() {
+            output.write_all(b"\n")?;
+        }
+        shown.push(&run.output);
+    }
+    Ok(())
+}
+
+/// The exit code: 1 if any guest did not end well, each named on standard error with the end of what it printed.
+fn failures(runs: &[Finished]) -> Result<ExitCode, Failure> {
+    let failed: Vec<&Finished> = runs.iter().filter(|run| !run.outcome.succeeded()).collect();
+    let Some(first) = failed.first() else { return Ok(ExitCode::SUCCESS) };
+    let output = String::from_utf8_lossy(&first.output);
+    let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim().to_owned();
+    let others = match failed.len() {
+        1 => String::new(),
+        more => format!(" (and {} more runs)", more - 1),
+    };
+    Err(Failure::Run(format!("{} under {}: {}; it printed: {last}{others}", first.work, first.scheme, first.outcome)))
 }

@@ -8,8 +8,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The layout that this version writes; a cache with another is fetched anew.
-pub(crate) const FORMAT: u32 = 1;
+/// The layout that this version writes, and what it keeps of a package; a cache with another is fetched anew.
+pub(crate) const FORMAT: u32 = 2;
 
 /// One version of one Debian package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -111,6 +111,8 @@ pub struct ListedPath {
 /// A package as it lies in the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
+    /// The layout's version.
+    pub format: u32,
     /// Which package.
     pub package: PackageId,
     /// The SHA-256 of the archive that it was unpacked from, in hexadecimal.
@@ -122,7 +124,8 @@ pub struct Listing {
 impl Listing {
     /// Reads the listing of `package`; `None` if it is not complete in the cache.
     pub(crate) fn read(cache: &Cache, package: &PackageId) -> Result<Option<Self>, GuestError> {
-        read_json(&package.listing(cache))
+        let listing: Option<Self> = read_json(&package.listing(cache))?;
+        Ok(listing.filter(|listing| listing.format == FORMAT && listing.package == *package))
     }
 
     /// The file at `path`, checked against the listing.

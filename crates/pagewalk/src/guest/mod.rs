@@ -13,6 +13,7 @@ mod manifest;
 mod modules;
 mod package;
 mod sets;
+mod slim;
 mod tool;
 
 pub use apt::{SUITE, Source};

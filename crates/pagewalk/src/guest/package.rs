@@ -2,8 +2,9 @@
 
 use super::GuestError;
 use super::cache::{Cache, make_directory, remove_tree};
-use super::manifest::{Entry, ListedPath, Listing, PackageId, hash_file};
+use super::manifest::{Entry, FORMAT, ListedPath, Listing, PackageId, hash_file};
 use super::modules::{GuestDevice, dependencies, load_order, module_name};
+use super::slim::slimmed;
 use super::tool::{DPKG_DEB, XZ};
 use crate::output::write_atomically;
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ pub(crate) fn unpack(cache: &Cache, package: &PackageId, path: &Path) -> Result<
     keep_wanted_modules(package, &work)?;
     let mut paths = Vec::new();
     list(package, &work, "", &mut paths)?;
-    let listing = Listing { package: package.clone(), archive_sha256: hash_file(path)?, paths };
+    let listing = Listing { format: FORMAT, package: package.clone(), archive_sha256: hash_file(path)?, paths };
 
     let destination = package.directory(cache);
     make_directory(&cache.packages())?;
@@ -71,6 +72,7 @@ fn keep_wanted_modules(package: &PackageId, root: &Path) -> Result<(), GuestErro
             problem: format!("module {name}: {problem}"),
         })?;
         let plain = modules.join(format!("{name}.ko"));
+        let content = slimmed(&content).unwrap_or(content);
         fs::write(&plain, content).map_err(GuestError::at(&plain))?;
         Ok(Some(dependencies))
     })?;

@@ -58,7 +58,7 @@ impl Tool {
 pub(crate) fn telling_line(text: &str) -> Option<&str> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let marked = |mark| lines().find_map(|line| line.strip_prefix(mark)).map(str::trim);
-    marked("E: ").or_else(|| marked("W: ")).or_else(|| lines().last())
+    marked("E: ").or_else(|| marked("W: ")).or_else(|| lines().next_back())
 }
 
 #[cfg(test)]

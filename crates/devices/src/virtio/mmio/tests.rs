@@ -135,6 +135,23 @@ fn queues_are_placed_after_features_and_fixed_while_ready() {
         assert_eq!(driver.read(platform, STATUS), LIVE);
         driver.write(platform, QUEUE_READY, 0);
         assert_eq!(driver.read(platform, QUEUE_READY), 0);
+        driver.write(platform, QUEUE_READY, 1);
+        assert_eq!(driver.read(platform, QUEUE_READY), 1, "size and address are those from before it was ready");
+    });
+}
+
+#[test]
+fn a_ready_queue_goes_on_when_made_ready_again() {
+    with_driver(1, |platform, driver| {
+        let mut queues = driver.start(platform, VERSION_1, 2);
+        let text = map::RAM_BASE.wrapping_add(0x10_0000);
+        for byte in *b"abc" {
+            store(driver.memory, text, &[byte]);
+            queues[1].add(driver.memory, &[Buffer::Readable(text, 1)]);
+            driver.notify(platform, &queues[1]);
+            assert_eq!(platform.take_console_output(), [byte], "each chain once");
+            driver.write(platform, QUEUE_READY, 1);
+        }
     });
 }
 
@@ -244,6 +261,18 @@ fn the_configuration_is_read_in_any_width_and_changes_generation() {
         assert_ne!(driver.read(platform, CONFIG_GENERATION), before);
         assert_eq!(driver.read(platform, CONFIG), 30 << 16 | 100);
         assert_eq!(driver.read(platform, INTERRUPT_STATUS), 0, "nobody listens yet");
+    });
+}
+
+#[test]
+fn nothing_is_delivered_before_the_driver_is_ready() {
+    with_driver(1, |platform, driver| {
+        driver.negotiate(platform, VERSION_1);
+        let mut queue = driver.set_up(platform, 0, 16);
+        queue.add(driver.memory, &[Buffer::Writable(map::RAM_BASE.wrapping_add(0x10_0000), 8)]);
+        assert_eq!(platform.console_input(b"x", driver.memory), 0);
+        driver.write(platform, STATUS, LIVE);
+        assert_eq!(platform.console_input(b"x", driver.memory), 1);
     });
 }
 

@@ -88,6 +88,7 @@ fn buffers_outside_ram() {
         (Gpa(0x1000_0000), 8),
         (RAM_BASE.wrapping_add(RAM), 1),
         (RAM_BASE.wrapping_add(RAM - 4), 8),
+        (RAM_BASE.wrapping_add(RAM - (3 << 20)), (3 << 20) + 1),
         (Gpa(u64::MAX), 1),
         (Gpa(u64::MAX - 3), 8),
     ];
@@ -160,6 +161,27 @@ fn an_indirect_table_serves_as_a_chain() {
 }
 
 #[test]
+fn a_chain_may_be_as_long_as_the_queue() {
+    let run = |length: u16| {
+        let memory = ScatteredRam::new(RAM);
+        let mut platform = platform();
+        let driver = Driver { slot: RNG, memory: &memory };
+        let mut queues = driver.start(&mut platform, VERSION_1, 1);
+        for index in 0..length {
+            let flags = if index + 1 < length { WRITE | NEXT } else { WRITE };
+            let entry = buffer(16 * u64::from(index));
+            store(&memory, entry, &descriptor(buffer(0x1000), 1, flags, index + 1));
+        }
+        queues[0].set_descriptor(&memory, 0, &descriptor(buffer(0), 16 * u32::from(length), INDIRECT, 0));
+        queues[0].offer(&memory, 0);
+        driver.notify(&mut platform, &queues[0]);
+        queues[0].returned(&memory)
+    };
+    assert_eq!(run(16), [(0, 16)]);
+    assert_eq!(run(17), []);
+}
+
+#[test]
 fn chains_before_a_broken_one_are_returned() {
     let memory = ScatteredRam::new(RAM);
     let mut platform = platform();
@@ -228,6 +250,7 @@ fn interrupts_wait_for_the_event_index() {
     let used_event = queues[0].available.wrapping_add(4 + 2 * 16);
     store(&memory, used_event, &1_u16.to_le_bytes());
     queues[0].add(&memory, &[Buffer::Writable(buffer(0), 8)]);
+    driver.notify(&mut platform, &queues[0]);
     driver.notify(&mut platform, &queues[0]);
     assert_eq!(driver.read(&mut platform, INTERRUPT_STATUS), 0, "one of two");
     queues[0].add(&memory, &[Buffer::Writable(buffer(0), 8)]);

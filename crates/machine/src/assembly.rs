@@ -1,0 +1,173 @@
+//! Putting a machine together: a configuration and an image in, a machine ready to run out.
+
+use crate::{
+    config::Config,
+    host_model::{HostModel, HostModelError},
+    loader::{BootFiles, LoadError, Plan},
+    machine::{Machine, Pace},
+    scheme::Scheme,
+    world::{Guest, Processor, World},
+};
+use devices::{
+    Block, BlockConfig, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription,
+    VirtioDevice, device_tree,
+};
+use memory::{Host, HostPages};
+use mmu::Mmu;
+use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, Vm, VmError};
+use std::sync::Arc;
+use types::{Cycles, Gpa, Vmid};
+
+/// The least memory of a guest that boots Linux.
+pub const LEAST_LINUX_MEMORY: u64 = 96 << 20;
+
+/// The least memory of any guest.
+pub const LEAST_MEMORY: u64 = 8 << 20;
+
+/// What boots.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// The content of the kernel's file: ELF, or a flat Image.
+    pub kernel: Arc<[u8]>,
+    /// The name of that file, for errors.
+    pub kernel_name: String,
+    /// The root file system.
+    pub initrd: Option<Arc<[u8]>>,
+    /// The kernel's command line.
+    pub command_line: String,
+    /// Bytes of memory without which it does not boot.
+    pub least_memory: u64,
+    /// Virtio devices, at most eight, in the order of their slots.
+    pub devices: Vec<VirtioKind>,
+}
+
+/// A virtio device to attach.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum VirtioKind {
+    /// A console beside the UART.
+    Console,
+    /// A disk.
+    Block(BlockConfig),
+    /// A network card whose frames go nowhere.
+    Net,
+    /// A source of (repeatable) randomness.
+    Rng,
+}
+
+/// Why a machine cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The host model.
+    #[error(transparent)]
+    Host(#[from] HostModelError),
+    /// The kernel, or too little memory for it.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A disk.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The TLBs.
+    #[error("mmu.{0}")]
+    Mmu(#[from] mmu::ConfigError),
+    /// The devices.
+    #[error(transparent)]
+    Platform(#[from] devices::ConfigError),
+    /// The device tree.
+    #[error(transparent)]
+    Tree(#[from] devices::TreeError),
+    /// Host memory.
+    #[error("host memory: {0}")]
+    Memory(#[from] memory::MapError),
+    /// The virtual machine.
+    #[error(transparent)]
+    Vm(#[from] VmError),
+    /// The guest's memory.
+    #[error(transparent)]
+    GuestMemory(#[from] GuestMemoryError),
+}
+
+impl BuildError {
+    /// Whether the user asked for something that cannot be, rather than the host being out of something.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        !matches!(self, Self::Memory(_))
+    }
+}
+
+impl Machine {
+    /// A machine with one guest, ready to run.
+    ///
+    /// # Errors
+    /// [`BuildError`], naming the file, key or number at fault.
+    pub fn assemble(config: &Config, image: &Image) -> Result<Self, BuildError> {
+        let model = HostModel::load(&config.host)?;
+        let ram_bytes = config.memory.0;
+        let ram = devices::map::RAM_BASE..Gpa(devices::map::RAM_BASE.0 + ram_bytes);
+        let files = BootFiles {
+            kernel_name: &image.kernel_name,
+            kernel: &image.kernel,
+            initrd: image.initrd.as_deref(),
+            least_memory: image.least_memory,
+        };
+        let plan = Plan::new(files, ram)?;
+        let slots = image.devices.len();
+        let isa = config.isa();
+        let tree = device_tree(&TreeDescription {
+            harts: config.harts,
+            isa: &isa.string(),
+            paging: config.paging.guest.mode(),
+            ram_bytes,
+            bootargs: &image.command_line,
+            initrd: plan.initrd(),
+            seed: config.seed,
+            virtio_slots: slots,
+        })?;
+        let tree_at = plan.tree(tree.len() as u64)?;
+
+        let backing = backing(config);
+        let mut host = Host::new(Vm::host_bytes(ram_bytes, backing), HostPages::Huge)?;
+        let mut vm = Vm::new(&mut host, Vmid(1), ram_bytes, backing)?;
+        plan.write(&mut Dma::new(&mut vm, &mut host), tree_at, &tree)?;
+
+        let prices = model.prices.prices();
+        let costs = if vm.is_native() { CostTable::native(&prices) } else { CostTable::virtualized(&prices) };
+        let mmu = config.mmu(&model);
+        let harts = config.harts as usize;
+        let processors =
+            (0..harts).map(|_| Mmu::new(&mmu).map(Processor::new)).collect::<Result<Vec<_>, mmu::ConfigError>>()?;
+        let platform = Platform::new(PlatformConfig {
+            harts,
+            input: ConsoleInput::Uart,
+            virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
+        })?;
+        let pace = Pace {
+            engine: config.engine(),
+            quantum: Cycles(config.quantum),
+            timeout_seconds: (config.timeout > 0).then_some(config.timeout),
+        };
+        let world = World::new(host, costs, model.clock());
+        let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace);
+        machine.add_guest(Guest { vm, platform }, processors, plan.entry(), tree_at.0);
+        Ok(machine)
+    }
+}
+
+/// How the guest's memory is backed under a scheme.
+fn backing(config: &Config) -> Backing {
+    match config.scheme {
+        Scheme::Native { .. } => Backing::Native,
+        Scheme::Nested { host, .. } => {
+            Backing::Nested { mode: config.paging.host.mode(), page: host, status: LeafStatus::Preset }
+        }
+    }
+}
+
+fn device(kind: &VirtioKind, seed: u64) -> Result<VirtioDevice, DiskError> {
+    Ok(match kind {
+        VirtioKind::Console => VirtioDevice::Console(devices::Console::new()),
+        VirtioKind::Block(config) => VirtioDevice::Block(Block::open(config)?),
+        // Locally administered, and the same in every run.
+        VirtioKind::Net => VirtioDevice::Net(Net::new([0x02, 0, 0, 0, 0, 1], Box::new(DiscardFrames))),
+        VirtioKind::Rng => VirtioDevice::Rng(Rng::new(seed)),
+    })
+}

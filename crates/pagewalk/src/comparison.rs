@@ -1,0 +1,9 @@
+//! A comparison: one workload, or several, under several schemes, side by side on the host's processors.
+
+mod execute;
+mod report;
+mod table;
+
+pub(crate) use execute::{Finished, Plan, execute};
+pub(crate) use report::report;
+pub(crate) use table::table;

@@ -1,0 +1,75 @@
+//! The comparison as JSON. The keys are a contract: see docs/json.md.
+
+use super::Finished;
+use machine::config::Config;
+use machine::host_model::HostModel;
+use machine::scheme::Scheme;
+use serde_json::{Map, Value, json};
+
+/// The report of a comparison of `guest`.
+pub(crate) fn report(guest: &str, config: &Config, host: &HostModel, runs: &[Finished]) -> Value {
+    let runs: Vec<Value> = runs.iter().map(|run| entry(guest, run, native_of(runs, run))).collect();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "host": host,
+        "config": config,
+        "runs": runs,
+    })
+}
+
+/// The native run of the same work with guest pages of the same size.
+pub(super) fn native_of<'r>(runs: &'r [Finished], run: &Finished) -> Option<&'r Finished> {
+    let native = Scheme::Native { guest: run.scheme.guest_page() };
+    runs.iter().find(|other| other.scheme == native && other.work == run.work)
+}
+
+/// Cycles over those of `native`, minus one.
+pub(super) fn overhead(run: &Finished, native: &Finished) -> f64 {
+    run.statistics.time.total().0 as f64 / native.statistics.time.total().0.max(1) as f64 - 1.0
+}
+
+/// Cycles over those of the same run if translation were free, minus one.
+pub(super) fn overhead_ideal(run: &Finished) -> f64 {
+    let time = run.statistics.time;
+    time.total().0 as f64 / time.guest.0.max(1) as f64 - 1.0
+}
+
+fn entry(guest: &str, run: &Finished, native: Option<&Finished>) -> Value {
+    let statistics = &run.statistics;
+    let (mmu, time) = (&statistics.mmu, statistics.time);
+    let exits: Map<String, Value> =
+        statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
+    json!({
+        "guest": guest,
+        "workload": run.work,
+        "scheme": run.scheme.to_string(),
+        "guest_page": run.scheme.guest_page().to_string(),
+        "host_page": run.scheme.host_page().map(|page| page.to_string()),
+        "outcome": run.outcome.to_string(),
+        "instructions": statistics.instructions,
+        "loads": statistics.loads,
+        "stores": statistics.stores,
+        "cycles": time.total().0,
+        "overhead": native.map(|native| overhead(run, native)),
+        "overhead_ideal": overhead_ideal(run),
+        "tlb": {
+            "l1d_misses": mmu.l1d_misses,
+            "l1i_misses": mmu.l1i_misses,
+            "l2_misses": mmu.l2_misses,
+        },
+        "walks": {
+            "count": mmu.walks,
+            "guest_refs": mmu.guest_refs,
+            "host_refs": mmu.host_refs,
+            "max_refs": mmu.max_refs,
+        },
+        "segment_hits": 0,
+        "escape_hits": 0,
+        "exits": exits,
+        "time": {
+            "guest": time.guest.0,
+            "translation": time.translation.0,
+            "monitor": time.monitor.0,
+        },
+    })
+}

@@ -1,0 +1,232 @@
+//! What boots: `vos` with a workload, Linux with a command, or a kernel of the user's.
+
+use crate::cli::{DiskSpec, LinuxArgs};
+use crate::error::Failure;
+use crate::guest::{Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, kernel_command_line};
+use machine::config::Config;
+use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use types::PageSize;
+
+/// The embedded kernel, which CI rebuilds from its sources and compares.
+const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
+
+/// The workloads as a static Linux program.
+const WORKLOADS: &[u8] = include_bytes!("../../../guests/workloads/pagewalk-workloads");
+
+/// Which guest a command was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum GuestKind {
+    /// Our own small kernel.
+    Vos,
+    /// Debian's Linux, with a root file system made for the run.
+    Linux,
+    /// A kernel's file.
+    File(PathBuf),
+}
+
+impl GuestKind {
+    /// Reads `--guest`.
+    pub(crate) fn parse(text: &str) -> Self {
+        match text {
+            "vos" => Self::Vos,
+            "linux" => Self::Linux,
+            path => Self::File(path.into()),
+        }
+    }
+
+    /// The name in reports.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Vos => "vos".to_owned(),
+            Self::Linux => "linux".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// What the guest is to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Work {
+    /// A console for the user.
+    Console,
+    /// One of our workloads, with its size if one was given.
+    Workload {
+        /// Its name.
+        name: String,
+        /// Its size.
+        size: Option<String>,
+    },
+    /// A command for the guest's shell.
+    Command(String),
+}
+
+/// A guest made ready once, from which images for many runs are made.
+pub(crate) struct Prepared {
+    kind: GuestKind,
+    work: Work,
+    kernel: Arc<[u8]>,
+    kernel_name: String,
+    initrd: Option<Arc<[u8]>>,
+    append: String,
+    devices: Vec<VirtioKind>,
+}
+
+/// Reads and builds whatever the guest's images have in common.
+///
+/// # Errors
+/// [`Failure`], naming the file, or what the guest cannot do.
+pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs) -> Result<Prepared, Failure> {
+    let append = arguments.append.clone().unwrap_or_default();
+    let devices = virtio(arguments);
+    let prepared = |kernel: Arc<[u8]>, kernel_name: String, initrd| Prepared {
+        kind: kind.clone(),
+        work: work.clone(),
+        kernel,
+        kernel_name,
+        initrd,
+        append,
+        devices,
+    };
+    match &kind {
+        GuestKind::Vos => {
+            for (given, flag) in [
+                (arguments.kernel.is_some(), "--kernel"),
+                (arguments.initrd.is_some(), "--initrd"),
+                (!arguments.files.is_empty(), "--file"),
+                (!arguments.programs.is_empty(), "--programs"),
+            ] {
+                if given {
+                    return Err(Failure::Usage(format!("{flag} is for --guest linux; vos has no files")));
+                }
+            }
+            Ok(prepared(VOS.into(), "vos".to_owned(), None))
+        }
+        GuestKind::Linux => {
+            // With a kernel and a root file system of the user's, nothing is needed from the cache.
+            let needs_cache = arguments.kernel.is_none() || arguments.initrd.is_none();
+            let linux = needs_cache.then(|| Cache::locate(arguments.cache.directory.as_deref()).and_then(LinuxGuest::open));
+            let linux = linux.transpose()?;
+            let (kernel, name) = match (&arguments.kernel, &linux) {
+                (Some(path), _) => (read(path)?, path.display().to_string()),
+                (None, Some(linux)) => (linux.kernel()?, format!("Linux {}", linux.release()?)),
+                (None, None) => unreachable!("the cache is opened for a kernel"),
+            };
+            let initrd = match (&arguments.initrd, &linux) {
+                (Some(path), _) => read(path)?,
+                (None, Some(linux)) => linux.initramfs(&root(&work, arguments, linux)?)?,
+                (None, None) => unreachable!("the cache is opened for a root file system"),
+            };
+            Ok(prepared(kernel.into(), name, Some(initrd.into())))
+        }
+        GuestKind::File(path) => {
+            let kernel = read(path)?;
+            let initrd = arguments.initrd.as_deref().map(read).transpose()?;
+            Ok(prepared(kernel.into(), path.display().to_string(), initrd.map(Into::into)))
+        }
+    }
+}
+
+impl Prepared {
+    /// The image for a run with this configuration.
+    pub(crate) fn image(&self, config: &Config) -> Image {
+        let (command_line, least_memory) = match self.kind {
+            GuestKind::Vos => (self.vos_command_line(config), LEAST_MEMORY),
+            GuestKind::Linux => (kernel_command_line(&self.linux_parameters(config)), LEAST_LINUX_MEMORY),
+            GuestKind::File(_) => (self.append.clone(), LEAST_MEMORY),
+        };
+        Image {
+            kernel: self.kernel.clone(),
+            kernel_name: self.kernel_name.clone(),
+            initrd: self.initrd.clone(),
+            command_line,
+            least_memory,
+            devices: self.devices.clone(),
+        }
+    }
+
+    fn vos_command_line(&self, config: &Config) -> String {
+        let (name, size) = match &self.work {
+            Work::Console => ("hello", None),
+            Work::Workload { name, size } => (name.as_str(), size.as_deref()),
+            Work::Command(text) => (text.as_str(), None),
+        };
+        let page = config.scheme.guest_page();
+        let mut line = format!("page={page} paging={} workload={name}", config.paging.guest.name());
+        if let Some(size) = size {
+            line += &format!(" size={size}");
+        }
+        if !self.append.is_empty() {
+            line += &format!(" {}", self.append);
+        }
+        line
+    }
+
+    /// Linux maps pages of 2M by itself, unless told not to; those of 1G are reserved at boot.
+    fn linux_parameters(&self, config: &Config) -> String {
+        let pages = match config.scheme.guest_page() {
+            PageSize::Size4K => "transparent_hugepage=never",
+            PageSize::Size1G => "transparent_hugepage=always hugepagesz=1G hugepages=1",
+            _ => "transparent_hugepage=always",
+        };
+        [pages, &self.append].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The root file system for `work`.
+fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest) -> Result<Initramfs<'a>, Failure> {
+    let task = match work {
+        Work::Console => Task::Shell,
+        Work::Workload { name, size } => {
+            let size = size.as_ref().map_or_else(String::new, |size| format!(" size={size}"));
+            Task::Command { text: format!("pagewalk-workloads {name}{size}"), region: Region::OfProgram }
+        }
+        Work::Command(text) => Task::Command { text: text.clone(), region: Region::WholeCommand },
+    };
+    let mut sets = arguments.programs.clone();
+    if let Work::Command(text) = work {
+        sets.extend(linux.sets_for_command(text)?);
+    }
+    let files = arguments
+        .files
+        .iter()
+        .map(|file| GuestFile { host: file.host.clone(), guest: file.guest.clone() })
+        .collect();
+    let mut devices = BTreeSet::new();
+    if !arguments.disks.is_empty() {
+        devices.insert(GuestDevice::Disk);
+    }
+    if arguments.net {
+        devices.insert(GuestDevice::Net);
+    }
+    if arguments.rng {
+        devices.insert(GuestDevice::Rng);
+    }
+    Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices })
+}
+
+fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
+    let disk = |(number, disk): (usize, &DiskSpec)| {
+        VirtioKind::Block(BlockConfig {
+            path: disk.path.clone(),
+            mode: if disk.write { ImageMode::WriteThrough } else { ImageMode::Overlay },
+            id: format!("pagewalk-{number}"),
+        })
+    };
+    let mut devices: Vec<VirtioKind> = arguments.disks.iter().enumerate().map(disk).collect();
+    if arguments.net {
+        devices.push(VirtioKind::Net);
+    }
+    if arguments.rng {
+        devices.push(VirtioKind::Rng);
+    }
+    devices
+}
+
+fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, Failure> {
+    let path = path.as_ref();
+    fs::read(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+}
