@@ -300,7 +300,8 @@ impl ConfigBuilder {
     /// # Errors
     /// [`ConfigError::Range`] for what is well-formed and cannot be.
     pub fn build(self) -> Result<Config, ConfigError> {
-        let config = self.read().map_err(|problem| ConfigError::Content { source_name: "configuration".into(), problem })?;
+        let config =
+            self.read().map_err(|problem| ConfigError::Content { source_name: "configuration".into(), problem })?;
         config.check()?;
         Ok(config)
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{Entry, ExitReason, HartState};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use types::{Cycles, Gpa, PagingMode};
 
 /// The most instructions of one turn: how often console and time limit are looked at.
@@ -73,8 +73,10 @@ pub struct Machine {
 /// The region of interest: what was counted between the markers.
 #[derive(Default)]
 struct Region {
-    begun: Option<Statistics>,
+    begun: Option<(Statistics, Instant)>,
     measured: Option<Statistics>,
+    /// What the host took for it. Reported by benchmarks; nothing simulated depends on it.
+    host_time: Duration,
 }
 
 impl Machine {
@@ -131,7 +133,8 @@ impl Machine {
             }
             let waits = Cycles(turn.from.0 - self.clock_of(turn.index).0);
             if waits > Cycles(0) && self.logicals.iter().all(|logical| logical.activity() != Activity::Running) {
-                let time = Duration::from_nanos((u128::from(waits.0) * 1_000_000_000 / u128::from(self.clock().hz)) as u64);
+                let time =
+                    Duration::from_nanos((u128::from(waits.0) * 1_000_000_000 / u128::from(self.clock().hz)) as u64);
                 if console.idle(Some(time)) {
                     continue;
                 }
@@ -246,9 +249,10 @@ impl Machine {
 
     fn marker(&mut self, number: u16) -> Option<Outcome> {
         match number {
-            1 => self.region.begun = Some(self.statistics()),
+            1 => self.region.begun = Some((self.statistics(), Instant::now())),
             2 => {
-                if let Some(begun) = self.region.begun.take() {
+                if let Some((begun, at)) = self.region.begun.take() {
+                    self.region.host_time += at.elapsed();
                     let measured = self.statistics().since(&begun);
                     match &mut self.region.measured {
                         Some(sum) => sum.add(&measured),
@@ -289,6 +293,12 @@ impl Machine {
     #[must_use]
     pub fn measured(&self) -> Statistics {
         self.region.measured.clone().unwrap_or_else(|| self.statistics())
+    }
+
+    /// How long the host took for the region of interest; zero if the guest marked none.
+    #[must_use]
+    pub fn region_host_time(&self) -> Duration {
+        self.region.host_time
     }
 
     /// The guest time that has passed.

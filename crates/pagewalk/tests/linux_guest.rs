@@ -1,7 +1,9 @@
 //! The fetched Linux guest boots on a machine that is not ours (QEMU's), so that what is tested is the guest alone: its root
 //! file system, its modules and its programs. `cargo xtask test` runs these; they need the fetched guest and QEMU.
 
-use pagewalk::guest::{Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, kernel_command_line};
+use pagewalk::guest::{
+    Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, WORKLOADS, kernel_command_line,
+};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
@@ -148,6 +150,14 @@ fn modules_drive_a_disk_a_network_card_and_randomness() {
         assert!(text.contains(expected), "no {expected:?} in\n{text}");
     }
     assert!(!text.contains("insmod"), "a module did not load:\n{text}");
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest and QEMU"]
+fn the_workloads_run() {
+    let spec = Initramfs { workloads: WORKLOADS, ..command_spec("pagewalk-workloads gups size=1M") };
+    let text = Guest::new().boot(&spec, &[]);
+    assert!(text.contains("gups: ok"), "{text}");
 }
 
 #[test]

@@ -56,6 +56,11 @@ impl<M: TableMemory> PteReader for HostTables<'_, M> {
     type Fault = AccessCause;
 
     #[inline(always)]
+    fn skipped(&mut self, level: u32) {
+        self.statistics.host_cache_hits[level as usize - 1] += 1;
+    }
+
+    #[inline(always)]
     fn read(&mut self, at: Hpa) -> Result<Pte, AccessCause> {
         let pte = self.memory.read(at).ok_or(AccessCause::SecondStageTable)?;
         self.statistics.host_refs += 1;

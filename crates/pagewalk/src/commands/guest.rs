@@ -2,7 +2,7 @@
 
 use crate::cli::{CacheArgs, FetchArgs, GuestCommand};
 use crate::error::Failure;
-use crate::guest::{self, BASE, Cache, FetchRequest, Fetched, LinuxGuest, PACKAGE_SETS, Source};
+use crate::guest::{self, BASE, Cache, FetchRequest, Fetched, LinuxGuest, PACKAGE_SETS, SetEntry, Source};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::table::Table;
@@ -44,13 +44,14 @@ fn fetch(arguments: &FetchArgs) -> Result<ExitCode, Failure> {
 fn list(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
     let cache = Cache::locate(arguments.directory.as_deref())?;
     let fetched = guest::fetched_sets(&cache)?;
-    let mut table = Table::new(["set", "fetched", "what"]);
+    let mut table = Table::new(["set", "fetched version", "what"]);
+    let version = |there: &SetEntry| there.version().unwrap_or("yes").to_owned();
     for set in PACKAGE_SETS {
         let there = fetched.iter().find(|there| there.name == set.name);
-        table.row([set.name.to_owned(), there.map_or("no", |_| "yes").to_owned(), set.summary.to_owned()]);
+        table.row([set.name.to_owned(), there.map_or_else(String::new, version), set.summary.to_owned()]);
     }
     for there in fetched.iter().filter(|there| guest::package_set(&there.name).is_none()) {
-        table.row([there.name.clone(), "yes".to_owned(), "Debian package".to_owned()]);
+        table.row([there.name.clone(), version(there), "Debian package".to_owned()]);
     }
     let mut text = format!("{table}\ncache: {}\n", cache.linux().display());
     if fetched.iter().all(|set| set.name != BASE) {

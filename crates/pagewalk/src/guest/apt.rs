@@ -58,6 +58,9 @@ impl Apt {
         };
         let keyring =
             source.keyring.clone().or_else(|| KEYRINGS.map(PathBuf::from).into_iter().find(|path| path.exists()));
+        if let Some(keyring) = &keyring {
+            fs::metadata(keyring).map_err(GuestError::at(keyring))?;
+        }
         let signed_by = match &keyring {
             Some(keyring) => format!(" signed-by={}", config_text(keyring, char::is_whitespace)?),
             None => String::new(),

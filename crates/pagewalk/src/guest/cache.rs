@@ -26,10 +26,11 @@ impl Cache {
     /// The cache at `chosen`, or at the user's place for caches (`$XDG_CACHE_HOME/pagewalk`, `~/.cache/pagewalk`).
     ///
     /// # Errors
-    /// [`GuestError::NoCache`] if nothing was chosen and the user has no home.
+    /// [`GuestError::NoCache`] if nothing was chosen and the user has no home; [`GuestError::Io`] if `chosen` is empty.
     pub fn locate(chosen: Option<&Path>) -> Result<Self, GuestError> {
         if let Some(root) = chosen {
-            return Ok(Self { root: root.to_owned() });
+            // apt takes a relative path for one from its own root.
+            return std::path::absolute(root).map(|root| Self { root }).map_err(GuestError::at(root));
         }
         let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
@@ -111,6 +112,12 @@ mod tests {
     fn a_chosen_directory_wins() {
         let cache = Cache::locate(Some(Path::new("/somewhere"))).unwrap();
         assert_eq!(cache.linux(), Path::new("/somewhere/linux"));
+    }
+
+    #[test]
+    fn a_relative_directory_is_made_absolute() {
+        assert!(Cache::locate(Some(Path::new("here"))).unwrap().root().is_absolute());
+        assert!(Cache::locate(Some(Path::new(""))).is_err());
     }
 
     #[test]

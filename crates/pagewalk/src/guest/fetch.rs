@@ -100,7 +100,7 @@ fn is_whole(cache: &Cache, package: &PackageId) -> bool {
 }
 
 /// Makes `manifest` the cache's, then removes packages that it does not name.
-fn commit(cache: &Cache, manifest: &Manifest) -> Result<(), GuestError> {
+pub(crate) fn commit(cache: &Cache, manifest: &Manifest) -> Result<(), GuestError> {
     let mut text = serde_json::to_vec_pretty(manifest).expect("a manifest is plain data");
     text.push(b'\n');
     write_atomically(&cache.manifest(), &text).map_err(GuestError::at(&cache.manifest()))?;

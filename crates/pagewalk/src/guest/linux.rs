@@ -197,3 +197,6 @@ fn is_dynamic_program(path: &Path) -> bool {
         .and_then(|header| header.program_headers(LittleEndian, start.as_slice()));
     headers.is_ok_and(|headers| headers.iter().any(|header| header.p_type(LittleEndian) == PT_INTERP))
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use super::GuestError;
 use super::cache::Cache;
+use super::sets::packages_of;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -42,6 +43,16 @@ pub struct SetEntry {
     pub name: String,
     /// Its packages with all that they depend on, by name.
     pub packages: Vec<PackageId>,
+}
+
+impl SetEntry {
+    /// The version of what the set is for: of the first package that was asked for under its name.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        let asked = packages_of(&self.name);
+        let package = self.packages.iter().find(|package| Some(&package.name.as_str()) == asked.first())?;
+        Some(&package.version)
+    }
 }
 
 /// The whole of a cache.

@@ -42,14 +42,18 @@ pub(crate) fn unpack(cache: &Cache, package: &PackageId, path: &Path) -> Result<
         remove_tree(&work.join(pruned))?;
     }
     keep_wanted_modules(package, &work)?;
-    let mut paths = Vec::new();
-    list(package, &work, "", &mut paths)?;
-    let listing = Listing { format: FORMAT, package: package.clone(), archive_sha256: hash_file(path)?, paths };
+    enter(cache, package, &work, hash_file(path)?)
+}
 
+/// Makes the tree at `root` the content of `package` in the cache.
+pub(crate) fn enter(cache: &Cache, package: &PackageId, root: &Path, archive_sha256: String) -> Result<(), GuestError> {
+    let mut paths = Vec::new();
+    list(package, root, "", &mut paths)?;
+    let listing = Listing { format: FORMAT, package: package.clone(), archive_sha256, paths };
     let destination = package.directory(cache);
     make_directory(&cache.packages())?;
     remove_tree(&destination)?;
-    fs::rename(&work, &destination).map_err(GuestError::at(&destination))?;
+    fs::rename(root, &destination).map_err(GuestError::at(&destination))?;
     let text = serde_json::to_vec(&listing).expect("a listing is plain data");
     write_atomically(&package.listing(cache), &text).map_err(GuestError::at(&package.listing(cache)))
 }

@@ -54,11 +54,12 @@ impl Tool {
     }
 }
 
-/// The line of `text` that says most: the first error, else the first warning, else the last line.
+/// The line of `text` that says most: that the disk is full, else the first error, else the first warning, else the last line.
 pub(crate) fn telling_line(text: &str) -> Option<&str> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let marked = |mark| lines().find_map(|line| line.strip_prefix(mark)).map(str::trim);
-    marked("E: ").or_else(|| marked("W: ")).or_else(|| lines().next_back())
+    let full = lines().find(|line| line.contains("No space left on device"));
+    full.or_else(|| marked("E: ")).or_else(|| marked("W: ")).or_else(|| lines().next_back())
 }
 
 #[cfg(test)]
@@ -69,6 +70,8 @@ mod tests {
     fn errors_come_before_warnings() {
         assert_eq!(telling_line("W: careful\nE: no space\nE: giving up\n"), Some("no space"));
         assert_eq!(telling_line("W: careful\nmore\n"), Some("careful"));
+        let tar = "tar: ./a: Cannot write: No space left on device\ntar: Exiting\ndpkg-deb: error: tar failed\n";
+        assert_eq!(telling_line(tar), Some("tar: ./a: Cannot write: No space left on device"));
         assert_eq!(telling_line("one\ntwo\n\n"), Some("two"));
         assert_eq!(telling_line("\n"), None);
     }

@@ -1,0 +1,7 @@
+//! The guest programs that the command carries; `guests/` has their source, and `cargo xtask test` rebuilds them.
+
+/// `vos`, our own small kernel, as an ELF file.
+pub const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
+
+/// The workloads as a static multi-call program for Linux, which also gives the markers.
+pub const WORKLOADS: &[u8] = include_bytes!("../../../../guests/workloads/pagewalk-workloads");

@@ -1,0 +1,137 @@
+//! A cache made by hand: what a guest is built of, and what is said of one that is not whole.
+
+use super::super::fetch::commit;
+use super::super::manifest::{FORMAT, PackageId, SetEntry};
+use super::super::package::enter;
+use super::*;
+use crate::guest::{Region, Task};
+use std::fs;
+use tempfile::TempDir;
+
+const BUSYBOX: &[u8] = b"code [\0[[\0insmod\0mount\0poweroff\0redis-cli\0setsid\0sh\0\0";
+
+fn package(name: &str) -> PackageId {
+    PackageId { name: name.to_owned(), version: "1:2".to_owned() }
+}
+
+/// A cache with a base and a set `redis`.
+fn cache() -> (TempDir, Cache) {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache::locate(Some(directory.path())).unwrap();
+    let add = |name: &str, files: &[(&str, &[u8])]| {
+        let root = directory.path().join("root");
+        for (path, content) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        enter(&cache, &package(name), &root, String::new()).unwrap();
+    };
+    add("linux", &[("boot/vmlinux-6.1-riscv64", b"kernel"), ("boot/config-6.1", b"")]);
+    add("busybox", &[("usr/bin/busybox", BUSYBOX)]);
+    add("redis-tools", &[("usr/bin/redis-cli", b"client"), ("usr/lib/libredis.so", b"library")]);
+    let set = |name: &str, packages: &[&str]| SetEntry {
+        name: name.to_owned(),
+        packages: packages.iter().map(|name| package(name)).collect(),
+    };
+    let sets = vec![set(BASE, &["linux", "busybox"]), set("redis", &["redis-tools"])];
+    commit(&cache, &Manifest { format: FORMAT, suite: "trixie".to_owned(), sets }).unwrap();
+    (directory, cache)
+}
+
+fn spec(sets: &[&str]) -> Initramfs<'static> {
+    Initramfs {
+        workloads: b"workloads",
+        task: Task::Command { text: "true".to_owned(), region: Region::OfProgram },
+        files: Vec::new(),
+        sets: sets.iter().map(ToString::to_string).collect(),
+        devices: BTreeSet::new(),
+    }
+}
+
+/// Whether the archive holds an entry of that name with that content.
+fn holds(archive: &[u8], path: &str, content: &[u8]) -> bool {
+    let mut wanted = path.as_bytes().to_vec();
+    wanted.push(0);
+    // The header is 110 bytes, and name and content each end on a multiple of four.
+    wanted.resize(wanted.len() + (4 - (110 + wanted.len()) % 4) % 4, 0);
+    wanted.extend_from_slice(content);
+    archive.windows(wanted.len()).any(|window| window == wanted)
+}
+
+#[test]
+fn a_guest_holds_what_was_asked_for() {
+    let (_directory, cache) = cache();
+    let guest = LinuxGuest::open(cache).unwrap();
+    assert_eq!(guest.release().unwrap(), "6.1-riscv64");
+    assert_eq!(guest.kernel().unwrap(), b"kernel");
+    let plain = guest.initramfs(&spec(&[])).unwrap();
+    assert!(holds(&plain, "usr/bin/redis-cli", b"busybox"), "an applet");
+    assert!(holds(&plain, "pagewalk/command", b"true\n") && !holds(&plain, "pagewalk/region", b""));
+    let with_set = guest.initramfs(&spec(&["redis"])).unwrap();
+    assert!(holds(&with_set, "usr/bin/redis-cli", b"client"), "the package's program, not the applet");
+    assert!(holds(&with_set, "usr/lib/libredis.so", b"library"));
+    assert_eq!(guest.sets_for_command("exec /usr/bin/redis-cli -h x").unwrap(), ["redis"]);
+    assert_eq!(guest.sets_for_command("redis").unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_users_file_replaces_a_packages() {
+    let (directory, cache) = cache();
+    let own = directory.path().join("own");
+    fs::write(&own, "own").unwrap();
+    let file = crate::guest::GuestFile { host: own, guest: "/bin/redis-cli".to_owned() };
+    let archive = LinuxGuest::open(cache).unwrap().initramfs(&Initramfs { files: vec![file], ..spec(&["redis"]) });
+    assert!(holds(&archive.unwrap(), "usr/bin/redis-cli", b"own"));
+}
+
+#[test]
+fn what_was_not_fetched_is_named_with_its_remedy() {
+    let (_directory, cache) = cache();
+    let error = LinuxGuest::open(cache).unwrap().initramfs(&spec(&["hpcc"])).unwrap_err().to_string();
+    assert!(error.contains("hpcc") && error.ends_with("`pagewalk guest fetch hpcc`"), "{error}");
+    let empty = tempfile::tempdir().unwrap();
+    let error = LinuxGuest::open(Cache::locate(Some(empty.path())).unwrap()).unwrap_err().to_string();
+    assert!(error.ends_with("`pagewalk guest fetch`"), "{error}");
+}
+
+#[test]
+fn damage_is_noticed_whatever_it_is() {
+    type Spoil = fn(&Path);
+    let spoil: [(&str, Spoil); 4] = [
+        ("one byte", |kernel| fs::write(kernel, "kernal").unwrap()),
+        ("its end", |kernel| fs::write(kernel, "kern").unwrap()),
+        ("all", |kernel| fs::remove_file(kernel).unwrap()),
+        ("its kind", |kernel| {
+            fs::remove_file(kernel).unwrap();
+            fs::create_dir(kernel).unwrap();
+        }),
+    ];
+    for (what, spoil) in spoil {
+        let (_directory, cache) = cache();
+        spoil(&package("linux").directory(&cache).join("boot/vmlinux-6.1-riscv64"));
+        let listing = Listing::read(&cache, &package("linux")).unwrap().unwrap();
+        assert!(matches!(listing.verify(&cache), Err(GuestError::Damaged { .. })), "{what}");
+        let error = LinuxGuest::open(cache).unwrap().kernel().unwrap_err();
+        assert!(matches!(error, GuestError::Damaged { .. }), "{what}: {error}");
+    }
+}
+
+#[test]
+fn a_listing_that_is_half_written_is_none() {
+    let (_directory, cache) = cache();
+    let listing = package("busybox").listing(&cache);
+    let text = fs::read(&listing).unwrap();
+    fs::write(&listing, &text[..text.len() / 2]).unwrap();
+    assert!(matches!(LinuxGuest::open(cache), Err(GuestError::Damaged { .. })));
+}
+
+#[test]
+fn a_new_manifest_removes_what_it_does_not_name() {
+    let (_directory, cache) = cache();
+    let mut manifest = Manifest::read(&cache).unwrap().unwrap();
+    manifest.sets.retain(|set| set.name == BASE);
+    commit(&cache, &manifest).unwrap();
+    assert!(!package("redis-tools").directory(&cache).exists() && !package("redis-tools").listing(&cache).exists());
+    assert!(package("linux").directory(&cache).exists());
+}

@@ -1,0 +1,76 @@
+//! The steps of `cargo xtask test`, each also a chore of its own.
+
+use crate::{Failure, packages};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// One step.
+pub(crate) struct Step {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// What it does.
+    pub(crate) summary: &'static str,
+    run: fn() -> Result<(), Failure>,
+}
+
+/// All steps, in the order in which they build on each other.
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        name: "packages",
+        summary: "install the Debian packages that tests need, if any is missing (root or sudo)",
+        run: packages::install,
+    },
+    Step { name: "fetch", summary: "fetch the Linux guest, as `pagewalk guest fetch` does", run: fetch },
+    Step { name: "guests", summary: "rebuild vos and the workloads, compare the bytes, run them on QEMU", run: guests },
+    Step { name: "debug", summary: "tests that need only Rust, with debug assertions", run: debug },
+    Step { name: "release", summary: "all tests at full speed, those with the Linux guest and QEMU too", run: release },
+];
+
+impl Step {
+    /// Performs the step, saying how long it took.
+    pub(crate) fn perform(&self) -> Result<(), Failure> {
+        println!("== {}: {}", self.name, self.summary);
+        let start = Instant::now();
+        (self.run)().map_err(|failure| format!("{}: {failure}", self.name))?;
+        println!("== {}: done in {} s\n", self.name, start.elapsed().as_secs());
+        Ok(())
+    }
+}
+
+fn fetch() -> Result<(), Failure> {
+    cargo(&["run", "--quiet", "--release", "--package", "pagewalk", "--", "guest", "fetch"])
+}
+
+fn guests() -> Result<(), Failure> {
+    let guests = root().join("guests");
+    run(Command::new("sh").arg(guests.join("check-reproducible.sh")))?;
+    run(Command::new("sh").arg(guests.join("test-on-qemu.sh")).arg("quick"))
+}
+
+fn debug() -> Result<(), Failure> {
+    cargo(&["test", "--workspace"])
+}
+
+fn release() -> Result<(), Failure> {
+    cargo(&["test", "--workspace", "--release", "--tests", "--", "--include-ignored"])
+}
+
+fn cargo(arguments: &[&str]) -> Result<(), Failure> {
+    run(Command::new(env!("CARGO")).args(arguments).current_dir(root()))
+}
+
+/// Runs `command` with our output; an error if it does not succeed.
+pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{name}`: {status}")),
+        Err(error) => Err(format!("`{name}`: {error}")),
+    }
+}
+
+/// The workspace's directory.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+}
