@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         None => Work::Console,
     };
     let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-    let mut machine = Machine::assemble(&config, prepared.image(&config))?;
+    let mut machine = Machine::assemble(&config, &prepared.image(&config))?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let outcome = if arguments.run.is_some() {
         machine.run(&mut UserConsole { keyboard: Typing::None, failed: None })
