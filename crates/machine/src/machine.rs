@@ -223,6 +223,12 @@ impl Machine {
         if self.world.exhausted {
             return Some(Outcome::OutOfMemory);
         }
+        if exit == Exit::Budget && self.clock_of(index) == turn.from {
+            // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
+            // of an instruction, so that the guest meets its time limit and the other harts go on.
+            let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
+            self.world.processors[index].idle += took;
+        }
         let now = self.clock_of(index);
         if self.world.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(now);
@@ -263,7 +269,11 @@ impl Machine {
 
     fn marker(&mut self, number: u16) -> Option<Outcome> {
         match number {
-            1 => self.region.begun = Some((self.statistics(), Instant::now())),
+            1 => {
+                // A maximum has no difference: it begins anew.
+                self.world.processors.iter_mut().for_each(|processor| processor.mmu.restart_maximum());
+                self.region.begun = Some((self.statistics(), Instant::now()));
+            }
             2 => {
                 if let Some((begun, at)) = self.region.begun.take() {
                     self.region.host_time += at.elapsed();
