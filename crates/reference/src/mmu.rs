@@ -452,11 +452,7 @@ impl Mmu {
         }
         let l1 = self.l1(access);
         match l1.get(position) {
-            Some(entry)
-                if entry.holds(gva.0)
-                    && seen(entry.vmid, entry.owner)
-                    && answers(&entry, wants) =>
-            {
+            Some(entry) if entry.holds(gva.0) && seen(entry.vmid, entry.owner) && answers(&entry, wants) => {
                 l1.use_at(position, time);
                 Prediction::Right(answer(position, &entry, gva))
             }
@@ -640,8 +636,7 @@ impl Mmu {
                     (Owner::Asid(of), Some(asid)) => of == asid,
                 }
         };
-        let holds =
-            move |entry: &Entry| gva.is_none_or(|gva| entry.holds(gva.0));
+        let holds = move |entry: &Entry| gva.is_none_or(|gva| entry.holds(gva.0));
         for tlb in [&mut self.l1i, &mut self.l1d, &mut self.l2] {
             tlb.remove(|entry| named(entry.vmid, entry.owner) && holds(entry));
         }
