@@ -3,7 +3,7 @@
 use crate::{
     config::Config,
     host_model::{HostModel, HostModelError},
-    loader::{self, LoadError},
+    loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
     scheme::Scheme,
     world::{Guest, Processor, World},
@@ -75,9 +75,6 @@ pub enum BuildError {
     /// The device tree.
     #[error(transparent)]
     Tree(#[from] devices::TreeError),
-    /// The device tree is larger than the room kept for it.
-    #[error("the device tree does not fit: the kernel's command line is too long")]
-    LargeTree,
     /// Host memory.
     #[error("host memory: {0}")]
     Memory(#[from] memory::MapError),
@@ -102,17 +99,17 @@ impl Machine {
     ///
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
-    pub fn assemble(config: &Config, image: Image) -> Result<Self, BuildError> {
+    pub fn assemble(config: &Config, image: &Image) -> Result<Self, BuildError> {
         let model = HostModel::load(&config.host)?;
         let ram_bytes = config.memory.0;
-        if ram_bytes < image.least_memory {
-            let (needed, has) = (image.least_memory >> 20, ram_bytes >> 20);
-            return Err(LoadError::Memory { what: image.kernel_name, needed, has }.into());
-        }
-        let ram_end = Gpa(devices::map::RAM_BASE.0 + ram_bytes);
-        let kernel = loader::read(&image.kernel_name, &image.kernel, ram_end)?;
-        let initrd_bytes = image.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64);
-        let placement = loader::place(&kernel, initrd_bytes, ram_end)?;
+        let ram = devices::map::RAM_BASE..Gpa(devices::map::RAM_BASE.0 + ram_bytes);
+        let files = BootFiles {
+            kernel_name: &image.kernel_name,
+            kernel: &image.kernel,
+            initrd: image.initrd.as_deref(),
+            least_memory: image.least_memory,
+        };
+        let plan = Plan::new(files, ram)?;
         let slots = image.devices.len();
         let isa = config.isa();
         let tree = device_tree(&TreeDescription {
@@ -121,22 +118,16 @@ impl Machine {
             paging: config.paging.guest.mode(),
             ram_bytes,
             bootargs: &image.command_line,
-            initrd: image.initrd.is_some().then(|| placement.initrd..Gpa(placement.initrd.0 + initrd_bytes)),
+            initrd: plan.initrd(),
             seed: config.seed,
             virtio_slots: slots,
         })?;
-        if tree.len() as u64 > ram_end.0 - placement.tree.0 {
-            return Err(BuildError::LargeTree);
-        }
+        let tree_at = plan.tree(tree.len() as u64)?;
 
         let backing = backing(config);
         let mut host = Host::new(Vm::host_bytes(ram_bytes, backing), HostPages::Huge)?;
         let mut vm = Vm::new(&mut host, Vmid(1), ram_bytes, backing)?;
-        let initrd = image.initrd.as_deref().map(|initrd| (placement.initrd, initrd));
-        let tree_part = (placement.tree, tree.as_slice());
-        for (at, bytes) in kernel.parts.iter().copied().chain(initrd).chain([tree_part]) {
-            Dma::new(&mut vm, &mut host).write(at, bytes)?;
-        }
+        plan.write(&mut Dma::new(&mut vm, &mut host), tree_at, &tree)?;
 
         let prices = model.prices.prices();
         let costs = if vm.is_native() { CostTable::native(&prices) } else { CostTable::virtualized(&prices) };
@@ -156,7 +147,7 @@ impl Machine {
         };
         let world = World::new(host, costs, model.clock());
         let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace);
-        machine.add_guest(Guest { vm, platform }, processors, kernel.entry, placement.tree.0);
+        machine.add_guest(Guest { vm, platform }, processors, plan.entry(), tree_at.0);
         Ok(machine)
     }
 }

@@ -39,7 +39,8 @@ impl Bus for World {
     #[inline(always)]
     unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
         // SAFETY: the caller's contract is the MMU's.
-        unsafe { L1Entry::read_hit(window.0.cast(), site, Gva(address), width, u64::from(stamp)) }.map(<*mut u8>::cast_const)
+        unsafe { L1Entry::read_hit(window.0.cast(), site, Gva(address), width, u64::from(stamp)) }
+            .map(<*mut u8>::cast_const)
     }
 
     #[inline(always)]
@@ -111,14 +112,7 @@ impl Bus for World {
         }
     }
 
-    fn atomic_miss(
-        &mut self,
-        address: u64,
-        _: Width,
-        access: Access,
-        site: &mut u16,
-        stamp: u32,
-    ) -> Result<(), Trap> {
+    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, site: &mut u16, stamp: u32) -> Result<(), Trap> {
         match self.reach(address, access, stamp)? {
             Reached::Ram(hit, _) => {
                 *site = hit.site;

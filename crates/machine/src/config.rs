@@ -1,5 +1,9 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod switch;
+
+pub use switch::Switch;
+
 use crate::{
     host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
     scheme::Scheme,
@@ -84,44 +88,6 @@ pub struct MmuKeys {
     pub nested_tlb: Switch<u32>,
     /// Who sets A and D bits of the guest's tables: `fault` (the guest does), or `hardware`.
     pub ad: AdName,
-}
-
-/// `on`, `off`, or a size.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Switch<T> {
-    /// As the host model has it, or not at all.
-    Named(OnOff),
-    /// Of this size.
-    Sized(T),
-    /// The default, which is `on`; never read from a file.
-    #[default]
-    #[serde(skip_deserializing, serialize_with = "serialize_on")]
-    Default,
-}
-
-fn serialize_on<S: serde::Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str("on")
-}
-
-/// `on` or `off`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnOff {
-    /// On.
-    On,
-    /// Off.
-    Off,
-}
-
-impl<T: Copy> Switch<T> {
-    fn resolve(&self, model: T, off: T) -> T {
-        match *self {
-            Self::Named(OnOff::On) | Self::Default => model,
-            Self::Named(OnOff::Off) => off,
-            Self::Sized(size) => size,
-        }
-    }
 }
 
 /// `mmu.ad`.
@@ -282,6 +248,8 @@ impl ConfigBuilder {
         let parsed = format!("value = {value}")
             .parse::<toml::Table>()
             .ok()
+            // A line break in the text would let further keys follow.
+            .filter(|table| table.len() == 1)
             .and_then(|mut table| table.remove("value"))
             .unwrap_or_else(|| toml::Value::String(value.to_owned()));
         let mut table = &mut self.table;
@@ -300,7 +268,8 @@ impl ConfigBuilder {
     /// # Errors
     /// [`ConfigError::Range`] for what is well-formed and cannot be.
     pub fn build(self) -> Result<Config, ConfigError> {
-        let config = self.read().map_err(|problem| ConfigError::Content { source_name: "configuration".into(), problem })?;
+        let config =
+            self.read().map_err(|problem| ConfigError::Content { source_name: "configuration".into(), problem })?;
         config.check()?;
         Ok(config)
     }

@@ -70,7 +70,11 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::SendIpi { harts } => {
-                for target in self.harts_of(guest).filter(|&target| harts.contains(self.logicals[target].hart_id)).collect::<Vec<_>>() {
+                for target in self
+                    .harts_of(guest)
+                    .filter(|&target| harts.contains(self.logicals[target].hart_id))
+                    .collect::<Vec<_>>()
+                {
                     let logical = &mut self.logicals[target];
                     logical.hart.set_pending(Interrupt::Software, true);
                     logical.event = now;
@@ -78,7 +82,11 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::RemoteFence { harts, fence } => {
-                for target in self.harts_of(guest).filter(|&target| harts.contains(self.logicals[target].hart_id)).collect::<Vec<_>>() {
+                for target in self
+                    .harts_of(guest)
+                    .filter(|&target| harts.contains(self.logicals[target].hart_id))
+                    .collect::<Vec<_>>()
+                {
                     self.fence_remotely(target, fence);
                 }
                 Answer::Return(Ok(0))

@@ -7,8 +7,7 @@ use std::path::Path;
 use types::{Cycles, PageSize};
 
 /// The shipped models: name and text.
-const SHIPPED: [(&str, &str); 1] =
-    [("sandybridge-2012", include_str!("../../../hosts/sandybridge-2012.toml"))];
+const SHIPPED: [(&str, &str); 1] = [("sandybridge-2012", include_str!("../../../hosts/sandybridge-2012.toml"))];
 
 /// The model that is used where none is named.
 pub const DEFAULT_HOST: &str = "sandybridge-2012";
@@ -174,8 +173,8 @@ impl HostModel {
             let shipped = SHIPPED.map(|(name, _)| name).join(", ");
             return Err(HostModelError::Unknown { name: name.to_owned(), shipped });
         }
-        let text = std::fs::read_to_string(name)
-            .map_err(|error| HostModelError::Read { path: name.to_owned(), error })?;
+        let text =
+            std::fs::read_to_string(name).map_err(|error| HostModelError::Read { path: name.to_owned(), error })?;
         Self::parse(name, &text)
     }
 

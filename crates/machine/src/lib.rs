@@ -6,7 +6,7 @@ pub mod clock;
 pub mod config;
 mod firmware;
 pub mod host_model;
-mod loader;
+pub mod loader;
 mod machine;
 mod outcome;
 mod schedule;

@@ -10,7 +10,8 @@ use crate::{
 };
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{Entry, ExitReason, HartState};
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 use types::{Cycles, Gpa, PagingMode};
 
 /// The most instructions of one turn: how often console and time limit are looked at.
@@ -24,11 +25,11 @@ pub trait Console {
     /// What was typed since the last call.
     ///
     /// # Errors
-    /// [`Interrupt`](std::io::ErrorKind::Interrupted) ends the run.
+    /// Any error ends the run, as [`Outcome::Interrupted`].
     fn input(&mut self) -> std::io::Result<Vec<u8>>;
 
-    /// Nothing happens in the guest for `guest_time`, or ever. Returns whether there may be input afterwards. Who does not type need not wait:
-    /// simulated time goes on at once.
+    /// Nothing happens in the guest for `guest_time`, or ever. May wait as long for input; returns whether there is some. Who does not type
+    /// need not wait: simulated time goes on at once.
     fn idle(&mut self, guest_time: Option<Duration>) -> bool;
 }
 
@@ -68,13 +69,17 @@ pub struct Machine {
     region: Region,
     /// Console output of SBI calls.
     pub(crate) printed: Vec<u8>,
+    /// Console input that the guest has not taken yet.
+    typed: VecDeque<u8>,
 }
 
 /// The region of interest: what was counted between the markers.
 #[derive(Default)]
 struct Region {
-    begun: Option<Statistics>,
+    begun: Option<(Statistics, Instant)>,
     measured: Option<Statistics>,
+    /// What the host took for it. Reported by benchmarks; nothing simulated depends on it.
+    host_time: Duration,
 }
 
 impl Machine {
@@ -82,7 +87,17 @@ impl Machine {
         let memory = &world.host.memory;
         let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
         let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
-        Self { world, code, logicals: Vec::new(), isa, paging, pace, region: Region::default(), printed: Vec::new() }
+        Self {
+            world,
+            code,
+            logicals: Vec::new(),
+            isa,
+            paging,
+            pace,
+            region: Region::default(),
+            printed: Vec::new(),
+            typed: VecDeque::new(),
+        }
     }
 
     /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`, on processors of its own.
@@ -111,12 +126,13 @@ impl Machine {
         let limit = self.pace.timeout_seconds.map(|seconds| (self.clock().seconds(seconds), seconds));
         loop {
             match console.input() {
-                Ok(typed) if !typed.is_empty() => {
-                    self.world.console_input(0, &typed);
-                    self.deliver_interrupts(self.latest());
-                }
-                Ok(_) => {}
+                Ok(typed) => self.typed.extend(typed),
                 Err(_) => return self.end(Outcome::Interrupted, console),
+            }
+            if !self.typed.is_empty() {
+                let taken = self.world.console_input(0, self.typed.make_contiguous());
+                self.typed.drain(..taken);
+                self.deliver_interrupts(self.latest());
             }
             let Some(turn) = next_turn((0..self.logicals.len()).map(|index| self.ready(index))) else {
                 if console.idle(None) {
@@ -131,7 +147,8 @@ impl Machine {
             }
             let waits = Cycles(turn.from.0 - self.clock_of(turn.index).0);
             if waits > Cycles(0) && self.logicals.iter().all(|logical| logical.activity() != Activity::Running) {
-                let time = Duration::from_nanos((u128::from(waits.0) * 1_000_000_000 / u128::from(self.clock().hz)) as u64);
+                let time =
+                    Duration::from_nanos((u128::from(waits.0) * 1_000_000_000 / u128::from(self.clock().hz)) as u64);
                 if console.idle(Some(time)) {
                     continue;
                 }
@@ -246,9 +263,10 @@ impl Machine {
 
     fn marker(&mut self, number: u16) -> Option<Outcome> {
         match number {
-            1 => self.region.begun = Some(self.statistics()),
+            1 => self.region.begun = Some((self.statistics(), Instant::now())),
             2 => {
-                if let Some(begun) = self.region.begun.take() {
+                if let Some((begun, at)) = self.region.begun.take() {
+                    self.region.host_time += at.elapsed();
                     let measured = self.statistics().since(&begun);
                     match &mut self.region.measured {
                         Some(sum) => sum.add(&measured),
@@ -289,6 +307,12 @@ impl Machine {
     #[must_use]
     pub fn measured(&self) -> Statistics {
         self.region.measured.clone().unwrap_or_else(|| self.statistics())
+    }
+
+    /// How long the host took for the region of interest; zero if the guest marked none.
+    #[must_use]
+    pub fn region_host_time(&self) -> Duration {
+        self.region.host_time
     }
 
     /// The guest time that has passed.

@@ -23,14 +23,7 @@ pub(crate) struct Processor {
 
 impl Processor {
     pub(crate) fn new(mmu: Mmu) -> Self {
-        Self {
-            mmu,
-            stamp: 0,
-            idle: Cycles(0),
-            monitor: Cycles(0),
-            exits: ExitCounts::default(),
-            retired: 0,
-        }
+        Self { mmu, stamp: 0, idle: Cycles(0), monitor: Cycles(0), exits: ExitCounts::default(), retired: 0 }
     }
 
     /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.
@@ -49,7 +42,7 @@ pub(crate) struct Guest {
 }
 
 /// See the module.
-pub struct World {
+pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
@@ -137,11 +130,12 @@ impl World {
     /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device.
     pub(crate) fn nested_fault(&mut self, fault: &NestedFault) -> NestedFaultOutcome {
         let guest = &mut self.guests[self.current.guest];
-        let outcome = guest.vm.nested_fault(&mut self.host, fault.gpa, fault.access).unwrap_or_else(|OutOfFrames { .. }| {
-            // The guest cannot go on; the run ends after this instruction's fault.
-            self.exhausted = true;
-            NestedFaultOutcome::Nothing
-        });
+        let outcome =
+            guest.vm.nested_fault(&mut self.host, fault.gpa, fault.access).unwrap_or_else(|OutOfFrames { .. }| {
+                // The guest cannot go on; the run ends after this instruction's fault.
+                self.exhausted = true;
+                NestedFaultOutcome::Nothing
+            });
         // An access to a device is counted where the device is reached.
         if outcome != NestedFaultOutcome::Device {
             self.charge_exit(ExitReason::NestedFault);

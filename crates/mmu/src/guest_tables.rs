@@ -23,6 +23,11 @@ impl<S: Stage> PteReader for GuestTables<'_, S> {
     type Fault = Fault;
 
     #[inline(always)]
+    fn skipped(&mut self, level: u32) {
+        self.0.statistics().guest_cache_hits[level as usize - 1] += 1;
+    }
+
+    #[inline(always)]
     fn read(&mut self, at: Gpa) -> Result<Pte, Fault> {
         let mapping = self.0.translate(at, Access::Read, Purpose::Table, PageSize::Size4K)?;
         let hpa = host_address(&mapping, at)?;

@@ -211,7 +211,7 @@ impl Mmu {
                     tables: HostTables { memory, statistics: &mut self.statistics },
                     tree: Tree {
                         geometry: Geometry::of_second_stage(*mode),
-                        root: root.0 & !0x3fff,
+                        root: root.0 & ((1 << 56) - (1 << 14)),
                         spaces: Spaces::of_guest_physical(vmid),
                         ad: self.config.second_stage_ad,
                         svnapot: self.config.svnapot,
@@ -379,7 +379,8 @@ fn first_stage<S: Stage>(
     };
     let tree = Tree {
         geometry,
-        root: context.translation.root.0,
+        // `satp.PPN` has 44 bits.
+        root: context.translation.root.0 & ((1 << 56) - (1 << 12)),
         spaces: context.spaces,
         ad: config.first_stage_ad,
         svnapot: config.svnapot,

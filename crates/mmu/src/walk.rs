@@ -67,6 +67,9 @@ pub(crate) trait PteReader {
     /// Why a PTE cannot be read or written.
     type Fault;
 
+    /// Counts a walk that begins below the root, with the non-leaf PTE of `level` from the walk cache.
+    fn skipped(&mut self, level: u32);
+
     /// Reads a PTE and counts the reference.
     fn read(&mut self, at: Self::Address) -> Result<Pte, Self::Fault>;
 
@@ -127,9 +130,12 @@ impl Tree {
         demand: Demand,
     ) -> Result<Leaf<R::Address>, Failure<R::Fault>> {
         // Step 1, or as many steps as the cache saves.
-        let Start { mut level, mut table, mut global } = cache
-            .deepest(self.spaces, address, self.geometry.root_level)
-            .unwrap_or(Start { level: self.geometry.root_level, table: self.root, global: false });
+        let root = Start { level: self.geometry.root_level, table: self.root, global: false };
+        let start = cache.deepest(self.spaces, address, root.level);
+        if let Some(start) = start {
+            reader.skipped(start.level + 1);
+        }
+        let Start { mut level, mut table, mut global } = start.unwrap_or(root);
         loop {
             // Step 2.
             let at = R::Address::of(table + self.geometry.slot(address, level));

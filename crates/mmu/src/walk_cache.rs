@@ -22,7 +22,6 @@ pub(crate) struct Start {
 struct Pointer {
     space: Space,
     table: u64,
-    global: bool,
 }
 
 /// The page-walk cache of one dimension.
@@ -50,7 +49,7 @@ impl WalkCache {
         for level in 1..=root_level {
             let Some(array) = &mut self.levels[level as usize - 1] else { continue };
             if let Some(pointer) = array.touch(address, |pointer| spaces.contain(pointer.space)) {
-                return Some(Start { level: level - 1, table: pointer.table, global: pointer.global });
+                return Some(Start { level: level - 1, table: pointer.table, global: pointer.space != spaces.local });
             }
         }
         None
@@ -60,7 +59,7 @@ impl WalkCache {
     pub(crate) fn fill(&mut self, spaces: Spaces, address: u64, level: u32, table: u64, global: bool) {
         let Some(array) = &mut self.levels[level as usize - 1] else { return };
         let space = spaces.of(global);
-        let pointer = Pointer { space, table, global };
+        let pointer = Pointer { space, table };
         array.fill(address, PageSize::of_level(level), pointer, |other| other.space == space);
     }
 

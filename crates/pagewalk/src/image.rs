@@ -53,12 +53,12 @@ impl GuestKind {
 pub(crate) enum Work {
     /// A console for the user.
     Console,
-    /// One of our workloads, with its size if one was given.
+    /// One of our workloads.
     Workload {
         /// Its name.
         name: String,
-        /// Its size.
-        size: Option<String>,
+        /// Its options, such as `size=64M`, separated by spaces; see docs/workloads.md.
+        options: String,
     },
     /// A command for the guest's shell.
     Command(String),
@@ -150,20 +150,14 @@ impl Prepared {
     }
 
     fn vos_command_line(&self, config: &Config) -> String {
-        let (name, size) = match &self.work {
-            Work::Console => ("hello", None),
-            Work::Workload { name, size } => (name.as_str(), size.as_deref()),
-            Work::Command(text) => (text.as_str(), None),
+        let (name, options) = match &self.work {
+            Work::Console => ("hello", ""),
+            Work::Workload { name, options } => (name.as_str(), options.as_str()),
+            Work::Command(text) => (text.as_str(), ""),
         };
         let page = config.scheme.guest_page();
-        let mut line = format!("page={page} paging={} workload={name}", config.paging.guest.name());
-        if let Some(size) = size {
-            line += &format!(" size={size}");
-        }
-        if !self.append.is_empty() {
-            line += &format!(" {}", self.append);
-        }
-        line
+        let line = format!("page={page} paging={} workload={name}", config.paging.guest.name());
+        joined([&line, options, &self.append])
     }
 
     /// Linux maps pages of 2M by itself, unless told not to; those of 1G are reserved at boot.
@@ -173,17 +167,21 @@ impl Prepared {
             PageSize::Size1G => "transparent_hugepage=always hugepagesz=1G hugepages=1",
             _ => "transparent_hugepage=always",
         };
-        [pages, &self.append].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        joined([pages, &self.append])
     }
+}
+
+/// The parts that are not empty, with spaces between.
+fn joined<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The root file system for `work`.
 fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest) -> Result<Initramfs<'a>, Failure> {
     let task = match work {
         Work::Console => Task::Shell,
-        Work::Workload { name, size } => {
-            let size = size.as_ref().map_or_else(String::new, |size| format!(" size={size}"));
-            Task::Command { text: format!("pagewalk-workloads {name}{size}"), region: Region::OfProgram }
+        Work::Workload { name, options } => {
+            Task::Command { text: joined(["pagewalk-workloads", name, options]), region: Region::OfProgram }
         }
         Work::Command(text) => Task::Command { text: text.clone(), region: Region::WholeCommand },
     };

@@ -5,7 +5,7 @@
 use softfloat_wrapper::Float;
 
 use super::range::{Range, host_rounds};
-use super::{Flags, Format, Rounding, residue, soft};
+use super::{Flags, Format, Rounding, exactness, soft};
 
 /// `fadd`: `a + b`.
 #[inline(always)]
@@ -22,9 +22,8 @@ pub fn add<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Fl
 fn add_slowly<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
     let (x, y) = (F::from_bits(a), F::from_bits(b));
     let sum = x + y;
-    let finite = Range::Finite;
-    if host_rounds(rounding) && [a, b, sum.to_bits()].into_iter().all(|bits| finite.contains::<F>(bits)) {
-        flags.raise_if(residue::sum(x, y, sum) != F::ZERO, Flags::INEXACT);
+    if host_rounds(rounding) && Range::Finite.contains::<F>(sum.to_bits()) {
+        flags.raise_if(!exactness::is_sum(x, y, sum), Flags::INEXACT);
         return sum.to_bits();
     }
     soft::run(rounding, flags, |mode| soft::number::<F>(a).add(soft::number::<F>(b), mode)).to_bits()
@@ -53,7 +52,7 @@ fn mul_slowly<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut
     let (x, y) = (F::from_bits(a), F::from_bits(b));
     let product = x * y;
     if host_rounds(rounding) && Range::Residue.contains::<F>(product.to_bits()) {
-        flags.raise_if(residue::product(x, y, product) != F::ZERO, Flags::INEXACT);
+        flags.raise_if(!exactness::is_product(x, y, product), Flags::INEXACT);
         return product.to_bits();
     }
     if x == F::ZERO && Range::Finite.contains::<F>(b) || y == F::ZERO && Range::Finite.contains::<F>(a) {
@@ -78,7 +77,7 @@ fn div_slowly<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut
     let (x, y) = (F::from_bits(a), F::from_bits(b));
     let quotient = x / y;
     if host_rounds(rounding) && Range::Normal.contains::<F>(quotient.to_bits()) && Range::Residue.contains::<F>(a) {
-        flags.raise_if(residue::quotient(x, y, quotient) != F::ZERO, Flags::INEXACT);
+        flags.raise_if(!exactness::is_quotient(x, y, quotient), Flags::INEXACT);
         return quotient.to_bits();
     }
     soft::run(rounding, flags, |mode| soft::number::<F>(a).div(soft::number::<F>(b), mode)).to_bits()
@@ -100,7 +99,7 @@ fn sqrt_slowly<F: Format>(a: F::Bits, rounding: Rounding, flags: &mut Flags) -> 
     let x = F::from_bits(a);
     let root = x.sqrt();
     if host_rounds(rounding) && x > F::ZERO && Range::Residue.contains::<F>(a) {
-        flags.raise_if(residue::root(x, root) != F::ZERO, Flags::INEXACT);
+        flags.raise_if(!exactness::is_root(x, root), Flags::INEXACT);
         return root.to_bits();
     }
     soft::run(rounding, flags, |mode| soft::number::<F>(a).sqrt(mode)).to_bits()
@@ -120,14 +119,17 @@ pub fn fmadd<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, 
 #[inline(never)]
 fn fmadd_slowly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
     let (x, y, z) = (F::from_bits(a), F::from_bits(b), F::from_bits(c));
-    let sum = x.mul_add(y, z).to_bits();
-    if host_rounds(rounding)
-        && Range::Normal.contains::<F>(sum)
-        && Range::Residue.contains::<F>((x * y).to_bits())
-        && Range::Finite.contains::<F>(c)
-    {
-        flags.raise_if(residue::fused(x, y, z) != F::ZERO, Flags::INEXACT);
-        return sum;
+    let sum = x.mul_add(y, z);
+    if host_rounds(rounding) && Range::Normal.contains::<F>(sum.to_bits()) {
+        // What the product must be if it is a number and nothing was rounded. Otherwise SoftFloat decides; mostly it raises NX, and the
+        // sticky way is open from then on.
+        let product = sum - z;
+        if Range::Residue.contains::<F>(product.to_bits())
+            && exactness::is_sum(product, z, sum)
+            && exactness::is_product(x, y, product)
+        {
+            return sum.to_bits();
+        }
     }
     let fused = |mode| soft::number::<F>(a).fused_mul_add(soft::number::<F>(b), soft::number::<F>(c), mode);
     soft::run(rounding, flags, fused).to_bits()

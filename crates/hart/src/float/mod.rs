@@ -6,7 +6,7 @@
 //! 1. The *sticky* way, inlined: rounding is to nearest even, which is what the host does, and NX is raised already, so that inexactness
 //!    need not be known; the result is finite and clear of the underflow border, so that no other flag is due.
 //! 2. The *host* way, out of line: as above, but NX is still clear. Error-free transformations on the host's FPU tell whether the result
-//!    is exact ([`residue`]).
+//!    is exact ([`exactness`]).
 //! 3. The *soft* way: Berkeley SoftFloat in its RISC-V specialisation: canonical NaNs, tininess detected after rounding ([`soft`]).
 //!
 //! Operations that never round (compares, sign injection, classification, minimum and maximum) and conversions to integers need neither.
@@ -15,10 +15,10 @@ mod arithmetic;
 mod boxing;
 mod compare;
 mod convert;
+mod exactness;
 mod fcsr;
 mod format;
 mod range;
-mod residue;
 mod soft;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,8 @@ use softfloat_wrapper::{ExceptionFlags, Float, RoundingMode};
 use super::{Flags, Format, Rounding};
 
 /// Runs `operation` in SoftFloat and raises the flags that it raised.
+#[cold]
+#[inline(never)]
 pub(super) fn run<T>(rounding: Rounding, flags: &mut Flags, operation: impl FnOnce(RoundingMode) -> T) -> T {
     ExceptionFlags::from_bits(0).set();
     let result = operation(match rounding {

@@ -49,3 +49,31 @@ fn the_echo_reads_back() {
     assert_eq!(config.mmu.walk_caches, again.mmu.walk_caches);
     assert_eq!(toml::to_string(&again).unwrap(), text);
 }
+
+#[test]
+fn switches_take_names_and_sizes_and_name_what_is_neither() {
+    let set = |key: &str, value: &str| ConfigBuilder::default().set(key, value).and_then(ConfigBuilder::build);
+    let mmu = |key: &str, value: &str| set(key, value).unwrap().mmu;
+    assert_eq!(mmu("mmu.nested_tlb", "on").nested_tlb, Switch::On);
+    assert_eq!(mmu("mmu.nested_tlb", "off").nested_tlb, Switch::Off);
+    assert_eq!(mmu("mmu.nested_tlb", "64").nested_tlb, Switch::Sized(64));
+    let sizes = WalkCacheModel { guest: [1, 2, 3, 4], host: [0; 4] };
+    let table = "{ guest = [1, 2, 3, 4], host = [0, 0, 0, 0] }";
+    assert_eq!(mmu("mmu.walk_caches", table).walk_caches, Switch::Sized(sizes));
+    for (key, value, says) in [
+        ("mmu.walk_caches", "maybe", "\"maybe\", expected `on`, `off` or a size"),
+        ("mmu.walk_caches", "true", "boolean `true`"),
+        ("mmu.walk_caches", "{ gest = [1, 2, 3, 4] }", "`gest`"),
+        ("mmu.walk_caches", "{ guest = [1, 2], host = [0, 0, 0, 0] }", "length"),
+        ("mmu.nested_tlb", "-1", "-1"),
+    ] {
+        let error = set(key, value).unwrap_err().to_string();
+        assert!(error.contains(key) && error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_setting_sets_one_key() {
+    let error = ConfigBuilder::default().set("harts", "1\nmemory = 4096").unwrap_err().to_string();
+    assert!(error.contains("harts"), "{error}");
+}

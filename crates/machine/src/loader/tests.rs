@@ -1,96 +1,111 @@
+use super::flat::tests::image;
 use super::*;
+use crate::LEAST_LINUX_MEMORY;
+use devices::DmaMemory;
+use memory::{Host, HostPages};
+use monitor::{Backing, LeafStatus, Vm};
+use types::{SecondStageMode, Vmid};
 
-const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
-const END: Gpa = Gpa(RAM + (1 << 30));
+const MEBIBYTE: u64 = 1 << 20;
 
-fn problem(bytes: &[u8]) -> String {
-    read("k", bytes, END).unwrap_err().to_string()
+fn ram(bytes: u64) -> Range<Gpa> {
+    Gpa(0x8000_0000)..Gpa(0x8000_0000 + bytes)
+}
+
+fn files<'f>(kernel: &'f [u8], initrd: Option<&'f [u8]>) -> BootFiles<'f> {
+    BootFiles { kernel_name: "some/Image", kernel, initrd, least_memory: 0 }
 }
 
 #[test]
-fn vos_is_read_whole() {
-    let kernel = read("vos", VOS, END).unwrap();
-    assert_eq!(kernel.entry, Gpa(0x8020_0000));
-    assert!(kernel.end > kernel.entry);
-    assert!(kernel.parts.iter().any(|(at, bytes)| *at == kernel.entry && !bytes.is_empty()));
+fn everything_is_apart_and_at_the_top() {
+    let kernel = image(0x1000, 0x20_0000, 0x5000);
+    let initrd = vec![7; 0x2345];
+    let plan = Plan::new(files(&kernel, Some(&initrd)), ram(16 * MEBIBYTE)).unwrap();
+    let start = Gpa(0x8100_0000 - 0x3000);
+    assert_eq!(plan.entry(), Gpa(0x8020_0000));
+    assert_eq!(plan.initrd(), Some(start..start.wrapping_add(0x2345)));
+    assert_eq!(plan.tree(0x1001), Ok(Gpa(start.0 - 0x2000)));
+    let bare = Plan::new(files(&kernel, None), ram(16 * MEBIBYTE)).unwrap();
+    assert_eq!((bare.initrd(), bare.tree(1)), (None, Ok(Gpa(0x8100_0000 - 0x1000))));
 }
 
 #[test]
-fn a_truncated_elf_file_is_refused_at_every_length() {
-    for length in (0..VOS.len() - 1).step_by(97) {
-        // A cut in what no segment needs (the section headers) is none.
-        if let Ok(kernel) = read("k", &VOS[..length], END) {
-            let whole = read("k", VOS, END).unwrap();
-            assert_eq!(kernel.parts, whole.parts);
-        }
+fn what_does_not_fit_is_named() {
+    let kernel = image(0x1000, 0x20_0000, MEBIBYTE);
+    let initrd = vec![0; 2 * MEBIBYTE as usize];
+    let error = Plan::new(files(&kernel, Some(&initrd)), ram(4 * MEBIBYTE)).unwrap_err().to_string();
+    for part in ["some/Image", "the initrd", "4.0 MiB", "3.0 MiB", "2.0 MiB"] {
+        assert!(error.contains(part), "{part}: {error}");
     }
-    assert!(problem(&VOS[..VOS.len() / 2]).contains("truncated"));
+    let plan = Plan::new(files(&kernel, Some(&initrd)), ram(5 * MEBIBYTE)).unwrap();
+    assert!(matches!(plan.tree(1), Err(LoadError::NoRoom { what: "the device tree", .. })));
+    assert!(plan.tree(u64::MAX).is_err());
 }
 
 #[test]
-fn kernels_for_other_machines_are_named() {
-    let mut other = VOS.to_vec();
-    other[18] = 62;
-    assert!(problem(&other).contains("X86_64"));
-    other[4] = 1;
-    assert!(problem(&other).contains("32-bit"));
-    let mut arm = vec![0; 4096];
-    arm[0x38..0x3c].copy_from_slice(b"ARM\x64");
-    assert!(problem(&arm).contains("ARM"));
-    let mut x86 = vec![0; 4096];
-    x86[0x202..0x206].copy_from_slice(b"HdrS");
-    assert!(problem(&x86).contains("x86"));
-    assert!(problem(b"#!/bin/sh\n").contains("not a kernel"));
-    assert!(problem(b"").contains("not a kernel"));
-}
-
-/// `vos` with eight bytes of its first loaded segment's header replaced.
-fn with_field(field: usize, value: u64) -> Vec<u8> {
-    let mut bytes = VOS.to_vec();
-    let table = u64::from_le_bytes(bytes[32..40].try_into().unwrap()) as usize;
-    let count = u16::from_le_bytes(bytes[56..58].try_into().unwrap()) as usize;
-    let load = (0..count).map(|number| table + 56 * number).find(|&at| bytes[at..at + 4] == [1, 0, 0, 0]).unwrap();
-    bytes[load + field..load + field + 8].copy_from_slice(&value.to_le_bytes());
-    bytes
+fn too_little_memory_for_linux_is_said_first() {
+    let kernel = image(0x1000, 0x20_0000, MEBIBYTE);
+    let linux = BootFiles { least_memory: LEAST_LINUX_MEMORY, ..files(&kernel, None) };
+    let error = Plan::new(linux, ram(95 * MEBIBYTE)).unwrap_err().to_string();
+    assert_eq!(error, "some/Image: needs 96 MiB of memory, and the guest has 95.0 MiB");
+    assert!(Plan::new(linux, ram(96 * MEBIBYTE)).is_ok());
 }
 
 #[test]
-fn bad_segments_are_named() {
-    assert!(problem(&with_field(24, 0x1000)).contains("outside RAM"), "physical address");
-    assert!(problem(&with_field(24, u64::MAX - 4)).contains("outside RAM"));
-    assert!(problem(&with_field(32, 1 << 40)).contains("segment"), "size in the file");
-    assert!(problem(&with_field(40, 1 << 40)).contains("outside RAM"), "size in memory");
-    assert!(problem(&with_field(40, 0)).contains("larger in the file"));
-    let mut entry = VOS.to_vec();
-    entry[24..32].copy_from_slice(&0x10_u64.to_le_bytes());
-    assert!(problem(&entry).contains("entry point"));
-}
-
-fn image_of(size: u64, flags: u64) -> Vec<u8> {
-    let mut image = vec![0; 8192];
-    image[0x08..0x10].copy_from_slice(&0x20_0000_u64.to_le_bytes());
-    image[0x10..0x18].copy_from_slice(&size.to_le_bytes());
-    image[0x18..0x20].copy_from_slice(&flags.to_le_bytes());
-    image[0x38..0x3c].copy_from_slice(b"RSC\x05");
-    image
-}
-
-#[test]
-fn images_occupy_what_their_header_says() {
-    let image = image_of(1 << 20, 0);
-    let kernel = read("k", &image, END).unwrap();
-    assert_eq!((kernel.entry, kernel.end), (Gpa(0x8020_0000), Gpa(0x8030_0000)));
-    assert!(problem(&image_of(1 << 40, 0)).contains("outside RAM"));
-    assert!(problem(&image_of(1 << 20, 1)).contains("big-endian"));
+fn files_that_are_no_kernel_are_told_apart() {
+    let at = |offset: usize, magic: &[u8]| {
+        let mut file = vec![0; 0x400];
+        file[offset..offset + magic.len()].copy_from_slice(magic);
+        Plan::new(files(&file, None), ram(MEBIBYTE)).unwrap_err().to_string()
+    };
+    for (file, says) in [
+        (at(0x202, b"HdrS"), "x86"),
+        (at(0x38, b"ARM\x64"), "64-bit ARM"),
+        (at(0, &[0x1f, 0x8b]), "gzip"),
+        (at(0, &[0x28, 0xb5, 0x2f, 0xfd]), "zstd"),
+        (at(0, b"#!/bin/sh"), "neither"),
+    ] {
+        assert!(file.starts_with("some/Image: ") && file.contains(says), "{file}");
+    }
+    let empty = Plan::new(files(&[], None), ram(MEBIBYTE)).unwrap_err();
+    assert_eq!(empty.to_string(), "some/Image: the file is empty");
 }
 
 #[test]
-fn what_does_not_fit_behind_the_kernel_is_refused_with_the_numbers() {
-    let image = image_of(16 << 20, 0);
-    let end = Gpa(RAM + (32 << 20));
-    let kernel = read("k", &image, end).unwrap();
-    let placement = place(&kernel, 4 << 20, end).unwrap();
-    assert!(placement.initrd.0 + (4 << 20) <= placement.tree.0 && placement.initrd >= kernel.end);
-    let refused = place(&kernel, 14 << 20, end).unwrap_err().to_string();
-    assert!(refused.contains("has 32 MiB"), "{refused}");
+fn what_is_planned_is_what_is_written() {
+    for page in [PageSize::Size4K, PageSize::Size2M] {
+        let bytes = 16 * MEBIBYTE;
+        let backing = Backing::Nested { mode: SecondStageMode::Sv39x4, page, status: LeafStatus::Preset };
+        let mut host = Host::new(Vm::host_bytes(bytes, backing), HostPages::Base).unwrap();
+        let mut vm = Vm::new(&mut host, Vmid(1), bytes, backing).unwrap();
+        let mut kernel = image(0x3000, 0x20_0000, 0x5000);
+        kernel[0x2fff] = 9;
+        let (initrd, tree) = (vec![7; 0x2345], [1, 2, 3]);
+        let plan = Plan::new(files(&kernel, Some(&initrd)), vm.ram()).unwrap();
+        let tree_at = plan.tree(3).unwrap();
+        let mut dma = Dma::new(&mut vm, &mut host);
+        plan.write(&mut dma, tree_at, &tree).unwrap();
+        let read = |at: Gpa, length: usize| {
+            let mut bytes = vec![0xee; length];
+            dma.read(at, &mut bytes).unwrap();
+            bytes
+        };
+        assert_eq!(read(plan.entry(), 0x3000), kernel);
+        assert!(read(plan.entry().wrapping_add(0x3000), 0x2000).iter().all(|&byte| byte == 0), "the BSS");
+        assert_eq!(read(plan.initrd().unwrap().start, 0x2345), initrd);
+        assert_eq!(read(tree_at, 3), tree);
+        assert!(dma.contains(tree_at, 3));
+    }
+}
+
+#[test]
+fn a_host_without_frames_fails_the_load() {
+    let backing = Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status: LeafStatus::Preset };
+    let mut host = Host::new(0x8000, HostPages::Base).unwrap();
+    let mut vm = Vm::new(&mut host, Vmid(1), 16 * MEBIBYTE, backing).unwrap();
+    let kernel = image(0x9000, 0x20_0000, 0x9000);
+    let plan = Plan::new(files(&kernel, None), vm.ram()).unwrap();
+    let tree_at = plan.tree(1).unwrap();
+    let result = plan.write(&mut Dma::new(&mut vm, &mut host), tree_at, &[0]);
+    assert_eq!(result, Err(GuestMemoryError::NoFrame(Gpa(0x8020_2000))));
 }

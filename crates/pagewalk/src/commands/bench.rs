@@ -1,13 +1,165 @@
-//! `pagewalk bench`.
+//! `pagewalk bench`: how fast the simulator itself is.
 
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, LinuxArgs, WorkloadSpec};
 use crate::error::Failure;
+use crate::image::{GuestKind, Prepared, Work, prepare};
+use crate::output::{print, write_json};
+use crate::progress::Progress;
+use crate::quiet::QuietConsole;
+use crate::setup::configuration;
+use crate::table::Table;
+use machine::Machine;
+use machine::config::Config;
+use machine::scheme::Scheme;
+use serde_json::json;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// A benchmark.
+struct Benchmark {
+    name: &'static str,
+    /// The size of its workload, and other options. `None`: Linux, from its first instruction to a shell's command.
+    size: Option<(&'static str, &'static str)>,
+    about: &'static str,
+}
+
+const BENCHMARKS: [Benchmark; 6] = [
+    Benchmark { name: "gups", size: Some(("256M", "updates=20M")), about: "random updates of 256 MiB" },
+    Benchmark { name: "sieve", size: Some(("16M", "")), about: "sieve of Eratosthenes" },
+    Benchmark { name: "triad", size: Some(("64M", "")), about: "3 arrays of 64 MiB, aligned to each other" },
+    Benchmark { name: "triadp", size: Some(("64M", "")), about: "the same, staggered" },
+    Benchmark { name: "qsort", size: Some(("8M", "")), about: "quicksort of 8 MiB" },
+    Benchmark { name: "linux-boot", size: None, about: "Debian's kernel, to a command's end" },
+];
+
+/// The schemes that are measured where none is named.
+const SCHEMES: [&str; 2] = ["native:4K", "nested:4K+4K"];
+
+/// A benchmark under a scheme, measured.
+struct Measured {
+    name: &'static str,
+    about: &'static str,
+    scheme: Scheme,
+    instructions: u64,
+    /// Million instructions a second, of each repetition, ascending.
+    mips: Vec<f64>,
+}
+
+impl Measured {
+    fn median(&self) -> f64 {
+        self.mips[self.mips.len() / 2]
+    }
+}
 
 /// Runs the command.
 ///
 /// # Errors
-/// [`Failure`], until the machine stands under this command.
-pub(super) fn run(_: &BenchArgs) -> Result<ExitCode, Failure> {
-    Err(Failure::Run("`bench` cannot run yet: this build has no machine".to_owned()))
+/// [`Failure`]: bad usage, or a guest that does not come to a good end.
+pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
+    let config = configuration(&[], &arguments.config, &[])?;
+    let schemes = schemes(arguments)?;
+    let benchmarks = benchmarks(&arguments.workloads)?;
+    let mut progress = Progress::new();
+    progress.count("measuring", (benchmarks.len() * schemes.len()) as u64);
+    let mut measured = Vec::new();
+    for (benchmark, size) in benchmarks {
+        let prepared = prepared(benchmark, size, arguments)?;
+        for &scheme in &schemes {
+            measured.push(measure(benchmark, &prepared, &Config { scheme, ..config.clone() }, arguments.repeat)?);
+            progress.at(measured.len() as u64);
+        }
+    }
+    drop(progress);
+    print(&table(&measured).to_string())?;
+    if let Some(path) = &arguments.json {
+        let runs: Vec<_> = measured
+            .iter()
+            .map(|run| {
+                json!({
+                    "workload": run.name,
+                    "scheme": run.scheme.to_string(),
+                    "instructions": run.instructions,
+                    "mips": run.median(),
+                    "all_mips": run.mips,
+                })
+            })
+            .collect();
+        let value = json!({ "version": env!("CARGO_PKG_VERSION"), "config": config, "runs": runs });
+        write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn schemes(arguments: &BenchArgs) -> Result<Vec<Scheme>, Failure> {
+    let named: Vec<&str> = arguments.schemes.iter().map(String::as_str).collect();
+    let texts = if named.is_empty() { &SCHEMES } else { named.as_slice() };
+    texts.iter().map(|text| text.parse().map_err(|error| Failure::Usage(format!("--scheme: {error}")))).collect()
+}
+
+/// The benchmarks asked for, each with the user's size if one was given.
+fn benchmarks(specs: &[WorkloadSpec]) -> Result<Vec<(&'static Benchmark, Option<String>)>, Failure> {
+    if specs.is_empty() {
+        return Ok(BENCHMARKS.iter().map(|benchmark| (benchmark, None)).collect());
+    }
+    specs
+        .iter()
+        .map(|spec| {
+            let found = BENCHMARKS.iter().find(|benchmark| benchmark.name == spec.name);
+            found.map(|benchmark| (benchmark, spec.size.clone())).ok_or_else(|| {
+                let known = BENCHMARKS.map(|benchmark| benchmark.name).join(", ");
+                Failure::Usage(format!("--workload: unknown benchmark `{}` ({known})", spec.name))
+            })
+        })
+        .collect()
+}
+
+fn prepared(benchmark: &Benchmark, size: Option<String>, arguments: &BenchArgs) -> Result<Prepared, Failure> {
+    let linux = LinuxArgs { cache: arguments.cache.clone(), ..LinuxArgs::default() };
+    match benchmark.size {
+        Some((default, others)) => {
+            let options = format!("size={} {others}", size.as_deref().unwrap_or(default));
+            prepare(GuestKind::Vos, Work::Workload { name: benchmark.name.to_owned(), options }, &linux)
+        }
+        None => prepare(GuestKind::Linux, Work::Command("true".to_owned()), &linux),
+    }
+}
+
+fn measure(benchmark: &Benchmark, prepared: &Prepared, config: &Config, repeat: u32) -> Result<Measured, Failure> {
+    let mut mips = Vec::new();
+    let mut instructions = 0;
+    for _ in 0..repeat {
+        let mut machine = Machine::assemble(config, &prepared.image(config))?;
+        let start = Instant::now();
+        let outcome = machine.run(&mut QuietConsole::default());
+        let whole = start.elapsed();
+        if !outcome.succeeded() {
+            return Err(Failure::Run(format!("{} under {}: {outcome}", benchmark.name, config.scheme)));
+        }
+        // A workload is measured in its region of interest, the boot from the first instruction on.
+        let time: Duration;
+        (instructions, time) = match benchmark.size {
+            Some(_) => (machine.measured().instructions, machine.region_host_time()),
+            None => (machine.statistics().instructions, whole),
+        };
+        mips.push(instructions as f64 / time.as_secs_f64() / 1e6);
+    }
+    mips.sort_by(f64::total_cmp);
+    Ok(Measured { name: benchmark.name, about: benchmark.about, scheme: config.scheme, instructions, mips })
+}
+
+fn table(measured: &[Measured]) -> Table {
+    let mut table = Table::new(["benchmark", "scheme", "M instr", "MIPS", "least", "most", "what"]);
+    for run in measured {
+        let number = |mips: f64| format!("{mips:.0}");
+        table.row([
+            run.name.to_owned(),
+            run.scheme.to_string(),
+            format!("{:.1}", run.instructions as f64 / 1e6),
+            number(run.median()),
+            number(run.mips[0]),
+            number(run.mips[run.mips.len() - 1]),
+            run.about.to_owned(),
+        ]);
+    }
+    table
 }

@@ -85,7 +85,7 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
         return Ok(vec![(kind.name(), Work::Console)]);
     }
     if arguments.workloads.is_empty() {
-        let work = |name: &str| (name.to_owned(), Work::Workload { name: name.to_owned(), size: None });
+        let work = |name: &str| (name.to_owned(), Work::Workload { name: name.to_owned(), options: String::new() });
         return Ok(WORKLOADS.map(work).into());
     }
     let known = ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "hello", "spin", "crash"];
@@ -97,8 +97,11 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
                 let known = known.join(", ");
                 return Err(Failure::Usage(format!("--workload: unknown workload `{}` ({known})", spec.name)));
             }
-            let name = spec.size.as_ref().map_or_else(|| spec.name.clone(), |size| format!("{}:{size}", spec.name));
-            Ok((name, Work::Workload { name: spec.name.clone(), size: spec.size.clone() }))
+            let (label, options) = match &spec.size {
+                Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
+                None => (spec.name.clone(), String::new()),
+            };
+            Ok((label, Work::Workload { name: spec.name.clone(), options }))
         })
         .collect()
 }

@@ -82,7 +82,7 @@ fn take<'j, T>(next: &AtomicUsize, jobs: &'j [T]) -> Option<(usize, &'j T)> {
 
 fn run(config: &Config, work: &str, prepared: &Prepared, scheme: Scheme) -> Result<Finished, Failure> {
     let config = Config { scheme, ..config.clone() };
-    let mut machine = Machine::assemble(&config, prepared.image(&config))?;
+    let mut machine = Machine::assemble(&config, &prepared.image(&config))?;
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
     Ok(Finished { work: work.to_owned(), scheme, outcome, statistics: machine.measured(), output: console.output })

@@ -1,0 +1,92 @@
+//! A kernel of whatever format, as parts to be copied.
+
+use super::{elf, elf::ElfProblem, flat, flat::FlatProblem};
+use core::ops::Range;
+use types::Gpa;
+
+/// A part of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment<'f> {
+    /// Where it goes.
+    pub at: Gpa,
+    /// What is copied there.
+    pub bytes: &'f [u8],
+    /// Its length in memory, at least that of `bytes`; the rest is zero.
+    pub memory: u64,
+}
+
+impl Segment<'_> {
+    /// The addresses that it takes, if it lies in `ram`.
+    pub(super) fn range(&self, ram: &Range<Gpa>) -> Option<Range<Gpa>> {
+        let end = self.at.checked_add(self.memory)?;
+        (self.at >= ram.start && end <= ram.end).then_some(self.at..end)
+    }
+}
+
+/// A kernel that fits in the RAM it was parsed for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernel<'f> {
+    /// Where the first hart starts, in S-mode without translation.
+    pub entry: Gpa,
+    /// Its parts, by address; they do not overlap.
+    pub segments: Vec<Segment<'f>>,
+    /// The end of the last.
+    pub end: Gpa,
+}
+
+/// Why a file is no kernel for this machine.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum KernelProblem {
+    /// No bytes.
+    #[error("the file is empty")]
+    Empty,
+    /// Neither format.
+    #[error("neither a RISC-V Linux Image nor an ELF file")]
+    Unknown,
+    /// A kernel for another processor.
+    #[error("a kernel for {0}; this machine is RISC-V")]
+    Architecture(&'static str),
+    /// A kernel that would have to be unpacked first.
+    #[error("a file compressed with {0}; unpack it first")]
+    Compressed(&'static str),
+    /// A flat Image that cannot be loaded.
+    #[error("RISC-V Linux Image: {0}")]
+    Flat(#[from] FlatProblem),
+    /// An ELF file that cannot be loaded.
+    #[error("ELF: {0}")]
+    Elf(#[from] ElfProblem),
+}
+
+/// Files that are often tried: bytes at an offset, and what they say.
+const FOREIGN: [(usize, &[u8], KernelProblem); 9] = [
+    (0x38, b"ARM\x64", KernelProblem::Architecture("64-bit ARM")),
+    (0x24, &[0x18, 0x28, 0x6f, 0x01], KernelProblem::Architecture("32-bit ARM")),
+    (0x202, b"HdrS", KernelProblem::Architecture("x86")),
+    (0x38, &[0xcd, 0x23, 0x82, 0x81], KernelProblem::Architecture("LoongArch")),
+    (0, &[0x1f, 0x8b], KernelProblem::Compressed("gzip")),
+    (0, b"\xfd7zXZ", KernelProblem::Compressed("xz")),
+    (0, &[0x28, 0xb5, 0x2f, 0xfd], KernelProblem::Compressed("zstd")),
+    (0, b"BZh", KernelProblem::Compressed("bzip2")),
+    (4, b"zimg", KernelProblem::Compressed("an EFI zboot wrapper")),
+];
+
+impl<'f> Kernel<'f> {
+    /// Reads a kernel's file, for a guest with `ram`.
+    ///
+    /// # Errors
+    /// [`KernelProblem`].
+    pub fn parse(file: &'f [u8], ram: &Range<Gpa>) -> Result<Self, KernelProblem> {
+        if file.is_empty() {
+            return Err(KernelProblem::Empty);
+        }
+        if file.starts_with(elf::MAGIC) {
+            return Ok(elf::parse(file, ram)?);
+        }
+        if flat::is_flat(file) {
+            return Ok(flat::parse(file, ram)?);
+        }
+        let foreign =
+            FOREIGN.into_iter().find(|(at, magic, _)| file.get(*at..).is_some_and(|rest| rest.starts_with(magic)));
+        Err(foreign.map_or(KernelProblem::Unknown, |(_, _, problem)| problem))
+    }
+}

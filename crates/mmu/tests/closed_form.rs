@@ -1,0 +1,157 @@
+//! References of a walk with every cache off, in every combination of modes and page sizes, against the closed form.
+//!
+//! A guest walk of g references takes, on a second stage whose walks take h, g × (h + 1) + h: each of its tables is
+//! translated and read, and then the page itself is translated.
+
+mod common;
+
+use common::builder::{A, D, R, Shape, U, W, X, leaf, map_page};
+use common::memory::HostMemory;
+use mmu::{Mmu, MmuConfig, MmuStatistics, SecondStage, WalkCaches};
+use std::collections::BTreeMap;
+use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
+
+const GUEST_MODES: [PagingMode; 4] = [PagingMode::Bare, PagingMode::Sv39, PagingMode::Sv48, PagingMode::Sv57];
+const HOST_MODES: [SecondStageMode; 3] = [SecondStageMode::Sv39x4, SecondStageMode::Sv48x4, SecondStageMode::Sv57x4];
+
+/// Memory enough for a page of any size to be whole.
+const MEMORY: u64 = 1 << 52;
+/// Whatever the second stage, hPA = gPA + this; aligned to every size.
+const OFFSET: u64 = 3 << 48;
+const GUEST_ROOT: u64 = 1 << 36;
+const HOST_ROOT: u64 = 1 << 20;
+const FLAGS: u64 = R | W | X | U | A | D;
+
+/// References of a walk over `levels` to a leaf of that size, or `None` where the mode has no such leaf.
+fn refs(levels: u32, size: PageSize) -> Option<u64> {
+    let saved = match size {
+        PageSize::Size4K | PageSize::Size64K => 0,
+        PageSize::Size2M => 1,
+        PageSize::Size1G => 2,
+        PageSize::Size512G => 3,
+        PageSize::Size256T => 4,
+    };
+    levels.checked_sub(saved).filter(|&refs| refs > 0).map(u64::from)
+}
+
+/// A gPA for a page of that size, as high as the second stage's width allows.
+fn gpa_for(size: PageSize, bits: u32) -> u64 {
+    let fits = |gpa: &u64| gpa.is_multiple_of(size.bytes()) && *gpa < 1 << bits;
+    [1 << 48, 1 << 39, 0].into_iter().find(fits).unwrap()
+}
+
+fn mmu(mode: PagingMode) -> Mmu {
+    let off = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
+    let mut mmu = Mmu::new(&off).unwrap();
+    let privilege = Privilege::User;
+    let context = TranslationContext { mode, root: Gpa(GUEST_ROOT), privilege, ..TranslationContext::default() };
+    mmu.set_context(&context, Vmid(1));
+    mmu
+}
+
+/// Tables of the guest that map gVA 0 to `gpa`.
+fn guest_tables(memory: &mut HostMemory, mode: PagingMode, size: PageSize, gpa: u64) {
+    let mut table = GUEST_ROOT;
+    let shape = Shape { levels: mode.levels(), wide_root: false };
+    map_page(memory, shape, OFFSET, GUEST_ROOT, 0, leaf(gpa, size, FLAGS), || {
+        table += 0x1000;
+        table
+    });
+}
+
+/// One access through those tables; what it counted.
+fn native(mode: PagingMode, size: PageSize) -> MmuStatistics {
+    let mut memory = HostMemory::new(0..MEMORY);
+    let gpa = if mode == PagingMode::Bare { 0 } else { 1 << 48 };
+    if mode != PagingMode::Bare {
+        guest_tables(&mut memory, mode, size, gpa);
+    }
+    let second = SecondStage::Constant { ram: Gpa(0)..Gpa(1 << 51), offset: OFFSET };
+    let mut mmu = mmu(mode);
+    let hit = mmu.access(&mut memory, &second, Gva(0), Access::Write, 1).unwrap();
+    assert_eq!((hit.gpa, hit.hpa), (Gpa(gpa), Hpa(gpa + OFFSET)), "{mode:?} {size}");
+    *mmu.statistics()
+}
+
+/// The same through a second stage of pages of `host_size`.
+fn nested(guest: PagingMode, host: SecondStageMode, guest_size: PageSize, host_size: PageSize) -> MmuStatistics {
+    let mut memory = HostMemory::new(0..MEMORY);
+    let gpa = gpa_for(guest_size, host.address_bits());
+    if guest != PagingMode::Bare {
+        guest_tables(&mut memory, guest, guest_size, gpa);
+    }
+    let mut table = HOST_ROOT + 0x4000;
+    let shape = Shape { levels: host.levels(), wide_root: true };
+    // The page itself, and room for the guest's tables.
+    for gpa in [gpa, GUEST_ROOT, GUEST_ROOT + 0x1000, GUEST_ROOT + 0x2000, GUEST_ROOT + 0x3000, GUEST_ROOT + 0x4000] {
+        let page = Gpa(gpa).page(host_size).0;
+        map_page(&mut memory, shape, 0, HOST_ROOT, page, leaf(page + OFFSET, host_size, FLAGS), || {
+            table += 0x1000;
+            table
+        });
+    }
+    let second = SecondStage::Nested { mode: host, root: Hpa(HOST_ROOT) };
+    let gva = if guest == PagingMode::Bare { gpa } else { 0 };
+    let mut mmu = mmu(guest);
+    let hit = mmu
+        .access(&mut memory, &second, Gva(gva), Access::Write, 1)
+        .unwrap_or_else(|fault| panic!("{guest:?} {guest_size} on {host:?} {host_size}: {fault:?}"));
+    assert_eq!((hit.gpa, hit.hpa), (Gpa(gpa), Hpa(gpa + OFFSET)));
+    // What is cached is no larger than either page.
+    assert_eq!(hit.page, if guest == PagingMode::Bare { host_size } else { guest_size.min(host_size) });
+    *mmu.statistics()
+}
+
+#[test]
+fn native_walks_take_one_reference_per_level() {
+    let mut combinations = 0;
+    for mode in [PagingMode::Sv39, PagingMode::Sv48, PagingMode::Sv57] {
+        for size in PageSize::ALL {
+            let Some(expected) = refs(mode.levels(), size) else { continue };
+            let seen = native(mode, size);
+            assert_eq!((seen.guest_refs, seen.host_refs), (expected, 0), "{mode:?} {size}");
+            assert_eq!((seen.max_refs, seen.walks), (expected, 1), "{mode:?} {size}");
+            combinations += 1;
+        }
+    }
+    assert_eq!(combinations, 4 + 5 + 6);
+    // What the documentation promises.
+    assert_eq!(native(PagingMode::Sv48, PageSize::Size4K).max_refs, 4);
+    assert_eq!(native(PagingMode::Sv39, PageSize::Size4K).max_refs, 3);
+    assert_eq!(native(PagingMode::Bare, PageSize::Size4K).max_refs, 0);
+}
+
+#[test]
+fn nested_walks_take_the_closed_form() {
+    let mut combinations = 0;
+    let mut worst = BTreeMap::new();
+    for host in HOST_MODES {
+        for host_size in PageSize::ALL {
+            let Some(h) = refs(host.levels(), host_size) else { continue };
+            for guest in GUEST_MODES {
+                for guest_size in PageSize::ALL {
+                    let g = match guest {
+                        // Without tables there is no size: once is enough.
+                        PagingMode::Bare => (guest_size == PageSize::Size4K).then_some(0),
+                        mode => refs(mode.levels(), guest_size),
+                    };
+                    let Some(g) = g else { continue };
+                    let seen = nested(guest, host, guest_size, host_size);
+                    let expected = g * (h + 1) + h;
+                    let name = format!("{guest:?} {guest_size} on {host:?} {host_size}");
+                    assert_eq!((seen.guest_refs, seen.host_refs), (g, (g + 1) * h), "{name}");
+                    assert_eq!((seen.max_refs, seen.walks), (expected, 1), "{name}");
+                    let most = worst.entry((guest, host)).or_insert(0);
+                    *most = expected.max(*most);
+                    combinations += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(combinations, (1 + 4 + 5 + 6) * (4 + 5 + 6));
+    // What the documentation promises.
+    assert_eq!(worst[&(PagingMode::Sv48, SecondStageMode::Sv48x4)], 24);
+    assert_eq!(worst[&(PagingMode::Sv39, SecondStageMode::Sv39x4)], 15);
+    assert_eq!(worst[&(PagingMode::Sv57, SecondStageMode::Sv57x4)], 35);
+    assert_eq!(worst[&(PagingMode::Bare, SecondStageMode::Sv48x4)], 4);
+}

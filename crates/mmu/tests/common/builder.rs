@@ -1,0 +1,78 @@
+//! Page tables as an operating system would write them.
+
+use super::memory::HostMemory;
+use types::PageSize;
+
+pub const V: u64 = 1;
+pub const R: u64 = 1 << 1;
+pub const W: u64 = 1 << 2;
+pub const X: u64 = 1 << 3;
+pub const U: u64 = 1 << 4;
+pub const G: u64 = 1 << 5;
+pub const A: u64 = 1 << 6;
+pub const D: u64 = 1 << 7;
+pub const N: u64 = 1 << 63;
+
+/// A PTE: the page or table at `address`, with flags.
+pub fn pte(address: u64, flags: u64) -> u64 {
+    (address >> 12) << 10 | flags | V
+}
+
+/// The level whose leaf has that size, and the PTE of such a leaf at `page`.
+pub fn leaf(page: u64, size: PageSize, flags: u64) -> (u32, u64) {
+    match size {
+        PageSize::Size4K => (0, pte(page, flags)),
+        PageSize::Size64K => (0, pte(page | 0x8000, flags | N)),
+        PageSize::Size2M => (1, pte(page, flags)),
+        PageSize::Size1G => (2, pte(page, flags)),
+        PageSize::Size512G => (3, pte(page, flags)),
+        PageSize::Size256T => (4, pte(page, flags)),
+    }
+}
+
+/// Shape of a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub levels: u32,
+    pub wide_root: bool,
+}
+
+/// Address of the PTE for `address` in a table of `level`.
+pub fn slot(shape: Shape, table: u64, level: u32, address: u64) -> u64 {
+    let entries = if shape.wide_root && level + 1 == shape.levels { 2048 } else { 512 };
+    table + (address >> (12 + 9 * level)) % entries * 8
+}
+
+/// Writes the path to a leaf at `level`, with tables from `new_table` where there are none, and all sixteen PTEs of a
+/// 64K page. The tables are at hPA = their address + `offset`.
+pub fn map_page(
+    memory: &mut HostMemory,
+    shape: Shape,
+    offset: u64,
+    root: u64,
+    address: u64,
+    (leaf_level, leaf): (u32, u64),
+    mut new_table: impl FnMut() -> u64,
+) {
+    let mut table = root;
+    for level in (leaf_level + 1..shape.levels).rev() {
+        let at = slot(shape, table, level, address).wrapping_add(offset);
+        let old = memory.peek(at);
+        let is_pointer = old & (V | R | W | X | U | A | D) == V && old >> 54 == 0;
+        table = if is_pointer {
+            (old >> 10) << 12
+        } else {
+            let table = new_table();
+            memory.write(at, pte(table, 0));
+            table
+        };
+    }
+    if leaf_level >= shape.levels {
+        return;
+    }
+    let pieces = if leaf & N != 0 { 16 } else { 1 };
+    for piece in 0..pieces {
+        let address = if pieces == 1 { address } else { address & !0xffff | piece << 12 };
+        memory.write(slot(shape, table, leaf_level, address).wrapping_add(offset), leaf);
+    }
+}

@@ -1,0 +1,90 @@
+//! Configurations, and how each is said to the model.
+
+use super::rng::Rng;
+use mmu::{AdPolicy, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
+use types::PageSize::{self, *};
+
+fn array(array: &TlbArray) -> reference::Array {
+    reference::Array { sizes: array.sizes.clone(), sets: u64::from(array.sets), ways: array.ways as usize }
+}
+
+pub fn model(config: &MmuConfig) -> reference::Config {
+    let level = |arrays: &[TlbArray]| arrays.iter().map(array).collect();
+    reference::Config {
+        l1i: level(&config.l1i),
+        l1d: level(&config.l1d),
+        l2: level(&config.l2),
+        guest_cache: config.walk_caches.guest.0,
+        host_cache: config.walk_caches.host.0,
+        nested_tlb: config.nested_tlb.as_ref().map(array),
+        first_stage_svadu: config.first_stage_ad == AdPolicy::Update,
+        second_stage_svadu: config.second_stage_ad == AdPolicy::Update,
+        svnapot: config.svnapot,
+    }
+}
+
+/// Splits the sizes into arrays of random geometry.
+fn level(rng: &mut Rng, takes_4k: bool, largest: u64) -> Vec<TlbArray> {
+    let mut arrays: Vec<TlbArray> = Vec::new();
+    for size in PageSize::ALL {
+        let needed = takes_4k && size == Size4K;
+        match rng.below(4) {
+            // Not taken: pages of that size are fractured.
+            0 if !needed => {}
+            1 if !arrays.is_empty() => {
+                let index = rng.below(arrays.len() as u64) as usize;
+                arrays[index].sizes.push(size);
+            }
+            _ => {
+                let sets = 1 << rng.below(4);
+                let ways = 1 + rng.below(largest);
+                arrays.push(TlbArray::new(&[size], sets, ways as u32));
+            }
+        }
+    }
+    // The order of arrays is the order of lookup, and that of sizes in an array does not matter.
+    for index in 1..arrays.len() {
+        let other = rng.below(index as u64 + 1) as usize;
+        arrays.swap(index, other);
+    }
+    arrays
+}
+
+fn walk_cache(rng: &mut Rng) -> WalkCacheSizes {
+    match rng.below(3) {
+        0 => WalkCacheSizes::OFF,
+        1 => WalkCacheSizes::ON,
+        _ => WalkCacheSizes([0; 4].map(|_| rng.below(6) as u32)),
+    }
+}
+
+fn policy(rng: &mut Rng) -> AdPolicy {
+    rng.pick(&[AdPolicy::Update, AdPolicy::Update, AdPolicy::Fault])
+}
+
+/// Small structures, so that replacement happens.
+pub fn random(rng: &mut Rng) -> MmuConfig {
+    if rng.one_in(8) {
+        return MmuConfig::default();
+    }
+    let unified = |rng: &mut Rng| vec![TlbArray::new(&PageSize::ALL, 1 << rng.below(3), 1 + rng.below(9) as u32)];
+    MmuConfig {
+        l1i: if rng.one_in(4) { unified(rng) } else { level(rng, true, 3) },
+        l1d: if rng.one_in(4) { unified(rng) } else { level(rng, true, 5) },
+        l2: match rng.below(6) {
+            0 => Vec::new(),
+            1 => unified(rng),
+            _ => level(rng, false, 13),
+        },
+        walk_caches: WalkCaches { guest: walk_cache(rng), host: walk_cache(rng) },
+        nested_tlb: match rng.below(4) {
+            0 => None,
+            1 => Some(TlbArray::new(&[Size4K, Size2M], 2, 3)),
+            2 => Some(TlbArray::new(&[Size4K], 1, 5)),
+            _ => Some(TlbArray::new(&PageSize::ALL, 1 << rng.below(3), 1 + rng.below(8) as u32)),
+        },
+        first_stage_ad: policy(rng),
+        second_stage_ad: policy(rng),
+        svnapot: !rng.one_in(4),
+    }
+}

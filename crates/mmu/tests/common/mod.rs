@@ -1,0 +1,9 @@
+//! What the tests of this crate share.
+#![allow(dead_code, unreachable_pub, reason = "shared by several test crates, none of which uses all of it")]
+
+pub mod builder;
+pub mod config;
+pub mod harness;
+pub mod memory;
+pub mod ops;
+pub mod rng;

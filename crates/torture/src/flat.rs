@@ -1,0 +1,274 @@
+//! This project's hart on flat memory: no translation, no TLB, no devices.
+//!
+//! JUSTIFICATION for unsafe: [`hart::Bus`] hands out host pointers. Here they lead into one allocation, after a check of the bounds.
+
+use hart::{
+    Bus, CodeCache, CodeWindow, Counts, DataWindow, Engine, Exception, Exit, Fence, Fetched, Hart, HostPage, Isa,
+    Loaded, Stored, Trap,
+};
+use types::{Access, PagingMode, TranslationContext, Width};
+
+use crate::executor::{Executor, ExecutorError};
+use crate::image::{CODE, DATA, Image, system_call};
+
+/// Where the supervisor of [`SUPERVISOR`] is.
+const SUPERVISOR_AT: u64 = 0x1000;
+/// Instructions per byte of code that are enough for any image, as loops are short; one that needs more does not end.
+const INSTRUCTIONS_PER_BYTE: u32 = 64;
+
+const A0: u8 = 10;
+const A1: u8 = 11;
+const A2: u8 = 12;
+const A7: u8 = 17;
+const T0: u8 = 5;
+const T1: u8 = 6;
+const T2: u8 = 7;
+/// `scause` of an `ecall` from U-mode.
+const USER_CALL: u64 = 8;
+
+const fn csrw(csr: u32, register: u8) -> u32 {
+    csr << 20 | (register as u32) << 15 | 0x1073
+}
+
+const fn csrr(register: u8, csr: u32) -> u32 {
+    csr << 20 | (register as u32) << 7 | 0x2073
+}
+
+/// The only supervisor code: it enters the image in U-mode, and reports every trap by an SBI call with `scause`, `sepc` and `stval` in
+/// `t0` to `t2`; then goes on at `t1`.
+const SUPERVISOR: [u32; 11] = {
+    const SSTATUS: u32 = 0x100;
+    const STVEC: u32 = 0x105;
+    const SCOUNTEREN: u32 = 0x106;
+    const SEPC: u32 = 0x141;
+    const SCAUSE: u32 = 0x142;
+    const STVAL: u32 = 0x143;
+    const ECALL: u32 = 0x73;
+    const SRET: u32 = 0x1020_0073;
+    [
+        csrw(SSTATUS, T0),
+        csrw(SCOUNTEREN, T0),
+        csrw(STVEC, T2),
+        csrw(SEPC, T1),
+        SRET,
+        csrr(T0, SCAUSE),
+        csrr(T1, SEPC),
+        csrr(T2, STVAL),
+        ECALL,
+        csrw(SEPC, T1),
+        SRET,
+    ]
+};
+/// Where in it traps are handled.
+const HANDLER_AT: u64 = SUPERVISOR_AT + 5 * 4;
+/// `sstatus.FS` is Initial, and `scounteren` lets U-mode read all counters: the supervisor writes the same word to both.
+const STATUS_AND_COUNTERS: u64 = 1 << 13 | 0b111;
+
+/// The hart under one of its engines.
+#[derive(Debug)]
+pub struct Flat {
+    engine: Engine,
+    slice: Option<u32>,
+    name: String,
+}
+
+impl Flat {
+    /// The hart under `engine`, in runs as long as the image lets it.
+    pub fn new(engine: Engine) -> Self {
+        Self { engine, slice: None, name: format!("{engine:?}").to_lowercase() }
+    }
+
+    /// The hart under `engine`, in runs of about `slice` instructions. A reservation ends with a run, so that a store-conditional may
+    /// fail where it need not.
+    pub fn sliced(engine: Engine, slice: u32) -> Self {
+        let name = format!("{} by {slice}", format!("{engine:?}").to_lowercase());
+        Self { engine, slice: Some(slice), name }
+    }
+
+    /// As [`Executor::run`]; returns also what the hart counted.
+    ///
+    /// # Errors
+    /// If the image does not reach its end, or does what it has no business to.
+    pub fn run_counted(&self, image: &Image) -> Result<(Vec<u8>, Counts), ExecutorError> {
+        let guest = |message: String| ExecutorError::Guest { executor: self.name.clone(), message };
+        let mut memory = Memory::new(DATA + image.data.len() as u64);
+        let supervisor: Vec<u8> = SUPERVISOR.iter().flat_map(|word| word.to_le_bytes()).collect();
+        for (address, bytes) in [(SUPERVISOR_AT, &supervisor), (CODE, &image.code), (DATA, &image.data)] {
+            memory.bytes_mut()[address as usize..][..bytes.len()].copy_from_slice(bytes);
+        }
+        let isa = Isa::default();
+        let mut code = CodeCache::new(isa, memory.bytes().as_ptr(), memory.bytes().len());
+        let mut hart = Hart::new(isa, PagingMode::Bare);
+        hart.set_pc(SUPERVISOR_AT);
+        hart.set_register(T0, STATUS_AND_COUNTERS);
+        hart.set_register(T1, CODE);
+        hart.set_register(T2, HANDLER_AT);
+
+        // Images are smaller than a call's reach, so the limit fits.
+        let limit = image.code.len() as u32 * INSTRUCTIONS_PER_BYTE;
+        let slice = self.slice.unwrap_or(limit);
+        let mut output = Vec::new();
+        // Besides the slices, a run ends at a few system calls.
+        for _ in 0..16 + limit / slice {
+            match hart.run(&mut code, &mut memory, slice, self.engine) {
+                Exit::Budget => {}
+                Exit::SupervisorCall if hart.register(T0) == USER_CALL => match hart.register(A7) {
+                    system_call::WRITE => {
+                        let [start, bytes] = [A1, A2].map(|number| hart.register(number));
+                        let written = memory.bytes().get(start as usize..start.saturating_add(bytes) as usize);
+                        let written = written.ok_or_else(|| guest(format!("writes {bytes} bytes from {start:#x}")))?;
+                        output.extend_from_slice(written);
+                        hart.set_register(A0, bytes);
+                        hart.set_register(T1, hart.register(T1) + 4);
+                    }
+                    system_call::EXIT if output.len() == image.data.len() => return Ok((output, hart.counts())),
+                    call => {
+                        return Err(guest(format!("makes system call {call} after {} bytes of output", output.len())));
+                    }
+                },
+                Exit::SupervisorCall => {
+                    let [cause, pc, value] = [T0, T1, T2].map(|number| hart.register(number));
+                    return Err(guest(format!("trap {cause} at {pc:#x}, value {value:#x}")));
+                }
+                exit => return Err(guest(format!("{exit:?} at {:#x}", hart.pc()))),
+            }
+        }
+        Err(guest(format!("does not end; it is at {:#x}", hart.pc())))
+    }
+}
+
+impl Executor for Flat {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run(&self, image: &Image) -> Result<Vec<u8>, ExecutorError> {
+        self.run_counted(image).map(|(output, _)| output)
+    }
+}
+
+/// A page of host memory; blocks of code are keyed by page.
+#[derive(Clone)]
+#[repr(C, align(4096))]
+struct Page([u8; 4096]);
+
+/// Flat memory from address zero on. Its windows point to `Extent`.
+struct Memory {
+    pages: Vec<Page>,
+    extent: Box<Extent>,
+    stamp: u32,
+}
+
+/// Where the memory is, for the hit path.
+struct Extent {
+    start: *mut u8,
+    bytes: u64,
+}
+
+impl Extent {
+    /// Where `width` bytes at `address` are, if they are in the memory.
+    fn pointer(&self, address: u64, width: Width) -> Option<*mut u8> {
+        let fits = address < self.bytes && width.bytes() <= self.bytes - address;
+        fits.then(|| self.start.wrapping_add(address as usize))
+    }
+
+    /// The same for the hit path, which a misaligned access never takes: it may lie in two pages.
+    fn hit(&self, address: u64, width: Width) -> Option<*mut u8> {
+        (address & (width.bytes() - 1) == 0).then(|| self.pointer(address, width)).flatten()
+    }
+}
+
+impl Memory {
+    fn new(bytes: u64) -> Self {
+        let mut pages = vec![Page([0; 4096]); bytes.div_ceil(4096) as usize];
+        let extent = Extent { start: pages.as_mut_ptr().cast(), bytes: pages.len() as u64 * 4096 };
+        Self { pages, extent: Box::new(extent), stamp: 0 }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: pages are arrays of bytes without padding.
+        unsafe { std::slice::from_raw_parts(self.extent.start, self.pages.len() * 4096) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and the reference is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.extent.start, self.pages.len() * 4096) }
+    }
+}
+
+/// An access outside the memory.
+fn fault(cause: Exception, address: u64) -> Trap {
+    Trap { cause, value: address }
+}
+
+impl Bus for Memory {
+    fn data_window(&mut self) -> DataWindow {
+        DataWindow((&raw mut *self.extent).cast())
+    }
+
+    fn code_window(&mut self) -> CodeWindow {
+        CodeWindow((&raw mut *self.extent).cast())
+    }
+
+    fn stamp(&mut self) -> u32 {
+        self.stamp
+    }
+
+    fn set_stamp(&mut self, stamp: u32) {
+        // Nothing here depends on time; it only must not wrap within a run.
+        self.stamp = stamp & 0xff_ffff;
+    }
+
+    unsafe fn read_hit(window: DataWindow, _: u16, address: u64, width: Width, _: u32) -> Option<*const u8> {
+        // SAFETY: the window is one of this bus, made by `data_window`; the extent lives as long as the bus.
+        unsafe { (*window.0.cast::<Extent>()).hit(address, width).map(<*mut u8>::cast_const) }
+    }
+
+    unsafe fn write_hit(window: DataWindow, _: u16, address: u64, width: Width, _: u32) -> Option<*mut u8> {
+        // SAFETY: as in `read_hit`.
+        unsafe { (*window.0.cast::<Extent>()).hit(address, width) }
+    }
+
+    unsafe fn fetch_hit(&mut self, _: CodeWindow, _: u16, address: u64, page: HostPage) -> bool {
+        self.extent.pointer(address & !0xfff, Width::Byte).is_some_and(|at| HostPage::containing(at) == page)
+    }
+
+    fn load_miss(&mut self, address: u64, width: Width, _: &mut u16, _: u32) -> Result<Loaded, Trap> {
+        self.extent.pointer(address, width).ok_or(fault(Exception::LoadAccess, address))?;
+        let mut value = [0; 8];
+        let bytes = width.bytes() as usize;
+        value[..bytes].copy_from_slice(&self.bytes()[address as usize..][..bytes]);
+        Ok(Loaded::Value(u64::from_le_bytes(value)))
+    }
+
+    fn store_miss(&mut self, address: u64, width: Width, value: u64, _: &mut u16, _: u32) -> Result<Stored, Trap> {
+        let at = self.extent.pointer(address, width).ok_or(fault(Exception::StoreAccess, address))?;
+        let bytes = width.bytes() as usize;
+        self.bytes_mut()[address as usize..][..bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        Ok(Stored::Done([at, at.wrapping_add(bytes - 1)].map(|at| Some(HostPage::containing(at)))))
+    }
+
+    fn atomic_miss(&mut self, address: u64, _: Width, _: Access, _: &mut u16, _: u32) -> Result<(), Trap> {
+        Err(fault(Exception::StoreAccess, address))
+    }
+
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
+        let at = self.extent.pointer(address, Width::Half).ok_or(fault(Exception::InstructionAccess, address))?;
+        Ok(Fetched { page: HostPage::containing(at), site: 0 })
+    }
+
+    fn set_context(&mut self, _: &TranslationContext) {}
+
+    fn fence(&mut self, _: Fence) {}
+
+    /// Only the hart writes to this memory.
+    fn foreign_writes(&mut self, _: &mut dyn FnMut(*const u8, usize)) {}
+
+    fn time(&mut self, retired: u64) -> u64 {
+        retired
+    }
+
+    fn cycle(&mut self, retired: u64) -> u64 {
+        retired
+    }
+}

@@ -1,0 +1,102 @@
+//! Differential tests of the hart's user-level instructions.
+//!
+//! `TORTURE_PROGRAMS` and `TORTURE_SEED` make a run longer or another one. Engine::Threaded needs an optimised build: in one with debug
+//! assertions both names stand for the `match` engine.
+
+use hart::Engine;
+use torture::campaign::{Campaign, Outcome};
+use torture::executor::{Executor, Qemu};
+use torture::flat::Flat;
+use torture::generate;
+use torture::image::Image;
+use torture::opcode::Class;
+use torture::program::{Node, Program};
+
+fn setting(name: &str, default: u64) -> u64 {
+    let Ok(text) = std::env::var(name) else { return default };
+    text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
+}
+
+/// Runs `programs` programs, all of which must agree.
+fn campaign(programs: u64, executors: &[&dyn Executor]) -> Outcome {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let campaign = Campaign { seed: setting("TORTURE_SEED", 1), first: 0, programs, batch: 500, threads };
+    let outcome = campaign.run(executors).unwrap_or_else(|error| panic!("{error}"));
+    if let Some(failure) = &outcome.failure {
+        panic!("{failure}");
+    }
+    assert_eq!(outcome.agreed, programs);
+    outcome
+}
+
+#[test]
+#[ignore = "needs qemu-user"]
+fn both_engines_agree_with_qemu_on_every_opcode() {
+    let programs = setting("TORTURE_PROGRAMS", 100_000);
+    let engines = [Engine::Threaded, Engine::Matching].map(Flat::new);
+    let outcome = campaign(programs, &[&Qemu::default(), &engines[0], &engines[1]]);
+    assert_eq!(outcome.coverage.missed(), Vec::<String>::new(), "opcodes that no program was certain to run");
+}
+
+#[test]
+fn the_engines_agree_with_each_other() {
+    let engines = [Engine::Matching, Engine::Threaded].map(Flat::new);
+    campaign(5_000, &[&engines[0], &engines[1]]);
+}
+
+/// Whether a program tries a reservation, which may end with a slice.
+fn reserves(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Straight(instructions) => {
+            instructions.iter().any(|instruction| matches!(instruction.opcode.class, Class::LoadReserved(_)))
+        }
+        _ => node.body().is_some_and(|body| reserves(body)),
+    })
+}
+
+/// Runs may end anywhere: neither the outcome nor the counts of instructions, loads and stores may depend on where.
+#[test]
+fn slices_change_neither_outcome_nor_counts() {
+    let programs: Vec<Program> = (0..3_000)
+        .map(|index| generate::program(2, index))
+        .filter(|program| !reserves(&program.nodes))
+        .take(500)
+        .collect();
+    assert_eq!(programs.len(), 500);
+    let image = Image::new(&programs);
+    let whole = Flat::new(Engine::Matching).run_counted(&image).unwrap();
+    assert!(whole.1.instructions > 80_000 && whole.1.loads > 31_000 && whole.1.stores > 31_000, "{:?}", whole.1);
+    for engine in [Engine::Matching, Engine::Threaded] {
+        for slice in [1, 2, 7, 100, 4999] {
+            let sliced = Flat::sliced(engine, slice).run_counted(&image).unwrap();
+            assert!(sliced == whole, "{engine:?} in slices of {slice}: {:?} instead of {:?}", sliced.1, whole.1);
+        }
+    }
+}
+
+/// A campaign finds a wrong result, names it and cuts the program down.
+#[test]
+fn a_wrong_executor_is_found() {
+    /// Gets the quotients by zero wrong, by getting every all-ones register wrong.
+    struct Wrong(Flat);
+
+    impl Executor for Wrong {
+        fn name(&self) -> &str {
+            "wrong"
+        }
+
+        fn run(&self, image: &Image) -> Result<Vec<u8>, torture::executor::ExecutorError> {
+            let mut records = self.0.run(image)?;
+            // The record of a program starts with `fcsr`, then x1.
+            records.chunks_mut(768).filter(|record| record[8..16] == [0xff; 8]).for_each(|record| record[8] = 0);
+            Ok(records)
+        }
+    }
+
+    let right = Flat::new(Engine::Matching);
+    let campaign = Campaign { seed: 3, first: 0, programs: 1_000, batch: 100, threads: 2 };
+    let outcome = campaign.run(&[&right, &Wrong(Flat::new(Engine::Matching))]).unwrap();
+    let report = outcome.failure.expect("some program leaves all ones in x1").to_string();
+    assert!(report.contains("x1           0xffffffffffffffff (matching) 0xffffffffffffff00 (wrong)"), "{report}");
+    assert!(report.lines().count() < 12, "not cut down: {report}");
+}
