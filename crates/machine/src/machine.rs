@@ -10,6 +10,7 @@ use crate::{
 };
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{Entry, ExitReason, HartState};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use types::{Cycles, Gpa, PagingMode};
 
@@ -24,11 +25,11 @@ pub trait Console {
     /// What was typed since the last call.
     ///
     /// # Errors
-    /// [`Interrupt`](std::io::ErrorKind::Interrupted) ends the run.
+    /// Any error ends the run, as [`Outcome::Interrupted`].
     fn input(&mut self) -> std::io::Result<Vec<u8>>;
 
-    /// Nothing happens in the guest for `guest_time`, or ever. Returns whether there may be input afterwards. Who does not type need not wait:
-    /// simulated time goes on at once.
+    /// Nothing happens in the guest for `guest_time`, or ever. May wait as long for input; returns whether there is some. Who does not type
+    /// need not wait: simulated time goes on at once.
     fn idle(&mut self, guest_time: Option<Duration>) -> bool;
 }
 
@@ -68,6 +69,8 @@ pub struct Machine {
     region: Region,
     /// Console output of SBI calls.
     pub(crate) printed: Vec<u8>,
+    /// Console input that the guest has not taken yet.
+    typed: VecDeque<u8>,
 }
 
 /// The region of interest: what was counted between the markers.
@@ -84,7 +87,17 @@ impl Machine {
         let memory = &world.host.memory;
         let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
         let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
-        Self { world, code, logicals: Vec::new(), isa, paging, pace, region: Region::default(), printed: Vec::new() }
+        Self {
+            world,
+            code,
+            logicals: Vec::new(),
+            isa,
+            paging,
+            pace,
+            region: Region::default(),
+            printed: Vec::new(),
+            typed: VecDeque::new(),
+        }
     }
 
     /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`, on processors of its own.
@@ -113,12 +126,13 @@ impl Machine {
         let limit = self.pace.timeout_seconds.map(|seconds| (self.clock().seconds(seconds), seconds));
         loop {
             match console.input() {
-                Ok(typed) if !typed.is_empty() => {
-                    self.world.console_input(0, &typed);
-                    self.deliver_interrupts(self.latest());
-                }
-                Ok(_) => {}
+                Ok(typed) => self.typed.extend(typed),
                 Err(_) => return self.end(Outcome::Interrupted, console),
+            }
+            if !self.typed.is_empty() {
+                let taken = self.world.console_input(0, self.typed.make_contiguous());
+                self.typed.drain(..taken);
+                self.deliver_interrupts(self.latest());
             }
             let Some(turn) = next_turn((0..self.logicals.len()).map(|index| self.ready(index))) else {
                 if console.idle(None) {

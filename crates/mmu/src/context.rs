@@ -2,7 +2,7 @@
 
 use crate::rights::{Demand, Masks};
 use crate::space::Spaces;
-use types::{Access, Gva, PagingMode, Privilege, TranslationContext, Vmid};
+use types::{Access, Gva, PageSize, PagingMode, Privilege, TranslationContext, Vmid};
 
 /// Which of an L1 entry's fast copies is in use. A change of view costs nothing: no entry is touched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +41,9 @@ pub(crate) struct Query {
     /// What a load demands in the same view, and a store, to arm an entry for either.
     pub(crate) load: Masks,
     pub(crate) store: Masks,
+    /// The largest page of the mode. A larger one, which another mode left under the same ASID, spans addresses that
+    /// are not canonical in this mode: it answers, but is armed only in part.
+    pub(crate) largest: PageSize,
 }
 
 /// A hart's translation context and its VMID.
@@ -79,6 +82,10 @@ impl Context {
             demand: Masks::of(self.demand(access)),
             load: Masks::of(self.demand(Access::Read)),
             store: Masks::of(self.demand(Access::Write)),
+            largest: match self.translation.mode {
+                PagingMode::Bare => PageSize::Size256T,
+                mode => PageSize::of_level(mode.levels() - 1),
+            },
         }
     }
 

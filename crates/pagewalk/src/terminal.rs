@@ -5,6 +5,7 @@ use rustix::io::Errno;
 use rustix::stdio::stdin;
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 use std::io;
+use std::time::Duration;
 
 /// The key that begins a command to Pagewalk: Ctrl-A, as in QEMU and minicom.
 const ESCAPE: u8 = 0x01;
@@ -86,6 +87,20 @@ impl Keyboard {
             Err(Errno::AGAIN | Errno::INTR) => Ok(KeyboardState::Open),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Waits until something is typed, for `patience` at the most, or for ever. Returns whether something was, or whether standard input
+    /// has ended.
+    #[must_use]
+    pub fn wait(&self, patience: Option<Duration>) -> bool {
+        let input = stdin();
+        let mut ready = [PollFd::new(&input, PollFlags::IN)];
+        let timeout = patience.map(|patience| Timespec {
+            tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: patience.subsec_nanos().into(),
+        });
+        // An interrupted wait is one that found something: the caller looks, and waits again.
+        poll(&mut ready, timeout.as_ref()).is_ok_and(|ready| ready > 0)
     }
 
     fn pass(&mut self, typed: &[u8], keys: &mut Vec<u8>) -> KeyboardState {

@@ -13,6 +13,9 @@ use std::process::{Command, Stdio};
 /// Stands in for the workloads program: says in text what that says in markers.
 const MARKERS: &[u8] = b"#!/bin/sh\necho \"marker: $*\"\n[ \"$1\" != exit ] || stty -opost\n";
 
+/// What the shell writes when it waits for a command.
+const PROMPT: &[u8] = b"/ # ";
+
 struct Guest {
     linux: LinuxGuest,
     directory: tempfile::TempDir,
@@ -56,9 +59,8 @@ impl Guest {
                 0 => break,
                 read => text.extend_from_slice(&buffer[..read]),
             }
-            if text.ends_with(b"/ # ")
-                && let Some(mut keyboard) = keyboard.take()
-            {
+            let prompted = text.windows(PROMPT.len()).any(|window| window == PROMPT);
+            if prompted && let Some(mut keyboard) = keyboard.take() {
                 keyboard.write_all(keys.as_bytes()).unwrap();
             }
         }

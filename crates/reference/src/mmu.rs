@@ -346,6 +346,11 @@ impl<M: Memory> Second<'_, M> {
                 }
             }
         }
+        // The nested TLB's entries do not allow it, and are of no more use.
+        let vmid = self.vmid;
+        if let Some(tlb) = self.tlb {
+            tlb.remove(|entry| entry.vmid == vmid && entry.holds(gpa.0));
+        }
         self.translate(gpa, Access::Write, true)
     }
 
@@ -448,7 +453,7 @@ impl Mmu {
         let l1 = self.l1(access);
         match l1.get(position) {
             Some(entry)
-                if gva.0 / entry.size.bytes() == entry.page / entry.size.bytes()
+                if entry.holds(gva.0)
                     && seen(entry.vmid, entry.owner)
                     && answers(&entry, wants) =>
             {
@@ -636,7 +641,7 @@ impl Mmu {
                 }
         };
         let holds =
-            move |entry: &Entry| gva.is_none_or(|gva| gva.0 / entry.size.bytes() == entry.page / entry.size.bytes());
+            move |entry: &Entry| gva.is_none_or(|gva| entry.holds(gva.0));
         for tlb in [&mut self.l1i, &mut self.l1d, &mut self.l2] {
             tlb.remove(|entry| named(entry.vmid, entry.owner) && holds(entry));
         }
@@ -655,7 +660,7 @@ impl Mmu {
         }
         if let Some(tlb) = &mut self.nested_tlb {
             tlb.remove(|entry| {
-                let holds = gpa.is_none_or(|gpa| gpa.0 / entry.size.bytes() == entry.page / entry.size.bytes());
+                let holds = gpa.is_none_or(|gpa| entry.holds(gpa.0));
                 named(entry.vmid) && holds
             });
         }

@@ -38,6 +38,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Whether an address is in its page.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        address / self.size.bytes() == self.page / self.size.bytes()
+    }
+
     /// The part of it around `address`, of a smaller size.
     pub(crate) fn cut(&self, address: u64, size: PageSize) -> Self {
         let page = address / size.bytes() * size.bytes();

@@ -146,7 +146,8 @@ impl<M: TableMemory> Stage for NestedStage<'_, M> {
     }
 
     /// The hardware still has the leaf that it walked to for the read: setting that leaf's D takes no second walk. Only
-    /// where the nested TLB answered is there no leaf at hand, and the table's page is translated anew.
+    /// where the nested TLB answered is there no leaf at hand: its entries for the page are dropped, and the page is
+    /// translated anew. (Were a stale one kept, the PTE could be read through it and written elsewhere, for ever.)
     fn translate_update(&mut self, gpa: Gpa) -> Result<HostMapping, Fault> {
         let demand = Demand::of_second_stage(Access::Write);
         let (access, purpose) = (Access::Write, Purpose::Table);
@@ -161,6 +162,10 @@ impl<M: TableMemory> Stage for NestedStage<'_, M> {
                     return Ok(self.keep(gpa, leaf));
                 }
             }
+        }
+        if let Some(tlb) = self.tlb.as_deref_mut() {
+            let space = Space::bare(self.vmid);
+            tlb.remove_page(gpa.0, |entry| entry.space == space);
         }
         self.translate(gpa, access, purpose, PageSize::Size4K)
     }

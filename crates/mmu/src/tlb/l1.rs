@@ -109,7 +109,8 @@ impl L1 {
         memory: &impl TableMemory,
         stamp: u64,
     ) {
-        let entry = *self.directory.payload(slot);
+        let entry = self.directory.payload(slot);
+        let entry = entry.piece(gva, entry.size.min(query.largest));
         if entry.host == 0 {
             // Not memory: each access comes this way.
             self.last[slot] = stamp;

@@ -56,7 +56,7 @@ pub fn map_page(
 ) {
     let mut table = root;
     for level in (leaf_level + 1..shape.levels).rev() {
-        let at = slot(shape, table, level, address) + offset;
+        let at = slot(shape, table, level, address).wrapping_add(offset);
         let old = memory.peek(at);
         let is_pointer = old & (V | R | W | X | U | A | D) == V && old >> 54 == 0;
         table = if is_pointer {
@@ -73,6 +73,6 @@ pub fn map_page(
     let pieces = if leaf & N != 0 { 16 } else { 1 };
     for piece in 0..pieces {
         let address = if pieces == 1 { address } else { address & !0xffff | piece << 12 };
-        memory.write(slot(shape, table, leaf_level, address) + offset, leaf);
+        memory.write(slot(shape, table, leaf_level, address).wrapping_add(offset), leaf);
     }
 }

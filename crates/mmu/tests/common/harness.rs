@@ -1,1 +1,548 @@
+//! The shipped MMU and the model of `reference`, side by side: each does the same, and everything that can be seen of them
+//! is compared after each step.
+//!
+//! Accesses are made as a hart makes them: the entry that the instruction remembers is probed in the window first, and
+//! only if it does not answer is the MMU called. So the hit path, its lazily armed views and its stamps are held as well:
+//! the model is told which entry was predicted, and checks for itself that the entry was one that may answer.
 
+use super::builder::{self, A, D, G, R, Shape, U, W, X};
+use super::config;
+use super::memory::{HostMemory, POINTERS};
+use super::ops::{Op, PCS, Place, TABLES, VMS};
+use super::rng::Rng;
+use mmu::{AccessCause, Cause, Fault, Fence, Hit, L1Entry, Mmu, MmuConfig, Purpose, SecondStage};
+use reference::{Answer, Position, Prediction, Stage2};
+use std::collections::{BTreeMap, HashMap};
+use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width};
+
+/// hPA of virtual machine n is gPA + n × this, but for the constant ones that say otherwise.
+const VM_SPACING: u64 = 1 << 49;
+/// gPA of the guest's table pages, and of the (wider) root that is one of them.
+const GUEST_TABLES: u64 = 0x8010_0000;
+/// hPA of the second stage's table pages, plus the virtual machine's spacing.
+const HOST_TABLES: u64 = 0x8800_0000;
+/// Ends within a page of every size.
+const RAM_END: u64 = 6 * VM_SPACING + 0x40_6021_3000;
+
+/// What a run reached, so that a test can insist on it.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    pub counts: BTreeMap<String, u64>,
+}
+
+impl Coverage {
+    fn note(&mut self, what: impl Into<String>) {
+        *self.counts.entry(what.into()).or_default() += 1;
+    }
+
+    pub fn of(&self, what: &str) -> u64 {
+        self.counts.get(what).copied().unwrap_or(0)
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        for (what, count) in &other.counts {
+            *self.counts.entry(what.clone()).or_default() += count;
+        }
+    }
+}
+
+struct Vm {
+    vmid: Vmid,
+    second: SecondStage,
+    stage: Stage2,
+    /// hPA − gPA, as the monitor maps it.
+    offset: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Remembered {
+    site: u16,
+    position: Position,
+}
+
+/// Both sides.
+pub struct Harness {
+    mmu: Mmu,
+    memory: HostMemory,
+    model: reference::Mmu,
+    model_memory: HostMemory,
+    vms: Vec<Vm>,
+    vm: usize,
+    context: TranslationContext,
+    clock: u64,
+    next_table: u64,
+    /// Last entry of each instruction, of data and of fetches.
+    remembered: [Vec<Option<Remembered>>; 2],
+    /// Last page of each instruction.
+    places: [Place; PCS as usize],
+    /// The model's name for each site, learnt on misses.
+    names: [HashMap<u16, Position>; 2],
+    coverage: Coverage,
+}
+
+fn virtual_machines() -> Vec<Vm> {
+    let constant = |vmid, ram: core::ops::Range<u64>, offset: u64| {
+        let ram = Gpa(ram.start)..Gpa(ram.end);
+        Vm {
+            vmid: Vmid(vmid),
+            second: SecondStage::Constant { ram: ram.clone(), offset },
+            stage: Stage2::Constant { ram, offset },
+            offset,
+        }
+    };
+    let nested = |vmid, number: u64, mode| {
+        let offset = number * VM_SPACING;
+        let root = Hpa(HOST_TABLES + offset);
+        Vm {
+            vmid: Vmid(vmid),
+            second: SecondStage::Nested { mode, root },
+            stage: Stage2::Nested { mode, root },
+            offset,
+        }
+    };
+    vec![
+        constant(0, 0x8000_0000..0x1_c023_5000, 0),
+        nested(1, 1, SecondStageMode::Sv39x4),
+        nested(0x3fff, 2, SecondStageMode::Sv48x4),
+        nested(0x2000, 3, SecondStageMode::Sv57x4),
+        // Huge pages are whole, and 64K pages not aligned in the host.
+        constant(7, 0x8000_0000..1 << 49, 4 * VM_SPACING + 0x5000),
+        constant(8, 0x8000_0000..3 << 48, 5 * VM_SPACING),
+    ]
+}
+
+fn fault(of: Fault) -> reference::Fault {
+    match of {
+        Fault::Page(of) => reference::Fault::Page(cause(of)),
+        Fault::Access(AccessCause::FirstStageTable) => reference::Fault::FirstStageTable,
+        Fault::Access(AccessCause::SecondStageTable) => reference::Fault::SecondStageTable,
+        Fault::Access(AccessCause::TooWide) => reference::Fault::PhysicalTooWide,
+        Fault::Nested(of) => reference::Fault::Nested {
+            gpa: of.gpa,
+            access: of.access,
+            table: of.purpose == Purpose::Table,
+            cause: cause(of.cause),
+        },
+    }
+}
+
+fn cause(of: Cause) -> reference::Cause {
+    match of {
+        Cause::NotCanonical => reference::Cause::NotCanonical,
+        Cause::TooWide => reference::Cause::TooWide,
+        Cause::Invalid => reference::Cause::Invalid,
+        Cause::WriteWithoutRead => reference::Cause::WriteWithoutRead,
+        Cause::Reserved => reference::Cause::Reserved,
+        Cause::NoLeaf => reference::Cause::NoLeaf,
+        Cause::Misaligned => reference::Cause::Misaligned,
+        Cause::UserPage => reference::Cause::UserPage,
+        Cause::SupervisorPage => reference::Cause::SupervisorPage,
+        Cause::NotReadable => reference::Cause::NotReadable,
+        Cause::NotWritable => reference::Cause::NotWritable,
+        Cause::NotExecutable => reference::Cause::NotExecutable,
+        Cause::NotAccessed => reference::Cause::NotAccessed,
+        Cause::NotDirty => reference::Cause::NotDirty,
+    }
+}
+
+fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
+    reference::Counts {
+        l1d_misses: of.l1d_misses,
+        l1i_misses: of.l1i_misses,
+        l2_hits: of.l2_hits,
+        l2_misses: of.l2_misses,
+        walks: of.walks,
+        guest_refs: of.guest_refs,
+        host_refs: of.host_refs,
+        max_refs: of.max_refs,
+        guest_cache_hits: of.guest_cache_hits,
+        host_cache_hits: of.host_cache_hits,
+        nested_tlb_hits: of.nested_tlb_hits,
+        nested_tlb_misses: of.nested_tlb_misses,
+        guest_updates: of.guest_updates,
+        host_updates: of.host_updates,
+    }
+}
+
+fn side(access: Access) -> usize {
+    usize::from(access == Access::Execute)
+}
+
+/// Bits within which an address is made: the mode's, or what physical addresses have.
+fn bits(mode: PagingMode) -> u32 {
+    if mode == PagingMode::Bare { 50 } else { mode.address_bits() }
+}
+
+fn sign_extended(address: u64, bits: u32) -> u64 {
+    ((address << (64 - bits)).cast_signed() >> (64 - bits)).cast_unsigned()
+}
+
+/// The size of page with which an address is mapped: mostly the same for all of a region, so that mapping one page does
+/// not unmap the others.
+fn size_for(rng: &mut Rng, address: u64, levels: u32, svnapot: bool) -> PageSize {
+    let index = |level: u32| address >> (12 + 9 * level) & 511;
+    let size = if rng.one_in(300) {
+        rng.pick(&PageSize::ALL)
+    } else if index(4) == 2 {
+        PageSize::Size256T
+    } else if matches!(index(3), 1 | 255) {
+        PageSize::Size512G
+    } else if matches!(index(2), 2 | 256) {
+        PageSize::Size1G
+    } else if matches!(index(1), 1 | 511) {
+        PageSize::Size2M
+    } else if svnapot && address & 0x1_0000 != 0 {
+        PageSize::Size64K
+    } else {
+        PageSize::Size4K
+    };
+    size.min(PageSize::ALL[levels as usize])
+}
+
+impl Harness {
+    pub fn new(config: &MmuConfig) -> Self {
+        let ram = 0x8000_0000..RAM_END;
+        let nothing = || vec![None; PCS as usize];
+        Self {
+            mmu: Mmu::new(config).expect("the configuration is one that can be built"),
+            memory: HostMemory::new(ram.clone()),
+            model: reference::Mmu::new(&config::model(config)),
+            model_memory: HostMemory::new(ram),
+            vms: virtual_machines(),
+            vm: 0,
+            context: TranslationContext::default(),
+            clock: 0,
+            next_table: 0,
+            remembered: [nothing(), nothing()],
+            places: [Place { indices: [0; 5], offset: 0, wild: None }; PCS as usize],
+            names: [HashMap::new(), HashMap::new()],
+            coverage: Coverage::default(),
+        }
+    }
+
+    fn gva(&self, place: Place) -> Gva {
+        let bits = bits(self.context.mode);
+        match (place.wild, self.context.mode) {
+            (Some(_), _) => Gva(place.address(bits)),
+            (None, PagingMode::Bare) => Gva(self.gpa(place).0),
+            (None, _) => Gva(sign_extended(place.address(bits), bits)),
+        }
+    }
+
+    /// Often in memory, sometimes a device's or nobody's.
+    fn gpa(&self, place: Place) -> Gpa {
+        let address = place.address(50);
+        Gpa(match place.indices[4] % 4 {
+            0 | 1 if place.wild.is_none() => 0x8000_0000 + (address & 0xff_ffff_ffff),
+            _ => address,
+        })
+    }
+
+    fn write(&mut self, at: u64, word: u64) {
+        self.memory.write(at, word);
+        self.model_memory.write(at, word);
+    }
+
+    fn map(&mut self, shape: Shape, offset: u64, (tables, root): (u64, u64), address: u64, leaf: (u32, u64)) {
+        let before = self.next_table;
+        for memory in [&mut self.memory, &mut self.model_memory] {
+            let mut next = before;
+            // The first four pages are roots: a wide one, or four of the guest's. The others are given out in turn, even
+            // if they are in use: then two trees share a table, perhaps at different levels.
+            let new_table = || {
+                next += 1;
+                tables + (4 + next % u64::from(TABLES - 4)) * 0x1000
+            };
+            builder::map_page(memory, shape, offset, root, address, leaf, new_table);
+            self.next_table = next;
+        }
+    }
+
+    fn map_guest(&mut self, gva: Gva, size: PageSize, gpa: Gpa, flags: u64) {
+        if self.context.mode == PagingMode::Bare {
+            return;
+        }
+        let shape = Shape { levels: self.context.mode.levels(), wide_root: false };
+        let offset = self.vms[self.vm].offset;
+        let leaf = builder::leaf(gpa.page(size).0 & ((1 << 56) - 1), size, flags);
+        let roots = (GUEST_TABLES, self.context.root.0);
+        self.map(shape, offset, roots, gva.0, leaf);
+    }
+
+    fn map_host(&mut self, gpa: Gpa, size: PageSize, flags: u64) {
+        let hpa = gpa.page(size).0.wrapping_add(self.vms[self.vm].offset) & ((1 << 56) - 1);
+        self.map_host_leaf(gpa, builder::leaf(Hpa(hpa).page(size).0, size, flags));
+    }
+
+    fn map_host_leaf(&mut self, gpa: Gpa, leaf: (u32, u64)) {
+        let vm = &self.vms[self.vm];
+        if let SecondStage::Nested { mode, root } = vm.second {
+            let shape = Shape { levels: mode.levels(), wide_root: true };
+            let roots = (HOST_TABLES + vm.offset, root.0);
+            self.map(shape, 0, roots, gpa.0, leaf);
+        }
+    }
+
+    /// Makes sure that the guest's tables are where they were written.
+    fn map_tables(&mut self) {
+        for page in 0..(u64::from(TABLES) + 0x100).div_ceil(512) {
+            self.map_host(Gpa(0x8000_0000 + (page << 21)), PageSize::Size2M, R | W | X | U | A | D);
+        }
+    }
+
+    /// What the run reached.
+    pub fn finish(mut self) -> Coverage {
+        let counts = *self.mmu.statistics();
+        let mut add = |what: &str, count| *self.coverage.counts.entry(what.to_owned()).or_default() += count;
+        for level in 0..4 {
+            add(&format!("guest cache, level {}", level + 1), counts.guest_cache_hits[level]);
+            add(&format!("host cache, level {}", level + 1), counts.host_cache_hits[level]);
+        }
+        add("l2", counts.l2_hits);
+        add("nested tlb", counts.nested_tlb_hits);
+        add("guest updates", counts.guest_updates);
+        add("host updates", counts.host_updates);
+        self.coverage
+    }
+
+    /// Does one thing on both sides and compares them.
+    pub fn step(&mut self, op: Op) {
+        match op {
+            Op::Access { pc, place, access, width } => self.access(pc, place, access, width),
+            Op::Again { pc, double_word, access } => {
+                let place = Place { offset: double_word % 512 * 8, ..self.places[usize::from(pc % PCS)] };
+                self.access(pc, place, access, Width::Double);
+            }
+            Op::Mispredict { pc, other } => {
+                for side in &mut self.remembered {
+                    side[pc as usize] = side[other as usize];
+                }
+            }
+            Op::MapGuest { place, size, target, flags } => {
+                self.map_guest(self.gva(place), size, self.gpa(target), flags);
+            }
+            Op::MapHost { place, size, flags } => self.map_host(self.gpa(place), size, flags),
+            Op::EditGuest { table, entry, pte } => {
+                let at = GUEST_TABLES + u64::from(table % TABLES) * 0x1000 + u64::from(entry) * 8;
+                self.write(at + self.vms[self.vm].offset, pte);
+            }
+            Op::EditHost { table, entry, pte } => {
+                let at = HOST_TABLES + u64::from(table % TABLES) * 0x1000 + u64::from(entry) * 8;
+                self.write(at + self.vms[self.vm].offset, pte);
+            }
+            Op::BreakTable { table, level, flags } => {
+                let gpa = Gpa(GUEST_TABLES + u64::from(table % TABLES) * 0x1000);
+                let pte = builder::pte(gpa.0 + self.vms[self.vm].offset, flags);
+                self.map_host_leaf(gpa, (level, pte));
+            }
+            Op::Context { vm, mode, root, asid, privilege, sum, mxr } => {
+                self.vm = usize::from(vm % VMS);
+                let root = Gpa(GUEST_TABLES + u64::from(root) * 0x1000);
+                self.set_context(TranslationContext { mode, root, asid, privilege, sum, mxr });
+            }
+            Op::Status { privilege, sum, mxr } => {
+                self.set_context(TranslationContext { privilege, sum, mxr, ..self.context });
+            }
+            Op::Fence(fence) => {
+                let vmid = |vm: u8| self.vms[usize::from(vm % VMS)].vmid;
+                let fence = fence.make(|place| self.gva(place), |place| self.gpa(place), vmid);
+                self.fence(fence);
+            }
+            Op::Watch { place, on } => self.watch(self.gpa(place), on),
+        }
+        self.compare();
+    }
+
+    fn compare(&mut self) {
+        assert_eq!(counts(self.mmu.statistics()), *self.model.counts());
+        assert_eq!(self.memory.updates, self.model_memory.updates, "A and D bits");
+        self.memory.updates.clear();
+        self.model_memory.updates.clear();
+    }
+
+    fn set_context(&mut self, context: TranslationContext) {
+        self.context = context;
+        let vmid = self.vms[self.vm].vmid;
+        self.mmu.set_context(&context, vmid);
+        self.model.set_context(&context, vmid);
+    }
+
+    fn fence(&mut self, fence: Fence) {
+        self.mmu.fence(&fence);
+        match fence {
+            Fence::Vma { gva, asid } => {
+                self.coverage.note(format!("vma {} {}", gva.is_some(), asid.is_some()));
+                self.model.fence_first(self.vms[self.vm].vmid, gva, asid);
+            }
+            Fence::Vvma { vmid, gva, asid } => {
+                self.coverage.note(format!("vvma {} {}", gva.is_some(), asid.is_some()));
+                self.model.fence_first(vmid, gva, asid);
+            }
+            Fence::Gvma { gpa, vmid } => {
+                self.coverage.note(format!("gvma {} {}", gpa.is_some(), vmid.is_some()));
+                self.model.fence_second(gpa, vmid);
+            }
+        }
+    }
+
+    fn watch(&mut self, gpa: Gpa, on: bool) {
+        let page = Hpa(gpa.0.wrapping_add(self.vms[self.vm].offset)).page(PageSize::Size4K);
+        if on {
+            self.memory.watched.insert(page.0);
+            self.mmu.watch_writes(page);
+        } else {
+            self.memory.watched.remove(&page.0);
+        }
+    }
+
+    /// One access, as a hart makes it.
+    fn access(&mut self, pc: u8, place: Place, access: Access, width: Width) {
+        self.places[usize::from(pc % PCS)] = place;
+        let (gva, width) = match access {
+            // Fetches are of parcels of two bytes.
+            Access::Execute => (Gva(self.gva(place).0 & !1), Width::Half),
+            Access::Read | Access::Write => (self.gva(place), width),
+        };
+        let remembered = self.remembered[side(access)][usize::from(pc % PCS)];
+        self.clock += 1;
+        if let Some(Remembered { site, position }) = remembered
+            && let Some(pointer) = self.probe(site, gva, access, width)
+        {
+            let Prediction::Right(answer) = self.model.predict(gva, access, position) else {
+                panic!("{access:?} of {gva} hits an entry that the model does not let answer");
+            };
+            self.check_pointer(&answer, Some(pointer), access);
+            self.coverage.note("predicted");
+            return;
+        }
+        for attempt in 0..3 {
+            let second = self.vms[self.vm].second.clone();
+            let got = self.mmu.access(&mut self.memory, &second, gva, access, self.clock);
+            let want = self.model.access(&mut self.model_memory, &self.vms[self.vm].stage, gva, access);
+            let seen = got.map_err(fault).map(|hit| (hit.gpa, hit.hpa, hit.page));
+            assert_eq!(seen, want.map(|answer| (answer.gpa, answer.hpa, answer.page)), "{access:?} of {gva}");
+            match (got, want) {
+                (Ok(hit), Ok(answer)) => return self.hit(pc, gva, access, width, &hit, &answer),
+                (Err(fault), _) => self.fault(gva, access, fault),
+                (Ok(_), Err(_)) => unreachable!("they were compared"),
+            }
+            let mut rng = Rng(self.clock ^ u64::from(pc));
+            if rng.one_in(4) {
+                return;
+            }
+            if attempt == 1 && rng.one_in(8) {
+                // What the handler replaced may be in a walk cache: without a fence the access faults for ever.
+                let vmid = Some(self.vms[self.vm].vmid);
+                self.map_tables();
+                let nested = matches!(got, Err(Fault::Nested(_)));
+                let gvma = Fence::Gvma { gpa: None, vmid };
+                self.fence(if nested { gvma } else { Fence::Vma { gva: None, asid: None } });
+            }
+            self.compare();
+            self.clock += 1;
+        }
+    }
+
+    fn hit(&mut self, pc: u8, gva: Gva, access: Access, width: Width, hit: &Hit, answer: &Answer) {
+        self.check_pointer(answer, hit.host, access);
+        self.coverage.note(format!("{} page, {}", hit.page, if answer.memory { "memory" } else { "device" }));
+        let known = *self.names[side(access)].entry(hit.site).or_insert(answer.position);
+        assert_eq!(known, answer.position, "site {}", hit.site);
+        let remembered = Remembered { site: hit.site, position: answer.position };
+        self.remembered[side(access)][usize::from(pc % PCS)] = Some(remembered);
+
+        // Now the same instruction hits, unless it must come to the MMU each time.
+        let must_miss = !answer.memory
+            || !gva.is_aligned(width.bytes())
+            || (access == Access::Write && self.memory.watched.contains(&hit.hpa.page(PageSize::Size4K).0));
+        if self.clock.is_multiple_of(4) {
+            self.clock += 1;
+            let again = self.probe(hit.site, gva, access, width);
+            if again.is_some() {
+                let prediction = self.model.predict(gva, access, answer.position);
+                assert!(matches!(prediction, Prediction::Right(_)), "{prediction:?}");
+            }
+            assert_eq!(again.is_none(), must_miss, "{access:?} of {gva}, watched or device or misaligned: {must_miss}");
+            self.coverage.note(if must_miss { "must miss" } else { "armed" });
+        }
+    }
+
+    fn check_pointer(&self, answer: &Answer, pointer: Option<*mut u8>, access: Access) {
+        let expected = answer.memory.then_some(POINTERS + answer.hpa.0 as usize);
+        assert_eq!(pointer.map(<*mut u8>::addr), expected, "{access:?}");
+    }
+
+    fn probe(&mut self, site: u16, gva: Gva, access: Access, width: Width) -> Option<*mut u8> {
+        let pointer = match access {
+            Access::Read => {
+                let window = self.mmu.data_window();
+                // SAFETY: the window is this MMU's, and the site came from it.
+                unsafe { L1Entry::read_hit(window, site, gva, width, self.clock) }
+            }
+            Access::Write => {
+                let window = self.mmu.data_window();
+                // SAFETY: as above.
+                unsafe { L1Entry::write_hit(window, site, gva, width, self.clock) }
+            }
+            Access::Execute => {
+                let (window, stamp) = (self.mmu.fetch_window(), self.mmu.fetch_stamp());
+                // SAFETY: as above; the site is one of fetches.
+                unsafe { L1Entry::execute_hit(window, site, gva, stamp) }
+            }
+        };
+        if access == Access::Write
+            && let Some(pointer) = pointer
+        {
+            let page = (pointer.addr() - POINTERS) as u64 & !0xfff;
+            assert!(!self.memory.watched.contains(&page), "a store hits a watched page");
+        }
+        pointer
+    }
+
+    /// Most faults are handled, as a system would: by mapping what was missing.
+    fn fault(&mut self, gva: Gva, access: Access, fault: Fault) {
+        let mut rng = Rng(self.clock);
+        match fault {
+            Fault::Page(cause) => {
+                self.coverage.note(format!("first stage {cause:?}"));
+                if rng.one_in(8) {
+                    return;
+                }
+                let mut flags = match access {
+                    _ if !rng.one_in(4) => R | W | X,
+                    Access::Read => R,
+                    Access::Write => R | W,
+                    Access::Execute => X,
+                };
+                flags |= if rng.one_in(3) { 0 } else { D };
+                flags |= if rng.one_in(8) { 0 } else { A };
+                flags |= if rng.one_in(8) { G } else { 0 };
+                if self.context.privilege == Privilege::User {
+                    flags |= U;
+                }
+                let size = size_for(&mut rng, gva.0, self.context.mode.levels(), self.mmu.config().svnapot);
+                let target = self.gpa(Place { wild: None, ..Place::random(&mut rng) });
+                self.map_guest(gva, size, target, flags);
+            }
+            Fault::Access(cause) => self.coverage.note(format!("access {cause:?}")),
+            Fault::Nested(fault) => {
+                self.coverage.note(format!("second stage {:?}", fault.cause));
+                self.coverage.note(format!("{:?} refused", fault.purpose));
+                let SecondStage::Nested { mode, .. } = self.vms[self.vm].second else {
+                    panic!("a constant stage has no tables that refuse");
+                };
+                if rng.one_in(16) {
+                    return;
+                }
+                let mut flags = if rng.one_in(8) { R | U } else { R | W | X | U };
+                flags |= if rng.one_in(4) { 0 } else { A };
+                flags |= if rng.one_in(3) { 0 } else { D };
+                self.map_host(
+                    fault.gpa,
+                    size_for(&mut rng, fault.gpa.0, mode.levels(), self.mmu.config().svnapot),
+                    flags,
+                );
+            }
+        }
+    }
+}

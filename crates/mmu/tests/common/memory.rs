@@ -25,9 +25,12 @@ impl HostMemory {
         Self { ram, words: HashMap::new(), updates: Vec::new(), watched: BTreeSet::new() }
     }
 
+    /// Nothing is written outside memory.
     pub fn write(&mut self, at: u64, word: u64) {
-        assert!(at.is_multiple_of(8) && self.ram.contains(&at), "{at:#x}");
-        self.words.insert(at, word);
+        assert!(at.is_multiple_of(8), "{at:#x}");
+        if self.ram.contains(&at) {
+            self.words.insert(at, word);
+        }
     }
 
     pub fn peek(&self, at: u64) -> u64 {

@@ -1,5 +1,5 @@
 //! What the tests of this crate share.
-#![allow(dead_code, reason = "no test uses all of it")]
+#![allow(dead_code, unreachable_pub, reason = "shared by several test crates, none of which uses all of it")]
 
 pub mod builder;
 pub mod config;

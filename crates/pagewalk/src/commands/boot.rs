@@ -11,7 +11,7 @@ use machine::host_model::HostModel;
 use machine::{Console, Machine, Outcome};
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs the command.
 ///
@@ -33,10 +33,10 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let mut machine = Machine::assemble(&config, &prepared.image(&config))?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let outcome = if arguments.run.is_some() {
-        machine.run(&mut UserConsole { keyboard: None, failed: None })
+        machine.run(&mut UserConsole { keyboard: Typing::None, failed: None })
     } else {
         let _raw = RawTerminal::enter()?;
-        machine.run(&mut UserConsole { keyboard: Some(Keyboard::new()), failed: None })
+        machine.run(&mut UserConsole { keyboard: Typing::Keyboard(Keyboard::new()), failed: None })
     };
     if let Some(path) = &arguments.json {
         let work = arguments.run.clone().unwrap_or_else(|| "console".to_owned());
@@ -53,11 +53,31 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
 }
 
+/// What a terminal sends for the end of input: the guest's shell ends at it.
+const END_OF_TRANSMISSION: u8 = 0x04;
+
+/// How long a guest is left idle before it is told once more that input has ended.
+const PATIENCE: Duration = Duration::from_millis(200);
+
 /// The user's terminal, or whatever standard input and output are.
 struct UserConsole {
-    keyboard: Option<Keyboard>,
+    keyboard: Typing,
     /// Standard output takes no more: the run ends.
     failed: Option<io::Error>,
+}
+
+/// What the guest's keyboard is.
+enum Typing {
+    /// Standard input.
+    Keyboard(Keyboard),
+    /// Standard input, which has ended: the key that says so is typed whenever the guest has been idle for a while, because a guest
+    /// that is not reading yet may drop it.
+    Ended {
+        /// When it was typed last.
+        said: Instant,
+    },
+    /// Nobody types: a command runs.
+    None,
 }
 
 impl Console for UserConsole {
@@ -73,31 +93,34 @@ impl Console for UserConsole {
             return Err(error);
         }
         let mut keys = Vec::new();
-        if let Some(keyboard) = &mut self.keyboard {
-            match keyboard.poll(&mut keys)? {
+        match &mut self.keyboard {
+            Typing::Keyboard(keyboard) => match keyboard.poll(&mut keys)? {
                 KeyboardState::Open => {}
-                KeyboardState::Ended => self.keyboard = None,
+                KeyboardState::Ended => self.keyboard = Typing::Ended { said: Instant::now() },
                 KeyboardState::Quit => return Err(io::ErrorKind::Interrupted.into()),
+            },
+            Typing::Ended { said } if said.elapsed() > PATIENCE => {
+                *said = Instant::now();
+                keys.push(END_OF_TRANSMISSION);
             }
+            Typing::Ended { .. } | Typing::None => {}
         }
         Ok(keys)
     }
 
     fn idle(&mut self, guest_time: Option<Duration>) -> bool {
-        /// At most, so that a key is answered soon after.
-        const NAP: Duration = Duration::from_millis(5);
-        if self.keyboard.is_none() {
-            return false;
-        }
-        match guest_time {
-            Some(time) if time <= NAP => {
+        match (&self.keyboard, guest_time) {
+            (Typing::Keyboard(keyboard), time) => keyboard.wait(time),
+            // The guest's clock goes with the user's as long as somebody may watch.
+            (Typing::Ended { .. }, Some(time)) if time <= PATIENCE => {
                 std::thread::sleep(time);
                 false
             }
-            _ => {
-                std::thread::sleep(NAP);
+            (Typing::Ended { .. }, _) => {
+                std::thread::sleep(PATIENCE);
                 true
             }
+            (Typing::None, _) => false,
         }
     }
 }

@@ -104,16 +104,21 @@ impl Apt {
         Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_archive).collect())
     }
 
-    /// Downloads what [`Apt::resolve`] named for `packages`, taking up what is there already; `progress` is told the bytes
-    /// that the download directory holds, a few times a second.
-    pub(crate) fn download(&self, packages: &[&str], mut progress: impl FnMut(u64)) -> Result<(), GuestError> {
+    /// Downloads `archives`, which [`Apt::resolve`] named for `packages`, taking up what is there already; `progress` is told
+    /// how many of their bytes are there, a few times a second.
+    pub(crate) fn download(
+        &self,
+        packages: &[&str],
+        archives: &[Archive],
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), GuestError> {
         let mut command = self.command();
         command.args(["--download-only", "install", "--"]).args(packages);
         let child = APT_GET.start(&mut command)?;
         let output = std::thread::scope(|scope| {
             let finished = scope.spawn(|| child.wait_with_output());
             while !finished.is_finished() {
-                progress(directory_bytes(&self.archives) + directory_bytes(&self.archives.join("partial")));
+                progress(archives.iter().map(|archive| self.downloaded(archive)).sum());
                 std::thread::sleep(Duration::from_millis(100));
             }
             finished.join().expect("waiting for a child does not panic")
@@ -125,6 +130,12 @@ impl Apt {
     /// Where `archive` lies once it is downloaded.
     pub(crate) fn path(&self, archive: &Archive) -> PathBuf {
         self.archives.join(&archive.file_name)
+    }
+
+    /// Bytes of `archive` that are there.
+    fn downloaded(&self, archive: &Archive) -> u64 {
+        let places = [self.path(archive), self.archives.join("partial").join(&archive.file_name)];
+        places.iter().find_map(|path| fs::metadata(path).ok()).map_or(0, |file| file.len())
     }
 
     fn command(&self) -> Command {
@@ -223,11 +234,6 @@ fn update_failed(output: &Output) -> GuestError {
         Some(line) => GuestError::Signature { suite: SUITE, reason: telling_line(line).unwrap_or(line).to_owned() },
         None => APT_GET.failed(output),
     }
-}
-
-fn directory_bytes(path: &Path) -> u64 {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), GuestError> {

@@ -82,7 +82,7 @@ fn bring_set(cache: &Cache, apt: &Apt, name: &str, progress: &mut Progress) -> R
     if !lacking.is_empty() {
         let total = archives.iter().map(|archive| archive.size).sum();
         progress.bytes(&format!("downloading {name}"), total);
-        apt.download(&packages, |bytes| progress.at(bytes))?;
+        apt.download(&packages, &archives, |bytes| progress.at(bytes))?;
         progress.count(&format!("unpacking {name}"), lacking.len() as u64);
         for (done, archive) in lacking.iter().enumerate() {
             package::unpack(cache, &archive.package, &apt.path(archive))?;

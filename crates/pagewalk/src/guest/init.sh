@@ -4,11 +4,8 @@ export PATH=/usr/local/bin:/usr/sbin:/usr/bin HOME=/root TERM=linux LANG=C
 
 mount -t devtmpfs dev /dev
 mkdir /dev/pts /dev/shm
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devpts devpts /dev/pts
-mount -t tmpfs tmpfs /dev/shm
-mount -t tmpfs tmpfs /tmp
+mount -a
+echo pagewalk > /proc/sys/kernel/hostname
 while read -r module; do
 	insmod "$module"
 done < /pagewalk/modules

@@ -81,6 +81,7 @@ const ETC: &[(&str, &str)] = &[
     ("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
     ("etc/hosts", "127.0.0.1 localhost pagewalk\n::1 localhost\n"),
     ("etc/hostname", "pagewalk\n"),
+    ("etc/fstab", "proc /proc proc\nsys /sys sysfs\ndevpts /dev/pts devpts\ntmpfs /dev/shm tmpfs\ntmpfs /tmp tmpfs\n"),
     ("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
 ];
 

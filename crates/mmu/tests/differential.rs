@@ -1,0 +1,128 @@
+//! The shipped MMU against the model of `reference`, over random configurations and everything that can happen to an MMU.
+//!
+//! `fuzz` makes two million steps. `PAGEWALK_FUZZ_STEPS` asks for another number, and `PAGEWALK_FUZZ_SEED` for another
+//! run; a failure prints the seed and the step at which it came. `shrunk` does short runs that proptest reduces; what it
+//! found is kept in `proptest-regressions/`.
+
+mod common;
+
+use common::config;
+use common::harness::{Coverage, Harness};
+use common::ops::Op;
+use common::rng::Rng;
+use mmu::{Cause, MmuConfig};
+use proptest::prelude::*;
+
+/// Steps with one configuration, after which everything begins anew.
+const EPISODE: u64 = 20_000;
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a number")),
+        Err(_) => otherwise,
+    }
+}
+
+/// Says where a run was when it failed.
+struct Where {
+    seed: u64,
+    episode: u64,
+    step: u64,
+}
+
+impl Drop for Where {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("PAGEWALK_FUZZ_SEED={}: episode {}, step {}", self.seed, self.episode, self.step);
+        }
+    }
+}
+
+fn episode(config: &MmuConfig, rng: &mut Rng, at: &mut Where) -> Coverage {
+    let mut harness = Harness::new(config);
+    for step in 0..EPISODE {
+        at.step = step;
+        harness.step(Op::random(rng));
+    }
+    harness.finish()
+}
+
+#[test]
+fn fuzz() {
+    let steps = number("PAGEWALK_FUZZ_STEPS", 2_000_000);
+    let seed = number("PAGEWALK_FUZZ_SEED", 1);
+    let mut coverage = Coverage::default();
+    let mut at = Where { seed, episode: 0, step: 0 };
+    for number in 0..steps.div_ceil(EPISODE) {
+        at.episode = number;
+        let mut rng = Rng(seed << 32 | number);
+        let config = config::random(&mut rng);
+        coverage.add(&episode(&config, &mut rng, &mut at));
+    }
+    if steps >= 1_000_000 {
+        assert_reached(&coverage);
+    }
+}
+
+/// That the run was worth something: every cause of either stage, every page size, every form of fence.
+fn assert_reached(coverage: &Coverage) {
+    let mut expected = vec!["predicted".to_owned(), "armed".to_owned(), "must miss".to_owned()];
+    for cause in [
+        Cause::Invalid,
+        Cause::WriteWithoutRead,
+        Cause::Reserved,
+        Cause::NoLeaf,
+        Cause::Misaligned,
+        Cause::SupervisorPage,
+        Cause::NotReadable,
+        Cause::NotWritable,
+        Cause::NotAccessed,
+        Cause::NotDirty,
+    ] {
+        expected.push(format!("first stage {cause:?}"));
+        expected.push(format!("second stage {cause:?}"));
+    }
+    expected
+        .extend(["first stage NotCanonical", "first stage UserPage", "first stage NotExecutable"].map(String::from));
+    let others = [
+        "first stage NotCanonical",
+        "first stage UserPage",
+        "first stage NotExecutable",
+        "second stage NotExecutable",
+        "second stage TooWide",
+        "Table refused",
+        "Data refused",
+        "access FirstStageTable",
+        "access SecondStageTable",
+        "access TooWide",
+        "l2",
+        "nested tlb",
+        "guest updates",
+        "host updates",
+    ];
+    expected.extend(others.map(String::from));
+    for size in types::PageSize::ALL {
+        expected.push(format!("{size} page, memory"));
+        expected.push(format!("{size} page, device"));
+    }
+    for (one, two) in [(false, false), (false, true), (true, false), (true, true)] {
+        expected.extend(["vma", "vvma", "gvma"].map(|fence| format!("{fence} {one} {two}")));
+    }
+    for level in 1..=4 {
+        expected.extend(["guest", "host"].map(|side| format!("{side} cache, level {level}")));
+    }
+    let missed: Vec<_> = expected.into_iter().filter(|what| coverage.of(what) == 0).collect();
+    assert!(missed.is_empty(), "never reached: {missed:?}\n{:#?}", coverage.counts);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 20_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn shrunk(config in any::<u64>(), ops in prop::collection::vec(any::<u64>(), 1..600)) {
+        let mut harness = Harness::new(&config::random(&mut Rng(config)));
+        for op in ops {
+            harness.step(Op::random(&mut Rng(op)));
+        }
+    }
+}
