@@ -26,7 +26,7 @@ impl FloatUnit {
 }
 
 /// The registers behind the CSR numbers, fields apart where they are used apart.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Csrs {
     /// `sstatus.SIE`, `SPIE`, `SPP`, `FS`, `SUM`, `MXR`.
     pub(crate) sie: bool,
@@ -50,6 +50,33 @@ pub(crate) struct Csrs {
     root: Gpa,
     /// `stimecmp`; no timer interrupt until the guest, or the monitor, has set it.
     pub(crate) timer: Option<u64>,
+}
+
+impl Default for Csrs {
+    /// All zero, but that U-mode may read the counters: firmware leaves it so, and Linux without a PMU relies on it for its vDSO.
+    fn default() -> Self {
+        Self {
+            sie: false,
+            spie: false,
+            spp: Privilege::User,
+            float: FloatUnit::Off,
+            sum: false,
+            mxr: false,
+            enabled: 0,
+            pending: 0,
+            stvec: 0,
+            sepc: 0,
+            scause: 0,
+            stval: 0,
+            sscratch: 0,
+            scounteren: 7,
+            senvcfg: 0,
+            mode: PagingMode::Bare,
+            asid: Asid(0),
+            root: Gpa(0),
+            timer: None,
+        }
+    }
 }
 
 /// The CSR does not exist, is read-only, or is not for this privilege.
