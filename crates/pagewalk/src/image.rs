@@ -2,7 +2,9 @@
 
 use crate::cli::{DiskSpec, LinuxArgs};
 use crate::error::Failure;
-use crate::guest::{Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, kernel_command_line};
+use crate::guest::{
+    Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, VOS, WORKLOADS, kernel_command_line,
+};
 use machine::config::Config;
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
@@ -10,12 +12,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::PageSize;
-
-/// The embedded kernel, which CI rebuilds from its sources and compares.
-const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
-
-/// The workloads as a static Linux program.
-const WORKLOADS: &[u8] = include_bytes!("../../../guests/workloads/pagewalk-workloads");
 
 /// Which guest a command was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
