@@ -26,7 +26,7 @@ impl FloatUnit {
 }
 
 /// The registers behind the CSR numbers, fields apart where they are used apart.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Csrs {
     /// `sstatus.SIE`, `SPIE`, `SPP`, `FS`, `SUM`, `MXR`.
     pub(crate) sie: bool,
@@ -50,6 +50,33 @@ pub(crate) struct Csrs {
     root: Gpa,
     /// `stimecmp`; no timer interrupt until the guest, or the monitor, has set it.
     pub(crate) timer: Option<u64>,
+}
+
+impl Default for Csrs {
+    /// All zero, but that U-mode may read the counters: firmware leaves it so, and Linux without a PMU relies on it for its vDSO.
+    fn default() -> Self {
+        Self {
+            sie: false,
+            spie: false,
+            spp: Privilege::User,
+            float: FloatUnit::Off,
+            sum: false,
+            mxr: false,
+            enabled: 0,
+            pending: 0,
+            stvec: 0,
+            sepc: 0,
+            scause: 0,
+            stval: 0,
+            sscratch: 0,
+            scounteren: 7,
+            senvcfg: 0,
+            mode: PagingMode::Bare,
+            asid: Asid(0),
+            root: Gpa(0),
+            timer: None,
+        }
+    }
 }
 
 /// The CSR does not exist, is read-only, or is not for this privilege.
@@ -151,7 +178,78 @@ impl Csrs {
     }
 }
 
+/// `csrrw`, `csrrs`, `csrrc` and their immediate forms, decoded.
+pub(crate) struct CsrAccess {
+    pub(crate) csr: u32,
+    kind: u32,
+    /// Number of the source register, or the immediate.
+    field: u32,
+    operand: u64,
+    rd: u8,
+}
+
+impl CsrAccess {
+    /// Decodes a CSR instruction and reads its source.
+    pub(crate) fn decode(bits: u32, hart: &Hart) -> Self {
+        let field = bits >> 15 & 31;
+        let operand = if bits >> 14 & 1 != 0 { u64::from(field) } else { hart.register(field as u8) };
+        Self { csr: bits >> 20, kind: bits >> 12 & 3, field, operand, rd: (bits >> 7 & 31) as u8 }
+    }
+
+    /// What goes into the CSR; `None` where the instruction does not write.
+    pub(crate) const fn written(&self, old: u64) -> Option<u64> {
+        match self.kind {
+            1 => Some(self.operand),
+            // With x0, or the immediate 0, set and clear do not write.
+            _ if self.field == 0 => None,
+            2 => Some(old | self.operand),
+            _ => Some(old & !self.operand),
+        }
+    }
+
+    /// Gives the register what the CSR held.
+    pub(crate) fn deliver(&self, hart: &mut Hart, old: u64) {
+        if self.rd != 0 {
+            hart.set_register(self.rd, old);
+        }
+    }
+}
+
+/// What a CSR access in place has changed.
+pub(crate) enum InPlace {
+    /// Nothing that the engine keeps.
+    Plain,
+    /// How loads and stores translate.
+    Context,
+}
+
 impl Hart {
+    /// Executes a CSR instruction if that changes nothing that a block relies on: no interrupt becomes possible, floating point stays as it is,
+    /// and fetches translate as before. `retired` counts the instructions retired in this run.
+    pub(crate) fn access_csr_in_place<B: Bus>(&mut self, bits: u32, bus: &mut B, retired: u64) -> Option<InPlace> {
+        /// Bits of `sstatus` that blocks rely on: FS and MXR.
+        const RELIED_ON: u64 = 3 << sstatus::FS | 1 << sstatus::MXR;
+        let access = CsrAccess::decode(bits, self);
+        let old = self.read_csr(access.csr, bus, retired).ok()?;
+        let Some(new) = access.written(old) else {
+            access.deliver(self, old);
+            return Some(InPlace::Plain);
+        };
+        let changed = old ^ new;
+        let after = match access.csr {
+            number::STVEC | number::SSCRATCH | number::SEPC | number::SCAUSE | number::STVAL | number::FFLAGS => {
+                InPlace::Plain
+            }
+            number::SSTATUS if changed & RELIED_ON == 0 && changed & new & 1 << sstatus::SIE == 0 => {
+                if changed & 1 << sstatus::SUM == 0 { InPlace::Plain } else { InPlace::Context }
+            }
+            _ => return None,
+        };
+        self.write_csr(access.csr, new, bus, retired).ok()?;
+        access.deliver(self, old);
+        Some(after)
+    }
+
     /// Reads a CSR. `retired` counts the instructions retired in this run.
     pub(crate) fn read_csr<B: Bus>(&self, csr: u32, bus: &mut B, retired: u64) -> Result<u64, IllegalCsr> {
         let csrs = &self.csrs;
@@ -186,7 +284,7 @@ impl Hart {
                 match csr {
                     number::CYCLE => bus.cycle(retired),
                     number::TIME => bus.time(retired),
-                    _ => self.counts().instructions,
+                    _ => self.run_start() + retired,
                 }
             }
             _ => return Err(IllegalCsr),

@@ -146,6 +146,7 @@ fn full(bits: u32, isa: &Isa) -> Option<Instruction> {
         }
         0b11001 if w.funct3() == 0 => with(O::Jalr, w.xd(), w.i()),
         0b11011 => with(O::Jal, w.xd(), w.j()),
+        0b11100 if w.funct3() & 3 != 0 => Instruction { opcode: O::Csr, ..system(bits, 4) },
         0b11100 => system(bits, 4),
         _ => return None,
     })

@@ -9,8 +9,9 @@ pub(crate) mod threaded;
 
 use crate::{
     Bus, CodeCache, Trap,
-    bus::CodeWindow,
+    bus::{CodeWindow, DataWindow},
     code::HostPage,
+    csr::InPlace,
     hart::Hart,
     microop::{Link, MicroOp},
 };
@@ -37,6 +38,14 @@ pub(crate) enum Leave {
     Trap(Trap),
     /// With `at`: the run loop executes the instruction, and nothing of it has happened yet.
     Step,
+}
+
+/// How an engine goes on after a CSR access in place.
+pub(crate) enum AfterCsr {
+    /// With the next micro-op.
+    Next,
+    /// With the next micro-op, and another window: loads and stores translate otherwise now.
+    Window(DataWindow),
 }
 
 /// What the engines reach beside the hart.
@@ -100,6 +109,24 @@ impl<B: Bus> Environment<B> {
             hart.pc = target;
             hart.leave = Leave::Lookup;
             None
+        }
+    }
+
+    /// Executes a CSR access in place; `None` leaves it to the run loop, and nothing of it has happened yet.
+    #[inline(never)]
+    pub(crate) fn access_csr(&mut self, hart: &mut Hart, op: *const MicroOp, acc: u64) -> Option<AfterCsr> {
+        let side = self.code().side_of(op as usize);
+        let retired = hart.retired_before_block(acc) + u64::from(side.instructions);
+        // SAFETY: the micro-op is one of a live block.
+        let bits = unsafe { (*op).imm } as u32;
+        match hart.access_csr_in_place(bits, self.bus(), retired)? {
+            InPlace::Plain => Some(AfterCsr::Next),
+            InPlace::Context => {
+                let context = hart.context();
+                self.bus().set_context(&context);
+                self.code_window = self.bus().code_window();
+                Some(AfterCsr::Window(self.bus().data_window()))
+            }
         }
     }
 

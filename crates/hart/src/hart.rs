@@ -65,6 +65,10 @@ pub struct Hart {
     pub(crate) isa: Isa,
     pub(crate) highest_mode: PagingMode,
     counts: Counts,
+    /// Instructions retired before the current run.
+    run_start: u64,
+    /// Budget of the current entry to the engine.
+    entry_budget: u32,
 }
 
 impl Hart {
@@ -88,6 +92,8 @@ impl Hart {
             isa,
             highest_mode,
             counts: Counts::default(),
+            run_start: 0,
+            entry_budget: 0,
         };
         hart.update_float_open();
         hart
@@ -221,7 +227,7 @@ impl Hart {
         // Others may have run since, and stored to where the reservation is.
         self.reservation = None;
         bus.foreign_writes(&mut |at, bytes| code.written(at, bytes));
-        let before = self.counts.instructions;
+        self.run_start = self.counts.instructions;
         // Traps taken use up budget too, so that a guest whose trap handler traps comes to an end.
         let mut left = i64::from(budget);
         loop {
@@ -236,7 +242,7 @@ impl Hart {
             }
             let retired = self.counts.instructions;
             let left_with = match self.enter(code, bus, left.min(i64::from(accumulator::MAX_BUDGET)) as u32, engine) {
-                Ok(Leave::Step) => self.step(code, bus, engine, retired - before).map_err(|trap| (trap, self.pc)),
+                Ok(Leave::Step) => self.step(code, bus, engine).map_err(|trap| (trap, self.pc)),
                 Ok(Leave::Trap(trap)) => Err((trap, self.pc)),
                 Ok(Leave::Budget | Leave::Lookup) => Ok(None),
                 Err(trap) => Err((trap, self.pc)),
@@ -289,6 +295,7 @@ impl Hart {
     ) {
         let start = bus.stamp();
         let acc = accumulator::start(budget, start);
+        self.entry_budget = budget;
         let window = bus.data_window();
         let mut environment = Environment::new(bus, code);
         // SAFETY: `op` starts a live block, made for this bus; the window is fresh; hart and environment are exclusively ours.
@@ -313,6 +320,17 @@ impl Hart {
         self.counts.instructions += instructions as u64;
         self.counts.stores += stores;
         self.counts.loads += accesses - stores;
+    }
+
+    /// Instructions retired before this run.
+    pub(crate) fn run_start(&self) -> u64 {
+        self.run_start
+    }
+
+    /// Instructions of this run that were retired before the block that an engine is in.
+    pub(crate) fn retired_before_block(&self, acc: u64) -> u64 {
+        let in_entry = i64::from(self.entry_budget) - i64::from(accumulator::budget(acc));
+        (self.counts.instructions - self.run_start).wrapping_add_signed(in_entry)
     }
 
     /// One instruction more is retired, outside the engine.

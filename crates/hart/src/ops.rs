@@ -86,7 +86,9 @@ macro_rules! operations {
                 JalrAligned,
                 // a direct jump whose target is misaligned while compressed instructions are off
                 MisalignedJump,
-                // what needs the run loop: CSRs, calls, fences, waits, illegal instructions
+                // a CSR access: executed in place where it changes nothing that blocks rely on, else as `System`
+                Csr,
+                // what needs the run loop: calls, fences, waits, illegal instructions
                 System,
                 // first micro-op of a block with floating point: the unit must be on and the rounding mode valid
                 FloatGate,

@@ -3,29 +3,27 @@
 
 use crate::{
     Bus, CodeCache, Engine, Exception, Exit, Fence, Hart, Trap,
-    csr::{FloatUnit, IllegalCsr},
+    csr::{CsrAccess, FloatUnit, IllegalCsr},
     decode::{self, Instruction},
     ops::{Class, Opcode, alu},
 };
 use types::{Asid, Gva, Privilege};
 
 impl Hart {
-    /// Executes the instruction at `pc`, which the engine was left at. `retired` counts the instructions of this run before the
-    /// engine was entered.
+    /// Executes the instruction at `pc`, which the engine was left at.
     pub(crate) fn step<B: Bus>(
         &mut self,
         code: &mut CodeCache<B>,
         bus: &mut B,
         engine: Engine,
-        before: u64,
     ) -> Result<Option<Exit>, Trap> {
         if self.left_at(code, Opcode::FloatGate) && self.open_gate() {
             return Ok(None);
         }
         let bits = self.instruction_bits(bus)?;
         let instruction = decode::decode(bits, code.isa());
-        if instruction.opcode == Opcode::System {
-            return self.system(&instruction, code, bus, before);
+        if matches!(instruction.opcode, Opcode::System | Opcode::Csr) {
+            return self.system(&instruction, code, bus);
         }
         if instruction.opcode.is_float() {
             self.check_float(&instruction, bits)?;
@@ -115,7 +113,6 @@ impl Hart {
         instruction: &Instruction,
         code: &mut CodeCache<B>,
         bus: &mut B,
-        before: u64,
     ) -> Result<Option<Exit>, Trap> {
         const FENCE_I: u32 = 0x100f;
         const ECALL: u32 = 0x0000_0073;
@@ -153,7 +150,7 @@ impl Hart {
             }
             _ if bits & 0x000f_ffff == 0x0000_2013 => Some(Exit::Marker((bits >> 20) as u16)),
             _ if bits & 0x7f == 0x73 && bits >> 12 & 3 != 0 => {
-                let run_so_far = self.counts().instructions - before;
+                let run_so_far = self.counts().instructions - self.run_start();
                 match self.access_csr(bits, bus, run_so_far) {
                     Ok(exit) => exit,
                     Err(IllegalCsr) => return illegal,
@@ -172,26 +169,15 @@ impl Hart {
         Fence { gva: operand(bits >> 15 & 31).map(Gva), asid: operand(bits >> 20 & 31).map(|asid| Asid(asid as u16)) }
     }
 
-    /// `csrrw`, `csrrs`, `csrrc` and their immediate forms.
+    /// A CSR access that was not made in place.
     fn access_csr<B: Bus>(&mut self, bits: u32, bus: &mut B, retired: u64) -> Result<Option<Exit>, IllegalCsr> {
-        let csr = bits >> 20;
-        let field = bits >> 15 & 31;
-        let rd = (bits >> 7 & 31) as u8;
-        let operand = if bits >> 14 & 1 != 0 { u64::from(field) } else { self.register(field as u8) };
-        let old = self.read_csr(csr, bus, retired)?;
-        let new = match bits >> 12 & 3 {
-            1 => Some(operand),
-            // With x0, or the immediate 0, set and clear do not write.
-            2 => (field != 0).then_some(old | operand),
-            _ => (field != 0).then_some(old & !operand),
-        };
-        let exit = match new {
-            Some(new) => self.write_csr(csr, new, bus, retired)?,
+        let access = CsrAccess::decode(bits, self);
+        let old = self.read_csr(access.csr, bus, retired)?;
+        let exit = match access.written(old) {
+            Some(new) => self.write_csr(access.csr, new, bus, retired)?,
             None => None,
         };
-        if rd != 0 {
-            self.set_register(rd, old);
-        }
+        access.deliver(self, old);
         Ok(exit)
     }
 }

@@ -145,3 +145,37 @@ fn what_is_switched_off_is_illegal() {
         assert_eq!(hart.register(12), 4, "{engine:?}");
     }
 }
+
+/// `rdinstret a0`, in place and in the run loop, after one and after many runs.
+#[test]
+fn counters_read_what_was_retired_before_them() {
+    for engine in ENGINES {
+        // rdinstret a0; rdtime a1; nop; csrw sie, x0 (run loop); rdinstret a2; rdtime a3
+        let program = [0xc020_2573, 0xc010_25f3, addi(0, 0, 0), 0x1040_1073, 0xc020_2673, 0xc010_26f3, ECALL];
+        let mut bus = FlatBus::new(1 << 16);
+        let bytes: Vec<u8> = program.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        bus.write(0x1000, &bytes);
+        let (mut hart, mut code) = hart_at(&bus, Isa::default(), 0x1000);
+        for round in 0..3_u64 {
+            hart.set_pc(0x1000);
+            assert_eq!(hart.run(&mut code, &mut bus, 10_000, engine), Exit::SupervisorCall);
+            // The bus of these tests says that `time` is what was retired in the run.
+            let seen = [10, 11, 12, 13].map(|number| hart.register(number));
+            assert_eq!(seen, [7 * round, 1, 7 * round + 4, 5], "{engine:?}, round {round}");
+        }
+    }
+}
+
+/// A block that turns floating point off must not go on with it.
+#[test]
+fn floating_point_ends_with_the_write_that_turns_it_off() {
+    for engine in ENGINES {
+        // csrs sstatus, t1 (on); fadd.d; csrc sstatus, t1 (off); fadd.d: traps to 0, which leaves with sepc in a0.
+        let program = [0x1003_2073, 0x02a5_7553, 0x1003_3073, 0x02a5_7553, ECALL];
+        let (hart, _) = run_at(engine, Isa::default(), 0x1000, &program, |hart, bus| {
+            hart.set_register(6, 3 << 13);
+            bus.write(0, &[0x73, 0x25, 0x10, 0x14, 0x73, 0, 0, 0]);
+        });
+        assert_eq!(hart.register(10), 0x100c, "{engine:?}");
+    }
+}

@@ -58,6 +58,12 @@ impl Bus for World {
     }
 
     fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Trap> {
+        let (window, latest) = (self.data_window(), self.processor().site);
+        // SAFETY: the window is of the current context, and the site was handed out by this processor's MMU.
+        if unsafe { Self::read_hit(window, latest, address, width, stamp) }.is_some() {
+            *site = latest;
+            return Ok(Loaded::Retry);
+        }
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
             let low = self.load_bytes(address, split.first, stamp)?;
@@ -67,6 +73,7 @@ impl Bus for World {
         match self.reach(address, Access::Read, stamp)? {
             Reached::Ram(hit, _) if split.is_none() => {
                 *site = hit.site;
+                self.processor().site = hit.site;
                 Ok(Loaded::Retry)
             }
             // SAFETY: misaligned, but within one page of memory.
@@ -83,6 +90,12 @@ impl Bus for World {
         site: &mut u16,
         stamp: u32,
     ) -> Result<Stored, Trap> {
+        let (window, latest) = (self.data_window(), self.processor().site);
+        // SAFETY: as for loads.
+        if unsafe { Self::write_hit(window, latest, address, width, stamp) }.is_some() {
+            *site = latest;
+            return Ok(Stored::Retry);
+        }
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
             // Both pages are checked before a byte is written.
@@ -98,6 +111,7 @@ impl Bus for World {
         match self.reach(address, Access::Write, stamp)? {
             Reached::Ram(hit, _) if split.is_none() => {
                 *site = hit.site;
+                self.processor().site = hit.site;
                 Ok(Stored::Retry)
             }
             Reached::Ram(_, at) => {
@@ -123,8 +137,17 @@ impl Bus for World {
     }
 
     fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
+        let (window, latest) = (self.processor().mmu.fetch_window(), self.processor().fetch_site);
+        let stamp = self.processor().mmu.fetch_stamp();
+        // SAFETY: the window is of the current context, and the site was handed out by this processor's MMU.
+        if let Some(at) = unsafe { L1Entry::execute_hit(window, latest, Gva(address & !0xfff), stamp) } {
+            return Ok(Fetched { page: HostPage::containing(at), site: latest });
+        }
         match self.reach(address, Access::Execute, 0)? {
-            Reached::Ram(hit, at) => Ok(Fetched { page: HostPage::containing(at), site: hit.site }),
+            Reached::Ram(hit, at) => {
+                self.processor().fetch_site = hit.site;
+                Ok(Fetched { page: HostPage::containing(at), site: hit.site })
+            }
             Reached::Device(_) => Err(Trap { cause: Exception::InstructionAccess, value: address }),
         }
     }

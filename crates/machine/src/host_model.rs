@@ -7,7 +7,13 @@ use std::path::Path;
 use types::{Cycles, PageSize};
 
 /// The shipped models: name and text.
-const SHIPPED: [(&str, &str); 1] = [("sandybridge-2012", include_str!("../../../hosts/sandybridge-2012.toml"))];
+const SHIPPED: [(&str, &str); 5] = [
+    ("sandybridge-2012", include_str!("../../../hosts/sandybridge-2012.toml")),
+    ("xeon-2017", include_str!("../../../hosts/xeon-2017.toml")),
+    ("sunway-1621", include_str!("../../../hosts/sunway-1621.toml")),
+    ("alpha-1997", include_str!("../../../hosts/alpha-1997.toml")),
+    ("hitachi-1985", include_str!("../../../hosts/hitachi-1985.toml")),
+];
 
 /// The model that is used where none is named.
 pub const DEFAULT_HOST: &str = "sandybridge-2012";
@@ -202,11 +208,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shipped_models_load_under_their_own_names() {
+    fn shipped_models_load_under_their_own_names_and_can_be_built() {
+        for (name, _) in SHIPPED {
+            let model = HostModel::load(name).unwrap();
+            assert_eq!(model.name, name);
+            assert_eq!(crate::config::Config::default().mmu(&model).check(), Ok(()), "{name}");
+        }
+    }
+
+    /// A comment stands for the keys below it, down to the next blank line or section.
+    #[test]
+    fn every_number_of_a_shipped_model_has_its_source() {
+        const SOURCES: [&str; 5] = ["ssumed", "able 1", "ection", "anual", "not used"];
         for (name, text) in SHIPPED {
-            assert_eq!(HostModel::load(name).unwrap().name, name);
-            // Every table and number stands under, or beside, a comment.
-            assert!(text.matches('#').count() > 8, "{name} gives its sources");
+            let mut source = String::new();
+            let mut after_key = false;
+            for line in text.lines().filter(|line| !line.is_empty()) {
+                if let Some(comment) = line.strip_prefix('#') {
+                    source = if after_key { comment.to_owned() } else { source + comment };
+                    after_key = false;
+                } else if line.contains('=') && !line.starts_with([' ', ']']) && !line.starts_with("name") {
+                    let sourced = SOURCES.iter().any(|word| source.to_lowercase().contains(&word.to_lowercase()));
+                    assert!(sourced, "{name}: `{line}` under `{source}`");
+                    after_key = true;
+                } else if line.starts_with('[') {
+                    source.clear();
+                }
+            }
         }
     }
 

@@ -12,6 +12,10 @@ pub(crate) struct Processor {
     pub(crate) mmu: Mmu,
     /// Time of the latest data access, as exact LRU counts it.
     pub(crate) stamp: u32,
+    /// Where the latest load or store that missed was found: the next one is often off the same base.
+    pub(crate) site: u16,
+    /// The same for fetches.
+    pub(crate) fetch_site: u16,
     /// Spent waiting.
     pub(crate) idle: Cycles,
     /// Spent in the monitor, exits and entries included.
@@ -23,7 +27,16 @@ pub(crate) struct Processor {
 
 impl Processor {
     pub(crate) fn new(mmu: Mmu) -> Self {
-        Self { mmu, stamp: 0, idle: Cycles(0), monitor: Cycles(0), exits: ExitCounts::default(), retired: 0 }
+        Self {
+            mmu,
+            stamp: 0,
+            site: 0,
+            fetch_site: 0,
+            idle: Cycles(0),
+            monitor: Cycles(0),
+            exits: ExitCounts::default(),
+            retired: 0,
+        }
     }
 
     /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.

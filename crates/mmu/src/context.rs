@@ -46,18 +46,46 @@ pub(crate) struct Query {
     pub(crate) largest: PageSize,
 }
 
+impl Query {
+    const fn new(translation: &TranslationContext, spaces: Spaces, access: Access) -> Self {
+        Self {
+            spaces,
+            view: View::of(translation, access),
+            demand: Masks::of(Demand::of_guest(translation, access)),
+            load: Masks::of(Demand::of_guest(translation, Access::Read)),
+            store: Masks::of(Demand::of_guest(translation, Access::Write)),
+            largest: match translation.mode {
+                PagingMode::Bare => PageSize::Size256T,
+                mode => PageSize::of_level(mode.levels() - 1),
+            },
+        }
+    }
+}
+
 /// A hart's translation context and its VMID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Context {
     pub(crate) translation: TranslationContext,
     pub(crate) vmid: Vmid,
     pub(crate) spaces: Spaces,
+    /// By access, made once for all misses in this context.
+    queries: [Query; 3],
 }
 
 impl Context {
     /// Prepares a context.
     pub(crate) const fn new(translation: &TranslationContext, vmid: Vmid) -> Self {
-        Self { translation: *translation, vmid, spaces: Spaces::of_guest(translation.mode, vmid, translation.asid) }
+        let spaces = Spaces::of_guest(translation.mode, vmid, translation.asid);
+        Self {
+            translation: *translation,
+            vmid,
+            spaces,
+            queries: [
+                Query::new(translation, spaces, Access::Read),
+                Query::new(translation, spaces, Access::Write),
+                Query::new(translation, spaces, Access::Execute),
+            ],
+        }
     }
 
     /// Whether views armed for `self` hold for `other`: privilege and SUM only choose the view, and the root is not
@@ -76,17 +104,7 @@ impl Context {
     /// What a lookup for an access is made with.
     #[inline(always)]
     pub(crate) const fn query(&self, access: Access) -> Query {
-        Query {
-            spaces: self.spaces,
-            view: View::of(&self.translation, access),
-            demand: Masks::of(self.demand(access)),
-            load: Masks::of(self.demand(Access::Read)),
-            store: Masks::of(self.demand(Access::Write)),
-            largest: match self.translation.mode {
-                PagingMode::Bare => PageSize::Size256T,
-                mode => PageSize::of_level(mode.levels() - 1),
-            },
-        }
+        self.queries[access as usize]
     }
 
     /// Whether the address is one that the mode translates (section 12.4.1: the bits above repeat the topmost one).

@@ -18,8 +18,13 @@ impl Key {
         Self(((address >> size.shift() << 1) | 1) << (size.shift() - 12))
     }
 
-    /// The page's size; `None` for no page.
+    /// Whether two keys are of pages of one size; neither is `NONE`.
     #[inline(always)]
+    const fn same_size(self, other: Self) -> bool {
+        self.0.trailing_zeros() == other.0.trailing_zeros()
+    }
+
+    /// The page's size; `None` for no page.
     fn size(self) -> Option<PageSize> {
         PageSize::ALL.into_iter().find(|size| self.0.trailing_zeros() + 12 == size.shift())
     }
@@ -65,10 +70,14 @@ impl Probe {
 pub(crate) struct Directory<P> {
     /// In the order of lookup: the arrays as listed, in each the sizes ascending.
     probes: Vec<Probe>,
+    /// Probes with a page of their size, one bit each: the others are not looked up.
+    alive: u32,
     keys: Box<[Key]>,
     payloads: Box<[P]>,
     /// By page size: the size at which a page is kept.
     fits: [Option<PageSize>; PageSize::ALL.len()],
+    /// By a size that is kept: its probe.
+    probe_of: [u8; PageSize::ALL.len()],
 }
 
 impl<P: Copy + Default> Directory<P> {
@@ -92,18 +101,22 @@ impl<P: Copy + Default> Directory<P> {
             slots += array.sets as usize * stride;
         }
         let mut fits = [None; PageSize::ALL.len()];
+        let mut probe_of = [0; PageSize::ALL.len()];
         let mut largest = None;
         for size in PageSize::ALL {
-            if probes.iter().any(|probe| probe.size == size) {
+            if let Some(index) = probes.iter().position(|probe| probe.size == size) {
                 largest = Some(size);
+                probe_of[size as usize] = index as u8;
             }
             fits[size as usize] = largest;
         }
         Self {
             probes,
+            alive: 0,
             keys: vec![Key::NONE; slots].into_boxed_slice(),
             payloads: vec![P::default(); slots].into_boxed_slice(),
             fits,
+            probe_of,
         }
     }
 
@@ -127,14 +140,14 @@ impl<P: Copy + Default> Directory<P> {
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
     #[inline(always)]
     pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Option<usize> {
-        for probe in &self.probes {
-            if probe.live == 0 {
-                continue;
-            }
+        let mut alive = self.alive;
+        while alive != 0 {
+            let probe = &self.probes[alive.trailing_zeros() as usize];
             let first = probe.first_slot(address);
             if let Some(slot) = self.find_in(first, probe.stride, Key::new(address, probe.size), &accept) {
                 return Some(slot);
             }
+            alive &= alive - 1;
         }
         None
     }
@@ -165,8 +178,7 @@ impl<P: Copy + Default> Directory<P> {
         same: impl Fn(&P) -> bool,
         oldest: impl FnOnce(Range<usize>) -> usize,
     ) -> usize {
-        let probe =
-            self.probes.iter().find(|probe| probe.size == size).expect("`fit` returns sizes that an array takes");
+        let probe = &self.probes[usize::from(self.probe_of[size as usize])];
         let first = probe.first_slot(address);
         let set = first..first + probe.ways;
         self.find_in(first, probe.stride, Key::new(address, size), same)
@@ -179,7 +191,7 @@ impl<P: Copy + Default> Directory<P> {
     pub(crate) fn put(&mut self, slot: usize, address: u64, size: PageSize, payload: P) {
         let old = self.keys[slot];
         let new = Key::new(address, size);
-        if old.size() != Some(size) {
+        if old == Key::NONE || !old.same_size(new) {
             self.count(old, -1);
             self.count(new, 1);
         }
@@ -187,17 +199,20 @@ impl<P: Copy + Default> Directory<P> {
         self.payloads[slot] = payload;
     }
 
+    #[cold]
     fn count(&mut self, key: Key, by: i32) {
-        if let Some(size) = key.size()
-            && let Some(probe) = self.probes.iter_mut().find(|probe| probe.size == size)
-        {
+        if let Some(size) = key.size() {
+            let index = usize::from(self.probe_of[size as usize]);
+            let probe = &mut self.probes[index];
             probe.live = probe.live.wrapping_add_signed(by);
+            let bit = 1 << index;
+            self.alive = if probe.live == 0 { self.alive & !bit } else { self.alive | bit };
         }
     }
 
     /// Empties every slot whose payload `drops` names, and reports it.
     pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize)) {
-        if self.probes.iter().all(|probe| probe.live == 0) {
+        if self.alive == 0 {
             return;
         }
         for slot in 0..self.keys.len() {

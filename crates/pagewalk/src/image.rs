@@ -2,7 +2,9 @@
 
 use crate::cli::{DiskSpec, LinuxArgs};
 use crate::error::Failure;
-use crate::guest::{Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, kernel_command_line};
+use crate::guest::{
+    Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, VOS, WORKLOADS, kernel_command_line,
+};
 use machine::config::Config;
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
@@ -10,12 +12,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::PageSize;
-
-/// The embedded kernel, which CI rebuilds from its sources and compares.
-const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
-
-/// The workloads as a static Linux program.
-const WORKLOADS: &[u8] = include_bytes!("../../../guests/workloads/pagewalk-workloads");
 
 /// Which guest a command was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,55 +76,60 @@ pub(crate) struct Prepared {
 /// # Errors
 /// [`Failure`], naming the file, or what the guest cannot do.
 pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs) -> Result<Prepared, Failure> {
-    let append = arguments.append.clone().unwrap_or_default();
-    let devices = virtio(arguments);
-    let prepared = |kernel: Arc<[u8]>, kernel_name: String, initrd| Prepared {
-        kind: kind.clone(),
-        work: work.clone(),
-        kernel,
-        kernel_name,
-        initrd,
-        append,
-        devices,
-    };
-    match &kind {
-        GuestKind::Vos => {
-            for (given, flag) in [
-                (arguments.kernel.is_some(), "--kernel"),
-                (arguments.initrd.is_some(), "--initrd"),
-                (!arguments.files.is_empty(), "--file"),
-                (!arguments.programs.is_empty(), "--programs"),
-            ] {
-                if given {
-                    return Err(Failure::Usage(format!("{flag} is for --guest linux; vos has no files")));
-                }
-            }
-            Ok(prepared(VOS.into(), "vos".to_owned(), None))
-        }
-        GuestKind::Linux => {
-            // With a kernel and a root file system of the user's, nothing is needed from the cache.
-            let needs_cache = arguments.kernel.is_none() || arguments.initrd.is_none();
-            let linux =
-                needs_cache.then(|| Cache::locate(arguments.cache.directory.as_deref()).and_then(LinuxGuest::open));
-            let linux = linux.transpose()?;
-            let (kernel, name) = match (&arguments.kernel, &linux) {
-                (Some(path), _) => (read(path)?, path.display().to_string()),
-                (None, Some(linux)) => (linux.kernel()?, format!("Linux {}", linux.release()?)),
-                (None, None) => unreachable!("the cache is opened for a kernel"),
-            };
-            let initrd = match (&arguments.initrd, &linux) {
-                (Some(path), _) => read(path)?,
-                (None, Some(linux)) => linux.initramfs(&root(&work, arguments, linux)?)?,
-                (None, None) => unreachable!("the cache is opened for a root file system"),
-            };
-            Ok(prepared(kernel.into(), name, Some(initrd.into())))
-        }
+    let (kernel, kernel_name, initrd) = match &kind {
+        GuestKind::Vos => vos(arguments)?,
+        GuestKind::Linux => linux(&work, arguments)?,
         GuestKind::File(path) => {
-            let kernel = read(path)?;
             let initrd = arguments.initrd.as_deref().map(read).transpose()?;
-            Ok(prepared(kernel.into(), path.display().to_string(), initrd.map(Into::into)))
+            (read(path)?, path.display().to_string(), initrd)
+        }
+    };
+    Ok(Prepared {
+        kind,
+        work,
+        kernel: kernel.into(),
+        kernel_name,
+        initrd: initrd.map(Into::into),
+        append: arguments.append.clone().unwrap_or_default(),
+        devices: virtio(arguments),
+    })
+}
+
+/// A kernel's content and name, and the root file system.
+type Parts = (Vec<u8>, String, Option<Vec<u8>>);
+
+fn vos(arguments: &LinuxArgs) -> Result<Parts, Failure> {
+    for (given, flag) in [
+        (arguments.kernel.is_some(), "--kernel"),
+        (arguments.initrd.is_some(), "--initrd"),
+        (!arguments.files.is_empty(), "--file"),
+        (!arguments.programs.is_empty(), "--programs"),
+    ] {
+        if given {
+            return Err(Failure::Usage(format!("{flag} is for --guest linux; vos has no files")));
         }
     }
+    Ok((VOS.to_vec(), "vos".to_owned(), None))
+}
+
+/// Whatever the user does not give comes from the cache.
+fn linux(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
+    let open = || Cache::locate(arguments.cache.directory.as_deref()).and_then(LinuxGuest::open);
+    let (kernel, name) = match &arguments.kernel {
+        Some(path) => (read(path)?, path.display().to_string()),
+        None => {
+            let linux = open()?;
+            (linux.kernel()?, format!("Linux {}", linux.release()?))
+        }
+    };
+    let initrd = match &arguments.initrd {
+        Some(path) => read(path)?,
+        None => {
+            let linux = open()?;
+            linux.initramfs(&root(work, arguments, &linux)?)?
+        }
+    };
+    Ok((kernel, name, Some(initrd)))
 }
 
 impl Prepared {

@@ -127,6 +127,7 @@ impl<B: Bus> Builder<'_, B> {
                     self.link(0, through_this);
                     return End::Here;
                 }
+                Opcode::Csr => self.push(opcode, imm, (0, 0, 0)),
                 Opcode::System => {
                     self.push(opcode, imm, (0, 0, 0));
                     return End::Here;

@@ -1,6 +1,6 @@
 //! The `match` loop over the same micro-ops: the oracle of the threaded engine, and what builds with debug assertions use.
 
-use super::{Environment, Leave};
+use super::{AfterCsr, Environment, Leave};
 use crate::{
     Bus,
     bus::DataWindow,
@@ -47,9 +47,11 @@ macro_rules! define_execute {
             hart: &mut Hart,
             op: *mut MicroOp,
             acc: &mut u64,
-            window: DataWindow,
+            window: &mut DataWindow,
             environment: &mut Environment<B>,
         ) -> Flow {
+            let at = window;
+            let window = *at;
             unsafe {
                 let o = *op;
                 let immediate = o.imm as i64 as u64;
@@ -137,6 +139,14 @@ macro_rules! define_execute {
                         }
                         environment.jump(hart, target).map_or(Flow::Leave, Flow::Go)
                     }
+                    Opcode::Csr => match environment.access_csr(hart, op, *acc) {
+                        Some(AfterCsr::Next) => Flow::Skip(1),
+                        Some(AfterCsr::Window(fresh)) => {
+                            *at = fresh;
+                            Flow::Skip(1)
+                        }
+                        None => step(hart, op),
+                    },
                     Opcode::MisalignedJump | Opcode::System | Opcode::Straddle => step(hart, op),
                     Opcode::FloatGate => if hart.float_open() { Flow::Skip(1) } else { step(hart, op) },
                     Opcode::Next => Flow::Take,
@@ -161,13 +171,13 @@ pub(crate) unsafe fn run<B: Bus>(
     hart: &mut Hart,
     mut op: *mut MicroOp,
     mut acc: u64,
-    window: DataWindow,
+    mut window: DataWindow,
     environment: &mut Environment<B>,
 ) -> u64 {
     loop {
         let opcode = environment.code().opcode(op);
         // SAFETY: by the contract, and every flow below leads to a micro-op of a live block.
-        match unsafe { execute(opcode, hart, op, &mut acc, window, environment) } {
+        match unsafe { execute(opcode, hart, op, &mut acc, &mut window, environment) } {
             // SAFETY: as above.
             Flow::Skip(slots) => op = unsafe { op.add(slots) },
             Flow::Go(target) => op = target,

@@ -1,6 +1,6 @@
 //! Threaded dispatch: every handler ends in a call of the next one's, which an optimised build turns into a jump.
 
-use super::{Environment, Leave};
+use super::{AfterCsr, Environment, Leave};
 use crate::{
     Bus,
     bus::DataWindow,
@@ -222,6 +222,16 @@ macro_rules! define_handlers {
             });
 
             handler!(MisalignedJump, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
+
+            handler!(Csr, |hart, op, acc, window, env| {
+                unsafe {
+                    match (*env.cast::<Environment<B>>()).access_csr(&mut *hart, op, acc) {
+                        Some(AfterCsr::Next) => go!(hart, op.add(1), acc, window, env),
+                        Some(AfterCsr::Window(window)) => go!(hart, op.add(1), acc, window, env),
+                        None => return step(hart, op, acc, window, env),
+                    }
+                }
+            });
 
             handler!(System, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
 

@@ -5,8 +5,9 @@ mod run;
 mod values;
 
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
+pub use machine::units::ByteSize;
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
-pub use values::{ByteSize, DiskSpec, FileSpec, Setting, WorkloadSpec};
+pub use values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
 
 use crate::error::Failure;
 use clap::error::ErrorKind;

@@ -1,8 +1,9 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
 use super::guest::CacheArgs;
-use super::values::{ByteSize, DiskSpec, FileSpec, Setting, WorkloadSpec};
+use super::values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
 use clap::Args;
+use machine::units::ByteSize;
 use std::path::PathBuf;
 
 /// Configuration of the machine, common to all commands. A later source wins: file, then `--set`, then a flag of its own.

@@ -1,37 +1,8 @@
 //! Values of arguments that are more than a word.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-
-/// A number of bytes: `4096`, `64K`, `256M`, `2G`, `1T`, in powers of 1024.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByteSize(pub u64);
-
-/// Suffixes with their shifts, largest first.
-const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
-
-impl FromStr for ByteSize {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("`{text}` is not a size such as 4096, 64K, 256M or 2G");
-        let unit = UNITS.iter().find(|(name, _)| text.ends_with([*name, name.to_ascii_lowercase()]));
-        let (digits, shift) = unit.map_or((text, 0), |&(_, shift)| (&text[..text.len() - 1], shift));
-        let number: u64 = digits.parse().map_err(|_| wrong())?;
-        number.checked_mul(1 << shift).filter(|&bytes| bytes != 0).map(Self).ok_or_else(wrong)
-    }
-}
-
-impl fmt::Display for ByteSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.iter().find(|(_, shift)| self.0 != 0 && self.0.trailing_zeros() >= *shift) {
-            Some((name, shift)) => write!(f, "{}{name}", self.0 >> shift),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
 
 /// `KEY=VALUE`: one key of the configuration and its value, not yet interpreted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,19 +100,6 @@ impl FromStr for DiskSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_read_and_print() {
-        for (text, bytes) in [("4096", 4096), ("64k", 64 << 10), ("256M", 256 << 20), ("2G", 2 << 30), ("1T", 1 << 40)]
-        {
-            assert_eq!(text.parse(), Ok(ByteSize(bytes)));
-        }
-        assert_eq!(ByteSize(256 << 20).to_string(), "256M");
-        assert_eq!(ByteSize(4097).to_string(), "4097");
-        for bad in ["", "M", "-1", "1.5G", "0", "99999999999T", "1GB", "é"] {
-            assert!(bad.parse::<ByteSize>().is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn settings_need_a_key() {

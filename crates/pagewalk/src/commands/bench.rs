@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     progress.count("measuring", (benchmarks.len() * schemes.len()) as u64);
     let mut measured = Vec::new();
     for (benchmark, size) in benchmarks {
-        let prepared = prepared(benchmark, size, arguments)?;
+        let prepared = prepared(benchmark, size.as_deref(), arguments)?;
         for &scheme in &schemes {
             measured.push(measure(benchmark, &prepared, &Config { scheme, ..config.clone() }, arguments.repeat)?);
             progress.at(measured.len() as u64);
@@ -113,11 +113,11 @@ fn benchmarks(specs: &[WorkloadSpec]) -> Result<Vec<(&'static Benchmark, Option<
         .collect()
 }
 
-fn prepared(benchmark: &Benchmark, size: Option<String>, arguments: &BenchArgs) -> Result<Prepared, Failure> {
+fn prepared(benchmark: &Benchmark, size: Option<&str>, arguments: &BenchArgs) -> Result<Prepared, Failure> {
     let linux = LinuxArgs { cache: arguments.cache.clone(), ..LinuxArgs::default() };
     match benchmark.size {
         Some((default, others)) => {
-            let options = format!("size={} {others}", size.as_deref().unwrap_or(default));
+            let options = format!("size={} {others}", size.unwrap_or(default));
             prepare(GuestKind::Vos, Work::Workload { name: benchmark.name.to_owned(), options }, &linux)
         }
         None => prepare(GuestKind::Linux, Work::Command("true".to_owned()), &linux),
