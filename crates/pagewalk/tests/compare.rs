@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, compare, compare_bytes, number, run, runs, runs_of};
+use common::{Scratch, compare, compare_bytes, number, run, runs, runs_of, slow_host};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -180,7 +180,10 @@ fn every_extension_can_be_switched_off() {
         assert!(end.stdout.contains("vos: panic: trap in the kernel: cause 2"), "{end:#?}");
     }
     // And it is compressed: its first instruction traps, and so does its trap handler, for ever.
-    let end = run(["boot", "--set", "isa.c=false", "--timeout", "1"]);
+    let scratch = Scratch::new();
+    let host = slow_host(&scratch);
+    let host = host.each_ref().map(String::as_str);
+    let end = run(with(&["boot", "--set", "isa.c=false", "--timeout", "1"], &host));
     end.failed(1, &["the time limit of 1 guest second"]);
 }
 
