@@ -52,12 +52,20 @@ pub(crate) struct Context {
     pub(crate) translation: TranslationContext,
     pub(crate) vmid: Vmid,
     pub(crate) spaces: Spaces,
+    /// By access.
+    queries: [Query; 3],
 }
 
 impl Context {
     /// Prepares a context.
     pub(crate) const fn new(translation: &TranslationContext, vmid: Vmid) -> Self {
-        Self { translation: *translation, vmid, spaces: Spaces::of_guest(translation.mode, vmid, translation.asid) }
+        let spaces = Spaces::of_guest(translation.mode, vmid, translation.asid);
+        let queries = [
+            Query::new(translation, spaces, Access::Read),
+            Query::new(translation, spaces, Access::Write),
+            Query::new(translation, spaces, Access::Execute),
+        ];
+        Self { translation: *translation, vmid, spaces, queries }
     }
 
     /// Whether views armed for `self` hold for `other`: privilege and SUM only choose the view, and the root is not
@@ -75,30 +83,31 @@ impl Context {
 
     /// What a lookup for an access is made with.
     #[inline(always)]
-    pub(crate) const fn query(&self, access: Access) -> Query {
-        Query {
-            spaces: self.spaces,
-            view: View::of(&self.translation, access),
-            demand: Masks::of(self.demand(access)),
-            load: Masks::of(self.demand(Access::Read)),
-            store: Masks::of(self.demand(Access::Write)),
-            largest: match self.translation.mode {
-                PagingMode::Bare => PageSize::Size256T,
-                mode => PageSize::of_level(mode.levels() - 1),
-            },
-        }
+    pub(crate) const fn query(&self, access: Access) -> &Query {
+        &self.queries[access as usize]
     }
 
     /// Whether the address is one that the mode translates (section 12.4.1: the bits above repeat the topmost one).
     /// Without translation every address is.
     #[inline(always)]
     pub(crate) const fn is_canonical(&self, gva: Gva) -> bool {
-        match self.translation.mode {
-            PagingMode::Bare => true,
-            mode => {
-                let unused = 64 - mode.address_bits();
-                ((gva.0 << unused).cast_signed() >> unused).cast_unsigned() == gva.0
-            }
+        let unused = 64 - self.translation.mode.address_bits();
+        ((gva.0 << unused).cast_signed() >> unused).cast_unsigned() == gva.0
+    }
+}
+
+impl Query {
+    const fn new(translation: &TranslationContext, spaces: Spaces, access: Access) -> Self {
+        Self {
+            spaces,
+            view: View::of(translation, access),
+            demand: Masks::of(Demand::of_guest(translation, access)),
+            load: Masks::of(Demand::of_guest(translation, Access::Read)),
+            store: Masks::of(Demand::of_guest(translation, Access::Write)),
+            largest: match translation.mode {
+                PagingMode::Bare => PageSize::Size256T,
+                mode => PageSize::of_level(mode.levels() - 1),
+            },
         }
     }
 }

@@ -1,121 +1,114 @@
 //! The tag side of set-associative arrays: which slot holds a page.
 
 use crate::config::TlbArray;
+use crate::lanes::{self, LANES};
 use core::ops::Range;
 use types::PageSize;
 
 /// A page of some size, in one word: its number, a one, and a zero for each bit by which it exceeds 4K.
 /// No page has the key zero.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Key(u64);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Key(u64);
 
 impl Key {
     const NONE: Self = Self(0);
 
     /// The page of `size` that holds `address`.
     #[inline(always)]
-    pub(crate) const fn new(address: u64, size: PageSize) -> Self {
+    const fn new(address: u64, size: PageSize) -> Self {
         Self(((address >> size.shift() << 1) | 1) << (size.shift() - 12))
     }
 
-    /// The page's size; `None` for no page.
+    /// By how many bits the page's size exceeds 4K; 64 for no page.
     #[inline(always)]
-    fn size(self) -> Option<PageSize> {
-        PageSize::ALL.into_iter().find(|size| self.0.trailing_zeros() + 12 == size.shift())
+    const fn excess(self) -> usize {
+        self.0.trailing_zeros() as usize
     }
-}
-
-/// Keys are compared four at a time (one AVX2 comparison), so a set's ways are padded with keys that stay `NONE`.
-const LANES: usize = 4;
-
-/// Ways whose key is `key`, as a bit mask.
-#[inline(always)]
-fn matches(lanes: &[Key; LANES], key: Key) -> u32 {
-    let mut mask = 0;
-    for (lane, &other) in lanes.iter().enumerate() {
-        mask |= u32::from(other == key) << lane;
-    }
-    mask
 }
 
 /// Where pages of one size are kept.
-#[derive(Clone, Debug)]
-struct Probe {
+#[derive(Clone, Copy, Debug)]
+struct Place {
     size: PageSize,
     /// First slot of the array.
     base: usize,
     /// Sets − 1.
     mask: u64,
-    ways: usize,
-    /// Slots from set to set: the ways, padded.
+    /// Slots from set to set: the ways, padded to whole groups.
     stride: usize,
-    /// Slots that hold a page of this size; a size that nobody has is not looked up.
-    live: u32,
+    ways: usize,
 }
 
-impl Probe {
+impl Place {
+    /// First slot of the set of `address`.
     #[inline(always)]
-    fn first_slot(&self, address: u64) -> usize {
+    fn set(&self, address: u64) -> usize {
         self.base + ((address >> self.size.shift()) & self.mask) as usize * self.stride
     }
 }
 
 /// The slots of a level: several arrays, each set-associative, with a payload of `P` per slot.
+///
+/// A set takes whole groups of [`LANES`] slots; those beyond its ways stay empty.
 #[derive(Debug)]
 pub(crate) struct Directory<P> {
     /// In the order of lookup: the arrays as listed, in each the sizes ascending.
-    probes: Vec<Probe>,
-    keys: Box<[Key]>,
+    places: Vec<Place>,
+    /// Those places, in the same order, that hold something: a size that nobody has is not looked up.
+    active: Vec<Place>,
+    /// By how many bits a size exceeds 4K: slots that hold a page of it. The last one counts empty slots, and means nothing.
+    live: [u32; 65],
+    /// By page size: the place in which a page is kept.
+    fits: [Option<Place>; PageSize::ALL.len()],
+    keys: Box<[[u64; LANES]]>,
     payloads: Box<[P]>,
-    /// By page size: the size at which a page is kept.
-    fits: [Option<PageSize>; PageSize::ALL.len()],
 }
 
 impl<P: Copy + Default> Directory<P> {
     /// Empty arrays. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray]) -> Self {
-        let mut probes = Vec::new();
+        let mut places = Vec::new();
         let mut slots = 0;
         for array in arrays {
             let ways = array.ways as usize;
             let stride = ways.next_multiple_of(LANES);
             let mut sizes = array.sizes.clone();
             sizes.sort_unstable();
-            probes.extend(sizes.into_iter().map(|size| Probe {
-                size,
-                base: slots,
-                mask: u64::from(array.sets) - 1,
-                ways,
-                stride,
-                live: 0,
-            }));
+            let mask = u64::from(array.sets) - 1;
+            places.extend(sizes.into_iter().map(|size| Place { size, base: slots, mask, stride, ways }));
             slots += array.sets as usize * stride;
         }
         let mut fits = [None; PageSize::ALL.len()];
         let mut largest = None;
         for size in PageSize::ALL {
-            if probes.iter().any(|probe| probe.size == size) {
-                largest = Some(size);
-            }
+            largest = places.iter().find(|place| place.size == size).copied().or(largest);
             fits[size as usize] = largest;
         }
         Self {
-            probes,
-            keys: vec![Key::NONE; slots].into_boxed_slice(),
-            payloads: vec![P::default(); slots].into_boxed_slice(),
+            active: Vec::with_capacity(places.len()),
+            places,
+            live: [0; 65],
             fits,
+            keys: vec![[Key::NONE.0; LANES]; slots / LANES].into_boxed_slice(),
+            payloads: vec![P::default(); slots].into_boxed_slice(),
         }
     }
 
     /// Slots, the padding among them.
     pub(crate) fn slots(&self) -> usize {
-        self.keys.len()
+        self.payloads.len()
+    }
+
+    /// Whether a slot belongs to a way, and not to the padding.
+    pub(crate) fn is_way(&self, slot: usize) -> bool {
+        let place = self.places.iter().rev().find(|place| place.base <= slot);
+        place.is_some_and(|place| (slot - place.base) % place.stride < place.ways)
     }
 
     /// The largest size not above `size` that an array takes.
     #[inline(always)]
     pub(crate) fn fit(&self, size: PageSize) -> Option<PageSize> {
-        self.fits[size as usize]
+        self.fits[size as usize].map(|place| place.size)
     }
 
     /// The payload of a slot.
@@ -124,39 +117,22 @@ impl<P: Copy + Default> Directory<P> {
         &self.payloads[slot]
     }
 
+    #[inline(always)]
+    fn find_in(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Option<usize> {
+        let first = place.set(address);
+        let set = &self.keys[first / LANES..(first + place.stride) / LANES];
+        let key = Key::new(address, place.size);
+        lanes::find(set, key.0, |way| accept(&self.payloads[first + way])).map(|way| first + way)
+    }
+
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
     #[inline(always)]
     pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Option<usize> {
-        for probe in &self.probes {
-            if probe.live == 0 {
-                continue;
-            }
-            let first = probe.first_slot(address);
-            if let Some(slot) = self.find_in(first, probe.stride, Key::new(address, probe.size), &accept) {
-                return Some(slot);
-            }
-        }
-        None
+        self.active.iter().find_map(|place| self.find_in(place, address, &accept))
     }
 
-    #[inline(always)]
-    fn find_in(&self, first: usize, stride: usize, key: Key, accept: impl Fn(&P) -> bool) -> Option<usize> {
-        let (lanes, _) = self.keys[first..first + stride].as_chunks::<LANES>();
-        for (chunk, lanes) in lanes.iter().enumerate() {
-            let mut mask = matches(lanes, key);
-            while mask != 0 {
-                let slot = first + chunk * LANES + mask.trailing_zeros() as usize;
-                if accept(&self.payloads[slot]) {
-                    return Some(slot);
-                }
-                mask &= mask - 1;
-            }
-        }
-        None
-    }
-
-    /// Where a page is to be kept: the slot that already holds it (of the payloads that `same` takes), else the first
-    /// empty one of its set, else the one that `oldest` chooses. `size` is one that `fit` returned.
+    /// Where a page is to be kept: the slot that already holds it (of the payloads that `same` takes), else the one that
+    /// `oldest` chooses of its set, padding included. `size` is one that `fit` returned.
     #[inline(always)]
     pub(crate) fn place(
         &self,
@@ -165,44 +141,47 @@ impl<P: Copy + Default> Directory<P> {
         same: impl Fn(&P) -> bool,
         oldest: impl FnOnce(Range<usize>) -> usize,
     ) -> usize {
-        let probe =
-            self.probes.iter().find(|probe| probe.size == size).expect("`fit` returns sizes that an array takes");
-        let first = probe.first_slot(address);
-        let set = first..first + probe.ways;
-        self.find_in(first, probe.stride, Key::new(address, size), same)
-            .or_else(|| self.keys[set.clone()].iter().position(|&key| key == Key::NONE).map(|way| first + way))
-            .unwrap_or_else(|| oldest(set))
+        let place = self.fits[size as usize].as_ref().expect("`fit` returns sizes that an array takes");
+        let first = place.set(address);
+        self.find_in(place, address, same).unwrap_or_else(|| oldest(first..first + place.stride))
     }
 
     /// Puts a page into a slot that `place` returned.
     #[inline(always)]
     pub(crate) fn put(&mut self, slot: usize, address: u64, size: PageSize, payload: P) {
-        let old = self.keys[slot];
-        let new = Key::new(address, size);
-        if old.size() != Some(size) {
-            self.count(old, -1);
-            self.count(new, 1);
-        }
-        self.keys[slot] = new;
+        self.set_key(slot, Key::new(address, size));
         self.payloads[slot] = payload;
     }
 
-    fn count(&mut self, key: Key, by: i32) {
-        if let Some(size) = key.size()
-            && let Some(probe) = self.probes.iter_mut().find(|probe| probe.size == size)
-        {
-            probe.live = probe.live.wrapping_add_signed(by);
+    #[inline(always)]
+    fn set_key(&mut self, slot: usize, new: Key) {
+        let key = &mut self.keys[slot / LANES][slot % LANES];
+        let old = Key(*key);
+        *key = new.0;
+        if old.excess() != new.excess() {
+            self.live[old.excess()] = self.live[old.excess()].wrapping_sub(1);
+            self.live[new.excess()] = self.live[new.excess()].wrapping_add(1);
+            if self.live[old.excess()] == 0 || self.live[new.excess()] == 1 {
+                self.choose_active();
+            }
         }
+    }
+
+    #[cold]
+    fn choose_active(&mut self) {
+        let Self { places, active, live, .. } = self;
+        active.clear();
+        active.extend(places.iter().filter(|place| live[Key::new(0, place.size).excess()] > 0));
     }
 
     /// Empties every slot whose payload `drops` names, and reports it.
     pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize)) {
-        if self.probes.iter().all(|probe| probe.live == 0) {
+        if self.active.is_empty() {
             return;
         }
-        for slot in 0..self.keys.len() {
-            if self.keys[slot] != Key::NONE && drops(&self.payloads[slot]) {
-                self.clear(slot);
+        for slot in 0..self.payloads.len() {
+            if self.keys[slot / LANES][slot % LANES] != Key::NONE.0 && drops(&self.payloads[slot]) {
+                self.set_key(slot, Key::NONE);
                 removed(slot);
             }
         }
@@ -210,30 +189,15 @@ impl<P: Copy + Default> Directory<P> {
 
     /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it.
     pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize)) {
-        for index in 0..self.probes.len() {
-            let probe = &self.probes[index];
-            if probe.live == 0 {
-                continue;
-            }
-            let key = Key::new(address, probe.size);
-            let first = probe.first_slot(address);
-            for slot in first..first + probe.ways {
-                if self.keys[slot] == key && drops(&self.payloads[slot]) {
-                    self.clear(slot);
-                    removed(slot);
-                }
-            }
+        while let Some(slot) = self.find(address, &drops) {
+            self.set_key(slot, Key::NONE);
+            removed(slot);
         }
-    }
-
-    fn clear(&mut self, slot: usize) {
-        self.count(self.keys[slot], -1);
-        self.keys[slot] = Key::NONE;
     }
 
     /// The payloads that are in use, with their slots.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &P)> {
-        let used = self.keys.iter().enumerate().filter(|&(_, &key)| key != Key::NONE);
+        let used = self.keys.as_flattened().iter().enumerate().filter(|&(_, &key)| key != Key::NONE.0);
         used.map(|(slot, _)| (slot, &self.payloads[slot]))
     }
 }

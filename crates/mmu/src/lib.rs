@@ -18,6 +18,7 @@ mod directory;
 mod fault;
 mod fence;
 mod guest_tables;
+mod lanes;
 mod lru;
 mod memory;
 mod mmu;
@@ -27,6 +28,7 @@ mod space;
 mod stage;
 mod statistics;
 mod tlb;
+mod translate;
 mod walk;
 mod walk_cache;
 

@@ -2,29 +2,33 @@
 
 use crate::config::TlbArray;
 use crate::directory::Directory;
+use crate::lanes::{self, LANES};
 use types::PageSize;
 
 /// Arrays whose slots are replaced in the order of their last use: a hit or a fill.
 #[derive(Debug)]
 pub(crate) struct Lru<P> {
     directory: Directory<P>,
-    /// Time of each slot's last use. Times are unique.
-    stamps: Box<[u64]>,
-    now: u64,
+    /// Time of each slot's last use. Times are unique; an empty slot has 0, and is chosen first. Padding has the latest
+    /// time there is, and is never chosen.
+    stamps: Box<[[i64; LANES]]>,
+    now: i64,
 }
 
 impl<P: Copy + Default> Lru<P> {
     /// Empty arrays. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray]) -> Self {
         let directory = Directory::new(arrays);
-        let stamps = vec![0; directory.slots()].into_boxed_slice();
+        let stamp = |slot| if directory.is_way(slot) { 0 } else { i64::MAX };
+        let group = |group| core::array::from_fn(|lane| stamp(group * LANES + lane));
+        let stamps = (0..directory.slots() / LANES).map(group).collect();
         Self { directory, stamps, now: 0 }
     }
 
     #[inline(always)]
     fn stamp(&mut self, slot: usize) {
         self.now += 1;
-        self.stamps[slot] = self.now;
+        self.stamps[slot / LANES][slot % LANES] = self.now;
     }
 
     /// The largest size not above `size` that an array takes.
@@ -46,28 +50,22 @@ impl<P: Copy + Default> Lru<P> {
     #[inline(always)]
     pub(crate) fn fill(&mut self, address: u64, size: PageSize, payload: P, same: impl Fn(&P) -> bool) {
         let stamps = &self.stamps;
-        let slot = self.directory.place(address, size, same, |set| {
-            let first = set.start;
-            let mut oldest = first;
-            let mut least = u64::MAX;
-            for (way, &stamp) in stamps[set].iter().enumerate() {
-                if stamp < least {
-                    (least, oldest) = (stamp, first + way);
-                }
-            }
-            oldest
-        });
+        let slot = self
+            .directory
+            .place(address, size, same, |set| set.start + lanes::least(&stamps[set.start / LANES..set.end / LANES]));
         self.directory.put(slot, address, size, payload);
         self.stamp(slot);
     }
 
     /// Drops the pages whose payload `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool) {
-        self.directory.remove(drops, |_| {});
+        let stamps = &mut self.stamps;
+        self.directory.remove(drops, |slot| stamps[slot / LANES][slot % LANES] = 0);
     }
 
     /// Drops the pages of `address` whose payload `drops` names.
     pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool) {
-        self.directory.remove_page(address, drops, |_| {});
+        let stamps = &mut self.stamps;
+        self.directory.remove_page(address, drops, |slot| stamps[slot / LANES][slot % LANES] = 0);
     }
 }

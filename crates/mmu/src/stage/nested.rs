@@ -29,17 +29,16 @@ pub(crate) type NestedTlb = Lru<NestedEntry>;
 
 /// `SecondStage::Nested` during one walk.
 pub(crate) struct NestedStage<'a, M> {
-    pub(crate) tables: HostTables<'a, M>,
-    pub(crate) tree: Tree,
-    pub(crate) vmid: Vmid,
-    pub(crate) cache: &'a mut WalkCache,
-    pub(crate) tlb: Option<&'a mut NestedTlb>,
-    /// The latest translation.
-    pub(crate) latest: Option<Latest>,
+    tables: HostTables<'a, M>,
+    tree: Tree,
+    vmid: Vmid,
+    cache: &'a mut WalkCache,
+    tlb: Option<&'a mut NestedTlb>,
+    latest: Option<Latest>,
 }
 
 /// The latest translation, and where it comes from.
-pub(crate) struct Latest {
+struct Latest {
     mapping: HostMapping,
     /// Of a walk; the nested TLB does not keep it.
     leaf: Option<Leaf<Hpa>>,
@@ -82,7 +81,18 @@ fn refusal(gpa: Gpa, access: Access, purpose: Purpose) -> impl Fn(Failure<Access
     }
 }
 
-impl<M: TableMemory> NestedStage<'_, M> {
+impl<'a, M: TableMemory> NestedStage<'a, M> {
+    /// The tables of `tree`, with the walk cache and the nested TLB of the processor.
+    pub(crate) fn new(
+        tables: HostTables<'a, M>,
+        tree: Tree,
+        vmid: Vmid,
+        cache: &'a mut WalkCache,
+        tlb: Option<&'a mut NestedTlb>,
+    ) -> Self {
+        Self { tables, tree, vmid, cache, tlb, latest: None }
+    }
+
     /// The nested TLB's answer.
     #[inline(always)]
     fn cached(&mut self, gpa: Gpa, demand: Demand) -> Option<HostMapping> {

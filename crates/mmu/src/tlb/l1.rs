@@ -20,7 +20,8 @@ pub(crate) struct L1 {
     views: usize,
     /// By slot: views in which the copy is armed, one bit each.
     armed: Box<[u8]>,
-    /// By slot: time of the last use before the latest disarming.
+    /// By slot: time of the last use before the latest disarming; 0 for an empty one, which is chosen first. Padding has
+    /// the latest time there is, and is never chosen.
     last: Box<[u64]>,
 }
 
@@ -33,7 +34,7 @@ impl L1 {
             windows: Windows::new(views, slots),
             views,
             armed: vec![0; slots].into_boxed_slice(),
-            last: vec![0; slots].into_boxed_slice(),
+            last: (0..slots).map(|slot| if directory.is_way(slot) { 0 } else { u64::MAX }).collect(),
             directory,
         }
     }
@@ -89,13 +90,7 @@ impl L1 {
 
     #[inline(always)]
     fn last_use(&self, slot: usize) -> u64 {
-        let mut time = self.last[slot];
-        let mut armed = self.armed[slot];
-        while armed != 0 {
-            time = time.max(self.windows.stamp(armed.trailing_zeros() as usize, slot));
-            armed &= armed - 1;
-        }
-        time
+        self.windows.stamp(self.armed[slot], slot).max(self.last[slot])
     }
 
     /// Records a use of an entry, and arms its copy in the view of the query.
@@ -109,8 +104,10 @@ impl L1 {
         memory: &impl TableMemory,
         stamp: u64,
     ) {
-        let entry = self.directory.payload(slot);
-        let entry = entry.piece(gva, entry.size.min(query.largest));
+        let mut entry = *self.directory.payload(slot);
+        if entry.size > query.largest {
+            entry = entry.piece(gva, query.largest);
+        }
         if entry.host == 0 {
             // Not memory: each access comes this way.
             self.last[slot] = stamp;
@@ -133,21 +130,16 @@ impl L1 {
     /// Disarms an entry in every view.
     #[inline(always)]
     fn disarm(&mut self, slot: usize) {
-        if self.armed[slot] == 0 {
-            return;
-        }
         self.last[slot] = self.last_use(slot);
-        let mut armed = core::mem::take(&mut self.armed[slot]);
-        while armed != 0 {
-            self.windows.disarm(armed.trailing_zeros() as usize, slot);
-            armed &= armed - 1;
-        }
+        self.windows.disarm_views(core::mem::take(&mut self.armed[slot]), slot);
     }
 
     /// Disarms every entry in every view: what the views were armed for has changed.
     pub(crate) fn disarm_all(&mut self) {
         for slot in 0..self.armed.len() {
-            self.disarm(slot);
+            if self.armed[slot] != 0 {
+                self.disarm(slot);
+            }
         }
     }
 
@@ -164,17 +156,21 @@ impl L1 {
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        let mut slots = Vec::new();
-        self.directory.remove(drops, |slot| slots.push(slot));
-        slots.into_iter().for_each(|slot| self.disarm(slot));
+        let Self { directory, windows, armed, last, .. } = self;
+        directory.remove(drops, |slot| empty(windows, armed, last, slot));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        let mut slots = Vec::new();
-        self.directory.remove_page(gva.0, drops, |slot| slots.push(slot));
-        slots.into_iter().for_each(|slot| self.disarm(slot));
+        let Self { directory, windows, armed, last, .. } = self;
+        directory.remove_page(gva.0, drops, |slot| empty(windows, armed, last, slot));
     }
+}
+
+/// Disarms a slot that holds nothing any more.
+fn empty(windows: &mut Windows, armed: &mut [u8], last: &mut [u64], slot: usize) {
+    windows.disarm_views(core::mem::take(&mut armed[slot]), slot);
+    last[slot] = 0;
 }
 
 /// The largest piece around `gva` to which stores may hit: all of the page, or 4K, or nothing.

@@ -141,11 +141,17 @@ impl Windows {
         unsafe { self.first.as_ptr().add(view * self.entries + slot) }
     }
 
-    /// Time of an entry's latest hit in a view.
+    /// Time of an entry's latest hit in the views of a bit mask; 0 without views.
     #[inline(always)]
-    pub(crate) fn stamp(&self, view: usize, slot: usize) -> u64 {
-        // SAFETY: `entry` is valid, and nobody writes to it during a call of the MMU.
-        unsafe { (*self.entry(view, slot)).stamp }
+    pub(crate) fn stamp(&self, views: u8, slot: usize) -> u64 {
+        let mut latest = 0;
+        for view in 0..self.views {
+            if views & 1 << view != 0 {
+                // SAFETY: `entry` is valid, and nobody writes to it during a call of the MMU.
+                latest = latest.max(unsafe { (*self.entry(view, slot)).stamp });
+            }
+        }
+        latest
     }
 
     /// Makes an entry answer as `arming` says, and `stamp` its time.
@@ -164,13 +170,18 @@ impl Windows {
         unsafe { self.entry(view, slot).write(entry) }
     }
 
-    /// Makes an entry answer nothing.
-    pub(crate) fn disarm(&mut self, view: usize, slot: usize) {
-        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
-        unsafe {
-            let entry = self.entry(view, slot);
-            (*entry).read_tag = L1Entry::NEVER;
-            (*entry).write_tag = L1Entry::NEVER;
+    /// Makes an entry answer nothing in the views of a bit mask.
+    #[inline(always)]
+    pub(crate) fn disarm_views(&mut self, views: u8, slot: usize) {
+        for view in 0..self.views {
+            if views & 1 << view != 0 {
+                // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
+                unsafe {
+                    let entry = self.entry(view, slot);
+                    (*entry).read_tag = L1Entry::NEVER;
+                    (*entry).write_tag = L1Entry::NEVER;
+                }
+            }
         }
     }
 
