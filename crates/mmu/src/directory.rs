@@ -1,7 +1,7 @@
 //! The tag side of set-associative arrays: which slot holds a page.
 
 use crate::config::TlbArray;
-use crate::lanes::{self, LANES};
+use crate::lanes::{self, LANES, Miss};
 use core::ops::Range;
 use types::PageSize;
 
@@ -13,10 +13,10 @@ struct Key(u64);
 impl Key {
     const NONE: Self = Self(0);
 
-    /// The page of `size` that holds `address`.
+    /// The page of 2^`shift` bytes that holds `address`.
     #[inline(always)]
-    const fn new(address: u64, size: PageSize) -> Self {
-        Self(((address >> size.shift() << 1) | 1) << (size.shift() - 12))
+    const fn new(address: u64, shift: u32) -> Self {
+        Self(((address >> shift << 1) | 1) << (shift - PageSize::Size4K.shift()))
     }
 
     /// By how many bits the page's size exceeds 4K; 64 for no page.
@@ -28,22 +28,24 @@ impl Key {
 
 /// Where pages of one size are kept.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    size: PageSize,
-    /// First slot of the array.
-    base: usize,
+pub(crate) struct Place {
+    pub(crate) size: PageSize,
+    /// log2 of the size.
+    shift: u32,
     /// Sets − 1.
     mask: u64,
-    /// Slots from set to set: the ways, padded to whole groups.
-    stride: usize,
+    /// First group of the array.
+    base: usize,
+    /// Groups of a set: the ways, rounded up.
+    groups: usize,
     ways: usize,
 }
 
 impl Place {
-    /// First slot of the set of `address`.
+    /// First group of the set of `address`.
     #[inline(always)]
     fn set(&self, address: u64) -> usize {
-        self.base + ((address >> self.size.shift()) & self.mask) as usize * self.stride
+        self.base + ((address >> self.shift) & self.mask) as usize * self.groups
     }
 }
 
@@ -56,10 +58,10 @@ pub(crate) struct Directory<P> {
     places: Vec<Place>,
     /// Those places, in the same order, that hold something: a size that nobody has is not looked up.
     active: Vec<Place>,
-    /// By how many bits a size exceeds 4K: slots that hold a page of it. The last one counts empty slots, and means nothing.
+    /// By how many bits a size exceeds 4K: slots that hold a page of it; and last, those that hold none.
     live: [u32; 65],
     /// By page size: the place in which a page is kept.
-    fits: [Option<Place>; PageSize::ALL.len()],
+    homes: [Option<Place>; PageSize::ALL.len()],
     keys: Box<[[u64; LANES]]>,
     payloads: Box<[P]>,
 }
@@ -68,29 +70,31 @@ impl<P: Copy + Default> Directory<P> {
     /// Empty arrays. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray]) -> Self {
         let mut places = Vec::new();
-        let mut slots = 0;
+        let mut base = 0;
         for array in arrays {
             let ways = array.ways as usize;
-            let stride = ways.next_multiple_of(LANES);
+            let groups = ways.div_ceil(LANES);
+            let mask = u64::from(array.sets) - 1;
             let mut sizes = array.sizes.clone();
             sizes.sort_unstable();
-            let mask = u64::from(array.sets) - 1;
-            places.extend(sizes.into_iter().map(|size| Place { size, base: slots, mask, stride, ways }));
-            slots += array.sets as usize * stride;
+            places.extend(sizes.into_iter().map(|size| Place { size, shift: size.shift(), mask, base, groups, ways }));
+            base += array.sets as usize * groups;
         }
-        let mut fits = [None; PageSize::ALL.len()];
+        let mut homes = [None; PageSize::ALL.len()];
         let mut largest = None;
         for size in PageSize::ALL {
             largest = places.iter().find(|place| place.size == size).copied().or(largest);
-            fits[size as usize] = largest;
+            homes[size as usize] = largest;
         }
+        let mut live = [0; 65];
+        live[Key::NONE.excess()] = (base * LANES) as u32;
         Self {
             active: Vec::with_capacity(places.len()),
             places,
-            live: [0; 65],
-            fits,
-            keys: vec![[Key::NONE.0; LANES]; slots / LANES].into_boxed_slice(),
-            payloads: vec![P::default(); slots].into_boxed_slice(),
+            live,
+            homes,
+            keys: vec![[Key::NONE.0; LANES]; base].into_boxed_slice(),
+            payloads: vec![P::default(); base * LANES].into_boxed_slice(),
         }
     }
 
@@ -101,14 +105,14 @@ impl<P: Copy + Default> Directory<P> {
 
     /// Whether a slot belongs to a way, and not to the padding.
     pub(crate) fn is_way(&self, slot: usize) -> bool {
-        let place = self.places.iter().rev().find(|place| place.base <= slot);
-        place.is_some_and(|place| (slot - place.base) % place.stride < place.ways)
+        let place = self.places.iter().rev().find(|place| place.base * LANES <= slot);
+        place.is_some_and(|place| (slot - place.base * LANES) % (place.groups * LANES) < place.ways)
     }
 
-    /// The largest size not above `size` that an array takes.
+    /// Where a page of `size` is kept: at the largest size not above it that an array takes, if there is one.
     #[inline(always)]
-    pub(crate) fn fit(&self, size: PageSize) -> Option<PageSize> {
-        self.fits[size as usize].map(|place| place.size)
+    pub(crate) fn home(&self, size: PageSize) -> Option<Place> {
+        self.homes[size as usize]
     }
 
     /// The payload of a slot.
@@ -118,60 +122,77 @@ impl<P: Copy + Default> Directory<P> {
     }
 
     #[inline(always)]
-    fn find_in(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Option<usize> {
+    fn find_in(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
         let first = place.set(address);
-        let set = &self.keys[first / LANES..(first + place.stride) / LANES];
-        let key = Key::new(address, place.size);
-        lanes::find(set, key.0, |way| accept(&self.payloads[first + way])).map(|way| first + way)
+        let set = &self.keys[first..first + place.groups];
+        let payloads = &self.payloads[first * LANES..][..set.len() * LANES];
+        lanes::find(set, Key::new(address, place.shift).0, |way| accept(&payloads[way])).map(|way| first * LANES + way)
     }
 
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
     #[inline(always)]
-    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Option<usize> {
-        self.active.iter().find_map(|place| self.find_in(place, address, &accept))
+    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+        let mut miss = Miss::Absent;
+        for place in &self.active {
+            match self.find_in(place, address, &accept) {
+                Ok(slot) => return Ok(slot),
+                Err(Miss::Refused) => miss = Miss::Refused,
+                Err(Miss::Absent) => {}
+            }
+        }
+        Err(miss)
     }
 
-    /// Where a page is to be kept: the slot that already holds it (of the payloads that `same` takes), else the one that
-    /// `oldest` chooses of its set, padding included. `size` is one that `fit` returned.
+    /// Which slot a page is to take: that which already holds it (of the payloads that `same` takes), else the one that
+    /// `oldest` chooses of its set, which is given in groups. `miss` is how the address was not found just before.
     #[inline(always)]
-    pub(crate) fn place(
+    pub(crate) fn choose(
         &self,
+        place: &Place,
         address: u64,
-        size: PageSize,
+        miss: Miss,
         same: impl Fn(&P) -> bool,
         oldest: impl FnOnce(Range<usize>) -> usize,
     ) -> usize {
-        let place = self.fits[size as usize].as_ref().expect("`fit` returns sizes that an array takes");
+        if miss == Miss::Refused
+            && let Ok(slot) = self.find_in(place, address, same)
+        {
+            return slot;
+        }
         let first = place.set(address);
-        self.find_in(place, address, same).unwrap_or_else(|| oldest(first..first + place.stride))
+        oldest(first..first + place.groups)
     }
 
-    /// Puts a page into a slot that `place` returned.
+    /// Puts a page into a slot of its set.
     #[inline(always)]
-    pub(crate) fn put(&mut self, slot: usize, address: u64, size: PageSize, payload: P) {
-        self.set_key(slot, Key::new(address, size));
+    pub(crate) fn put(&mut self, slot: usize, place: &Place, address: u64, payload: P) {
+        self.set_key(slot, Key::new(address, place.shift));
         self.payloads[slot] = payload;
     }
 
     #[inline(always)]
     fn set_key(&mut self, slot: usize, new: Key) {
-        let key = &mut self.keys[slot / LANES][slot % LANES];
+        let key = &mut self.keys.as_flattened_mut()[slot];
         let old = Key(*key);
         *key = new.0;
         if old.excess() != new.excess() {
-            self.live[old.excess()] = self.live[old.excess()].wrapping_sub(1);
-            self.live[new.excess()] = self.live[new.excess()].wrapping_add(1);
-            if self.live[old.excess()] == 0 || self.live[new.excess()] == 1 {
-                self.choose_active();
-            }
+            self.count(old, new);
         }
     }
 
-    #[cold]
+    #[inline(never)]
+    fn count(&mut self, old: Key, new: Key) {
+        self.live[old.excess()] -= 1;
+        self.live[new.excess()] += 1;
+        if self.live[old.excess()] == 0 || self.live[new.excess()] == 1 {
+            self.choose_active();
+        }
+    }
+
     fn choose_active(&mut self) {
         let Self { places, active, live, .. } = self;
         active.clear();
-        active.extend(places.iter().filter(|place| live[Key::new(0, place.size).excess()] > 0));
+        active.extend(places.iter().filter(|place| live[Key::new(0, place.shift).excess()] > 0));
     }
 
     /// Empties every slot whose payload `drops` names, and reports it.
@@ -180,7 +201,7 @@ impl<P: Copy + Default> Directory<P> {
             return;
         }
         for slot in 0..self.payloads.len() {
-            if self.keys[slot / LANES][slot % LANES] != Key::NONE.0 && drops(&self.payloads[slot]) {
+            if self.keys.as_flattened()[slot] != Key::NONE.0 && drops(&self.payloads[slot]) {
                 self.set_key(slot, Key::NONE);
                 removed(slot);
             }
@@ -189,7 +210,7 @@ impl<P: Copy + Default> Directory<P> {
 
     /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it.
     pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize)) {
-        while let Some(slot) = self.find(address, &drops) {
+        while let Ok(slot) = self.find(address, &drops) {
             self.set_key(slot, Key::NONE);
             removed(slot);
         }

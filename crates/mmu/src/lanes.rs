@@ -9,21 +9,32 @@ fn any(group: &[u64; LANES], wanted: u64) -> bool {
     group.iter().fold(false, |found, &word| found | (word == wanted))
 }
 
+/// Why nothing was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Miss {
+    /// The word is nowhere: a second search, for whatever payload, would find nothing either.
+    Absent,
+    /// It is there, but was not accepted.
+    Refused,
+}
+
 /// The first position of `wanted` that `accept` takes.
 #[inline(always)]
-pub(crate) fn find(groups: &[[u64; LANES]], wanted: u64, mut accept: impl FnMut(usize) -> bool) -> Option<usize> {
+pub(crate) fn find(groups: &[[u64; LANES]], wanted: u64, accept: impl Fn(usize) -> bool) -> Result<usize, Miss> {
+    let mut miss = Miss::Absent;
     for (number, group) in groups.iter().enumerate() {
         // Most groups do not have it, and for those this is all.
         if any(group, wanted) {
             for (lane, &word) in group.iter().enumerate() {
                 let position = number * LANES + lane;
                 if word == wanted && accept(position) {
-                    return Some(position);
+                    return Ok(position);
                 }
             }
+            miss = Miss::Refused;
         }
     }
-    None
+    Err(miss)
 }
 
 /// The first position of the least word.
@@ -52,10 +63,11 @@ mod tests {
     #[test]
     fn finds_what_is_accepted() {
         let groups = [[1, 2, 3, 4], [2, 6, 2, 8]];
-        assert_eq!(find(&groups, 2, |_| true), Some(1));
-        assert_eq!(find(&groups, 2, |position| position > 1), Some(4));
-        assert_eq!(find(&groups, 2, |position| position > 4), Some(6));
-        assert_eq!(find(&groups, 5, |_| true), None);
+        assert_eq!(find(&groups, 2, |_| true), Ok(1));
+        assert_eq!(find(&groups, 2, |position| position > 1), Ok(4));
+        assert_eq!(find(&groups, 2, |position| position > 4), Ok(6));
+        assert_eq!(find(&groups, 2, |position| position > 6), Err(Miss::Refused));
+        assert_eq!(find(&groups, 5, |_| true), Err(Miss::Absent));
     }
 
     #[test]

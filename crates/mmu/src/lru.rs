@@ -1,8 +1,9 @@
 //! Set-associative arrays with exact LRU replacement: the L2 TLB, the nested TLB and each level of a walk cache.
 
 use crate::config::TlbArray;
-use crate::directory::Directory;
-use crate::lanes::{self, LANES};
+use crate::directory::{Directory, Place};
+use crate::lanes::{self, LANES, Miss};
+use core::ops::Range;
 use types::PageSize;
 
 /// Arrays whose slots are replaced in the order of their last use: a hit or a fill.
@@ -28,44 +29,43 @@ impl<P: Copy + Default> Lru<P> {
     #[inline(always)]
     fn stamp(&mut self, slot: usize) {
         self.now += 1;
-        self.stamps[slot / LANES][slot % LANES] = self.now;
+        self.stamps.as_flattened_mut()[slot] = self.now;
     }
 
-    /// The largest size not above `size` that an array takes.
+    /// Where a page of `size` is kept: at the largest size not above it that an array takes, if there is one.
     #[inline(always)]
-    pub(crate) fn fit(&self, size: PageSize) -> Option<PageSize> {
-        self.directory.fit(size)
+    pub(crate) fn home(&self, size: PageSize) -> Option<Place> {
+        self.directory.home(size)
     }
 
     /// The first page of `address` that `accept` takes; it is now the most recently used one of its set.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, address: u64, accept: impl Fn(&P) -> bool) -> Option<P> {
+    pub(crate) fn touch(&mut self, address: u64, accept: impl Fn(&P) -> bool) -> Result<P, Miss> {
         let slot = self.directory.find(address, accept)?;
         self.stamp(slot);
-        Some(*self.directory.payload(slot))
+        Ok(*self.directory.payload(slot))
     }
 
     /// Keeps a page, in the place of the same page (one whose payload `same` takes) or of the least recently used one.
-    /// `size` is one that `fit` returned.
+    /// `miss` is how the address was not found just before.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, address: u64, size: PageSize, payload: P, same: impl Fn(&P) -> bool) {
+    pub(crate) fn fill(&mut self, place: &Place, address: u64, miss: Miss, payload: P, same: impl Fn(&P) -> bool) {
         let stamps = &self.stamps;
-        let slot = self
-            .directory
-            .place(address, size, same, |set| set.start + lanes::least(&stamps[set.start / LANES..set.end / LANES]));
-        self.directory.put(slot, address, size, payload);
+        let oldest = |set: Range<usize>| set.start * LANES + lanes::least(&stamps[set]);
+        let slot = self.directory.choose(place, address, miss, same, oldest);
+        self.directory.put(slot, place, address, payload);
         self.stamp(slot);
     }
 
     /// Drops the pages whose payload `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool) {
         let stamps = &mut self.stamps;
-        self.directory.remove(drops, |slot| stamps[slot / LANES][slot % LANES] = 0);
+        self.directory.remove(drops, |slot| stamps.as_flattened_mut()[slot] = 0);
     }
 
     /// Drops the pages of `address` whose payload `drops` names.
     pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool) {
         let stamps = &mut self.stamps;
-        self.directory.remove_page(address, drops, |slot| stamps[slot / LANES][slot % LANES] = 0);
+        self.directory.remove_page(address, drops, |slot| stamps.as_flattened_mut()[slot] = 0);
     }
 }

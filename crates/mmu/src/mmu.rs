@@ -139,23 +139,23 @@ impl Mmu {
             }
         };
         let slot = match l1.find(gva, query) {
-            Some(slot) => slot,
-            None => {
+            Ok(slot) => slot,
+            Err(miss) => {
                 *misses += 1;
                 let translation = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
-                    Some(translation) => {
+                    Ok(translation) => {
                         self.statistics.l2_hits += 1;
                         translation
                     }
-                    None => {
+                    Err(miss) => {
                         self.statistics.l2_misses += 1;
                         let (statistics, context) = (&mut self.statistics, &self.context);
                         let walked = self.walkers.walk(memory, statistics, second, context, gva, access)?;
-                        self.l2.keep(gva, &walked);
+                        self.l2.keep(gva, miss, &walked);
                         walked
                     }
                 };
-                l1.fill(gva, &translation)
+                l1.fill(gva, query, miss, &translation)
             }
         };
         l1.arm(slot, gva, access, query, memory, stamp);

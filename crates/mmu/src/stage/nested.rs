@@ -3,6 +3,7 @@
 
 use super::{Backing, HostMapping, Stage};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
+use crate::lanes::Miss;
 use crate::lru::Lru;
 use crate::memory::TableMemory;
 use crate::pte::Pte;
@@ -100,7 +101,7 @@ impl<'a, M: TableMemory> NestedStage<'a, M> {
         let space = Space::bare(self.vmid);
         let masks = Masks::of(demand);
         let found = tlb.touch(gpa.0, |entry| (entry.space == space) & entry.rights.meet(masks));
-        let Some(NestedEntry { page, size, rights, .. }) = found else {
+        let Ok(NestedEntry { page, size, rights, .. }) = found else {
             self.tables.statistics.nested_tlb_misses += 1;
             return None;
         };
@@ -113,12 +114,12 @@ impl<'a, M: TableMemory> NestedStage<'a, M> {
         let rights = leaf.pte.second_stage_rights();
         let mapping = HostMapping { page: leaf_page(&leaf), size: leaf.size, rights, backing: Backing::Host };
         if let Some(tlb) = self.tlb.as_deref_mut()
-            && let Some(size) = tlb.fit(leaf.size)
+            && let Some(place) = tlb.home(leaf.size)
         {
             let space = Space::bare(self.vmid);
-            let page = mapping.hpa(gpa).page(size);
-            let entry = NestedEntry { space, page, size, rights };
-            tlb.fill(gpa.0, size, entry, |other| other.space == space);
+            let page = mapping.hpa(gpa).page(place.size);
+            let entry = NestedEntry { space, page, size: place.size, rights };
+            tlb.fill(&place, gpa.0, Miss::Refused, entry, |other| other.space == space);
         }
         self.latest = Some(Latest { mapping, leaf: Some(leaf) });
         mapping

@@ -1,15 +1,17 @@
 //! A first-level TLB: exact LRU by the stamps of its windows.
 //!
-//! An entry has a line here (its translation), and a fast copy in each view's window. A copy is *armed* when it was
-//! used in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The time of an
-//! entry's last use is the latest stamp of its armed copies, or the one kept here when they were disarmed.
+//! An entry has a line here (its translation), and a fast copy in each view's window. A copy is *armed* when it was used
+//! in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The time of
+//! an entry's last use is the latest stamp of its armed copies, or the one kept when they were disarmed.
 
 use super::Translation;
-use super::window::{Arming, L1Entry, Windows};
+use super::window::{Arming, L1Entry, Stores, Windows};
 use crate::config::TlbArray;
 use crate::context::{Query, View};
 use crate::directory::Directory;
+use crate::lanes::{LANES, Miss};
 use crate::memory::TableMemory;
+use core::ops::Range;
 use types::{Access, Gva, Hpa, PageSize};
 
 /// A first-level TLB, of loads and stores or of fetches.
@@ -17,36 +19,24 @@ use types::{Access, Gva, Hpa, PageSize};
 pub(crate) struct L1 {
     directory: Directory<Translation>,
     windows: Windows,
-    views: usize,
-    /// By slot: views in which the copy is armed, one bit each.
-    armed: Box<[u8]>,
-    /// By slot: time of the last use before the latest disarming; 0 for an empty one, which is chosen first. Padding has
-    /// the latest time there is, and is never chosen.
-    last: Box<[u64]>,
 }
 
 impl L1 {
     /// An empty TLB with that many views. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray], views: usize) -> Self {
         let directory = Directory::new(arrays);
-        let slots = directory.slots();
-        Self {
-            windows: Windows::new(views, slots),
-            views,
-            armed: vec![0; slots].into_boxed_slice(),
-            last: (0..slots).map(|slot| if directory.is_way(slot) { 0 } else { u64::MAX }).collect(),
-            directory,
-        }
+        Self { windows: Windows::new(views, directory.slots(), |slot| directory.is_way(slot)), directory }
     }
 
     /// The fast copies of a view.
+    #[inline(always)]
     pub(crate) fn window(&self, view: View) -> *mut L1Entry {
-        self.windows.window((view as usize).min(self.views - 1))
+        self.windows.window(view as usize)
     }
 
     /// Number of sites.
     pub(crate) fn slots(&self) -> usize {
-        self.directory.slots()
+        self.windows.slots()
     }
 
     /// What a slot holds.
@@ -57,40 +47,23 @@ impl L1 {
 
     /// The first entry, in the order of lookup, that answers.
     #[inline(always)]
-    pub(crate) fn find(&self, gva: Gva, query: &Query) -> Option<usize> {
+    pub(crate) fn find(&self, gva: Gva, query: &Query) -> Result<usize, Miss> {
         self.directory.find(gva.0, |entry| entry.answers(query))
     }
 
     /// Keeps the piece of a translation that the level takes, in the place of the same page or of the least recently
-    /// used one. The caller arms it.
+    /// used one. `miss` is how the address was not found just before. The caller arms the slot.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, gva: Gva, translation: &Translation) -> usize {
-        let size = self.directory.fit(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
-        let piece = translation.piece(gva, size);
-        let slot = self.directory.place(
-            gva.0,
-            size,
-            |other| other.space == piece.space,
-            |set| {
-                let mut oldest = set.start;
-                let mut least = u64::MAX;
-                for slot in set {
-                    let time = self.last_use(slot);
-                    if time < least {
-                        (least, oldest) = (time, slot);
-                    }
-                }
-                oldest
-            },
-        );
-        self.disarm(slot);
-        self.directory.put(slot, gva.0, size, piece);
+    pub(crate) fn fill(&mut self, gva: Gva, query: &Query, miss: Miss, translation: &Translation) -> usize {
+        let place = self.directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
+        let piece = translation.piece(gva, place.size);
+        let view = query.view as usize;
+        let same = |other: &Translation| other.space == piece.space;
+        let oldest = |set: Range<usize>| self.windows.oldest(set.start * LANES..set.end * LANES, view);
+        let slot = self.directory.choose(&place, gva.0, miss, same, oldest);
+        self.windows.replace(slot, view);
+        self.directory.put(slot, &place, gva.0, piece);
         slot
-    }
-
-    #[inline(always)]
-    fn last_use(&self, slot: usize) -> u64 {
-        self.windows.stamp(self.armed[slot], slot).max(self.last[slot])
     }
 
     /// Records a use of an entry, and arms its copy in the view of the query.
@@ -104,84 +77,56 @@ impl L1 {
         memory: &impl TableMemory,
         stamp: u64,
     ) {
-        let mut entry = *self.directory.payload(slot);
-        if entry.size > query.largest {
-            entry = entry.piece(gva, query.largest);
-        }
-        if entry.host == 0 {
+        let whole = self.directory.payload(slot);
+        if whole.host == 0 {
             // Not memory: each access comes this way.
-            self.last[slot] = stamp;
+            self.windows.retire(slot, stamp);
             return;
         }
-        let arming = match access {
-            Access::Execute => Arming { gva, size: entry.size, host: entry.host, read: true, write: None },
-            Access::Read | Access::Write => Arming {
-                gva,
-                size: entry.size,
-                host: entry.host,
-                read: entry.rights.meet(query.load),
-                write: if entry.rights.meet(query.store) { unwatched(&entry, gva, memory) } else { None },
-            },
+        let size = whole.size.min(query.largest);
+        let Translation { host, rights, .. } = whole.piece(gva, size);
+        let (read, write) = match access {
+            Access::Execute => (true, Stores::Miss),
+            Access::Read | Access::Write if !rights.meet(query.store) => (rights.meet(query.load), Stores::Miss),
+            Access::Read | Access::Write => (rights.meet(query.load), stores(whole, size, gva, memory)),
         };
-        self.armed[slot] |= 1 << query.view as u8;
-        self.windows.arm(query.view as usize, slot, arming, stamp);
-    }
-
-    /// Disarms an entry in every view.
-    #[inline(always)]
-    fn disarm(&mut self, slot: usize) {
-        self.last[slot] = self.last_use(slot);
-        self.windows.disarm_views(core::mem::take(&mut self.armed[slot]), slot);
+        self.windows.arm(query.view as usize, slot, Arming { gva, size, host, read, write }, stamp);
     }
 
     /// Disarms every entry in every view: what the views were armed for has changed.
     pub(crate) fn disarm_all(&mut self) {
-        for slot in 0..self.armed.len() {
-            if self.armed[slot] != 0 {
-                self.disarm(slot);
-            }
-        }
+        self.windows.disarm_all();
     }
 
     /// Disarms the stores of every entry for a page that holds the byte at `hpa`.
     pub(crate) fn disarm_writes(&mut self, hpa: Hpa) {
         for (slot, entry) in self.directory.iter() {
             if entry.hpa == hpa.page(entry.size) {
-                for view in 0..self.views {
-                    self.windows.disarm_writes(view, slot);
-                }
+                self.windows.disarm_writes(slot);
             }
         }
     }
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, windows, armed, last, .. } = self;
-        directory.remove(drops, |slot| empty(windows, armed, last, slot));
+        self.directory.remove(drops, |slot| self.windows.empty(slot));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, windows, armed, last, .. } = self;
-        directory.remove_page(gva.0, drops, |slot| empty(windows, armed, last, slot));
+        self.directory.remove_page(gva.0, drops, |slot| self.windows.empty(slot));
     }
 }
 
-/// Disarms a slot that holds nothing any more.
-fn empty(windows: &mut Windows, armed: &mut [u8], last: &mut [u64], slot: usize) {
-    windows.disarm_views(core::mem::take(&mut armed[slot]), slot);
-    last[slot] = 0;
-}
-
-/// The largest piece around `gva` to which stores may hit: all of the page, or 4K, or nothing.
+/// What the watching of pages leaves of the stores to a page, or to a piece of it around `gva`.
 #[inline(always)]
-fn unwatched(entry: &Translation, gva: Gva, memory: &impl TableMemory) -> Option<PageSize> {
-    let base = PageSize::Size4K;
-    if !memory.is_watched(entry.hpa, entry.size) {
-        Some(entry.size)
-    } else if entry.size != base && !memory.is_watched(entry.piece(gva, base).hpa, base) {
-        Some(base)
+fn stores(entry: &Translation, size: PageSize, gva: Gva, memory: &impl TableMemory) -> Stores {
+    let is_watched = |size| memory.is_watched(entry.piece(gva, size).hpa, size);
+    if !is_watched(size) {
+        Stores::Hit
+    } else if size != PageSize::Size4K && !is_watched(PageSize::Size4K) {
+        Stores::HitIn4K
     } else {
-        None
+        Stores::Miss
     }
 }

@@ -7,6 +7,7 @@ pub(crate) use l1::L1;
 pub use window::L1Entry;
 
 use crate::context::Query;
+use crate::lanes::Miss;
 use crate::lru::Lru;
 use crate::rights::Rights;
 use crate::space::Space;
@@ -30,6 +31,9 @@ impl Translation {
     /// The piece of it that holds `gva`, of a `size` not above its own.
     #[inline(always)]
     pub(crate) fn piece(&self, gva: Gva, size: PageSize) -> Self {
+        if size == self.size {
+            return *self;
+        }
         let skipped = gva.page(size).offset(self.size);
         Self {
             hpa: Hpa(self.hpa.0 + skipped),
@@ -51,12 +55,12 @@ impl Translation {
 pub(crate) type L2 = Lru<Translation>;
 
 impl L2 {
-    /// Keeps a translation, at the size that the level takes.
+    /// Keeps a translation, at the size that the level takes. `miss` is how the address was not found just before.
     #[inline(always)]
-    pub(crate) fn keep(&mut self, gva: Gva, translation: &Translation) {
-        if let Some(size) = self.fit(translation.size) {
+    pub(crate) fn keep(&mut self, gva: Gva, miss: Miss, translation: &Translation) {
+        if let Some(place) = self.home(translation.size) {
             let space = translation.space;
-            self.fill(gva.0, size, translation.piece(gva, size), |other| other.space == space);
+            self.fill(&place, gva.0, miss, translation.piece(gva, place.size), |other| other.space == space);
         }
     }
 }

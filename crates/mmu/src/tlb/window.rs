@@ -5,6 +5,7 @@
 //! to the MMU, so the entries are reached through raw pointers on both sides.
 #![allow(unsafe_code)]
 
+use core::ops::Range;
 use core::ptr::{self, NonNull};
 use types::{Gva, PageSize, Width};
 
@@ -94,7 +95,7 @@ impl L1Entry {
 /// What an entry is to answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arming {
-    /// An address of the page, or of the piece that may be written.
+    /// An address of the page.
     pub(crate) gva: Gva,
     /// The page's size.
     pub(crate) size: PageSize,
@@ -102,17 +103,37 @@ pub(crate) struct Arming {
     pub(crate) host: usize,
     /// Whether loads (or fetches) hit.
     pub(crate) read: bool,
-    /// Size of the piece around `gva` to which stores hit.
-    pub(crate) write: Option<PageSize>,
+    /// What becomes of stores.
+    pub(crate) write: Stores,
 }
 
-/// The fast copies of all entries of an L1, view by view. They never move.
+/// What becomes of stores to an armed page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stores {
+    /// They hit.
+    Hit,
+    /// They hit in the 4K around the address of the access.
+    HitIn4K,
+    /// They come to the MMU each time.
+    Miss,
+}
+
+/// When an entry was used.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// Time of the last use before the latest disarming; 0 for an empty slot.
+    last: u64,
+    /// Views in which the fast copy is armed, one bit each: their stamps count as well.
+    armed: u8,
+}
+
+/// The fast copies of all entries of an L1, view by view, and the time of each entry's last use. They never move.
 #[derive(Debug)]
 pub(crate) struct Windows {
     first: NonNull<L1Entry>,
-    /// Entries of one view.
-    entries: usize,
     views: usize,
+    /// By slot; as many as there are entries in a view.
+    uses: Box<[Use]>,
 }
 
 // SAFETY: the entries are owned by this value alone, and hold integers. A window pointer that a user keeps is used under
@@ -120,81 +141,145 @@ pub(crate) struct Windows {
 unsafe impl Send for Windows {}
 
 impl Windows {
-    /// `views` × `entries` entries, all disarmed.
-    pub(crate) fn new(views: usize, entries: usize) -> Self {
-        let all: Box<[L1Entry]> = (0..views * entries).map(|_| L1Entry::DISARMED).collect();
+    /// `views` × `slots` fast copies, all disarmed. A slot that is no way is never the oldest.
+    pub(crate) fn new(views: usize, slots: usize, is_way: impl Fn(usize) -> bool) -> Self {
+        let all: Box<[L1Entry]> = (0..views * slots).map(|_| L1Entry::DISARMED).collect();
         let first = NonNull::new(Box::into_raw(all).cast()).expect("a box is not null");
-        Self { first, entries, views }
+        let last = |slot| if is_way(slot) { 0 } else { u64::MAX };
+        let uses = (0..slots).map(|slot| Use { last: last(slot), armed: 0 }).collect();
+        Self { first, views, uses }
+    }
+
+    /// Slots of a view.
+    pub(crate) fn slots(&self) -> usize {
+        self.uses.len()
     }
 
     /// The first entry of a view.
+    #[inline(always)]
     pub(crate) fn window(&self, view: usize) -> *mut L1Entry {
         assert!(view < self.views);
         // SAFETY: the offset is within the allocation.
-        unsafe { self.first.as_ptr().add(view * self.entries) }
+        unsafe { self.first.as_ptr().add(view * self.uses.len()) }
     }
 
+    /// The views of a bit mask.
     #[inline(always)]
-    fn entry(&self, view: usize, slot: usize) -> *mut L1Entry {
-        assert!(view < self.views && slot < self.entries);
-        // SAFETY: the offset is within the allocation, by the assertion.
-        unsafe { self.first.as_ptr().add(view * self.entries + slot) }
-    }
-
-    /// Time of an entry's latest hit in the views of a bit mask; 0 without views.
-    #[inline(always)]
-    pub(crate) fn stamp(&self, views: u8, slot: usize) -> u64 {
-        let mut latest = 0;
-        for view in 0..self.views {
-            if views & 1 << view != 0 {
-                // SAFETY: `entry` is valid, and nobody writes to it during a call of the MMU.
-                latest = latest.max(unsafe { (*self.entry(view, slot)).stamp });
-            }
+    fn each(&self, mut views: u8, mut with: impl FnMut(*mut L1Entry)) {
+        while views != 0 {
+            with(self.window(views.trailing_zeros() as usize));
+            views &= views - 1;
         }
+    }
+
+    /// Time of the last use of an entry.
+    #[inline(always)]
+    fn last_use(&self, slot: usize) -> u64 {
+        let Use { last, armed } = self.uses[slot];
+        let mut latest = last;
+        // SAFETY: `slot` is below the number of entries of a view, and nobody writes to them during a call of the MMU.
+        self.each(armed, |window| latest = latest.max(unsafe { (*window.add(slot)).stamp }));
         latest
     }
 
-    /// Makes an entry answer as `arming` says, and `stamp` its time.
+    /// The slot, of some, whose last use is longest ago.
+    #[inline(always)]
+    pub(crate) fn oldest(&self, slots: Range<usize>, view: usize) -> usize {
+        let (window, first) = (self.window(view), slots.start);
+        let (mut oldest, mut least) = (first, u64::MAX);
+        for (way, used) in self.uses[slots].iter().enumerate() {
+            let slot = first + way;
+            let time = if used.armed == 1 << view {
+                // Most are armed in the current view alone.
+                // SAFETY: `slot` is below the number of entries of a view, because it indexes the uses.
+                unsafe { (*window.add(slot)).stamp }
+            } else {
+                self.last_use(slot)
+            };
+            if time < least {
+                (oldest, least) = (slot, time);
+            }
+        }
+        oldest
+    }
+
+    /// Prepares a slot for another page, which will be armed (or retired) in `view` at once.
+    #[inline(always)]
+    pub(crate) fn replace(&mut self, slot: usize, view: usize) {
+        if self.uses[slot].armed & !(1 << view) != 0 {
+            self.disarm(slot);
+        }
+    }
+
+    /// Records a use of an entry that no fast copy may answer for.
+    #[inline(never)]
+    pub(crate) fn retire(&mut self, slot: usize, stamp: u64) {
+        self.disarm(slot);
+        self.uses[slot].last = stamp;
+    }
+
+    /// Makes an entry answer in a view as `arming` says, and `stamp` its time.
     #[inline(always)]
     pub(crate) fn arm(&mut self, view: usize, slot: usize, arming: Arming, stamp: u64) {
         let Arming { gva, size, host, read, write } = arming;
-        let tag = |size: Option<PageSize>| match size {
-            Some(size) => (gva.page(size).0, !(size.bytes() - 1)),
-            None => (L1Entry::NEVER, 0),
+        let mask = !(size.bytes() - 1);
+        let page = gva.0 & mask;
+        let read_tag = if read { page } else { L1Entry::NEVER };
+        let (write_tag, write_mask) = match write {
+            Stores::Hit => (page, mask),
+            Stores::HitIn4K => (gva.page(PageSize::Size4K).0, !(PageSize::Size4K.bytes() - 1)),
+            Stores::Miss => (L1Entry::NEVER, mask),
         };
-        let (read_tag, read_mask) = tag(read.then_some(size));
-        let (write_tag, write_mask) = tag(write);
-        let addend = (host as u64).wrapping_sub(gva.page(size).0);
-        let entry = L1Entry { read_tag, write_tag, read_mask, write_mask, addend, stamp };
-        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
-        unsafe { self.entry(view, slot).write(entry) }
+        let addend = (host as u64).wrapping_sub(page);
+        self.uses[slot].armed |= 1 << view;
+        // SAFETY: `slot` is below the number of entries, because it indexes the uses, and nobody uses them during a call of
+        // the MMU.
+        unsafe {
+            let entry = self.window(view).add(slot);
+            entry.write(L1Entry { read_tag, write_tag, read_mask: mask, write_mask, addend, stamp });
+        }
     }
 
-    /// Makes an entry answer nothing in the views of a bit mask.
-    #[inline(always)]
-    pub(crate) fn disarm_views(&mut self, views: u8, slot: usize) {
-        for view in 0..self.views {
-            if views & 1 << view != 0 {
-                // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
-                unsafe {
-                    let entry = self.entry(view, slot);
-                    (*entry).read_tag = L1Entry::NEVER;
-                    (*entry).write_tag = L1Entry::NEVER;
-                }
+    /// Makes an entry answer nothing in any view; it keeps its time.
+    #[inline(never)]
+    pub(crate) fn disarm(&mut self, slot: usize) {
+        let last = self.last_use(slot);
+        let armed = core::mem::replace(&mut self.uses[slot], Use { last, armed: 0 }).armed;
+        self.each(armed, |window| {
+            // SAFETY: `slot` is below the number of entries, and nobody uses them during a call of the MMU.
+            unsafe {
+                (*window.add(slot)).read_tag = L1Entry::NEVER;
+                (*window.add(slot)).write_tag = L1Entry::NEVER;
+            }
+        });
+    }
+
+    /// Makes every entry answer nothing; they keep their times.
+    pub(crate) fn disarm_all(&mut self) {
+        for slot in 0..self.uses.len() {
+            if self.uses[slot].armed != 0 {
+                self.disarm(slot);
             }
         }
     }
 
+    /// Makes an entry that is empty now answer nothing, and the first to be replaced.
+    pub(crate) fn empty(&mut self, slot: usize) {
+        self.disarm(slot);
+        self.uses[slot].last = 0;
+    }
+
     /// Makes an entry answer no stores.
-    pub(crate) fn disarm_writes(&mut self, view: usize, slot: usize) {
-        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
-        unsafe { (*self.entry(view, slot)).write_tag = L1Entry::NEVER }
+    pub(crate) fn disarm_writes(&mut self, slot: usize) {
+        // SAFETY: the slot is below the number of entries, because it indexes the uses, and nobody uses them during a call
+        // of the MMU.
+        self.each(self.uses[slot].armed, |window| unsafe { (*window.add(slot)).write_tag = L1Entry::NEVER });
     }
 }
 
 impl Drop for Windows {
     fn drop(&mut self) {
-        let all = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.views * self.entries);
+        let all = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.views * self.uses.len());
         // SAFETY: this is the allocation that `new` gave up, and it is given back once.
         drop(unsafe { Box::from_raw(all) });
     }
