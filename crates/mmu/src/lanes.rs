@@ -1,59 +1,49 @@
-//! Searches over words in groups of four: one AVX2 register, if the compiler is given nothing harder to see.
+//! Searches over groups of four words: one AVX2 register each, if the compiler is given nothing harder to see.
 
 /// Words in a group.
 pub(crate) const LANES: usize = 4;
 
-/// Whether some word is `wanted`.
-#[inline(always)]
-fn any(group: &[u64; LANES], wanted: u64) -> bool {
-    group.iter().fold(false, |found, &word| found | (word == wanted))
-}
-
 /// Why nothing was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Miss {
-    /// The word is nowhere: a second search, for whatever payload, would find nothing either.
+    /// The word is nowhere: a second search, whatever it accepts, would find nothing either.
     Absent,
     /// It is there, but was not accepted.
     Refused,
 }
 
-/// The first position of `wanted` that `accept` takes.
-#[inline(always)]
-pub(crate) fn find(groups: &[[u64; LANES]], wanted: u64, accept: impl Fn(usize) -> bool) -> Result<usize, Miss> {
-    let mut miss = Miss::Absent;
-    for (number, group) in groups.iter().enumerate() {
-        // Most groups do not have it, and for those this is all.
-        if any(group, wanted) {
-            for (lane, &word) in group.iter().enumerate() {
-                let position = number * LANES + lane;
-                if word == wanted && accept(position) {
-                    return Ok(position);
-                }
-            }
-            miss = Miss::Refused;
+impl Miss {
+    /// How two searches together missed.
+    #[inline(always)]
+    pub(crate) const fn and(self, other: Self) -> Self {
+        match self {
+            Self::Absent => other,
+            Self::Refused => self,
         }
     }
-    Err(miss)
 }
 
-/// The first position of the least word.
+/// The first lane of `wanted` that `accept` takes.
 #[inline(always)]
-pub(crate) fn least(groups: &[[i64; LANES]]) -> usize {
-    let mut lanes = [i64::MAX; LANES];
-    for group in groups {
-        for (lane, &word) in lanes.iter_mut().zip(group) {
-            *lane = if word < *lane { word } else { *lane };
+pub(crate) fn find(group: &[u64; LANES], wanted: u64, accept: impl Fn(usize) -> bool) -> Result<usize, Miss> {
+    // Most groups do not have it, and for those this is all.
+    if !group.iter().fold(false, |found, &word| found | (word == wanted)) {
+        return Err(Miss::Absent);
+    }
+    for (lane, &word) in group.iter().enumerate() {
+        if word == wanted && accept(lane) {
+            return Ok(lane);
         }
     }
-    let least = lanes.into_iter().fold(i64::MAX, i64::min);
-    for (number, group) in groups.iter().enumerate() {
-        if group.iter().fold(false, |found, &word| found | (word == least)) {
-            let lane = group.iter().position(|&word| word == least).unwrap_or(0);
-            return number * LANES + lane;
-        }
-    }
-    0
+    Err(Miss::Refused)
+}
+
+/// The least word and its first lane.
+#[inline(always)]
+pub(crate) fn least(group: &[u64; LANES]) -> (u64, usize) {
+    let lower = |one: (u64, usize), two: (u64, usize)| if two.0 < one.0 { two } else { one };
+    let [a, b, c, d] = *group;
+    lower(lower((a, 0), (b, 1)), lower((c, 2), (d, 3)))
 }
 
 #[cfg(test)]
@@ -62,18 +52,17 @@ mod tests {
 
     #[test]
     fn finds_what_is_accepted() {
-        let groups = [[1, 2, 3, 4], [2, 6, 2, 8]];
-        assert_eq!(find(&groups, 2, |_| true), Ok(1));
-        assert_eq!(find(&groups, 2, |position| position > 1), Ok(4));
-        assert_eq!(find(&groups, 2, |position| position > 4), Ok(6));
-        assert_eq!(find(&groups, 2, |position| position > 6), Err(Miss::Refused));
-        assert_eq!(find(&groups, 5, |_| true), Err(Miss::Absent));
+        let group = [1, 2, 3, 2];
+        assert_eq!(find(&group, 2, |_| true), Ok(1));
+        assert_eq!(find(&group, 2, |lane| lane > 1), Ok(3));
+        assert_eq!(find(&group, 2, |_| false), Err(Miss::Refused));
+        assert_eq!(find(&group, 5, |_| true), Err(Miss::Absent));
     }
 
     #[test]
     fn finds_the_first_least() {
-        assert_eq!(least(&[[5, 4, 9, 4], [6, 4, 7, 8]]), 1);
-        assert_eq!(least(&[[5, 4, 9, 4], [6, 3, 7, 8]]), 5);
-        assert_eq!(least(&[[i64::MAX; 4]]), 0);
+        assert_eq!(least(&[5, 4, 9, 4]), (4, 1));
+        assert_eq!(least(&[5, 5, 3, 4]), (3, 2));
+        assert_eq!(least(&[u64::MAX; 4]), (u64::MAX, 0));
     }
 }

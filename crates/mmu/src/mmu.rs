@@ -142,20 +142,19 @@ impl Mmu {
             Ok(slot) => slot,
             Err(miss) => {
                 *misses += 1;
-                let translation = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
+                match self.l2.touch(gva.0, |entry| entry.answers(query)) {
                     Ok(translation) => {
                         self.statistics.l2_hits += 1;
-                        translation
+                        l1.fill(gva, query, miss, translation)
                     }
-                    Err(miss) => {
+                    Err(l2_miss) => {
                         self.statistics.l2_misses += 1;
                         let (statistics, context) = (&mut self.statistics, &self.context);
                         let walked = self.walkers.walk(memory, statistics, second, context, gva, access)?;
-                        self.l2.keep(gva, miss, &walked);
-                        walked
+                        self.l2.keep(gva, l2_miss, &walked);
+                        l1.fill(gva, query, miss, &walked)
                     }
-                };
-                l1.fill(gva, query, miss, &translation)
+                }
             }
         };
         l1.arm(slot, gva, access, query, memory, stamp);

@@ -60,10 +60,8 @@ impl WalkCache {
     pub(crate) fn fill(&mut self, spaces: Spaces, address: u64, level: u32, table: u64, global: bool) {
         let Some(array) = &mut self.levels[level as usize - 1] else { return };
         let space = spaces.of(global);
-        let pointer = Pointer { space, table };
-        if let Some(place) = array.home(PageSize::of_level(level)) {
-            array.fill(&place, address, Miss::Refused, pointer, |other| other.space == space);
-        }
+        let span = PageSize::of_level(level);
+        array.fill(address, span, Miss::Refused, |_| Pointer { space, table }, |other| other.space == space);
     }
 
     /// Drops the entries of the spaces that `drops` names.

@@ -9,23 +9,32 @@ use super::window::{Arming, L1Entry, Stores, Windows};
 use crate::config::TlbArray;
 use crate::context::{Query, View};
 use crate::directory::Directory;
-use crate::lanes::{LANES, Miss};
+use crate::lanes::Miss;
 use crate::memory::TableMemory;
-use core::ops::Range;
 use types::{Access, Gva, Hpa, PageSize};
 
 /// A first-level TLB, of loads and stores or of fetches.
 #[derive(Debug)]
 pub(crate) struct L1 {
-    directory: Directory<Translation>,
+    directory: Directory<Translation, Use>,
     windows: Windows,
+}
+
+/// When an entry was used.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// Time of the last use before the latest disarming. An empty slot has 0, and is chosen first; padding has the latest
+    /// time there is, and is never chosen.
+    last: u64,
+    /// Views in which the fast copy is armed, one bit each: their stamps count as well.
+    armed: u8,
 }
 
 impl L1 {
     /// An empty TLB with that many views. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray], views: usize) -> Self {
-        let directory = Directory::new(arrays);
-        Self { windows: Windows::new(views, directory.slots(), |slot| directory.is_way(slot)), directory }
+        let directory = Directory::new(arrays, Use { last: 0, armed: 0 }, Use { last: u64::MAX, armed: 0 });
+        Self { windows: Windows::new(views, directory.slots()), directory }
     }
 
     /// The fast copies of a view.
@@ -36,7 +45,7 @@ impl L1 {
 
     /// Number of sites.
     pub(crate) fn slots(&self) -> usize {
-        self.windows.slots()
+        self.directory.slots()
     }
 
     /// What a slot holds.
@@ -55,14 +64,25 @@ impl L1 {
     /// used one. `miss` is how the address was not found just before. The caller arms the slot.
     #[inline(always)]
     pub(crate) fn fill(&mut self, gva: Gva, query: &Query, miss: Miss, translation: &Translation) -> usize {
-        let place = self.directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
-        let piece = translation.piece(gva, place.size);
+        let Self { directory, windows } = self;
+        let place = *directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
         let view = query.view as usize;
-        let same = |other: &Translation| other.space == piece.space;
-        let oldest = |set: Range<usize>| self.windows.oldest(set.start * LANES..set.end * LANES, view);
-        let slot = self.directory.choose(&place, gva.0, miss, same, oldest);
-        self.windows.replace(slot, view);
-        self.directory.put(slot, &place, gva.0, piece);
+        let same = directory.same(&place, gva.0, miss, |other| other.space == translation.space);
+        let slot = same.unwrap_or_else(|| {
+            directory.oldest(&place, gva.0, |first, uses| {
+                // Most are armed in the current view alone.
+                if uses.iter().all(|used| used.armed == 1 << view) {
+                    windows.stamps(view, first)
+                } else {
+                    core::array::from_fn(|lane| last_use(windows, first + lane, uses[lane]))
+                }
+            })
+        });
+        // The copy in this view is overwritten when the slot is armed.
+        if directory.use_mut(slot).armed & !(1 << view) != 0 {
+            disarm(windows, slot, directory.use_mut(slot));
+        }
+        directory.put(slot, &place, gva.0, &translation.piece(gva, place.size));
         slot
     }
 
@@ -80,7 +100,9 @@ impl L1 {
         let whole = self.directory.payload(slot);
         if whole.host == 0 {
             // Not memory: each access comes this way.
-            self.windows.retire(slot, stamp);
+            let used = self.directory.use_mut(slot);
+            disarm(&mut self.windows, slot, used);
+            used.last = stamp;
             return;
         }
         let size = whole.size.min(query.largest);
@@ -90,32 +112,65 @@ impl L1 {
             Access::Read | Access::Write if !rights.meet(query.store) => (rights.meet(query.load), Stores::Miss),
             Access::Read | Access::Write => (rights.meet(query.load), stores(whole, size, gva, memory)),
         };
+        self.directory.use_mut(slot).armed |= 1 << query.view as u8;
         self.windows.arm(query.view as usize, slot, Arming { gva, size, host, read, write }, stamp);
     }
 
     /// Disarms every entry in every view: what the views were armed for has changed.
     pub(crate) fn disarm_all(&mut self) {
-        self.windows.disarm_all();
+        for (slot, used, _) in self.directory.iter_mut() {
+            if used.armed != 0 {
+                disarm(&mut self.windows, slot, used);
+            }
+        }
     }
 
     /// Disarms the stores of every entry for a page that holds the byte at `hpa`.
     pub(crate) fn disarm_writes(&mut self, hpa: Hpa) {
-        for (slot, entry) in self.directory.iter() {
-            if entry.hpa == hpa.page(entry.size) {
-                self.windows.disarm_writes(slot);
+        for (slot, used, entry) in self.directory.iter_mut() {
+            if entry.is_some_and(|entry| entry.hpa == hpa.page(entry.size)) {
+                views(used.armed).for_each(|view| self.windows.disarm_writes(view, slot));
             }
         }
     }
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        self.directory.remove(drops, |slot| self.windows.empty(slot));
+        self.directory.remove(drops, |slot, used| empty(&mut self.windows, slot, used));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        self.directory.remove_page(gva.0, drops, |slot| self.windows.empty(slot));
+        self.directory.remove_page(gva.0, drops, |slot, used| empty(&mut self.windows, slot, used));
     }
+}
+
+/// The views of a bit mask.
+fn views(mut mask: u8) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let view = mask.checked_ilog2()?;
+        mask &= !(1 << view);
+        Some(view as usize)
+    })
+}
+
+/// Time of the last use of an entry.
+fn last_use(windows: &Windows, slot: usize, used: Use) -> u64 {
+    views(used.armed).map(|view| windows.stamp(view, slot)).fold(used.last, u64::max)
+}
+
+/// Makes an entry answer nothing in any view; it keeps its time.
+#[inline(never)]
+fn disarm(windows: &mut Windows, slot: usize, used: &mut Use) {
+    let armed = used.armed;
+    *used = Use { last: last_use(windows, slot, *used), armed: 0 };
+    views(armed).for_each(|view| windows.disarm(view, slot));
+}
+
+/// Makes an entry that is empty now answer nothing, and the first to be replaced.
+fn empty(windows: &mut Windows, slot: usize, used: &mut Use) {
+    disarm(windows, slot, used);
+    used.last = 0;
 }
 
 /// What the watching of pages leaves of the stores to a page, or to a piece of it around `gva`.

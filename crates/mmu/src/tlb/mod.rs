@@ -15,6 +15,7 @@ use types::{Gpa, Gva, Hpa, PageSize};
 
 /// A page's translation through both stages, as TLBs keep it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C, align(32))]
 pub(crate) struct Translation {
     /// Start of the host page.
     pub(crate) hpa: Hpa,
@@ -58,9 +59,8 @@ impl L2 {
     /// Keeps a translation, at the size that the level takes. `miss` is how the address was not found just before.
     #[inline(always)]
     pub(crate) fn keep(&mut self, gva: Gva, miss: Miss, translation: &Translation) {
-        if let Some(place) = self.home(translation.size) {
-            let space = translation.space;
-            self.fill(&place, gva.0, miss, translation.piece(gva, place.size), |other| other.space == space);
-        }
+        let space = translation.space;
+        let piece = |size| translation.piece(gva, size);
+        self.fill(gva.0, translation.size, miss, piece, |other| other.space == space);
     }
 }

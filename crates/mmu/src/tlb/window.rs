@@ -5,7 +5,6 @@
 //! to the MMU, so the entries are reached through raw pointers on both sides.
 #![allow(unsafe_code)]
 
-use core::ops::Range;
 use core::ptr::{self, NonNull};
 use types::{Gva, PageSize, Width};
 
@@ -118,22 +117,13 @@ pub(crate) enum Stores {
     Miss,
 }
 
-/// When an entry was used.
-#[derive(Clone, Copy, Debug)]
-struct Use {
-    /// Time of the last use before the latest disarming; 0 for an empty slot.
-    last: u64,
-    /// Views in which the fast copy is armed, one bit each: their stamps count as well.
-    armed: u8,
-}
-
-/// The fast copies of all entries of an L1, view by view, and the time of each entry's last use. They never move.
+/// The fast copies of all entries of an L1, view by view. They never move.
 #[derive(Debug)]
 pub(crate) struct Windows {
     first: NonNull<L1Entry>,
     views: usize,
-    /// By slot; as many as there are entries in a view.
-    uses: Box<[Use]>,
+    /// Entries of a view.
+    slots: usize,
 }
 
 // SAFETY: the entries are owned by this value alone, and hold integers. A window pointer that a user keeps is used under
@@ -141,18 +131,11 @@ pub(crate) struct Windows {
 unsafe impl Send for Windows {}
 
 impl Windows {
-    /// `views` × `slots` fast copies, all disarmed. A slot that is no way is never the oldest.
-    pub(crate) fn new(views: usize, slots: usize, is_way: impl Fn(usize) -> bool) -> Self {
+    /// `views` × `slots` fast copies, all disarmed.
+    pub(crate) fn new(views: usize, slots: usize) -> Self {
         let all: Box<[L1Entry]> = (0..views * slots).map(|_| L1Entry::DISARMED).collect();
         let first = NonNull::new(Box::into_raw(all).cast()).expect("a box is not null");
-        let last = |slot| if is_way(slot) { 0 } else { u64::MAX };
-        let uses = (0..slots).map(|slot| Use { last: last(slot), armed: 0 }).collect();
-        Self { first, views, uses }
-    }
-
-    /// Slots of a view.
-    pub(crate) fn slots(&self) -> usize {
-        self.uses.len()
+        Self { first, views, slots }
     }
 
     /// The first entry of a view.
@@ -160,62 +143,30 @@ impl Windows {
     pub(crate) fn window(&self, view: usize) -> *mut L1Entry {
         assert!(view < self.views);
         // SAFETY: the offset is within the allocation.
-        unsafe { self.first.as_ptr().add(view * self.uses.len()) }
+        unsafe { self.first.as_ptr().add(view * self.slots) }
     }
 
-    /// The views of a bit mask.
+    /// `count` entries of a view from `slot` on: valid to read and write during a call of the MMU, when nobody else does.
     #[inline(always)]
-    fn each(&self, mut views: u8, mut with: impl FnMut(*mut L1Entry)) {
-        while views != 0 {
-            with(self.window(views.trailing_zeros() as usize));
-            views &= views - 1;
-        }
+    fn entries(&self, view: usize, slot: usize, count: usize) -> *mut L1Entry {
+        assert!(slot + count <= self.slots);
+        // SAFETY: the offset is within the view.
+        unsafe { self.window(view).add(slot) }
     }
 
-    /// Time of the last use of an entry.
+    /// Time of the latest hit of an entry in a view.
     #[inline(always)]
-    fn last_use(&self, slot: usize) -> u64 {
-        let Use { last, armed } = self.uses[slot];
-        let mut latest = last;
-        // SAFETY: `slot` is below the number of entries of a view, and nobody writes to them during a call of the MMU.
-        self.each(armed, |window| latest = latest.max(unsafe { (*window.add(slot)).stamp }));
-        latest
+    pub(crate) fn stamp(&self, view: usize, slot: usize) -> u64 {
+        // SAFETY: `entries` says so.
+        unsafe { (*self.entries(view, slot, 1)).stamp }
     }
 
-    /// The slot, of some, whose last use is longest ago.
+    /// Times of the latest hits in a view of the entries from `slot` on.
     #[inline(always)]
-    pub(crate) fn oldest(&self, slots: Range<usize>, view: usize) -> usize {
-        let (window, first) = (self.window(view), slots.start);
-        let (mut oldest, mut least) = (first, u64::MAX);
-        for (way, used) in self.uses[slots].iter().enumerate() {
-            let slot = first + way;
-            let time = if used.armed == 1 << view {
-                // Most are armed in the current view alone.
-                // SAFETY: `slot` is below the number of entries of a view, because it indexes the uses.
-                unsafe { (*window.add(slot)).stamp }
-            } else {
-                self.last_use(slot)
-            };
-            if time < least {
-                (oldest, least) = (slot, time);
-            }
-        }
-        oldest
-    }
-
-    /// Prepares a slot for another page, which will be armed (or retired) in `view` at once.
-    #[inline(always)]
-    pub(crate) fn replace(&mut self, slot: usize, view: usize) {
-        if self.uses[slot].armed & !(1 << view) != 0 {
-            self.disarm(slot);
-        }
-    }
-
-    /// Records a use of an entry that no fast copy may answer for.
-    #[inline(never)]
-    pub(crate) fn retire(&mut self, slot: usize, stamp: u64) {
-        self.disarm(slot);
-        self.uses[slot].last = stamp;
+    pub(crate) fn stamps<const N: usize>(&self, view: usize, slot: usize) -> [u64; N] {
+        let entries = self.entries(view, slot, N);
+        // SAFETY: `entries` says so.
+        core::array::from_fn(|index| unsafe { (*entries.add(index)).stamp })
     }
 
     /// Makes an entry answer in a view as `arming` says, and `stamp` its time.
@@ -231,55 +182,31 @@ impl Windows {
             Stores::Miss => (L1Entry::NEVER, mask),
         };
         let addend = (host as u64).wrapping_sub(page);
-        self.uses[slot].armed |= 1 << view;
-        // SAFETY: `slot` is below the number of entries, because it indexes the uses, and nobody uses them during a call of
-        // the MMU.
+        let entry = L1Entry { read_tag, write_tag, read_mask: mask, write_mask, addend, stamp };
+        // SAFETY: `entries` says so.
+        unsafe { self.entries(view, slot, 1).write(entry) }
+    }
+
+    /// Makes an entry answer nothing in a view; it keeps its time.
+    pub(crate) fn disarm(&mut self, view: usize, slot: usize) {
+        let entry = self.entries(view, slot, 1);
+        // SAFETY: `entries` says so.
         unsafe {
-            let entry = self.window(view).add(slot);
-            entry.write(L1Entry { read_tag, write_tag, read_mask: mask, write_mask, addend, stamp });
+            (*entry).read_tag = L1Entry::NEVER;
+            (*entry).write_tag = L1Entry::NEVER;
         }
     }
 
-    /// Makes an entry answer nothing in any view; it keeps its time.
-    #[inline(never)]
-    pub(crate) fn disarm(&mut self, slot: usize) {
-        let last = self.last_use(slot);
-        let armed = core::mem::replace(&mut self.uses[slot], Use { last, armed: 0 }).armed;
-        self.each(armed, |window| {
-            // SAFETY: `slot` is below the number of entries, and nobody uses them during a call of the MMU.
-            unsafe {
-                (*window.add(slot)).read_tag = L1Entry::NEVER;
-                (*window.add(slot)).write_tag = L1Entry::NEVER;
-            }
-        });
-    }
-
-    /// Makes every entry answer nothing; they keep their times.
-    pub(crate) fn disarm_all(&mut self) {
-        for slot in 0..self.uses.len() {
-            if self.uses[slot].armed != 0 {
-                self.disarm(slot);
-            }
-        }
-    }
-
-    /// Makes an entry that is empty now answer nothing, and the first to be replaced.
-    pub(crate) fn empty(&mut self, slot: usize) {
-        self.disarm(slot);
-        self.uses[slot].last = 0;
-    }
-
-    /// Makes an entry answer no stores.
-    pub(crate) fn disarm_writes(&mut self, slot: usize) {
-        // SAFETY: the slot is below the number of entries, because it indexes the uses, and nobody uses them during a call
-        // of the MMU.
-        self.each(self.uses[slot].armed, |window| unsafe { (*window.add(slot)).write_tag = L1Entry::NEVER });
+    /// Makes an entry answer no stores in a view.
+    pub(crate) fn disarm_writes(&mut self, view: usize, slot: usize) {
+        // SAFETY: `entries` says so.
+        unsafe { (*self.entries(view, slot, 1)).write_tag = L1Entry::NEVER }
     }
 }
 
 impl Drop for Windows {
     fn drop(&mut self) {
-        let all = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.views * self.uses.len());
+        let all = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.views * self.slots);
         // SAFETY: this is the allocation that `new` gave up, and it is given back once.
         drop(unsafe { Box::from_raw(all) });
     }
