@@ -22,6 +22,17 @@ impl View {
     /// Views of fetches, which SUM does not concern.
     pub(crate) const OF_FETCHES: usize = 2;
 
+    /// Its bit in a mask of views.
+    #[inline(always)]
+    pub(crate) const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    /// The views of a bit mask.
+    pub(crate) fn of_bits(mask: u8) -> impl Iterator<Item = Self> {
+        [Self::User, Self::Supervisor, Self::SupervisorSum].into_iter().filter(move |view| mask & view.bit() != 0)
+    }
+
     const fn of(context: &TranslationContext, access: Access) -> Self {
         match (context.privilege, access) {
             (Privilege::User, _) => Self::User,
@@ -54,6 +65,8 @@ pub(crate) struct Context {
     pub(crate) spaces: Spaces,
     /// By access.
     queries: [Query; 3],
+    /// Bits of an address above the translated ones.
+    unused: u32,
 }
 
 impl Context {
@@ -65,7 +78,8 @@ impl Context {
             Query::new(translation, spaces, Access::Write),
             Query::new(translation, spaces, Access::Execute),
         ];
-        Self { translation: *translation, vmid, spaces, queries }
+        let unused = 64 - translation.mode.address_bits();
+        Self { translation: *translation, vmid, spaces, queries, unused }
     }
 
     /// Whether views armed for `self` hold for `other`: privilege and SUM only choose the view, and the root is not
@@ -91,8 +105,7 @@ impl Context {
     /// Without translation every address is.
     #[inline(always)]
     pub(crate) const fn is_canonical(&self, gva: Gva) -> bool {
-        let unused = 64 - self.translation.mode.address_bits();
-        ((gva.0 << unused).cast_signed() >> unused).cast_unsigned() == gva.0
+        ((gva.0 << self.unused).cast_signed() >> self.unused).cast_unsigned() == gva.0
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tag side of set-associative arrays: which slot holds a page.
 
 use crate::config::TlbArray;
-use crate::lanes::{self, LANES, Miss};
+use crate::raw::lanes::{LANES, matching};
 use core::ops::Range;
 use types::PageSize;
 
@@ -49,14 +49,74 @@ impl Place {
     }
 }
 
+/// Why nothing was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Miss {
+    /// The page is nowhere: a second search, whatever it accepts, would find nothing either.
+    Absent,
+    /// It is there, but was not accepted.
+    Refused,
+}
+
+impl Miss {
+    #[inline(always)]
+    const fn of(refused: bool) -> Self {
+        if refused { Self::Refused } else { Self::Absent }
+    }
+}
+
 /// Four slots of one set.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Group<P, U> {
     keys: [u64; LANES],
     /// What is known of each slot's use; kept when the slot is emptied or filled.
     pub(crate) uses: [U; LANES],
     payloads: [P; LANES],
+}
+
+impl<P, U> Group<P, U> {
+    /// The first lane that holds a page which `accept` takes.
+    #[inline(always)]
+    fn find(&self, key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+        let matches = matching(&self.keys, key.0);
+        let mut mask = matches;
+        while mask != 0 {
+            let lane = mask.trailing_zeros() as usize % LANES;
+            if accept(&self.payloads[lane]) {
+                return Ok(lane);
+            }
+            mask &= mask - 1;
+        }
+        Err(Miss::of(matches != 0))
+    }
+}
+
+/// The first slot of a set that holds a page which `accept` takes.
+#[inline(always)]
+fn find_among<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    /// Groups that are compared before the first match is looked at: which it is cannot be predicted, so there is no
+    /// branch in between. As many as a mask of 64 bits has room for.
+    const AT_ONCE: usize = u64::BITS as usize / LANES;
+    let mut refused = false;
+    let mut first = 0;
+    while first < set.len() {
+        let groups = &set[first..set.len().min(first + AT_ONCE)];
+        let mut mask = 0;
+        for (number, group) in groups.iter().enumerate() {
+            mask |= u64::from(matching(&group.keys, key.0)) << (number * LANES);
+        }
+        refused |= mask != 0;
+        while mask != 0 {
+            let slot = mask.trailing_zeros() as usize;
+            if accept(&groups[slot / LANES].payloads[slot % LANES]) {
+                return Ok(first * LANES + slot);
+            }
+            mask &= mask - 1;
+        }
+        first += AT_ONCE;
+    }
+    Err(Miss::of(refused))
 }
 
 /// The slots of a level: several arrays, each set-associative, with a payload `P` and a record of use `U` per slot.
@@ -123,45 +183,41 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         self.homes[size as usize].as_ref()
     }
 
-    /// The payload of a slot.
+    /// A slot's payload and what is known of its use.
     #[inline(always)]
-    pub(crate) fn payload(&self, slot: usize) -> &P {
-        &self.groups[slot / LANES].payloads[slot % LANES]
+    pub(crate) fn entry(&mut self, slot: usize) -> (&P, &mut U) {
+        let group = &mut self.groups[slot / LANES];
+        (&group.payloads[slot % LANES], &mut group.uses[slot % LANES])
     }
 
-    /// What is known of a slot's use.
+    /// The set of `address`: the number of its first slot, and its groups.
     #[inline(always)]
-    pub(crate) fn use_mut(&mut self, slot: usize) -> &mut U {
-        &mut self.groups[slot / LANES].uses[slot % LANES]
+    pub(crate) fn set(&self, place: &Place, address: u64) -> (usize, &[Group<P, U>]) {
+        let set = place.set(address);
+        (set.start * LANES, &self.groups[set])
     }
 
     #[inline(always)]
     fn find_in(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
-        let set = place.set(address);
+        let (first, set) = self.set(place, address);
         let key = Key::new(address, place.shift);
-        let mut miss = Miss::Absent;
-        let mut first = set.start * LANES;
-        for group in &self.groups[set] {
-            match lanes::find(&group.keys, key.0, |lane| accept(&group.payloads[lane])) {
-                Ok(lane) => return Ok(first + lane),
-                Err(other) => miss = miss.and(other),
-            }
-            first += LANES;
+        match set {
+            [group] => group.find(key, accept).map(|lane| first + lane),
+            _ => find_among(set, key, accept).map(|slot| first + slot),
         }
-        Err(miss)
     }
 
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
     #[inline(always)]
     pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
-        let mut miss = Miss::Absent;
+        let mut refused = false;
         for place in &self.active {
             match self.find_in(place, address, &accept) {
                 Ok(slot) => return Ok(slot),
-                Err(other) => miss = miss.and(other),
+                Err(miss) => refused |= miss == Miss::Refused,
             }
         }
-        Err(miss)
+        Err(Miss::of(refused))
     }
 
     /// The slot that already holds a page, of the payloads that `same` takes. `miss` is how the address was not found just
@@ -172,28 +228,6 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
             Miss::Absent => None,
             Miss::Refused => self.find_in(place, address, same).ok(),
         }
-    }
-
-    /// The slot to be replaced in the set of `address`: the one with the least of the times that `times` gives for a
-    /// group, which is handed over with the number of its first slot.
-    #[inline(always)]
-    pub(crate) fn oldest(
-        &self,
-        place: &Place,
-        address: u64,
-        times: impl Fn(usize, &[U; LANES]) -> [u64; LANES],
-    ) -> usize {
-        let set = place.set(address);
-        let mut first = set.start * LANES;
-        let (mut oldest, mut least) = (first, u64::MAX);
-        for group in &self.groups[set] {
-            let (time, lane) = lanes::least(&times(first, &group.uses));
-            if time < least {
-                (least, oldest) = (time, first + lane);
-            }
-            first += LANES;
-        }
-        oldest
     }
 
     /// Puts a page into a slot of its set.
@@ -254,7 +288,7 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
 
     fn empty(&mut self, slot: usize, removed: &mut impl FnMut(usize, &mut U)) {
         self.set_key(slot, Key::NONE);
-        removed(slot, self.use_mut(slot));
+        removed(slot, self.entry(slot).1);
     }
 
     /// Every slot with its use, and its payload if it holds a page.

@@ -1,8 +1,8 @@
 //! Set-associative arrays with exact LRU replacement: the L2 TLB, the nested TLB and each level of a walk cache.
 
 use crate::config::TlbArray;
-use crate::directory::{Directory, Place};
-use crate::lanes::Miss;
+use crate::directory::{Directory, Miss, Place};
+use crate::raw::lanes::{LANES, least};
 use types::PageSize;
 
 /// Arrays whose slots are replaced in the order of their last use: a hit or a fill.
@@ -20,18 +20,14 @@ impl<P: Copy + Default> Lru<P> {
         Self { directory: Directory::new(arrays, 0, u64::MAX), now: 0 }
     }
 
-    #[inline(always)]
-    fn stamp(&mut self, slot: usize) {
-        self.now += 1;
-        *self.directory.use_mut(slot) = self.now;
-    }
-
     /// The first page of `address` that `accept` takes; it is now the most recently used one of its set.
     #[inline(always)]
     pub(crate) fn touch(&mut self, address: u64, accept: impl Fn(&P) -> bool) -> Result<&P, Miss> {
         let slot = self.directory.find(address, accept)?;
-        self.stamp(slot);
-        Ok(self.directory.payload(slot))
+        let (payload, time) = self.directory.entry(slot);
+        self.now += 1;
+        *time = self.now;
+        Ok(payload)
     }
 
     /// Keeps a page of `size`, or the largest piece around `address` that an array takes, in the place of the same page
@@ -49,13 +45,24 @@ impl<P: Copy + Default> Lru<P> {
         let Some(&place) = self.directory.home(size) else { return };
         let slot = self.slot_for(&place, address, miss, same);
         self.directory.put(slot, &place, address, &piece(place.size));
-        self.stamp(slot);
+        self.now += 1;
+        *self.directory.entry(slot).1 = self.now;
     }
 
     #[inline(always)]
     fn slot_for(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> usize {
-        let same = self.directory.same(place, address, miss, same);
-        same.unwrap_or_else(|| self.directory.oldest(place, address, |_, times| *times))
+        if let Some(slot) = self.directory.same(place, address, miss, same) {
+            return slot;
+        }
+        let (first, set) = self.directory.set(place, address);
+        let (mut oldest, mut earliest) = (0, u64::MAX);
+        for (number, group) in set.iter().enumerate() {
+            let (time, lane) = least(&group.uses);
+            if time < earliest {
+                (earliest, oldest) = (time, number * LANES + lane);
+            }
+        }
+        first + oldest
     }
 
     /// Drops the pages whose payload `drops` names.

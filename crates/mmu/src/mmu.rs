@@ -5,10 +5,11 @@ use crate::context::{Context, View};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::fence::Fence;
 use crate::memory::TableMemory;
+use crate::raw::L1Entry;
 use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
-use crate::tlb::{L1, L1Entry, L2, Translation};
+use crate::tlb::{L1, L2, Translation};
 use crate::translate::Walkers;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
@@ -157,8 +158,7 @@ impl Mmu {
                 }
             }
         };
-        l1.arm(slot, gva, access, query, memory, stamp);
-        Ok(hit(slot, gva, l1.translation(slot)))
+        Ok(hit(slot, gva, l1.arm(slot, gva, access, query, memory, stamp)))
     }
 
     /// Faults that need no lookup: addresses that no table translates.

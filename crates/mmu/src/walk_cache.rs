@@ -2,7 +2,7 @@
 
 use crate::config::TlbArray;
 use crate::config::WalkCacheSizes;
-use crate::lanes::Miss;
+use crate::directory::Miss;
 use crate::lru::Lru;
 use crate::space::{Space, Spaces};
 use types::PageSize;

@@ -2,8 +2,8 @@
 //! nested TLB and a page-walk cache of its own.
 
 use super::{Backing, HostMapping, Stage};
+use crate::directory::Miss;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
-use crate::lanes::Miss;
 use crate::lru::Lru;
 use crate::memory::TableMemory;
 use crate::pte::Pte;

@@ -5,12 +5,12 @@
 //! an entry's last use is the latest stamp of its armed copies, or the one kept when they were disarmed.
 
 use super::Translation;
-use super::window::{Arming, L1Entry, Stores, Windows};
 use crate::config::TlbArray;
 use crate::context::{Query, View};
-use crate::directory::Directory;
-use crate::lanes::Miss;
+use crate::directory::{Directory, Group, Miss};
 use crate::memory::TableMemory;
+use crate::raw::lanes::{LANES, least};
+use crate::raw::{Arming, L1Entry, Stores, Windows};
 use types::{Access, Gva, Hpa, PageSize};
 
 /// A first-level TLB, of loads and stores or of fetches.
@@ -40,18 +40,12 @@ impl L1 {
     /// The fast copies of a view.
     #[inline(always)]
     pub(crate) fn window(&self, view: View) -> *mut L1Entry {
-        self.windows.window(view as usize)
+        self.windows.window(view)
     }
 
     /// Number of sites.
     pub(crate) fn slots(&self) -> usize {
         self.directory.slots()
-    }
-
-    /// What a slot holds.
-    #[inline(always)]
-    pub(crate) fn translation(&self, slot: usize) -> &Translation {
-        self.directory.payload(slot)
     }
 
     /// The first entry, in the order of lookup, that answers.
@@ -66,27 +60,19 @@ impl L1 {
     pub(crate) fn fill(&mut self, gva: Gva, query: &Query, miss: Miss, translation: &Translation) -> usize {
         let Self { directory, windows } = self;
         let place = *directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
-        let view = query.view as usize;
+        let view = query.view;
         let same = directory.same(&place, gva.0, miss, |other| other.space == translation.space);
-        let slot = same.unwrap_or_else(|| {
-            directory.oldest(&place, gva.0, |first, uses| {
-                // Most are armed in the current view alone.
-                if uses.iter().all(|used| used.armed == 1 << view) {
-                    windows.stamps(view, first)
-                } else {
-                    core::array::from_fn(|lane| last_use(windows, first + lane, uses[lane]))
-                }
-            })
-        });
+        let slot = same.unwrap_or_else(|| oldest(directory.set(&place, gva.0), windows, view));
         // The copy in this view is overwritten when the slot is armed.
-        if directory.use_mut(slot).armed & !(1 << view) != 0 {
-            disarm(windows, slot, directory.use_mut(slot));
+        let (_, used) = directory.entry(slot);
+        if used.armed & !view.bit() != 0 {
+            disarm(windows, slot, used);
         }
         directory.put(slot, &place, gva.0, &translation.piece(gva, place.size));
         slot
     }
 
-    /// Records a use of an entry, and arms its copy in the view of the query.
+    /// Records a use of an entry, arms its copy in the view of the query, and returns the translation.
     #[inline(always)]
     pub(crate) fn arm(
         &mut self,
@@ -96,14 +82,13 @@ impl L1 {
         query: &Query,
         memory: &impl TableMemory,
         stamp: u64,
-    ) {
-        let whole = self.directory.payload(slot);
+    ) -> &Translation {
+        let (whole, used) = self.directory.entry(slot);
         if whole.host == 0 {
             // Not memory: each access comes this way.
-            let used = self.directory.use_mut(slot);
             disarm(&mut self.windows, slot, used);
             used.last = stamp;
-            return;
+            return whole;
         }
         let size = whole.size.min(query.largest);
         let Translation { host, rights, .. } = whole.piece(gva, size);
@@ -112,8 +97,9 @@ impl L1 {
             Access::Read | Access::Write if !rights.meet(query.store) => (rights.meet(query.load), Stores::Miss),
             Access::Read | Access::Write => (rights.meet(query.load), stores(whole, size, gva, memory)),
         };
-        self.directory.use_mut(slot).armed |= 1 << query.view as u8;
-        self.windows.arm(query.view as usize, slot, Arming { gva, size, host, read, write }, stamp);
+        used.armed |= query.view.bit();
+        self.windows.arm(query.view, slot, Arming { gva, size, host, read, write }, stamp);
+        whole
     }
 
     /// Disarms every entry in every view: what the views were armed for has changed.
@@ -129,7 +115,7 @@ impl L1 {
     pub(crate) fn disarm_writes(&mut self, hpa: Hpa) {
         for (slot, used, entry) in self.directory.iter_mut() {
             if entry.is_some_and(|entry| entry.hpa == hpa.page(entry.size)) {
-                views(used.armed).for_each(|view| self.windows.disarm_writes(view, slot));
+                View::of_bits(used.armed).for_each(|view| self.windows.disarm_writes(view, slot));
             }
         }
     }
@@ -145,18 +131,34 @@ impl L1 {
     }
 }
 
-/// The views of a bit mask.
-fn views(mut mask: u8) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let view = mask.checked_ilog2()?;
-        mask &= !(1 << view);
-        Some(view as usize)
-    })
+/// The slot of a set whose last use is longest ago.
+#[inline(always)]
+fn oldest((first, set): (usize, &[Group<Translation, Use>]), windows: &Windows, view: View) -> usize {
+    let (mut oldest, mut earliest) = (first, u64::MAX);
+    for (number, group) in set.iter().enumerate() {
+        let first = first + number * LANES;
+        // Most are armed in the current view alone.
+        let times = if group.uses.iter().fold(true, |all, used| all & (used.armed == view.bit())) {
+            windows.stamps(view, first)
+        } else {
+            last_uses(windows, first, &group.uses)
+        };
+        let (time, lane) = least(&times);
+        if time < earliest {
+            (earliest, oldest) = (time, first + lane);
+        }
+    }
+    oldest
+}
+
+#[inline(never)]
+fn last_uses(windows: &Windows, first: usize, uses: &[Use; LANES]) -> [u64; LANES] {
+    core::array::from_fn(|lane| last_use(windows, first + lane, uses[lane]))
 }
 
 /// Time of the last use of an entry.
 fn last_use(windows: &Windows, slot: usize, used: Use) -> u64 {
-    views(used.armed).map(|view| windows.stamp(view, slot)).fold(used.last, u64::max)
+    View::of_bits(used.armed).map(|view| windows.stamp(view, slot)).fold(used.last, u64::max)
 }
 
 /// Makes an entry answer nothing in any view; it keeps its time.
@@ -164,7 +166,7 @@ fn last_use(windows: &Windows, slot: usize, used: Use) -> u64 {
 fn disarm(windows: &mut Windows, slot: usize, used: &mut Use) {
     let armed = used.armed;
     *used = Use { last: last_use(windows, slot, *used), armed: 0 };
-    views(armed).for_each(|view| windows.disarm(view, slot));
+    View::of_bits(armed).for_each(|view| windows.disarm(view, slot));
 }
 
 /// Makes an entry that is empty now answer nothing, and the first to be replaced.

@@ -1,13 +1,11 @@
 //! The TLBs: what they hold, L1 with its windows, L2.
 
 mod l1;
-mod window;
 
 pub(crate) use l1::L1;
-pub use window::L1Entry;
 
 use crate::context::Query;
-use crate::lanes::Miss;
+use crate::directory::Miss;
 use crate::lru::Lru;
 use crate::rights::Rights;
 use crate::space::Space;

@@ -1,10 +1,6 @@
-//! The fast copies of L1 entries, which the hart probes through a raw pointer. All unsafe code of the crate is here.
-//!
-//! JUSTIFICATION: a load or store that hits must cost a few instructions with the window's address in a register; a
-//! slice would have to be fetched from the MMU and checked on each. The hart writes stamps while it holds no reference
-//! to the MMU, so the entries are reached through raw pointers on both sides.
-#![allow(unsafe_code)]
+//! The fast copies of L1 entries, which the hart probes through a raw pointer.
 
+use crate::context::View;
 use core::ptr::{self, NonNull};
 use types::{Gva, PageSize, Width};
 
@@ -120,10 +116,12 @@ pub(crate) enum Stores {
 /// The fast copies of all entries of an L1, view by view. They never move.
 #[derive(Debug)]
 pub(crate) struct Windows {
-    first: NonNull<L1Entry>,
-    views: usize,
+    /// First entry of each view. Where there are fewer views, the last stands for the others.
+    views: [NonNull<L1Entry>; View::OF_DATA],
     /// Entries of a view.
     slots: usize,
+    /// Entries of all views.
+    all: NonNull<[L1Entry]>,
 }
 
 // SAFETY: the entries are owned by this value alone, and hold integers. A window pointer that a user keeps is used under
@@ -131,24 +129,24 @@ pub(crate) struct Windows {
 unsafe impl Send for Windows {}
 
 impl Windows {
-    /// `views` × `slots` fast copies, all disarmed.
+    /// `views` × `slots` fast copies, all disarmed; there is at least one view.
     pub(crate) fn new(views: usize, slots: usize) -> Self {
         let all: Box<[L1Entry]> = (0..views * slots).map(|_| L1Entry::DISARMED).collect();
-        let first = NonNull::new(Box::into_raw(all).cast()).expect("a box is not null");
-        Self { first, views, slots }
+        let all = NonNull::from(Box::leak(all));
+        // SAFETY: the offset is within the allocation.
+        let view = |view: usize| unsafe { all.cast::<L1Entry>().add(view.min(views - 1) * slots) };
+        Self { views: core::array::from_fn(view), slots, all }
     }
 
     /// The first entry of a view.
     #[inline(always)]
-    pub(crate) fn window(&self, view: usize) -> *mut L1Entry {
-        assert!(view < self.views);
-        // SAFETY: the offset is within the allocation.
-        unsafe { self.first.as_ptr().add(view * self.slots) }
+    pub(crate) fn window(&self, view: View) -> *mut L1Entry {
+        self.views[view as usize].as_ptr()
     }
 
     /// `count` entries of a view from `slot` on: valid to read and write during a call of the MMU, when nobody else does.
     #[inline(always)]
-    fn entries(&self, view: usize, slot: usize, count: usize) -> *mut L1Entry {
+    fn entries(&self, view: View, slot: usize, count: usize) -> *mut L1Entry {
         assert!(slot + count <= self.slots);
         // SAFETY: the offset is within the view.
         unsafe { self.window(view).add(slot) }
@@ -156,14 +154,14 @@ impl Windows {
 
     /// Time of the latest hit of an entry in a view.
     #[inline(always)]
-    pub(crate) fn stamp(&self, view: usize, slot: usize) -> u64 {
+    pub(crate) fn stamp(&self, view: View, slot: usize) -> u64 {
         // SAFETY: `entries` says so.
         unsafe { (*self.entries(view, slot, 1)).stamp }
     }
 
     /// Times of the latest hits in a view of the entries from `slot` on.
     #[inline(always)]
-    pub(crate) fn stamps<const N: usize>(&self, view: usize, slot: usize) -> [u64; N] {
+    pub(crate) fn stamps<const N: usize>(&self, view: View, slot: usize) -> [u64; N] {
         let entries = self.entries(view, slot, N);
         // SAFETY: `entries` says so.
         core::array::from_fn(|index| unsafe { (*entries.add(index)).stamp })
@@ -171,7 +169,7 @@ impl Windows {
 
     /// Makes an entry answer in a view as `arming` says, and `stamp` its time.
     #[inline(always)]
-    pub(crate) fn arm(&mut self, view: usize, slot: usize, arming: Arming, stamp: u64) {
+    pub(crate) fn arm(&mut self, view: View, slot: usize, arming: Arming, stamp: u64) {
         let Arming { gva, size, host, read, write } = arming;
         let mask = !(size.bytes() - 1);
         let page = gva.0 & mask;
@@ -188,7 +186,7 @@ impl Windows {
     }
 
     /// Makes an entry answer nothing in a view; it keeps its time.
-    pub(crate) fn disarm(&mut self, view: usize, slot: usize) {
+    pub(crate) fn disarm(&mut self, view: View, slot: usize) {
         let entry = self.entries(view, slot, 1);
         // SAFETY: `entries` says so.
         unsafe {
@@ -198,7 +196,7 @@ impl Windows {
     }
 
     /// Makes an entry answer no stores in a view.
-    pub(crate) fn disarm_writes(&mut self, view: usize, slot: usize) {
+    pub(crate) fn disarm_writes(&mut self, view: View, slot: usize) {
         // SAFETY: `entries` says so.
         unsafe { (*self.entries(view, slot, 1)).write_tag = L1Entry::NEVER }
     }
@@ -206,8 +204,7 @@ impl Windows {
 
 impl Drop for Windows {
     fn drop(&mut self) {
-        let all = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.views * self.slots);
         // SAFETY: this is the allocation that `new` gave up, and it is given back once.
-        drop(unsafe { Box::from_raw(all) });
+        drop(unsafe { Box::from_raw(self.all.as_ptr()) });
     }
 }
