@@ -236,6 +236,12 @@ impl Machine {
         if std::mem::take(&mut self.world.exhausted) {
             return Some(Outcome::OutOfMemory);
         }
+        if exit == Exit::Budget && self.clock_of(index) == turn.from {
+            // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
+            // of an instruction, so that the guest meets its time limit and the other harts go on.
+            let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
+            self.world.processors[index].idle += took;
+        }
         let now = self.clock_of(index);
         if self.world.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(now);
@@ -277,6 +283,10 @@ impl Machine {
     fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
         match number {
             1 => {
+                // A maximum has no difference: it begins anew.
+                for index in self.harts_of(guest).collect::<Vec<_>>() {
+                    self.world.processors[index].mmu.restart_maximum();
+                }
                 let now = self.statistics_of(guest);
                 self.records[guest].region.begin(now);
             }

@@ -244,6 +244,11 @@ impl Mmu {
         &self.statistics
     }
 
+    /// Begins the maximum among the statistics anew, for whoever takes the difference of the others.
+    pub fn restart_maximum(&mut self) {
+        self.statistics.max_refs = 0;
+    }
+
     /// Begins counting anew.
     pub fn reset_statistics(&mut self) {
         self.statistics = MmuStatistics::default();

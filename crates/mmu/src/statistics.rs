@@ -72,7 +72,7 @@ impl MmuStatistics {
     }
 
     /// What was counted since `earlier`, a copy of the same MMU's statistics with no reset in between. A maximum has no
-    /// difference: `max_refs` remains that of `self`.
+    /// difference: `max_refs` remains that of `self`, which [`Mmu::restart_maximum`](crate::Mmu::restart_maximum) has begun with `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let levels = |now: [u64; 4], then: [u64; 4]| core::array::from_fn(|level| now[level] - then[level]);

@@ -32,12 +32,17 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let prepared = prepare(kind.clone(), work, &arguments.linux)?;
     let mut machine = Machine::assemble(&config, &prepared.image(&config))?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
-    let outcome = if arguments.run.is_some() {
-        machine.run(&mut UserConsole { keyboard: Typing::None, failed: None })
-    } else {
-        let _raw = RawTerminal::enter()?;
-        machine.run(&mut UserConsole { keyboard: Typing::Keyboard(Keyboard::new()), failed: None })
+    let keyboard = if arguments.run.is_some() { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
+    let mut console = UserConsole { keyboard, failed: None };
+    let outcome = {
+        let _raw = if arguments.run.is_some() { None } else { RawTerminal::enter()? };
+        machine.run(&mut console)
     };
+    match console.failed {
+        // That nobody reads any more, as behind `| head`, ends the guest and is no failure.
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
+        _ => {}
+    }
     if let Some(path) = &arguments.json {
         let work = arguments.run.clone().unwrap_or_else(|| "console".to_owned());
         let scheme = config.scheme;
@@ -47,7 +52,8 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
     }
     match outcome {
-        Outcome::Finished(status) => Ok(ExitCode::from(status)),
+        // A command's status is the user's; that of a guest which was asked for none says only that it failed.
+        Outcome::Finished(status) if status == 0 || arguments.run.is_some() => Ok(ExitCode::from(status)),
         Outcome::Shutdown | Outcome::Interrupted => Ok(ExitCode::SUCCESS),
         failure => Err(Failure::Run(failure.to_string())),
     }
@@ -58,6 +64,9 @@ const END_OF_TRANSMISSION: u8 = 0x04;
 
 /// How long a guest is left idle before it is told once more that input has ended.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How often a guest that waits for nothing but keys is told that input has ended, before it counts as halted.
+const REMINDERS: u32 = 10;
 
 /// The user's terminal, or whatever standard input and output are.
 struct UserConsole {
@@ -75,6 +84,8 @@ enum Typing {
     Ended {
         /// When it was typed last.
         said: Instant,
+        /// How often in a row the guest has been found waiting for keys and nothing else.
+        unanswered: u32,
     },
     /// Nobody types: a command runs.
     None,
@@ -89,17 +100,17 @@ impl Console for UserConsole {
     }
 
     fn input(&mut self) -> io::Result<Vec<u8>> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
+        if let Some(error) = &self.failed {
+            return Err(error.kind().into());
         }
         let mut keys = Vec::new();
         match &mut self.keyboard {
             Typing::Keyboard(keyboard) => match keyboard.poll(&mut keys)? {
                 KeyboardState::Open => {}
-                KeyboardState::Ended => self.keyboard = Typing::Ended { said: Instant::now() },
+                KeyboardState::Ended => self.keyboard = Typing::Ended { said: Instant::now(), unanswered: 0 },
                 KeyboardState::Quit => return Err(io::ErrorKind::Interrupted.into()),
             },
-            Typing::Ended { said } if said.elapsed() > PATIENCE => {
+            Typing::Ended { said, .. } if said.elapsed() > PATIENCE => {
                 *said = Instant::now();
                 keys.push(END_OF_TRANSMISSION);
             }
@@ -109,16 +120,18 @@ impl Console for UserConsole {
     }
 
     fn idle(&mut self, guest_time: Option<Duration>) -> bool {
-        match (&self.keyboard, guest_time) {
+        match (&mut self.keyboard, guest_time) {
             (Typing::Keyboard(keyboard), time) => keyboard.wait(time),
-            // The guest's clock goes with the user's as long as somebody may watch.
-            (Typing::Ended { .. }, Some(time)) if time <= PATIENCE => {
-                std::thread::sleep(time);
-                false
-            }
-            (Typing::Ended { .. }, _) => {
+            (Typing::Ended { unanswered, .. }, None) => {
+                *unanswered += 1;
                 std::thread::sleep(PATIENCE);
-                true
+                *unanswered <= REMINDERS
+            }
+            // The guest's clock goes with the user's as long as somebody may watch.
+            (Typing::Ended { unanswered, .. }, Some(time)) => {
+                *unanswered = 0;
+                std::thread::sleep(time.min(PATIENCE));
+                time > PATIENCE
             }
             (Typing::None, _) => false,
         }

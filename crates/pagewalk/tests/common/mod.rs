@@ -1,0 +1,140 @@
+//! What the end-to-end tests share: the built command, run as a user runs it, and what came of it.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A command that ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Exit code; `None` if a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// Standard output, as text.
+    pub(crate) stdout: String,
+    /// Standard error, as text.
+    pub(crate) stderr: String,
+}
+
+/// `pagewalk` with `arguments`, without standard input. What outlasts five minutes of the host's hangs, and is ended with code 124.
+pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["300", env!("CARGO_BIN_EXE_pagewalk")]).args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs `command` to its end.
+pub(crate) fn ended(command: &mut Command) -> Ended {
+    let output = command.output().expect("the command starts");
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Runs `pagewalk` with `arguments` to its end.
+pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ended {
+    ended(&mut command(arguments))
+}
+
+impl Ended {
+    /// It did what it was asked, and said nothing on standard error.
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> Self {
+        assert!(self.code == Some(0) && self.stderr.is_empty(), "{self:#?}");
+        self
+    }
+
+    /// It failed with `code` and one line that contains each of `named`.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32, named: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        assert!(self.stderr.starts_with("pagewalk: ") && self.stderr.lines().count() == 1, "{self:#?}");
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        for name in named {
+            assert!(self.stderr.contains(name), "no `{name}` in {self:#?}");
+        }
+        self
+    }
+}
+
+/// A directory for one test's files, removed at its end.
+pub(crate) struct Scratch(TempDir);
+
+impl Scratch {
+    /// A new one.
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    /// The path of `name` in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The path of `name` in it, as an argument.
+    pub(crate) fn text(&self, name: &str) -> String {
+        self.path(name).to_str().expect("temporary paths are UTF-8").to_owned()
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(name), content).expect("the temporary directory takes a file");
+        self.text(name)
+    }
+
+    /// The names of everything in it, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(self.0.path())
+            .expect("the directory is there")
+            .map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// The bytes of the JSON that `compare` with `arguments` writes.
+#[track_caller]
+pub(crate) fn compare_bytes(arguments: &[&str]) -> Vec<u8> {
+    let scratch = Scratch::new();
+    let json = scratch.text("out.json");
+    run(["compare", "--json", &json].iter().chain(arguments)).succeeded();
+    fs::read(json).expect("the JSON was written")
+}
+
+/// The JSON that `compare` with `arguments` writes.
+#[track_caller]
+pub(crate) fn compare(arguments: &[&str]) -> Value {
+    serde_json::from_slice(&compare_bytes(arguments)).expect("JSON")
+}
+
+/// The runs of [`compare`].
+#[track_caller]
+pub(crate) fn runs(arguments: &[&str]) -> Vec<Value> {
+    runs_of(&compare(arguments))
+}
+
+/// The runs of a report.
+pub(crate) fn runs_of(report: &Value) -> Vec<Value> {
+    report["runs"].as_array().expect("`runs` is a list").clone()
+}
+
+/// The number at a JSON pointer.
+#[track_caller]
+pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no number at {pointer} of {value:#}"))
+}
+
+/// Arguments that make a guest second short: the shipped host with a clock of 20 MHz, as a file of the user's. A guest that loops until
+/// `--timeout` ends it then takes a fraction of a second of ours, with either engine.
+pub(crate) fn slow_host(scratch: &Scratch) -> [String; 2] {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hosts/sandybridge-2012.toml");
+    let text = fs::read_to_string(shipped).expect("the shipped host model");
+    let slow = text.replace("clock_hz = 2_400_000_000", "clock_hz = 20_000_000");
+    assert_ne!(slow, text, "the shipped model's clock has changed");
+    ["--set".to_owned(), format!("host={}", scratch.write("slow.toml", slow))]
+}

@@ -1,0 +1,266 @@
+//! `compare` on vos: what its JSON holds, that it repeats to the byte, and that no switch changes a workload's result.
+
+mod common;
+
+use common::{Scratch, compare, compare_bytes, number, run, runs, runs_of, slow_host};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Every workload, at a size that takes a fraction of a second.
+const SMALL: &str = "gups:64K,bfs:6,cg:S,stream:32K,kv:64K,sieve:64K,triad:32K,triadp:32K,qsort:32K";
+
+/// A short run that fetches, walks, exits and is preempted.
+const SHORT: [&str; 6] =
+    ["--workload", "gups:1M", "--append", "updates=4000", "--set", "mmu.l2=[{ sizes = ['4K'], sets = 16, ways = 4 }]"];
+
+/// What every run of a report has to have, by JSON pointer.
+const NUMBERS: [&str; 18] = [
+    "/instructions",
+    "/loads",
+    "/stores",
+    "/cycles",
+    "/overhead_ideal",
+    "/tlb/l1d_misses",
+    "/tlb/l1i_misses",
+    "/tlb/l2_misses",
+    "/walks/count",
+    "/walks/guest_refs",
+    "/walks/host_refs",
+    "/walks/max_refs",
+    "/segment_hits",
+    "/escape_hits",
+    "/time/guest",
+    "/time/translation",
+    "/time/monitor",
+    "/exits/nested_fault",
+];
+
+fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [arguments, more].concat()
+}
+
+/// What a workload itself says in its line, without the time it took.
+fn result(run: &Value) -> (u64, u64, u64) {
+    (number(run, "/instructions"), number(run, "/loads"), number(run, "/stores"))
+}
+
+#[test]
+fn every_workload_is_right_under_every_scheme() {
+    let schemes = "native:4K,native:2M,native:1G,nested:4K+4K,nested:4K+1G,nested:2M+2M,nested:1G+2M";
+    let runs = runs(&["--workload", SMALL, "--scheme", schemes, "--set", "mmu.ad=hardware"]);
+    assert_eq!(runs.len(), 9 * 7);
+    for run in &runs {
+        assert_eq!(run["outcome"], "the guest's command ended with status 0", "{run:#}");
+        let native = runs.iter().find(|other| {
+            other["workload"] == run["workload"]
+                && other["guest_page"] == run["guest_page"]
+                && other["host_page"].is_null()
+        });
+        let native = native.expect("each guest page size was run natively");
+        // The same program does the same work, but for the kernel's ticks, which follow simulated time.
+        let (own, other) = (result(run), result(native));
+        assert!(own.0.abs_diff(other.0) < 200 + other.0 / 100, "{own:?} and {other:?}: {run:#}");
+        assert!(own.2.abs_diff(other.2) < 200 + other.2 / 100, "{own:?} and {other:?}: {run:#}");
+    }
+}
+
+#[test]
+fn a_report_has_every_key_and_its_numbers_agree() {
+    let report = compare(&with(&SHORT, &["--scheme", "native:4K,nested:4K+4K,nested:2M+4K", "--memory", "1G"]));
+    assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(report["host"]["name"], "sandybridge-2012");
+    for (pointer, value) in [
+        ("/config/memory", json!("1G")),
+        ("/config/harts", json!(1)),
+        ("/config/paging/guest", json!("sv39")),
+        ("/config/mmu/walk_caches", json!("on")),
+        ("/config/isa/sstc", json!(true)),
+    ] {
+        assert_eq!(report.pointer(pointer), Some(&value), "{pointer}");
+    }
+    let runs = runs_of(&report);
+    for run in &runs {
+        for pointer in NUMBERS {
+            assert!(run.pointer(pointer).is_some_and(Value::is_number), "{pointer} of {run:#}");
+        }
+        let of = |pointer| number(run, pointer);
+        assert_eq!(of("/cycles"), of("/time/guest") + of("/time/translation") + of("/time/monitor"));
+        assert!(of("/loads") + of("/stores") <= of("/instructions"));
+        assert!(of("/tlb/l1d_misses") <= of("/loads") + of("/stores"));
+        assert!(of("/tlb/l2_misses") <= of("/tlb/l1d_misses") + of("/tlb/l1i_misses"));
+        assert_eq!(of("/walks/count"), of("/tlb/l2_misses"));
+        assert!(of("/walks/max_refs") <= of("/walks/guest_refs") + of("/walks/host_refs"));
+        assert_eq!(run["guest"], "vos");
+        assert_eq!(run["workload"], "gups:1M");
+        let nested = run["scheme"].as_str().unwrap().starts_with("nested");
+        assert_eq!(run["host_page"].is_null(), !nested);
+        assert_eq!(nested, of("/walks/host_refs") > 0);
+        let (cycles, guest) = (of("/cycles") as f64, of("/time/guest") as f64);
+        assert!((run["overhead_ideal"].as_f64().unwrap() - (cycles / guest - 1.0)).abs() < 1e-9);
+    }
+    let (native, nested, large) = (&runs[0], &runs[1], &runs[2]);
+    assert_eq!(native["overhead"], 0.0);
+    let ratio = number(nested, "/cycles") as f64 / number(native, "/cycles") as f64;
+    assert!((nested["overhead"].as_f64().unwrap() - (ratio - 1.0)).abs() < 1e-9);
+    assert!(large["overhead"].is_null(), "native:2M was not run");
+    assert!(native["exits"].as_object().unwrap().values().all(|count| *count == 0), "no machine to exit from");
+}
+
+#[test]
+fn two_runs_are_the_same_bytes_whatever_the_host_does() {
+    let arguments = with(&SHORT, &["--scheme", "native,nested,nested:2M", "--harts", "2"]);
+    let first = compare_bytes(&arguments);
+    assert!(compare_bytes(&with(&arguments, &["--threads", "1"])) == first, "one host thread");
+    assert!(compare_bytes(&with(&arguments, &["--threads", "3"])) == first, "three host threads");
+    let over = AtomicBool::new(false);
+    let loaded = thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let loaded = compare_bytes(&arguments);
+        over.store(true, Ordering::Relaxed);
+        loaded
+    });
+    assert!(loaded == first, "with the host loaded");
+}
+
+#[test]
+fn output_is_the_same_text_twice() {
+    let arguments = with(&["compare"], &with(&SHORT, &["--scheme", "native,nested"]));
+    assert_eq!(run(&arguments).succeeded().stdout, run(&arguments).succeeded().stdout);
+}
+
+#[test]
+fn several_harts_share_the_work_of_several_processes() {
+    for harts in ["1", "4"] {
+        for scheme in ["native", "nested:2M+4K"] {
+            let append = "workload=kv size=64K procs=3";
+            let end = run(["boot", "--harts", harts, "--scheme", scheme, "--append", append]).succeeded();
+            assert!(end.stdout.contains(&format!("harts {harts},")), "{end:#?}");
+            assert_eq!(end.stdout.matches("kv: ok").count(), 3, "{end:#?}");
+        }
+    }
+}
+
+#[test]
+fn more_harts_finish_sooner() {
+    let seconds = |harts| {
+        let scratch = Scratch::new();
+        let json = scratch.text("out.json");
+        let append = "workload=qsort size=64K procs=4";
+        run(["boot", "--append", append, "--harts", harts, "--json", &json]).succeeded();
+        let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+        number(&report, "/runs/0/instructions")
+    };
+    // The work is the same: what the harts retire together hardly differs.
+    let (one, four) = (seconds("1"), seconds("4"));
+    assert!(four.abs_diff(one) < one / 2, "{one} and {four}");
+}
+
+#[test]
+fn every_extension_can_be_switched_off() {
+    for (setting, workload) in [
+        ("isa.zihintpause=false", "gups:64K"),
+        ("isa.zawrs=false", "gups:64K"),
+        ("isa.sstc=false", "gups:64K"),
+        ("isa.svnapot=false", "stream:32K"),
+    ] {
+        let runs = runs(&["--workload", workload, "--scheme", "native,nested", "--set", setting]);
+        assert_eq!(runs.len(), 2, "{setting}");
+    }
+    // vos itself reads `time`, and loads and stores the registers of D.
+    for settings in [&["isa.zicntr=false"][..], &["isa.d=false"], &["isa.d=false", "isa.f=false"]] {
+        let settings: Vec<&str> = settings.iter().flat_map(|&setting| ["--set", setting]).collect();
+        let end = run(with(&["boot"], &settings)).failed(1, &["status 255"]);
+        assert!(end.stdout.contains("vos: panic: trap in the kernel: cause 2"), "{end:#?}");
+    }
+    // And it is compressed: its first instruction traps, and so does its trap handler, for ever.
+    let scratch = Scratch::new();
+    let host = slow_host(&scratch);
+    let host = host.each_ref().map(String::as_str);
+    let end = run(with(&["boot", "--set", "isa.c=false", "--timeout", "1"], &host));
+    end.failed(1, &["the time limit of 1 guest second"]);
+}
+
+#[test]
+fn the_timer_comes_by_sbi_call_where_stimecmp_is_missing() {
+    let append = "workload=kv size=64K procs=2";
+    let stdout = |setting| run(["boot", "--append", append, "--set", setting]).succeeded().stdout;
+    assert!(stdout("isa.sstc=true").contains("timer sstc"));
+    let without = stdout("isa.sstc=false");
+    assert!(without.contains("timer sbi") && without.matches("kv: ok").count() == 2, "{without}");
+}
+
+#[test]
+fn dirty_bits_are_set_by_hardware_or_by_the_guest() {
+    let measure = |policy: &str| {
+        let setting = format!("mmu.ad={policy}");
+        let append = "updates=4000 ad=fault";
+        let arguments = ["--workload", "gups:1M", "--append", append, "--scheme", "native,nested", "--set", &setting];
+        runs(&arguments)
+    };
+    let (hardware, fault) = (measure("hardware"), measure("fault"));
+    for (hardware, fault) in hardware.iter().zip(&fault) {
+        assert_eq!(hardware["outcome"], fault["outcome"]);
+    }
+    // The faults come before the region of interest, while memory is touched: whole runs show them.
+    let whole = |policy: &str| {
+        let scratch = Scratch::new();
+        let json = scratch.text("out.json");
+        let setting = format!("mmu.ad={policy}");
+        run(["boot", "--append", "workload=hello ad=fault", "--set", &setting, "--json", &json]).succeeded();
+        let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+        number(&report, "/runs/0/instructions")
+    };
+    assert!(whole("hardware") < whole("fault"), "a fault for each page that is written");
+}
+
+#[test]
+fn paging_modes_change_no_result() {
+    for mode in ["sv39", "sv48", "sv57"] {
+        let append = format!("workload=bfs size=6 paging={mode}");
+        let setting = format!("paging.guest={mode}");
+        let end = run(["boot", "--scheme", "nested", "--set", &setting, "--append", &append]).succeeded();
+        assert!(end.stdout.contains(&format!(" {mode},")) && end.stdout.contains("bfs: ok"), "{end:#?}");
+    }
+    let end = run(["boot", "--set", "paging.guest=sv39", "--append", "paging=sv48"]).failed(1, &["status 255"]);
+    assert!(end.stdout.contains("sv48"), "the guest says what it does not find: {end:#?}");
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "this build has one engine: `cargo test --release`")]
+fn both_engines_give_the_same_report() {
+    let report = |engine: &str| {
+        let setting = format!("engine={engine}");
+        let arguments = [
+            "--workload",
+            "bfs:6,stream:32K,kv:64K",
+            "--harts",
+            "2",
+            "--append",
+            "procs=2",
+            "--scheme",
+            "native,nested",
+        ];
+        let mut report = compare(&with(&arguments, &["--set", &setting]));
+        assert_eq!(report["config"]["engine"].take(), engine);
+        report
+    };
+    assert_eq!(report("threaded"), report("match"));
+}
+
+#[test]
+fn configuration_comes_from_a_file_then_settings_then_flags() {
+    let scratch = Scratch::new();
+    let file = scratch.write("c.toml", "harts = 2\nmemory = '64M'\n[mmu]\nwalk_caches = 'off'\n");
+    let arguments =
+        ["--workload", "hello", "--scheme", "native", "--config", &file, "--set", "memory=128M", "--harts", "3"];
+    let config = compare(&arguments)["config"].clone();
+    assert_eq!((&config["harts"], &config["memory"]), (&json!(3), &json!("128M")));
+    assert_eq!(config["mmu"]["walk_caches"], "off");
+}

@@ -1,0 +1,209 @@
+//! The console: a user at a pseudo-terminal, and input from a pipe.
+
+mod common;
+
+use common::{Ended, Scratch, command, ended};
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Termios, tcgetattr};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long anything on the screen may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A user at a terminal on which `pagewalk` runs.
+struct User {
+    /// The terminal's other end: what the user types goes in here.
+    hands: File,
+    /// What the user sees comes from here.
+    eyes: Receiver<Vec<u8>>,
+    seen: Vec<u8>,
+    terminal: OwnedFd,
+    child: Child,
+}
+
+impl User {
+    /// Starts `pagewalk` with `arguments` on a new terminal.
+    fn runs(arguments: &[&str]) -> Self {
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        grantpt(&controller).expect("its other end");
+        unlockpt(&controller).expect("its other end");
+        let name = ptsname(&controller, Vec::new()).expect("its name");
+        let terminal = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("its other end");
+        let end = || Stdio::from(terminal.try_clone().expect("a descriptor"));
+        let child = Command::new(env!("CARGO_BIN_EXE_pagewalk"))
+            .args(arguments)
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .expect("pagewalk starts");
+        let hands = File::from(controller);
+        let mut screen = hands.try_clone().expect("a descriptor");
+        let (shows, eyes) = channel();
+        // It ends with the terminal, when reading fails.
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = screen.read(&mut buffer) {
+                if shows.send(buffer[..length].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { hands, eyes, seen: Vec::new(), terminal, child }
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.hands.write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// Waits until `text` appears, after what was seen before.
+    #[track_caller]
+    fn sees(&mut self, text: &str) {
+        let from = Instant::now();
+        loop {
+            let shown = String::from_utf8_lossy(&self.seen).into_owned();
+            if let Some(at) = shown.find(text) {
+                self.seen = shown.as_bytes()[at + text.len()..].to_vec();
+                return;
+            }
+            match self.eyes.recv_timeout(PATIENCE.saturating_sub(from.elapsed())) {
+                Ok(more) => self.seen.extend(more),
+                Err(_) => panic!("no {text:?} in {shown:?}"),
+            }
+        }
+    }
+
+    fn settings(&self) -> Termios {
+        tcgetattr(&self.terminal).expect("the terminal is there")
+    }
+
+    /// Whether the terminal hands each key on at once, and shows none by itself.
+    fn is_raw(&self) -> bool {
+        !self.settings().local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    /// Waits for the command's end; its exit code.
+    #[track_caller]
+    fn ends(&mut self) -> Option<i32> {
+        let from = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                return status.code();
+            }
+            assert!(from.elapsed() < PATIENCE, "it goes on; on the screen: {}", String::from_utf8_lossy(&self.seen));
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        // Where a test failed; otherwise it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_escape_key_ends_a_guest_that_loops() {
+    let mut user = User::runs(&["boot", "--append", "workload=spin"]);
+    user.sees("vos: spin");
+    assert!(user.is_raw());
+    // Ctrl-C is the guest's.
+    user.types("\x03\x01q\x01\x01");
+    thread::sleep(Duration::from_millis(300));
+    assert!(user.child.try_wait().unwrap().is_none(), "only Ctrl-A x ends it");
+    user.types("\x01x");
+    assert_eq!(user.ends(), Some(0));
+    assert!(!user.is_raw(), "the terminal is as it was");
+}
+
+#[test]
+fn the_escape_key_ends_a_guest_that_waits() {
+    let mut user = User::runs(&["boot", "--append", "misbehave=sleep"]);
+    user.sees("vos: ");
+    user.types("\x01");
+    user.types("x");
+    assert_eq!(user.ends(), Some(0));
+}
+
+#[test]
+fn the_terminal_is_restored_however_a_guest_ends() {
+    for (append, code) in [("workload=hello", 0), ("misbehave=panic", 1), ("workload=crash", 1)] {
+        let mut user = User::runs(&["boot", "--append", append]);
+        let code_seen = user.ends();
+        assert_eq!(code_seen, Some(code), "{append}");
+        assert!(!user.is_raw(), "the terminal is as it was");
+    }
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_shell_answers_at_a_terminal() {
+    for scheme in ["native", "nested"] {
+        let mut user = User::runs(&["boot", "--guest", "linux", "--scheme", scheme, "--harts", "2"]);
+        user.sees("# ");
+        assert!(user.is_raw());
+        user.types("echo $((6 * 7))-answer\n");
+        user.sees("42-answer");
+        user.sees("# ");
+        // Ctrl-C reaches the guest's program, and Ctrl-A Ctrl-A is one Ctrl-A: the beginning of the line.
+        user.types("cat; echo cat-$?\n");
+        user.types("some words\n");
+        user.sees("some words\r\nsome words");
+        user.types("\x03");
+        user.sees("# ");
+        user.types("-middle\x01\x01echo begin\n");
+        user.sees("begin-middle");
+        user.sees("# ");
+        user.types("sleep 1000 & jobs\n");
+        user.sees("sleep 1000");
+        user.types("\x01x");
+        assert_eq!(user.ends(), Some(0), "{scheme}");
+        assert!(!user.is_raw(), "the terminal is as it was");
+    }
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_shell_that_exits_ends_the_machine() {
+    let mut user = User::runs(&["boot", "--guest", "linux"]);
+    user.sees("# ");
+    user.types("exit\n");
+    assert_eq!(user.ends(), Some(0));
+    assert!(!user.is_raw(), "the terminal is as it was");
+}
+
+/// A shell in the guest that reads `input` from a pipe.
+fn piped(input: &str) -> Ended {
+    let scratch = Scratch::new();
+    let file = scratch.write("input", input);
+    let line = format!("cat '{file}' | timeout 120 '{}' boot --guest linux", env!("CARGO_BIN_EXE_pagewalk"));
+    ended(Command::new("sh").args(["-c", &line]))
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_shell_reads_a_pipe_to_its_end() {
+    let end = piped("echo one-$((1 + 1))\nuname -m\nexit\n").succeeded();
+    assert!(end.stdout.contains("one-2") && end.stdout.contains("riscv64"), "{end:#?}");
+    let end = piped("echo no-exit-$((1 + 1))\n").succeeded();
+    assert!(end.stdout.contains("no-exit-2"), "{end:#?}");
+    // More than any buffer on the way holds at once.
+    let many: String = (0..400).map(|number| format!("echo line-{number}-of-many-that-are-typed-at-once\n")).collect();
+    let end = piped(&many).succeeded();
+    assert!(end.stdout.contains("\nline-0-of") && end.stdout.contains("\nline-399-of"), "{end:#?}");
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn without_input_a_shell_ends() {
+    ended(&mut command(["boot", "--guest", "linux"])).succeeded();
+}
