@@ -26,6 +26,14 @@ pub(crate) fn least<const N: usize>(groups: [&Words; N]) -> (u64, usize) {
     (least, matching(groups, least).trailing_zeros() as usize)
 }
 
+/// The least of four words that are in registers, and its first lane. (A vector load of words just gathered would wait for
+/// each of their stores.)
+#[inline(always)]
+pub(crate) fn least_gathered([a, b, c, d]: Words) -> (u64, usize) {
+    let lower = |one: (u64, usize), two: (u64, usize)| if two.0 < one.0 { two } else { one };
+    lower(lower((a, 0), (b, 1)), lower((c, 2), (d, 3)))
+}
+
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod engine {
     use super::Words;
@@ -106,5 +114,8 @@ mod tests {
         assert_eq!(least([&[5, 4, 9, 4], &[6, 4, 7, 8]]), (4, 1));
         assert_eq!(least([&[5, 4, 9, 4], &[6, 3, 7, 8]]), (3, 5));
         assert_eq!(least([&[i64::MAX.cast_unsigned(); 4]]), (i64::MAX.cast_unsigned(), 0));
+        assert_eq!(least_gathered([5, 4, 9, 4]), (4, 1));
+        assert_eq!(least_gathered([5, 5, 4, 3]), (3, 3));
+        assert_eq!(least_gathered([6; 4]), (6, 0));
     }
 }

@@ -85,6 +85,25 @@ impl L1 {
         slot
     }
 
+    /// Records a use of an entry that was found, and returns the translation.
+    #[inline(always)]
+    pub(crate) fn touch(
+        &mut self,
+        slot: usize,
+        gva: Gva,
+        access: Access,
+        query: &Query,
+        memory: &impl TableMemory,
+        stamp: u64,
+    ) -> &Translation {
+        // Mostly it was only not the predicted one.
+        if self.windows.touch(query.view, slot, gva, access, stamp) {
+            self.directory.entry(slot).0
+        } else {
+            self.arm(slot, gva, access, query, memory, stamp)
+        }
+    }
+
     /// Records a use of an entry, arms its copy in the view of the query, and returns the translation.
     #[inline(always)]
     pub(crate) fn arm(
@@ -159,7 +178,7 @@ fn oldest((first, set): (usize, &[Group<Translation, Uses>]), windows: &Windows,
         } else {
             last_uses(windows, first, &group.uses)
         };
-        let (time, lane) = lanes::least([&times]);
+        let (time, lane) = lanes::least_gathered(times);
         if time < earliest {
             (earliest, oldest) = (time, first + lane);
         }
