@@ -47,7 +47,8 @@ impl View {
 pub(crate) struct Query {
     pub(crate) spaces: Spaces,
     pub(crate) view: View,
-    /// What the access itself demands.
+    /// What the access itself demands of a leaf, and of an entry.
+    pub(crate) of_leaf: Demand,
     pub(crate) demand: Masks,
     /// What a load demands in the same view, and a store, to arm an entry for either.
     pub(crate) load: Masks,
@@ -89,12 +90,6 @@ impl Context {
         self.spaces == other.spaces && one.mode == two.mode && one.mxr == two.mxr
     }
 
-    /// What a first-stage walk for an access demands.
-    #[inline(always)]
-    pub(crate) const fn demand(&self, access: Access) -> Demand {
-        Demand::of_guest(&self.translation, access)
-    }
-
     /// What a lookup for an access is made with.
     #[inline(always)]
     pub(crate) const fn query(&self, access: Access) -> &Query {
@@ -114,6 +109,7 @@ impl Query {
         Self {
             spaces,
             view: View::of(translation, access),
+            of_leaf: Demand::of_guest(translation, access),
             demand: Masks::of(Demand::of_guest(translation, access)),
             load: Masks::of(Demand::of_guest(translation, Access::Read)),
             store: Masks::of(Demand::of_guest(translation, Access::Write)),

@@ -1,7 +1,7 @@
 //! The tag side of set-associative arrays: which slot holds a page.
 
 use crate::config::TlbArray;
-use crate::raw::lanes::{LANES, matching};
+use crate::raw::lanes::{self, LANES, Words};
 use core::ops::Range;
 use types::PageSize;
 
@@ -69,57 +69,69 @@ impl Miss {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Group<P, U> {
-    keys: [u64; LANES],
-    /// What is known of each slot's use; kept when the slot is emptied or filled.
-    pub(crate) uses: [U; LANES],
+    keys: Words,
+    /// What is known of the slots' use; kept when a slot is emptied or filled.
+    pub(crate) uses: U,
     payloads: [P; LANES],
 }
 
-impl<P, U> Group<P, U> {
-    /// The first lane that holds a page which `accept` takes.
+/// Groups of a set that are compared before the first match is looked at: which one it is cannot be predicted, so there
+/// is no branch in between. A larger set is searched part by part.
+const AT_ONCE: usize = u64::BITS as usize / LANES;
+
+/// Which slots of at most [`AT_ONCE`] groups hold the page: a bit each.
+#[inline(always)]
+fn matches<P, U>(set: &[Group<P, U>], key: Key) -> u64 {
+    /// The usual numbers, without a loop.
     #[inline(always)]
-    fn find(&self, key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
-        let matches = matching(&self.keys, key.0);
-        let mut mask = matches;
-        while mask != 0 {
-            let lane = mask.trailing_zeros() as usize % LANES;
-            if accept(&self.payloads[lane]) {
-                return Ok(lane);
-            }
-            mask &= mask - 1;
-        }
-        Err(Miss::of(matches != 0))
+    fn of<const N: usize, P, U>(set: &[Group<P, U>], key: Key) -> u64 {
+        lanes::matching::<N>(core::array::from_fn(|number| &set[number].keys), key.0)
+    }
+    match set.len() {
+        1 => of::<1, P, U>(set, key),
+        2 => of::<2, P, U>(set, key),
+        3 => of::<3, P, U>(set, key),
+        4 => of::<4, P, U>(set, key),
+        8 => of::<8, P, U>(set, key),
+        _ => (set.iter().enumerate())
+            .fold(0, |mask, (number, group)| mask | lanes::matching([&group.keys], key.0) << (number * LANES)),
     }
 }
 
 /// The first slot of a set that holds a page which `accept` takes.
 #[inline(always)]
-fn find_among<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
-    /// Groups that are compared before the first match is looked at: which it is cannot be predicted, so there is no
-    /// branch in between. As many as a mask of 64 bits has room for.
-    const AT_ONCE: usize = u64::BITS as usize / LANES;
+fn find_in<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    if set.len() > AT_ONCE {
+        return find_in_parts(set, key, accept);
+    }
+    let all = matches(set, key);
+    let mut mask = all;
+    while mask != 0 {
+        let slot = mask.trailing_zeros() as usize;
+        if accept(&set[slot / LANES].payloads[slot % LANES]) {
+            return Ok(slot);
+        }
+        mask &= mask - 1;
+    }
+    Err(Miss::of(all != 0))
+}
+
+#[inline(never)]
+fn find_in_parts<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
     let mut refused = false;
-    let mut first = 0;
-    while first < set.len() {
-        let groups = &set[first..set.len().min(first + AT_ONCE)];
-        let mut mask = 0;
-        for (number, group) in groups.iter().enumerate() {
-            mask |= u64::from(matching(&group.keys, key.0)) << (number * LANES);
-        }
-        refused |= mask != 0;
-        while mask != 0 {
-            let slot = mask.trailing_zeros() as usize;
-            if accept(&groups[slot / LANES].payloads[slot % LANES]) {
-                return Ok(first * LANES + slot);
+    for (number, part) in set.chunks(AT_ONCE).enumerate() {
+        let all = matches(part, key);
+        refused |= all != 0;
+        for slot in (0..part.len() * LANES).filter(|slot| all >> slot & 1 != 0) {
+            if accept(&part[slot / LANES].payloads[slot % LANES]) {
+                return Ok(number * AT_ONCE * LANES + slot);
             }
-            mask &= mask - 1;
         }
-        first += AT_ONCE;
     }
     Err(Miss::of(refused))
 }
 
-/// The slots of a level: several arrays, each set-associative, with a payload `P` and a record of use `U` per slot.
+/// The slots of a level: several arrays, each set-associative, with a payload `P` per slot and a record of use `U` per group.
 ///
 /// A set takes whole groups; the slots beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
 #[derive(Debug)]
@@ -136,9 +148,9 @@ pub(crate) struct Directory<P, U> {
 }
 
 impl<P: Copy + Default, U: Copy> Directory<P, U> {
-    /// Empty arrays. The configuration was checked before. `way` is the use of a slot that was never used, `padding` that
-    /// of one beyond the ways.
-    pub(crate) fn new(arrays: &[TlbArray], way: U, padding: U) -> Self {
+    /// Empty arrays. The configuration was checked before. `unused` makes the record of a group of which so many slots are
+    /// ways, and the others padding.
+    pub(crate) fn new(arrays: &[TlbArray], unused: impl Fn(usize) -> U) -> Self {
         let mut places = Vec::new();
         let mut groups = Vec::new();
         for array in arrays {
@@ -147,10 +159,10 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
             let per_set = ways.div_ceil(LANES as u32);
             for _ in 0..array.sets {
                 for group in 0..per_set {
-                    let use_of = |lane| if group * LANES as u32 + lane as u32 >= ways { padding } else { way };
+                    let ways = (ways as usize - group as usize * LANES).min(LANES);
                     groups.push(Group {
                         keys: [Key::NONE.0; LANES],
-                        uses: core::array::from_fn(use_of),
+                        uses: unused(ways),
                         payloads: [P::default(); LANES],
                     });
                 }
@@ -183,11 +195,11 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         self.homes[size as usize].as_ref()
     }
 
-    /// A slot's payload and what is known of its use.
+    /// A slot's payload and what is known of its group's use, with the slot's lane in it.
     #[inline(always)]
-    pub(crate) fn entry(&mut self, slot: usize) -> (&P, &mut U) {
-        let group = &mut self.groups[slot / LANES];
-        (&group.payloads[slot % LANES], &mut group.uses[slot % LANES])
+    pub(crate) fn entry(&mut self, slot: usize) -> (&P, &mut U, usize) {
+        let (group, lane) = (&mut self.groups[slot / LANES], slot % LANES);
+        (&group.payloads[lane], &mut group.uses, lane)
     }
 
     /// The set of `address`: the number of its first slot, and its groups.
@@ -198,13 +210,9 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
     }
 
     #[inline(always)]
-    fn find_in(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    fn find_at(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
         let (first, set) = self.set(place, address);
-        let key = Key::new(address, place.shift);
-        match set {
-            [group] => group.find(key, accept).map(|lane| first + lane),
-            _ => find_among(set, key, accept).map(|slot| first + slot),
-        }
+        find_in(set, Key::new(address, place.shift), accept).map(|slot| first + slot)
     }
 
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
@@ -212,7 +220,7 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
     pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
         let mut refused = false;
         for place in &self.active {
-            match self.find_in(place, address, &accept) {
+            match self.find_at(place, address, &accept) {
                 Ok(slot) => return Ok(slot),
                 Err(miss) => refused |= miss == Miss::Refused,
             }
@@ -226,7 +234,7 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
     pub(crate) fn same(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<usize> {
         match miss {
             Miss::Absent => None,
-            Miss::Refused => self.find_in(place, address, same).ok(),
+            Miss::Refused => self.find_at(place, address, same).ok(),
         }
     }
 
@@ -259,8 +267,8 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         }
     }
 
-    /// Empties every slot whose payload `drops` names, and reports it.
-    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize, &mut U)) {
+    /// Empties every slot whose payload `drops` names, and reports it with its group's use and its lane.
+    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize, &mut U, usize)) {
         if self.active.is_empty() {
             return;
         }
@@ -274,31 +282,30 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         }
     }
 
-    /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it.
+    /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it likewise.
     pub(crate) fn remove_page(
         &mut self,
         address: u64,
         drops: impl Fn(&P) -> bool,
-        mut removed: impl FnMut(usize, &mut U),
+        mut removed: impl FnMut(usize, &mut U, usize),
     ) {
         while let Ok(slot) = self.find(address, &drops) {
             self.empty(slot, &mut removed);
         }
     }
 
-    fn empty(&mut self, slot: usize, removed: &mut impl FnMut(usize, &mut U)) {
+    fn empty(&mut self, slot: usize, removed: &mut impl FnMut(usize, &mut U, usize)) {
         self.set_key(slot, Key::NONE);
-        removed(slot, self.entry(slot).1);
+        let (_, uses, lane) = self.entry(slot);
+        removed(slot, uses, lane);
     }
 
-    /// Every slot with its use, and its payload if it holds a page.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut U, Option<&P>)> {
-        self.groups.iter_mut().enumerate().flat_map(|(index, group)| {
+    /// Every group: the number of its first slot, its use, and the payloads of the slots that hold a page, by lane.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut U, [Option<&P>; LANES])> {
+        self.groups.iter_mut().enumerate().map(|(index, group)| {
             let Group { keys, uses, payloads } = group;
-            let lanes = keys.iter().zip(uses).zip(payloads.iter()).enumerate();
-            lanes.map(move |(lane, ((&key, used), payload))| {
-                (index * LANES + lane, used, (key != Key::NONE.0).then_some(payload))
-            })
+            let held = core::array::from_fn(|lane| (keys[lane] != Key::NONE.0).then_some(&payloads[lane]));
+            (index * LANES, uses, held)
         })
     }
 }

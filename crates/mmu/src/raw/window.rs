@@ -2,7 +2,7 @@
 
 use crate::context::View;
 use core::ptr::{self, NonNull};
-use types::{Gva, PageSize, Width};
+use types::{Access, Gva, PageSize, Width};
 
 /// One view's fast copy of an L1 entry.
 ///
@@ -165,6 +165,25 @@ impl Windows {
         let entries = self.entries(view, slot, N);
         // SAFETY: `entries` says so.
         core::array::from_fn(|index| unsafe { (*entries.add(index)).stamp })
+    }
+
+    /// Makes `stamp` the time of an entry, if it is armed in a view for that access to `gva`; whether it is. Alignment is
+    /// no matter here.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, view: View, slot: usize, gva: Gva, access: Access, stamp: u64) -> bool {
+        let entry = self.entries(view, slot, 1);
+        // SAFETY: `entries` says so.
+        unsafe {
+            let (tag, mask) = match access {
+                Access::Read | Access::Execute => ((*entry).read_tag, (*entry).read_mask),
+                Access::Write => ((*entry).write_tag, (*entry).write_mask),
+            };
+            let answers = gva.0 & mask == tag;
+            if answers {
+                (*entry).stamp = stamp;
+            }
+            answers
+        }
     }
 
     /// Makes an entry answer in a view as `arming` says, and `stamp` its time.

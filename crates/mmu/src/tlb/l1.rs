@@ -9,31 +9,44 @@ use crate::config::TlbArray;
 use crate::context::{Query, View};
 use crate::directory::{Directory, Group, Miss};
 use crate::memory::TableMemory;
-use crate::raw::lanes::{LANES, least};
+use crate::raw::lanes::{self, LANES, Words};
 use crate::raw::{Arming, L1Entry, Stores, Windows};
 use types::{Access, Gva, Hpa, PageSize};
 
 /// A first-level TLB, of loads and stores or of fetches.
 #[derive(Debug)]
 pub(crate) struct L1 {
-    directory: Directory<Translation, Use>,
+    directory: Directory<Translation, Uses>,
     windows: Windows,
 }
 
-/// When an entry was used.
+/// When the entries of a group were used.
 #[derive(Clone, Copy, Debug)]
-struct Use {
-    /// Time of the last use before the latest disarming. An empty slot has 0, and is chosen first; padding has the latest
-    /// time there is, and is never chosen.
-    last: u64,
+struct Uses {
+    /// Time of the last use before the latest disarming. An empty slot has 0, and is taken first; padding has the latest
+    /// time there is, and is never replaced.
+    last: Words,
     /// Views in which the fast copy is armed, one bit each: their stamps count as well.
-    armed: u8,
+    armed: [u8; LANES],
+}
+
+impl Uses {
+    fn unused(ways: usize) -> Self {
+        let never_replaced = i64::MAX.cast_unsigned();
+        Self { last: core::array::from_fn(|lane| if lane < ways { 0 } else { never_replaced }), armed: [0; LANES] }
+    }
+
+    /// Whether every entry is armed in that view, and in no other.
+    #[inline(always)]
+    fn all_armed_in(&self, view: View) -> bool {
+        u32::from_ne_bytes(self.armed) == u32::from_ne_bytes([view.bit(); LANES])
+    }
 }
 
 impl L1 {
     /// An empty TLB with that many views. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray], views: usize) -> Self {
-        let directory = Directory::new(arrays, Use { last: 0, armed: 0 }, Use { last: u64::MAX, armed: 0 });
+        let directory = Directory::new(arrays, Uses::unused);
         Self { windows: Windows::new(views, directory.slots()), directory }
     }
 
@@ -64,12 +77,31 @@ impl L1 {
         let same = directory.same(&place, gva.0, miss, |other| other.space == translation.space);
         let slot = same.unwrap_or_else(|| oldest(directory.set(&place, gva.0), windows, view));
         // The copy in this view is overwritten when the slot is armed.
-        let (_, used) = directory.entry(slot);
-        if used.armed & !view.bit() != 0 {
-            disarm(windows, slot, used);
+        let (_, uses, lane) = directory.entry(slot);
+        if uses.armed[lane] & !view.bit() != 0 {
+            disarm(windows, slot, uses, lane);
         }
         directory.put(slot, &place, gva.0, &translation.piece(gva, place.size));
         slot
+    }
+
+    /// Records a use of an entry that was found, and returns the translation.
+    #[inline(always)]
+    pub(crate) fn touch(
+        &mut self,
+        slot: usize,
+        gva: Gva,
+        access: Access,
+        query: &Query,
+        memory: &impl TableMemory,
+        stamp: u64,
+    ) -> &Translation {
+        // Mostly it was only not the predicted one.
+        if self.windows.touch(query.view, slot, gva, access, stamp) {
+            self.directory.entry(slot).0
+        } else {
+            self.arm(slot, gva, access, query, memory, stamp)
+        }
     }
 
     /// Records a use of an entry, arms its copy in the view of the query, and returns the translation.
@@ -83,11 +115,11 @@ impl L1 {
         memory: &impl TableMemory,
         stamp: u64,
     ) -> &Translation {
-        let (whole, used) = self.directory.entry(slot);
+        let (whole, uses, lane) = self.directory.entry(slot);
         if whole.host == 0 {
             // Not memory: each access comes this way.
-            disarm(&mut self.windows, slot, used);
-            used.last = stamp;
+            disarm(&mut self.windows, slot, uses, lane);
+            uses.last[lane] = stamp;
             return whole;
         }
         let size = whole.size.min(query.largest);
@@ -97,16 +129,16 @@ impl L1 {
             Access::Read | Access::Write if !rights.meet(query.store) => (rights.meet(query.load), Stores::Miss),
             Access::Read | Access::Write => (rights.meet(query.load), stores(whole, size, gva, memory)),
         };
-        used.armed |= query.view.bit();
+        uses.armed[lane] |= query.view.bit();
         self.windows.arm(query.view, slot, Arming { gva, size, host, read, write }, stamp);
         whole
     }
 
     /// Disarms every entry in every view: what the views were armed for has changed.
     pub(crate) fn disarm_all(&mut self) {
-        for (slot, used, _) in self.directory.iter_mut() {
-            if used.armed != 0 {
-                disarm(&mut self.windows, slot, used);
+        for (first, uses, _) in self.directory.iter_mut() {
+            if uses.armed != [0; LANES] {
+                (0..LANES).for_each(|lane| disarm(&mut self.windows, first + lane, uses, lane));
             }
         }
     }
@@ -128,37 +160,40 @@ impl L1 {
 
     /// Disarms the stores of every entry for a page that holds the byte at `hpa`.
     pub(crate) fn disarm_writes(&mut self, hpa: Hpa) {
-        for (slot, used, entry) in self.directory.iter_mut() {
-            if entry.is_some_and(|entry| entry.hpa == hpa.page(entry.size)) {
-                View::of_bits(used.armed).for_each(|view| self.windows.disarm_writes(view, slot));
+        for (first, uses, entries) in self.directory.iter_mut() {
+            for (lane, entry) in entries.into_iter().enumerate() {
+                if entry.is_some_and(|entry| entry.hpa == hpa.page(entry.size)) {
+                    let armed = View::of_bits(uses.armed[lane]);
+                    armed.for_each(|view| self.windows.disarm_writes(view, first + lane));
+                }
             }
         }
     }
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        self.directory.remove(drops, |slot, used| empty(&mut self.windows, slot, used));
+        self.directory.remove(drops, |slot, uses, lane| empty(&mut self.windows, slot, uses, lane));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        self.directory.remove_page(gva.0, drops, |slot, used| empty(&mut self.windows, slot, used));
+        self.directory.remove_page(gva.0, drops, |slot, uses, lane| empty(&mut self.windows, slot, uses, lane));
     }
 }
 
 /// The slot of a set whose last use is longest ago.
 #[inline(always)]
-fn oldest((first, set): (usize, &[Group<Translation, Use>]), windows: &Windows, view: View) -> usize {
+fn oldest((first, set): (usize, &[Group<Translation, Uses>]), windows: &Windows, view: View) -> usize {
     let (mut oldest, mut earliest) = (first, u64::MAX);
     for (number, group) in set.iter().enumerate() {
         let first = first + number * LANES;
         // Most are armed in the current view alone.
-        let times = if group.uses.iter().fold(true, |all, used| all & (used.armed == view.bit())) {
+        let times = if group.uses.all_armed_in(view) {
             windows.stamps(view, first)
         } else {
             last_uses(windows, first, &group.uses)
         };
-        let (time, lane) = least(&times);
+        let (time, lane) = lanes::least_gathered(times);
         if time < earliest {
             (earliest, oldest) = (time, first + lane);
         }
@@ -166,28 +201,27 @@ fn oldest((first, set): (usize, &[Group<Translation, Use>]), windows: &Windows, 
     oldest
 }
 
+/// Times of the last uses of the entries of a group.
 #[inline(never)]
-fn last_uses(windows: &Windows, first: usize, uses: &[Use; LANES]) -> [u64; LANES] {
-    core::array::from_fn(|lane| last_use(windows, first + lane, uses[lane]))
+fn last_uses(windows: &Windows, first: usize, uses: &Uses) -> Words {
+    core::array::from_fn(|lane| last_use(windows, first + lane, uses, lane))
 }
 
-/// Time of the last use of an entry.
-fn last_use(windows: &Windows, slot: usize, used: Use) -> u64 {
-    View::of_bits(used.armed).map(|view| windows.stamp(view, slot)).fold(used.last, u64::max)
+fn last_use(windows: &Windows, slot: usize, uses: &Uses, lane: usize) -> u64 {
+    View::of_bits(uses.armed[lane]).map(|view| windows.stamp(view, slot)).fold(uses.last[lane], u64::max)
 }
 
 /// Makes an entry answer nothing in any view; it keeps its time.
 #[inline(never)]
-fn disarm(windows: &mut Windows, slot: usize, used: &mut Use) {
-    let armed = used.armed;
-    *used = Use { last: last_use(windows, slot, *used), armed: 0 };
-    View::of_bits(armed).for_each(|view| windows.disarm(view, slot));
+fn disarm(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
+    uses.last[lane] = last_use(windows, slot, uses, lane);
+    View::of_bits(core::mem::take(&mut uses.armed[lane])).for_each(|view| windows.disarm(view, slot));
 }
 
 /// Makes an entry that is empty now answer nothing, and the first to be replaced.
-fn empty(windows: &mut Windows, slot: usize, used: &mut Use) {
-    disarm(windows, slot, used);
-    used.last = 0;
+fn empty(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
+    disarm(windows, slot, uses, lane);
+    uses.last[lane] = 0;
 }
 
 /// What the watching of pages leaves of the stores to a page, or to a piece of it around `gva`.
