@@ -30,10 +30,12 @@ struct Uses {
     armed: [u8; LANES],
 }
 
+/// The time that padding has.
+const NEVER_REPLACED: u64 = i64::MAX.cast_unsigned();
+
 impl Uses {
     fn unused(ways: usize) -> Self {
-        let never_replaced = i64::MAX.cast_unsigned();
-        Self { last: core::array::from_fn(|lane| if lane < ways { 0 } else { never_replaced }), armed: [0; LANES] }
+        Self { last: core::array::from_fn(|lane| if lane < ways { 0 } else { NEVER_REPLACED }), armed: [0; LANES] }
     }
 
     /// Whether every entry is armed in that view, and in no other.
@@ -146,14 +148,14 @@ impl L1 {
     /// Renumbers the times of last use from 1 on, in their order, and returns the greatest.
     pub(crate) fn renumber(&mut self) -> u64 {
         self.disarm_all();
-        let mut used: Vec<&mut Use> = self.directory.iter_mut().map(|(_, used, _)| used).collect();
+        let mut times: Vec<&mut u64> = self.directory.iter_mut().flat_map(|(_, uses, _)| &mut uses.last).collect();
         // Empty slots and padding keep theirs, which are no times.
-        used.retain(|used| used.last != 0 && used.last != u64::MAX);
-        used.sort_unstable_by_key(|used| used.last);
+        times.retain(|time| (1..NEVER_REPLACED).contains(*time));
+        times.sort_unstable();
         let (mut before, mut rank) = (0, 0);
-        for used in used {
-            rank += u64::from(used.last != before);
-            before = std::mem::replace(&mut used.last, rank);
+        for time in times {
+            rank += u64::from(*time != before);
+            before = core::mem::replace(time, rank);
         }
         rank
     }
