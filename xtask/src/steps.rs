@@ -39,7 +39,7 @@ impl Step {
 }
 
 fn fetch() -> Result<(), Failure> {
-    cargo(&["run", "--quiet", "--release", "--package", "pagewalk", "--", "guest", "fetch"])
+    cargo(&["run", "--quiet", "--profile", "optimized", "--package", "pagewalk", "--", "guest", "fetch"])
 }
 
 fn guests() -> Result<(), Failure> {
@@ -53,7 +53,7 @@ fn debug() -> Result<(), Failure> {
 }
 
 fn release() -> Result<(), Failure> {
-    cargo(&["test", "--workspace", "--release", "--tests", "--", "--include-ignored"])
+    cargo(&["test", "--workspace", "--profile", "optimized", "--tests", "--", "--include-ignored"])
 }
 
 fn cargo(arguments: &[&str]) -> Result<(), Failure> {

@@ -13,7 +13,7 @@ use devices::{
     VirtioDevice, device_tree,
 };
 use memory::{Host, HostPages};
-use mmu::Mmu;
+use mmu::{Mmu, MmuConfig};
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, Vm, VmError};
 use std::sync::Arc;
 use types::{Cycles, Gpa, Vmid};
@@ -100,7 +100,38 @@ impl Machine {
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
     pub fn assemble(config: &Config, image: &Image) -> Result<Self, BuildError> {
+        Self::assemble_all(config, std::slice::from_ref(image))
+    }
+
+    /// A machine with a guest for each image, each with its own memory and processors as `config` says, ready to run. Only one guest at most has
+    /// the host to itself (scheme `native`).
+    ///
+    /// # Errors
+    /// [`BuildError`], naming the file, key or number at fault.
+    pub fn assemble_all(config: &Config, images: &[Image]) -> Result<Self, BuildError> {
         let model = HostModel::load(&config.host)?;
+        let prices = model.prices.prices();
+        let costs = match config.scheme {
+            Scheme::Native { .. } => CostTable::native(&prices),
+            Scheme::Nested { .. } => CostTable::virtualized(&prices),
+        };
+        let host_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
+        let pace = Pace {
+            engine: config.engine(),
+            quantum: Cycles(config.quantum),
+            timeout_seconds: (config.timeout > 0).then_some(config.timeout),
+        };
+        let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace);
+        let mmu = config.mmu(&model);
+        for image in images {
+            machine.add_image(config, &mmu, image)?;
+        }
+        Ok(machine)
+    }
+
+    /// Makes a guest of an image and adds it.
+    fn add_image(&mut self, config: &Config, mmu: &MmuConfig, image: &Image) -> Result<(), BuildError> {
         let ram_bytes = config.memory.0;
         let ram = devices::map::RAM_BASE..Gpa(devices::map::RAM_BASE.0 + ram_bytes);
         let files = BootFiles {
@@ -110,45 +141,33 @@ impl Machine {
             least_memory: image.least_memory,
         };
         let plan = Plan::new(files, ram)?;
-        let slots = image.devices.len();
-        let isa = config.isa();
         let tree = device_tree(&TreeDescription {
             harts: config.harts,
-            isa: &isa.string(),
+            isa: &config.isa().string(),
             paging: config.paging.guest.mode(),
             ram_bytes,
             bootargs: &image.command_line,
             initrd: plan.initrd(),
             seed: config.seed,
-            virtio_slots: slots,
+            virtio_slots: image.devices.len(),
         })?;
         let tree_at = plan.tree(tree.len() as u64)?;
 
-        let backing = backing(config);
-        let mut host = Host::new(Vm::host_bytes(ram_bytes, backing), HostPages::Huge)?;
-        let mut vm = Vm::new(&mut host, Vmid(1), ram_bytes, backing)?;
-        plan.write(&mut Dma::new(&mut vm, &mut host), tree_at, &tree)?;
+        // VMID 0 is left to the host's own use.
+        let vmid = Vmid(self.world.guests.len() as u16 + 1);
+        let mut vm = Vm::new(&mut self.world.host, vmid, ram_bytes, backing(config))?;
+        plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
 
-        let prices = model.prices.prices();
-        let costs = if vm.is_native() { CostTable::native(&prices) } else { CostTable::virtualized(&prices) };
-        let mmu = config.mmu(&model);
         let harts = config.harts as usize;
         let processors =
-            (0..harts).map(|_| Mmu::new(&mmu).map(Processor::new)).collect::<Result<Vec<_>, mmu::ConfigError>>()?;
+            (0..harts).map(|_| Mmu::new(mmu).map(Processor::new)).collect::<Result<Vec<_>, mmu::ConfigError>>()?;
         let platform = Platform::new(PlatformConfig {
             harts,
             input: ConsoleInput::Uart,
             virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
         })?;
-        let pace = Pace {
-            engine: config.engine(),
-            quantum: Cycles(config.quantum),
-            timeout_seconds: (config.timeout > 0).then_some(config.timeout),
-        };
-        let world = World::new(host, costs, model.clock());
-        let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace);
-        machine.add_guest(Guest { vm, platform }, processors, plan.entry(), tree_at.0);
-        Ok(machine)
+        self.add_guest(Guest { vm, platform }, processors, plan.entry(), tree_at.0);
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Simulated time: cycles of a real processor, and the guest's `time`.
 
+use std::time::Duration;
 use types::Cycles;
 
 /// Ticks of the guest's `time` in a second (`timebase-frequency`).
@@ -39,6 +40,12 @@ impl Clock {
     pub fn cycle_of(&self, time: u64) -> Option<Cycles> {
         let cycle = (u128::from(time) * u128::from(self.hz)).div_ceil(u128::from(TIMEBASE_HZ));
         u64::try_from(cycle).ok().map(Cycles)
+    }
+
+    /// The guest time that `cycles` take.
+    #[must_use]
+    pub fn duration(&self, cycles: Cycles) -> Duration {
+        Duration::from_nanos((u128::from(cycles.0) * 1_000_000_000 / u128::from(self.hz)) as u64)
     }
 
     /// Cycles in `seconds`.

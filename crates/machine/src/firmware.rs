@@ -141,14 +141,14 @@ impl Machine {
     fn console_call(&mut self, guest: usize, request: ConsoleRequest) -> Result<u64, SbiError> {
         match request {
             ConsoleRequest::WriteByte(byte) => {
-                self.printed.push(byte);
+                self.records[guest].printed.push(byte);
                 Ok(0)
             }
             ConsoleRequest::Write(ConsoleBuffer { at, bytes }) => {
                 let mut buffer = vec![0; bytes.min(CONSOLE_CHUNK) as usize];
                 let vm = &mut self.world.guests[guest].vm;
                 Dma::new(vm, &mut self.world.host).read(at, &mut buffer).map_err(|_| SbiError::Failed)?;
-                self.printed.extend(&buffer);
+                self.records[guest].printed.extend(&buffer);
                 Ok(buffer.len() as u64)
             }
             // What is typed goes to the guest's UART.

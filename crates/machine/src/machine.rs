@@ -4,6 +4,7 @@ use crate::{
     clock::Clock,
     firmware::Activity,
     outcome::Outcome,
+    region::Region,
     schedule::{Turn, next_turn},
     statistics::{Statistics, Time},
     world::{Current, Guest, Processor, World},
@@ -11,7 +12,7 @@ use crate::{
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{Entry, ExitReason, HartState};
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use types::{Cycles, Gpa, PagingMode};
 
 /// The most instructions of one turn: how often console and time limit are looked at.
@@ -19,10 +20,10 @@ const LONGEST_TURN: u64 = 1 << 16;
 
 /// Who sits at the guest's console.
 pub trait Console {
-    /// What the guest printed.
-    fn output(&mut self, bytes: &[u8]);
+    /// What guest number `guest` printed.
+    fn output(&mut self, guest: usize, bytes: &[u8]);
 
-    /// What was typed since the last call.
+    /// What was typed since the last call, for the first guest.
     ///
     /// # Errors
     /// Any error ends the run, as [`Outcome::Interrupted`].
@@ -66,20 +67,20 @@ pub struct Machine {
     pub(crate) isa: Isa,
     pub(crate) paging: PagingMode,
     pace: Pace,
-    region: Region,
-    /// Console output of SBI calls.
-    pub(crate) printed: Vec<u8>,
-    /// Console input that the guest has not taken yet.
-    typed: VecDeque<u8>,
+    /// By guest.
+    pub(crate) records: Vec<Record>,
 }
 
-/// The region of interest: what was counted between the markers.
+/// What is kept of a guest beside its machine.
 #[derive(Default)]
-struct Region {
-    begun: Option<(Statistics, Instant)>,
-    measured: Option<Statistics>,
-    /// What the host took for it. Reported by benchmarks; nothing simulated depends on it.
-    host_time: Duration,
+pub(crate) struct Record {
+    region: Region,
+    /// How it ended.
+    outcome: Option<Outcome>,
+    /// Console output of SBI calls.
+    pub(crate) printed: Vec<u8>,
+    /// Console input that it has not taken yet.
+    typed: VecDeque<u8>,
 }
 
 impl Machine {
@@ -87,23 +88,14 @@ impl Machine {
         let memory = &world.host.memory;
         let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
         let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
-        Self {
-            world,
-            code,
-            logicals: Vec::new(),
-            isa,
-            paging,
-            pace,
-            region: Region::default(),
-            printed: Vec::new(),
-            typed: VecDeque::new(),
-        }
+        Self { world, code, logicals: Vec::new(), isa, paging, pace, records: Vec::new() }
     }
 
     /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`, on processors of its own.
     pub(crate) fn add_guest(&mut self, guest: Guest, processors: Vec<Processor>, entry: Gpa, argument: u64) {
         let index = self.world.guests.len();
         self.world.guests.push(guest);
+        self.records.push(Record::default());
         for (hart_id, processor) in processors.into_iter().enumerate() {
             self.world.processors.push(processor);
             let hart = Hart::new(self.isa, self.paging);
@@ -121,58 +113,79 @@ impl Machine {
         self.logicals[first].state = HartState::StartPending(Entry { pc: entry, opaque: argument });
     }
 
-    /// Runs until the guest ends.
+    /// Runs until every guest has ended; returns how the first one did.
     pub fn run(&mut self, console: &mut dyn Console) -> Outcome {
+        self.run_all(console).swap_remove(0)
+    }
+
+    /// Runs until every guest has ended; returns how each did.
+    pub fn run_all(&mut self, console: &mut dyn Console) -> Vec<Outcome> {
         let limit = self.pace.timeout_seconds.map(|seconds| (self.clock().seconds(seconds), seconds));
-        loop {
-            match console.input() {
-                Ok(typed) => self.typed.extend(typed),
-                Err(_) => return self.end(Outcome::Interrupted, console),
-            }
-            if !self.typed.is_empty() {
-                let taken = self.world.console_input(0, self.typed.make_contiguous());
-                self.typed.drain(..taken);
-                self.deliver_interrupts(self.latest());
+        while self.records.iter().any(|record| record.outcome.is_none()) {
+            if self.take_input(console).is_err() {
+                self.end_all(&Outcome::Interrupted);
+                break;
             }
             let Some(turn) = next_turn((0..self.logicals.len()).map(|index| self.ready(index))) else {
                 if console.idle(None) {
                     continue;
                 }
-                return self.end(Outcome::Halted, console);
+                self.end_all(&Outcome::Halted);
+                break;
             };
             if let Some((cycles, seconds)) = limit
                 && turn.from >= cycles
             {
-                return self.end(Outcome::Timeout(seconds), console);
+                self.end_all(&Outcome::Timeout(seconds));
+                break;
             }
             let waits = Cycles(turn.from.0 - self.clock_of(turn.index).0);
-            if waits > Cycles(0) && self.logicals.iter().all(|logical| logical.activity() != Activity::Running) {
-                let time =
-                    Duration::from_nanos((u128::from(waits.0) * 1_000_000_000 / u128::from(self.clock().hz)) as u64);
-                if console.idle(Some(time)) {
-                    continue;
-                }
+            let nobody_runs = || self.logicals.iter().all(|logical| logical.activity() != Activity::Running);
+            if waits > Cycles(0) && nobody_runs() && console.idle(Some(self.clock().duration(waits))) {
+                continue;
             }
+            let guest = self.logicals[turn.index].guest;
             if let Some(outcome) = self.take(turn) {
-                return self.end(outcome, console);
+                self.end(guest, outcome);
             }
             self.print(console);
         }
+        self.print(console);
+        self.records.iter().map(|record| record.outcome.clone().expect("every guest has ended")).collect()
     }
 
-    fn end(&mut self, outcome: Outcome, console: &mut dyn Console) -> Outcome {
-        self.print(console);
-        outcome
+    /// Passes on what was typed, as far as the first guest takes it.
+    fn take_input(&mut self, console: &mut dyn Console) -> std::io::Result<()> {
+        const FIRST: usize = 0;
+        let typed = &mut self.records[FIRST].typed;
+        typed.extend(console.input()?);
+        if !typed.is_empty() {
+            let taken = self.world.console_input(FIRST, typed.make_contiguous());
+            typed.drain(..taken);
+            self.deliver_interrupts(self.latest());
+        }
+        Ok(())
+    }
+
+    /// A guest has ended: its harts run no more.
+    fn end(&mut self, guest: usize, outcome: Outcome) {
+        self.records[guest].outcome.get_or_insert(outcome);
+        for logical in self.logicals.iter_mut().filter(|logical| logical.guest == guest) {
+            logical.state = HartState::Stopped;
+        }
+    }
+
+    /// Every guest that has not ended yet ends so.
+    fn end_all(&mut self, outcome: &Outcome) {
+        (0..self.records.len()).for_each(|guest| self.end(guest, outcome.clone()));
     }
 
     fn print(&mut self, console: &mut dyn Console) {
-        if !self.printed.is_empty() {
-            console.output(&std::mem::take(&mut self.printed));
-        }
-        for guest in &mut self.world.guests {
-            let output = guest.platform.take_console_output();
-            if !output.is_empty() {
-                console.output(&output);
+        for (number, (guest, record)) in self.world.guests.iter_mut().zip(&mut self.records).enumerate() {
+            for output in [std::mem::take(&mut record.printed), guest.platform.take_console_output()] {
+                if !output.is_empty() {
+                    console.output(number, &output);
+                }
             }
         }
     }
@@ -220,7 +233,7 @@ impl Machine {
 
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
-        if self.world.exhausted {
+        if std::mem::take(&mut self.world.exhausted) {
             return Some(Outcome::OutOfMemory);
         }
         if exit == Exit::Budget && self.clock_of(index) == turn.from {
@@ -245,7 +258,7 @@ impl Machine {
                 }
                 None
             }
-            Exit::Marker(number) => self.marker(number),
+            Exit::Marker(number) => self.marker(self.logicals[index].guest, number),
         }
     }
 
@@ -267,22 +280,19 @@ impl Machine {
         }
     }
 
-    fn marker(&mut self, number: u16) -> Option<Outcome> {
+    fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
         match number {
             1 => {
                 // A maximum has no difference: it begins anew.
-                self.world.processors.iter_mut().for_each(|processor| processor.mmu.restart_maximum());
-                self.region.begun = Some((self.statistics(), Instant::now()));
+                for index in self.harts_of(guest).collect::<Vec<_>>() {
+                    self.world.processors[index].mmu.restart_maximum();
+                }
+                let now = self.statistics_of(guest);
+                self.records[guest].region.begin(now);
             }
             2 => {
-                if let Some((begun, at)) = self.region.begun.take() {
-                    self.region.host_time += at.elapsed();
-                    let measured = self.statistics().since(&begun);
-                    match &mut self.region.measured {
-                        Some(sum) => sum.add(&measured),
-                        none => *none = Some(measured),
-                    }
-                }
+                let now = self.statistics_of(guest);
+                self.records[guest].region.end(&now);
             }
             0x100..=0x1ff => return Some(Outcome::Finished((number & 0xff) as u8)),
             // Any other HINT is one: it does nothing.
@@ -291,12 +301,19 @@ impl Machine {
         None
     }
 
-    /// What the processors have counted together, from the beginning.
+    /// What the first guest's processors have counted together, from the beginning.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
+        self.statistics_of(0)
+    }
+
+    /// What a guest's processors have counted together, from the beginning.
+    #[must_use]
+    pub fn statistics_of(&self, guest: usize) -> Statistics {
         let mut sum = Statistics::default();
-        for (logical, processor) in self.logicals.iter().zip(&self.world.processors) {
-            let counts = logical.hart.counts();
+        for index in self.harts_of(guest) {
+            let processor = &self.world.processors[index];
+            let counts = self.logicals[index].hart.counts();
             sum.add(&Statistics {
                 instructions: counts.instructions,
                 loads: counts.loads,
@@ -313,23 +330,28 @@ impl Machine {
         sum
     }
 
-    /// What was counted in the region of interest, or from the beginning if the guest marked none.
+    /// What was counted in the first guest's region of interest, or from the beginning if it marked none.
     #[must_use]
     pub fn measured(&self) -> Statistics {
-        self.region.measured.clone().unwrap_or_else(|| self.statistics())
+        self.measured_of(0)
     }
 
-    /// How long the host took for the region of interest; zero if the guest marked none.
+    /// What was counted in a guest's region of interest, or from the beginning if it marked none.
+    #[must_use]
+    pub fn measured_of(&self, guest: usize) -> Statistics {
+        self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
+    }
+
+    /// How long the host took for the first guest's region of interest; zero if it marked none.
     #[must_use]
     pub fn region_host_time(&self) -> Duration {
-        self.region.host_time
+        self.records[0].region.host_time()
     }
 
     /// The guest time that has passed.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        let cycles = self.latest().0;
-        Duration::from_nanos((u128::from(cycles) * 1_000_000_000 / u128::from(self.clock().hz)) as u64)
+        self.clock().duration(self.latest())
     }
 
     fn latest(&self) -> Cycles {

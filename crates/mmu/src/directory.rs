@@ -1,254 +1,311 @@
 //! The tag side of set-associative arrays: which slot holds a page.
 
 use crate::config::TlbArray;
+use crate::raw::lanes::{self, LANES, Words};
 use core::ops::Range;
 use types::PageSize;
 
 /// A page of some size, in one word: its number, a one, and a zero for each bit by which it exceeds 4K.
 /// No page has the key zero.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Key(u64);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Key(u64);
 
 impl Key {
     const NONE: Self = Self(0);
 
-    /// The page of `size` that holds `address`.
+    /// The page of 2^`shift` bytes that holds `address`.
     #[inline(always)]
-    pub(crate) const fn new(address: u64, size: PageSize) -> Self {
-        Self(((address >> size.shift() << 1) | 1) << (size.shift() - 12))
+    const fn new(address: u64, shift: u32) -> Self {
+        Self(((address >> shift << 1) | 1) << (shift - PageSize::Size4K.shift()))
     }
 
-    /// Whether two keys are of pages of one size; neither is `NONE`.
+    /// By how many bits the page's size exceeds 4K; 64 for no page.
     #[inline(always)]
-    const fn same_size(self, other: Self) -> bool {
-        self.0.trailing_zeros() == other.0.trailing_zeros()
+    const fn excess(self) -> usize {
+        self.0.trailing_zeros() as usize
     }
-
-    /// The page's size; `None` for no page.
-    fn size(self) -> Option<PageSize> {
-        PageSize::ALL.into_iter().find(|size| self.0.trailing_zeros() + 12 == size.shift())
-    }
-}
-
-/// Keys are compared four at a time (one AVX2 comparison), so a set's ways are padded with keys that stay `NONE`.
-const LANES: usize = 4;
-
-/// Ways whose key is `key`, as a bit mask.
-#[inline(always)]
-fn matches(lanes: &[Key; LANES], key: Key) -> u32 {
-    let mut mask = 0;
-    for (lane, &other) in lanes.iter().enumerate() {
-        mask |= u32::from(other == key) << lane;
-    }
-    mask
 }
 
 /// Where pages of one size are kept.
-#[derive(Clone, Debug)]
-struct Probe {
-    size: PageSize,
-    /// First slot of the array.
-    base: usize,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
     /// Sets − 1.
     mask: u64,
-    ways: usize,
-    /// Slots from set to set: the ways, padded.
-    stride: usize,
-    /// Slots that hold a page of this size; a size that nobody has is not looked up.
-    live: u32,
+    /// First group of the array.
+    base: u32,
+    /// Groups of a set: the ways, rounded up.
+    groups: u32,
+    /// log2 of the size.
+    shift: u32,
+    pub(crate) size: PageSize,
 }
 
-impl Probe {
+impl Place {
+    /// Groups of the set of `address`.
     #[inline(always)]
-    fn first_slot(&self, address: u64) -> usize {
-        self.base + ((address >> self.size.shift()) & self.mask) as usize * self.stride
+    fn set(&self, address: u64) -> Range<usize> {
+        let first = self.base as usize + ((address >> self.shift) & self.mask) as usize * self.groups as usize;
+        first..first + self.groups as usize
     }
 }
 
-/// The slots of a level: several arrays, each set-associative, with a payload of `P` per slot.
-#[derive(Debug)]
-pub(crate) struct Directory<P> {
-    /// In the order of lookup: the arrays as listed, in each the sizes ascending.
-    probes: Vec<Probe>,
-    /// Probes with a page of their size, one bit each: the others are not looked up.
-    alive: u32,
-    keys: Box<[Key]>,
-    payloads: Box<[P]>,
-    /// By page size: the size at which a page is kept.
-    fits: [Option<PageSize>; PageSize::ALL.len()],
-    /// By a size that is kept: its probe.
-    probe_of: [u8; PageSize::ALL.len()],
+/// Why nothing was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Miss {
+    /// The page is nowhere: a second search, whatever it accepts, would find nothing either.
+    Absent,
+    /// It is there, but was not accepted.
+    Refused,
 }
 
-impl<P: Copy + Default> Directory<P> {
-    /// Empty arrays. The configuration was checked before.
-    pub(crate) fn new(arrays: &[TlbArray]) -> Self {
-        let mut probes = Vec::new();
-        let mut slots = 0;
+impl Miss {
+    #[inline(always)]
+    const fn of(refused: bool) -> Self {
+        if refused { Self::Refused } else { Self::Absent }
+    }
+}
+
+/// Four slots of one set.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Group<P, U> {
+    keys: Words,
+    /// What is known of the slots' use; kept when a slot is emptied or filled.
+    pub(crate) uses: U,
+    payloads: [P; LANES],
+}
+
+/// Groups of a set that are compared before the first match is looked at: which one it is cannot be predicted, so there
+/// is no branch in between. A larger set is searched part by part.
+const AT_ONCE: usize = u64::BITS as usize / LANES;
+
+/// Which slots of at most [`AT_ONCE`] groups hold the page: a bit each.
+#[inline(always)]
+fn matches<P, U>(set: &[Group<P, U>], key: Key) -> u64 {
+    /// The usual numbers, without a loop.
+    #[inline(always)]
+    fn of<const N: usize, P, U>(set: &[Group<P, U>], key: Key) -> u64 {
+        lanes::matching::<N>(core::array::from_fn(|number| &set[number].keys), key.0)
+    }
+    match set.len() {
+        1 => of::<1, P, U>(set, key),
+        2 => of::<2, P, U>(set, key),
+        3 => of::<3, P, U>(set, key),
+        4 => of::<4, P, U>(set, key),
+        8 => of::<8, P, U>(set, key),
+        _ => (set.iter().enumerate())
+            .fold(0, |mask, (number, group)| mask | lanes::matching([&group.keys], key.0) << (number * LANES)),
+    }
+}
+
+/// The first slot of a set that holds a page which `accept` takes.
+#[inline(always)]
+fn find_in<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    if set.len() > AT_ONCE {
+        return find_in_parts(set, key, accept);
+    }
+    let all = matches(set, key);
+    let mut mask = all;
+    while mask != 0 {
+        let slot = mask.trailing_zeros() as usize;
+        if accept(&set[slot / LANES].payloads[slot % LANES]) {
+            return Ok(slot);
+        }
+        mask &= mask - 1;
+    }
+    Err(Miss::of(all != 0))
+}
+
+#[inline(never)]
+fn find_in_parts<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    let mut refused = false;
+    for (number, part) in set.chunks(AT_ONCE).enumerate() {
+        let all = matches(part, key);
+        refused |= all != 0;
+        for slot in (0..part.len() * LANES).filter(|slot| all >> slot & 1 != 0) {
+            if accept(&part[slot / LANES].payloads[slot % LANES]) {
+                return Ok(number * AT_ONCE * LANES + slot);
+            }
+        }
+    }
+    Err(Miss::of(refused))
+}
+
+/// The slots of a level: several arrays, each set-associative, with a payload `P` per slot and a record of use `U` per group.
+///
+/// A set takes whole groups; the slots beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
+#[derive(Debug)]
+pub(crate) struct Directory<P, U> {
+    /// In the order of lookup: the arrays as listed, in each the sizes ascending.
+    places: Vec<Place>,
+    /// Those places, in the same order, that hold something: a size that nobody has is not looked up.
+    active: Vec<Place>,
+    /// By how many bits a size exceeds 4K: slots that hold a page of it; and last, those that hold none.
+    live: [u32; 65],
+    /// By page size: the place in which a page is kept.
+    homes: [Option<Place>; PageSize::ALL.len()],
+    groups: Box<[Group<P, U>]>,
+}
+
+impl<P: Copy + Default, U: Copy> Directory<P, U> {
+    /// Empty arrays. The configuration was checked before. `unused` makes the record of a group of which so many slots are
+    /// ways, and the others padding.
+    pub(crate) fn new(arrays: &[TlbArray], unused: impl Fn(usize) -> U) -> Self {
+        let mut places = Vec::new();
+        let mut groups = Vec::new();
         for array in arrays {
-            let ways = array.ways as usize;
-            let stride = ways.next_multiple_of(LANES);
+            let base = groups.len() as u32;
+            let (ways, mask) = (array.ways, u64::from(array.sets) - 1);
+            let per_set = ways.div_ceil(LANES as u32);
+            for _ in 0..array.sets {
+                for group in 0..per_set {
+                    let ways = (ways as usize - group as usize * LANES).min(LANES);
+                    groups.push(Group {
+                        keys: [Key::NONE.0; LANES],
+                        uses: unused(ways),
+                        payloads: [P::default(); LANES],
+                    });
+                }
+            }
             let mut sizes = array.sizes.clone();
             sizes.sort_unstable();
-            probes.extend(sizes.into_iter().map(|size| Probe {
-                size,
-                base: slots,
-                mask: u64::from(array.sets) - 1,
-                ways,
-                stride,
-                live: 0,
-            }));
-            slots += array.sets as usize * stride;
+            let place = |size: PageSize| Place { mask, base, groups: per_set, shift: size.shift(), size };
+            places.extend(sizes.into_iter().map(place));
         }
-        let mut fits = [None; PageSize::ALL.len()];
-        let mut probe_of = [0; PageSize::ALL.len()];
+        let mut homes = [None; PageSize::ALL.len()];
         let mut largest = None;
         for size in PageSize::ALL {
-            if let Some(index) = probes.iter().position(|probe| probe.size == size) {
-                largest = Some(size);
-                probe_of[size as usize] = index as u8;
-            }
-            fits[size as usize] = largest;
+            largest = places.iter().find(|place| place.size == size).copied().or(largest);
+            homes[size as usize] = largest;
         }
-        Self {
-            probes,
-            alive: 0,
-            keys: vec![Key::NONE; slots].into_boxed_slice(),
-            payloads: vec![P::default(); slots].into_boxed_slice(),
-            fits,
-            probe_of,
-        }
+        let mut live = [0; 65];
+        live[Key::NONE.excess()] = (groups.len() * LANES) as u32;
+        let active = Vec::with_capacity(places.len());
+        Self { places, active, live, homes, groups: groups.into_boxed_slice() }
     }
 
     /// Slots, the padding among them.
     pub(crate) fn slots(&self) -> usize {
-        self.keys.len()
+        self.groups.len() * LANES
     }
 
-    /// The largest size not above `size` that an array takes.
+    /// Where a page of `size` is kept: at the largest size not above it that an array takes, if there is one.
     #[inline(always)]
-    pub(crate) fn fit(&self, size: PageSize) -> Option<PageSize> {
-        self.fits[size as usize]
+    pub(crate) fn home(&self, size: PageSize) -> Option<&Place> {
+        self.homes[size as usize].as_ref()
     }
 
-    /// The payload of a slot.
+    /// A slot's payload and what is known of its group's use, with the slot's lane in it.
     #[inline(always)]
-    pub(crate) fn payload(&self, slot: usize) -> &P {
-        &self.payloads[slot]
+    pub(crate) fn entry(&mut self, slot: usize) -> (&P, &mut U, usize) {
+        let (group, lane) = (&mut self.groups[slot / LANES], slot % LANES);
+        (&group.payloads[lane], &mut group.uses, lane)
+    }
+
+    /// The set of `address`: the number of its first slot, and its groups.
+    #[inline(always)]
+    pub(crate) fn set(&self, place: &Place, address: u64) -> (usize, &[Group<P, U>]) {
+        let set = place.set(address);
+        (set.start * LANES, &self.groups[set])
+    }
+
+    #[inline(always)]
+    fn find_at(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+        let (first, set) = self.set(place, address);
+        find_in(set, Key::new(address, place.shift), accept).map(|slot| first + slot)
     }
 
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
     #[inline(always)]
-    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Option<usize> {
-        let mut alive = self.alive;
-        while alive != 0 {
-            let probe = &self.probes[alive.trailing_zeros() as usize];
-            let first = probe.first_slot(address);
-            if let Some(slot) = self.find_in(first, probe.stride, Key::new(address, probe.size), &accept) {
-                return Some(slot);
-            }
-            alive &= alive - 1;
-        }
-        None
-    }
-
-    #[inline(always)]
-    fn find_in(&self, first: usize, stride: usize, key: Key, accept: impl Fn(&P) -> bool) -> Option<usize> {
-        let (lanes, _) = self.keys[first..first + stride].as_chunks::<LANES>();
-        for (chunk, lanes) in lanes.iter().enumerate() {
-            let mut mask = matches(lanes, key);
-            while mask != 0 {
-                let slot = first + chunk * LANES + mask.trailing_zeros() as usize;
-                if accept(&self.payloads[slot]) {
-                    return Some(slot);
-                }
-                mask &= mask - 1;
+    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+        let mut refused = false;
+        for place in &self.active {
+            match self.find_at(place, address, &accept) {
+                Ok(slot) => return Ok(slot),
+                Err(miss) => refused |= miss == Miss::Refused,
             }
         }
-        None
+        Err(Miss::of(refused))
     }
 
-    /// Where a page is to be kept: the slot that already holds it (of the payloads that `same` takes), else the first
-    /// empty one of its set, else the one that `oldest` chooses. `size` is one that `fit` returned.
+    /// The slot that already holds a page, of the payloads that `same` takes. `miss` is how the address was not found just
+    /// before.
     #[inline(always)]
-    pub(crate) fn place(
-        &self,
-        address: u64,
-        size: PageSize,
-        same: impl Fn(&P) -> bool,
-        oldest: impl FnOnce(Range<usize>) -> usize,
-    ) -> usize {
-        let probe = &self.probes[usize::from(self.probe_of[size as usize])];
-        let first = probe.first_slot(address);
-        let set = first..first + probe.ways;
-        self.find_in(first, probe.stride, Key::new(address, size), same)
-            .or_else(|| self.keys[set.clone()].iter().position(|&key| key == Key::NONE).map(|way| first + way))
-            .unwrap_or_else(|| oldest(set))
-    }
-
-    /// Puts a page into a slot that `place` returned.
-    #[inline(always)]
-    pub(crate) fn put(&mut self, slot: usize, address: u64, size: PageSize, payload: P) {
-        let old = self.keys[slot];
-        let new = Key::new(address, size);
-        if old == Key::NONE || !old.same_size(new) {
-            self.count(old, -1);
-            self.count(new, 1);
-        }
-        self.keys[slot] = new;
-        self.payloads[slot] = payload;
-    }
-
-    #[cold]
-    fn count(&mut self, key: Key, by: i32) {
-        if let Some(size) = key.size() {
-            let index = usize::from(self.probe_of[size as usize]);
-            let probe = &mut self.probes[index];
-            probe.live = probe.live.wrapping_add_signed(by);
-            let bit = 1 << index;
-            self.alive = if probe.live == 0 { self.alive & !bit } else { self.alive | bit };
+    pub(crate) fn same(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<usize> {
+        match miss {
+            Miss::Absent => None,
+            Miss::Refused => self.find_at(place, address, same).ok(),
         }
     }
 
-    /// Empties every slot whose payload `drops` names, and reports it.
-    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize)) {
-        if self.alive == 0 {
+    /// Puts a page into a slot of its set.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, slot: usize, place: &Place, address: u64, payload: &P) {
+        let group = &mut self.groups[slot / LANES];
+        group.payloads[slot % LANES] = *payload;
+        self.set_key(slot, Key::new(address, place.shift));
+    }
+
+    #[inline(always)]
+    fn set_key(&mut self, slot: usize, new: Key) {
+        let key = &mut self.groups[slot / LANES].keys[slot % LANES];
+        let old = Key(*key);
+        *key = new.0;
+        if old.excess() != new.excess() {
+            self.count(old, new);
+        }
+    }
+
+    #[inline(never)]
+    fn count(&mut self, old: Key, new: Key) {
+        let Self { places, active, live, .. } = self;
+        live[old.excess()] -= 1;
+        live[new.excess()] += 1;
+        if live[old.excess()] == 0 || live[new.excess()] == 1 {
+            active.clear();
+            active.extend(places.iter().filter(|place| live[Key::new(0, place.shift).excess()] > 0));
+        }
+    }
+
+    /// Empties every slot whose payload `drops` names, and reports it with its group's use and its lane.
+    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize, &mut U, usize)) {
+        if self.active.is_empty() {
             return;
         }
-        for slot in 0..self.keys.len() {
-            if self.keys[slot] != Key::NONE && drops(&self.payloads[slot]) {
-                self.clear(slot);
-                removed(slot);
-            }
-        }
-    }
-
-    /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it.
-    pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize)) {
-        for index in 0..self.probes.len() {
-            let probe = &self.probes[index];
-            if probe.live == 0 {
-                continue;
-            }
-            let key = Key::new(address, probe.size);
-            let first = probe.first_slot(address);
-            for slot in first..first + probe.ways {
-                if self.keys[slot] == key && drops(&self.payloads[slot]) {
-                    self.clear(slot);
-                    removed(slot);
+        for index in 0..self.groups.len() {
+            for lane in 0..LANES {
+                let group = &self.groups[index];
+                if group.keys[lane] != Key::NONE.0 && drops(&group.payloads[lane]) {
+                    self.empty(index * LANES + lane, &mut removed);
                 }
             }
         }
     }
 
-    fn clear(&mut self, slot: usize) {
-        self.count(self.keys[slot], -1);
-        self.keys[slot] = Key::NONE;
+    /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it likewise.
+    pub(crate) fn remove_page(
+        &mut self,
+        address: u64,
+        drops: impl Fn(&P) -> bool,
+        mut removed: impl FnMut(usize, &mut U, usize),
+    ) {
+        while let Ok(slot) = self.find(address, &drops) {
+            self.empty(slot, &mut removed);
+        }
     }
 
-    /// The payloads that are in use, with their slots.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &P)> {
-        let used = self.keys.iter().enumerate().filter(|&(_, &key)| key != Key::NONE);
-        used.map(|(slot, _)| (slot, &self.payloads[slot]))
+    fn empty(&mut self, slot: usize, removed: &mut impl FnMut(usize, &mut U, usize)) {
+        self.set_key(slot, Key::NONE);
+        let (_, uses, lane) = self.entry(slot);
+        removed(slot, uses, lane);
+    }
+
+    /// Every group: the number of its first slot, its use, and the payloads of the slots that hold a page, by lane.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut U, [Option<&P>; LANES])> {
+        self.groups.iter_mut().enumerate().map(|(index, group)| {
+            let Group { keys, uses, payloads } = group;
+            let held = core::array::from_fn(|lane| (keys[lane] != Key::NONE.0).then_some(&payloads[lane]));
+            (index * LANES, uses, held)
+        })
     }
 }

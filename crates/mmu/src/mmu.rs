@@ -2,17 +2,16 @@
 
 use crate::config::{ConfigError, MmuConfig};
 use crate::context::{Context, View};
+use crate::directory::Miss;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::fence::Fence;
-use crate::guest_tables::GuestTables;
-use crate::memory::{HostPage, TableMemory};
-use crate::rights::Rights;
-use crate::space::{Space, Spaces};
-use crate::stage::{Backing, ConstantStage, HostMapping, HostTables, NestedStage, NestedTlb, SecondStage, Stage};
+use crate::memory::TableMemory;
+use crate::raw::L1Entry;
+use crate::space::Space;
+use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
-use crate::tlb::{L1, L1Entry, L2, Translation};
-use crate::walk::{Failure, Geometry, Tree};
-use crate::walk_cache::WalkCache;
+use crate::tlb::{L1, L2, Translation};
+use crate::translate::Walkers;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
 /// What answers an access.
@@ -38,9 +37,7 @@ pub struct Mmu {
     l1i: L1,
     l1d: L1,
     l2: L2,
-    guest_cache: WalkCache,
-    host_cache: WalkCache,
-    nested_tlb: Option<NestedTlb>,
+    walkers: Walkers,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
     statistics: MmuStatistics,
@@ -59,9 +56,7 @@ impl Mmu {
             l1i: L1::new(&config.l1i, View::OF_FETCHES),
             l1d: L1::new(&config.l1d, View::OF_DATA),
             l2: L2::new(&config.l2),
-            guest_cache: WalkCache::new(config.walk_caches.guest),
-            host_cache: WalkCache::new(config.walk_caches.host),
-            nested_tlb: config.nested_tlb.as_ref().map(|array| NestedTlb::new(core::slice::from_ref(array))),
+            walkers: Walkers::new(config),
             fetches: 0,
             statistics: MmuStatistics::default(),
         })
@@ -143,38 +138,50 @@ impl Mmu {
         stamp: u64,
     ) -> Result<Hit, Fault> {
         self.check_address(second, gva, access)?;
-        let stamp = if access == Access::Execute { self.fetch_stamp() } else { stamp };
         let query = self.context.query(access);
-        let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
-        let found = l1.find(gva, &query);
-        let slot = match found {
-            Some(slot) => slot,
-            None => {
-                let misses = if access == Access::Execute {
-                    &mut self.statistics.l1i_misses
-                } else {
-                    &mut self.statistics.l1d_misses
-                };
-                *misses += 1;
-                let translation = match self.l2.touch(gva.0, |entry| entry.answers(&query)) {
-                    Some(translation) => {
-                        self.statistics.l2_hits += 1;
-                        translation
-                    }
-                    None => {
-                        self.statistics.l2_misses += 1;
-                        let translation = self.walk(memory, second, gva, access)?;
-                        self.l2.keep(gva, &translation);
-                        translation
-                    }
-                };
-                let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
-                l1.fill(gva, &translation)
+        let (l1, misses, stamp) = match access {
+            Access::Read | Access::Write => (&mut self.l1d, &mut self.statistics.l1d_misses, stamp),
+            Access::Execute => {
+                self.fetches += 1;
+                (&mut self.l1i, &mut self.statistics.l1i_misses, self.fetches)
             }
         };
+        match l1.find(gva, query) {
+            Ok(slot) => Ok(hit(slot, gva, l1.touch(slot, gva, access, query, memory, stamp))),
+            Err(miss) => {
+                *misses += 1;
+                self.miss(memory, second, gva, access, miss, stamp)
+            }
+        }
+    }
+
+    /// What no L1 entry answers: L2, walk, fill. `miss` is how the L1 missed.
+    #[inline(never)]
+    fn miss<M: TableMemory>(
+        &mut self,
+        memory: &mut M,
+        second: &SecondStage,
+        gva: Gva,
+        access: Access,
+        miss: Miss,
+        stamp: u64,
+    ) -> Result<Hit, Fault> {
+        let query = self.context.query(access);
         let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
-        l1.arm(slot, gva, access, &query, memory, stamp);
-        Ok(hit(slot, gva, l1.translation(slot)))
+        let slot = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
+            Ok(translation) => {
+                self.statistics.l2_hits += 1;
+                l1.fill(gva, query, miss, translation)
+            }
+            Err(l2_miss) => {
+                self.statistics.l2_misses += 1;
+                let (statistics, context) = (&mut self.statistics, &self.context);
+                let walked = self.walkers.walk(memory, statistics, second, context, gva, access)?;
+                self.l2.keep(gva, l2_miss, &walked);
+                l1.fill(gva, query, miss, &walked)
+            }
+        };
+        Ok(hit(slot, gva, l1.arm(slot, gva, access, query, memory, stamp)))
     }
 
     /// Faults that need no lookup: addresses that no table translates.
@@ -187,46 +194,6 @@ impl Mmu {
             check_bare(second, Gpa(gva.0), access)?;
         }
         Ok(())
-    }
-
-    /// Walks the guest's tables through the second stage, and translates the page that they map.
-    #[inline(never)]
-    fn walk<M: TableMemory>(
-        &mut self,
-        memory: &mut M,
-        second: &SecondStage,
-        gva: Gva,
-        access: Access,
-    ) -> Result<Translation, Fault> {
-        self.statistics.walks += 1;
-        let before = self.statistics.refs();
-        let vmid = self.context.vmid;
-        let result = match second {
-            SecondStage::Constant { ram, offset } => {
-                let mut stage = ConstantStage { memory, statistics: &mut self.statistics, ram, offset: *offset };
-                translate(&self.config, &self.context, &mut self.guest_cache, &mut stage, gva, access)
-            }
-            SecondStage::Nested { mode, root } => {
-                let mut stage = NestedStage {
-                    tables: HostTables { memory, statistics: &mut self.statistics },
-                    tree: Tree {
-                        geometry: Geometry::of_second_stage(*mode),
-                        root: root.0 & ((1 << 56) - (1 << 14)),
-                        spaces: Spaces::of_guest_physical(vmid),
-                        ad: self.config.second_stage_ad,
-                        svnapot: self.config.svnapot,
-                    },
-                    vmid,
-                    cache: &mut self.host_cache,
-                    tlb: self.nested_tlb.as_mut(),
-                    latest: None,
-                };
-                translate(&self.config, &self.context, &mut self.guest_cache, &mut stage, gva, access)
-            }
-        };
-        let refs = self.statistics.refs() - before;
-        self.statistics.max_refs = self.statistics.max_refs.max(refs);
-        result
     }
 
     /// From now on, stores to the 4K page at `page` are no hits: [`TableMemory::is_watched`] has begun to say so.
@@ -267,7 +234,7 @@ impl Mmu {
                 self.l1i.remove(|entry| named(entry.space));
                 self.l1d.remove(|entry| named(entry.space));
                 self.l2.remove(|entry| named(entry.space));
-                self.guest_cache.remove(named);
+                self.walkers.guest_cache.remove(named);
             }
         }
     }
@@ -278,9 +245,9 @@ impl Mmu {
         self.l1d.remove(|entry| named(entry.space));
         self.l2.remove(|entry| named(entry.space));
         if gpa.is_none() {
-            self.host_cache.remove(named);
+            self.walkers.host_cache.remove(named);
         }
-        if let Some(tlb) = &mut self.nested_tlb {
+        if let Some(tlb) = &mut self.walkers.nested_tlb {
             match gpa {
                 Some(gpa) => tlb.remove_page(gpa.0, |entry| named(entry.space)),
                 None => tlb.remove(|entry| named(entry.space)),
@@ -327,98 +294,5 @@ fn hit(slot: usize, gva: Gva, entry: &Translation) -> Hit {
         gpa: Gpa(entry.gpa.0 | offset),
         host: (entry.host != 0).then(|| core::ptr::with_exposed_provenance_mut(entry.host + offset as usize)),
         page: entry.size,
-    }
-}
-
-/// A page of the first stage.
-struct GuestMapping {
-    page: Gpa,
-    size: PageSize,
-    rights: Rights,
-    space: Space,
-}
-
-/// Both stages for one access, on any second stage.
-#[inline]
-fn translate<S: Stage>(
-    config: &MmuConfig,
-    context: &Context,
-    cache: &mut WalkCache,
-    stage: &mut S,
-    gva: Gva,
-    access: Access,
-) -> Result<Translation, Fault> {
-    let guest = first_stage(config, context, cache, stage, gva, access)?;
-    let gpa = Gpa(guest.page.0 | gva.offset(guest.size));
-    let host = stage.translate(gpa, access, Purpose::Data, guest.size)?;
-    let size = guest.size.min(host.size);
-    let (size, pointer) = homogeneous(stage.memory(), &host, gpa, size);
-    Ok(Translation {
-        hpa: host.hpa(gpa).page(size),
-        gpa: gpa.page(size),
-        host: pointer.map_or(0, <*mut u8>::expose_provenance),
-        space: guest.space,
-        rights: guest.rights.and(host.rights),
-        size,
-    })
-}
-
-/// The first stage: the walk of the guest's tables, or the identity.
-#[inline(always)]
-fn first_stage<S: Stage>(
-    config: &MmuConfig,
-    context: &Context,
-    cache: &mut WalkCache,
-    stage: &mut S,
-    gva: Gva,
-    access: Access,
-) -> Result<GuestMapping, Fault> {
-    let Some(geometry) = Geometry::of_first_stage(context.translation.mode) else {
-        let size = PageSize::Size256T;
-        return Ok(GuestMapping {
-            page: Gpa(gva.page(size).0),
-            size,
-            rights: Rights::ALL,
-            space: context.spaces.local,
-        });
-    };
-    let tree = Tree {
-        geometry,
-        // `satp.PPN` has 44 bits.
-        root: context.translation.root.0 & ((1 << 56) - (1 << 12)),
-        spaces: context.spaces,
-        ad: config.first_stage_ad,
-        svnapot: config.svnapot,
-    };
-    let leaf =
-        tree.walk(&mut GuestTables(stage), cache, gva.0, context.demand(access)).map_err(|failure| match failure {
-            Failure::Refused(cause) => Fault::Page(cause),
-            Failure::Reader(fault) => fault,
-        })?;
-    Ok(GuestMapping {
-        page: Gpa(leaf.page()),
-        size: leaf.size,
-        rights: leaf.pte.rights(),
-        space: context.spaces.of(leaf.global),
-    })
-}
-
-/// The largest page around `gpa`, of at most `size`, that is memory or device throughout, with its pointer.
-#[inline(always)]
-fn homogeneous(
-    memory: &impl TableMemory,
-    host: &HostMapping,
-    gpa: Gpa,
-    mut size: PageSize,
-) -> (PageSize, Option<*mut u8>) {
-    if host.backing == Backing::Device {
-        return (size, None);
-    }
-    loop {
-        match (memory.host_page(host.hpa(gpa).page(size), size), size.smaller()) {
-            (HostPage::Ram(pointer), _) => return (size, Some(pointer)),
-            (HostPage::Device, _) | (HostPage::Mixed, None) => return (size, None),
-            (HostPage::Mixed, Some(smaller)) => size = smaller,
-        }
     }
 }

@@ -115,25 +115,44 @@ impl Pte {
     /// What a first-stage leaf permits.
     #[inline(always)]
     pub(crate) const fn rights(self) -> Rights {
-        Rights::NONE
-            .with(Rights::READ, self.has(Self::R))
-            .with(Rights::READ_EXECUTABLE, self.has(Self::X))
-            .with(Rights::WRITE, self.0 & (Self::W | Self::D) == Self::W | Self::D)
-            .with(Rights::EXECUTE, self.has(Self::X))
-            .with(Rights::USER, self.has(Self::U))
-            .with(Rights::SUPERVISOR, !self.has(Self::U))
+        const OF: [Rights; 256] = table(Stage::First);
+        OF[(self.0 & 0xff) as usize]
     }
 
     /// What a second-stage leaf leaves of the first stage's rights: MXR makes readable what the first stage has
     /// executable and the second readable, and U and S are the first stage's business.
     #[inline(always)]
     pub(crate) const fn second_stage_rights(self) -> Rights {
-        Rights::NONE
-            .with(Rights::READ, self.has(Self::R))
-            .with(Rights::READ_EXECUTABLE, self.has(Self::R))
-            .with(Rights::WRITE, self.0 & (Self::W | Self::D) == Self::W | Self::D)
-            .with(Rights::EXECUTE, self.has(Self::X))
-            .with(Rights::USER, true)
-            .with(Rights::SUPERVISOR, true)
+        const OF: [Rights; 256] = table(Stage::Second);
+        OF[(self.0 & 0xff) as usize]
     }
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    First,
+    Second,
+}
+
+/// Rights by the eight flag bits, looked up because a miss derives them in the middle of much else.
+const fn table(stage: Stage) -> [Rights; 256] {
+    let mut table = [Rights::NONE; 256];
+    let mut flags = 0;
+    while flags < table.len() {
+        let pte = Pte(flags as u64);
+        let (readable, executable, user) = (pte.has(Pte::R), pte.has(Pte::X), pte.has(Pte::U));
+        let (under_mxr, of_user, of_supervisor) = match stage {
+            Stage::First => (executable, user, !user),
+            Stage::Second => (readable, true, true),
+        };
+        table[flags] = Rights::NONE
+            .with(Rights::READ, readable)
+            .with(Rights::READ_EXECUTABLE, under_mxr)
+            .with(Rights::WRITE, pte.has(Pte::W) && pte.has(Pte::D))
+            .with(Rights::EXECUTE, executable)
+            .with(Rights::USER, of_user)
+            .with(Rights::SUPERVISOR, of_supervisor);
+        flags += 1;
+    }
+    table
 }

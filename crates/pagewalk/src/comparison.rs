@@ -6,4 +6,4 @@ mod table;
 
 pub(crate) use execute::{Finished, Plan, execute};
 pub(crate) use report::report;
-pub(crate) use table::table;
+pub(crate) use table::{details, overview};

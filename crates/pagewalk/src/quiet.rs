@@ -14,7 +14,7 @@ pub(crate) struct QuietConsole {
 }
 
 impl Console for QuietConsole {
-    fn output(&mut self, bytes: &[u8]) {
+    fn output(&mut self, _guest: usize, bytes: &[u8]) {
         let room = LIMIT - self.output.len();
         self.output.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }

@@ -1,7 +1,7 @@
 //! The second stage: from guest physical to host physical addresses.
 //!
 //! A scheme is a [`SecondStage`] variant, which holds what the monitor chooses, and a type that implements [`Stage`]
-//! for the length of one walk. To add one, add both, and the arm in `Mmu::walk` that joins them: neither the walker nor
+//! for the length of one walk. To add one, add both, and the arm in `Walkers::walk` that joins them: neither the walker nor
 //! the TLBs change.
 
 mod constant;

@@ -2,6 +2,7 @@
 //! nested TLB and a page-walk cache of its own.
 
 use super::{Backing, HostMapping, Stage};
+use crate::directory::Miss;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::lru::Lru;
 use crate::memory::TableMemory;
@@ -29,17 +30,16 @@ pub(crate) type NestedTlb = Lru<NestedEntry>;
 
 /// `SecondStage::Nested` during one walk.
 pub(crate) struct NestedStage<'a, M> {
-    pub(crate) tables: HostTables<'a, M>,
-    pub(crate) tree: Tree,
-    pub(crate) vmid: Vmid,
-    pub(crate) cache: &'a mut WalkCache,
-    pub(crate) tlb: Option<&'a mut NestedTlb>,
-    /// The latest translation.
-    pub(crate) latest: Option<Latest>,
+    tables: HostTables<'a, M>,
+    tree: Tree,
+    vmid: Vmid,
+    cache: &'a mut WalkCache,
+    tlb: Option<&'a mut NestedTlb>,
+    latest: Option<Latest>,
 }
 
 /// The latest translation, and where it comes from.
-pub(crate) struct Latest {
+struct Latest {
     mapping: HostMapping,
     /// Of a walk; the nested TLB does not keep it.
     leaf: Option<Leaf<Hpa>>,
@@ -82,7 +82,18 @@ fn refusal(gpa: Gpa, access: Access, purpose: Purpose) -> impl Fn(Failure<Access
     }
 }
 
-impl<M: TableMemory> NestedStage<'_, M> {
+impl<'a, M: TableMemory> NestedStage<'a, M> {
+    /// The tables of `tree`, with the walk cache and the nested TLB of the processor.
+    pub(crate) fn new(
+        tables: HostTables<'a, M>,
+        tree: Tree,
+        vmid: Vmid,
+        cache: &'a mut WalkCache,
+        tlb: Option<&'a mut NestedTlb>,
+    ) -> Self {
+        Self { tables, tree, vmid, cache, tlb, latest: None }
+    }
+
     /// The nested TLB's answer.
     #[inline(always)]
     fn cached(&mut self, gpa: Gpa, demand: Demand) -> Option<HostMapping> {
@@ -90,7 +101,7 @@ impl<M: TableMemory> NestedStage<'_, M> {
         let space = Space::bare(self.vmid);
         let masks = Masks::of(demand);
         let found = tlb.touch(gpa.0, |entry| (entry.space == space) & entry.rights.meet(masks));
-        let Some(NestedEntry { page, size, rights, .. }) = found else {
+        let Ok(&NestedEntry { page, size, rights, .. }) = found else {
             self.tables.statistics.nested_tlb_misses += 1;
             return None;
         };
@@ -102,13 +113,10 @@ impl<M: TableMemory> NestedStage<'_, M> {
     fn keep(&mut self, gpa: Gpa, leaf: Leaf<Hpa>) -> HostMapping {
         let rights = leaf.pte.second_stage_rights();
         let mapping = HostMapping { page: leaf_page(&leaf), size: leaf.size, rights, backing: Backing::Host };
-        if let Some(tlb) = self.tlb.as_deref_mut()
-            && let Some(size) = tlb.fit(leaf.size)
-        {
+        if let Some(tlb) = self.tlb.as_deref_mut() {
             let space = Space::bare(self.vmid);
-            let page = mapping.hpa(gpa).page(size);
-            let entry = NestedEntry { space, page, size, rights };
-            tlb.fill(gpa.0, size, entry, |other| other.space == space);
+            let piece = |size| NestedEntry { space, page: mapping.hpa(gpa).page(size), size, rights };
+            tlb.fill(gpa.0, leaf.size, Miss::Refused, piece, |other| other.space == space);
         }
         self.latest = Some(Latest { mapping, leaf: Some(leaf) });
         mapping

@@ -108,6 +108,9 @@ pub struct CompareArgs {
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Print a line for each run: misses, references per walk, exits
+    #[arg(long)]
+    pub details: bool,
     /// Host threads that run machines side by side [default: the host's processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,

@@ -92,7 +92,7 @@ enum Typing {
 }
 
 impl Console for UserConsole {
-    fn output(&mut self, bytes: &[u8]) {
+    fn output(&mut self, _guest: usize, bytes: &[u8]) {
         let mut output = io::stdout().lock();
         if let Err(error) = output.write_all(bytes).and_then(|()| output.flush()) {
             self.failed = Some(error);

@@ -1,7 +1,7 @@
 //! `pagewalk compare`.
 
 use crate::cli::CompareArgs;
-use crate::comparison::{Finished, Plan, execute, report, table};
+use crate::comparison::{Finished, Plan, details, execute, overview, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, write_json};
@@ -46,13 +46,19 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.threads.map_or_else(available, |threads| threads as usize);
-    let runs = execute(&Plan { config: &config, works, schemes, threads })?;
+    let plan = Plan { config: &config, works, schemes, threads };
+    let runs = execute(&plan)?;
 
     if arguments.run.is_some() {
         // The user's own program: what it printed is theirs to see, once where all runs agree.
         show_outputs(&runs)?;
     }
-    print(&table(&runs).to_string())?;
+    if arguments.details || plan.works.len() == 1 {
+        print(&details(&runs).to_string())?;
+    } else {
+        let table = overview(&runs, &plan.schemes);
+        print(&format!("cycles over those of a machine whose translation is free ({})\n\n{table}", host.name))?;
+    }
     if let Some(path) = &arguments.json {
         let value = report(&kind.name(), &config, &host, &runs);
         write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;

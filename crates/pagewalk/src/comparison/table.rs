@@ -3,9 +3,22 @@
 use super::Finished;
 use super::report::{native_of, overhead, overhead_ideal};
 use crate::table::Table;
+use machine::scheme::Scheme;
 
-/// One line for each run, with what translation costs it.
-pub(crate) fn table(runs: &[Finished]) -> Table {
+/// One line for each workload, one column for each scheme: what translation costs.
+pub(crate) fn overview(runs: &[Finished], schemes: &[Scheme]) -> Table {
+    let names = schemes.iter().map(Scheme::to_string);
+    let mut table = Table::new(["workload".to_owned(), "M instr".to_owned()].into_iter().chain(names));
+    // Runs come work by work, each under every scheme in its order.
+    for runs in runs.chunks(schemes.len()) {
+        let costs = runs.iter().map(|run| percent(overhead_ideal(run)));
+        table.row([runs[0].work.clone(), millions(runs[0].statistics.instructions)].into_iter().chain(costs));
+    }
+    table
+}
+
+/// One line for each run, with what translation costs it, and why.
+pub(crate) fn details(runs: &[Finished]) -> Table {
     let mut table = Table::new([
         "workload",
         "scheme",

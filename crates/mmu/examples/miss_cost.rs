@@ -1,0 +1,180 @@
+//! What an access costs, in nanoseconds, by what answers it: `cargo run --release -p pagewalk-mmu --example miss_cost`,
+//! with a word of a row's name to measure those rows alone.
+//!
+//! Each figure is the least of several runs over pages in a fixed random order, all in the host's caches as far as they
+//! fit.
+
+use mmu::{HostPage, L1Entry, Mmu, MmuConfig, SecondStage, TableMemory, WalkCaches};
+use std::hint::black_box;
+use std::time::Instant;
+use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width};
+
+const RAM: u64 = 256 << 20;
+const FLAGS: u64 = 0xdf;
+const RUNS: usize = 200;
+
+/// The host's memory from hPA 0.
+struct Ram(Vec<u64>);
+
+impl TableMemory for Ram {
+    #[inline(always)]
+    fn read(&mut self, at: Hpa) -> Option<u64> {
+        self.0.get(at.0 as usize / 8).copied()
+    }
+
+    fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64> {
+        let word = self.0.get_mut(at.0 as usize / 8)?;
+        let found = *word;
+        if found == old {
+            *word = new;
+        }
+        Some(found)
+    }
+
+    #[inline(always)]
+    fn host_page(&self, page: Hpa, size: PageSize) -> HostPage {
+        if page.0 + size.bytes() <= RAM {
+            HostPage::Ram(self.0.as_ptr().cast_mut().cast::<u8>().wrapping_add(page.0 as usize))
+        } else {
+            HostPage::Mixed
+        }
+    }
+
+    #[inline(always)]
+    fn is_watched(&self, _: Hpa, _: PageSize) -> bool {
+        false
+    }
+}
+
+impl Ram {
+    /// Maps `pages` 4K pages from address 0 to `target`, with tables from `tables` on: the root first (16 KiB of it),
+    /// then the other levels'.
+    fn map(&mut self, levels: u32, tables: u64, target: u64, pages: u64) {
+        let pte = |address: u64, flags: u64| address >> 12 << 10 | flags;
+        let mut next = tables + 0x4000;
+        for page in 0..pages {
+            let mut table = tables;
+            for level in (1..levels).rev() {
+                let at = (table + (page >> (9 * level)) % 512 * 8) as usize / 8;
+                if self.0[at] == 0 {
+                    self.0[at] = pte(next, 1);
+                    next += 0x1000;
+                }
+                table = self.0[at] >> 10 << 12;
+            }
+            self.0[(table + page % 512 * 8) as usize / 8] = pte(target + page * 4096, FLAGS);
+        }
+    }
+}
+
+struct Bench {
+    mmu: Mmu,
+    ram: Ram,
+    second: SecondStage,
+    order: Vec<Gva>,
+    clock: u64,
+}
+
+impl Bench {
+    /// Accesses of `pages` pages, over and over, in random order.
+    fn new(config: &MmuConfig, nested: bool, pages: u64) -> Self {
+        let mut ram = Ram(vec![0; RAM as usize / 8]);
+        let mapped = 16 << 10;
+        let (guest, host, data) = (64 << 20, 96 << 20, 0);
+        ram.map(3, guest, data, mapped);
+        ram.map(3, host, 0, RAM >> 12);
+        let second = if nested {
+            SecondStage::Nested { mode: SecondStageMode::Sv39x4, root: Hpa(host) }
+        } else {
+            SecondStage::Constant { ram: Gpa(0)..Gpa(RAM), offset: 0 }
+        };
+        let mut mmu = Mmu::new(config).expect("the configuration is good");
+        let context = TranslationContext {
+            mode: PagingMode::Sv39,
+            root: Gpa(guest),
+            privilege: Privilege::User,
+            ..TranslationContext::default()
+        };
+        mmu.set_context(&context, Vmid(1));
+        let mut seed = 1u64;
+        let mut order: Vec<_> = (0..pages).map(|page| Gva(page * 4096)).collect();
+        for index in (1..order.len()).rev() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            order.swap(index, (seed >> 33) as usize % (index + 1));
+        }
+        Self { mmu, ram, second, order, clock: 0 }
+    }
+
+    /// Nanoseconds of an access.
+    fn miss(mut self) -> (f64, mmu::MmuStatistics) {
+        let rounds = (64_000 / self.order.len()).max(1);
+        let mut best = f64::MAX;
+        for _ in 0..RUNS {
+            self.mmu.reset_statistics();
+            let start = Instant::now();
+            for _ in 0..rounds {
+                for &gva in &self.order {
+                    self.clock += 1;
+                    let hit = self.mmu.access(&mut self.ram, &self.second, gva, Access::Read, self.clock);
+                    black_box(hit.expect("the page is mapped"));
+                }
+            }
+            let each = start.elapsed().as_nanos() as f64 / (rounds * self.order.len()) as f64;
+            best = best.min(each);
+        }
+        (best, *self.mmu.statistics())
+    }
+
+    /// Nanoseconds of an access that hits the entry it predicts.
+    fn predicted(mut self) -> f64 {
+        let mut sites = Vec::new();
+        for &gva in &self.order {
+            self.clock += 1;
+            let hit = self.mmu.access(&mut self.ram, &self.second, gva, Access::Read, self.clock);
+            sites.push((gva, hit.expect("the page is mapped").site));
+        }
+        let rounds = 400_000 / sites.len();
+        let window = self.mmu.data_window();
+        let mut best = f64::MAX;
+        for _ in 0..RUNS {
+            let start = Instant::now();
+            for _ in 0..rounds {
+                for &(gva, site) in &sites {
+                    self.clock += 1;
+                    // SAFETY: the window and the sites are this MMU's, which nobody uses meanwhile.
+                    let pointer = unsafe { L1Entry::read_hit(window, site, gva, Width::Double, self.clock) };
+                    assert!(black_box(pointer).is_some());
+                }
+            }
+            best = best.min(start.elapsed().as_nanos() as f64 / (rounds * sites.len()) as f64);
+        }
+        best
+    }
+}
+
+fn main() {
+    let usual = MmuConfig::default();
+    let off = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
+    println!("{:<44}{:>8}{:>12}{:>12}", "answered by", "ns", "L2 misses", "references");
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    if "L1, predicted".contains(&wanted) {
+        println!("{:<44}{:>8.2}", "L1, predicted", Bench::new(&usual, false, 32).predicted());
+    }
+    for (name, config, nested, pages) in [
+        ("L1, not predicted", &usual, false, 32),
+        ("L2", &usual, false, 1024),
+        ("walk, native Sv39", &usual, false, 16 << 10),
+        ("walk, native Sv39, no walk caches", &off, false, 16 << 10),
+        ("walk, nested Sv39 on Sv39x4", &usual, true, 16 << 10),
+        ("walk, nested Sv39 on Sv39x4, no walk caches", &off, true, 16 << 10),
+    ] {
+        if !name.contains(&wanted) {
+            continue;
+        }
+        let (each, counts) = Bench::new(config, nested, pages).miss();
+        let accesses = (counts.l1d_misses.max(1)) as f64;
+        let misses = counts.l2_misses as f64 / accesses;
+        let refs = counts.refs() as f64 / counts.walks.max(1) as f64;
+        println!("{name:<44}{each:>8.2}{misses:>12.2}{refs:>12.2}");
+    }
+}

@@ -1,0 +1,174 @@
+//! Both stages for one access: what a miss in every TLB costs.
+
+use crate::config::{AdPolicy, MmuConfig};
+use crate::context::Context;
+use crate::fault::{Fault, Purpose};
+use crate::guest_tables::GuestTables;
+use crate::memory::{HostPage, TableMemory};
+use crate::rights::Rights;
+use crate::space::{Space, Spaces};
+use crate::stage::{Backing, ConstantStage, HostMapping, HostTables, NestedStage, NestedTlb, SecondStage, Stage};
+use crate::statistics::MmuStatistics;
+use crate::tlb::Translation;
+use crate::walk::{Failure, Geometry, Tree};
+use crate::walk_cache::WalkCache;
+use types::{Access, Gpa, Gva, PageSize};
+
+/// The walkers of both dimensions, with what they remember.
+#[derive(Debug)]
+pub(crate) struct Walkers {
+    pub(crate) guest_cache: WalkCache,
+    pub(crate) host_cache: WalkCache,
+    pub(crate) nested_tlb: Option<NestedTlb>,
+    first_stage_ad: AdPolicy,
+    second_stage_ad: AdPolicy,
+    svnapot: bool,
+}
+
+impl Walkers {
+    /// Walkers that remember nothing yet. The configuration was checked before.
+    pub(crate) fn new(config: &MmuConfig) -> Self {
+        Self {
+            guest_cache: WalkCache::new(config.walk_caches.guest),
+            host_cache: WalkCache::new(config.walk_caches.host),
+            nested_tlb: config.nested_tlb.as_ref().map(|array| NestedTlb::new(core::slice::from_ref(array))),
+            first_stage_ad: config.first_stage_ad,
+            second_stage_ad: config.second_stage_ad,
+            svnapot: config.svnapot,
+        }
+    }
+
+    /// Walks the guest's tables through the second stage, and translates the page that they map.
+    #[inline(never)]
+    pub(crate) fn walk<M: TableMemory>(
+        &mut self,
+        memory: &mut M,
+        statistics: &mut MmuStatistics,
+        second: &SecondStage,
+        context: &Context,
+        gva: Gva,
+        access: Access,
+    ) -> Result<Translation, Fault> {
+        statistics.walks += 1;
+        let before = statistics.refs();
+        let guest = self.guest_tree(context);
+        let guest_cache = &mut self.guest_cache;
+        let result = match second {
+            SecondStage::Constant { ram, offset } => {
+                let mut stage = ConstantStage { memory, statistics, ram, offset: *offset };
+                translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
+            }
+            SecondStage::Nested { mode, root } => {
+                let tree = Tree {
+                    geometry: Geometry::of_second_stage(*mode),
+                    root: root.0 & ((1 << 56) - (1 << 14)),
+                    spaces: Spaces::of_guest_physical(context.vmid),
+                    ad: self.second_stage_ad,
+                    svnapot: self.svnapot,
+                };
+                let tables = HostTables { memory, statistics };
+                let mut stage =
+                    NestedStage::new(tables, tree, context.vmid, &mut self.host_cache, self.nested_tlb.as_mut());
+                translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
+            }
+        };
+        let refs = statistics.refs() - before;
+        statistics.max_refs = statistics.max_refs.max(refs);
+        result
+    }
+
+    /// The guest's tables; `None` without translation.
+    #[inline(always)]
+    fn guest_tree(&self, context: &Context) -> Option<Tree> {
+        Some(Tree {
+            geometry: Geometry::of_first_stage(context.translation.mode)?,
+            // `satp.PPN` has 44 bits.
+            root: context.translation.root.0 & ((1 << 56) - (1 << 12)),
+            spaces: context.spaces,
+            ad: self.first_stage_ad,
+            svnapot: self.svnapot,
+        })
+    }
+}
+
+/// A page of the first stage.
+struct GuestMapping {
+    page: Gpa,
+    size: PageSize,
+    rights: Rights,
+    space: Space,
+}
+
+/// Both stages for one access, on any second stage.
+#[inline(always)]
+fn translate<S: Stage>(
+    tree: Option<&Tree>,
+    cache: &mut WalkCache,
+    stage: &mut S,
+    context: &Context,
+    gva: Gva,
+    access: Access,
+) -> Result<Translation, Fault> {
+    let guest = first_stage(tree, cache, stage, context, gva, access)?;
+    let gpa = Gpa(guest.page.0 | gva.offset(guest.size));
+    let host = stage.translate(gpa, access, Purpose::Data, guest.size)?;
+    let (size, pointer) = homogeneous(stage.memory(), &host, gpa, guest.size.min(host.size));
+    Ok(Translation {
+        hpa: host.hpa(gpa).page(size),
+        gpa: gpa.page(size),
+        host: pointer.map_or(0, <*mut u8>::expose_provenance),
+        space: guest.space,
+        rights: guest.rights.and(host.rights),
+        size,
+    })
+}
+
+/// The first stage: the walk of the guest's tables, or the identity.
+#[inline(always)]
+fn first_stage<S: Stage>(
+    tree: Option<&Tree>,
+    cache: &mut WalkCache,
+    stage: &mut S,
+    context: &Context,
+    gva: Gva,
+    access: Access,
+) -> Result<GuestMapping, Fault> {
+    let Some(tree) = tree else {
+        let size = PageSize::Size256T;
+        let page = Gpa(gva.page(size).0);
+        return Ok(GuestMapping { page, size, rights: Rights::ALL, space: context.spaces.local });
+    };
+    let leaf =
+        tree.walk(&mut GuestTables(stage), cache, gva.0, context.query(access).of_leaf).map_err(
+            |failure| match failure {
+                Failure::Refused(cause) => Fault::Page(cause),
+                Failure::Reader(fault) => fault,
+            },
+        )?;
+    Ok(GuestMapping {
+        page: Gpa(leaf.page()),
+        size: leaf.size,
+        rights: leaf.pte.rights(),
+        space: context.spaces.of(leaf.global),
+    })
+}
+
+/// The largest page around `gpa`, of at most `size`, that is memory or device throughout, with its pointer.
+#[inline(always)]
+fn homogeneous(
+    memory: &impl TableMemory,
+    host: &HostMapping,
+    gpa: Gpa,
+    mut size: PageSize,
+) -> (PageSize, Option<*mut u8>) {
+    if host.backing == Backing::Device {
+        return (size, None);
+    }
+    loop {
+        match (memory.host_page(host.hpa(gpa).page(size), size), size.smaller()) {
+            (HostPage::Ram(pointer), _) => return (size, Some(pointer)),
+            (HostPage::Device, _) | (HostPage::Mixed, None) => return (size, None),
+            (HostPage::Mixed, Some(smaller)) => size = smaller,
+        }
+    }
+}
