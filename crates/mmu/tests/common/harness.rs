@@ -349,6 +349,7 @@ impl Harness {
                 self.fence(fence);
             }
             Op::Watch { place, on } => self.watch(self.gpa(place), on),
+            Op::Renumber => self.clock = self.mmu.renumber_stamps(),
         }
         self.compare();
     }
