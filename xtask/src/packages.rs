@@ -20,6 +20,7 @@ const NEEDS: &[Need] = &[
     Need { thing: "qemu-riscv64", packages: &["qemu-user"] },
     Need { thing: "qemu-system-riscv64", packages: &["qemu-system-riscv", "qemu-system-misc"] },
     Need { thing: "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.bin", packages: &["opensbi"] },
+    Need { thing: "/sbin/mkfs.ext4", packages: &["e2fsprogs"] },
     Need { thing: "xz", packages: &["xz-utils"] },
 ];
 

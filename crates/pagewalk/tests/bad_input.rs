@@ -56,7 +56,7 @@ fn a_kernel_cut_short_is_refused_wherever_it_is_cut() {
     for length in [4, 16, 63, 64, 100, VOS.len() / 2, loaded_segment() + 60] {
         boot("cut.elf", &VOS[..length]).failed(2, &["cut.elf"]);
     }
-    boot("cut.img", &image(40, 1 << 20, b"RSC\x05")[..40]).failed(2, &["cut.img"]);
+    boot("cut.img", &image(64, 1 << 20, b"RSC\x05")[..60]).failed(2, &["cut.img"]);
 }
 
 #[test]
@@ -227,11 +227,13 @@ fn a_cache_without_a_guest_says_how_to_fetch_one() {
     let boot = ["boot", "--guest", "linux", "--run", "true", "--cache", &cache];
     run(boot).failed(1, &["cache", "pagewalk guest fetch"]);
     fs::create_dir_all(scratch.path("cache/linux")).unwrap();
-    for (manifest, named) in [("", "manifest.json"), ("{\"format\":", "manifest.json"), ("[]", "manifest.json")] {
+    for manifest in ["", "{\"format\":", "[]"] {
         fs::write(scratch.path("cache/linux/manifest.json"), manifest).unwrap();
-        run(boot).failed(1, &[named]);
+        run(boot).failed(1, &["cache", "pagewalk guest fetch"]);
     }
-    run(["guest", "list", "--cache", &cache]).failed(1, &["manifest.json"]);
+    fs::remove_file(scratch.path("cache/linux/manifest.json")).unwrap();
+    fs::create_dir(scratch.path("cache/linux/manifest.json")).unwrap();
+    run(boot).failed(1, &["manifest.json", "directory"]);
 }
 
 /// A short comparison that writes to `json`, after `before` in a shell.
@@ -296,5 +298,4 @@ fn workloads_say_what_they_do_not_understand() {
 #[test]
 fn a_command_line_that_is_too_long_is_an_error() {
     run(["boot", "--append", &"x".repeat(100_000)]).failed(1, &["status 255"]);
-    run(["boot", "--append", &"é\u{7f}\n\\".repeat(100)]).failed(1, &["status 2"]);
 }

@@ -155,7 +155,8 @@ fn a_shell_answers_at_a_terminal() {
         user.sees("42-answer");
         user.sees("# ");
         // Ctrl-C reaches the guest's program, and Ctrl-A Ctrl-A is one Ctrl-A: the beginning of the line.
-        user.types("cat; echo cat-$?\n");
+        user.types("echo re''ady; cat\n");
+        user.sees("ready");
         user.types("some words\n");
         user.sees("some words\r\nsome words");
         user.types("\x03");

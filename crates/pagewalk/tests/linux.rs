@@ -126,7 +126,7 @@ fn redis_serves_its_benchmark() {
                    redis-benchmark -q -n 1000 -c 4 -t set,get; redis-cli set k v; redis-cli get k";
     let end = linux(command, &["--harts", "2"]).succeeded();
     assert!(end.stdout.contains("GET: ") && end.stdout.contains("requests per second"), "{end:#?}");
-    assert!(end.stdout.ends_with("OK\nv\n"), "{end:#?}");
+    assert!(end.stdout.ends_with("OK\n\"v\"\n"), "{end:#?}");
 }
 
 #[test]
@@ -151,8 +151,7 @@ fn hpcc_verifies_its_results() {
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn a_program_of_the_users_is_compared() {
     let scratch = Scratch::new();
-    let expected = "arg: least 0.000";
-    let mut figures = Vec::new();
+    let mut outputs = Vec::new();
     for (name, flags) in [("static", &["-static", "-lm"][..]), ("dynamic", &["-lm"])] {
         let program = compiled(&scratch, name, PROGRAM, flags);
         let native = Command::new("qemu-riscv64").args(["-L", "/usr/riscv64-linux-gnu", &program, "arg"]).output();
@@ -164,14 +163,12 @@ fn a_program_of_the_users_is_compared() {
         // The output once, as both schemes agree; then the table.
         assert_eq!(end.stdout.matches(native.trim_end()).count(), 1, "{native}: {end:#?}");
         assert!(end.stdout.contains("nested:4K+2M"), "{end:#?}");
-        figures.push((expected, native));
+        outputs.push(native);
         let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-        assert!(
-            number(&report, "/runs/1/exits/nested_fault") > 0 && number(&report, "/runs/0/instructions") > 1_000_000
-        );
+        assert!(number(&report, "/runs/0/instructions") > 1_000_000, "the program was measured: {report:#}");
         assert!(report["runs"][1]["overhead"].as_f64().unwrap() > 0.0);
     }
-    assert_eq!(figures[0].1, figures[1].1, "static and dynamic print alike");
+    assert_eq!(outputs[0], outputs[1], "static and dynamic print alike");
 }
 
 #[test]
@@ -250,4 +247,22 @@ fn network_and_randomness_are_there() {
     for expected in ["eth0:", "LOWER_UP", "1 packets transmitted, 0 packets received", "virtio_rng", "\n16\n"] {
         assert!(end.stdout.contains(expected), "no {expected:?} in {end:#?}");
     }
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_damaged_cache_is_named() {
+    let scratch = Scratch::new();
+    let home = std::env::var("HOME").expect("a home directory");
+    let cache = std::env::var("PAGEWALK_CACHE").unwrap_or(format!("{home}/.cache/pagewalk"));
+    let copied = Command::new("cp").args(["-r", &cache, &scratch.text("cache")]).status();
+    assert!(copied.expect("coreutils are installed").success());
+    let find = Command::new("find").args([&scratch.text("cache"), "-name", "busybox", "-type", "f"]).output().unwrap();
+    let busybox = String::from_utf8(find.stdout).unwrap().trim().to_owned();
+    let mut content = fs::read(&busybox).unwrap();
+    content[4096] ^= 1;
+    fs::write(&busybox, content).unwrap();
+    linux("true", &["--cache", &scratch.text("cache")]).failed(1, &["busybox", "pagewalk guest fetch"]);
+    fs::remove_file(&busybox).unwrap();
+    linux("true", &["--cache", &scratch.text("cache")]).failed(1, &["busybox"]);
 }
