@@ -1,4 +1,5 @@
-//! What an access costs, in nanoseconds, by what answers it. `cargo run --release -p pagewalk-mmu --example miss_cost`
+//! What an access costs, in nanoseconds, by what answers it: `cargo run --release -p pagewalk-mmu --example miss_cost`,
+//! with a word of a row's name to measure those rows alone.
 //!
 //! Each figure is the least of several runs over pages in a fixed random order, all in the host's caches as far as they
 //! fit.
@@ -155,7 +156,10 @@ fn main() {
     let usual = MmuConfig::default();
     let off = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
     println!("{:<44}{:>8}{:>12}{:>12}", "answered by", "ns", "L2 misses", "references");
-    println!("{:<44}{:>8.2}", "L1, predicted", Bench::new(&usual, false, 32).predicted());
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    if "L1, predicted".contains(&wanted) {
+        println!("{:<44}{:>8.2}", "L1, predicted", Bench::new(&usual, false, 32).predicted());
+    }
     for (name, config, nested, pages) in [
         ("L1, not predicted", &usual, false, 32),
         ("L2", &usual, false, 1024),
@@ -164,6 +168,9 @@ fn main() {
         ("walk, nested Sv39 on Sv39x4", &usual, true, 16 << 10),
         ("walk, nested Sv39 on Sv39x4, no walk caches", &off, true, 16 << 10),
     ] {
+        if !name.contains(&wanted) {
+            continue;
+        }
         let (each, counts) = Bench::new(config, nested, pages).miss();
         let accesses = (counts.l1d_misses.max(1)) as f64;
         let misses = counts.l2_misses as f64 / accesses;

@@ -22,6 +22,17 @@ impl View {
     /// Views of fetches, which SUM does not concern.
     pub(crate) const OF_FETCHES: usize = 2;
 
+    /// Its bit in a mask of views.
+    #[inline(always)]
+    pub(crate) const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    /// The views of a bit mask.
+    pub(crate) fn of_bits(mask: u8) -> impl Iterator<Item = Self> {
+        [Self::User, Self::Supervisor, Self::SupervisorSum].into_iter().filter(move |view| mask & view.bit() != 0)
+    }
+
     const fn of(context: &TranslationContext, access: Access) -> Self {
         match (context.privilege, access) {
             (Privilege::User, _) => Self::User,
@@ -36,7 +47,8 @@ impl View {
 pub(crate) struct Query {
     pub(crate) spaces: Spaces,
     pub(crate) view: View,
-    /// What the access itself demands.
+    /// What the access itself demands of a leaf, and of an entry.
+    pub(crate) of_leaf: Demand,
     pub(crate) demand: Masks,
     /// What a load demands in the same view, and a store, to arm an entry for either.
     pub(crate) load: Masks,
@@ -54,6 +66,8 @@ pub(crate) struct Context {
     pub(crate) spaces: Spaces,
     /// By access.
     queries: [Query; 3],
+    /// Bits of an address above the translated ones.
+    unused: u32,
 }
 
 impl Context {
@@ -65,7 +79,8 @@ impl Context {
             Query::new(translation, spaces, Access::Write),
             Query::new(translation, spaces, Access::Execute),
         ];
-        Self { translation: *translation, vmid, spaces, queries }
+        let unused = 64 - translation.mode.address_bits();
+        Self { translation: *translation, vmid, spaces, queries, unused }
     }
 
     /// Whether views armed for `self` hold for `other`: privilege and SUM only choose the view, and the root is not
@@ -73,12 +88,6 @@ impl Context {
     pub(crate) fn shares_views(&self, other: &Self) -> bool {
         let (one, two) = (&self.translation, &other.translation);
         self.spaces == other.spaces && one.mode == two.mode && one.mxr == two.mxr
-    }
-
-    /// What a first-stage walk for an access demands.
-    #[inline(always)]
-    pub(crate) const fn demand(&self, access: Access) -> Demand {
-        Demand::of_guest(&self.translation, access)
     }
 
     /// What a lookup for an access is made with.
@@ -91,8 +100,7 @@ impl Context {
     /// Without translation every address is.
     #[inline(always)]
     pub(crate) const fn is_canonical(&self, gva: Gva) -> bool {
-        let unused = 64 - self.translation.mode.address_bits();
-        ((gva.0 << unused).cast_signed() >> unused).cast_unsigned() == gva.0
+        ((gva.0 << self.unused).cast_signed() >> self.unused).cast_unsigned() == gva.0
     }
 }
 
@@ -101,6 +109,7 @@ impl Query {
         Self {
             spaces,
             view: View::of(translation, access),
+            of_leaf: Demand::of_guest(translation, access),
             demand: Masks::of(Demand::of_guest(translation, access)),
             load: Masks::of(Demand::of_guest(translation, Access::Read)),
             store: Masks::of(Demand::of_guest(translation, Access::Write)),

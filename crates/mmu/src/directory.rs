@@ -1,7 +1,7 @@
 //! The tag side of set-associative arrays: which slot holds a page.
 
 use crate::config::TlbArray;
-use crate::lanes::{self, LANES};
+use crate::raw::lanes::{self, LANES, Words};
 use core::ops::Range;
 use types::PageSize;
 
@@ -13,10 +13,10 @@ struct Key(u64);
 impl Key {
     const NONE: Self = Self(0);
 
-    /// The page of `size` that holds `address`.
+    /// The page of 2^`shift` bytes that holds `address`.
     #[inline(always)]
-    const fn new(address: u64, size: PageSize) -> Self {
-        Self(((address >> size.shift() << 1) | 1) << (size.shift() - 12))
+    const fn new(address: u64, shift: u32) -> Self {
+        Self(((address >> shift << 1) | 1) << (shift - PageSize::Size4K.shift()))
     }
 
     /// By how many bits the page's size exceeds 4K; 64 for no page.
@@ -28,176 +28,284 @@ impl Key {
 
 /// Where pages of one size are kept.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    size: PageSize,
-    /// First slot of the array.
-    base: usize,
+pub(crate) struct Place {
     /// Sets − 1.
     mask: u64,
-    /// Slots from set to set: the ways, padded to whole groups.
-    stride: usize,
-    ways: usize,
+    /// First group of the array.
+    base: u32,
+    /// Groups of a set: the ways, rounded up.
+    groups: u32,
+    /// log2 of the size.
+    shift: u32,
+    pub(crate) size: PageSize,
 }
 
 impl Place {
-    /// First slot of the set of `address`.
+    /// Groups of the set of `address`.
     #[inline(always)]
-    fn set(&self, address: u64) -> usize {
-        self.base + ((address >> self.size.shift()) & self.mask) as usize * self.stride
+    fn set(&self, address: u64) -> Range<usize> {
+        let first = self.base as usize + ((address >> self.shift) & self.mask) as usize * self.groups as usize;
+        first..first + self.groups as usize
     }
 }
 
-/// The slots of a level: several arrays, each set-associative, with a payload of `P` per slot.
+/// Why nothing was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Miss {
+    /// The page is nowhere: a second search, whatever it accepts, would find nothing either.
+    Absent,
+    /// It is there, but was not accepted.
+    Refused,
+}
+
+impl Miss {
+    #[inline(always)]
+    const fn of(refused: bool) -> Self {
+        if refused { Self::Refused } else { Self::Absent }
+    }
+}
+
+/// Four slots of one set.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Group<P, U> {
+    keys: Words,
+    /// What is known of the slots' use; kept when a slot is emptied or filled.
+    pub(crate) uses: U,
+    payloads: [P; LANES],
+}
+
+/// Groups of a set that are compared before the first match is looked at: which one it is cannot be predicted, so there
+/// is no branch in between. A larger set is searched part by part.
+const AT_ONCE: usize = u64::BITS as usize / LANES;
+
+/// Which slots of at most [`AT_ONCE`] groups hold the page: a bit each.
+#[inline(always)]
+fn matches<P, U>(set: &[Group<P, U>], key: Key) -> u64 {
+    /// The usual numbers, without a loop.
+    #[inline(always)]
+    fn of<const N: usize, P, U>(set: &[Group<P, U>], key: Key) -> u64 {
+        lanes::matching::<N>(core::array::from_fn(|number| &set[number].keys), key.0)
+    }
+    match set.len() {
+        1 => of::<1, P, U>(set, key),
+        2 => of::<2, P, U>(set, key),
+        3 => of::<3, P, U>(set, key),
+        4 => of::<4, P, U>(set, key),
+        8 => of::<8, P, U>(set, key),
+        _ => (set.iter().enumerate())
+            .fold(0, |mask, (number, group)| mask | lanes::matching([&group.keys], key.0) << (number * LANES)),
+    }
+}
+
+/// The first slot of a set that holds a page which `accept` takes.
+#[inline(always)]
+fn find_in<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    if set.len() > AT_ONCE {
+        return find_in_parts(set, key, accept);
+    }
+    let all = matches(set, key);
+    let mut mask = all;
+    while mask != 0 {
+        let slot = mask.trailing_zeros() as usize;
+        if accept(&set[slot / LANES].payloads[slot % LANES]) {
+            return Ok(slot);
+        }
+        mask &= mask - 1;
+    }
+    Err(Miss::of(all != 0))
+}
+
+#[inline(never)]
+fn find_in_parts<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    let mut refused = false;
+    for (number, part) in set.chunks(AT_ONCE).enumerate() {
+        let all = matches(part, key);
+        refused |= all != 0;
+        for slot in (0..part.len() * LANES).filter(|slot| all >> slot & 1 != 0) {
+            if accept(&part[slot / LANES].payloads[slot % LANES]) {
+                return Ok(number * AT_ONCE * LANES + slot);
+            }
+        }
+    }
+    Err(Miss::of(refused))
+}
+
+/// The slots of a level: several arrays, each set-associative, with a payload `P` per slot and a record of use `U` per group.
 ///
-/// A set takes whole groups of [`LANES`] slots; those beyond its ways stay empty.
+/// A set takes whole groups; the slots beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
 #[derive(Debug)]
-pub(crate) struct Directory<P> {
+pub(crate) struct Directory<P, U> {
     /// In the order of lookup: the arrays as listed, in each the sizes ascending.
     places: Vec<Place>,
     /// Those places, in the same order, that hold something: a size that nobody has is not looked up.
     active: Vec<Place>,
-    /// By how many bits a size exceeds 4K: slots that hold a page of it. The last one counts empty slots, and means nothing.
+    /// By how many bits a size exceeds 4K: slots that hold a page of it; and last, those that hold none.
     live: [u32; 65],
     /// By page size: the place in which a page is kept.
-    fits: [Option<Place>; PageSize::ALL.len()],
-    keys: Box<[[u64; LANES]]>,
-    payloads: Box<[P]>,
+    homes: [Option<Place>; PageSize::ALL.len()],
+    groups: Box<[Group<P, U>]>,
 }
 
-impl<P: Copy + Default> Directory<P> {
-    /// Empty arrays. The configuration was checked before.
-    pub(crate) fn new(arrays: &[TlbArray]) -> Self {
+impl<P: Copy + Default, U: Copy> Directory<P, U> {
+    /// Empty arrays. The configuration was checked before. `unused` makes the record of a group of which so many slots are
+    /// ways, and the others padding.
+    pub(crate) fn new(arrays: &[TlbArray], unused: impl Fn(usize) -> U) -> Self {
         let mut places = Vec::new();
-        let mut slots = 0;
+        let mut groups = Vec::new();
         for array in arrays {
-            let ways = array.ways as usize;
-            let stride = ways.next_multiple_of(LANES);
+            let base = groups.len() as u32;
+            let (ways, mask) = (array.ways, u64::from(array.sets) - 1);
+            let per_set = ways.div_ceil(LANES as u32);
+            for _ in 0..array.sets {
+                for group in 0..per_set {
+                    let ways = (ways as usize - group as usize * LANES).min(LANES);
+                    groups.push(Group {
+                        keys: [Key::NONE.0; LANES],
+                        uses: unused(ways),
+                        payloads: [P::default(); LANES],
+                    });
+                }
+            }
             let mut sizes = array.sizes.clone();
             sizes.sort_unstable();
-            let mask = u64::from(array.sets) - 1;
-            places.extend(sizes.into_iter().map(|size| Place { size, base: slots, mask, stride, ways }));
-            slots += array.sets as usize * stride;
+            let place = |size: PageSize| Place { mask, base, groups: per_set, shift: size.shift(), size };
+            places.extend(sizes.into_iter().map(place));
         }
-        let mut fits = [None; PageSize::ALL.len()];
+        let mut homes = [None; PageSize::ALL.len()];
         let mut largest = None;
         for size in PageSize::ALL {
             largest = places.iter().find(|place| place.size == size).copied().or(largest);
-            fits[size as usize] = largest;
+            homes[size as usize] = largest;
         }
-        Self {
-            active: Vec::with_capacity(places.len()),
-            places,
-            live: [0; 65],
-            fits,
-            keys: vec![[Key::NONE.0; LANES]; slots / LANES].into_boxed_slice(),
-            payloads: vec![P::default(); slots].into_boxed_slice(),
-        }
+        let mut live = [0; 65];
+        live[Key::NONE.excess()] = (groups.len() * LANES) as u32;
+        let active = Vec::with_capacity(places.len());
+        Self { places, active, live, homes, groups: groups.into_boxed_slice() }
     }
 
     /// Slots, the padding among them.
     pub(crate) fn slots(&self) -> usize {
-        self.payloads.len()
+        self.groups.len() * LANES
     }
 
-    /// Whether a slot belongs to a way, and not to the padding.
-    pub(crate) fn is_way(&self, slot: usize) -> bool {
-        let place = self.places.iter().rev().find(|place| place.base <= slot);
-        place.is_some_and(|place| (slot - place.base) % place.stride < place.ways)
-    }
-
-    /// The largest size not above `size` that an array takes.
+    /// Where a page of `size` is kept: at the largest size not above it that an array takes, if there is one.
     #[inline(always)]
-    pub(crate) fn fit(&self, size: PageSize) -> Option<PageSize> {
-        self.fits[size as usize].map(|place| place.size)
+    pub(crate) fn home(&self, size: PageSize) -> Option<&Place> {
+        self.homes[size as usize].as_ref()
     }
 
-    /// The payload of a slot.
+    /// A slot's payload and what is known of its group's use, with the slot's lane in it.
     #[inline(always)]
-    pub(crate) fn payload(&self, slot: usize) -> &P {
-        &self.payloads[slot]
+    pub(crate) fn entry(&mut self, slot: usize) -> (&P, &mut U, usize) {
+        let (group, lane) = (&mut self.groups[slot / LANES], slot % LANES);
+        (&group.payloads[lane], &mut group.uses, lane)
+    }
+
+    /// The set of `address`: the number of its first slot, and its groups.
+    #[inline(always)]
+    pub(crate) fn set(&self, place: &Place, address: u64) -> (usize, &[Group<P, U>]) {
+        let set = place.set(address);
+        (set.start * LANES, &self.groups[set])
     }
 
     #[inline(always)]
-    fn find_in(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Option<usize> {
-        let first = place.set(address);
-        let set = &self.keys[first / LANES..(first + place.stride) / LANES];
-        let key = Key::new(address, place.size);
-        lanes::find(set, key.0, |way| accept(&self.payloads[first + way])).map(|way| first + way)
+    fn find_at(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+        let (first, set) = self.set(place, address);
+        find_in(set, Key::new(address, place.shift), accept).map(|slot| first + slot)
     }
 
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
     #[inline(always)]
-    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Option<usize> {
-        self.active.iter().find_map(|place| self.find_in(place, address, &accept))
+    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+        let mut refused = false;
+        for place in &self.active {
+            match self.find_at(place, address, &accept) {
+                Ok(slot) => return Ok(slot),
+                Err(miss) => refused |= miss == Miss::Refused,
+            }
+        }
+        Err(Miss::of(refused))
     }
 
-    /// Where a page is to be kept: the slot that already holds it (of the payloads that `same` takes), else the one that
-    /// `oldest` chooses of its set, padding included. `size` is one that `fit` returned.
+    /// The slot that already holds a page, of the payloads that `same` takes. `miss` is how the address was not found just
+    /// before.
     #[inline(always)]
-    pub(crate) fn place(
-        &self,
-        address: u64,
-        size: PageSize,
-        same: impl Fn(&P) -> bool,
-        oldest: impl FnOnce(Range<usize>) -> usize,
-    ) -> usize {
-        let place = self.fits[size as usize].as_ref().expect("`fit` returns sizes that an array takes");
-        let first = place.set(address);
-        self.find_in(place, address, same).unwrap_or_else(|| oldest(first..first + place.stride))
+    pub(crate) fn same(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<usize> {
+        match miss {
+            Miss::Absent => None,
+            Miss::Refused => self.find_at(place, address, same).ok(),
+        }
     }
 
-    /// Puts a page into a slot that `place` returned.
+    /// Puts a page into a slot of its set.
     #[inline(always)]
-    pub(crate) fn put(&mut self, slot: usize, address: u64, size: PageSize, payload: P) {
-        self.set_key(slot, Key::new(address, size));
-        self.payloads[slot] = payload;
+    pub(crate) fn put(&mut self, slot: usize, place: &Place, address: u64, payload: &P) {
+        let group = &mut self.groups[slot / LANES];
+        group.payloads[slot % LANES] = *payload;
+        self.set_key(slot, Key::new(address, place.shift));
     }
 
     #[inline(always)]
     fn set_key(&mut self, slot: usize, new: Key) {
-        let key = &mut self.keys[slot / LANES][slot % LANES];
+        let key = &mut self.groups[slot / LANES].keys[slot % LANES];
         let old = Key(*key);
         *key = new.0;
         if old.excess() != new.excess() {
-            self.live[old.excess()] = self.live[old.excess()].wrapping_sub(1);
-            self.live[new.excess()] = self.live[new.excess()].wrapping_add(1);
-            if self.live[old.excess()] == 0 || self.live[new.excess()] == 1 {
-                self.choose_active();
-            }
+            self.count(old, new);
         }
     }
 
-    #[cold]
-    fn choose_active(&mut self) {
+    #[inline(never)]
+    fn count(&mut self, old: Key, new: Key) {
         let Self { places, active, live, .. } = self;
-        active.clear();
-        active.extend(places.iter().filter(|place| live[Key::new(0, place.size).excess()] > 0));
+        live[old.excess()] -= 1;
+        live[new.excess()] += 1;
+        if live[old.excess()] == 0 || live[new.excess()] == 1 {
+            active.clear();
+            active.extend(places.iter().filter(|place| live[Key::new(0, place.shift).excess()] > 0));
+        }
     }
 
-    /// Empties every slot whose payload `drops` names, and reports it.
-    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize)) {
+    /// Empties every slot whose payload `drops` names, and reports it with its group's use and its lane.
+    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize, &mut U, usize)) {
         if self.active.is_empty() {
             return;
         }
-        for slot in 0..self.payloads.len() {
-            if self.keys[slot / LANES][slot % LANES] != Key::NONE.0 && drops(&self.payloads[slot]) {
-                self.set_key(slot, Key::NONE);
-                removed(slot);
+        for index in 0..self.groups.len() {
+            for lane in 0..LANES {
+                let group = &self.groups[index];
+                if group.keys[lane] != Key::NONE.0 && drops(&group.payloads[lane]) {
+                    self.empty(index * LANES + lane, &mut removed);
+                }
             }
         }
     }
 
-    /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it.
-    pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize)) {
-        while let Some(slot) = self.find(address, &drops) {
-            self.set_key(slot, Key::NONE);
-            removed(slot);
+    /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it likewise.
+    pub(crate) fn remove_page(
+        &mut self,
+        address: u64,
+        drops: impl Fn(&P) -> bool,
+        mut removed: impl FnMut(usize, &mut U, usize),
+    ) {
+        while let Ok(slot) = self.find(address, &drops) {
+            self.empty(slot, &mut removed);
         }
     }
 
-    /// The payloads that are in use, with their slots.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &P)> {
-        let used = self.keys.as_flattened().iter().enumerate().filter(|&(_, &key)| key != Key::NONE.0);
-        used.map(|(slot, _)| (slot, &self.payloads[slot]))
+    fn empty(&mut self, slot: usize, removed: &mut impl FnMut(usize, &mut U, usize)) {
+        self.set_key(slot, Key::NONE);
+        let (_, uses, lane) = self.entry(slot);
+        removed(slot, uses, lane);
+    }
+
+    /// Every group: the number of its first slot, its use, and the payloads of the slots that hold a page, by lane.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut U, [Option<&P>; LANES])> {
+        self.groups.iter_mut().enumerate().map(|(index, group)| {
+            let Group { keys, uses, payloads } = group;
+            let held = core::array::from_fn(|lane| (keys[lane] != Key::NONE.0).then_some(&payloads[lane]));
+            (index * LANES, uses, held)
+        })
     }
 }

@@ -2,13 +2,15 @@
 
 use crate::config::{ConfigError, MmuConfig};
 use crate::context::{Context, View};
+use crate::directory::Miss;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::fence::Fence;
 use crate::memory::TableMemory;
+use crate::raw::L1Entry;
 use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
-use crate::tlb::{L1, L1Entry, L2, Translation};
+use crate::tlb::{L1, L2, Translation};
 use crate::translate::Walkers;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
@@ -138,28 +140,42 @@ impl Mmu {
                 (&mut self.l1i, &mut self.statistics.l1i_misses, self.fetches)
             }
         };
-        let slot = match l1.find(gva, query) {
-            Some(slot) => slot,
-            None => {
+        match l1.find(gva, query) {
+            Ok(slot) => Ok(hit(slot, gva, l1.touch(slot, gva, access, query, memory, stamp))),
+            Err(miss) => {
                 *misses += 1;
-                let translation = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
-                    Some(translation) => {
-                        self.statistics.l2_hits += 1;
-                        translation
-                    }
-                    None => {
-                        self.statistics.l2_misses += 1;
-                        let (statistics, context) = (&mut self.statistics, &self.context);
-                        let walked = self.walkers.walk(memory, statistics, second, context, gva, access)?;
-                        self.l2.keep(gva, &walked);
-                        walked
-                    }
-                };
-                l1.fill(gva, &translation)
+                self.miss(memory, second, gva, access, miss, stamp)
+            }
+        }
+    }
+
+    /// What no L1 entry answers: L2, walk, fill. `miss` is how the L1 missed.
+    #[inline(never)]
+    fn miss<M: TableMemory>(
+        &mut self,
+        memory: &mut M,
+        second: &SecondStage,
+        gva: Gva,
+        access: Access,
+        miss: Miss,
+        stamp: u64,
+    ) -> Result<Hit, Fault> {
+        let query = self.context.query(access);
+        let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
+        let slot = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
+            Ok(translation) => {
+                self.statistics.l2_hits += 1;
+                l1.fill(gva, query, miss, translation)
+            }
+            Err(l2_miss) => {
+                self.statistics.l2_misses += 1;
+                let (statistics, context) = (&mut self.statistics, &self.context);
+                let walked = self.walkers.walk(memory, statistics, second, context, gva, access)?;
+                self.l2.keep(gva, l2_miss, &walked);
+                l1.fill(gva, query, miss, &walked)
             }
         };
-        l1.arm(slot, gva, access, query, memory, stamp);
-        Ok(hit(slot, gva, l1.translation(slot)))
+        Ok(hit(slot, gva, l1.arm(slot, gva, access, query, memory, stamp)))
     }
 
     /// Faults that need no lookup: addresses that no table translates.

@@ -139,10 +139,12 @@ fn first_stage<S: Stage>(
         return Ok(GuestMapping { page, size, rights: Rights::ALL, space: context.spaces.local });
     };
     let leaf =
-        tree.walk(&mut GuestTables(stage), cache, gva.0, context.demand(access)).map_err(|failure| match failure {
-            Failure::Refused(cause) => Fault::Page(cause),
-            Failure::Reader(fault) => fault,
-        })?;
+        tree.walk(&mut GuestTables(stage), cache, gva.0, context.query(access).of_leaf).map_err(
+            |failure| match failure {
+                Failure::Refused(cause) => Fault::Page(cause),
+                Failure::Reader(fault) => fault,
+            },
+        )?;
     Ok(GuestMapping {
         page: Gpa(leaf.page()),
         size: leaf.size,

@@ -2,6 +2,7 @@
 
 use crate::config::TlbArray;
 use crate::config::WalkCacheSizes;
+use crate::directory::Miss;
 use crate::lru::Lru;
 use crate::space::{Space, Spaces};
 use types::PageSize;
@@ -48,7 +49,7 @@ impl WalkCache {
     pub(crate) fn deepest(&mut self, spaces: Spaces, address: u64, root_level: u32) -> Option<Start> {
         for level in 1..=root_level {
             let Some(array) = &mut self.levels[level as usize - 1] else { continue };
-            if let Some(pointer) = array.touch(address, |pointer| spaces.contain(pointer.space)) {
+            if let Ok(pointer) = array.touch(address, |pointer| spaces.contain(pointer.space)) {
                 return Some(Start { level: level - 1, table: pointer.table, global: pointer.space != spaces.local });
             }
         }
@@ -59,8 +60,8 @@ impl WalkCache {
     pub(crate) fn fill(&mut self, spaces: Spaces, address: u64, level: u32, table: u64, global: bool) {
         let Some(array) = &mut self.levels[level as usize - 1] else { return };
         let space = spaces.of(global);
-        let pointer = Pointer { space, table };
-        array.fill(address, PageSize::of_level(level), pointer, |other| other.space == space);
+        let span = PageSize::of_level(level);
+        array.fill(address, span, Miss::Refused, |_| Pointer { space, table }, |other| other.space == space);
     }
 
     /// Drops the entries of the spaces that `drops` names.

@@ -5,12 +5,16 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod config;
 mod mmu;
 mod pte;
+mod second_stage;
 mod tlb;
 mod walk;
+mod walk_cache;
 
-pub use mmu::{Answer, Config, Counts, Mmu, Prediction, Stage2};
+pub use config::{Config, Counts, Stage2};
+pub use mmu::{Answer, Mmu, Prediction};
 pub use pte::Cause;
 pub use tlb::{Array, Position};
 

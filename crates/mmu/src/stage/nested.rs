@@ -2,6 +2,7 @@
 //! nested TLB and a page-walk cache of its own.
 
 use super::{Backing, HostMapping, Stage};
+use crate::directory::Miss;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::lru::Lru;
 use crate::memory::TableMemory;
@@ -100,7 +101,7 @@ impl<'a, M: TableMemory> NestedStage<'a, M> {
         let space = Space::bare(self.vmid);
         let masks = Masks::of(demand);
         let found = tlb.touch(gpa.0, |entry| (entry.space == space) & entry.rights.meet(masks));
-        let Some(NestedEntry { page, size, rights, .. }) = found else {
+        let Ok(&NestedEntry { page, size, rights, .. }) = found else {
             self.tables.statistics.nested_tlb_misses += 1;
             return None;
         };
@@ -112,13 +113,10 @@ impl<'a, M: TableMemory> NestedStage<'a, M> {
     fn keep(&mut self, gpa: Gpa, leaf: Leaf<Hpa>) -> HostMapping {
         let rights = leaf.pte.second_stage_rights();
         let mapping = HostMapping { page: leaf_page(&leaf), size: leaf.size, rights, backing: Backing::Host };
-        if let Some(tlb) = self.tlb.as_deref_mut()
-            && let Some(size) = tlb.fit(leaf.size)
-        {
+        if let Some(tlb) = self.tlb.as_deref_mut() {
             let space = Space::bare(self.vmid);
-            let page = mapping.hpa(gpa).page(size);
-            let entry = NestedEntry { space, page, size, rights };
-            tlb.fill(gpa.0, size, entry, |other| other.space == space);
+            let piece = |size| NestedEntry { space, page: mapping.hpa(gpa).page(size), size, rights };
+            tlb.fill(gpa.0, leaf.size, Miss::Refused, piece, |other| other.space == space);
         }
         self.latest = Some(Latest { mapping, leaf: Some(leaf) });
         mapping

@@ -1,47 +1,59 @@
 //! A first-level TLB: exact LRU by the stamps of its windows.
 //!
-//! An entry has a line here (its translation), and a fast copy in each view's window. A copy is *armed* when it was
-//! used in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The time of an
-//! entry's last use is the latest stamp of its armed copies, or the one kept here when they were disarmed.
+//! An entry has a line here (its translation), and a fast copy in each view's window. A copy is *armed* when it was used
+//! in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The time of
+//! an entry's last use is the latest stamp of its armed copies, or the one kept when they were disarmed.
 
 use super::Translation;
-use super::window::{Arming, L1Entry, Windows};
 use crate::config::TlbArray;
 use crate::context::{Query, View};
-use crate::directory::Directory;
+use crate::directory::{Directory, Group, Miss};
 use crate::memory::TableMemory;
+use crate::raw::lanes::{self, LANES, Words};
+use crate::raw::{Arming, L1Entry, Stores, Windows};
 use types::{Access, Gva, Hpa, PageSize};
 
 /// A first-level TLB, of loads and stores or of fetches.
 #[derive(Debug)]
 pub(crate) struct L1 {
-    directory: Directory<Translation>,
+    directory: Directory<Translation, Uses>,
     windows: Windows,
-    views: usize,
-    /// By slot: views in which the copy is armed, one bit each.
-    armed: Box<[u8]>,
-    /// By slot: time of the last use before the latest disarming; 0 for an empty one, which is chosen first. Padding has
-    /// the latest time there is, and is never chosen.
-    last: Box<[u64]>,
+}
+
+/// When the entries of a group were used.
+#[derive(Clone, Copy, Debug)]
+struct Uses {
+    /// Time of the last use before the latest disarming. An empty slot has 0, and is taken first; padding has the latest
+    /// time there is, and is never replaced.
+    last: Words,
+    /// Views in which the fast copy is armed, one bit each: their stamps count as well.
+    armed: [u8; LANES],
+}
+
+impl Uses {
+    fn unused(ways: usize) -> Self {
+        let never_replaced = i64::MAX.cast_unsigned();
+        Self { last: core::array::from_fn(|lane| if lane < ways { 0 } else { never_replaced }), armed: [0; LANES] }
+    }
+
+    /// Whether every entry is armed in that view, and in no other.
+    #[inline(always)]
+    fn all_armed_in(&self, view: View) -> bool {
+        u32::from_ne_bytes(self.armed) == u32::from_ne_bytes([view.bit(); LANES])
+    }
 }
 
 impl L1 {
     /// An empty TLB with that many views. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray], views: usize) -> Self {
-        let directory = Directory::new(arrays);
-        let slots = directory.slots();
-        Self {
-            windows: Windows::new(views, slots),
-            views,
-            armed: vec![0; slots].into_boxed_slice(),
-            last: (0..slots).map(|slot| if directory.is_way(slot) { 0 } else { u64::MAX }).collect(),
-            directory,
-        }
+        let directory = Directory::new(arrays, Uses::unused);
+        Self { windows: Windows::new(views, directory.slots()), directory }
     }
 
     /// The fast copies of a view.
+    #[inline(always)]
     pub(crate) fn window(&self, view: View) -> *mut L1Entry {
-        self.windows.window((view as usize).min(self.views - 1))
+        self.windows.window(view)
     }
 
     /// Number of sites.
@@ -49,51 +61,50 @@ impl L1 {
         self.directory.slots()
     }
 
-    /// What a slot holds.
-    #[inline(always)]
-    pub(crate) fn translation(&self, slot: usize) -> &Translation {
-        self.directory.payload(slot)
-    }
-
     /// The first entry, in the order of lookup, that answers.
     #[inline(always)]
-    pub(crate) fn find(&self, gva: Gva, query: &Query) -> Option<usize> {
+    pub(crate) fn find(&self, gva: Gva, query: &Query) -> Result<usize, Miss> {
         self.directory.find(gva.0, |entry| entry.answers(query))
     }
 
     /// Keeps the piece of a translation that the level takes, in the place of the same page or of the least recently
-    /// used one. The caller arms it.
+    /// used one. `miss` is how the address was not found just before. The caller arms the slot.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, gva: Gva, translation: &Translation) -> usize {
-        let size = self.directory.fit(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
-        let piece = translation.piece(gva, size);
-        let slot = self.directory.place(
-            gva.0,
-            size,
-            |other| other.space == piece.space,
-            |set| {
-                let mut oldest = set.start;
-                let mut least = u64::MAX;
-                for slot in set {
-                    let time = self.last_use(slot);
-                    if time < least {
-                        (least, oldest) = (time, slot);
-                    }
-                }
-                oldest
-            },
-        );
-        self.disarm(slot);
-        self.directory.put(slot, gva.0, size, piece);
+    pub(crate) fn fill(&mut self, gva: Gva, query: &Query, miss: Miss, translation: &Translation) -> usize {
+        let Self { directory, windows } = self;
+        let place = *directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
+        let view = query.view;
+        let same = directory.same(&place, gva.0, miss, |other| other.space == translation.space);
+        let slot = same.unwrap_or_else(|| oldest(directory.set(&place, gva.0), windows, view));
+        // The copy in this view is overwritten when the slot is armed.
+        let (_, uses, lane) = directory.entry(slot);
+        if uses.armed[lane] & !view.bit() != 0 {
+            disarm(windows, slot, uses, lane);
+        }
+        directory.put(slot, &place, gva.0, &translation.piece(gva, place.size));
         slot
     }
 
+    /// Records a use of an entry that was found, and returns the translation.
     #[inline(always)]
-    fn last_use(&self, slot: usize) -> u64 {
-        self.windows.stamp(self.armed[slot], slot).max(self.last[slot])
+    pub(crate) fn touch(
+        &mut self,
+        slot: usize,
+        gva: Gva,
+        access: Access,
+        query: &Query,
+        memory: &impl TableMemory,
+        stamp: u64,
+    ) -> &Translation {
+        // Mostly it was only not the predicted one.
+        if self.windows.touch(query.view, slot, gva, access, stamp) {
+            self.directory.entry(slot).0
+        } else {
+            self.arm(slot, gva, access, query, memory, stamp)
+        }
     }
 
-    /// Records a use of an entry, and arms its copy in the view of the query.
+    /// Records a use of an entry, arms its copy in the view of the query, and returns the translation.
     #[inline(always)]
     pub(crate) fn arm(
         &mut self,
@@ -103,52 +114,42 @@ impl L1 {
         query: &Query,
         memory: &impl TableMemory,
         stamp: u64,
-    ) {
-        let mut entry = *self.directory.payload(slot);
-        if entry.size > query.largest {
-            entry = entry.piece(gva, query.largest);
-        }
-        if entry.host == 0 {
+    ) -> &Translation {
+        let (whole, uses, lane) = self.directory.entry(slot);
+        if whole.host == 0 {
             // Not memory: each access comes this way.
-            self.last[slot] = stamp;
-            return;
+            disarm(&mut self.windows, slot, uses, lane);
+            uses.last[lane] = stamp;
+            return whole;
         }
-        let arming = match access {
-            Access::Execute => Arming { gva, size: entry.size, host: entry.host, read: true, write: None },
-            Access::Read | Access::Write => Arming {
-                gva,
-                size: entry.size,
-                host: entry.host,
-                read: entry.rights.meet(query.load),
-                write: if entry.rights.meet(query.store) { unwatched(&entry, gva, memory) } else { None },
-            },
+        let size = whole.size.min(query.largest);
+        let Translation { host, rights, .. } = whole.piece(gva, size);
+        let (read, write) = match access {
+            Access::Execute => (true, Stores::Miss),
+            Access::Read | Access::Write if !rights.meet(query.store) => (rights.meet(query.load), Stores::Miss),
+            Access::Read | Access::Write => (rights.meet(query.load), stores(whole, size, gva, memory)),
         };
-        self.armed[slot] |= 1 << query.view as u8;
-        self.windows.arm(query.view as usize, slot, arming, stamp);
-    }
-
-    /// Disarms an entry in every view.
-    #[inline(always)]
-    fn disarm(&mut self, slot: usize) {
-        self.last[slot] = self.last_use(slot);
-        self.windows.disarm_views(core::mem::take(&mut self.armed[slot]), slot);
+        uses.armed[lane] |= query.view.bit();
+        self.windows.arm(query.view, slot, Arming { gva, size, host, read, write }, stamp);
+        whole
     }
 
     /// Disarms every entry in every view: what the views were armed for has changed.
     pub(crate) fn disarm_all(&mut self) {
-        for slot in 0..self.armed.len() {
-            if self.armed[slot] != 0 {
-                self.disarm(slot);
+        for (first, uses, _) in self.directory.iter_mut() {
+            if uses.armed != [0; LANES] {
+                (0..LANES).for_each(|lane| disarm(&mut self.windows, first + lane, uses, lane));
             }
         }
     }
 
     /// Disarms the stores of every entry for a page that holds the byte at `hpa`.
     pub(crate) fn disarm_writes(&mut self, hpa: Hpa) {
-        for (slot, entry) in self.directory.iter() {
-            if entry.hpa == hpa.page(entry.size) {
-                for view in 0..self.views {
-                    self.windows.disarm_writes(view, slot);
+        for (first, uses, entries) in self.directory.iter_mut() {
+            for (lane, entry) in entries.into_iter().enumerate() {
+                if entry.is_some_and(|entry| entry.hpa == hpa.page(entry.size)) {
+                    let armed = View::of_bits(uses.armed[lane]);
+                    armed.for_each(|view| self.windows.disarm_writes(view, first + lane));
                 }
             }
         }
@@ -156,32 +157,67 @@ impl L1 {
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, windows, armed, last, .. } = self;
-        directory.remove(drops, |slot| empty(windows, armed, last, slot));
+        self.directory.remove(drops, |slot, uses, lane| empty(&mut self.windows, slot, uses, lane));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, windows, armed, last, .. } = self;
-        directory.remove_page(gva.0, drops, |slot| empty(windows, armed, last, slot));
+        self.directory.remove_page(gva.0, drops, |slot, uses, lane| empty(&mut self.windows, slot, uses, lane));
     }
 }
 
-/// Disarms a slot that holds nothing any more.
-fn empty(windows: &mut Windows, armed: &mut [u8], last: &mut [u64], slot: usize) {
-    windows.disarm_views(core::mem::take(&mut armed[slot]), slot);
-    last[slot] = 0;
+/// The slot of a set whose last use is longest ago.
+#[inline(always)]
+fn oldest((first, set): (usize, &[Group<Translation, Uses>]), windows: &Windows, view: View) -> usize {
+    let (mut oldest, mut earliest) = (first, u64::MAX);
+    for (number, group) in set.iter().enumerate() {
+        let first = first + number * LANES;
+        // Most are armed in the current view alone.
+        let times = if group.uses.all_armed_in(view) {
+            windows.stamps(view, first)
+        } else {
+            last_uses(windows, first, &group.uses)
+        };
+        let (time, lane) = lanes::least_gathered(times);
+        if time < earliest {
+            (earliest, oldest) = (time, first + lane);
+        }
+    }
+    oldest
 }
 
-/// The largest piece around `gva` to which stores may hit: all of the page, or 4K, or nothing.
+/// Times of the last uses of the entries of a group.
+#[inline(never)]
+fn last_uses(windows: &Windows, first: usize, uses: &Uses) -> Words {
+    core::array::from_fn(|lane| last_use(windows, first + lane, uses, lane))
+}
+
+fn last_use(windows: &Windows, slot: usize, uses: &Uses, lane: usize) -> u64 {
+    View::of_bits(uses.armed[lane]).map(|view| windows.stamp(view, slot)).fold(uses.last[lane], u64::max)
+}
+
+/// Makes an entry answer nothing in any view; it keeps its time.
+#[inline(never)]
+fn disarm(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
+    uses.last[lane] = last_use(windows, slot, uses, lane);
+    View::of_bits(core::mem::take(&mut uses.armed[lane])).for_each(|view| windows.disarm(view, slot));
+}
+
+/// Makes an entry that is empty now answer nothing, and the first to be replaced.
+fn empty(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
+    disarm(windows, slot, uses, lane);
+    uses.last[lane] = 0;
+}
+
+/// What the watching of pages leaves of the stores to a page, or to a piece of it around `gva`.
 #[inline(always)]
-fn unwatched(entry: &Translation, gva: Gva, memory: &impl TableMemory) -> Option<PageSize> {
-    let base = PageSize::Size4K;
-    if !memory.is_watched(entry.hpa, entry.size) {
-        Some(entry.size)
-    } else if entry.size != base && !memory.is_watched(entry.piece(gva, base).hpa, base) {
-        Some(base)
+fn stores(entry: &Translation, size: PageSize, gva: Gva, memory: &impl TableMemory) -> Stores {
+    let is_watched = |size| memory.is_watched(entry.piece(gva, size).hpa, size);
+    if !is_watched(size) {
+        Stores::Hit
+    } else if size != PageSize::Size4K && !is_watched(PageSize::Size4K) {
+        Stores::HitIn4K
     } else {
-        None
+        Stores::Miss
     }
 }

@@ -1,12 +1,11 @@
 //! The TLBs: what they hold, L1 with its windows, L2.
 
 mod l1;
-mod window;
 
 pub(crate) use l1::L1;
-pub use window::L1Entry;
 
 use crate::context::Query;
+use crate::directory::Miss;
 use crate::lru::Lru;
 use crate::rights::Rights;
 use crate::space::Space;
@@ -14,6 +13,7 @@ use types::{Gpa, Gva, Hpa, PageSize};
 
 /// A page's translation through both stages, as TLBs keep it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C, align(32))]
 pub(crate) struct Translation {
     /// Start of the host page.
     pub(crate) hpa: Hpa,
@@ -30,6 +30,9 @@ impl Translation {
     /// The piece of it that holds `gva`, of a `size` not above its own.
     #[inline(always)]
     pub(crate) fn piece(&self, gva: Gva, size: PageSize) -> Self {
+        if size == self.size {
+            return *self;
+        }
         let skipped = gva.page(size).offset(self.size);
         Self {
             hpa: Hpa(self.hpa.0 + skipped),
@@ -51,12 +54,11 @@ impl Translation {
 pub(crate) type L2 = Lru<Translation>;
 
 impl L2 {
-    /// Keeps a translation, at the size that the level takes.
+    /// Keeps a translation, at the size that the level takes. `miss` is how the address was not found just before.
     #[inline(always)]
-    pub(crate) fn keep(&mut self, gva: Gva, translation: &Translation) {
-        if let Some(size) = self.fit(translation.size) {
-            let space = translation.space;
-            self.fill(gva.0, size, translation.piece(gva, size), |other| other.space == space);
-        }
+    pub(crate) fn keep(&mut self, gva: Gva, miss: Miss, translation: &Translation) {
+        let space = translation.space;
+        let piece = |size| translation.piece(gva, size);
+        self.fill(gva.0, translation.size, miss, piece, |other| other.space == space);
     }
 }

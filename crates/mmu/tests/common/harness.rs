@@ -251,7 +251,8 @@ impl Harness {
             // if they are in use: then two trees share a table, perhaps at different levels.
             let new_table = || {
                 next += 1;
-                tables + (4 + next % u64::from(TABLES - 4)) * 0x1000
+                let table = tables + (4 + next % u64::from(TABLES - 4)) * 0x1000;
+                builder::pte(table, if next.is_multiple_of(8) { G } else { 0 })
             };
             builder::map_page(memory, shape, offset, root, address, leaf, new_table);
             self.next_table = next;

@@ -1,12 +1,8 @@
-//! The fast copies of L1 entries, which the hart probes through a raw pointer. All unsafe code of the crate is here.
-//!
-//! JUSTIFICATION: a load or store that hits must cost a few instructions with the window's address in a register; a
-//! slice would have to be fetched from the MMU and checked on each. The hart writes stamps while it holds no reference
-//! to the MMU, so the entries are reached through raw pointers on both sides.
-#![allow(unsafe_code)]
+//! The fast copies of L1 entries, which the hart probes through a raw pointer.
 
+use crate::context::View;
 use core::ptr::{self, NonNull};
-use types::{Gva, PageSize, Width};
+use types::{Access, Gva, PageSize, Width};
 
 /// One view's fast copy of an L1 entry.
 ///
@@ -94,7 +90,7 @@ impl L1Entry {
 /// What an entry is to answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arming {
-    /// An address of the page, or of the piece that may be written.
+    /// An address of the page.
     pub(crate) gva: Gva,
     /// The page's size.
     pub(crate) size: PageSize,
@@ -102,17 +98,30 @@ pub(crate) struct Arming {
     pub(crate) host: usize,
     /// Whether loads (or fetches) hit.
     pub(crate) read: bool,
-    /// Size of the piece around `gva` to which stores hit.
-    pub(crate) write: Option<PageSize>,
+    /// What becomes of stores.
+    pub(crate) write: Stores,
+}
+
+/// What becomes of stores to an armed page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stores {
+    /// They hit.
+    Hit,
+    /// They hit in the 4K around the address of the access.
+    HitIn4K,
+    /// They come to the MMU each time.
+    Miss,
 }
 
 /// The fast copies of all entries of an L1, view by view. They never move.
 #[derive(Debug)]
 pub(crate) struct Windows {
-    first: NonNull<L1Entry>,
-    /// Entries of one view.
-    entries: usize,
-    views: usize,
+    /// First entry of each view. Where there are fewer views, the last stands for the others.
+    views: [NonNull<L1Entry>; View::OF_DATA],
+    /// Entries of a view.
+    slots: usize,
+    /// Entries of all views.
+    all: NonNull<[L1Entry]>,
 }
 
 // SAFETY: the entries are owned by this value alone, and hold integers. A window pointer that a user keeps is used under
@@ -120,82 +129,101 @@ pub(crate) struct Windows {
 unsafe impl Send for Windows {}
 
 impl Windows {
-    /// `views` × `entries` entries, all disarmed.
-    pub(crate) fn new(views: usize, entries: usize) -> Self {
-        let all: Box<[L1Entry]> = (0..views * entries).map(|_| L1Entry::DISARMED).collect();
-        let first = NonNull::new(Box::into_raw(all).cast()).expect("a box is not null");
-        Self { first, entries, views }
+    /// `views` × `slots` fast copies, all disarmed; there is at least one view.
+    pub(crate) fn new(views: usize, slots: usize) -> Self {
+        let all: Box<[L1Entry]> = (0..views * slots).map(|_| L1Entry::DISARMED).collect();
+        let all = NonNull::from(Box::leak(all));
+        // SAFETY: the offset is within the allocation.
+        let view = |view: usize| unsafe { all.cast::<L1Entry>().add(view.min(views - 1) * slots) };
+        Self { views: core::array::from_fn(view), slots, all }
     }
 
     /// The first entry of a view.
-    pub(crate) fn window(&self, view: usize) -> *mut L1Entry {
-        assert!(view < self.views);
-        // SAFETY: the offset is within the allocation.
-        unsafe { self.first.as_ptr().add(view * self.entries) }
+    #[inline(always)]
+    pub(crate) fn window(&self, view: View) -> *mut L1Entry {
+        self.views[view as usize].as_ptr()
     }
 
+    /// `count` entries of a view from `slot` on: valid to read and write during a call of the MMU, when nobody else does.
     #[inline(always)]
-    fn entry(&self, view: usize, slot: usize) -> *mut L1Entry {
-        assert!(view < self.views && slot < self.entries);
-        // SAFETY: the offset is within the allocation, by the assertion.
-        unsafe { self.first.as_ptr().add(view * self.entries + slot) }
+    fn entries(&self, view: View, slot: usize, count: usize) -> *mut L1Entry {
+        assert!(slot + count <= self.slots);
+        // SAFETY: the offset is within the view.
+        unsafe { self.window(view).add(slot) }
     }
 
-    /// Time of an entry's latest hit in the views of a bit mask; 0 without views.
+    /// Time of the latest hit of an entry in a view.
     #[inline(always)]
-    pub(crate) fn stamp(&self, views: u8, slot: usize) -> u64 {
-        let mut latest = 0;
-        for view in 0..self.views {
-            if views & 1 << view != 0 {
-                // SAFETY: `entry` is valid, and nobody writes to it during a call of the MMU.
-                latest = latest.max(unsafe { (*self.entry(view, slot)).stamp });
+    pub(crate) fn stamp(&self, view: View, slot: usize) -> u64 {
+        // SAFETY: `entries` says so.
+        unsafe { (*self.entries(view, slot, 1)).stamp }
+    }
+
+    /// Times of the latest hits in a view of the entries from `slot` on.
+    #[inline(always)]
+    pub(crate) fn stamps<const N: usize>(&self, view: View, slot: usize) -> [u64; N] {
+        let entries = self.entries(view, slot, N);
+        // SAFETY: `entries` says so.
+        core::array::from_fn(|index| unsafe { (*entries.add(index)).stamp })
+    }
+
+    /// Makes `stamp` the time of an entry, if it is armed in a view for that access to `gva`; whether it is. Alignment is
+    /// no matter here.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, view: View, slot: usize, gva: Gva, access: Access, stamp: u64) -> bool {
+        let entry = self.entries(view, slot, 1);
+        // SAFETY: `entries` says so.
+        unsafe {
+            let (tag, mask) = match access {
+                Access::Read | Access::Execute => ((*entry).read_tag, (*entry).read_mask),
+                Access::Write => ((*entry).write_tag, (*entry).write_mask),
+            };
+            let answers = gva.0 & mask == tag;
+            if answers {
+                (*entry).stamp = stamp;
             }
+            answers
         }
-        latest
     }
 
-    /// Makes an entry answer as `arming` says, and `stamp` its time.
+    /// Makes an entry answer in a view as `arming` says, and `stamp` its time.
     #[inline(always)]
-    pub(crate) fn arm(&mut self, view: usize, slot: usize, arming: Arming, stamp: u64) {
+    pub(crate) fn arm(&mut self, view: View, slot: usize, arming: Arming, stamp: u64) {
         let Arming { gva, size, host, read, write } = arming;
-        let tag = |size: Option<PageSize>| match size {
-            Some(size) => (gva.page(size).0, !(size.bytes() - 1)),
-            None => (L1Entry::NEVER, 0),
+        let mask = !(size.bytes() - 1);
+        let page = gva.0 & mask;
+        let read_tag = if read { page } else { L1Entry::NEVER };
+        let (write_tag, write_mask) = match write {
+            Stores::Hit => (page, mask),
+            Stores::HitIn4K => (gva.page(PageSize::Size4K).0, !(PageSize::Size4K.bytes() - 1)),
+            Stores::Miss => (L1Entry::NEVER, mask),
         };
-        let (read_tag, read_mask) = tag(read.then_some(size));
-        let (write_tag, write_mask) = tag(write);
-        let addend = (host as u64).wrapping_sub(gva.page(size).0);
-        let entry = L1Entry { read_tag, write_tag, read_mask, write_mask, addend, stamp };
-        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
-        unsafe { self.entry(view, slot).write(entry) }
+        let addend = (host as u64).wrapping_sub(page);
+        let entry = L1Entry { read_tag, write_tag, read_mask: mask, write_mask, addend, stamp };
+        // SAFETY: `entries` says so.
+        unsafe { self.entries(view, slot, 1).write(entry) }
     }
 
-    /// Makes an entry answer nothing in the views of a bit mask.
-    #[inline(always)]
-    pub(crate) fn disarm_views(&mut self, views: u8, slot: usize) {
-        for view in 0..self.views {
-            if views & 1 << view != 0 {
-                // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
-                unsafe {
-                    let entry = self.entry(view, slot);
-                    (*entry).read_tag = L1Entry::NEVER;
-                    (*entry).write_tag = L1Entry::NEVER;
-                }
-            }
+    /// Makes an entry answer nothing in a view; it keeps its time.
+    pub(crate) fn disarm(&mut self, view: View, slot: usize) {
+        let entry = self.entries(view, slot, 1);
+        // SAFETY: `entries` says so.
+        unsafe {
+            (*entry).read_tag = L1Entry::NEVER;
+            (*entry).write_tag = L1Entry::NEVER;
         }
     }
 
-    /// Makes an entry answer no stores.
-    pub(crate) fn disarm_writes(&mut self, view: usize, slot: usize) {
-        // SAFETY: `entry` is valid, and nobody uses it during a call of the MMU.
-        unsafe { (*self.entry(view, slot)).write_tag = L1Entry::NEVER }
+    /// Makes an entry answer no stores in a view.
+    pub(crate) fn disarm_writes(&mut self, view: View, slot: usize) {
+        // SAFETY: `entries` says so.
+        unsafe { (*self.entries(view, slot, 1)).write_tag = L1Entry::NEVER }
     }
 }
 
 impl Drop for Windows {
     fn drop(&mut self) {
-        let all = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.views * self.entries);
         // SAFETY: this is the allocation that `new` gave up, and it is given back once.
-        drop(unsafe { Box::from_raw(all) });
+        drop(unsafe { Box::from_raw(self.all.as_ptr()) });
     }
 }
