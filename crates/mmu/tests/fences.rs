@@ -90,8 +90,8 @@ fn hfence_gvma_in_every_form() {
     assert_eq!(gvma(Some(0x9000_1000), Some(Vmid(1))), all[..5]);
 }
 
-/// References of the next walk after a fence, nested, with all caches on: 1 for the last guest PTE where the walk caches
-/// and the nested TLB have the rest.
+/// References of the next walk after a fence, nested, with all caches on: 1 for the last guest PTE where the walk
+/// caches and the nested TLB have the rest.
 #[test]
 fn fences_reach_the_walk_caches_and_the_nested_tlb() {
     let refs_after = |fence: Option<Fence>| {

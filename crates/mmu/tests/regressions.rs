@@ -9,8 +9,8 @@ use types::{Access, Gva, PageSize, PagingMode, Width};
 
 const ALL: u64 = R | W | X | U | A | D;
 
-/// A stale nested-TLB entry let a guest PTE be read in one frame; the update of its A bit then went to the frame that the
-/// tables name now, found another PTE there, and went back to read the first one, for ever.
+/// A stale nested-TLB entry let a guest PTE be read in one frame; the update of its A bit then went to the frame that
+/// the tables name now, found another PTE there, and went back to read the first one, for ever.
 #[test]
 fn a_stale_nested_tlb_entry_does_not_hang_the_update_of_a_bits() {
     let mut bed = Bed::nested(&MmuConfig::default());
@@ -39,8 +39,8 @@ fn a_stale_nested_tlb_entry_does_not_hang_the_update_of_a_bits() {
     assert_eq!(hit.gpa.0, gpa);
 }
 
-/// A page larger than the mode's largest, left under the same ASID by a mode with more levels, spans addresses that are not
-/// canonical in this one; the fast copy hit them.
+/// A page larger than the mode's largest, left under the same ASID by a mode with more levels, spans addresses that are
+/// not canonical in this one; the fast copy hit them.
 #[test]
 fn a_larger_modes_huge_page_does_not_hit_where_addresses_are_not_canonical() {
     let mut bed = Bed::native(&MmuConfig::default());

@@ -1,7 +1,7 @@
 //! Slow, obvious models of translation and replacement that the shipped ones are tested against.
 //!
-//! Nothing here shares code with what it checks. Each rule is written down once more, from the specification or from the
-//! documentation of the mechanism, in the plainest way: recursion, lists, linear search, no packed bits.
+//! Nothing here shares code with what it checks. Each rule is written down once more, from the specification or from
+//! the documentation of the mechanism, in the plainest way: recursion, lists, linear search, no packed bits.
 #![forbid(unsafe_code)]
 
 mod cache;

@@ -43,8 +43,8 @@ pub fn slot(shape: Shape, table: u64, level: u32, address: u64) -> u64 {
     table + (address >> (12 + 9 * level)) % entries * 8
 }
 
-/// Writes the path to a leaf at `level`, with tables from `new_table` where there are none (it returns the pointer), and all
-/// sixteen PTEs of a 64K page. The tables are at hPA = their address + `offset`.
+/// Writes the path to a leaf at `level`, with tables from `new_table` where there are none (it returns the pointer),
+/// and all sixteen PTEs of a 64K page. The tables are at hPA = their address + `offset`.
 pub fn map_page(
     memory: &mut HostMemory,
     shape: Shape,
