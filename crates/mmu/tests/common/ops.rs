@@ -175,7 +175,7 @@ impl Op {
             10..14 => Self::EditHost { table: table(rng), entry: entry(rng), pte: any_pte(rng) },
             14..18 => {
                 let root = rng.pick(&[0, 0, 0, 0, 1, 1, 2, 3]);
-                let usual = !rng.one_in(30);
+                let usual = !rng.one_in(12);
                 Self::Context {
                     vm: rng.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4, 5]),
                     mode: if usual { MODES[usize::from(root)] } else { rng.pick(&ANY_MODE) },
