@@ -7,7 +7,9 @@
 use mmu::{HostPage, L1Entry, Mmu, MmuConfig, SecondStage, TableMemory, WalkCaches};
 use std::hint::black_box;
 use std::time::Instant;
-use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width};
+use types::{
+    Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width,
+};
 
 const RAM: u64 = 256 << 20;
 const FLAGS: u64 = 0xdf;
@@ -152,6 +154,25 @@ impl Bench {
     }
 }
 
+/// Nanoseconds of a change between two contexts.
+fn context_change(change: impl Fn(&mut TranslationContext)) -> f64 {
+    let bench = Bench::new(&MmuConfig::default(), false, 32);
+    let mut mmu = bench.mmu;
+    let one = TranslationContext { mode: PagingMode::Sv39, ..TranslationContext::default() };
+    let mut two = one;
+    change(&mut two);
+    let mut best = f64::MAX;
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        for _ in 0..1000 {
+            mmu.set_context(black_box(&two), Vmid(1));
+            mmu.set_context(black_box(&one), Vmid(1));
+        }
+        best = best.min(start.elapsed().as_nanos() as f64 / 2000.0);
+    }
+    best
+}
+
 fn main() {
     let usual = MmuConfig::default();
     let off = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
@@ -177,4 +198,11 @@ fn main() {
         let refs = counts.refs() as f64 / counts.walks.max(1) as f64;
         println!("{name:<44}{each:>8.2}{misses:>12.2}{refs:>12.2}");
     }
+    let row = |name: &str, change: fn(&mut TranslationContext)| {
+        if name.contains(&wanted) {
+            println!("{name:<44}{:>8.2}", context_change(change));
+        }
+    };
+    row("change of SUM", |context| context.sum = true);
+    row("change of ASID", |context| context.asid = Asid(7));
 }

@@ -131,7 +131,8 @@ fn find_in_parts<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> boo
     Err(Miss::of(refused))
 }
 
-/// The slots of a level: several arrays, each set-associative, with a payload `P` per slot and a record of use `U` per group.
+/// The slots of a level: several arrays, each set-associative, with a payload `P` per slot and a record of use `U` per
+/// group.
 ///
 /// A set takes whole groups; the slots beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
 #[derive(Debug)]
@@ -148,8 +149,8 @@ pub(crate) struct Directory<P, U> {
 }
 
 impl<P: Copy + Default, U: Copy> Directory<P, U> {
-    /// Empty arrays. The configuration was checked before. `unused` makes the record of a group of which so many slots are
-    /// ways, and the others padding.
+    /// Empty arrays. The configuration was checked before. `unused` makes the record of a group of which so many slots
+    /// are ways, and the others padding.
     pub(crate) fn new(arrays: &[TlbArray], unused: impl Fn(usize) -> U) -> Self {
         let mut places = Vec::new();
         let mut groups = Vec::new();
@@ -228,8 +229,8 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         Err(Miss::of(refused))
     }
 
-    /// The slot that already holds a page, of the payloads that `same` takes. `miss` is how the address was not found just
-    /// before.
+    /// The slot that already holds a page, of the payloads that `same` takes. `miss` is how the address was not found
+    /// just before.
     #[inline(always)]
     pub(crate) fn same(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<usize> {
         match miss {

@@ -34,8 +34,8 @@ impl<P: Copy + Default> Lru<P> {
     }
 
     /// Keeps a page of `size`, or the largest piece around `address` that an array takes, in the place of the same page
-    /// (one whose payload `same` takes) or of the least recently used one. `piece` makes the payload for the size that is
-    /// kept; `miss` is how the address was not found just before.
+    /// (one whose payload `same` takes) or of the least recently used one. `piece` makes the payload for the size that
+    /// is kept; `miss` is how the address was not found just before.
     #[inline(always)]
     pub(crate) fn fill(
         &mut self,

@@ -102,6 +102,15 @@ impl Mmu {
         self.l1i.slots()
     }
 
+    /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the L1I entry at `site` answers; it is timed
+    /// like the fetches of [`Self::access`]. A site may be any number: this is the checked form of
+    /// [`L1Entry::execute_hit`].
+    #[inline(always)]
+    pub fn fetch_hit(&mut self, site: u16, gva: Gva) -> Option<*mut u8> {
+        let stamp = self.fetch_stamp();
+        self.l1i.execute_hit(self.context.query(Access::Execute).view, site, gva, stamp)
+    }
+
     /// The next time of the L1I, for [`L1Entry::execute_hit`]. Loads and stores are timed by the hart, which counts
     /// them anyway.
     #[inline(always)]
@@ -119,15 +128,17 @@ impl Mmu {
     /// Translates an access that missed in its window: L1, L2, walk, fill. The access lies within one 4K page.
     ///
     /// An entry answers only an access that it permits. Where there is none that does, the tables are walked again, and
-    /// either the fresh translation takes the entry's place or the tables, as they are now, raise the fault. A store through an entry
-    /// whose page is not dirty is such a case.
+    /// either the fresh translation takes the entry's place or the tables, as they are now, raise the fault. A store
+    /// through an entry whose page is not dirty is such a case. Where several entries answer (stale ones, or pieces of
+    /// different sizes), the one that the hart predicts comes first, then the order of arrays, sizes and ways.
     ///
-    /// `stamp` is the time of a load or store: at least 1 and larger than any before. Fetches are timed by the MMU.
-    /// `second` is the second stage of the current VMID.
+    /// `stamp` is the time of a load or store: at least 1, below 2^63 and larger than any before. Fetches are timed by
+    /// the MMU. `second` is the second stage of the current VMID.
     ///
     /// # Errors
-    /// The guest's page or access fault, or a refusal of the second stage. A fault fills no TLB; the walk caches keep the
-    /// non-leaf PTEs that were read, and the nested TLB the tables' pages, which are as good as those of any other walk.
+    /// The guest's page or access fault, or a refusal of the second stage. A fault fills no TLB; the walk caches keep
+    /// the non-leaf PTEs that were read, and the nested TLB the tables' pages, which are as good as those of any other
+    /// walk.
     #[inline]
     pub fn access<M: TableMemory>(
         &mut self,

@@ -156,3 +156,55 @@ const fn table(stage: Stage) -> [Rights; 256] {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAF: u64 = Pte::V | Pte::R | Pte::A;
+
+    #[test]
+    fn the_low_bits_of_a_napot_page_number_are_one_and_three_zeros() {
+        for low in 0..16 {
+            let pte = Pte(LEAF | Pte::N | low << Pte::PPN_SHIFT);
+            let expected = if low == 8 { Ok(Kind::Leaf(PageSize::Size64K)) } else { Err(Cause::Reserved) };
+            assert_eq!(pte.decode(0, true), expected, "{low:#x}");
+            assert_eq!(pte.decode(0, false), Err(Cause::Reserved));
+            assert_eq!(pte.decode(1, true), Err(Cause::Reserved));
+        }
+    }
+
+    #[test]
+    fn every_reserved_bit_is_refused() {
+        for bit in 54..63 {
+            assert_eq!(Pte(LEAF | 1 << bit).decode(0, true), Err(Cause::Reserved), "bit {bit} of a leaf");
+            assert_eq!(Pte(Pte::V | 1 << bit).decode(1, true), Err(Cause::Reserved), "bit {bit} of a pointer");
+        }
+        for bits in [Pte::U, Pte::A, Pte::D, Pte::N] {
+            assert_eq!(Pte(Pte::V | bits).decode(1, true), Err(Cause::Reserved), "{bits:#x} of a pointer");
+        }
+        // RSW and G are not reserved.
+        assert_eq!(Pte(Pte::V | Pte::G | 3 << 8).decode(1, true), Ok(Kind::Pointer));
+    }
+
+    #[test]
+    fn superpages_are_aligned() {
+        for level in 1..5 {
+            let size = PageSize::of_level(level);
+            for bit in 12..56 {
+                let pte = Pte(LEAF | 1 << (bit - 2));
+                let expected = if bit < size.shift() { Err(Cause::Misaligned) } else { Ok(Kind::Leaf(size)) };
+                assert_eq!(pte.decode(level, true), expected, "bit {bit} at level {level}");
+            }
+        }
+    }
+
+    #[test]
+    fn combinations_of_permissions() {
+        assert_eq!(Pte(LEAF & !Pte::V).decode(0, true), Err(Cause::Invalid));
+        assert_eq!(Pte(Pte::V | Pte::W).decode(0, true), Err(Cause::WriteWithoutRead));
+        assert_eq!(Pte(Pte::V | Pte::W | Pte::X).decode(0, true), Err(Cause::WriteWithoutRead));
+        assert_eq!(Pte(Pte::V).decode(0, true), Err(Cause::NoLeaf));
+        assert_eq!(Pte(Pte::V | Pte::X).decode(0, true), Ok(Kind::Leaf(PageSize::Size4K)));
+    }
+}

@@ -1,7 +1,7 @@
 //! The walker: one for every geometry, either stage, and any way of reading a PTE.
 //!
-//! The steps are those of RISC-V Privileged 1.13, section 12.3.2. A nested walk is this walker over a reader that itself
-//! translates each table's address through stage 2, which is this walker again over the host's memory.
+//! The steps are those of RISC-V Privileged 1.13, section 12.3.2. A nested walk is this walker over a reader that
+//! itself translates each table's address through stage 2, which is this walker again over the host's memory.
 
 use crate::config::AdPolicy;
 use crate::fault::Cause;
@@ -159,8 +159,8 @@ impl Tree {
         }
     }
 
-    /// Steps 6 to 9: whether the leaf allows the access, and its A and D bits. `None` where the PTE has changed since it
-    /// was read.
+    /// Steps 6 to 9: whether the leaf allows the access, and its A and D bits. `None` where the PTE has changed since
+    /// it was read.
     #[inline(always)]
     pub(crate) fn finish<R: PteReader>(
         &self,

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::builder::{A, D, R, Shape, U, W, X, leaf, map_page};
+use common::builder::{A, D, R, Shape, U, W, X, leaf, map_page, pte};
 use common::memory::HostMemory;
 use mmu::{Mmu, MmuConfig, MmuStatistics, SecondStage, WalkCaches};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ fn guest_tables(memory: &mut HostMemory, mode: PagingMode, size: PageSize, gpa: 
     let shape = Shape { levels: mode.levels(), wide_root: false };
     map_page(memory, shape, OFFSET, GUEST_ROOT, 0, leaf(gpa, size, FLAGS), || {
         table += 0x1000;
-        table
+        pte(table, 0)
     });
 }
 
@@ -87,7 +87,7 @@ fn nested(guest: PagingMode, host: SecondStageMode, guest_size: PageSize, host_s
         let page = Gpa(gpa).page(host_size).0;
         map_page(&mut memory, shape, 0, HOST_ROOT, page, leaf(page + OFFSET, host_size, FLAGS), || {
             table += 0x1000;
-            table
+            pte(table, 0)
         });
     }
     let second = SecondStage::Nested { mode: host, root: Hpa(HOST_ROOT) };

@@ -1,8 +1,9 @@
-//! The shipped MMU against the model of `reference`, over random configurations and everything that can happen to an MMU.
+//! The shipped MMU against the model of `reference`, over random configurations and everything that can happen to an
+//! MMU.
 //!
 //! `fuzz` makes two million steps. `PAGEWALK_FUZZ_STEPS` asks for another number, and `PAGEWALK_FUZZ_SEED` for another
-//! run; a failure prints the seed and the step at which it came. `shrunk` does short runs that proptest reduces; what it
-//! found is kept in `proptest-regressions/`.
+//! run; a failure prints the seed and the step at which it came. `shrunk` does short runs that proptest reduces; what
+//! it finds is kept in `differential.proptest-regressions`, and what was found and fixed in `regressions.rs`.
 
 mod common;
 

@@ -1,16 +1,20 @@
 //! Slow, obvious models of translation and replacement that the shipped ones are tested against.
 //!
-//! Nothing here shares code with what it checks. Each rule is written down once more, from the specification or from the
-//! documentation of the mechanism, in the plainest way: recursion, lists, linear search, no packed bits.
+//! Nothing here shares code with what it checks. Each rule is written down once more, from the specification or from
+//! the documentation of the mechanism, in the plainest way: recursion, lists, linear search, no packed bits.
 #![forbid(unsafe_code)]
 
 mod cache;
+mod config;
 mod mmu;
 mod pte;
+mod second_stage;
 mod tlb;
 mod walk;
+mod walk_cache;
 
-pub use mmu::{Answer, Config, Counts, Mmu, Prediction, Stage2};
+pub use config::{Config, Counts, Stage2};
+pub use mmu::{Answer, Mmu, Prediction};
 pub use pte::Cause;
 pub use tlb::{Array, Position};
 

@@ -26,8 +26,8 @@ pub(crate) fn least<const N: usize>(groups: [&Words; N]) -> (u64, usize) {
     (least, matching(groups, least).trailing_zeros() as usize)
 }
 
-/// The least of four words that are in registers, and its first lane. (A vector load of words just gathered would wait for
-/// each of their stores.)
+/// The least of four words that are in registers, and its first lane. (A vector load of words just gathered would wait
+/// for each of their stores.)
 #[inline(always)]
 pub(crate) fn least_gathered([a, b, c, d]: Words) -> (u64, usize) {
     let lower = |one: (u64, usize), two: (u64, usize)| if two.0 < one.0 { two } else { one };

@@ -1,10 +1,10 @@
 //! All unsafe code of the crate.
 //!
-//! JUSTIFICATION: the first is `window`: a load or store that hits must cost a few instructions with the window's address
-//! in a register; a slice would have to be fetched from the MMU and checked on each. The hart writes stamps while it
-//! holds no reference to the MMU, so the entries are reached through raw pointers on both sides. The second is `lanes`: a
-//! miss searches sets at half a dozen places; with the processor's comparison of four words at once, an L1 miss that hits
-//! the L2 takes half the time.
+//! JUSTIFICATION: the first is `window`: a load or store that hits must cost a few instructions with the window's
+//! address in a register; a slice would have to be fetched from the MMU and checked on each. The hart writes stamps
+//! while it holds no reference to the MMU, so the entries are reached through raw pointers on both sides. The second is
+//! `lanes`: a miss searches sets at half a dozen places; with the processor's comparison of four words at once, an L1
+//! miss that hits the L2 takes half the time.
 #![allow(unsafe_code)]
 
 pub(crate) mod lanes;

@@ -6,9 +6,10 @@ use types::{Access, Gva, PageSize, Width};
 
 /// One view's fast copy of an L1 entry.
 ///
-/// A tag is the start of a page, or [`L1Entry::NEVER`], whose bit 11 no masked address has. The mask keeps the page number
-/// and, with the access's width, the bits that must be zero for it to be aligned: a hit is one comparison, and a misaligned
-/// access never hits. `write_tag` has its own mask, because a page that is watched in part takes writes in pieces of 4K.
+/// A tag is the start of a page, or `NEVER`, whose bit 11 no masked address has. The mask keeps the page number and,
+/// with the access's width, the bits that must be zero for it to be aligned: a hit is one comparison, and a misaligned
+/// access never hits. `write_tag` has its own mask, because a page that is watched in part takes writes in pieces of
+/// 4K.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct L1Entry {
@@ -34,8 +35,8 @@ impl L1Entry {
     ///
     /// # Safety
     /// `window` came from [`crate::Mmu::data_window`] of an MMU that is alive, and nobody uses that MMU at the same
-    /// time. `site` is a [`crate::Hit::site`] of a load or store (or 0) from this MMU, or from one whose `l1d` is configured equally: it may
-    /// be out of date, or of another view, but is below the number of entries.
+    /// time. `site` is a [`crate::Hit::site`] of a load or store (or 0) from this MMU, or from one whose `l1d` is
+    /// configured equally: it may be out of date, or of another view, but is below the number of entries.
     #[inline(always)]
     #[must_use]
     pub unsafe fn read_hit(window: *mut Self, site: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
@@ -63,8 +64,8 @@ impl L1Entry {
         }
     }
 
-    /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the entry at `site` permits it; then `stamp` is
-    /// the entry's time.
+    /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the entry at `site` permits it; then `stamp`
+    /// is the entry's time.
     ///
     /// # Safety
     /// As for [`Self::read_hit`], with [`crate::Mmu::fetch_window`], a site of a fetch and `l1i`.
@@ -124,8 +125,8 @@ pub(crate) struct Windows {
     all: NonNull<[L1Entry]>,
 }
 
-// SAFETY: the entries are owned by this value alone, and hold integers. A window pointer that a user keeps is used under
-// the contract of the hit functions.
+// SAFETY: the entries are owned by this value alone, and hold integers. A window pointer that a user keeps is used
+// under the contract of the hit functions.
 unsafe impl Send for Windows {}
 
 impl Windows {
@@ -144,7 +145,18 @@ impl Windows {
         self.views[view as usize].as_ptr()
     }
 
-    /// `count` entries of a view from `slot` on: valid to read and write during a call of the MMU, when nobody else does.
+    /// [`L1Entry::execute_hit`] with a site that may be any number.
+    #[inline(always)]
+    pub(crate) fn execute_hit(&mut self, view: View, site: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
+        if usize::from(site) >= self.slots {
+            return None;
+        }
+        // SAFETY: the window is alive, the site is one of it, and nobody else uses the entries during a call.
+        unsafe { L1Entry::execute_hit(self.window(view), site, gva, stamp) }
+    }
+
+    /// `count` entries of a view from `slot` on: valid to read and write during a call of the MMU, when nobody else
+    /// does.
     #[inline(always)]
     fn entries(&self, view: View, slot: usize, count: usize) -> *mut L1Entry {
         assert!(slot + count <= self.slots);
@@ -167,8 +179,8 @@ impl Windows {
         core::array::from_fn(|index| unsafe { (*entries.add(index)).stamp })
     }
 
-    /// Makes `stamp` the time of an entry, if it is armed in a view for that access to `gva`; whether it is. Alignment is
-    /// no matter here.
+    /// Makes `stamp` the time of an entry, if it is armed in a view for that access to `gva`; whether it is. Alignment
+    /// is no matter here.
     #[inline(always)]
     pub(crate) fn touch(&mut self, view: View, slot: usize, gva: Gva, access: Access, stamp: u64) -> bool {
         let entry = self.entries(view, slot, 1);

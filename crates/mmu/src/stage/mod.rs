@@ -1,8 +1,8 @@
 //! The second stage: from guest physical to host physical addresses.
 //!
 //! A scheme is a [`SecondStage`] variant, which holds what the monitor chooses, and a type that implements [`Stage`]
-//! for the length of one walk. To add one, add both, and the arm in `Walkers::walk` that joins them: neither the walker nor
-//! the TLBs change.
+//! for the length of one walk. To add one, add both, and the arm in `Walkers::walk` that joins them: neither the walker
+//! nor the TLBs change.
 
 mod constant;
 mod nested;
@@ -80,6 +80,7 @@ pub(crate) trait Stage {
     /// Translates for an access. The caller has no use for a page larger than `limit`.
     fn translate(&mut self, gpa: Gpa, access: Access, purpose: Purpose, limit: PageSize) -> Result<HostMapping, Fault>;
 
-    /// Turns the latest translation, which was of `gpa` for a table's read, into one for writing that table's A and D bits.
+    /// Turns the latest translation, which was of `gpa` for a table's read, into one for writing that table's A and D
+    /// bits.
     fn translate_update(&mut self, gpa: Gpa) -> Result<HostMapping, Fault>;
 }

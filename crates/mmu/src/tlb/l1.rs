@@ -1,8 +1,8 @@
 //! A first-level TLB: exact LRU by the stamps of its windows.
 //!
-//! An entry has a line here (its translation), and a fast copy in each view's window. A copy is *armed* when it was used
-//! in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The time of
-//! an entry's last use is the latest stamp of its armed copies, or the one kept when they were disarmed.
+//! An entry has a line here (its translation), and a fast copy in each view's window. A copy is *armed* when it was
+//! used in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The
+//! time of an entry's last use is the latest stamp of its armed copies, or the one kept when they were disarmed.
 
 use super::Translation;
 use crate::config::TlbArray;
@@ -23,8 +23,8 @@ pub(crate) struct L1 {
 /// When the entries of a group were used.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
-    /// Time of the last use before the latest disarming. An empty slot has 0, and is taken first; padding has the latest
-    /// time there is, and is never replaced.
+    /// Time of the last use before the latest disarming. An empty slot has 0, and is taken first; padding has the
+    /// latest time there is, and is never replaced.
     last: Words,
     /// Views in which the fast copy is armed, one bit each: their stamps count as well.
     armed: [u8; LANES],
@@ -56,6 +56,12 @@ impl L1 {
     #[inline(always)]
     pub(crate) fn window(&self, view: View) -> *mut L1Entry {
         self.windows.window(view)
+    }
+
+    /// What a fetch reads, if the entry at `site` answers in that view.
+    #[inline(always)]
+    pub(crate) fn execute_hit(&mut self, view: View, site: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
+        self.windows.execute_hit(view, site, gva, stamp)
     }
 
     /// Number of sites.

@@ -43,8 +43,8 @@ pub fn slot(shape: Shape, table: u64, level: u32, address: u64) -> u64 {
     table + (address >> (12 + 9 * level)) % entries * 8
 }
 
-/// Writes the path to a leaf at `level`, with tables from `new_table` where there are none, and all sixteen PTEs of a
-/// 64K page. The tables are at hPA = their address + `offset`.
+/// Writes the path to a leaf at `level`, with tables from `new_table` where there are none (it returns the pointer),
+/// and all sixteen PTEs of a 64K page. The tables are at hPA = their address + `offset`.
 pub fn map_page(
     memory: &mut HostMemory,
     shape: Shape,
@@ -62,9 +62,9 @@ pub fn map_page(
         table = if is_pointer {
             (old >> 10) << 12
         } else {
-            let table = new_table();
-            memory.write(at, pte(table, 0));
-            table
+            let pointer = new_table();
+            memory.write(at, pointer);
+            (pointer >> 10) << 12
         };
     }
     if leaf_level >= shape.levels {

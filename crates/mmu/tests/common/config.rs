@@ -54,7 +54,7 @@ fn walk_cache(rng: &mut Rng) -> WalkCacheSizes {
     match rng.below(3) {
         0 => WalkCacheSizes::OFF,
         1 => WalkCacheSizes::ON,
-        _ => WalkCacheSizes([0; 4].map(|_| rng.below(6) as u32)),
+        _ => WalkCacheSizes([0; 4].map(|_| if rng.one_in(4) { 20 + rng.below(60) } else { rng.below(6) } as u32)),
     }
 }
 
@@ -71,8 +71,10 @@ pub fn random(rng: &mut Rng) -> MmuConfig {
     MmuConfig {
         l1i: if rng.one_in(4) { unified(rng) } else { level(rng, true, 3) },
         l1d: if rng.one_in(4) { unified(rng) } else { level(rng, true, 5) },
-        l2: match rng.below(6) {
+        l2: match rng.below(8) {
             0 => Vec::new(),
+            // More groups of ways than are searched at once.
+            2 | 3 => vec![TlbArray::new(&PageSize::ALL, 1, 65 + rng.below(80) as u32)],
             1 => unified(rng),
             _ => level(rng, false, 13),
         },

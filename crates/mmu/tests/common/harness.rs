@@ -1,9 +1,9 @@
-//! The shipped MMU and the model of `reference`, side by side: each does the same, and everything that can be seen of them
-//! is compared after each step.
+//! The shipped MMU and the model of `reference`, side by side: each does the same, and everything that can be seen of
+//! them is compared after each step.
 //!
 //! Accesses are made as a hart makes them: the entry that the instruction remembers is probed in the window first, and
-//! only if it does not answer is the MMU called. So the hit path, its lazily armed views and its stamps are held as well:
-//! the model is told which entry was predicted, and checks for itself that the entry was one that may answer.
+//! only if it does not answer is the MMU called. So the hit path, its lazily armed views and its stamps are held as
+//! well: the model is told which entry was predicted, and checks for itself that the entry was one that may answer.
 
 use super::builder::{self, A, D, G, R, Shape, U, W, X};
 use super::config;
@@ -247,11 +247,12 @@ impl Harness {
         let before = self.next_table;
         for memory in [&mut self.memory, &mut self.model_memory] {
             let mut next = before;
-            // The first four pages are roots: a wide one, or four of the guest's. The others are given out in turn, even
-            // if they are in use: then two trees share a table, perhaps at different levels.
+            // The first four pages are roots: a wide one, or four of the guest's. The others are given out in turn,
+            // even if they are in use: then two trees share a table, perhaps at different levels.
             let new_table = || {
                 next += 1;
-                tables + (4 + next % u64::from(TABLES - 4)) * 0x1000
+                let table = tables + (4 + next % u64::from(TABLES - 4)) * 0x1000;
+                builder::pte(table, if next.is_multiple_of(8) { G } else { 0 })
             };
             builder::map_page(memory, shape, offset, root, address, leaf, new_table);
             self.next_table = next;
@@ -349,6 +350,7 @@ impl Harness {
                 self.fence(fence);
             }
             Op::Watch { place, on } => self.watch(self.gpa(place), on),
+            Op::Renumber => self.clock = self.mmu.renumber_stamps(),
         }
         self.compare();
     }
@@ -483,6 +485,10 @@ impl Harness {
                 let window = self.mmu.data_window();
                 // SAFETY: as above.
                 unsafe { L1Entry::write_hit(window, site, gva, width, self.clock) }
+            }
+            Access::Execute if self.clock.is_multiple_of(3) => {
+                assert_eq!(self.mmu.fetch_hit(u16::MAX, gva), None, "no such site");
+                self.mmu.fetch_hit(site, gva)
             }
             Access::Execute => {
                 let (window, stamp) = (self.mmu.fetch_window(), self.mmu.fetch_stamp());

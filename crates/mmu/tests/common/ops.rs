@@ -43,6 +43,8 @@ pub enum Op {
     Fence(FenceOp),
     /// A page is watched for stores, or no longer.
     Watch { place: Place, on: bool },
+    /// The counter that times loads and stores is about to wrap.
+    Renumber,
 }
 
 /// A fence, its addresses to be made.
@@ -158,6 +160,9 @@ impl Op {
         };
         let entry = |rng: &mut Rng| rng.pick(&[0, 0, 1, 2, 3, 5, 255, 256, 511]);
         let pc = |rng: &mut Rng| rng.below(u64::from(PCS)) as u8;
+        if rng.one_in(500) {
+            return Self::Renumber;
+        }
         match rng.below(1000) {
             0..3 => Self::MapGuest {
                 place: Place::random(rng),
@@ -170,7 +175,7 @@ impl Op {
             10..14 => Self::EditHost { table: table(rng), entry: entry(rng), pte: any_pte(rng) },
             14..18 => {
                 let root = rng.pick(&[0, 0, 0, 0, 1, 1, 2, 3]);
-                let usual = !rng.one_in(30);
+                let usual = !rng.one_in(12);
                 Self::Context {
                     vm: rng.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4, 5]),
                     mode: if usual { MODES[usize::from(root)] } else { rng.pick(&ANY_MODE) },

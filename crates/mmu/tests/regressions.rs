@@ -1,0 +1,62 @@
+//! What the fuzz found, named after the bug.
+
+mod common;
+
+use common::bed::Bed;
+use common::builder::{A, D, R, U, W, X};
+use mmu::{L1Entry, MmuConfig};
+use types::{Access, Gva, PageSize, PagingMode, Width};
+
+const ALL: u64 = R | W | X | U | A | D;
+
+/// A stale nested-TLB entry let a guest PTE be read in one frame; the update of its A bit then went to the frame that
+/// the tables name now, found another PTE there, and went back to read the first one, for ever.
+#[test]
+fn a_stale_nested_tlb_entry_does_not_hang_the_update_of_a_bits() {
+    let mut bed = Bed::nested(&MmuConfig::default());
+    let (gva, gpa) = (0x1000, 0x9000_0000);
+    bed.map(gva, PageSize::Size4K, gpa, R | U);
+    bed.map_host(gpa, PageSize::Size4K, gpa, ALL);
+    // The guest's tables are readable and not dirty, so that their update must ask the second stage again.
+    for region in [0x8000_0000, 0x8020_0000] {
+        bed.map_host(region, PageSize::Size2M, region, R | W | U | A);
+    }
+    let other = 0x9100_0000;
+    bed.map(0x2000, PageSize::Size4K, gpa, R | U | A);
+    bed.access(0x2000, Access::Read).unwrap();
+    // The monitor moves all of the tables to other frames, but does not fence.
+    for page in 0..0x400 {
+        let at = 0x8000_0000 + page * 0x1000;
+        for word in 0..512 {
+            let pte = bed.memory.peek(at + word * 8);
+            if pte != 0 {
+                bed.memory.write(other + page * 0x1000 + word * 8, pte | 1 << 8);
+            }
+        }
+        bed.map_host(at, PageSize::Size4K, other + page * 0x1000, R | W | U | A);
+    }
+    let hit = bed.access(gva, Access::Read).unwrap();
+    assert_eq!(hit.gpa.0, gpa);
+}
+
+/// A page larger than the mode's largest, left under the same ASID by a mode with more levels, spans addresses that are
+/// not canonical in this one; the fast copy hit them.
+#[test]
+fn a_larger_modes_huge_page_does_not_hit_where_addresses_are_not_canonical() {
+    let mut bed = Bed::native(&MmuConfig::default());
+    bed.context.mode = PagingMode::Sv48;
+    bed.enter();
+    bed.map(0, PageSize::Size512G, 0x80_0000_0000, ALL);
+    bed.access(0x1000, Access::Read).unwrap();
+    bed.context.mode = PagingMode::Sv39;
+    bed.enter();
+    let site = bed.access(0x1000, Access::Read).unwrap().site;
+    let (window, stamp) = (bed.mmu.data_window(), bed.stamp());
+    // Bit 38 is set, and those above it are not.
+    let wild = Gva(0x40_0000_1000);
+    // SAFETY: the window and the site are this MMU's.
+    assert_eq!(unsafe { L1Entry::read_hit(window, site, wild, Width::Double, stamp) }, None);
+    // SAFETY: as above.
+    assert!(unsafe { L1Entry::read_hit(window, site, Gva(0x1008), Width::Double, stamp) }.is_some());
+    assert!(bed.access(wild.0, Access::Read).is_err());
+}

@@ -1,0 +1,59 @@
+//! What is modelled, and what is counted.
+
+use crate::tlb::Array;
+use core::ops::Range;
+use types::{Gpa, Hpa, SecondStageMode};
+
+/// What is modelled.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names are those of the shipped configuration")]
+pub struct Config {
+    pub l1i: Vec<Array>,
+    pub l1d: Vec<Array>,
+    pub l2: Vec<Array>,
+    pub guest_cache: [u32; 4],
+    pub host_cache: [u32; 4],
+    pub nested_tlb: Option<Array>,
+    pub first_stage_svadu: bool,
+    pub second_stage_svadu: bool,
+    pub svnapot: bool,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(missing_docs, reason = "the names are those of the shipped counts")]
+pub struct Counts {
+    pub l1d_misses: u64,
+    pub l1i_misses: u64,
+    pub l2_hits: u64,
+    pub l2_misses: u64,
+    pub walks: u64,
+    pub guest_refs: u64,
+    pub host_refs: u64,
+    pub max_refs: u64,
+    pub guest_cache_hits: [u64; 4],
+    pub host_cache_hits: [u64; 4],
+    pub nested_tlb_hits: u64,
+    pub nested_tlb_misses: u64,
+    pub guest_updates: u64,
+    pub host_updates: u64,
+}
+
+/// A second stage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stage2 {
+    /// gPA + offset inside `ram`, devices outside.
+    Constant {
+        /// The memory.
+        ram: Range<Gpa>,
+        /// What is added.
+        offset: u64,
+    },
+    /// Tables.
+    Nested {
+        /// Their shape.
+        mode: SecondStageMode,
+        /// The root.
+        root: Hpa,
+    },
+}

@@ -1,0 +1,233 @@
+//! The second stage during a walk.
+
+use crate::config::{Config, Counts, Stage2};
+use crate::pte::{self, Cause, Demand};
+use crate::tlb::{Entry, Owner, Tlb};
+use crate::walk::{Mapping, Tables, Tree, Visit, Walk};
+use crate::walk_cache::{Pointer, WalkCache, range_of};
+use crate::{Fault, Memory};
+use core::ops::Range;
+use types::{Access, Gpa, Hpa, PageSize, SecondStageMode, Vmid};
+
+/// The second stage takes every access for one of U.
+fn second_demand(access: Access) -> Demand {
+    Demand { access, user: true, sum: false, mxr: false }
+}
+
+/// Whether a cached translation permits an access without another look at the tables.
+pub(crate) fn answers(entry: &Entry, first: Demand) -> bool {
+    let settled =
+        |pte: u64, demand: Demand| pte::permit(pte, demand).is_ok() && pte::missing(pte, demand.access).is_none();
+    let first_permits = entry.first.is_none_or(|pte| settled(pte, first));
+    let second_permits = entry.second.is_none_or(|pte| settled(pte, second_demand(first.access)));
+    first_permits && second_permits
+}
+
+/// The second stage during a walk.
+pub(crate) struct Second<'a, M> {
+    pub(crate) memory: &'a mut M,
+    pub(crate) stage: &'a Stage2,
+    pub(crate) config: &'a Config,
+    pub(crate) cache: &'a mut WalkCache,
+    pub(crate) tlb: &'a mut Option<Tlb>,
+    pub(crate) vmid: Vmid,
+    pub(crate) time: &'a mut u64,
+    pub(crate) counts: &'a mut Counts,
+    /// The table page translated last: its entry, and the leaf with its place if it was walked to.
+    pub(crate) latest: Option<(Entry, Option<Mapping>)>,
+}
+
+/// The second stage's tables.
+struct HostTables<'a, M> {
+    memory: &'a mut M,
+    counts: &'a mut Counts,
+}
+
+impl<M: Memory> Tables for HostTables<'_, M> {
+    fn read(&mut self, at: u64) -> Result<u64, Fault> {
+        let pte = self.memory.read(Hpa(at)).ok_or(Fault::SecondStageTable)?;
+        self.counts.host_refs += 1;
+        Ok(pte)
+    }
+
+    fn update(&mut self, at: u64, old: u64, new: u64) -> Result<bool, Fault> {
+        let found = self.memory.compare_exchange(Hpa(at), old, new).ok_or(Fault::SecondStageTable)?;
+        if found == old {
+            self.counts.host_updates += 1;
+        }
+        Ok(found == old)
+    }
+}
+
+impl<M: Memory> Second<'_, M> {
+    pub(crate) fn tick(&mut self) -> u64 {
+        *self.time += 1;
+        *self.time
+    }
+
+    fn tree(&self, mode: SecondStageMode) -> Tree {
+        let levels = match mode {
+            SecondStageMode::Sv39x4 => 3,
+            SecondStageMode::Sv48x4 => 4,
+            SecondStageMode::Sv57x4 => 5,
+        };
+        Tree { levels, wide_root: true, svadu: self.config.second_stage_svadu, svnapot: self.config.svnapot }
+    }
+
+    /// An entry for the gPA's page: `page` and `gpa` are both guest physical.
+    pub(crate) fn translate(&mut self, gpa: Gpa, access: Access, table: bool) -> Result<Entry, Fault> {
+        match self.stage.clone() {
+            Stage2::Constant { ram, offset } => Ok(self.add(gpa, &ram, offset)),
+            Stage2::Nested { mode, root } => self.translate_nested(mode, root, gpa, access, table),
+        }
+    }
+
+    /// The largest page that is inside memory and aligned in the host, or outside memory.
+    fn add(&self, gpa: Gpa, ram: &Range<Gpa>, offset: u64) -> Entry {
+        let mut found = None;
+        for size in PageSize::ALL {
+            let first = u128::from(gpa.0 / size.bytes() * size.bytes());
+            let end = first + u128::from(size.bytes());
+            let inside = first >= u128::from(ram.start.0) && end <= u128::from(ram.end.0);
+            let outside = end <= u128::from(ram.start.0) || first >= u128::from(ram.end.0);
+            let add = if inside { offset } else { 0 };
+            if (inside && offset.is_multiple_of(size.bytes())) || outside {
+                found = Some(Entry {
+                    vmid: self.vmid,
+                    owner: Owner::Bare,
+                    page: first as u64,
+                    size,
+                    gpa: Gpa(first as u64),
+                    hpa: Hpa((first as u64).wrapping_add(add)),
+                    memory: inside,
+                    first: None,
+                    second: None,
+                });
+            }
+        }
+        found.expect("memory and offset are multiples of 4K")
+    }
+
+    fn translate_nested(
+        &mut self,
+        mode: SecondStageMode,
+        root: Hpa,
+        gpa: Gpa,
+        access: Access,
+        table: bool,
+    ) -> Result<Entry, Fault> {
+        let tree = self.tree(mode);
+        let refuse = move |cause| Fault::Nested { gpa, access, table, cause };
+        let bits = 2 + 9 * tree.levels + 12;
+        if gpa.0 >= 1 << bits {
+            return Err(refuse(Cause::TooWide));
+        }
+        let vmid = self.vmid;
+        let time = self.tick();
+        if let Some(tlb) = self.tlb {
+            let permits = |entry: &Entry| entry.vmid == vmid && answers(entry, second_demand(access));
+            if let Some((position, entry)) = tlb.find(gpa.0, permits) {
+                tlb.use_at(position, time);
+                self.counts.nested_tlb_hits += 1;
+                self.latest = Some((entry, None));
+                return Ok(entry);
+            }
+            self.counts.nested_tlb_misses += 1;
+        }
+
+        let start = self.cache.deepest(tree.levels, gpa.0, time, &|of, _| of == vmid);
+        if let Some((level, _, _)) = start {
+            self.counts.host_cache_hits[level as usize - 1] += 1;
+        }
+        let (level, from) = start.map_or((tree.levels - 1, root.0), |(level, from, _)| (level - 1, from));
+        let mut tables = HostTables { memory: self.memory, counts: self.counts };
+        let demand = second_demand(access);
+        let mut walk = Walk { tree, tables: &mut tables, refuse: &refuse, address: gpa.0, demand, visits: Vec::new() };
+        let found = walk.descend(level, from, false);
+        for Visit { level, table, .. } in walk.visits {
+            let time = self.tick();
+            let range = range_of(gpa.0, level);
+            self.cache.fill(level, Pointer { vmid, owner: Owner::Bare, range, table }, time);
+        }
+        Ok(self.keep(gpa, found?))
+    }
+
+    fn keep(&mut self, gpa: Gpa, found: Mapping) -> Entry {
+        let time = self.tick();
+        let leaf = found.leaf;
+        let page = gpa.0 / leaf.size.bytes() * leaf.size.bytes();
+        let entry = Entry {
+            vmid: self.vmid,
+            owner: Owner::Bare,
+            page,
+            size: leaf.size,
+            gpa: Gpa(page),
+            hpa: Hpa(leaf.page),
+            memory: true,
+            first: None,
+            second: Some(leaf.pte),
+        };
+        if let Some(tlb) = self.tlb {
+            tlb.fill(gpa.0, &entry, time);
+        }
+        self.latest = Some((entry, Some(found)));
+        entry
+    }
+
+    /// Before A or D of the guest's entry at `gpa`, which was just read, is written.
+    fn allow_update(&mut self, gpa: Gpa) -> Result<Entry, Fault> {
+        if let (Stage2::Nested { mode, .. }, Some((entry, walked))) = (self.stage, self.latest.take()) {
+            let write = second_demand(Access::Write);
+            if answers(&entry, write) {
+                return Ok(entry);
+            }
+            if let Some(Mapping { leaf, at, global }) = walked {
+                let refuse = move |cause| Fault::Nested { gpa, access: Access::Write, table: true, cause };
+                let tree = self.tree(*mode);
+                let mut tables = HostTables { memory: self.memory, counts: self.counts };
+                let mut walk = Walk {
+                    tree,
+                    tables: &mut tables,
+                    refuse: &refuse,
+                    address: gpa.0,
+                    demand: write,
+                    visits: Vec::new(),
+                };
+                if let Some(leaf) = walk.settle(leaf, at)? {
+                    return Ok(self.keep(gpa, Mapping { leaf, at, global }));
+                }
+            }
+        }
+        // The nested TLB's entries do not allow it, and are of no more use.
+        let vmid = self.vmid;
+        if let Some(tlb) = self.tlb {
+            tlb.remove(|entry| entry.vmid == vmid && entry.holds(gpa.0));
+        }
+        self.translate(gpa, Access::Write, true)
+    }
+
+    fn host_address(entry: &Entry, gpa: Gpa) -> Result<Hpa, Fault> {
+        if entry.memory { Ok(Hpa(entry.hpa.0 + (gpa.0 - entry.gpa.0))) } else { Err(Fault::FirstStageTable) }
+    }
+}
+
+/// The guest's tables are reached through the second stage.
+impl<M: Memory> Tables for Second<'_, M> {
+    fn read(&mut self, at: u64) -> Result<u64, Fault> {
+        let entry = self.translate(Gpa(at), Access::Read, true)?;
+        let hpa = Self::host_address(&entry, Gpa(at))?;
+        let pte = self.memory.read(hpa).ok_or(Fault::FirstStageTable)?;
+        self.counts.guest_refs += 1;
+        Ok(pte)
+    }
+
+    fn update(&mut self, at: u64, old: u64, new: u64) -> Result<bool, Fault> {
+        let entry = self.allow_update(Gpa(at))?;
+        let hpa = Self::host_address(&entry, Gpa(at))?;
+        let found = self.memory.compare_exchange(hpa, old, new).ok_or(Fault::FirstStageTable)?;
+        if found == old {
+            self.counts.guest_updates += 1;
+        }
+        Ok(found == old)
+    }
+}
