@@ -5,6 +5,7 @@ use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use tempfile::NamedTempFile;
 
 /// Prints `text` on standard output. That nobody reads it any more, as behind `| head`, is no failure.
 ///
@@ -31,13 +32,28 @@ pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As the host's system says: no such directory, no space, no permission. `path` is then untouched.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The mode of an ordinary new file (the umask applies), where a temporary file's own is the owner's alone.
-    let mode = Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().prefix(".pagewalk-").permissions(mode).tempfile_in(directory)?;
+    let mut file = temporary_beside(path)?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Whether [`write_atomically`] has a chance, for whoever has long work to do before. Nothing is left behind.
+///
+/// # Errors
+/// As [`write_atomically`].
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    temporary_beside(path).map(drop)
+}
+
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The mode of an ordinary new file (the umask applies), where a temporary file's own is the owner's alone.
+    let mode = Permissions::from_mode(0o666);
+    tempfile::Builder::new().prefix(".pagewalk-").permissions(mode).tempfile_in(directory)
 }
 
 /// Writes `value` to `path` as indented JSON with a newline at its end; see [`write_atomically`].

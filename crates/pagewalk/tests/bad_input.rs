@@ -258,6 +258,10 @@ fn a_report_that_cannot_be_written_leaves_the_earlier_one() {
 #[test]
 fn a_report_where_nothing_can_be_written_is_named() {
     compare_after("true", "/no/such/directory/out.json").failed(1, &["/no/such/directory/out.json"]);
+    // Before the work, not after.
+    for command in ["boot", "bench"] {
+        run([command, "--json", "/no/such/directory/out.json"]).failed(1, &["/no/such/directory/out.json"]);
+    }
     compare_after("true", "/proc/out.json").failed(1, &["/proc/out.json"]);
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("out.json")).unwrap();

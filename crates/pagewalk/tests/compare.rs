@@ -154,8 +154,8 @@ fn several_harts_share_the_work_of_several_processes() {
 }
 
 #[test]
-fn more_harts_finish_sooner() {
-    let seconds = |harts| {
+fn four_harts_do_the_work_of_one() {
+    let retired = |harts| {
         let scratch = Scratch::new();
         let json = scratch.text("out.json");
         let append = "workload=qsort size=64K procs=4";
@@ -164,7 +164,7 @@ fn more_harts_finish_sooner() {
         number(&report, "/runs/0/instructions")
     };
     // The work is the same: what the harts retire together hardly differs.
-    let (one, four) = (seconds("1"), seconds("4"));
+    let (one, four) = (retired("1"), retired("4"));
     assert!(four.abs_diff(one) < one / 2, "{one} and {four}");
 }
 

@@ -1,9 +1,10 @@
 //! `pagewalk bench`: how fast the simulator itself is.
 
 use crate::cli::{BenchArgs, LinuxArgs, WorkloadSpec};
+use crate::commands::{check_report, write_report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Prepared, Work, prepare};
-use crate::output::{print, write_json};
+use crate::output::print;
 use crate::progress::Progress;
 use crate::quiet::QuietConsole;
 use crate::setup::configuration;
@@ -59,6 +60,7 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let config = configuration(&[], &arguments.config, &[])?;
     let schemes = schemes(arguments)?;
     let benchmarks = benchmarks(&arguments.workloads)?;
+    check_report(arguments.json.as_deref())?;
     let mut progress = Progress::new();
     progress.count("measuring", (benchmarks.len() * schemes.len()) as u64);
     let mut measured = Vec::new();
@@ -85,7 +87,7 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
             })
             .collect();
         let value = json!({ "version": env!("CARGO_PKG_VERSION"), "config": config, "runs": runs });
-        write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
+        write_report(path, &value)?;
     }
     Ok(ExitCode::SUCCESS)
 }

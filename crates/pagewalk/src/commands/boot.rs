@@ -1,10 +1,10 @@
 //! `pagewalk boot`.
 
 use crate::cli::BootArgs;
+use crate::commands::{check_report, write_report};
 use crate::comparison::{Finished, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
-use crate::output::write_json;
 use crate::setup::{configuration, machine_flags};
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
 use machine::host_model::HostModel;
@@ -24,6 +24,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
     let config = configuration(&[], &arguments.machine.config, &flags)?;
     let host = HostModel::load(&config.host)?;
+    check_report(arguments.json.as_deref())?;
     let kind = GuestKind::parse(&arguments.guest);
     let work = match &arguments.run {
         Some(command) => Work::Command(command.clone()),
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         let statistics = machine.measured();
         let run = Finished { work, scheme, outcome: outcome.clone(), statistics, output: Vec::new() };
         let value = report(&kind.name(), &config, &host, &[run]);
-        write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
+        write_report(path, &value)?;
     }
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.

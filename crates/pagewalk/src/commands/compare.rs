@@ -1,10 +1,11 @@
 //! `pagewalk compare`.
 
 use crate::cli::CompareArgs;
+use crate::commands::{check_report, write_report};
 use crate::comparison::{Finished, Plan, details, execute, overview, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
-use crate::output::{print, print_bytes, write_json};
+use crate::output::{print, print_bytes};
 use crate::setup::{configuration, machine_flags};
 use machine::Outcome;
 use machine::host_model::HostModel;
@@ -40,6 +41,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let config = configuration(defaults, &arguments.machine.config, &machine_flags(&arguments.machine))?;
     let host = HostModel::load(&config.host)?;
     let schemes = schemes(arguments, &kind)?;
+    check_report(arguments.json.as_deref())?;
     let mut works = Vec::new();
     for (name, work) in works_of(arguments, &kind)? {
         works.push((name, prepare(kind.clone(), work, &arguments.linux)?));
@@ -61,7 +63,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(path) = &arguments.json {
         let value = report(&kind.name(), &config, &host, &runs);
-        write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
+        write_report(path, &value)?;
     }
     failures(&kind, &runs)
 }

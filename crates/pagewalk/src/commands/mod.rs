@@ -7,6 +7,10 @@ mod guest;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
+use crate::output::{check_writable, write_json};
+use serde_json::Value;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Does what the command line says.
@@ -20,4 +24,18 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Guest(command) => guest::run(command),
     }
+}
+
+/// Refuses a report's file that cannot be written before the work for it begins.
+fn check_report(path: Option<&Path>) -> Result<(), Failure> {
+    path.map_or(Ok(()), |path| check_writable(path).map_err(|error| unwritten(path, &error)))
+}
+
+/// Writes a report.
+fn write_report(path: &Path, report: &Value) -> Result<(), Failure> {
+    write_json(path, report).map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    Failure::Run(format!("{}: {error}", path.display()))
 }
