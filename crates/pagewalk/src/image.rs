@@ -34,6 +34,14 @@ impl GuestKind {
         }
     }
 
+    /// Whether such a guest says how the work that it was given ended. Where one shuts down without a word, the work has not been done.
+    pub(crate) fn reports_status(&self) -> bool {
+        match self {
+            Self::Vos | Self::Linux => true,
+            Self::File(_) => false,
+        }
+    }
+
     /// The name in reports.
     pub(crate) fn name(&self) -> String {
         match self {

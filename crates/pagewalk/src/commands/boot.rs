@@ -51,9 +51,12 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         let value = report(&kind.name(), &config, &host, &[run]);
         write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
     }
-    match outcome {
+    match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.
-        Outcome::Finished(status) if status == 0 || arguments.run.is_some() => Ok(ExitCode::from(status)),
+        Outcome::Finished(status) if *status == 0 || arguments.run.is_some() => Ok(ExitCode::from(*status)),
+        Outcome::Shutdown if arguments.run.is_some() && kind.reports_status() => {
+            Err(Failure::Run(format!("{outcome} before the command had ended")))
+        }
         Outcome::Shutdown | Outcome::Interrupted => Ok(ExitCode::SUCCESS),
         failure => Err(Failure::Run(failure.to_string())),
     }

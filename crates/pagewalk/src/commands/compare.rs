@@ -4,11 +4,11 @@ use crate::cli::CompareArgs;
 use crate::comparison::{Finished, Plan, details, execute, overview, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
-use crate::output::{print, write_json};
+use crate::output::{print, print_bytes, write_json};
 use crate::setup::{configuration, machine_flags};
+use machine::Outcome;
 use machine::host_model::HostModel;
 use machine::scheme::Scheme;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// The workloads that are compared where none is named.
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         let value = report(&kind.name(), &config, &host, &runs);
         write_json(path, &value).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?;
     }
-    failures(&runs)
+    failures(&kind, &runs)
 }
 
 fn schemes(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<Scheme>, Failure> {
@@ -122,10 +122,9 @@ fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
         if !shown.is_empty() {
             print(&format!("under {}:\n", run.scheme))?;
         }
-        let mut output = std::io::stdout().lock();
-        output.write_all(&run.output)?;
+        print_bytes(&run.output)?;
         if !run.output.ends_with(b"\n") && !run.output.is_empty() {
-            output.write_all(b"\n")?;
+            print("\n")?;
         }
         shown.push(&run.output);
     }
@@ -133,13 +132,15 @@ fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
 }
 
 /// The exit code: 1 if any guest did not end well, each named on standard error with the end of what it printed.
-fn failures(runs: &[Finished]) -> Result<ExitCode, Failure> {
-    let failed: Vec<&Finished> = runs.iter().filter(|run| !run.outcome.succeeded()).collect();
+fn failures(kind: &GuestKind, runs: &[Finished]) -> Result<ExitCode, Failure> {
+    let silent = |run: &Finished| run.outcome == Outcome::Shutdown && kind.reports_status();
+    let failed: Vec<&Finished> = runs.iter().filter(|run| !run.outcome.succeeded() || silent(run)).collect();
     let Some(first) = failed.first() else { return Ok(ExitCode::SUCCESS) };
     let output = String::from_utf8_lossy(&first.output);
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim().to_owned();
     let others = match failed.len() {
         1 => String::new(),
+        2 => " (and 1 more run)".to_owned(),
         more => format!(" (and {} more runs)", more - 1),
     };
     Err(Failure::Run(format!("{} under {}: {}; it printed: {last}{others}", first.work, first.scheme, first.outcome)))

@@ -3,6 +3,9 @@
 /// The console, and no messages: printing them costs more than what they report.
 const CONSOLE: &str = "console=ttyS0 quiet";
 
+/// A kernel that panics ends the machine, where it would loop for ever by itself.
+const PANIC: &str = "panic=-1";
+
 /// Initialization that no guest of ours needs, with which a boot costs twice the instructions: self-tests of cryptographic
 /// algorithms, of the jitter random generator and of key derivation, tracing's event tables, the certificates of signed
 /// modules, BPF's kernel functions and the timing of misaligned accesses.
@@ -13,7 +16,7 @@ const CHEAP_BOOT: &str = "cryptomgr.notests=1 initcall_blacklist=trace_eval_init
 /// The command line of a boot, with the user's `extra` parameters last, where they win.
 #[must_use]
 pub fn kernel_command_line(extra: &str) -> String {
-    let parts = [CONSOLE, CHEAP_BOOT, extra];
+    let parts = [CONSOLE, PANIC, CHEAP_BOOT, extra];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
