@@ -137,10 +137,8 @@ impl Bus for World {
     }
 
     fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
-        let (window, latest) = (self.processor().mmu.fetch_window(), self.processor().fetch_site);
-        let stamp = self.processor().mmu.fetch_stamp();
-        // SAFETY: the window is of the current context, and the site was handed out by this processor's MMU.
-        if let Some(at) = unsafe { L1Entry::execute_hit(window, latest, Gva(address & !0xfff), stamp) } {
+        let latest = self.processor().fetch_site;
+        if let Some(at) = self.processor().mmu.fetch_hit(latest, Gva(address & !0xfff)) {
             return Ok(Fetched { page: HostPage::containing(at), site: latest });
         }
         match self.reach(address, Access::Execute, 0)? {

@@ -43,8 +43,6 @@ pub enum Op {
     Fence(FenceOp),
     /// A page is watched for stores, or no longer.
     Watch { place: Place, on: bool },
-    /// The counter that times loads and stores is about to wrap.
-    Renumber,
 }
 
 /// A fence, its addresses to be made.
@@ -160,9 +158,6 @@ impl Op {
         };
         let entry = |rng: &mut Rng| rng.pick(&[0, 0, 1, 2, 3, 5, 255, 256, 511]);
         let pc = |rng: &mut Rng| rng.below(u64::from(PCS)) as u8;
-        if rng.one_in(500) {
-            return Self::Renumber;
-        }
         match rng.below(1000) {
             0..3 => Self::MapGuest {
                 place: Place::random(rng),
