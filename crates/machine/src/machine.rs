@@ -348,12 +348,6 @@ impl Machine {
         self.records[0].region.host_time()
     }
 
-    /// The guest time that has passed.
-    #[must_use]
-    pub fn elapsed(&self) -> Duration {
-        self.clock().duration(self.latest())
-    }
-
     fn latest(&self) -> Cycles {
         (0..self.logicals.len()).map(|index| self.clock_of(index)).max().unwrap_or_default()
     }
