@@ -5,7 +5,7 @@ use crate::{
     host_model::{HostModel, HostModelError},
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
-    scheme::Scheme,
+    scheme::Mechanism,
     world::{Guest, Processor, World},
 };
 use devices::{
@@ -111,9 +111,9 @@ impl Machine {
     pub fn assemble_all(config: &Config, images: &[Image]) -> Result<Self, BuildError> {
         let model = HostModel::load(&config.host)?;
         let prices = model.prices.prices();
-        let costs = match config.scheme {
-            Scheme::Native { .. } => CostTable::native(&prices),
-            Scheme::Nested { .. } => CostTable::virtualized(&prices),
+        let costs = match config.scheme.mechanism() {
+            Mechanism::Native => CostTable::native(&prices),
+            Mechanism::Nested => CostTable::virtualized(&prices),
         };
         let host_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
@@ -173,11 +173,13 @@ impl Machine {
 
 /// How the guest's memory is backed under a scheme.
 fn backing(config: &Config) -> Backing {
-    match config.scheme {
-        Scheme::Native { .. } => Backing::Native,
-        Scheme::Nested { host, .. } => {
-            Backing::Nested { mode: config.paging.host.mode(), page: host, status: LeafStatus::Preset }
-        }
+    match config.scheme.mechanism() {
+        Mechanism::Native => Backing::Native,
+        Mechanism::Nested => Backing::Nested {
+            mode: config.paging.host.mode(),
+            page: config.scheme.host_page().unwrap_or_default(),
+            status: LeafStatus::Preset,
+        },
     }
 }
 

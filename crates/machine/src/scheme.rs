@@ -3,32 +3,59 @@
 use core::{fmt, str::FromStr};
 use types::PageSize;
 
-/// How a guest's virtual addresses become host physical ones, with the page size of each dimension.
-///
-/// Written `native:2M` or `nested:4K+2M`, guest first. Sizes left out are 4K; a nested scheme with one size, `nested:2M`, has it in both
-/// dimensions.
+/// A mechanism between guest virtual and host physical addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Scheme {
+pub enum Mechanism {
     /// No virtual machine: one walk of the guest's table.
-    Native {
-        /// Size of the guest's pages.
-        guest: PageSize,
-    },
+    Native,
     /// Two-dimensional walks of the guest's and the monitor's table.
-    Nested {
-        /// Size of the guest's pages.
-        guest: PageSize,
-        /// Size of the pages that the monitor maps.
-        host: PageSize,
-    },
+    Nested,
+}
+
+impl Mechanism {
+    /// Every mechanism, in the order of lists.
+    pub const ALL: [Self; 2] = [Self::Native, Self::Nested];
+
+    /// The name in schemes.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Nested => "nested",
+        }
+    }
+
+    /// Whether the monitor maps pages, so that they have a size.
+    #[must_use]
+    pub const fn has_host_pages(self) -> bool {
+        match self {
+            Self::Native => false,
+            Self::Nested => true,
+        }
+    }
+}
+
+/// How a guest's virtual addresses become host physical ones: a mechanism, with the page size of each dimension.
+///
+/// Written `native:2M` or `nested:4K+2M`, guest first. Sizes left out are 4K; a scheme of two dimensions with one size, `nested:2M`, has it in
+/// both.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Scheme {
+    mechanism: Mechanism,
+    guest: PageSize,
+    /// As [`Mechanism::has_host_pages`] says.
+    host: Option<PageSize>,
 }
 
 /// A text that names no scheme.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemeError {
     /// The part before the colon.
-    #[error("unknown scheme `{0}` (native, nested)")]
-    Name(String),
+    #[error("unknown scheme `{name}` ({known})", known = Mechanism::ALL.map(Mechanism::name).join(", "))]
+    Name {
+        /// What it says.
+        name: String,
+    },
     /// The part after it.
     #[error("scheme `{scheme}`: unknown page size `{size}` (4K, 2M, 1G)")]
     Size {
@@ -38,49 +65,59 @@ pub enum SchemeError {
         size: String,
     },
     /// More sizes than the scheme has dimensions.
-    #[error("scheme `{0}` has one page size")]
-    Dimensions(String),
+    #[error("scheme `{scheme}` has {sizes}")]
+    Dimensions {
+        /// All of the text.
+        scheme: String,
+        /// What there may be.
+        sizes: &'static str,
+    },
 }
 
 impl Scheme {
+    /// A scheme without a virtual machine.
+    #[must_use]
+    pub const fn native(guest: PageSize) -> Self {
+        Self { mechanism: Mechanism::Native, guest, host: None }
+    }
+
+    /// The mechanism.
+    #[must_use]
+    pub const fn mechanism(&self) -> Mechanism {
+        self.mechanism
+    }
+
     /// The name without sizes.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Native { .. } => "native",
-            Self::Nested { .. } => "nested",
-        }
+        self.mechanism.name()
     }
 
     /// Size of the guest's pages.
     #[must_use]
     pub const fn guest_page(&self) -> PageSize {
-        match self {
-            Self::Native { guest } | Self::Nested { guest, .. } => *guest,
-        }
+        self.guest
     }
 
     /// Size of the pages that the monitor maps, if it maps any.
     #[must_use]
     pub const fn host_page(&self) -> Option<PageSize> {
-        match self {
-            Self::Native { .. } => None,
-            Self::Nested { host, .. } => Some(*host),
-        }
+        self.host
     }
 }
 
 impl Default for Scheme {
     fn default() -> Self {
-        Self::Native { guest: PageSize::Size4K }
+        Self::native(PageSize::Size4K)
     }
 }
 
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Native { guest } => write!(f, "native:{guest}"),
-            Self::Nested { guest, host } => write!(f, "nested:{guest}+{host}"),
+        write!(f, "{}:{}", self.name(), self.guest)?;
+        match self.host {
+            Some(host) => write!(f, "+{host}"),
+            None => Ok(()),
         }
     }
 }
@@ -90,16 +127,16 @@ impl FromStr for Scheme {
 
     fn from_str(text: &str) -> Result<Self, SchemeError> {
         let (name, sizes) = text.split_once(':').map_or((text, None), |(name, sizes)| (name, Some(sizes)));
+        let mechanism = Mechanism::ALL.into_iter().find(|mechanism| mechanism.name() == name);
+        let mechanism = mechanism.ok_or_else(|| SchemeError::Name { name: name.to_owned() })?;
         let sizes = sizes.map(|sizes| sizes.split('+').map(|size| page(text, size)).collect::<Result<Vec<_>, _>>());
         let sizes = sizes.transpose()?.unwrap_or_default();
-        let first = sizes.first().copied().unwrap_or(PageSize::Size4K);
-        let second = sizes.get(1).copied().unwrap_or(first);
-        match name {
-            "native" if sizes.len() > 1 => Err(SchemeError::Dimensions(text.to_owned())),
-            "native" => Ok(Self::Native { guest: first }),
-            "nested" if sizes.len() > 2 => Err(SchemeError::Name(text.to_owned())),
-            "nested" => Ok(Self::Nested { guest: first, host: second }),
-            _ => Err(SchemeError::Name(name.to_owned())),
+        let guest = sizes.first().copied().unwrap_or(PageSize::Size4K);
+        let host = sizes.get(1).copied().unwrap_or(guest);
+        match (mechanism.has_host_pages(), sizes.len()) {
+            (false, 2..) => Err(SchemeError::Dimensions { scheme: text.to_owned(), sizes: "one page size" }),
+            (true, 3..) => Err(SchemeError::Dimensions { scheme: text.to_owned(), sizes: "two page sizes" }),
+            (has_host_pages, _) => Ok(Self { mechanism, guest, host: has_host_pages.then_some(host) }),
         }
     }
 }

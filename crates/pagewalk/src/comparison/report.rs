@@ -19,7 +19,7 @@ pub(crate) fn report(guest: &str, config: &Config, host: &HostModel, runs: &[Fin
 
 /// The native run of the same work with guest pages of the same size.
 pub(super) fn native_of<'r>(runs: &'r [Finished], run: &Finished) -> Option<&'r Finished> {
-    let native = Scheme::Native { guest: run.scheme.guest_page() };
+    let native = Scheme::native(run.scheme.guest_page());
     runs.iter().find(|other| other.scheme == native && other.work == run.work)
 }
 
