@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::PageSize;
 
+/// What Linux takes for its image and its own tables, when memory is small.
+const LINUX_ITSELF: u64 = 76 << 20;
+
 /// Which guest a command was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum GuestKind {
@@ -145,7 +148,7 @@ impl Prepared {
     pub(crate) fn image(&self, config: &Config) -> Image {
         let (command_line, least_memory) = match self.kind {
             GuestKind::Vos => (self.vos_command_line(config), LEAST_MEMORY),
-            GuestKind::Linux => (kernel_command_line(&self.linux_parameters(config)), LEAST_LINUX_MEMORY),
+            GuestKind::Linux => (kernel_command_line(&self.linux_parameters(config)), self.least_linux_memory()),
             GuestKind::File(_) => (self.append.clone(), LEAST_MEMORY),
         };
         Image {
@@ -167,6 +170,13 @@ impl Prepared {
         let page = config.scheme.guest_page();
         let line = format!("page={page} paging={} workload={name}", config.paging.guest.name());
         joined([&line, options, &self.append])
+    }
+
+    /// Linux unpacks its root file system into half of what memory is left beside the packed one, each file into whole pages. Where it
+    /// does not fit, Linux goes on with a part of it.
+    fn least_linux_memory(&self) -> u64 {
+        let root = self.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64);
+        LEAST_LINUX_MEMORY.max(LINUX_ITSELF + root * 16 / 5)
     }
 
     /// Linux maps pages of 2M by itself, unless told not to; those of 1G are reserved at boot.

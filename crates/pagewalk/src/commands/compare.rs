@@ -16,8 +16,8 @@ use std::process::ExitCode;
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 13] =
-    ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "jobs", "hello", "spin", "crash"];
+const KNOWN_WORKLOADS: [&str; 14] =
+    ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash"];
 
 /// The one that needs system calls of `vos`.
 const VOS_WORKLOAD: &str = "jobs";
@@ -112,7 +112,9 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
                 return Err(Failure::Usage(format!("--workload: unknown workload `{}` ({known})", spec.name)));
             }
             if *kind == GuestKind::Linux && spec.name == VOS_WORKLOAD {
-                return Err(Failure::Usage(format!("--workload: `{VOS_WORKLOAD}` is for --guest vos, whose paging it drives")));
+                return Err(Failure::Usage(format!(
+                    "--workload: `{VOS_WORKLOAD}` is for --guest vos, whose paging it drives"
+                )));
             }
             let (label, options) = match &spec.size {
                 Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
