@@ -97,6 +97,7 @@ impl Machine {
                 ResetReason::SystemFailure => Outcome::GuestFailure,
             }),
             Request::Console(request) => Answer::Return(self.console_call(guest, request)),
+            Request::Paravirtual(request) => Answer::Return(self.paravirtual(index, request)),
         }
     }
 
