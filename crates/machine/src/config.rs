@@ -1,5 +1,6 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod native;
 mod switch;
 
 pub use switch::Switch;
@@ -243,22 +244,28 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// [`ConfigError::Content`].
-    pub fn set(mut self, key: &str, value: &str) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={value}"), problem };
-        let parsed = format!("value = {value}")
-            .parse::<toml::Table>()
-            .ok()
-            // A line break in the text would let further keys follow.
-            .filter(|table| table.len() == 1)
-            .and_then(|mut table| table.remove("value"))
-            .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    pub fn set(self, key: &str, value: &str) -> Result<Self, ConfigError> {
+        self.insert(key, read_value(value), value)
+    }
+
+    /// Sets the dotted `key` to a value.
+    ///
+    /// # Errors
+    /// [`ConfigError::Content`].
+    pub fn set_value(self, key: &str, value: toml::Value) -> Result<Self, ConfigError> {
+        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.insert(key, value, &written)
+    }
+
+    fn insert(mut self, key: &str, value: toml::Value, written: &str) -> Result<Self, ConfigError> {
+        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={written}"), problem };
         let mut table = &mut self.table;
         let (path, last) = key.rsplit_once('.').map_or((None, key), |(path, last)| (Some(path), last));
         for part in path.into_iter().flat_map(|path| path.split('.')) {
             let entry = table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
             table = entry.as_table_mut().ok_or_else(|| wrong(format!("`{part}` is not a table")))?;
         }
-        table.insert(last.to_owned(), parsed);
+        table.insert(last.to_owned(), value);
         self.read().map_err(wrong)?;
         Ok(self)
     }
@@ -277,6 +284,17 @@ impl ConfigBuilder {
     fn read(&self) -> Result<Config, String> {
         Config::deserialize(self.table.clone()).map_err(|error| one_line(&error))
     }
+}
+
+/// The value that a text stands for: TOML, or else the text itself.
+pub(crate) fn read_value(text: &str) -> toml::Value {
+    format!("value = {text}")
+        .parse::<toml::Table>()
+        .ok()
+        // A line break in the text would let further keys follow.
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
 fn one_line(error: &toml::de::Error) -> String {
