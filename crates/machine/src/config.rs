@@ -11,6 +11,7 @@ use crate::{
     units::ByteSize,
 };
 use mmu::{AdPolicy, MmuConfig, TlbArray};
+use monitor::MemoryAttribute;
 use serde::{Deserialize, Serialize};
 use types::{PageSize, PagingMode, SecondStageMode};
 
@@ -26,6 +27,11 @@ pub struct Config {
     pub harts: u32,
     /// Memory of the guest.
     pub memory: ByteSize,
+    /// How the guest's memory lies in the host's; a native guest's is the host's own.
+    pub memory_attribute: AttributeName,
+    /// Memory of the host; where it is not given, as much as the guests can need.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
     pub timeout: u64,
     /// What everything random in the guest's machine starts from.
@@ -49,6 +55,8 @@ impl Default for Config {
             scheme: Scheme::default(),
             harts: 1,
             memory: ByteSize(1 << 30),
+            memory_attribute: AttributeName::default(),
+            host_memory: None,
             timeout: 0,
             seed: 1,
             quantum: 10_000,
@@ -56,6 +64,33 @@ impl Default for Config {
             mmu: MmuKeys::default(),
             paging: PagingKeys::default(),
             isa: IsaKeys::default(),
+        }
+    }
+}
+
+/// `memory_attribute`, by the names of paper 000.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum AttributeName {
+    /// hPA = gPA.
+    #[serde(rename = "V=R")]
+    Real,
+    /// hPA = gPA + α.
+    #[serde(rename = "V=Resident")]
+    Resident,
+    /// Pageable.
+    #[default]
+    #[serde(rename = "V=V")]
+    Virtual,
+}
+
+impl AttributeName {
+    /// The attribute.
+    #[must_use]
+    pub const fn attribute(self) -> MemoryAttribute {
+        match self {
+            Self::Real => MemoryAttribute::Real,
+            Self::Resident => MemoryAttribute::Resident,
+            Self::Virtual => MemoryAttribute::Virtual,
         }
     }
 }
@@ -314,6 +349,9 @@ impl Config {
         }
         if self.memory.0 > 1 << 38 || !self.memory.0.is_multiple_of(4096) {
             return range("memory", "a multiple of 4K, and at most 256G");
+        }
+        if self.host_memory.is_some_and(|bytes| !(8 << 20..=1 << 40).contains(&bytes.0) || bytes.0 % 4096 != 0) {
+            return range("host_memory", "a multiple of 4K, from 8M to 1T");
         }
         if !(100..=1_000_000_000).contains(&self.quantum) {
             return range("quantum", "100 to 1000000000 cycles");
