@@ -1,6 +1,6 @@
 //! The native machine that a system is measured against.
 
-use super::{Config, EngineName, HostPaging, MmuKeys, PagingKeys, Switch};
+use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
 
@@ -17,6 +17,8 @@ impl Config {
             scheme,
             harts,
             memory,
+            memory_attribute: _, // Native memory is V=R.
+            host_memory: _,      // As much as the guest has.
             timeout,
             seed,
             quantum,
@@ -32,6 +34,8 @@ impl Config {
             scheme: Scheme::native(scheme.guest_page()),
             harts,
             memory,
+            memory_attribute: AttributeName::default(),
+            host_memory: None,
             timeout,
             seed,
             quantum,
