@@ -1,6 +1,6 @@
 //! A virtual machine's memory.
 
-use crate::table::{Invalidation, Leaf, LeafBits, MapError, NestedTable};
+use crate::table::{FlatTable, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use core::ops::Range;
 use devices::Platform;
 use devices::map::RAM_BASE;
@@ -22,6 +22,15 @@ pub enum Backing {
         /// A and D bits of a page that is mapped.
         status: LeafStatus,
     },
+    /// Pages of host memory, mapped by a flat table when they are first touched.
+    Flat {
+        /// The largest page that is mapped: 4K or 2M.
+        page: PageSize,
+        /// A and D bits of a page that is mapped.
+        status: LeafStatus,
+    },
+    /// One piece of host memory, reserved before the guest starts.
+    Reserved,
 }
 
 /// A and D bits of a second-stage leaf when it is made.
@@ -32,6 +41,16 @@ pub enum LeafStatus {
     Preset,
     /// Both clear: the walker sets them, or faults, and then the monitor does.
     Clear,
+}
+
+impl LeafStatus {
+    /// A page that the guest may use as it likes.
+    const fn bits(self) -> LeafBits {
+        match self {
+            Self::Preset => LeafBits::RWX.with(LeafBits::of_access(Access::Write)),
+            Self::Clear => LeafBits::RWX,
+        }
+    }
 }
 
 /// What became of a nested fault.
@@ -62,6 +81,22 @@ pub enum VmError {
     /// Not a size that a nested table maps here.
     #[error("the host cannot map pages of {0} (4K, 2M, 1G)")]
     PageSize(PageSize),
+    /// Not a size that a flat table has entries for.
+    #[error("a flat table cannot map pages of {0} (4K, 2M)")]
+    FlatPageSize(PageSize),
+    /// No free piece of host memory is as long as the flat table.
+    #[error("the flat table of {bytes} bytes for guest memory of {ram_bytes} has to be in one piece: {problem}")]
+    FlatTable {
+        /// Length of the table.
+        bytes: u64,
+        /// Size of RAM.
+        ram_bytes: u64,
+        /// What is there.
+        problem: OutOfFrames,
+    },
+    /// No free piece of host memory is as long as RAM.
+    #[error("reserved guest memory has to be in one piece: {0}")]
+    Reserved(OutOfFrames),
     /// The host has no such memory, or another VM has it.
     #[error("the host cannot be the guest's alone: {0}")]
     Native(#[from] FrameError),
@@ -82,7 +117,16 @@ pub struct Vm {
 #[derive(Debug)]
 enum Store {
     Native,
-    Nested { table: NestedTable, page: PageSize, bits: LeafBits },
+    /// A table that nested faults fill.
+    Nested {
+        table: HostTable,
+        page: PageSize,
+        bits: LeafBits,
+    },
+    /// In one piece, at gPA + offset modulo 2^64.
+    Reserved {
+        offset: u64,
+    },
 }
 
 impl Vm {
@@ -107,12 +151,21 @@ impl Vm {
                     return Err(VmError::RamBeyondTable { bytes: ram_bytes, bits });
                 }
                 let table = NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?;
-                let rights = LeafBits::READ | LeafBits::WRITE | LeafBits::EXECUTE;
-                let bits = match status {
-                    LeafStatus::Preset => rights | LeafBits::ACCESSED | LeafBits::DIRTY,
-                    LeafStatus::Clear => rights,
-                };
-                Store::Nested { table, page, bits }
+                Store::Nested { table: HostTable::Nested(table), page, bits: status.bits() }
+            }
+            Backing::Flat { page, status } => {
+                if !matches!(page, PageSize::Size4K | PageSize::Size2M) {
+                    return Err(VmError::FlatPageSize(page));
+                }
+                let table = FlatTable::new(&host.memory, &mut host.frames, &(RAM_BASE..end), vmid)
+                    .map_err(|problem| VmError::FlatTable { bytes: problem.bytes, ram_bytes, problem })?;
+                Store::Nested { table: HostTable::Flat(table), page, bits: status.bits() }
+            }
+            Backing::Reserved => {
+                let alignment = reserved_alignment(ram_bytes);
+                let piece = host.frames.allocate_contiguous(&host.memory, ram_bytes, alignment);
+                let start = piece.map_err(VmError::Reserved)?.start();
+                Store::Reserved { offset: start.0.wrapping_sub(RAM_BASE.0) }
             }
         };
         Ok(Self { vmid, ram: RAM_BASE..end, store })
@@ -128,6 +181,11 @@ impl Vm {
                 let tables = ram_bytes / 512 + PageSize::Size2M.bytes();
                 (ram_bytes + tables).next_multiple_of(page.bytes()) + page.bytes()
             }
+            Backing::Flat { page, .. } => {
+                let table = ram_bytes / 512 + PageSize::Size4K.bytes();
+                (ram_bytes + table).next_multiple_of(page.bytes()) + page.bytes()
+            }
+            Backing::Reserved => ram_bytes.next_multiple_of(reserved_alignment(ram_bytes).bytes()),
         }
     }
 
@@ -154,7 +212,8 @@ impl Vm {
     pub fn second_stage(&self) -> SecondStage {
         match &self.store {
             Store::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
-            Store::Nested { table, .. } => SecondStage::Nested { mode: table.mode(), root: table.root() },
+            Store::Nested { table, .. } => table.second_stage(),
+            Store::Reserved { offset } => SecondStage::Reserved { ram: self.ram.clone(), offset: *offset },
         }
     }
 
@@ -182,10 +241,10 @@ impl Vm {
     }
 
     /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
-    /// and of a native guest, whose memory is the host's.
+    /// and of a guest whose memory is the host's or reserved.
     pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         match &mut self.store {
-            Store::Native => None,
+            Store::Native | Store::Reserved { .. } => None,
             Store::Nested { table, .. } => table.unmap(memory, gpa),
         }
     }
@@ -204,6 +263,10 @@ impl Vm {
         }
         let (table, page, bits) = match &mut self.store {
             Store::Native => return Ok(Some(FramePiece { start: Hpa(gpa.0), bytes: self.ram.end.0 - gpa.0 })),
+            Store::Reserved { offset } => {
+                let start = Hpa(gpa.0.wrapping_add(*offset));
+                return Ok(Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 }));
+            }
             Store::Nested { table, page, bits } => (table, *page, *bits),
         };
         let touched = LeafBits::of_access(access);
@@ -226,6 +289,7 @@ impl Vm {
                 match error {
                     MapError::OutOfFrames(error) => Err(error),
                     MapError::Beyond { .. }
+                    | MapError::OutsideTable { .. }
                     | MapError::Size(_)
                     | MapError::Misaligned { .. }
                     | MapError::Occupied(_) => {
@@ -249,6 +313,17 @@ impl FramePiece {
     const fn of(leaf: &Leaf, gpa: Gpa) -> Self {
         let offset = gpa.offset(leaf.size);
         Self { start: leaf.page.wrapping_add(offset), bytes: leaf.size.bytes() - offset }
+    }
+}
+
+/// Alignment of reserved memory, so that the guest's own large pages are whole in the host.
+const fn reserved_alignment(ram_bytes: u64) -> PageSize {
+    if ram_bytes >= PageSize::Size1G.bytes() {
+        PageSize::Size1G
+    } else if ram_bytes >= PageSize::Size2M.bytes() {
+        PageSize::Size2M
+    } else {
+        PageSize::Size4K
     }
 }
 

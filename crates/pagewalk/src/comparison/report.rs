@@ -63,6 +63,10 @@ fn entry(guest: &str, run: &Finished, native: Option<&Finished>) -> Value {
             "host_refs": mmu.host_refs,
             "max_refs": mmu.max_refs,
         },
+        "refills": {
+            "count": mmu.refills,
+            "instructions": mmu.refill_instructions,
+        },
         "segment_hits": 0,
         "escape_hits": 0,
         "exits": exits,
