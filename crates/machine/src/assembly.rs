@@ -120,7 +120,8 @@ impl Machine {
                 CostTable::virtualized(&prices)
             }
         };
-        let host_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let enough = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
             engine: config.engine(),
@@ -160,7 +161,8 @@ impl Machine {
 
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
-        let mut vm = Vm::new(&mut self.world.host, vmid, ram_bytes, backing(config))?;
+        let attribute = config.memory_attribute.attribute();
+        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
         plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
 
         let harts = config.harts as usize;

@@ -1,5 +1,6 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod native;
 mod switch;
 
 pub use switch::Switch;
@@ -10,6 +11,7 @@ use crate::{
     units::ByteSize,
 };
 use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
+use monitor::MemoryAttribute;
 use serde::{Deserialize, Serialize};
 use types::{PageSize, PagingMode, SecondStageMode};
 
@@ -25,6 +27,11 @@ pub struct Config {
     pub harts: u32,
     /// Memory of the guest.
     pub memory: ByteSize,
+    /// How the guest's memory lies in the host's; a native guest's is the host's own.
+    pub memory_attribute: AttributeName,
+    /// Memory of the host; where it is not given, as much as the guests can need.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
     pub timeout: u64,
     /// What everything random in the guest's machine starts from.
@@ -48,6 +55,8 @@ impl Default for Config {
             scheme: Scheme::default(),
             harts: 1,
             memory: ByteSize(1 << 30),
+            memory_attribute: AttributeName::default(),
+            host_memory: None,
             timeout: 0,
             seed: 1,
             quantum: 10_000,
@@ -55,6 +64,33 @@ impl Default for Config {
             mmu: MmuKeys::default(),
             paging: PagingKeys::default(),
             isa: IsaKeys::default(),
+        }
+    }
+}
+
+/// `memory_attribute`, by the names of paper 000.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum AttributeName {
+    /// hPA = gPA.
+    #[serde(rename = "V=R")]
+    Real,
+    /// hPA = gPA + α.
+    #[serde(rename = "V=Resident")]
+    Resident,
+    /// Pageable.
+    #[default]
+    #[serde(rename = "V=V")]
+    Virtual,
+}
+
+impl AttributeName {
+    /// The attribute.
+    #[must_use]
+    pub const fn attribute(self) -> MemoryAttribute {
+        match self {
+            Self::Real => MemoryAttribute::Real,
+            Self::Resident => MemoryAttribute::Resident,
+            Self::Virtual => MemoryAttribute::Virtual,
         }
     }
 }
@@ -246,22 +282,28 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// [`ConfigError::Content`].
-    pub fn set(mut self, key: &str, value: &str) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={value}"), problem };
-        let parsed = format!("value = {value}")
-            .parse::<toml::Table>()
-            .ok()
-            // A line break in the text would let further keys follow.
-            .filter(|table| table.len() == 1)
-            .and_then(|mut table| table.remove("value"))
-            .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    pub fn set(self, key: &str, value: &str) -> Result<Self, ConfigError> {
+        self.insert(key, read_value(value), value)
+    }
+
+    /// Sets the dotted `key` to a value.
+    ///
+    /// # Errors
+    /// [`ConfigError::Content`].
+    pub fn set_value(self, key: &str, value: toml::Value) -> Result<Self, ConfigError> {
+        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.insert(key, value, &written)
+    }
+
+    fn insert(mut self, key: &str, value: toml::Value, written: &str) -> Result<Self, ConfigError> {
+        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={written}"), problem };
         let mut table = &mut self.table;
         let (path, last) = key.rsplit_once('.').map_or((None, key), |(path, last)| (Some(path), last));
         for part in path.into_iter().flat_map(|path| path.split('.')) {
             let entry = table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
             table = entry.as_table_mut().ok_or_else(|| wrong(format!("`{part}` is not a table")))?;
         }
-        table.insert(last.to_owned(), parsed);
+        table.insert(last.to_owned(), value);
         self.read().map_err(wrong)?;
         Ok(self)
     }
@@ -282,6 +324,17 @@ impl ConfigBuilder {
     }
 }
 
+/// The value that a text stands for: TOML, or else the text itself.
+pub(crate) fn read_value(text: &str) -> toml::Value {
+    format!("value = {text}")
+        .parse::<toml::Table>()
+        .ok()
+        // A line break in the text would let further keys follow.
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(text.to_owned()))
+}
+
 fn one_line(error: &toml::de::Error) -> String {
     let text = error.to_string();
     text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
@@ -299,6 +352,9 @@ impl Config {
         }
         if self.memory.0 > 1 << 38 || !self.memory.0.is_multiple_of(4096) {
             return range("memory", "a multiple of 4K, and at most 256G");
+        }
+        if self.host_memory.is_some_and(|bytes| !(8 << 20..=1 << 40).contains(&bytes.0) || bytes.0 % 4096 != 0) {
+            return range("host_memory", "a multiple of 4K, from 8M to 1T");
         }
         if !(100..=1_000_000_000).contains(&self.quantum) {
             return range("quantum", "100 to 1000000000 cycles");
@@ -344,39 +400,43 @@ impl Config {
     /// Checks that the configuration does not ask for a walker's parts where there is no walker.
     fn check_refill(&self, host: &HostModel) -> Result<(), ConfigError> {
         let wrong = |key, problem: &str| Err(ConfigError::Range { key, problem: problem.to_owned() });
-        if self.refill(host) == RefillName::Hardware {
+        let refill = self.refill(host);
+        let mechanism = self.scheme.mechanism();
+        if refill == RefillName::Hardware {
             return Ok(());
         }
-        if self.scheme.mechanism() == Mechanism::FlatHw {
+        if mechanism == Mechanism::FlatHw {
             return wrong(
                 "mmu.refill",
                 "`flat-hw` is refilled by a hardware walker; `flat` is the scheme for software",
             );
         }
-        if matches!(self.mmu.walk_caches, Switch::Sized(sizes) if sizes != WalkCacheModel::OFF) {
+        let routine_has = host.walk_caches(refill) != WalkCacheModel::OFF;
+        if matches!(self.mmu.walk_caches, Switch::Sized(sizes) if sizes != WalkCacheModel::OFF && !routine_has) {
             return wrong("mmu.walk_caches", "software refills the TLBs, and page-walk caches are a hardware walker's");
         }
-        if matches!(self.mmu.nested_tlb, Switch::Sized(1..)) {
+        if matches!(self.mmu.nested_tlb, Switch::Sized(1..)) && mechanism.has_host_pages() {
             return wrong("mmu.nested_tlb", "software refills the TLBs, and a nested TLB is a hardware walker's");
         }
         Ok(())
     }
 
-    /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are the walker's: where
-    /// software refills the TLBs of a host that has a walker, there are none. A host that is refilled by software has what its model says.
+    /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software
+    /// refills the TLBs there is no nested TLB, and page-walk caches only if the host's own routine has them.
     ///
     /// # Errors
     /// [`ConfigError::Range`], if software refills the TLBs and parts of a walker are asked for.
     pub fn mmu(&self, host: &HostModel) -> Result<MmuConfig, ConfigError> {
         self.check_refill(host)?;
-        let refill = self.refill(host);
-        let host_has = refill == RefillName::Hardware || refill == host.refill.by;
         let arrays = |own: &Option<Vec<ArrayModel>>, model: &[ArrayModel]| -> Vec<TlbArray> {
             own.as_deref().unwrap_or(model).iter().map(ArrayModel::array).collect()
         };
-        let host_caches = if host_has { host.tlb.walk_caches } else { WalkCacheModel::OFF };
-        let walk_caches = self.mmu.walk_caches.resolve(host_caches, WalkCacheModel::OFF);
-        let nested_entries = self.mmu.nested_tlb.resolve(if host_has { host.tlb.nested_tlb } else { 0 }, 0);
+        let name = self.refill(host);
+        let walk_caches = self.mmu.walk_caches.resolve(host.walk_caches(name), WalkCacheModel::OFF);
+        let (refill, nested_entries) = match name {
+            RefillName::Hardware => (Refill::Hardware, self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0)),
+            RefillName::Software => (Refill::Software(host.refill.routine()), 0),
+        };
         Ok(MmuConfig {
             l1i: arrays(&self.mmu.l1i, &host.tlb.l1i),
             l1d: arrays(&self.mmu.l1d, &host.tlb.l1d),
@@ -389,10 +449,7 @@ impl Config {
             },
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,
-            refill: match refill {
-                RefillName::Hardware => Refill::Hardware,
-                RefillName::Software => Refill::Software(host.refill.routine()),
-            },
+            refill,
         })
     }
 }

@@ -248,6 +248,16 @@ impl HostModel {
         Ok(model)
     }
 
+    /// Page-walk caches where `refill` refills the TLBs: those of the walker, or what the host's own routine has.
+    #[must_use]
+    pub fn walk_caches(&self, refill: RefillName) -> WalkCacheModel {
+        if refill == RefillName::Hardware || refill == self.refill.by {
+            self.tlb.walk_caches
+        } else {
+            WalkCacheModel::OFF
+        }
+    }
+
     /// The processors' clock.
     #[must_use]
     pub const fn clock(&self) -> Clock {

@@ -11,5 +11,6 @@ pub mod output;
 pub mod progress;
 mod quiet;
 mod setup;
+mod systems;
 pub mod table;
 pub mod terminal;

@@ -39,6 +39,12 @@ impl FlatTable {
         Ok(Self { frames, first: ram.start, entries, vmid })
     }
 
+    /// Gives its frames back, not those of the pages that it maps: a table that no TLB has ever used.
+    pub fn free(self, frames: &mut FrameAllocator) {
+        let freed = frames.free(self.frames);
+        debug_assert!(freed.is_ok(), "taken in `new`");
+    }
+
     /// Its length in bytes: eight for each page of the VM.
     #[must_use]
     pub const fn bytes(&self) -> u64 {

@@ -47,6 +47,14 @@ impl HostTable {
         }
     }
 
+    /// Gives the table's own frames back, not those of the pages that it maps: a table that no TLB has ever used.
+    pub fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
+        match self {
+            Self::Nested(table) => table.free(memory, frames),
+            Self::Flat(table) => table.free(frames),
+        }
+    }
+
     /// The page that holds `gpa`.
     #[must_use]
     pub fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {

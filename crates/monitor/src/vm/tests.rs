@@ -1,7 +1,7 @@
 use super::*;
 use crate::table::FlushTlbs;
 use crate::walk_memory::WalkMemory;
-use memory::HostPages;
+use memory::{FrameRange, HOST_BASE, HostPages};
 use mmu::{Fault, Fence, Mmu, MmuConfig};
 use proptest::prelude::*;
 use types::{Gva, TranslationContext};
@@ -92,7 +92,7 @@ fn a_page_is_as_large_as_ram_allows() {
             let before = host.frames.owned_bytes();
             let outcome = vm.nested_fault(&mut host, ram(offset), Access::Read);
             assert_eq!(outcome, Ok(NestedFaultOutcome::Mapped));
-            let Store::Nested { table, .. } = &vm.store else { panic!() };
+            let Presentation::Nested { table, .. } = &vm.second else { panic!() };
             assert_eq!(table.lookup(&host.memory, ram(offset)).unwrap().size, size);
             assert!(host.frames.owned_bytes() - before >= size.bytes());
         }
@@ -165,13 +165,13 @@ fn reserved_memory_is_the_guests_own_and_zeroed() {
     let mut one = Vm::new(&mut host, Vmid(1), 3 << 20, Backing::Reserved).unwrap();
     let mut two = Vm::new(&mut host, Vmid(2), 3 << 20, Backing::Reserved).unwrap();
     assert!(!one.is_native());
-    assert!(matches!(one.second_stage(), SecondStage::Reserved { offset: 0, .. }));
-    assert!(matches!(two.second_stage(), SecondStage::Reserved { offset: 0x40_0000, .. }), "aligned to 2M");
+    assert!(matches!(one.second_stage(), SecondStage::Reserved { offset: 0x20_0000, .. }));
+    assert!(matches!(two.second_stage(), SecondStage::Reserved { offset: 0x60_0000, .. }), "aligned to 2M");
     let mut processors = [Processor::new(&MmuConfig::default(), &one), Processor::new(&MmuConfig::default(), &two)];
     let (hpa, faults) = processors[0].access(&mut host, &mut one, ram(0x1008), Access::Write);
-    assert_eq!((hpa, faults), (Some(Hpa(RAM_BASE.0 + 0x1008)), 0));
+    assert_eq!((hpa, faults), (Some(Hpa(RAM_BASE.0 + 0x20_1008)), 0));
     let (other, _) = processors[1].access(&mut host, &mut two, ram(0x1008), Access::Write);
-    assert_eq!(other, Some(Hpa(RAM_BASE.0 + 0x40_1008)));
+    assert_eq!(other, Some(Hpa(RAM_BASE.0 + 0x60_1008)));
     assert!(one.discard(&host.memory, ram(0)).is_none(), "it cannot be taken back");
     let piece = two.fill(&host.memory, &mut host.frames, ram(0x1008), Access::Read).unwrap().unwrap();
     assert_eq!((piece.start, piece.bytes), (other.unwrap(), (3 << 20) - 0x1008));
@@ -190,6 +190,80 @@ fn a_native_guest_has_the_host_to_itself() {
     assert!(vm.discard(&host.memory, ram(0)).is_none());
     let second = Vm::new(&mut host, Vmid(1), 4096, Backing::Native);
     assert!(matches!(second, Err(VmError::Native(FrameError::Owned(_)))));
+}
+
+#[test]
+fn fixed_memory_lies_where_its_attribute_says_and_never_faults() {
+    let bytes = (6 << 20) + 0x3000;
+    for backing in on_demand() {
+        let page = page_of(backing);
+        for attribute in [MemoryAttribute::Real, MemoryAttribute::Resident] {
+            let mut host = Host::new(Vm::host_bytes(bytes, backing), HostPages::Base).unwrap();
+            let mut vm = Vm::with_attribute(&mut host, Vmid(3), bytes, backing, attribute).unwrap();
+            let owned = host.frames.owned_bytes();
+            let mut processor = Processor::new(&MmuConfig::default(), &vm);
+            let alpha = processor.access(&mut host, &mut vm, ram(0), Access::Read).0.unwrap().0 - RAM_BASE.0;
+            assert_eq!(alpha == 0, attribute == MemoryAttribute::Real, "{attribute} {page}");
+            for offset in [8, 0x1008, 3 << 20, (6 << 20) + 0x2ff8] {
+                let hpa = Some(Hpa(ram(offset).0 + alpha));
+                assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Write), (hpa, 0), "{attribute}");
+                assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Execute), (hpa, 0));
+                assert!(vm.discard(&host.memory, ram(offset)).is_none(), "it is the guest's for good");
+            }
+            let Presentation::Nested { table, .. } = &vm.second else { panic!() };
+            let first = table.lookup(&host.memory, ram(0)).unwrap().size;
+            assert_eq!(first, page.min(PageSize::Size2M), "as large as RAM allows");
+            assert_eq!(host.frames.owned_bytes(), owned, "all was there from the start");
+        }
+    }
+}
+
+#[test]
+fn one_guest_of_a_host_is_v_equals_r_and_others_lie_beside_it() {
+    let backing = nested(SecondStageMode::Sv39x4, PageSize::Size2M);
+    let mut host = Host::new(4 * Vm::host_bytes(8 << 20, backing), HostPages::Base).unwrap();
+    let mut add = |vmid, attribute| Vm::with_attribute(&mut host, Vmid(vmid), 8 << 20, backing, attribute);
+    let mut vms =
+        [MemoryAttribute::Real, MemoryAttribute::Resident, MemoryAttribute::Virtual, MemoryAttribute::Resident]
+            .into_iter()
+            .zip(1..)
+            .map(|(attribute, vmid)| add(vmid, attribute).unwrap())
+            .collect::<Vec<_>>();
+    let error = add(5, MemoryAttribute::Real).unwrap_err();
+    assert!(matches!(error, VmError::Real(FrameError::Owned(_))));
+    assert!(error.to_string().contains("V=R") && error.to_string().contains("memory_attribute"), "{error}");
+    let mut seen = std::collections::BTreeSet::new();
+    for vm in &mut vms {
+        let mut processor = Processor::new(&MmuConfig::default(), vm);
+        for page in 0..(8 << 20) / 4096 {
+            let (hpa, _) = processor.access(&mut host, vm, ram(page * 4096), Access::Write);
+            assert!(seen.insert(hpa.unwrap()), "no two guests have the same frame");
+        }
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_in_one_piece_is_refused_and_nothing_is_taken() {
+    let backing = nested(SecondStageMode::Sv39x4, PageSize::Size4K);
+    let mut host = Host::new(8 << 20, HostPages::Base).unwrap();
+    // 4 MiB above and 4 MiB less a page below a page that somebody has.
+    host.frames.reserve(&host.memory, FrameRange::new(Hpa(HOST_BASE.0 + (4 << 20)), 4096).unwrap()).unwrap();
+    let mut add = |bytes, attribute| Vm::with_attribute(&mut host, Vmid(1), bytes, backing, attribute);
+    let error = add(5 << 20, MemoryAttribute::Resident).unwrap_err();
+    assert!(matches!(error, VmError::NotContiguous(_)));
+    assert!(error.to_string().contains("V=Resident") && error.to_string().contains("5242880"), "{error}");
+    assert!(matches!(add(5 << 20, MemoryAttribute::Real), Err(VmError::Real(FrameError::Owned(_)))));
+    assert!(matches!(add(9 << 20, MemoryAttribute::Real), Err(VmError::Real(FrameError::Outside(_)))));
+    assert_eq!(host.frames.owned_bytes(), 4096);
+    // Room for RAM, but not for its table.
+    let mut tight = Host::new(1 << 20, HostPages::Base).unwrap();
+    let refused = Vm::with_attribute(&mut tight, Vmid(1), (1 << 20) - 0x6000, backing, MemoryAttribute::Real);
+    assert!(matches!(refused, Err(VmError::OutOfFrames(_))));
+    let backing = Backing::Flat { page: PageSize::Size4K, status: LeafStatus::Preset };
+    let refused = Vm::with_attribute(&mut tight, Vmid(1), 1 << 20, backing, MemoryAttribute::Real);
+    assert!(matches!(refused, Err(VmError::FlatTable { .. })));
+    assert_eq!(tight.frames.owned_bytes(), 0);
+    assert!(Vm::new(&mut host, Vmid(1), 5 << 20, backing).is_ok(), "pages can lie anywhere");
 }
 
 #[test]
@@ -268,9 +342,9 @@ fn status_bits_are_set_by_whoever_is_to() {
 }
 
 fn status_bits_are_set(backing: impl Fn(LeafStatus) -> Backing) {
-    let bits = |vm: &Vm, host: &Host| match &vm.store {
-        Store::Nested { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
-        Store::Native | Store::Reserved { .. } => panic!(),
+    let bits = |vm: &Vm, host: &Host| match &vm.second {
+        Presentation::Nested { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
+        Presentation::Native | Presentation::Reserved => panic!(),
     };
     let both = LeafBits::ACCESSED | LeafBits::DIRTY;
 
