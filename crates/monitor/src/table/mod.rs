@@ -7,11 +7,15 @@
 //! are [`Invalidation::perform`], and every such edit returns an [`Invalidation`].
 
 mod entry;
+mod flat;
+mod host;
 mod invalidation;
 mod nested;
 mod page_table;
 
 pub use entry::LeafBits;
+pub use flat::FlatTable;
+pub use host::HostTable;
 pub use invalidation::{FlushTlbs, Invalidation};
 pub use nested::NestedTable;
 pub use page_table::{Leaf, MapError};
