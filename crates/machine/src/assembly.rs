@@ -113,9 +113,11 @@ impl Machine {
         let prices = model.prices.prices();
         let costs = match config.scheme.mechanism() {
             Mechanism::Native => CostTable::native(&prices),
-            Mechanism::Nested => CostTable::virtualized(&prices),
+            Mechanism::Nested | Mechanism::Shadow => CostTable::virtualized(&prices),
         };
-        let host_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
+        let guest_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables);
+        let host_bytes = guest_bytes.saturating_mul(images.len() as u64);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
             engine: config.engine(),
@@ -156,6 +158,9 @@ impl Machine {
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let mut vm = Vm::new(&mut self.world.host, vmid, ram_bytes, backing(config))?;
+        if let Some(shadow) = config.shadow() {
+            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
+        }
         plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
 
         let harts = config.harts as usize;
@@ -175,7 +180,7 @@ impl Machine {
 fn backing(config: &Config) -> Backing {
     match config.scheme.mechanism() {
         Mechanism::Native => Backing::Native,
-        Mechanism::Nested => Backing::Nested {
+        Mechanism::Nested | Mechanism::Shadow => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
             status: LeafStatus::Preset,

@@ -1,15 +1,18 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod shadow;
 mod switch;
 
+pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
 use crate::{
     host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
-    scheme::Scheme,
+    scheme::{Mechanism, Scheme},
     units::ByteSize,
 };
 use mmu::{AdPolicy, MmuConfig, TlbArray};
+use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
 use types::{PageSize, PagingMode, SecondStageMode};
 
@@ -35,6 +38,8 @@ pub struct Config {
     pub engine: EngineName,
     /// Translation hardware.
     pub mmu: MmuKeys,
+    /// Shadow tables.
+    pub shadow: ShadowKeys,
     /// Paging modes.
     pub paging: PagingKeys,
     /// Extensions of the harts.
@@ -53,6 +58,7 @@ impl Default for Config {
             quantum: 10_000,
             engine: EngineName::Threaded,
             mmu: MmuKeys::default(),
+            shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
             isa: IsaKeys::default(),
         }
@@ -303,6 +309,11 @@ impl Config {
         if self.isa.d && !self.isa.f {
             return range("isa.d", "needs isa.f");
         }
+        if self.scheme.mechanism() == Mechanism::Shadow
+            && let Some((key, problem)) = self.shadow.problem(self.harts)
+        {
+            return Err(ConfigError::Range { key, problem });
+        }
         Ok(())
     }
 
@@ -320,6 +331,22 @@ impl Config {
             sstc: keys.sstc,
             svnapot: keys.svnapot,
             svadu: matches!(self.mmu.ad, AdName::Hardware),
+        }
+    }
+
+    const fn ad(&self) -> AdPolicy {
+        match self.mmu.ad {
+            AdName::Hardware => AdPolicy::Update,
+            AdName::Fault => AdPolicy::Fault,
+        }
+    }
+
+    /// The guest's shadow tables, if the scheme has any.
+    #[must_use]
+    pub const fn shadow(&self) -> Option<ShadowConfig> {
+        match self.scheme.mechanism() {
+            Mechanism::Native | Mechanism::Nested => None,
+            Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }
 
@@ -346,10 +373,7 @@ impl Config {
             l2: arrays(&self.mmu.l2, &host.tlb.l2),
             walk_caches: walk_caches.sizes(),
             nested_tlb: (nested_entries > 0).then(|| TlbArray::new(&PageSize::ALL, 1, nested_entries)),
-            first_stage_ad: match self.mmu.ad {
-                AdName::Hardware => AdPolicy::Update,
-                AdName::Fault => AdPolicy::Fault,
-            },
+            first_stage_ad: self.ad(),
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,
         }

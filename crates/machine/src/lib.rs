@@ -11,6 +11,7 @@ mod machine;
 mod outcome;
 mod region;
 mod schedule;
+mod shadow;
 pub mod scheme;
 mod statistics;
 pub mod units;

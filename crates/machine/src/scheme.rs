@@ -10,11 +10,13 @@ pub enum Mechanism {
     Native,
     /// Two-dimensional walks of the guest's and the monitor's table.
     Nested,
+    /// One walk of a table that the monitor composes from the guest's and its own.
+    Shadow,
 }
 
 impl Mechanism {
     /// Every mechanism, in the order of lists.
-    pub const ALL: [Self; 2] = [Self::Native, Self::Nested];
+    pub const ALL: [Self; 3] = [Self::Native, Self::Nested, Self::Shadow];
 
     /// The name in schemes.
     #[must_use]
@@ -22,6 +24,7 @@ impl Mechanism {
         match self {
             Self::Native => "native",
             Self::Nested => "nested",
+            Self::Shadow => "shadow",
         }
     }
 
@@ -30,7 +33,7 @@ impl Mechanism {
     pub const fn has_host_pages(self) -> bool {
         match self {
             Self::Native => false,
-            Self::Nested => true,
+            Self::Nested | Self::Shadow => true,
         }
     }
 }
@@ -173,6 +176,7 @@ mod tests {
             ("nested", "nested:4K+4K"),
             ("nested:2m", "nested:2M+2M"),
             ("nested:4K+1G", "nested:4K+1G"),
+            ("shadow:2M+4K", "shadow:2M+4K"),
         ] {
             let scheme: Scheme = text.parse().unwrap();
             assert_eq!(scheme.to_string(), full);

@@ -1,5 +1,6 @@
 //! A virtual machine's memory.
 
+use crate::shadow::Shadow;
 use crate::table::{Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use core::ops::Range;
 use devices::Platform;
@@ -76,7 +77,12 @@ pub struct Vm {
     vmid: Vmid,
     ram: Range<Gpa>,
     store: Store,
+    /// Of a guest whose own tables no hardware walks.
+    pub(crate) shadow: Option<Box<Shadow>>,
 }
+
+/// All physical addresses: what a shadow table maps is the host's memory wherever it is.
+const ANYWHERE: Range<Gpa> = Gpa(0)..Gpa(1 << 56);
 
 /// How RAM is found.
 #[derive(Debug)]
@@ -115,7 +121,7 @@ impl Vm {
                 Store::Nested { table, page, bits }
             }
         };
-        Ok(Self { vmid, ram: RAM_BASE..end, store })
+        Ok(Self { vmid, ram: RAM_BASE..end, store, shadow: None })
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -149,9 +155,12 @@ impl Vm {
         self.ram.clone()
     }
 
-    /// The second stage of its translations.
+    /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
     #[must_use]
     pub fn second_stage(&self) -> SecondStage {
+        if self.shadow.is_some() {
+            return SecondStage::Constant { ram: ANYWHERE, offset: 0 };
+        }
         match &self.store {
             Store::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
             Store::Nested { table, .. } => SecondStage::Nested { mode: table.mode(), root: table.root() },
@@ -199,11 +208,29 @@ impl Vm {
         gpa: Gpa,
         access: Access,
     ) -> Result<Option<FramePiece>, OutOfFrames> {
+        if self.is_native() && self.is_ram(gpa, 1) {
+            return Ok(Some(FramePiece { start: Hpa(gpa.0), bytes: self.ram.end.0 - gpa.0 }));
+        }
+        Ok(self.resolve(memory, frames, gpa, access)?.map(|resolved| FramePiece::of(&resolved.leaf, gpa)))
+    }
+
+    /// The host page that holds `gpa`, filled if it was not, with A and D bits as `access` sets them. `None` outside RAM.
+    pub(crate) fn resolve(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        access: Access,
+    ) -> Result<Option<Resolved>, OutOfFrames> {
         if !self.is_ram(gpa, 1) {
             return Ok(None);
         }
         let (table, page, bits) = match &mut self.store {
-            Store::Native => return Ok(Some(FramePiece { start: Hpa(gpa.0), bytes: self.ram.end.0 - gpa.0 })),
+            Store::Native => {
+                let size = largest_page(&self.ram, gpa, PageSize::Size1G);
+                let leaf = Leaf { page: Hpa(gpa.page(size).0), size, bits: LeafBits::FULL };
+                return Ok(Some(Resolved { leaf, fresh: false }));
+            }
             Store::Nested { table, page, bits } => (table, *page, *bits),
         };
         let touched = LeafBits::of_access(access);
@@ -211,14 +238,14 @@ impl Vm {
             if !leaf.bits.contains(touched) {
                 table.grant(memory, gpa, touched);
             }
-            return Ok(Some(FramePiece::of(&leaf, gpa)));
+            return Ok(Some(Resolved { leaf, fresh: false }));
         }
         let size = largest_page(&self.ram, gpa, page);
         let frame = frames.allocate(memory, size)?;
         // The access that faulted is made again, and finds the bits that it needs even where hardware sets none.
         let leaf = Leaf { page: frame.start(), size, bits: bits | touched };
         match table.map(memory, frames, gpa.page(size), leaf) {
-            Ok(()) => Ok(Some(FramePiece::of(&leaf, gpa))),
+            Ok(()) => Ok(Some(Resolved { leaf, fresh: true })),
             Err(error) => {
                 // Never mapped, so no TLB has it.
                 let freed = frames.free(frame);
@@ -236,6 +263,22 @@ impl Vm {
             }
         }
     }
+
+    /// Entries of the monitor's own table that software reads to translate one guest physical address.
+    pub(crate) fn host_levels(&self) -> u32 {
+        match &self.store {
+            Store::Native => 0,
+            Store::Nested { table, .. } => table.mode().levels(),
+        }
+    }
+}
+
+/// A page of the host under a guest physical address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) leaf: Leaf,
+    /// Whether it was filled for this.
+    pub(crate) fresh: bool,
 }
 
 /// Host memory in one piece.

@@ -10,8 +10,10 @@ mod entry;
 mod invalidation;
 mod nested;
 mod page_table;
+mod shadow;
 
 pub use entry::LeafBits;
 pub use invalidation::{FlushTlbs, Invalidation};
 pub use nested::NestedTable;
 pub use page_table::{Leaf, MapError};
+pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};
