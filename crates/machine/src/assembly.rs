@@ -117,7 +117,8 @@ impl Machine {
         };
         let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
         let guest_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables);
-        let host_bytes = guest_bytes.saturating_mul(images.len() as u64);
+        let enough = guest_bytes.saturating_mul(images.len() as u64);
+        let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
             engine: config.engine(),
@@ -157,7 +158,8 @@ impl Machine {
 
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
-        let mut vm = Vm::new(&mut self.world.host, vmid, ram_bytes, backing(config))?;
+        let attribute = config.memory_attribute.attribute();
+        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
         if let Some(shadow) = config.shadow() {
             vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
         }

@@ -1,5 +1,7 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod keys;
+mod native;
 mod shadow;
 mod switch;
 
@@ -12,6 +14,7 @@ use crate::{
     units::ByteSize,
 };
 use mmu::{AdPolicy, MmuConfig, TlbArray};
+use monitor::MemoryAttribute;
 use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
 use types::{PageSize, PagingMode, SecondStageMode};
@@ -28,6 +31,11 @@ pub struct Config {
     pub harts: u32,
     /// Memory of the guest.
     pub memory: ByteSize,
+    /// How the guest's memory lies in the host's; a native guest's is the host's own.
+    pub memory_attribute: AttributeName,
+    /// Memory of the host; where it is not given, as much as the guests can need.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
     pub timeout: u64,
     /// What everything random in the guest's machine starts from.
@@ -53,6 +61,8 @@ impl Default for Config {
             scheme: Scheme::default(),
             harts: 1,
             memory: ByteSize(1 << 30),
+            memory_attribute: AttributeName::default(),
+            host_memory: None,
             timeout: 0,
             seed: 1,
             quantum: 10_000,
@@ -61,6 +71,33 @@ impl Default for Config {
             shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
             isa: IsaKeys::default(),
+        }
+    }
+}
+
+/// `memory_attribute`, by the names of paper 000.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum AttributeName {
+    /// hPA = gPA.
+    #[serde(rename = "V=R")]
+    Real,
+    /// hPA = gPA + α.
+    #[serde(rename = "V=Resident")]
+    Resident,
+    /// Pageable.
+    #[default]
+    #[serde(rename = "V=V")]
+    Virtual,
+}
+
+impl AttributeName {
+    /// The attribute.
+    #[must_use]
+    pub const fn attribute(self) -> MemoryAttribute {
+        match self {
+            Self::Real => MemoryAttribute::Real,
+            Self::Resident => MemoryAttribute::Resident,
+            Self::Virtual => MemoryAttribute::Virtual,
         }
     }
 }
@@ -249,22 +286,28 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// [`ConfigError::Content`].
-    pub fn set(mut self, key: &str, value: &str) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={value}"), problem };
-        let parsed = format!("value = {value}")
-            .parse::<toml::Table>()
-            .ok()
-            // A line break in the text would let further keys follow.
-            .filter(|table| table.len() == 1)
-            .and_then(|mut table| table.remove("value"))
-            .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    pub fn set(self, key: &str, value: &str) -> Result<Self, ConfigError> {
+        self.insert(key, read_value(value), value)
+    }
+
+    /// Sets the dotted `key` to a value.
+    ///
+    /// # Errors
+    /// [`ConfigError::Content`].
+    pub fn set_value(self, key: &str, value: toml::Value) -> Result<Self, ConfigError> {
+        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.insert(key, value, &written)
+    }
+
+    fn insert(mut self, key: &str, value: toml::Value, written: &str) -> Result<Self, ConfigError> {
+        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={written}"), problem };
         let mut table = &mut self.table;
         let (path, last) = key.rsplit_once('.').map_or((None, key), |(path, last)| (Some(path), last));
         for part in path.into_iter().flat_map(|path| path.split('.')) {
             let entry = table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
             table = entry.as_table_mut().ok_or_else(|| wrong(format!("`{part}` is not a table")))?;
         }
-        table.insert(last.to_owned(), parsed);
+        table.insert(last.to_owned(), value);
         self.read().map_err(wrong)?;
         Ok(self)
     }
@@ -281,8 +324,20 @@ impl ConfigBuilder {
     }
 
     fn read(&self) -> Result<Config, String> {
-        Config::deserialize(self.table.clone()).map_err(|error| one_line(&error))
+        Config::deserialize(self.table.clone())
+            .map_err(|error| keys::unknown_key(&self.table).unwrap_or_else(|| one_line(&error)))
     }
+}
+
+/// The value that a text stands for: TOML, or else the text itself.
+pub(crate) fn read_value(text: &str) -> toml::Value {
+    format!("value = {text}")
+        .parse::<toml::Table>()
+        .ok()
+        // A line break in the text would let further keys follow.
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
 fn one_line(error: &toml::de::Error) -> String {
@@ -302,6 +357,9 @@ impl Config {
         }
         if self.memory.0 > 1 << 38 || !self.memory.0.is_multiple_of(4096) {
             return range("memory", "a multiple of 4K, and at most 256G");
+        }
+        if self.host_memory.is_some_and(|bytes| !(8 << 20..=1 << 40).contains(&bytes.0) || bytes.0 % 4096 != 0) {
+            return range("host_memory", "a multiple of 4K, from 8M to 1T");
         }
         if !(100..=1_000_000_000).contains(&self.quantum) {
             return range("quantum", "100 to 1000000000 cycles");

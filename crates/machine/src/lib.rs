@@ -14,6 +14,8 @@ mod schedule;
 mod shadow;
 pub mod scheme;
 mod statistics;
+pub mod suggestion;
+pub mod system;
 pub mod units;
 mod world;
 

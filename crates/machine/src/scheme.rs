@@ -1,5 +1,6 @@
 //! Translation schemes and their names.
 
+use crate::suggestion::unknown;
 use core::{fmt, str::FromStr};
 use types::PageSize;
 
@@ -54,7 +55,7 @@ pub struct Scheme {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemeError {
     /// The part before the colon.
-    #[error("unknown scheme `{name}` ({known})", known = Mechanism::ALL.map(Mechanism::name).join(", "))]
+    #[error("{}", unknown("scheme", name, Mechanism::ALL.map(Mechanism::name)))]
     Name {
         /// What it says.
         name: String,

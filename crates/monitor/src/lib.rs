@@ -24,5 +24,5 @@ pub use dma::{Dma, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
 pub use hart_state::{Entry, HartState, Suspend};
 pub use table::{FlushTlbs, Invalidation, Leaf, LeafBits, MapError, NestedTable};
-pub use vm::{Backing, LeafStatus, NestedFaultOutcome, Vm, VmError};
+pub use vm::{Backing, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError};
 pub use walk_memory::WalkMemory;

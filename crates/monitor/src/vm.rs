@@ -1,20 +1,25 @@
 //! A virtual machine's memory.
 
+mod attribute;
+
+pub use attribute::MemoryAttribute;
+
 use crate::shadow::Shadow;
 use crate::table::{Invalidation, Leaf, LeafBits, MapError, NestedTable};
+use attribute::Store;
 use core::ops::Range;
 use devices::Platform;
 use devices::map::RAM_BASE;
-use memory::{FrameAllocator, FrameError, FrameRange, Host, HostMemory, OutOfFrames};
+use memory::{FrameAllocator, FrameError, Host, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Access, Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
-/// What a guest's RAM lies on.
+/// How a guest's second stage is presented to the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Backing {
     /// The host is the guest's: hPA = gPA. There is no monitor below it.
     Native,
-    /// Pages of host memory, mapped by a nested table when they are first touched.
+    /// A nested table: what is fixed is mapped from the start, and pages of a V=V machine when they are first touched.
     Nested {
         /// Shape of the table.
         mode: SecondStageMode,
@@ -65,8 +70,14 @@ pub enum VmError {
     PageSize(PageSize),
     /// The host has no such memory, or another VM has it.
     #[error("the host cannot be the guest's alone: {0}")]
-    Native(#[from] FrameError),
-    /// No frame for the root of the nested table.
+    Native(FrameError),
+    /// The same, for a V=R machine.
+    #[error("memory_attribute: V=R is for one guest of a host at the most, with its RAM at the same addresses: {0}")]
+    Real(FrameError),
+    /// The host has no such piece for a V=Resident machine.
+    #[error("memory_attribute: V=Resident needs the guest's RAM in one piece: {0}")]
+    NotContiguous(OutOfFrames),
+    /// No frame for the nested table.
     #[error(transparent)]
     OutOfFrames(#[from] OutOfFrames),
 }
@@ -77,6 +88,7 @@ pub struct Vm {
     vmid: Vmid,
     ram: Range<Gpa>,
     store: Store,
+    second: Presentation,
     /// Of a guest whose own tables no hardware walks.
     pub(crate) shadow: Option<Box<Shadow>>,
 }
@@ -84,44 +96,59 @@ pub struct Vm {
 /// All physical addresses: what a shadow table maps is the host's memory wherever it is.
 const ANYWHERE: Range<Gpa> = Gpa(0)..Gpa(1 << 56);
 
-/// How RAM is found.
+/// What the hardware sees of where RAM lies.
 #[derive(Debug)]
-enum Store {
+enum Presentation {
     Native,
     Nested { table: NestedTable, page: PageSize, bits: LeafBits },
 }
 
 impl Vm {
-    /// A VM with `ram_bytes` bytes of RAM. Its first nested faults fill it.
+    /// A V=V machine with `ram_bytes` bytes of RAM. Its first nested faults fill it. (A native guest is alone on its host.)
     ///
     /// # Errors
     /// [`VmError`].
     pub fn new(host: &mut Host, vmid: Vmid, ram_bytes: u64, backing: Backing) -> Result<Self, VmError> {
-        let end = RAM_BASE.checked_add(ram_bytes).filter(|_| ram_bytes > 0).ok_or(VmError::RamSize(ram_bytes))?;
-        let own = FrameRange::new(Hpa(RAM_BASE.0), ram_bytes).ok_or(VmError::RamSize(ram_bytes))?;
-        let store = match backing {
-            Backing::Native => {
-                host.frames.reserve(&host.memory, own)?;
-                Store::Native
-            }
-            Backing::Nested { mode, page, status } => {
-                if !page_sizes(page).any(|size| size == page) {
-                    return Err(VmError::PageSize(page));
-                }
-                let bits = mode.address_bits();
-                if end.0 > 1 << bits {
-                    return Err(VmError::RamBeyondTable { bytes: ram_bytes, bits });
-                }
-                let table = NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?;
-                let rights = LeafBits::READ | LeafBits::WRITE | LeafBits::EXECUTE;
-                let bits = match status {
-                    LeafStatus::Preset => rights | LeafBits::ACCESSED | LeafBits::DIRTY,
-                    LeafStatus::Clear => rights,
-                };
-                Store::Nested { table, page, bits }
-            }
+        Self::with_attribute(host, vmid, ram_bytes, backing, MemoryAttribute::Virtual)
+    }
+
+    /// A VM with `ram_bytes` bytes of RAM that lies in the host's memory as `attribute` says.
+    ///
+    /// # Errors
+    /// [`VmError`]: nothing was taken.
+    pub fn with_attribute(
+        host: &mut Host,
+        vmid: Vmid,
+        ram_bytes: u64,
+        backing: Backing,
+        attribute: MemoryAttribute,
+    ) -> Result<Self, VmError> {
+        let whole_pages = ram_bytes > 0 && ram_bytes.is_multiple_of(PageSize::Size4K.bytes());
+        let end = RAM_BASE.checked_add(ram_bytes).filter(|_| whole_pages).ok_or(VmError::RamSize(ram_bytes))?;
+        let ram = RAM_BASE..end;
+        let Backing::Nested { mode, page, status } = backing else {
+            let store =
+                Store::new(host, &ram, MemoryAttribute::Real, PageSize::Size4K).map_err(|error| match error {
+                    VmError::Real(error) => VmError::Native(error),
+                    other => other,
+                })?;
+            return Ok(Self { vmid, ram, store, second: Presentation::Native, shadow: None });
         };
-        Ok(Self { vmid, ram: RAM_BASE..end, store, shadow: None })
+        if !page_sizes(page).any(|size| size == page) {
+            return Err(VmError::PageSize(page));
+        }
+        let bits = mode.address_bits();
+        if end.0 > 1 << bits {
+            return Err(VmError::RamBeyondTable { bytes: ram_bytes, bits });
+        }
+        let store = Store::new(host, &ram, attribute, page)?;
+        let presented = Presentation::nested(host, vmid, &ram, store, (mode, page, status)).inspect_err(|_| {
+            if let Some(frames) = store.fixed(&ram) {
+                let freed = host.frames.free(frames);
+                debug_assert!(freed.is_ok(), "taken above");
+            }
+        });
+        Ok(Self { vmid, ram: ram.clone(), store, second: presented?, shadow: None })
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -146,7 +173,7 @@ impl Vm {
     /// Whether the guest has the host to itself.
     #[must_use]
     pub const fn is_native(&self) -> bool {
-        matches!(self.store, Store::Native)
+        matches!(self.second, Presentation::Native)
     }
 
     /// Its RAM.
@@ -161,9 +188,9 @@ impl Vm {
         if self.shadow.is_some() {
             return SecondStage::Constant { ram: ANYWHERE, offset: 0 };
         }
-        match &self.store {
-            Store::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
-            Store::Nested { table, .. } => SecondStage::Nested { mode: table.mode(), root: table.root() },
+        match &self.second {
+            Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
+            Presentation::Nested { table, .. } => SecondStage::Nested { mode: table.mode(), root: table.root() },
         }
     }
 
@@ -191,11 +218,11 @@ impl Vm {
     }
 
     /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
-    /// and of a native guest, whose memory is the host's.
+    /// and of a guest whose memory is fixed.
     pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
-        match &mut self.store {
-            Store::Native => None,
-            Store::Nested { table, .. } => table.unmap(memory, gpa),
+        match (&mut self.second, self.store) {
+            (Presentation::Nested { table, .. }, Store::Paged) => table.unmap(memory, gpa),
+            (Presentation::Native | Presentation::Nested { .. }, _) => None,
         }
     }
 
@@ -208,8 +235,8 @@ impl Vm {
         gpa: Gpa,
         access: Access,
     ) -> Result<Option<FramePiece>, OutOfFrames> {
-        if self.is_native() && self.is_ram(gpa, 1) {
-            return Ok(Some(FramePiece { start: Hpa(gpa.0), bytes: self.ram.end.0 - gpa.0 }));
+        if let Some(start) = self.store.hpa(gpa).filter(|_| self.is_ram(gpa, 1)) {
+            return Ok(Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 }));
         }
         Ok(self.resolve(memory, frames, gpa, access)?.map(|resolved| FramePiece::of(&resolved.leaf, gpa)))
     }
@@ -225,14 +252,12 @@ impl Vm {
         if !self.is_ram(gpa, 1) {
             return Ok(None);
         }
-        let (table, page, bits) = match &mut self.store {
-            Store::Native => {
-                let size = largest_page(&self.ram, gpa, PageSize::Size1G);
-                let leaf = Leaf { page: Hpa(gpa.page(size).0), size, bits: LeafBits::FULL };
-                return Ok(Some(Resolved { leaf, fresh: false }));
-            }
-            Store::Nested { table, page, bits } => (table, *page, *bits),
+        let Presentation::Nested { table, page, bits } = &mut self.second else {
+            let size = largest_page(&self.ram, gpa, PageSize::Size1G);
+            let leaf = self.store.hpa(gpa.page(size)).map(|page| Leaf { page, size, bits: LeafBits::FULL });
+            return Ok(leaf.map(|leaf| Resolved { leaf, fresh: false }));
         };
+        let (page, bits) = (*page, *bits);
         let touched = LeafBits::of_access(access);
         if let Some(leaf) = table.lookup(memory, gpa) {
             if !leaf.bits.contains(touched) {
@@ -266,9 +291,11 @@ impl Vm {
 
     /// Entries of the monitor's own table that software reads to translate one guest physical address.
     pub(crate) fn host_levels(&self) -> u32 {
-        match &self.store {
-            Store::Native => 0,
-            Store::Nested { table, .. } => table.mode().levels(),
+        match &self.second {
+            // A constant takes no table.
+            _ if self.store.hpa(self.ram.start).is_some() => 0,
+            Presentation::Native => 0,
+            Presentation::Nested { table, .. } => table.mode().levels(),
         }
     }
 }
@@ -279,6 +306,41 @@ pub(crate) struct Resolved {
     pub(crate) leaf: Leaf,
     /// Whether it was filled for this.
     pub(crate) fresh: bool,
+}
+
+impl Presentation {
+    /// A nested table that maps what of `ram` is fixed.
+    fn nested(
+        host: &mut Host,
+        vmid: Vmid,
+        ram: &Range<Gpa>,
+        store: Store,
+        (mode, page, status): (SecondStageMode, PageSize, LeafStatus),
+    ) -> Result<Self, VmError> {
+        let mut table = NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?;
+        let rights = LeafBits::READ | LeafBits::WRITE | LeafBits::EXECUTE;
+        let preset = rights | LeafBits::ACCESSED | LeafBits::DIRTY;
+        let bits = match status {
+            LeafStatus::Preset => preset,
+            LeafStatus::Clear => rights,
+        };
+        let mut gpa = ram.start;
+        while gpa < ram.end
+            && let Some(start) = store.hpa(gpa)
+        {
+            let size = largest_page(ram, gpa, page);
+            // Nobody looks at status bits of a page that stays.
+            match table.map(&host.memory, &mut host.frames, gpa, Leaf { page: start, size, bits: preset }) {
+                Ok(()) => gpa = gpa.wrapping_add(size.bytes()),
+                Err(MapError::OutOfFrames(error)) => {
+                    table.free(&host.memory, &mut host.frames);
+                    return Err(error.into());
+                }
+                Err(error) => unreachable!("RAM is within the table, aligned, and mapped once: {error}"),
+            }
+        }
+        Ok(Self::Nested { table, page, bits })
+    }
 }
 
 /// Host memory in one piece.

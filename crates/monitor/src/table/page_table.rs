@@ -4,6 +4,9 @@ use super::entry::{Entry, LeafBits};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Hpa, PageSize, PagingMode, SecondStageMode};
 
+/// Entries of a table that is not the root.
+const ENTRIES: u64 = 512;
+
 /// Levels of a tree, and the width of its root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Shape {
@@ -163,6 +166,14 @@ impl PageTable {
         Some(leaf)
     }
 
+    /// Gives the frames of all its tables back. No processor may walk it any more.
+    pub(super) fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
+        let entries = self.shape.root_bytes() / 8;
+        free_below(memory, frames, self.root(), entries, self.shape.levels - 1);
+        let freed = frames.free(self.root);
+        debug_assert!(freed.is_ok(), "the tree owns its root");
+    }
+
     fn leaf(&self, memory: &HostMemory, address: u64) -> Option<(Hpa, Leaf)> {
         if address >> self.shape.address_bits() != 0 {
             return None;
@@ -188,6 +199,22 @@ impl PageTable {
 
 pub(super) const fn slot(table: Hpa, shape: Shape, address: u64, level: u32) -> Hpa {
     table.wrapping_add(shape.offset(address, level))
+}
+
+/// Frees the tables that the `entries` entries of `table`, one of `level`, lead to.
+fn free_below(memory: &HostMemory, frames: &mut FrameAllocator, table: Hpa, entries: u64, level: u32) {
+    if level == 0 {
+        return;
+    }
+    for index in 0..entries {
+        let entry = read(memory, table.wrapping_add(index * 8));
+        if !entry.is_valid() || entry.is_leaf() {
+            continue;
+        }
+        free_below(memory, frames, entry.address(), ENTRIES, level - 1);
+        let freed = FrameRange::new(entry.address(), PageSize::Size4K.bytes()).map(|frame| frames.free(frame));
+        debug_assert!(matches!(freed, Some(Ok(()))), "the tree owns its tables");
+    }
 }
 
 /// Tables lie in frames of this host's memory. Outside it there are none, so there is nothing there.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::table::FlushTlbs;
 use crate::walk_memory::WalkMemory;
-use memory::HostPages;
+use memory::{FrameRange, HOST_BASE, HostPages};
 use mmu::{Fault, Fence, Mmu, MmuConfig};
 use proptest::prelude::*;
 use types::{Gva, TranslationContext};
@@ -77,7 +77,7 @@ fn a_page_is_as_large_as_ram_allows() {
             let before = host.frames.owned_bytes();
             let outcome = vm.nested_fault(&mut host, ram(offset), Access::Read);
             assert_eq!(outcome, Ok(NestedFaultOutcome::Mapped));
-            let Store::Nested { table, .. } = &vm.store else { panic!() };
+            let Presentation::Nested { table, .. } = &vm.second else { panic!() };
             assert_eq!(table.lookup(&host.memory, ram(offset)).unwrap().size, size);
             assert!(host.frames.owned_bytes() - before >= size.bytes());
         }
@@ -126,6 +126,77 @@ fn a_native_guest_has_the_host_to_itself() {
     assert!(vm.discard(&host.memory, ram(0)).is_none());
     let second = Vm::new(&mut host, Vmid(1), 4096, Backing::Native);
     assert!(matches!(second, Err(VmError::Native(FrameError::Owned(_)))));
+}
+
+#[test]
+fn fixed_memory_lies_where_its_attribute_says_and_never_faults() {
+    let bytes = (6 << 20) + 0x3000;
+    for (mode, page) in MODES.into_iter().flat_map(|mode| SIZES.map(|page| (mode, page))) {
+        for attribute in [MemoryAttribute::Real, MemoryAttribute::Resident] {
+            let backing = nested(mode, page);
+            let mut host = Host::new(Vm::host_bytes(bytes, backing), HostPages::Base).unwrap();
+            let mut vm = Vm::with_attribute(&mut host, Vmid(3), bytes, backing, attribute).unwrap();
+            let owned = host.frames.owned_bytes();
+            let mut processor = Processor::new(&MmuConfig::default(), &vm);
+            let alpha = processor.access(&mut host, &mut vm, ram(0), Access::Read).0.unwrap().0 - RAM_BASE.0;
+            assert_eq!(alpha == 0, attribute == MemoryAttribute::Real, "{attribute} {page}");
+            for offset in [8, 0x1008, 3 << 20, (6 << 20) + 0x2ff8] {
+                let hpa = Some(Hpa(ram(offset).0 + alpha));
+                assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Write), (hpa, 0), "{attribute}");
+                assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Execute), (hpa, 0));
+                assert!(vm.discard(&host.memory, ram(offset)).is_none(), "it is the guest's for good");
+            }
+            let Presentation::Nested { table, .. } = &vm.second else { panic!() };
+            let first = table.lookup(&host.memory, ram(0)).unwrap().size;
+            assert_eq!(first, page.min(PageSize::Size2M), "as large as RAM allows");
+            assert_eq!(host.frames.owned_bytes(), owned, "all was there from the start");
+        }
+    }
+}
+
+#[test]
+fn one_guest_of_a_host_is_v_equals_r_and_others_lie_beside_it() {
+    let backing = nested(SecondStageMode::Sv39x4, PageSize::Size2M);
+    let mut host = Host::new(4 * Vm::host_bytes(8 << 20, backing), HostPages::Base).unwrap();
+    let mut add = |vmid, attribute| Vm::with_attribute(&mut host, Vmid(vmid), 8 << 20, backing, attribute);
+    let mut vms =
+        [MemoryAttribute::Real, MemoryAttribute::Resident, MemoryAttribute::Virtual, MemoryAttribute::Resident]
+            .into_iter()
+            .zip(1..)
+            .map(|(attribute, vmid)| add(vmid, attribute).unwrap())
+            .collect::<Vec<_>>();
+    let error = add(5, MemoryAttribute::Real).unwrap_err();
+    assert!(matches!(error, VmError::Real(FrameError::Owned(_))));
+    assert!(error.to_string().contains("V=R") && error.to_string().contains("memory_attribute"), "{error}");
+    let mut seen = std::collections::BTreeSet::new();
+    for vm in &mut vms {
+        let mut processor = Processor::new(&MmuConfig::default(), vm);
+        for page in 0..(8 << 20) / 4096 {
+            let (hpa, _) = processor.access(&mut host, vm, ram(page * 4096), Access::Write);
+            assert!(seen.insert(hpa.unwrap()), "no two guests have the same frame");
+        }
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_in_one_piece_is_refused_and_nothing_is_taken() {
+    let backing = nested(SecondStageMode::Sv39x4, PageSize::Size4K);
+    let mut host = Host::new(8 << 20, HostPages::Base).unwrap();
+    // 4 MiB above and 4 MiB less a page below a page that somebody has.
+    host.frames.reserve(&host.memory, FrameRange::new(Hpa(HOST_BASE.0 + (4 << 20)), 4096).unwrap()).unwrap();
+    let mut add = |bytes, attribute| Vm::with_attribute(&mut host, Vmid(1), bytes, backing, attribute);
+    let error = add(5 << 20, MemoryAttribute::Resident).unwrap_err();
+    assert!(matches!(error, VmError::NotContiguous(_)));
+    assert!(error.to_string().contains("V=Resident") && error.to_string().contains("5242880"), "{error}");
+    assert!(matches!(add(5 << 20, MemoryAttribute::Real), Err(VmError::Real(FrameError::Owned(_)))));
+    assert!(matches!(add(9 << 20, MemoryAttribute::Real), Err(VmError::Real(FrameError::Outside(_)))));
+    assert_eq!(host.frames.owned_bytes(), 4096);
+    // Room for RAM, but not for its table.
+    let mut tight = Host::new(1 << 20, HostPages::Base).unwrap();
+    let refused = Vm::with_attribute(&mut tight, Vmid(1), (1 << 20) - 0x6000, backing, MemoryAttribute::Real);
+    assert!(matches!(refused, Err(VmError::OutOfFrames(_))));
+    assert_eq!(tight.frames.owned_bytes(), 0);
+    assert!(Vm::new(&mut host, Vmid(1), 5 << 20, backing).is_ok(), "pages can lie anywhere");
 }
 
 #[test]
@@ -190,9 +261,9 @@ fn a_discarded_page_is_flushed_before_its_frame_is_free() {
 #[test]
 fn status_bits_are_set_by_whoever_is_to() {
     let backing = |status| Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status };
-    let bits = |vm: &Vm, host: &Host| match &vm.store {
-        Store::Nested { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
-        Store::Native => panic!(),
+    let bits = |vm: &Vm, host: &Host| match &vm.second {
+        Presentation::Nested { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
+        Presentation::Native => panic!(),
     };
     let both = LeafBits::ACCESSED | LeafBits::DIRTY;
 
