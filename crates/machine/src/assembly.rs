@@ -116,11 +116,13 @@ impl Machine {
         let prices = model.prices.prices();
         let costs = match config.scheme.mechanism() {
             Mechanism::Native => CostTable::native(&prices),
-            Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => {
+            Mechanism::Nested | Mechanism::Shadow | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => {
                 CostTable::virtualized(&prices)
             }
         };
-        let enough = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
+        let guest_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables);
+        let enough = guest_bytes.saturating_mul(images.len() as u64);
         let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
@@ -163,6 +165,9 @@ impl Machine {
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
         let mut vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
+        if let Some(shadow) = config.shadow() {
+            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
+        }
         plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
 
         let harts = config.harts as usize;
@@ -182,7 +187,7 @@ impl Machine {
 fn backing(config: &Config) -> Backing {
     match config.scheme.mechanism() {
         Mechanism::Native => Backing::Native,
-        Mechanism::Nested => Backing::Nested {
+        Mechanism::Nested | Mechanism::Shadow => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
             status: LeafStatus::Preset,

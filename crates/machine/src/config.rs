@@ -2,8 +2,10 @@
 
 mod keys;
 mod native;
+mod shadow;
 mod switch;
 
+pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
 use crate::{
@@ -13,6 +15,7 @@ use crate::{
 };
 use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::MemoryAttribute;
+use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
 use types::{PageSize, PagingMode, SecondStageMode};
 
@@ -43,6 +46,8 @@ pub struct Config {
     pub engine: EngineName,
     /// Translation hardware.
     pub mmu: MmuKeys,
+    /// Shadow tables.
+    pub shadow: ShadowKeys,
     /// Paging modes.
     pub paging: PagingKeys,
     /// Extensions of the harts.
@@ -63,6 +68,7 @@ impl Default for Config {
             quantum: 10_000,
             engine: EngineName::Threaded,
             mmu: MmuKeys::default(),
+            shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
             isa: IsaKeys::default(),
         }
@@ -364,6 +370,11 @@ impl Config {
         if self.isa.d && !self.isa.f {
             return range("isa.d", "needs isa.f");
         }
+        if self.scheme.mechanism() == Mechanism::Shadow
+            && let Some((key, problem)) = self.shadow.problem(self.harts)
+        {
+            return Err(ConfigError::Range { key, problem });
+        }
         Ok(())
     }
 
@@ -381,6 +392,22 @@ impl Config {
             sstc: keys.sstc,
             svnapot: keys.svnapot,
             svadu: matches!(self.mmu.ad, AdName::Hardware),
+        }
+    }
+
+    const fn ad(&self) -> AdPolicy {
+        match self.mmu.ad {
+            AdName::Hardware => AdPolicy::Update,
+            AdName::Fault => AdPolicy::Fault,
+        }
+    }
+
+    /// The guest's shadow tables, if the scheme has any.
+    #[must_use]
+    pub const fn shadow(&self) -> Option<ShadowConfig> {
+        match self.scheme.mechanism() {
+            Mechanism::Native | Mechanism::Nested => None,
+            Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }
 
@@ -445,10 +472,7 @@ impl Config {
             l2: arrays(&self.mmu.l2, &host.tlb.l2),
             walk_caches: walk_caches.sizes(),
             nested_tlb: (nested_entries > 0).then(|| TlbArray::new(&PageSize::ALL, 1, nested_entries)),
-            first_stage_ad: match self.mmu.ad {
-                AdName::Hardware => AdPolicy::Update,
-                AdName::Fault => AdPolicy::Fault,
-            },
+            first_stage_ad: self.ad(),
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,
             refill,

@@ -166,6 +166,14 @@ pub struct Prices {
     pub external_interrupt: u64,
     /// An SBI call of a native machine.
     pub firmware_call: u64,
+    /// A step of the monitor's upkeep of shadow tables (`monitor::shadow::steps`).
+    pub monitor_step: u64,
+    /// From guest to the hardware mode, for an assist.
+    pub assist_entry: u64,
+    /// From there back to the guest.
+    pub assist_exit: u64,
+    /// A step of an assist.
+    pub assist_step: u64,
 }
 
 impl Prices {
@@ -185,6 +193,10 @@ impl Prices {
             wfi: Cycles(self.wfi),
             external_interrupt: Cycles(self.external_interrupt),
             firmware_call: Cycles(self.firmware_call),
+            monitor_step: Cycles(self.monitor_step),
+            assist_entry: Cycles(self.assist_entry),
+            assist_exit: Cycles(self.assist_exit),
+            assist_step: Cycles(self.assist_step),
         }
     }
 }

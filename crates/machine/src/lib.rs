@@ -12,6 +12,7 @@ mod outcome;
 mod region;
 mod schedule;
 pub mod scheme;
+mod shadow;
 mod statistics;
 pub mod suggestion;
 pub mod system;

@@ -59,7 +59,7 @@ pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
-    costs: CostTable,
+    pub(crate) costs: CostTable,
     clock: Clock,
     /// Whose turn it is.
     pub(crate) current: Current,
@@ -69,11 +69,13 @@ pub(crate) struct World {
     foreign_writes: Vec<(usize, usize)>,
 }
 
-/// Whose turn it is: indices of the real processor and of the guest.
+/// Whose turn it is: indices of the real processor and of the guest, and which of the guest's harts.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Current {
     pub(crate) processor: usize,
     pub(crate) guest: usize,
+    /// Number of the logical processor in its guest.
+    pub(crate) hart: usize,
 }
 
 impl World {
@@ -129,7 +131,7 @@ impl World {
 
     /// Counts an exit of the current guest and the entry after it, and charges for both.
     pub(crate) fn charge_exit(&mut self, reason: ExitReason) {
-        let Current { processor, guest } = self.current;
+        let Current { processor, guest, .. } = self.current;
         self.charge(processor, guest, reason);
     }
 
@@ -166,6 +168,7 @@ impl World {
         let dma = monitor::Dma::new(vm, &mut self.host);
         let result = platform.write(gpa, width, value, &dma);
         self.foreign_writes.extend(dma.into_written());
+        self.shadow_fence_due(self.current.guest);
         result
     }
 
@@ -175,6 +178,7 @@ impl World {
         let dma = monitor::Dma::new(vm, &mut self.host);
         let taken = platform.console_input(bytes, &dma);
         self.foreign_writes.extend(dma.into_written());
+        self.shadow_fence_due(guest);
         taken
     }
 

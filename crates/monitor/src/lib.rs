@@ -14,6 +14,7 @@ mod dma;
 mod exits;
 mod hart_state;
 pub mod sbi;
+pub mod shadow;
 mod table;
 mod vm;
 mod walk_memory;

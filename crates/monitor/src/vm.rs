@@ -4,6 +4,7 @@ mod attribute;
 
 pub use attribute::MemoryAttribute;
 
+use crate::shadow::Shadow;
 use crate::table::{FlatTable, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use attribute::Store;
 use core::ops::Range;
@@ -140,7 +141,12 @@ pub struct Vm {
     ram: Range<Gpa>,
     store: Store,
     second: Presentation,
+    /// Of a guest whose own tables no hardware walks.
+    pub(crate) shadow: Option<Box<Shadow>>,
 }
+
+/// All physical addresses: what a shadow table maps is the host's memory wherever it is.
+const ANYWHERE: Range<Gpa> = Gpa(0)..Gpa(1 << 56);
 
 /// What the hardware sees of where RAM lies.
 #[derive(Debug)]
@@ -203,7 +209,7 @@ impl Vm {
                 debug_assert!(freed.is_ok(), "taken above");
             }
         })?;
-        Ok(Self { vmid, ram, store, second })
+        Ok(Self { vmid, ram, store, second, shadow: None })
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -245,9 +251,12 @@ impl Vm {
         self.ram.clone()
     }
 
-    /// The second stage of its translations.
+    /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
     #[must_use]
     pub fn second_stage(&self) -> SecondStage {
+        if self.shadow.is_some() {
+            return SecondStage::Constant { ram: ANYWHERE, offset: 0 };
+        }
         match &self.second {
             Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
             Presentation::Nested { table, .. } => table.second_stage(),
@@ -299,27 +308,42 @@ impl Vm {
         gpa: Gpa,
         access: Access,
     ) -> Result<Option<FramePiece>, OutOfFrames> {
+        if let Some(start) = self.store.hpa(gpa).filter(|_| self.is_ram(gpa, 1)) {
+            return Ok(Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 }));
+        }
+        Ok(self.resolve(memory, frames, gpa, access)?.map(|resolved| FramePiece::of(&resolved.leaf, gpa)))
+    }
+
+    /// The host page that holds `gpa`, filled if it was not, with A and D bits as `access` sets them. `None` outside RAM.
+    pub(crate) fn resolve(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        access: Access,
+    ) -> Result<Option<Resolved>, OutOfFrames> {
         if !self.is_ram(gpa, 1) {
             return Ok(None);
         }
-        if let Some(start) = self.store.hpa(gpa) {
-            return Ok(Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 }));
-        }
-        let Presentation::Nested { table, page, bits } = &mut self.second else { return Ok(None) };
+        let Presentation::Nested { table, page, bits } = &mut self.second else {
+            let size = largest_page(&self.ram, gpa, PageSize::Size1G);
+            let leaf = self.store.hpa(gpa.page(size)).map(|page| Leaf { page, size, bits: LeafBits::FULL });
+            return Ok(leaf.map(|leaf| Resolved { leaf, fresh: false }));
+        };
         let (page, bits) = (*page, *bits);
         let touched = LeafBits::of_access(access);
         if let Some(leaf) = table.lookup(memory, gpa) {
             if !leaf.bits.contains(touched) {
                 table.grant(memory, gpa, touched);
             }
-            return Ok(Some(FramePiece::of(&leaf, gpa)));
+            return Ok(Some(Resolved { leaf, fresh: false }));
         }
         let size = largest_page(&self.ram, gpa, page);
         let frame = frames.allocate(memory, size)?;
         // The access that faulted is made again, and finds the bits that it needs even where hardware sets none.
         let leaf = Leaf { page: frame.start(), size, bits: bits | touched };
         match table.map(memory, frames, gpa.page(size), leaf) {
-            Ok(()) => Ok(Some(FramePiece::of(&leaf, gpa))),
+            Ok(()) => Ok(Some(Resolved { leaf, fresh: true })),
             Err(error) => {
                 // Never mapped, so no TLB has it.
                 let freed = frames.free(frame);
@@ -338,6 +362,24 @@ impl Vm {
             }
         }
     }
+
+    /// Entries of the monitor's own table that software reads to translate one guest physical address.
+    pub(crate) fn host_levels(&self) -> u32 {
+        match &self.second {
+            // A constant takes no table.
+            _ if self.store.hpa(self.ram.start).is_some() => 0,
+            Presentation::Native | Presentation::Reserved => 0,
+            Presentation::Nested { table, .. } => table.levels(),
+        }
+    }
+}
+
+/// A page of the host under a guest physical address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) leaf: Leaf,
+    /// Whether it was filled for this.
+    pub(crate) fresh: bool,
 }
 
 impl Presentation {

@@ -1,6 +1,6 @@
 //! The native machine that a system is measured against.
 
-use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, Switch};
+use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, ShadowKeys, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
 
@@ -24,6 +24,7 @@ impl Config {
             quantum,
             engine: _, // Either gives the same cycles.
             mmu: MmuKeys { l1d, l1i, l2, walk_caches, nested_tlb: _, refill, ad },
+            shadow: _, // It has no shadow tables.
             paging: PagingKeys { guest, host: _ },
             isa,
         } = self.clone();
@@ -51,6 +52,7 @@ impl Config {
                 refill: Some(refill),
                 ad,
             },
+            shadow: ShadowKeys::default(),
             paging: PagingKeys { guest, host: HostPaging::default() },
             isa,
         }

@@ -30,6 +30,15 @@ impl HostTable {
         }
     }
 
+    /// Entries that a translation reads.
+    #[must_use]
+    pub const fn levels(&self) -> u32 {
+        match self {
+            Self::Nested(table) => table.mode().levels(),
+            Self::Flat(_) => 1,
+        }
+    }
+
     /// Maps a page to `gpa`, which takes the place of nothing.
     ///
     /// # Errors
