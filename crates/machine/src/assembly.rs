@@ -1,7 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 use crate::{
-    config::Config,
+    config::{Config, ConfigError},
     host_model::{HostModel, HostModelError},
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
@@ -60,6 +60,9 @@ pub enum BuildError {
     /// The host model.
     #[error(transparent)]
     Host(#[from] HostModelError),
+    /// A key of the configuration that the scheme or the host contradicts.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The kernel, or too little memory for it.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -113,9 +116,14 @@ impl Machine {
         let prices = model.prices.prices();
         let costs = match config.scheme.mechanism() {
             Mechanism::Native => CostTable::native(&prices),
-            Mechanism::Nested => CostTable::virtualized(&prices),
+            Mechanism::Nested | Mechanism::Shadow | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => {
+                CostTable::virtualized(&prices)
+            }
         };
-        let host_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
+        let guest_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables);
+        let enough = guest_bytes.saturating_mul(images.len() as u64);
+        let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
             engine: config.engine(),
@@ -123,7 +131,7 @@ impl Machine {
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
         };
         let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace);
-        let mmu = config.mmu(&model);
+        let mmu = config.mmu(&model)?;
         for image in images {
             machine.add_image(config, &mmu, image)?;
         }
@@ -155,7 +163,11 @@ impl Machine {
 
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
-        let mut vm = Vm::new(&mut self.world.host, vmid, ram_bytes, backing(config))?;
+        let attribute = config.memory_attribute.attribute();
+        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
+        if let Some(shadow) = config.shadow() {
+            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
+        }
         plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
 
         let harts = config.harts as usize;
@@ -175,11 +187,15 @@ impl Machine {
 fn backing(config: &Config) -> Backing {
     match config.scheme.mechanism() {
         Mechanism::Native => Backing::Native,
-        Mechanism::Nested => Backing::Nested {
+        Mechanism::Nested | Mechanism::Shadow => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
             status: LeafStatus::Preset,
         },
+        Mechanism::Flat | Mechanism::FlatHw => {
+            Backing::Flat { page: config.scheme.host_page().unwrap_or_default(), status: LeafStatus::Preset }
+        }
+        Mechanism::Reserved => Backing::Reserved,
     }
 }
 

@@ -82,6 +82,11 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::RemoteFence { harts, fence } => {
+                if let RemoteFence::Address { range, asid } = fence
+                    && self.world.guests[guest].vm.is_shadowed()
+                {
+                    self.world.fence_shadow_remotely(harts, range, asid);
+                }
                 for target in self
                     .harts_of(guest)
                     .filter(|&target| harts.contains(self.logicals[target].hart_id))

@@ -13,7 +13,10 @@ mod paravirtual;
 mod region;
 mod schedule;
 pub mod scheme;
+mod shadow;
 mod statistics;
+pub mod suggestion;
+pub mod system;
 pub mod units;
 mod world;
 

@@ -229,7 +229,7 @@ impl Machine {
         processor.idle += turn.from - clock;
         let logical = &mut self.logicals[index];
         processor.retired = logical.hart.counts().instructions;
-        self.world.current = Current { processor: index, guest: logical.guest };
+        self.world.current = Current { processor: index, guest: logical.guest, hart: logical.hart_id };
 
         let time = self.world.clock().time(turn.from);
         let mut until = turn.next.map(|next| next + self.pace.quantum);
@@ -336,6 +336,7 @@ impl Machine {
                 stores: counts.stores,
                 mmu: *processor.mmu.statistics(),
                 exits: processor.exits,
+                shadow: None,
                 time: Time {
                     guest: self.clock().instructions(counts.instructions),
                     translation: self.world.translation(processor.mmu.statistics()),
@@ -343,6 +344,7 @@ impl Machine {
                 },
             });
         }
+        sum.shadow = self.world.guests[guest].vm.shadow_statistics().copied();
         sum
     }
 

@@ -59,7 +59,7 @@ pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
-    costs: CostTable,
+    pub(crate) costs: CostTable,
     clock: Clock,
     /// Whose turn it is.
     pub(crate) current: Current,
@@ -69,11 +69,13 @@ pub(crate) struct World {
     foreign_writes: Vec<(usize, usize)>,
 }
 
-/// Whose turn it is: indices of the real processor and of the guest.
+/// Whose turn it is: indices of the real processor and of the guest, and which of the guest's harts.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Current {
     pub(crate) processor: usize,
     pub(crate) guest: usize,
+    /// Number of the logical processor in its guest.
+    pub(crate) hart: usize,
 }
 
 impl World {
@@ -103,9 +105,13 @@ impl World {
         &self.clock
     }
 
-    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in either TLB level's or the walker's time.
+    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in the time of the second TLB level, of the walker, or of
+    /// the refill routine, whose instructions take as long as the guest's.
     pub(crate) fn translation(&self, statistics: &MmuStatistics) -> Cycles {
-        Cycles(statistics.l2_hits * self.costs.l2_tlb_hit.0 + statistics.refs() * self.costs.table_reference.0)
+        self.costs.l2_tlb_hit * statistics.l2_hits
+            + self.costs.table_reference * statistics.refs()
+            + self.costs.refill * statistics.refills
+            + self.clock.instructions(statistics.refill_instructions)
     }
 
     /// The clock of a processor whose logical processor has retired `instructions`.
@@ -125,7 +131,7 @@ impl World {
 
     /// Counts an exit of the current guest and the entry after it, and charges for both.
     pub(crate) fn charge_exit(&mut self, reason: ExitReason) {
-        let Current { processor, guest } = self.current;
+        let Current { processor, guest, .. } = self.current;
         self.charge(processor, guest, reason);
     }
 
@@ -162,6 +168,7 @@ impl World {
         let dma = monitor::Dma::new(vm, &mut self.host);
         let result = platform.write(gpa, width, value, &dma);
         self.foreign_writes.extend(dma.into_written());
+        self.shadow_fence_due(self.current.guest);
         result
     }
 
@@ -171,6 +178,7 @@ impl World {
         let dma = monitor::Dma::new(vm, &mut self.host);
         let taken = platform.console_input(bytes, &dma);
         self.foreign_writes.extend(dma.into_written());
+        self.shadow_fence_due(guest);
         taken
     }
 

@@ -2,10 +2,10 @@
 
 use crate::cli::{ConfigArgs, MachineArgs};
 use crate::error::Failure;
-use machine::config::{Config, ConfigBuilder};
+use machine::config::ConfigBuilder;
 use std::fs;
 
-/// Puts the configuration together: `defaults` first, then the file, then the settings in their order, then the flags.
+/// Puts together what all systems of a command share: `defaults` first, then the file, then the settings in their order, then the flags.
 ///
 /// # Errors
 /// [`Failure::Usage`], naming the file or setting and the key.
@@ -13,7 +13,7 @@ pub(crate) fn configuration(
     defaults: &[(&str, &str)],
     config: &ConfigArgs,
     flags: &[(&str, String)],
-) -> Result<Config, Failure> {
+) -> Result<ConfigBuilder, Failure> {
     let usage = |error: machine::config::ConfigError| Failure::Usage(error.to_string());
     let mut builder = ConfigBuilder::default();
     for (key, value) in defaults {
@@ -30,7 +30,7 @@ pub(crate) fn configuration(
     for (key, value) in flags {
         builder = builder.set(key, value).map_err(usage)?;
     }
-    builder.build().map_err(usage)
+    Ok(builder)
 }
 
 /// The keys that the machine's own flags stand for.

@@ -70,6 +70,11 @@ impl NestedTable {
         }
     }
 
+    /// Gives the frames of its tables back, not those of what they map: for a VM that never runs, or has ended and is flushed.
+    pub fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
+        self.table.free(memory, frames);
+    }
+
     /// Takes the page that holds `gpa` away; `None` if there is none.
     pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         let leaf = self.table.unmap(memory, gpa.0)?;

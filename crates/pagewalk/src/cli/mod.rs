@@ -75,12 +75,14 @@ mod tests {
 
     #[test]
     fn every_flag_of_a_comparison_reads() {
-        let line = "pagewalk compare --guest linux --file ./prog --file data:/srv/ --run /prog --scheme native,nested:4K+2M \
+        let line = "pagewalk compare --guest linux --file ./prog --file data:/srv/ --run /prog --scheme native,nested:4K+2M/mmu.l2=[] --sweep harts=1,2,3 --native \
                     --set mmu.walk_caches=off --set mmu.nested_tlb=off --config c.toml --timeout 9 --threads 2 --json out.json \
                     --disk a.img,write --net --rng --harts 4 --memory 2G --programs redis";
         let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
         let Command::Compare(arguments) = cli.command else { panic!("not a comparison") };
-        assert_eq!(arguments.schemes, ["native", "nested:4K+2M"]);
+        let systems: Vec<_> = arguments.schemes[0].0.iter().map(ToString::to_string).collect();
+        assert_eq!(systems, ["native:4K", "nested:4K+2M/mmu.l2=[]"]);
+        assert!(arguments.native && arguments.sweeps[0].count() == 3);
         assert_eq!(arguments.machine.config.settings.len(), 2);
         assert_eq!(arguments.linux.files[1].guest, "/srv/data");
         assert!(arguments.linux.disks[0].write && arguments.linux.net && arguments.linux.rng);

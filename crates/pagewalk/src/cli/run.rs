@@ -3,6 +3,7 @@
 use super::guest::CacheArgs;
 use super::values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
 use clap::Args;
+use machine::system::{Sweep, System, SystemList};
 use machine::units::ByteSize;
 use std::path::PathBuf;
 
@@ -75,7 +76,7 @@ pub struct BootArgs {
     pub guest: String,
     /// Translation scheme, with its page sizes if you want: nested, nested:4K+2M, native:2M
     #[arg(long, value_name = "SCHEME")]
-    pub scheme: Option<String>,
+    pub scheme: Option<System>,
     /// Run this command in the guest and end with its status, instead of an interactive console
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,
@@ -99,9 +100,16 @@ pub struct CompareArgs {
     /// Workloads, each with its size if you want: gups,bfs,kv [default: all]
     #[arg(long = "workload", value_name = "NAME[:SIZE]", value_delimiter = ',', conflicts_with = "run")]
     pub workloads: Vec<WorkloadSpec>,
-    /// Translation schemes, each with its page sizes if you want: native,nested:4K+2M
-    #[arg(long = "scheme", value_name = "SCHEME", value_delimiter = ',')]
-    pub schemes: Vec<String>,
+    /// Systems: translation schemes, each with its page sizes and settings of its own if you want:
+    /// native,nested:4K+2M,nested/host=xeon-2017/mmu.nested_tlb=off
+    #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
+    pub schemes: Vec<SystemList>,
+    /// Run each virtualized system with each of these values of a key: mmu.nested_tlb=off,16,32 or harts=1..4
+    #[arg(long = "sweep", value_name = "KEY=VALUE,..|KEY=FROM..TO")]
+    pub sweeps: Vec<Sweep>,
+    /// Also run the native machines that the overheads are over, where --scheme does not have them
+    #[arg(long)]
+    pub native: bool,
     /// Compare this command, run in the guest, instead of workloads
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,
@@ -128,9 +136,9 @@ pub struct BenchArgs {
     /// Benchmarks: gups, sieve, triad, triadp, qsort, linux-boot [default: all]
     #[arg(long = "workload", value_name = "NAME", value_delimiter = ',')]
     pub workloads: Vec<WorkloadSpec>,
-    /// Translation schemes
-    #[arg(long = "scheme", value_name = "SCHEME", value_delimiter = ',')]
-    pub schemes: Vec<String>,
+    /// Translation schemes, as for `compare` [default: native:4K,nested:4K+4K]
+    #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
+    pub schemes: Vec<SystemList>,
     /// Runs of each, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,

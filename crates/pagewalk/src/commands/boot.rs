@@ -6,11 +6,12 @@ use crate::comparison::{Finished, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::setup::{configuration, machine_flags};
+use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
-use machine::host_model::HostModel;
 use machine::{Console, Machine, Outcome};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Runs the command.
@@ -18,12 +19,10 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
-    let mut flags = machine_flags(&arguments.machine);
-    if let Some(scheme) = &arguments.scheme {
-        flags.push(("scheme", format!("\"{scheme}\"")));
-    }
-    let config = configuration(&[], &arguments.machine.config, &flags)?;
-    let host = HostModel::load(&config.host)?;
+    let builder = configuration(&[], &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let config = builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let system = arguments.scheme.clone().unwrap_or_else(|| config.scheme.into());
+    let on = Arc::new(Configured::new(&builder, system)?);
     check_report(arguments.json.as_deref())?;
     let kind = GuestKind::parse(&arguments.guest);
     let work = match &arguments.run {
@@ -31,7 +30,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         None => Work::Console,
     };
     let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-    let mut machine = Machine::assemble(&config, &prepared.image(&config))?;
+    let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config))?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if arguments.run.is_some() { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let mut console = UserConsole { keyboard, failed: None };
@@ -46,10 +45,9 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(path) = &arguments.json {
         let work = arguments.run.clone().unwrap_or_else(|| "console".to_owned());
-        let scheme = config.scheme;
         let statistics = machine.measured();
-        let run = Finished { work, scheme, outcome: outcome.clone(), statistics, output: Vec::new() };
-        let value = report(&kind.name(), &config, &host, &[run]);
+        let run = Finished { work, on: on.clone(), outcome: outcome.clone(), statistics, output: Vec::new() };
+        let value = report(&kind.name(), &on.config, &on.host, &[run]);
         write_report(path, &value)?;
     }
     match &outcome {

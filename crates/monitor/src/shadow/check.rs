@@ -1,0 +1,1 @@
+//! Whether every shadow entry is allowed.
