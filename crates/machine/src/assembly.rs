@@ -115,7 +115,7 @@ impl Machine {
             Mechanism::Native => CostTable::native(&prices),
             Mechanism::Nested => CostTable::virtualized(&prices),
         };
-        let host_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let host_bytes = guest_host_bytes(config).saturating_mul(images.len() as u64);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
             engine: config.engine(),
@@ -169,6 +169,12 @@ impl Machine {
         self.add_guest(Guest { vm, platform }, processors, plan.entry(), tree_at.0);
         Ok(())
     }
+}
+
+/// Host memory, in bytes, that is enough for a guest as `config` has it, tables included.
+#[must_use]
+pub fn guest_host_bytes(config: &Config) -> u64 {
+    Vm::host_bytes(config.memory.0, backing(config))
 }
 
 /// How the guest's memory is backed under a scheme.
