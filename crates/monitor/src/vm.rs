@@ -289,6 +289,19 @@ impl Vm {
         }
     }
 
+    /// The host page that holds `gpa`, if it is there.
+    pub(crate) fn mapped(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        match &self.second {
+            _ if !self.is_ram(gpa, 1) => None,
+            Presentation::Native => self.store.hpa(gpa.page(PageSize::Size4K)).map(|page| Leaf {
+                page,
+                size: PageSize::Size4K,
+                bits: LeafBits::FULL,
+            }),
+            Presentation::Nested { table, .. } => table.lookup(memory, gpa),
+        }
+    }
+
     /// Entries of the monitor's own table that software reads to translate one guest physical address.
     pub(crate) fn host_levels(&self) -> u32 {
         match &self.second {

@@ -21,6 +21,7 @@
 mod check;
 mod fill;
 mod invalidate;
+mod pptlb;
 mod reader;
 mod reverse;
 mod statistics;
@@ -29,6 +30,7 @@ mod switch;
 mod tables;
 mod write_protect;
 
+pub use check::{Problem, Violation};
 pub use fill::ShadowFaultOutcome;
 pub use invalidate::GuestFence;
 pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
@@ -38,6 +40,7 @@ use crate::vm::Vm;
 use core::ops::Range;
 use memory::{FrameRange, Host, HostMemory, OutOfFrames};
 use mmu::{Fence, SoftwareRules};
+use check::Audit;
 use reverse::ReverseMap;
 use write_protect::GuestTables;
 use tables::{BARE, TableSet};
@@ -98,6 +101,8 @@ pub struct ShadowConfig {
     pub harts: usize,
     /// How the guest's tables are to be read.
     pub rules: SoftwareRules,
+    /// Whether entries are checked after each fence, and can be at any time (`Vm::check_shadow`).
+    pub check: bool,
 }
 
 impl ShadowConfig {
@@ -157,6 +162,8 @@ pub struct Shadow {
     /// Empty unless they are write-protected.
     guest_tables: GuestTables,
     statistics: ShadowStatistics,
+    /// Of a VM that is checked.
+    audit: Option<Box<Audit>>,
     /// The most frames of tables.
     budget: u64,
     /// Entries that the switch under way has invalidated.
@@ -180,6 +187,7 @@ impl Shadow {
             reverse: ReverseMap::new(ram.start),
             guest_tables: GuestTables::default(),
             statistics: ShadowStatistics::default(),
+            audit: config.check.then(Box::default),
             budget: config.budget(ram.end.0 - ram.start.0),
             cleared: 0,
         })
@@ -292,7 +300,7 @@ impl Vm {
         harts: impl Fn(usize) -> bool,
         fence: &GuestFence<'_>,
     ) -> Option<Event> {
-        self.shadow.as_mut()?.fence(host, tlbs, harts, fence)
+        self.with_shadow(|shadow, vm| shadow.fence(vm, host, tlbs, harts, fence))?
     }
 
     /// Somebody else than a hart is about to store to `bytes` bytes at `gpa`.
