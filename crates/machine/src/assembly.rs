@@ -1,7 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 use crate::{
-    config::Config,
+    config::{Config, ConfigError},
     host_model::{HostModel, HostModelError},
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
@@ -60,6 +60,9 @@ pub enum BuildError {
     /// The host model.
     #[error(transparent)]
     Host(#[from] HostModelError),
+    /// A key of the configuration that the scheme or the host contradicts.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The kernel, or too little memory for it.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -113,7 +116,13 @@ impl Machine {
         let prices = model.prices.prices();
         let costs = match config.scheme.mechanism() {
             Mechanism::Native => CostTable::native(&prices),
-            Mechanism::Nested | Mechanism::Shadow => CostTable::virtualized(&prices),
+            Mechanism::Nested
+            | Mechanism::Flat
+            | Mechanism::FlatHw
+            | Mechanism::Reserved
+            | Mechanism::Shadow => {
+                CostTable::virtualized(&prices)
+            }
         };
         let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
         let guest_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables);
@@ -126,7 +135,7 @@ impl Machine {
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
         };
         let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace);
-        let mmu = config.mmu(&model);
+        let mmu = config.mmu(&model)?;
         for image in images {
             machine.add_image(config, &mmu, image)?;
         }
@@ -187,6 +196,10 @@ fn backing(config: &Config) -> Backing {
             page: config.scheme.host_page().unwrap_or_default(),
             status: LeafStatus::Preset,
         },
+        Mechanism::Flat | Mechanism::FlatHw => {
+            Backing::Flat { page: config.scheme.host_page().unwrap_or_default(), status: LeafStatus::Preset }
+        }
+        Mechanism::Reserved => Backing::Reserved,
     }
 }
 

@@ -9,11 +9,11 @@ pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys,
 pub use switch::Switch;
 
 use crate::{
-    host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
+    host_model::{ArrayModel, DEFAULT_HOST, HostModel, RefillName, WalkCacheModel},
     scheme::{Mechanism, Scheme},
     units::ByteSize,
 };
-use mmu::{AdPolicy, MmuConfig, TlbArray};
+use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::MemoryAttribute;
 use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
@@ -129,6 +129,9 @@ pub struct MmuKeys {
     pub walk_caches: Switch<WalkCacheModel>,
     /// `on` (as the host model has it), `off`, or entries.
     pub nested_tlb: Switch<u32>,
+    /// Who refills the TLBs, where it is neither the scheme's nor the host model's way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refill: Option<RefillName>,
     /// Who sets A and D bits of the guest's tables: `fault` (the guest does), or `hardware`.
     pub ad: AdName,
 }
@@ -403,7 +406,11 @@ impl Config {
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
         match self.scheme.mechanism() {
-            Mechanism::Native | Mechanism::Nested => None,
+            Mechanism::Native
+            | Mechanism::Nested
+            | Mechanism::Flat
+            | Mechanism::FlatHw
+            | Mechanism::Reserved => None,
             Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }
@@ -417,15 +424,53 @@ impl Config {
         }
     }
 
-    /// The MMU of `host`'s processors, with what this configuration replaces.
+    /// Who refills the TLBs: what the configuration says, or else the scheme, or else the host model.
     #[must_use]
-    pub fn mmu(&self, host: &HostModel) -> MmuConfig {
+    pub fn refill(&self, host: &HostModel) -> RefillName {
+        self.mmu.refill.or(self.scheme.mechanism().refill()).unwrap_or(host.refill.by)
+    }
+
+    /// Checks that the configuration does not ask for a walker's parts where there is no walker.
+    fn check_refill(&self, host: &HostModel) -> Result<(), ConfigError> {
+        let wrong = |key, problem: &str| Err(ConfigError::Range { key, problem: problem.to_owned() });
+        let refill = self.refill(host);
+        let mechanism = self.scheme.mechanism();
+        if refill == RefillName::Hardware {
+            return Ok(());
+        }
+        if mechanism == Mechanism::FlatHw {
+            return wrong(
+                "mmu.refill",
+                "`flat-hw` is refilled by a hardware walker; `flat` is the scheme for software",
+            );
+        }
+        let routine_has = host.walk_caches(refill) != WalkCacheModel::OFF;
+        if matches!(self.mmu.walk_caches, Switch::Sized(sizes) if sizes != WalkCacheModel::OFF && !routine_has) {
+            return wrong("mmu.walk_caches", "software refills the TLBs, and page-walk caches are a hardware walker's");
+        }
+        if matches!(self.mmu.nested_tlb, Switch::Sized(1..)) && mechanism.has_host_pages() {
+            return wrong("mmu.nested_tlb", "software refills the TLBs, and a nested TLB is a hardware walker's");
+        }
+        Ok(())
+    }
+
+    /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software
+    /// refills the TLBs there is no nested TLB, and page-walk caches only if the host's own routine has them.
+    ///
+    /// # Errors
+    /// [`ConfigError::Range`], if software refills the TLBs and parts of a walker are asked for.
+    pub fn mmu(&self, host: &HostModel) -> Result<MmuConfig, ConfigError> {
+        self.check_refill(host)?;
         let arrays = |own: &Option<Vec<ArrayModel>>, model: &[ArrayModel]| -> Vec<TlbArray> {
             own.as_deref().unwrap_or(model).iter().map(ArrayModel::array).collect()
         };
-        let walk_caches = self.mmu.walk_caches.resolve(host.tlb.walk_caches, WalkCacheModel::OFF);
-        let nested_entries = self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0);
-        MmuConfig {
+        let name = self.refill(host);
+        let walk_caches = self.mmu.walk_caches.resolve(host.walk_caches(name), WalkCacheModel::OFF);
+        let (refill, nested_entries) = match name {
+            RefillName::Hardware => (Refill::Hardware, self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0)),
+            RefillName::Software => (Refill::Software(host.refill.routine()), 0),
+        };
+        Ok(MmuConfig {
             l1i: arrays(&self.mmu.l1i, &host.tlb.l1i),
             l1d: arrays(&self.mmu.l1d, &host.tlb.l1d),
             l2: arrays(&self.mmu.l2, &host.tlb.l2),
@@ -434,7 +479,8 @@ impl Config {
             first_stage_ad: self.ad(),
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,
-        }
+            refill,
+        })
     }
 }
 

@@ -105,9 +105,13 @@ impl World {
         &self.clock
     }
 
-    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in either TLB level's or the walker's time.
+    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in the time of the second TLB level, of the walker, or of
+    /// the refill routine, whose instructions take as long as the guest's.
     pub(crate) fn translation(&self, statistics: &MmuStatistics) -> Cycles {
-        Cycles(statistics.l2_hits * self.costs.l2_tlb_hit.0 + statistics.refs() * self.costs.table_reference.0)
+        self.costs.l2_tlb_hit * statistics.l2_hits
+            + self.costs.table_reference * statistics.refs()
+            + self.costs.refill * statistics.refills
+            + self.clock.instructions(statistics.refill_instructions)
     }
 
     /// The clock of a processor whose logical processor has retired `instructions`.

@@ -13,6 +13,10 @@ pub struct MmuStatistics {
     pub l2_misses: u64,
     /// Walks begun, those that fault among them.
     pub walks: u64,
+    /// Walks made by the refill routine in the hardware mode: all of them, or none.
+    pub refills: u64,
+    /// Instructions of that routine.
+    pub refill_instructions: u64,
     /// PTEs of the guest's tables read by walks.
     pub guest_refs: u64,
     /// PTEs of the second stage's tables read by walks.
@@ -57,6 +61,8 @@ impl MmuStatistics {
         self.l2_hits += other.l2_hits;
         self.l2_misses += other.l2_misses;
         self.walks += other.walks;
+        self.refills += other.refills;
+        self.refill_instructions += other.refill_instructions;
         self.guest_refs += other.guest_refs;
         self.host_refs += other.host_refs;
         self.max_refs = self.max_refs.max(other.max_refs);
@@ -82,6 +88,8 @@ impl MmuStatistics {
             l2_hits: self.l2_hits - earlier.l2_hits,
             l2_misses: self.l2_misses - earlier.l2_misses,
             walks: self.walks - earlier.walks,
+            refills: self.refills - earlier.refills,
+            refill_instructions: self.refill_instructions - earlier.refill_instructions,
             guest_refs: self.guest_refs - earlier.guest_refs,
             host_refs: self.host_refs - earlier.host_refs,
             max_refs: self.max_refs,

@@ -11,6 +11,10 @@ pub struct Prices {
     pub l2_tlb_hit: Cycles,
     /// A table entry read in a walk.
     pub table_reference: Cycles,
+    /// From the guest to the refill routine, where software refills the TLBs: the entry of the hardware mode.
+    pub refill_entry: Cycles,
+    /// From the refill routine to the guest.
+    pub refill_exit: Cycles,
     /// From guest to monitor.
     pub exit: Cycles,
     /// From monitor to guest.
@@ -44,6 +48,8 @@ pub struct CostTable {
     pub l2_tlb_hit: Cycles,
     /// A table entry read in a walk.
     pub table_reference: Cycles,
+    /// Entry and exit of the hardware mode for one refill by software.
+    pub refill: Cycles,
     /// What the work on shadow tables costs.
     shadow: ShadowPrices,
     by_reason: [Cycles; ExitReason::ALL.len()],
@@ -80,6 +86,7 @@ impl CostTable {
         Self {
             l2_tlb_hit: prices.l2_tlb_hit,
             table_reference: prices.table_reference,
+            refill: prices.refill_entry + prices.refill_exit,
             shadow: ShadowPrices {
                 exit: prices.exit + prices.entry,
                 fill: prices.nested_fault,
@@ -167,6 +174,8 @@ mod tests {
     const PRICES: Prices = Prices {
         l2_tlb_hit: Cycles(7),
         table_reference: Cycles(20),
+        refill_entry: Cycles(30),
+        refill_exit: Cycles(9),
         exit: Cycles(100),
         entry: Cycles(200),
         nested_fault: Cycles(1),
@@ -186,6 +195,7 @@ mod tests {
         let costs = CostTable::virtualized(&PRICES);
         let of = |reason| costs.of(reason).0;
         assert_eq!([of(ExitReason::NestedFault), of(ExitReason::Mmio), of(ExitReason::SbiTime)], [301, 302, 303]);
+        assert_eq!(costs.refill, Cycles(39));
         assert_eq!([of(ExitReason::Wfi), of(ExitReason::ExternalInterrupt), of(ExitReason::Timer)], [304, 305, 305]);
         let mut counts = ExitCounts::default();
         counts.count(ExitReason::Wfi);

@@ -23,6 +23,6 @@ pub use cost::{CostTable, Prices};
 pub use dma::{Dma, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
 pub use hart_state::{Entry, HartState, Suspend};
-pub use table::{FlushTlbs, Invalidation, Leaf, LeafBits, MapError, NestedTable};
+pub use table::{FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 pub use vm::{Backing, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError};
 pub use walk_memory::WalkMemory;

@@ -5,7 +5,7 @@ mod attribute;
 pub use attribute::MemoryAttribute;
 
 use crate::shadow::Shadow;
-use crate::table::{Invalidation, Leaf, LeafBits, MapError, NestedTable};
+use crate::table::{FlatTable, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use attribute::Store;
 use core::ops::Range;
 use devices::Platform;
@@ -28,6 +28,15 @@ pub enum Backing {
         /// A and D bits of a page that is mapped.
         status: LeafStatus,
     },
+    /// The same by a flat table.
+    Flat {
+        /// The largest page that is mapped: 4K or 2M.
+        page: PageSize,
+        /// A and D bits of a page that is mapped.
+        status: LeafStatus,
+    },
+    /// No table, but one constant: RAM is in one piece, V=Resident at the least.
+    Reserved,
 }
 
 /// A and D bits of a second-stage leaf when it is made.
@@ -38,6 +47,33 @@ pub enum LeafStatus {
     Preset,
     /// Both clear: the walker sets them, or faults, and then the monitor does.
     Clear,
+}
+
+impl LeafStatus {
+    /// Of a page that the guest may use as it likes.
+    const fn bits(self) -> LeafBits {
+        match self {
+            Self::Preset => LeafBits::RWX.with(LeafBits::of_access(Access::Write)),
+            Self::Clear => LeafBits::RWX,
+        }
+    }
+}
+
+impl Backing {
+    /// Whether the second stage can present RAM that lies at `ram`.
+    fn check(self, ram: &Range<Gpa>) -> Result<(), VmError> {
+        match self {
+            Self::Nested { page, .. } if !page_sizes(page).any(|size| size == page) => Err(VmError::PageSize(page)),
+            Self::Nested { mode, .. } if ram.end.0 > 1 << mode.address_bits() => {
+                let (bytes, bits) = (ram.end.0 - ram.start.0, mode.address_bits());
+                Err(VmError::RamBeyondTable { bytes, bits })
+            }
+            Self::Flat { page, .. } if !matches!(page, PageSize::Size4K | PageSize::Size2M) => {
+                Err(VmError::FlatPageSize(page))
+            }
+            Self::Native | Self::Nested { .. } | Self::Flat { .. } | Self::Reserved => Ok(()),
+        }
+    }
 }
 
 /// What became of a nested fault.
@@ -68,6 +104,22 @@ pub enum VmError {
     /// Not a size that a nested table maps here.
     #[error("the host cannot map pages of {0} (4K, 2M, 1G)")]
     PageSize(PageSize),
+    /// Not a size that a flat table has entries for.
+    #[error("a flat table cannot map pages of {0} (4K, 2M)")]
+    FlatPageSize(PageSize),
+    /// No free piece of host memory is as long as the flat table.
+    #[error("the flat table of {bytes} bytes for guest memory of {ram_bytes} has to be in one piece: {problem}")]
+    FlatTable {
+        /// Length of the table.
+        bytes: u64,
+        /// Size of RAM.
+        ram_bytes: u64,
+        /// What is there.
+        problem: OutOfFrames,
+    },
+    /// No free piece of host memory is as long as RAM.
+    #[error("reserved guest memory has to be in one piece: {0}")]
+    Reserved(OutOfFrames),
     /// The host has no such memory, or another VM has it.
     #[error("the host cannot be the guest's alone: {0}")]
     Native(FrameError),
@@ -100,7 +152,14 @@ const ANYWHERE: Range<Gpa> = Gpa(0)..Gpa(1 << 56);
 #[derive(Debug)]
 enum Presentation {
     Native,
-    Nested { table: NestedTable, page: PageSize, bits: LeafBits },
+    /// A table that nested faults fill.
+    Nested {
+        table: HostTable,
+        page: PageSize,
+        bits: LeafBits,
+    },
+    /// A constant.
+    Reserved,
 }
 
 impl Vm {
@@ -126,29 +185,31 @@ impl Vm {
         let whole_pages = ram_bytes > 0 && ram_bytes.is_multiple_of(PageSize::Size4K.bytes());
         let end = RAM_BASE.checked_add(ram_bytes).filter(|_| whole_pages).ok_or(VmError::RamSize(ram_bytes))?;
         let ram = RAM_BASE..end;
-        let Backing::Nested { mode, page, status } = backing else {
-            let store =
+        backing.check(&ram)?;
+        let store = match backing {
+            Backing::Native => {
                 Store::new(host, &ram, MemoryAttribute::Real, PageSize::Size4K).map_err(|error| match error {
                     VmError::Real(error) => VmError::Native(error),
                     other => other,
-                })?;
-            return Ok(Self { vmid, ram, store, second: Presentation::Native, shadow: None });
+                })?
+            }
+            Backing::Reserved => {
+                // The guest's own large pages are to be whole in the host.
+                let attribute = if attribute.is_fixed() { attribute } else { MemoryAttribute::Resident };
+                Store::new(host, &ram, attribute, PageSize::Size1G).map_err(|error| match error {
+                    VmError::NotContiguous(error) => VmError::Reserved(error),
+                    other => other,
+                })?
+            }
+            Backing::Nested { page, .. } | Backing::Flat { page, .. } => Store::new(host, &ram, attribute, page)?,
         };
-        if !page_sizes(page).any(|size| size == page) {
-            return Err(VmError::PageSize(page));
-        }
-        let bits = mode.address_bits();
-        if end.0 > 1 << bits {
-            return Err(VmError::RamBeyondTable { bytes: ram_bytes, bits });
-        }
-        let store = Store::new(host, &ram, attribute, page)?;
-        let presented = Presentation::nested(host, vmid, &ram, store, (mode, page, status)).inspect_err(|_| {
+        let second = Presentation::new(host, vmid, &ram, store, backing).inspect_err(|_| {
             if let Some(frames) = store.fixed(&ram) {
                 let freed = host.frames.free(frames);
                 debug_assert!(freed.is_ok(), "taken above");
             }
-        });
-        Ok(Self { vmid, ram: ram.clone(), store, second: presented?, shadow: None })
+        })?;
+        Ok(Self { vmid, ram, store, second, shadow: None })
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -160,6 +221,14 @@ impl Vm {
                 // An eighth of a table page for each 4K page is 8 bytes in 4096; the levels above and the root are less than 2M more.
                 let tables = ram_bytes / 512 + PageSize::Size2M.bytes();
                 (ram_bytes + tables).next_multiple_of(page.bytes()) + page.bytes()
+            }
+            Backing::Flat { page, .. } => {
+                let table = ram_bytes / 512 + PageSize::Size4K.bytes();
+                (ram_bytes + table).next_multiple_of(page.bytes()) + page.bytes()
+            }
+            Backing::Reserved => {
+                let page = if ram_bytes < PageSize::Size1G.bytes() { PageSize::Size2M } else { PageSize::Size1G };
+                ram_bytes.next_multiple_of(page.bytes()) + page.bytes()
             }
         }
     }
@@ -190,7 +259,11 @@ impl Vm {
         }
         match &self.second {
             Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
-            Presentation::Nested { table, .. } => SecondStage::Nested { mode: table.mode(), root: table.root() },
+            Presentation::Nested { table, .. } => table.second_stage(),
+            Presentation::Reserved => {
+                let start = self.store.hpa(self.ram.start).unwrap_or(Hpa(self.ram.start.0));
+                SecondStage::Reserved { ram: self.ram.clone(), offset: start.0.wrapping_sub(self.ram.start.0) }
+            }
         }
     }
 
@@ -220,9 +293,14 @@ impl Vm {
     /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
     /// and of a guest whose memory is fixed.
     pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+        if self.store == Store::Paged
+            && let Some(leaf) = self.mapped(memory, gpa)
+        {
+            self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
+        }
         match (&mut self.second, self.store) {
             (Presentation::Nested { table, .. }, Store::Paged) => table.unmap(memory, gpa),
-            (Presentation::Native | Presentation::Nested { .. }, _) => None,
+            (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => None,
         }
     }
 
@@ -253,9 +331,7 @@ impl Vm {
             return Ok(None);
         }
         let Presentation::Nested { table, page, bits } = &mut self.second else {
-            let size = largest_page(&self.ram, gpa, PageSize::Size1G);
-            let leaf = self.store.hpa(gpa.page(size)).map(|page| Leaf { page, size, bits: LeafBits::FULL });
-            return Ok(leaf.map(|leaf| Resolved { leaf, fresh: false }));
+            return Ok(self.fixed_page(gpa).map(|leaf| Resolved { leaf, fresh: false }));
         };
         let (page, bits) = (*page, *bits);
         let touched = LeafBits::of_access(access);
@@ -278,6 +354,7 @@ impl Vm {
                 match error {
                     MapError::OutOfFrames(error) => Err(error),
                     MapError::Beyond { .. }
+                    | MapError::OutsideTable { .. }
                     | MapError::Size(_)
                     | MapError::Misaligned { .. }
                     | MapError::Occupied(_) => {
@@ -293,23 +370,26 @@ impl Vm {
     pub(crate) fn mapped(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
         match &self.second {
             _ if !self.is_ram(gpa, 1) => None,
-            Presentation::Native => self.store.hpa(gpa.page(PageSize::Size4K)).map(|page| Leaf {
-                page,
-                size: PageSize::Size4K,
-                bits: LeafBits::FULL,
-            }),
+            Presentation::Native | Presentation::Reserved => self.fixed_page(gpa),
             Presentation::Nested { table, .. } => table.lookup(memory, gpa),
         }
     }
 
     /// Entries of the monitor's own table that software reads to translate one guest physical address.
     pub(crate) fn host_levels(&self) -> u32 {
-        match &self.second {
-            // A constant takes no table.
-            _ if self.store.hpa(self.ram.start).is_some() => 0,
-            Presentation::Native => 0,
-            Presentation::Nested { table, .. } => table.mode().levels(),
+        // A constant takes no table, whatever the hardware is shown.
+        match (&self.second, self.store) {
+            (Presentation::Nested { table, .. }, Store::Paged) => table.levels(),
+            (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => 0,
         }
+    }
+
+    /// The largest page around `gpa`, which is RAM, where that is fixed.
+    fn fixed_page(&self, gpa: Gpa) -> Option<Leaf> {
+        let start = self.store.hpa(Gpa(0))?.0;
+        let aligned = |size: &PageSize| start & (size.bytes() - 1) == 0;
+        let size = page_sizes(largest_page(&self.ram, gpa, PageSize::Size1G)).find(aligned).unwrap_or_default();
+        Some(Leaf { page: self.store.hpa(gpa.page(size))?, size, bits: LeafStatus::Preset.bits() })
     }
 }
 
@@ -322,21 +402,38 @@ pub(crate) struct Resolved {
 }
 
 impl Presentation {
-    /// A nested table that maps what of `ram` is fixed.
-    fn nested(
+    /// What `backing` says of RAM that lies as `store` says.
+    fn new(host: &mut Host, vmid: Vmid, ram: &Range<Gpa>, store: Store, backing: Backing) -> Result<Self, VmError> {
+        let Host { memory, frames, .. } = host;
+        let (table, page, status) = match backing {
+            Backing::Native => return Ok(Self::Native),
+            Backing::Reserved => return Ok(Self::Reserved),
+            Backing::Nested { mode, page, status } => {
+                (HostTable::Nested(NestedTable::new(memory, frames, mode, vmid)?), page, status)
+            }
+            Backing::Flat { page, status } => {
+                let ram_bytes = ram.end.0 - ram.start.0;
+                let table = FlatTable::new(memory, frames, ram, vmid).map_err(|problem| VmError::FlatTable {
+                    bytes: problem.bytes,
+                    ram_bytes,
+                    problem,
+                })?;
+                (HostTable::Flat(table), page, status)
+            }
+        };
+        Self::table(host, ram, store, table, (page, status))
+    }
+
+    /// A table that maps what of `ram` is fixed.
+    fn table(
         host: &mut Host,
-        vmid: Vmid,
         ram: &Range<Gpa>,
         store: Store,
-        (mode, page, status): (SecondStageMode, PageSize, LeafStatus),
+        mut table: HostTable,
+        (page, status): (PageSize, LeafStatus),
     ) -> Result<Self, VmError> {
-        let mut table = NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?;
-        let rights = LeafBits::READ | LeafBits::WRITE | LeafBits::EXECUTE;
-        let preset = rights | LeafBits::ACCESSED | LeafBits::DIRTY;
-        let bits = match status {
-            LeafStatus::Preset => preset,
-            LeafStatus::Clear => rights,
-        };
+        let preset = LeafStatus::Preset.bits();
+        let bits = status.bits();
         let mut gpa = ram.start;
         while gpa < ram.end
             && let Some(start) = store.hpa(gpa)

@@ -33,7 +33,7 @@ impl Configured {
     pub(crate) fn new(builder: &ConfigBuilder, system: System) -> Result<Self, Failure> {
         let config = system.configure(builder.clone()).map_err(|error| Failure::Usage(named(&system, &error)))?;
         let host = HostModel::load(&config.host).map_err(|error| Failure::Usage(named(&system, &error)))?;
-        let tlbs = config.mmu(&host).check().map_err(BuildError::from);
+        let tlbs = config.mmu(&host).map_err(BuildError::from).and_then(|tlbs| tlbs.check().map_err(BuildError::from));
         tlbs.map_err(|error| Failure::Usage(named(&system, &error)))?;
         let native = config.native(&host);
         Ok(Self { system, config, host, native })

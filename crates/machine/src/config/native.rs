@@ -23,13 +23,15 @@ impl Config {
             seed,
             quantum,
             engine: _, // Either gives the same cycles.
-            mmu: MmuKeys { l1d, l1i, l2, walk_caches, nested_tlb: _, ad },
+            mmu: MmuKeys { l1d, l1i, l2, walk_caches, nested_tlb: _, refill, ad },
             shadow: _, // It has no shadow tables.
             paging: PagingKeys { guest, host: _ },
             isa,
         } = self.clone();
+        // A scheme's own way of refill is not the native machine's.
+        let refill = refill.unwrap_or(host.refill.by);
         let WalkCacheModel { guest: walk_caches, host: _ } =
-            walk_caches.resolve(host.tlb.walk_caches, WalkCacheModel::OFF);
+            walk_caches.resolve(host.walk_caches(refill), WalkCacheModel::OFF);
         Self {
             host: name,
             scheme: Scheme::native(scheme.guest_page()),
@@ -47,6 +49,7 @@ impl Config {
                 l2: Some(l2.unwrap_or_else(|| host.tlb.l2.clone())),
                 walk_caches: Switch::Sized(WalkCacheModel { guest: walk_caches, host: [0; 4] }),
                 nested_tlb: Switch::Off,
+                refill: Some(refill),
                 ad,
             },
             shadow: ShadowKeys::default(),
@@ -72,6 +75,9 @@ mod tests {
     fn what_only_a_monitor_uses_makes_no_other_native_machine() {
         for same in [
             ("scheme", "nested:4K+2M"),
+            ("scheme", "flat"),
+            ("scheme", "reserved"),
+            ("mmu.refill", "hardware"),
             ("mmu.nested_tlb", "off"),
             ("mmu.walk_caches", "on"),
             ("paging.host", "sv48x4"),
@@ -99,6 +105,7 @@ mod tests {
             ("mmu.walk_caches", "off"),
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),
             ("mmu.ad", "hardware"),
+            ("mmu.refill", "software"),
             ("paging.guest", "sv48"),
             ("isa.sstc", "false"),
         ] {

@@ -36,6 +36,7 @@ pub use invalidate::GuestFence;
 pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
 use crate::exits::ExitReason;
+use crate::table::Leaf;
 use crate::vm::Vm;
 use core::ops::Range;
 use memory::{FrameRange, Host, HostMemory, OutOfFrames};
@@ -301,6 +302,20 @@ impl Vm {
         fence: &GuestFence<'_>,
     ) -> Option<Event> {
         self.with_shadow(|shadow, vm| shadow.fence(vm, host, tlbs, harts, fence))?
+    }
+
+    /// Takes every shadow entry away that maps part of `page`, the host's page at `gpa`: it is about to be unmapped. The TLBs are fenced with
+    /// the [`Invalidation`](crate::Invalidation) of that, which is for everything that they have of the VM.
+    pub(crate) fn drop_shadow_entries(&mut self, memory: &HostMemory, gpa: Gpa, page: &Leaf) {
+        let Some(shadow) = &mut self.shadow else { return };
+        for offset in (0..page.size.bytes()).step_by(PageSize::Size4K.bytes() as usize) {
+            let hpa = page.page.wrapping_add(offset);
+            for place in shadow.reverse.of(gpa.wrapping_add(offset)) {
+                if shadow.tables.mapping(memory, place.table, place.gva, hpa).is_some() {
+                    let _ = shadow.tables.list[place.table as usize].tree.invalidate(memory, place.gva, |_| true);
+                }
+            }
+        }
     }
 
     /// Somebody else than a hart is about to store to `bytes` bytes at `gpa`.

@@ -22,9 +22,15 @@ impl LeafBits {
     pub const ACCESSED: Self = Self(1 << 6);
     /// Dirty.
     pub const DIRTY: Self = Self(1 << 7);
-    /// Whatever may be done, and A and D set.
-    pub(crate) const FULL: Self = Self(Self::READ.0 | Self::WRITE.0 | Self::EXECUTE.0 | Self::ACCESSED.0 | Self::DIRTY.0);
+    /// All rights.
+    pub const RWX: Self = Self(Self::READ.0 | Self::WRITE.0 | Self::EXECUTE.0);
     const ALL: u64 = 0b1111_1110;
+
+    /// These and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
 
     /// Whether every bit of `other` is set.
     #[must_use]
@@ -64,7 +70,7 @@ impl BitOr for LeafBits {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.with(other)
     }
 }
 
@@ -77,6 +83,8 @@ impl Entry {
     const VALID: u64 = 1;
     const PPN_SHIFT: u32 = 10;
     const PPN: u64 = (1 << 44) - 1;
+    /// Of a flat table's entry: part of a superpage. The low nine bits of the page number are `1_0000_0000` then.
+    const SUPERPAGE: u64 = 1 << 63 | 0x100 << Self::PPN_SHIFT;
     /// RSW: two bits that the hardware ignores.
     const SOFTWARE_SHIFT: u32 = 8;
 
@@ -88,6 +96,22 @@ impl Entry {
     /// Maps the page at `page`.
     pub(super) const fn leaf(page: Hpa, bits: LeafBits) -> Self {
         Self(Self::pointer(page).0 | bits.0)
+    }
+
+    /// One entry of a flat table for the page of `size`, 4K or 2M, at `page`: see `mmu`'s `stage/flat.rs`.
+    pub(super) const fn flat(page: Hpa, size: PageSize, bits: LeafBits) -> Self {
+        let leaf = Self::leaf(page, bits);
+        if matches!(size, PageSize::Size4K) { leaf } else { Self(leaf.0 | Self::SUPERPAGE) }
+    }
+
+    /// The size of the page that an entry of a flat table maps.
+    pub(super) const fn flat_size(self) -> PageSize {
+        if self.0 & Self::SUPERPAGE == Self::SUPERPAGE { PageSize::Size2M } else { PageSize::Size4K }
+    }
+
+    /// With `bits` set as well.
+    pub(super) const fn with(self, bits: LeafBits) -> Self {
+        Self(self.0 | bits.0)
     }
 
     pub(super) const fn is_valid(self) -> bool {

@@ -68,6 +68,14 @@ pub enum MapError {
         /// What the tree translates.
         bits: u32,
     },
+    /// The flat table has no entry for some page there.
+    #[error("{address:#x} is not all within the {entries} entries of the table")]
+    OutsideTable {
+        /// The address.
+        address: u64,
+        /// Entries that there are.
+        entries: u64,
+    },
     /// No level of the tree has leaves of that size.
     #[error("the table has no leaves of {0}")]
     Size(PageSize),

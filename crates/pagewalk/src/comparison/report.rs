@@ -64,6 +64,10 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
             "host_refs": mmu.host_refs,
             "max_refs": mmu.max_refs,
         },
+        "refills": {
+            "count": mmu.refills,
+            "instructions": mmu.refill_instructions,
+        },
         "segment_hits": 0,
         "escape_hits": 0,
         "exits": exits,
