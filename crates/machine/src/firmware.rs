@@ -106,6 +106,7 @@ impl Machine {
                 }
             }),
             Request::Console(request) => Answer::Return(self.console_call(guest, request)),
+            Request::Paravirtual(request) => Answer::Return(self.paravirtual(index, request)),
         }
     }
 

@@ -10,7 +10,10 @@ use crate::{
     world::{Current, Guest, Processor, World},
 };
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
-use monitor::{Entry, ExitReason, HartState};
+use monitor::{
+    Entry, ExitReason, HartState,
+    sched::{AllocationForm, Handshake},
+};
 use std::collections::VecDeque;
 use std::time::Duration;
 use types::{Cycles, Gpa, PagingMode};
@@ -74,7 +77,6 @@ pub struct Machine {
 }
 
 /// What is kept of a guest beside its machine.
-#[derive(Default)]
 pub(crate) struct Record {
     region: Region,
     /// How it ended.
@@ -83,6 +85,20 @@ pub(crate) struct Record {
     pub(crate) printed: Vec<u8>,
     /// Console input that it has not taken yet.
     typed: VecDeque<u8>,
+    /// How it learns of its allocation.
+    pub(crate) handshake: Handshake,
+}
+
+impl Record {
+    fn new(form: AllocationForm) -> Self {
+        Self {
+            region: Region::default(),
+            outcome: None,
+            printed: Vec::new(),
+            typed: VecDeque::new(),
+            handshake: Handshake::new(form),
+        }
+    }
 }
 
 impl Machine {
@@ -97,7 +113,7 @@ impl Machine {
     pub(crate) fn add_guest(&mut self, guest: Guest, processors: Vec<Processor>, entry: Gpa, argument: u64) {
         let index = self.world.guests.len();
         self.world.guests.push(guest);
-        self.records.push(Record::default());
+        self.records.push(Record::new(AllocationForm::Dedicated));
         for (hart_id, processor) in processors.into_iter().enumerate() {
             self.world.processors.push(processor);
             let hart = Hart::new(self.isa, self.paging);

@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use devices::{BusError, Platform};
 use memory::{Host, OutOfFrames};
 use mmu::{Mmu, MmuStatistics, NestedFault};
-use monitor::{CostTable, ExitCounts, ExitReason, NestedFaultOutcome, Vm};
+use monitor::{CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, Vm};
 use types::{Cycles, Gpa, Width};
 
 /// A real processor: its MMU, its clock's parts, and what happened on it.
@@ -180,6 +180,14 @@ impl World {
         self.foreign_writes.extend(dma.into_written());
         self.shadow_fence_due(guest);
         taken
+    }
+
+    /// The monitor writes into a guest's memory.
+    pub(crate) fn write_guest(&mut self, guest: usize, at: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {
+        let dma = monitor::Dma::new(&mut self.guests[guest].vm, &mut self.host);
+        let result = dma.write(at, bytes);
+        self.foreign_writes.extend(dma.into_written());
+        result
     }
 
     pub(crate) fn take_foreign_writes(&mut self) -> std::vec::Drain<'_, (usize, usize)> {

@@ -152,6 +152,7 @@ impl Event {
             | ExitReason::SbiHsm
             | ExitReason::SbiReset
             | ExitReason::SbiConsole
+            | ExitReason::SbiParavirtual
             | ExitReason::SbiAbsent => Self::SbiCall,
             ExitReason::Wfi => Self::Wait,
             ExitReason::NestedFault => Self::NestedFault,
@@ -204,6 +205,6 @@ mod tests {
         let costs = CostTable::native(&PRICES);
         let priced: Vec<_> = ExitReason::ALL.into_iter().filter(|&reason| costs.of(reason) != Cycles(0)).collect();
         assert!(priced.iter().all(|&reason| costs.of(reason) == Cycles(6) && reason.name().starts_with("sbi")));
-        assert_eq!(priced.len(), 8);
+        assert_eq!(priced.len(), 9);
     }
 }

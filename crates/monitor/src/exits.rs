@@ -41,6 +41,8 @@ reasons! {
     SbiReset = "sbi_reset",
     /// SBI DBCN: the debug console.
     SbiConsole = "sbi_console",
+    /// Our paravirtual extension: handshakes, spin calls.
+    SbiParavirtual = "sbi_paravirtual",
     /// An SBI extension that is not there.
     SbiAbsent = "sbi_absent",
     /// A hart waits for an interrupt.
