@@ -6,6 +6,7 @@ use crate::{
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
     scheme::Mechanism,
+    warmup::Warmup,
     world::{Guest, Processor, World},
 };
 use devices::{
@@ -127,6 +128,7 @@ impl Machine {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
+            warmup: config.warmup.instructions(),
         };
         let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace);
         let mmu = config.mmu(&model)?;
@@ -167,6 +169,9 @@ impl Machine {
             vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
         }
         plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
+        if config.warmup == Warmup::Touch {
+            vm.populate(&mut self.world.host).map_err(VmError::from)?;
+        }
 
         let harts = config.harts as usize;
         let processors =

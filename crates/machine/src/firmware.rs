@@ -8,8 +8,8 @@ use hart::{Hart, Interrupt};
 use monitor::{
     Dma, HartState,
     sbi::{
-        self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, ParavirtualRequest, RemoteFence, Request, ResetReason,
-        SbiCall, SbiError, SbiReturn,
+        self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, RemoteFence, Request, ResetKind, ResetReason, SbiCall,
+        SbiError, SbiReturn,
     },
 };
 use types::Cycles;
@@ -100,9 +100,13 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::Hsm(request) => self.manage_hart(index, request, now),
-            Request::Reset { kind: _, reason } => Answer::End(match reason {
-                ResetReason::None => Outcome::Shutdown,
-                ResetReason::SystemFailure => Outcome::GuestFailure,
+            Request::Reset { kind, reason } => Answer::End(match (kind, reason) {
+                (ResetKind::Shutdown, ResetReason::None) => Outcome::Shutdown,
+                (ResetKind::Shutdown, ResetReason::SystemFailure) => Outcome::GuestFailure,
+                (ResetKind::ColdReboot | ResetKind::WarmReboot, ResetReason::None) => Outcome::Reset,
+                (ResetKind::ColdReboot | ResetKind::WarmReboot, ResetReason::SystemFailure) => {
+                    Outcome::ResetAfterFailure
+                }
             }),
             Request::Console(request) => Answer::Return(self.console_call(guest, request)),
             Request::Paravirtual(request) => Answer::Return(self.paravirtual(index, request)),

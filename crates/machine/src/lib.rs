@@ -18,6 +18,7 @@ mod statistics;
 pub mod suggestion;
 pub mod system;
 pub mod units;
+pub mod warmup;
 mod world;
 
 pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind, guest_host_bytes};

@@ -60,6 +60,8 @@ pub struct Pace {
     pub quantum: Cycles,
     /// The run ends after this many seconds of guest time.
     pub timeout_seconds: Option<u64>,
+    /// Instructions of a region of interest before it is measured.
+    pub warmup: u64,
 }
 
 /// A host with its guests, ready to run.
@@ -185,7 +187,12 @@ impl Machine {
 
     /// A guest has ended: its harts run no more.
     fn end(&mut self, guest: usize, outcome: Outcome) {
-        self.records[guest].outcome.get_or_insert(outcome);
+        let record = &mut self.records[guest];
+        let measured = self.pace.warmup == 0 || record.region.measured().is_some();
+        record.outcome.get_or_insert(match outcome {
+            good if good.succeeded() && !measured => Outcome::Unmeasured(self.pace.warmup),
+            other => other,
+        });
         for logical in self.logicals.iter_mut().filter(|logical| logical.guest == guest) {
             logical.state = HartState::Stopped;
         }
@@ -244,8 +251,10 @@ impl Machine {
         logical.waits = false;
         logical.state.wake();
         self.begin_if_pending(index);
+        let guest = self.logicals[index].guest;
+        let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let logical = &mut self.logicals[index];
-        let budget = self.world.clock().instructions_in(cycles).clamp(1, LONGEST_TURN) as u32;
+        let budget = self.world.clock().instructions_in(cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
@@ -257,6 +266,9 @@ impl Machine {
             // of an instruction, so that the guest meets its time limit and the other harts go on.
             let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
             self.world.processors[index].idle += took;
+        }
+        if self.warms_for(guest) == Some(0) {
+            self.begin_region(guest);
         }
         let now = self.clock_of(index);
         if self.world.guest().platform.interrupt_generation() != generation {
@@ -274,7 +286,7 @@ impl Machine {
                 }
                 None
             }
-            Exit::Marker(number) => self.marker(self.logicals[index].guest, number),
+            Exit::Marker(number) => self.marker(guest, number),
         }
     }
 
@@ -298,13 +310,10 @@ impl Machine {
 
     fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
         match number {
+            1 if self.pace.warmup == 0 => self.begin_region(guest),
             1 => {
-                // A maximum has no difference: it begins anew.
-                for index in self.harts_of(guest).collect::<Vec<_>>() {
-                    self.world.processors[index].mmu.restart_maximum();
-                }
-                let now = self.statistics_of(guest);
-                self.records[guest].region.begin(now);
+                let until = self.retired_of(guest).saturating_add(self.pace.warmup);
+                self.records[guest].region.warm(until);
             }
             2 => {
                 let now = self.statistics_of(guest);
@@ -315,6 +324,27 @@ impl Machine {
             _ => {}
         }
         None
+    }
+
+    /// From here on, what a guest does is measured.
+    fn begin_region(&mut self, guest: usize) {
+        // A maximum has no difference: it begins anew.
+        for index in self.harts_of(guest).collect::<Vec<_>>() {
+            self.world.processors[index].mmu.restart_maximum();
+        }
+        let now = self.statistics_of(guest);
+        self.records[guest].region.begin(now);
+    }
+
+    /// How many instructions are left until a guest's region is measured; `None` if none is about to be.
+    fn warms_for(&self, guest: usize) -> Option<u64> {
+        let until = self.records[guest].region.warms_until()?;
+        Some(until.saturating_sub(self.retired_of(guest)))
+    }
+
+    /// Instructions that a guest's harts have retired together.
+    fn retired_of(&self, guest: usize) -> u64 {
+        self.harts_of(guest).map(|index| self.logicals[index].hart.counts().instructions).sum()
     }
 
     /// What the first guest's processors have counted together, from the beginning.

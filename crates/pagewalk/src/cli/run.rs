@@ -5,6 +5,7 @@ use super::values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
 use clap::Args;
 use machine::system::{Sweep, System, SystemList};
 use machine::units::ByteSize;
+use machine::warmup::Warmup;
 use std::path::PathBuf;
 
 /// Configuration of the machine, common to all commands. A later source wins: file, then `--set`, then a flag of its own.
@@ -113,6 +114,10 @@ pub struct CompareArgs {
     /// Also run the native machines that the overheads are over, where --scheme does not have them
     #[arg(long)]
     pub native: bool,
+    /// What comes before measurement: `none`, `touch` (all memory of the guest is mapped beforehand, free of charge), or so many instructions of
+    /// the region of interest
+    #[arg(long, value_name = "none|touch|INSTRUCTIONS")]
+    pub warmup: Option<Warmup>,
     /// Compare this command, run in the guest, instead of workloads
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,

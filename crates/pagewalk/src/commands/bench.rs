@@ -136,7 +136,7 @@ fn measure(benchmark: &Benchmark, prepared: &Prepared, on: &Arc<Configured>, rep
     let mut mips = Vec::new();
     let mut instructions = 0;
     for _ in 0..repeat {
-        let mut machine = Machine::assemble(config, &prepared.image(config))?;
+        let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
         let start = Instant::now();
         let outcome = machine.run(&mut QuietConsole::default());
         let whole = start.elapsed();

@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         None => Work::Console,
     };
     let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-    let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config))?;
+    let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config)?)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if arguments.run.is_some() { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let mut console = UserConsole { keyboard, failed: None };
@@ -61,8 +61,13 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.
         Outcome::Finished(status) if *status == 0 || arguments.run.is_some() => Ok(ExitCode::from(*status)),
-        Outcome::Shutdown if arguments.run.is_some() && kind.reports_status() => {
+        Outcome::Shutdown | Outcome::Reset if arguments.run.is_some() && kind.reports_status() => {
             Err(Failure::Run(format!("{outcome} before the command had ended")))
+        }
+        Outcome::Reset => {
+            // Somebody may wait for it to come back.
+            eprintln!("pagewalk: {outcome}; it is not started again");
+            Ok(ExitCode::SUCCESS)
         }
         Outcome::Shutdown | Outcome::Interrupted => Ok(ExitCode::SUCCESS),
         failure => Err(Failure::Run(failure.to_string())),

@@ -39,9 +39,11 @@ const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let kind = GuestKind::parse(&arguments.guest);
+    let mut flags = machine_flags(&arguments.machine);
+    flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
     let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
-    let builder = configuration(defaults, &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let builder = configuration(defaults, &arguments.machine.config, &flags)?;
     let config = builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))?;
     let host = HostModel::load(&config.host)?;
     let mut systems = configured(&builder, systems(arguments, &kind), &arguments.sweeps)?;
@@ -154,7 +156,7 @@ fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
 
 /// The exit code: 1 if any guest did not end well, each named on standard error with the end of what it printed.
 fn failures(kind: &GuestKind, runs: &[Finished]) -> Result<ExitCode, Failure> {
-    let silent = |run: &Finished| run.outcome == Outcome::Shutdown && kind.reports_status();
+    let silent = |run: &Finished| matches!(run.outcome, Outcome::Shutdown | Outcome::Reset) && kind.reports_status();
     let failed: Vec<&Finished> = runs.iter().filter(|run| !run.outcome.succeeded() || silent(run)).collect();
     let Some(first) = failed.first() else { return wrong(runs) };
     let output = String::from_utf8_lossy(&first.output);
