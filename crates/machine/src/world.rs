@@ -12,9 +12,7 @@ pub(crate) struct Processor {
     pub(crate) mmu: Mmu,
     /// Time of the latest data access, as exact LRU counts it.
     pub(crate) stamp: u32,
-    /// Where the latest load or store that missed was found: the next one is often off the same base.
-    pub(crate) site: u16,
-    /// The same for fetches.
+    /// Where the latest fetch that missed was found.
     pub(crate) fetch_site: u16,
     /// Spent waiting.
     pub(crate) idle: Cycles,
@@ -30,7 +28,6 @@ impl Processor {
         Self {
             mmu,
             stamp: 0,
-            site: 0,
             fetch_site: 0,
             idle: Cycles(0),
             monitor: Cycles(0),
