@@ -109,6 +109,7 @@ fn unknown_names_are_said_with_the_nearest_or_the_known_ones() {
     for (arguments, named) in [
         (&["compare", "--workload", "guppy"][..], &["`guppy`", "gups"][..]),
         (&["compare", "--workload", "gups:"], &["gups:"]),
+        (&["compare", "--guest", "linux", "--workload", "jobs"], &["`jobs`", "vos"]),
         (&["compare", "--scheme", "native,nestde"], &["`nestde`", "did you mean `nested`?"]),
         (&["compare", "--scheme", "native,paged"], &["`paged`", "nested"]),
         (&["compare", "--scheme", "nested:3K"], &["`3K`", "2M"]),

@@ -41,8 +41,7 @@ pub(crate) fn mul_quickly<F: Format>(a: F::Bits, b: F::Bits, flags: Flags) -> Op
 pub(crate) fn fmadd_quickly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, flags: Flags) -> Option<F::Bits> {
     let (x, y, z) = (F::from_bits(a), F::from_bits(b), F::from_bits(c));
     let sum = x.mul_add(y, z);
-    let known =
-        Range::Normal.contains::<F>(sum.to_bits()) && (flags.inexact() || is_exactly_fused::<F>(x, y, z, sum));
+    let known = Range::Normal.contains::<F>(sum.to_bits()) && (flags.inexact() || is_exactly_fused::<F>(x, y, z, sum));
     known.then(|| sum.to_bits())
 }
 

@@ -25,8 +25,7 @@ impl L1Entry {
     /// A tag that no address hits.
     const NEVER: u64 = 1 << 11;
 
-    const DISARMED: Self =
-        Self { read_tag: Self::NEVER, write_tag: Self::NEVER, mask: 0, addend: 0, stamp: 0 };
+    const DISARMED: Self = Self { read_tag: Self::NEVER, write_tag: Self::NEVER, mask: 0, addend: 0, stamp: 0 };
 
     /// The host's byte that an aligned load of `width` at `gva` reads, if the entry at `site` permits it; then `stamp`
     /// is the entry's time.

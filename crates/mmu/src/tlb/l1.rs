@@ -94,14 +94,7 @@ impl L1 {
 
     /// Records a use of an entry that was found, and returns the translation.
     #[inline(always)]
-    pub(crate) fn touch(
-        &mut self,
-        slot: usize,
-        gva: Gva,
-        access: Access,
-        query: &Query,
-        stamp: u64,
-    ) -> &Translation {
+    pub(crate) fn touch(&mut self, slot: usize, gva: Gva, access: Access, query: &Query, stamp: u64) -> &Translation {
         // Mostly it was only not the predicted one.
         if self.windows.touch(query.view, slot, gva, access, stamp) {
             self.directory.entry(slot).0
@@ -112,14 +105,7 @@ impl L1 {
 
     /// Records a use of an entry, arms its copy in the view of the query, and returns the translation.
     #[inline(always)]
-    pub(crate) fn arm(
-        &mut self,
-        slot: usize,
-        gva: Gva,
-        access: Access,
-        query: &Query,
-        stamp: u64,
-    ) -> &Translation {
+    pub(crate) fn arm(&mut self, slot: usize, gva: Gva, access: Access, query: &Query, stamp: u64) -> &Translation {
         let (whole, uses, lane) = self.directory.entry(slot);
         if whole.host == 0 {
             // Not memory: each access comes this way.

@@ -18,6 +18,13 @@ use std::sync::Arc;
 /// The workloads that are compared where none is named.
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
+/// Those that there are; see docs/workloads.md.
+const KNOWN_WORKLOADS: [&str; 13] =
+    ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "jobs", "hello", "spin", "crash"];
+
+/// The one that needs system calls of `vos`.
+const VOS_WORKLOAD: &str = "jobs";
+
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [
     "native:4K",
@@ -118,13 +125,20 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
         let work = |name: &str| (name.to_owned(), Work::Workload { name: name.to_owned(), options: String::new() });
         return Ok(WORKLOADS.map(work).into());
     }
-    let known = ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "hello", "spin", "crash"];
     arguments
         .workloads
         .iter()
         .map(|spec| {
-            if !known.contains(&spec.name.as_str()) {
-                return Err(Failure::Usage(format!("--workload: {}", unknown("workload", &spec.name, known))));
+            if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
+                return Err(Failure::Usage(format!(
+                    "--workload: {}",
+                    unknown("workload", &spec.name, KNOWN_WORKLOADS)
+                )));
+            }
+            if *kind == GuestKind::Linux && spec.name == VOS_WORKLOAD {
+                return Err(Failure::Usage(format!(
+                    "--workload: `{VOS_WORKLOAD}` is for --guest vos, whose paging it drives"
+                )));
             }
             let (label, options) = match &spec.size {
                 Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
