@@ -121,9 +121,7 @@ impl Machine {
                 CostTable::virtualized(&prices)
             }
         };
-        let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
-        let guest_bytes = Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables);
-        let enough = guest_bytes.saturating_mul(images.len() as u64);
+        let enough = guest_host_bytes(config).saturating_mul(images.len() as u64);
         let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
@@ -186,6 +184,13 @@ impl Machine {
         self.add_guest(Guest { vm, platform }, processors, plan.entry(), tree_at.0);
         Ok(())
     }
+}
+
+/// Host memory, in bytes, that is enough for a guest as `config` has it, tables included.
+#[must_use]
+pub fn guest_host_bytes(config: &Config) -> u64 {
+    let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
+    Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables)
 }
 
 /// How the guest's memory is backed under a scheme.

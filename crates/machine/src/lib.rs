@@ -21,9 +21,10 @@ pub mod units;
 pub mod warmup;
 mod world;
 
-pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
+pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind, guest_host_bytes};
 pub use devices::{BlockConfig, ImageMode};
 pub use loader::LoadError;
 pub use machine::{Console, Machine, Pace};
+pub use memory::registry;
 pub use outcome::Outcome;
 pub use statistics::{Statistics, Time};
