@@ -229,6 +229,11 @@ pub enum HostModelError {
 }
 
 impl HostModel {
+    /// The names of the shipped models.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|&(name, _)| name)
+    }
+
     /// The shipped model `name`, or the one in the file of that path.
     ///
     /// # Errors

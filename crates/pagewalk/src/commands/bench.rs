@@ -7,7 +7,7 @@ use crate::image::{GuestKind, Prepared, Work, prepare};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::quiet::QuietConsole;
-use crate::setup::configuration;
+use crate::setup::{builder, built};
 use crate::systems::{Configured, configured};
 use crate::table::Table;
 use machine::Machine;
@@ -59,8 +59,8 @@ impl Measured {
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
-    let builder = configuration(&[], &arguments.config, &[])?;
-    let config = builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let builder = builder(&[], &arguments.config, &[])?;
+    let config = built(&builder)?;
     let systems = configured(&builder, systems(arguments), &[])?;
     let benchmarks = benchmarks(&arguments.workloads)?;
     check_report(arguments.json.as_deref())?;

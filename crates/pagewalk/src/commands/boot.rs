@@ -5,7 +5,7 @@ use crate::commands::{check_report, write_report};
 use crate::comparison::{Finished, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
-use crate::setup::{configuration, machine_flags};
+use crate::setup::{builder, built, machine_flags};
 use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
 use machine::{Console, Machine, Outcome};
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
-    let builder = configuration(&[], &arguments.machine.config, &machine_flags(&arguments.machine))?;
-    let config = builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let builder = builder(&[], &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let config = built(&builder)?;
     let system = arguments.scheme.clone().unwrap_or_else(|| config.scheme.into());
     let on = Arc::new(Configured::new(&builder, system)?);
     check_report(arguments.json.as_deref())?;

@@ -6,7 +6,7 @@ use crate::comparison::{Finished, Plan, details, execute, lacks_natives, overvie
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
-use crate::setup::{configuration, machine_flags};
+use crate::setup::{builder, built, machine_flags};
 use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
@@ -50,8 +50,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
     let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
-    let builder = configuration(defaults, &arguments.machine.config, &flags)?;
-    let config = builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let config = built(&builder)?;
     let host = HostModel::load(&config.host)?;
     let mut systems = configured(&builder, systems(arguments, &kind), &arguments.sweeps)?;
     if arguments.native {
