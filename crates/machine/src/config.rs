@@ -406,7 +406,7 @@ impl Config {
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
         match self.scheme.mechanism() {
-            Mechanism::Native | Mechanism::Nested => None,
+            Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
             Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }

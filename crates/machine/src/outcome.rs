@@ -19,6 +19,8 @@ pub enum Outcome {
     OutOfMemory,
     /// The user ended the run.
     Interrupted,
+    /// It was in the background, and still running when the others had ended.
+    Unfinished,
 }
 
 impl Outcome {
@@ -27,7 +29,7 @@ impl Outcome {
     pub fn status(&self) -> u8 {
         match self {
             Self::Finished(status) => *status,
-            Self::Shutdown | Self::Interrupted => 0,
+            Self::Shutdown | Self::Interrupted | Self::Unfinished => 0,
             Self::GuestFailure | Self::Halted | Self::Timeout(_) | Self::OutOfMemory => 1,
         }
     }
@@ -49,6 +51,7 @@ impl fmt::Display for Outcome {
             Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
             Self::OutOfMemory => f.write_str("the host has no memory left for the guest"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Unfinished => f.write_str("the guest was still running, in the background, when the run was over"),
         }
     }
 }
