@@ -148,11 +148,7 @@ impl Machine {
             }
         };
         let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
-        let guest_bytes = |config: &Config| {
-            let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
-            Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables)
-        };
-        let enough = configs.iter().map(guest_bytes).fold(0, u64::saturating_add);
+        let enough = configs.iter().map(guest_host_bytes).fold(0, u64::saturating_add);
         let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
@@ -221,6 +217,13 @@ impl Machine {
         self.add_guest(Guest { vm, platform }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
+}
+
+/// Host memory, in bytes, that is enough for a guest as `config` has it, tables included.
+#[must_use]
+pub fn guest_host_bytes(config: &Config) -> u64 {
+    let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
+    Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables)
 }
 
 /// How the guest's memory is backed under a scheme.

@@ -43,9 +43,12 @@ impl Machine {
             fid: hart.register(A6),
             args: core::array::from_fn(|number| hart.register(A0 + number as u8)),
         };
-        self.world.charge_exit(sbi::exit_reason(call.eid));
         let limits = Limits { harts: self.harts_of(guest).count(), ram: self.world.guests[guest].vm.ram() };
-        let answer = match sbi::decode(&call, &limits) {
+        let request = sbi::decode(&call, &limits);
+        if !request.as_ref().is_ok_and(|request| self.world.charges_itself(guest, request)) {
+            self.world.charge_exit(sbi::exit_reason(call.eid));
+        }
+        let answer = match request {
             Ok(request) => self.execute(index, &request, now),
             Err(error) => Answer::Return(Err(error)),
         };

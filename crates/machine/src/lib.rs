@@ -23,11 +23,12 @@ mod trace;
 pub mod units;
 mod world;
 
-pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
+pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind, guest_host_bytes};
 pub use devices::{BlockConfig, ImageMode};
 pub use host_plan::{GuestPlan, HostPlan};
 pub use loader::LoadError;
 pub use machine::{Console, Machine, Pace};
+pub use memory::registry;
 pub use monitor::sched;
 pub use outcome::Outcome;
 pub use statistics::{Statistics, Time};

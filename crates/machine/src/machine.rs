@@ -409,6 +409,13 @@ impl Machine {
         self.records[0].region.host_time()
     }
 
+    /// What is wrong with the tables that the monitor keeps: one line each. Empty unless a guest has shadow tables that are checked.
+    #[must_use]
+    pub fn check(&self) -> Vec<String> {
+        let guests = self.world.guests.iter();
+        guests.flat_map(|guest| guest.vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
+    }
+
     pub(crate) fn clock(&self) -> &Clock {
         self.world.clock()
     }

@@ -12,6 +12,7 @@ impl Machine {
         let guest = self.logicals[index].guest;
         let handshake = &mut self.records[guest].handshake;
         match request {
+            ParavirtualRequest::PartialPurge(purge) => self.world.partial_purge(&purge),
             ParavirtualRequest::RegisterArea(area) => {
                 let notice = handshake.register(area);
                 self.notify(guest, notice).map(|()| 0)

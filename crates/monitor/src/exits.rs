@@ -41,7 +41,7 @@ reasons! {
     SbiReset = "sbi_reset",
     /// SBI DBCN: the debug console.
     SbiConsole = "sbi_console",
-    /// Our paravirtual extension: handshakes, spin calls.
+    /// Our paravirtual extension: PPTLB, handshakes, spin calls.
     SbiParavirtual = "sbi_paravirtual",
     /// An SBI extension that is not there.
     SbiAbsent = "sbi_absent",

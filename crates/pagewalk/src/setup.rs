@@ -39,6 +39,7 @@ pub(crate) fn machine_flags(machine: &MachineArgs) -> Vec<(&'static str, String)
         ("harts", machine.harts.map(|harts| harts.to_string())),
         ("memory", machine.memory.map(|memory| format!("\"{memory}\""))),
         ("timeout", machine.timeout.map(|seconds| seconds.to_string())),
+        ("shadow.check", machine.check.then(|| "true".to_owned())),
     ]
     .into_iter()
     .filter_map(|(key, value)| value.map(|value| (key, value)))

@@ -30,9 +30,8 @@ impl HostTable {
         }
     }
 
-    /// Entries that a translation reads.
-    #[must_use]
-    pub const fn levels(&self) -> u32 {
+    /// Entries that software reads to translate one address.
+    pub(crate) const fn levels(&self) -> u32 {
         match self {
             Self::Nested(table) => table.mode().levels(),
             Self::Flat(_) => 1,

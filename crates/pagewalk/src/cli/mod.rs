@@ -1,11 +1,13 @@
 //! The command line, declared once. Execution is in [`crate::commands`].
 
 mod guest;
+mod reserve;
 mod run;
 mod values;
 
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use machine::units::ByteSize;
+pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
 pub use values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
 
@@ -35,6 +37,9 @@ pub enum Command {
     /// Fetch the Linux guest, or list what is fetched
     #[command(subcommand)]
     Guest(GuestCommand),
+    /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
+    #[command(subcommand)]
+    Reserve(ReserveCommand),
 }
 
 /// Reads the process's command line. Asked for help or the version, it prints them and ends the process.

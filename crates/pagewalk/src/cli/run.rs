@@ -33,6 +33,9 @@ pub struct MachineArgs {
     /// End the run, as a failure, after this many seconds of guest time
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
+    /// Check every shadow entry: after each fence those that it was for, after the run all; what is wrong fails it
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// What goes into a Linux guest, and its devices.

@@ -46,10 +46,18 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.json {
         let work = arguments.run.clone().unwrap_or_else(|| "console".to_owned());
         let statistics = machine.measured();
-        let run = Finished { work, on: on.clone(), outcome: outcome.clone(), statistics, output: Vec::new() };
+        let run = Finished {
+            work,
+            on: on.clone(),
+            outcome: outcome.clone(),
+            statistics,
+            output: Vec::new(),
+            wrong: Vec::new(),
+        };
         let value = report(&kind.name(), &on.config, &on.host, &[run]);
         write_report(path, &value)?;
     }
+    check(&machine.check())?;
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.
         Outcome::Finished(status) if *status == 0 || arguments.run.is_some() => Ok(ExitCode::from(*status)),
@@ -58,6 +66,14 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         }
         Outcome::Shutdown | Outcome::Interrupted => Ok(ExitCode::SUCCESS),
         failure => Err(Failure::Run(failure.to_string())),
+    }
+}
+
+/// Fails if the monitor's tables are wrong.
+fn check(wrong: &[String]) -> Result<(), Failure> {
+    match wrong.first() {
+        Some(first) => Err(Failure::Run(format!("{} entries are wrong; {first}", wrong.len()))),
+        None => Ok(()),
     }
 }
 

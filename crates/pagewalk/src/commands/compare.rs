@@ -2,7 +2,7 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{check_report, write_report};
-use crate::comparison::{Finished, Plan, details, execute, lacks_natives, overview, report};
+use crate::comparison::{Finished, Plan, details, execute, lacks_natives, overview, report, upkeep};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
@@ -64,6 +64,9 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     if arguments.details || plan.works.len() == 1 {
         print(&details(&runs).to_string())?;
+        if let Some(upkeep) = upkeep(&runs).filter(|_| arguments.details) {
+            print(&format!("\nupkeep of shadow tables; times in relation to the guest's own\n\n{upkeep}"))?;
+        }
         if lacks_natives(&runs) {
             print("\n-: the native machine to compare with was not run; --native adds it\n")?;
         }
@@ -153,7 +156,7 @@ fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
 fn failures(kind: &GuestKind, runs: &[Finished]) -> Result<ExitCode, Failure> {
     let silent = |run: &Finished| run.outcome == Outcome::Shutdown && kind.reports_status();
     let failed: Vec<&Finished> = runs.iter().filter(|run| !run.outcome.succeeded() || silent(run)).collect();
-    let Some(first) = failed.first() else { return Ok(ExitCode::SUCCESS) };
+    let Some(first) = failed.first() else { return wrong(runs) };
     let output = String::from_utf8_lossy(&first.output);
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim().to_owned();
     let others = match failed.len() {
@@ -165,4 +168,15 @@ fn failures(kind: &GuestKind, runs: &[Finished]) -> Result<ExitCode, Failure> {
         "{} under {}: {}; it printed: {last}{others}",
         first.work, first.on.system, first.outcome
     )))
+}
+
+/// The exit code of runs that ended well: 1 if the monitor's tables were wrong in any.
+fn wrong(runs: &[Finished]) -> Result<ExitCode, Failure> {
+    match runs.iter().find_map(|run| run.wrong.first().map(|first| (run, first))) {
+        Some((run, first)) => {
+            let Finished { work, on, wrong, .. } = run;
+            Err(Failure::Run(format!("{work} under {}: {} entries are wrong; {first}", on.system, wrong.len())))
+        }
+        None => Ok(ExitCode::SUCCESS),
+    }
 }

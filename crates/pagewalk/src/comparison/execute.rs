@@ -32,6 +32,8 @@ pub(crate) struct Finished {
     pub(crate) statistics: Statistics,
     /// What the guest printed.
     pub(crate) output: Vec<u8>,
+    /// What `--check` found.
+    pub(crate) wrong: Vec<String>,
 }
 
 /// Runs everything: works in their order, under each the systems in theirs.
@@ -92,5 +94,6 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished
         outcome,
         statistics: machine.measured(),
         output: console.output,
+        wrong: machine.check(),
     })
 }
