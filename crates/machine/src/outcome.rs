@@ -25,6 +25,8 @@ pub enum Outcome {
     OutOfMemory,
     /// The user ended the run.
     Interrupted,
+    /// It was in the background, and still running when the others had ended.
+    Unfinished,
 }
 
 impl Outcome {
@@ -33,7 +35,7 @@ impl Outcome {
     pub fn status(&self) -> u8 {
         match self {
             Self::Finished(status) => *status,
-            Self::Shutdown | Self::Reset | Self::Interrupted => 0,
+            Self::Shutdown | Self::Reset | Self::Interrupted | Self::Unfinished => 0,
             Self::GuestFailure
             | Self::ResetAfterFailure
             | Self::Unmeasured(_)
@@ -65,6 +67,7 @@ impl fmt::Display for Outcome {
             Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
             Self::OutOfMemory => f.write_str("the host has no memory left for the guest"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Unfinished => f.write_str("the guest was still running, in the background, when the run was over"),
         }
     }
 }
