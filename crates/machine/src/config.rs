@@ -1,5 +1,6 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod keys;
 mod native;
 mod switch;
 
@@ -320,7 +321,8 @@ impl ConfigBuilder {
     }
 
     fn read(&self) -> Result<Config, String> {
-        Config::deserialize(self.table.clone()).map_err(|error| one_line(&error))
+        Config::deserialize(self.table.clone())
+            .map_err(|error| keys::unknown_key(&self.table).unwrap_or_else(|| one_line(&error)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
 
-use crate::{clock::Clock, units::PageSizeName};
+use crate::{clock::Clock, suggestion::unknown, units::PageSizeName};
 use mmu::{RefillRoutine, TlbArray, WalkCacheSizes, WalkCaches};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -193,12 +193,10 @@ impl Prices {
 #[derive(Debug, thiserror::Error)]
 pub enum HostModelError {
     /// Neither a shipped model nor a file.
-    #[error("unknown host `{name}` (shipped: {shipped}; or the path of a TOML file)")]
+    #[error("{}", unknown("host model or file", name, SHIPPED.map(|(name, _)| name)))]
     Unknown {
         /// What was asked for.
         name: String,
-        /// What there is.
-        shipped: String,
     },
     /// The file cannot be read.
     #[error("host model {path}: {error}")]
@@ -228,8 +226,7 @@ impl HostModel {
             return Self::parse(name, text);
         }
         if !Path::new(name).exists() {
-            let shipped = SHIPPED.map(|(name, _)| name).join(", ");
-            return Err(HostModelError::Unknown { name: name.to_owned(), shipped });
+            return Err(HostModelError::Unknown { name: name.to_owned() });
         }
         let text =
             std::fs::read_to_string(name).map_err(|error| HostModelError::Read { path: name.to_owned(), error })?;

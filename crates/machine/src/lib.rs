@@ -13,6 +13,7 @@ mod region;
 mod schedule;
 pub mod scheme;
 mod statistics;
+pub mod suggestion;
 pub mod system;
 pub mod units;
 mod world;

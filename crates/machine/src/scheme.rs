@@ -1,6 +1,7 @@
 //! Translation schemes and their names.
 
 use crate::host_model::RefillName;
+use crate::suggestion::unknown;
 use core::{fmt, str::FromStr};
 use types::PageSize;
 
@@ -71,7 +72,7 @@ pub struct Scheme {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemeError {
     /// The part before the colon.
-    #[error("unknown scheme `{name}` ({known})", known = Mechanism::ALL.map(Mechanism::name).join(", "))]
+    #[error("{}", unknown("scheme", name, Mechanism::ALL.map(Mechanism::name)))]
     Name {
         /// What it says.
         name: String,

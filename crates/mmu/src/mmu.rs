@@ -6,7 +6,7 @@ use crate::directory::Miss;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::fence::Fence;
 use crate::memory::TableMemory;
-use crate::raw::L1Entry;
+use crate::raw::{L1Entry, prefetch};
 use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
@@ -182,6 +182,7 @@ impl Mmu {
         let slot = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
             Ok(translation) => {
                 self.statistics.l2_hits += 1;
+                prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
                 l1.fill(gva, query, miss, translation)
             }
             Err(l2_miss) => {

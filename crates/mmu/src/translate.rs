@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::fault::{Fault, Purpose};
 use crate::guest_tables::GuestTables;
 use crate::memory::{HostPage, TableMemory};
+use crate::raw::prefetch;
 use crate::refill::{Begun, Refill};
 use crate::rights::Rights;
 use crate::space::{Space, Spaces};
@@ -133,10 +134,12 @@ fn translate<S: Stage>(
     let gpa = Gpa(guest.page.0 | gva.offset(guest.size));
     let host = stage.translate(gpa, access, Purpose::Data, guest.size)?;
     let (size, pointer) = homogeneous(stage.memory(), &host, gpa, guest.size.min(host.size));
+    let pointer = pointer.map_or(0, <*mut u8>::expose_provenance);
+    prefetch(pointer.wrapping_add(gpa.offset(size) as usize));
     Ok(Translation {
         hpa: host.hpa(gpa).page(size),
         gpa: gpa.page(size),
-        host: pointer.map_or(0, <*mut u8>::expose_provenance),
+        host: pointer,
         space: guest.space,
         rights: guest.rights.and(host.rights),
         size,

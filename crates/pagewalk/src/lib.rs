@@ -8,6 +8,7 @@ pub mod error;
 pub mod guest;
 mod image;
 pub mod output;
+pub mod processor;
 pub mod progress;
 mod quiet;
 mod setup;

@@ -159,7 +159,7 @@ mod tests {
             ("native", &["harts=1,2"][..], "--sweep"),
             ("nested", &["harts=1..1024", "seed=1..1024"], "4096"),
             ("native,nested/harts=0", &[], "nested:4K+4K/harts=0: harts"),
-            ("nested/host=vax", &[], "nested:4K+4K/host=vax: unknown host `vax`"),
+            ("nested/host=vax", &[], "nested:4K+4K/host=vax: unknown host model or file `vax`"),
             ("nested/mmu.l1d=[]", &[], "nested:4K+4K/mmu.l1d=[]: mmu.l1d"),
         ] {
             let error = list(systems, sweeps).unwrap_err();

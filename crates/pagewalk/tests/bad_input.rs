@@ -105,18 +105,22 @@ fn segments_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn unknown_names_are_said_with_the_known_ones() {
+fn unknown_names_are_said_with_the_nearest_or_the_known_ones() {
     for (arguments, named) in [
         (&["compare", "--workload", "guppy"][..], &["`guppy`", "gups"][..]),
         (&["compare", "--workload", "gups:"], &["gups:"]),
-        (&["compare", "--scheme", "native,shadowy"], &["`shadowy`", "nested"]),
+        (&["compare", "--scheme", "native,nestde"], &["`nestde`", "did you mean `nested`?"]),
+        (&["compare", "--scheme", "native,paged"], &["`paged`", "nested"]),
         (&["compare", "--scheme", "nested:3K"], &["`3K`", "2M"]),
         (&["compare", "--scheme", "native:4K+4K"], &["native:4K+4K"]),
         (&["boot", "--scheme", "nest"], &["nest"]),
         (&["bench", "--workload", "speed"], &["`speed`", "sieve"]),
         (&["bench", "--scheme", "fast"], &["`fast`"]),
-        (&["compare", "--set", "host=vax-1978"], &["`vax-1978`", "sandybridge-2012"]),
-        (&["compare", "--set", "mmu.l3=1"], &["mmu.l3", "unknown field"]),
+        (&["compare", "--set", "host=vax-1978"], &["`vax-1978`", "sandybridge-2012", "file"]),
+        (&["compare", "--set", "host=xeon"], &["`xeon`", "did you mean `xeon-2017`?"]),
+        (&["compare", "--workload", "strem"], &["did you mean `stream`?"]),
+        (&["compare", "--set", "mmu.walk_cache=off"], &["did you mean `mmu.walk_caches`?"]),
+        (&["compare", "--set", "mmu.l3=1"], &["mmu.l3", "unknown key"]),
         (&["compare", "--set", "mmmu.l2=1"], &["mmmu"]),
         (&["compare", "--set", "isa.v=true"], &["isa.v"]),
         (&["compare", "--set", "engine=warp"], &["warp", "threaded"]),

@@ -11,6 +11,7 @@ use crate::setup::configuration;
 use crate::systems::{Configured, configured};
 use crate::table::Table;
 use machine::Machine;
+use machine::suggestion::unknown;
 use machine::system::System;
 use serde_json::json;
 use std::process::ExitCode;
@@ -112,8 +113,8 @@ fn benchmarks(specs: &[WorkloadSpec]) -> Result<Vec<(&'static Benchmark, Option<
         .map(|spec| {
             let found = BENCHMARKS.iter().find(|benchmark| benchmark.name == spec.name);
             found.map(|benchmark| (benchmark, spec.size.clone())).ok_or_else(|| {
-                let known = BENCHMARKS.map(|benchmark| benchmark.name).join(", ");
-                Failure::Usage(format!("--workload: unknown benchmark `{}` ({known})", spec.name))
+                let known = BENCHMARKS.map(|benchmark| benchmark.name);
+                Failure::Usage(format!("--workload: {}", unknown("benchmark", &spec.name, known)))
             })
         })
         .collect()

@@ -10,6 +10,7 @@ use crate::setup::{configuration, machine_flags};
 use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
+use machine::suggestion::unknown;
 use machine::system::System;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -118,8 +119,7 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
         .iter()
         .map(|spec| {
             if !known.contains(&spec.name.as_str()) {
-                let known = known.join(", ");
-                return Err(Failure::Usage(format!("--workload: unknown workload `{}` ({known})", spec.name)));
+                return Err(Failure::Usage(format!("--workload: {}", unknown("workload", &spec.name, known))));
             }
             let (label, options) = match &spec.size {
                 Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
