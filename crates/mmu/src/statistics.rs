@@ -66,6 +66,10 @@ statistics! {
     l2_misses: u64,
     /// Walks begun, those that fault among them.
     walks: u64,
+    /// Walks made by the refill routine in the hardware mode: all of them, or none.
+    refills: u64,
+    /// Instructions of that routine.
+    refill_instructions: u64,
     /// PTEs of the guest's tables read by walks.
     guest_refs: u64,
     /// PTEs of the second stage's tables read by walks.

@@ -244,7 +244,7 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
     unsafe {
         match memory::atomic_hit::<T, B>(hart, op, *acc, window, environment, kind, modify) {
             Some(()) => hit(acc, || ()),
-            None => after(memory::atomic_miss::<T, B>(hart, op, *acc, environment, kind), op, acc),
+            None => after(memory::atomic_miss::<T, B>(hart, op, *acc, environment, kind, modify), op, acc),
         }
     }
 }

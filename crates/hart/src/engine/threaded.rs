@@ -541,7 +541,7 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
         match memory::atomic_hit::<T, B>(&mut *hart, op, acc, window, environment, kind, modify) {
             Some(()) => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
             None => {
-                let after = memory::atomic_miss::<T, B>(&mut *hart, op, acc, environment, kind);
+                let after = memory::atomic_miss::<T, B>(&mut *hart, op, acc, environment, kind, modify);
                 go_after(after, hart, op, acc, window, env)
             }
         }

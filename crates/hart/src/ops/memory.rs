@@ -2,7 +2,7 @@
 
 use super::atomic::Cell;
 use crate::{
-    Bus, Loaded, Stored, Trap,
+    Bus, Loaded, Reached, Stored, Trap,
     bus::DataWindow,
     engine::{Environment, Leave},
     hart::Hart,
@@ -201,40 +201,56 @@ pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
     kind: Atomic,
     modify: fn(T, T) -> T,
 ) -> Option<()> {
-    // SAFETY: by the contract.
-    let op = unsafe { &*op };
-    let address = hart.register(op.rs1);
-    let stamp = accumulator::stamp(acc);
-    let operand = T::of(hart.register(op.imm as u8));
-    if kind == Atomic::Reserve {
-        // SAFETY: a hit is a pointer to `T::WIDTH` readable bytes.
-        unsafe {
-            let at = B::read_hit(window, op.rs2, address, T::WIDTH, stamp)?;
-            hart.reservation = Some(at as usize);
-            hart.set_register(op.rd, at.cast::<T>().read_unaligned().sign_extended());
-        }
-        return Some(());
-    }
-    // SAFETY: a hit is a pointer to `T::WIDTH` writable bytes.
+    // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` bytes, readable for LR and writable for the others.
     unsafe {
-        let at = B::write_hit(window, op.rs2, address, T::WIDTH, stamp)?;
-        let cell = at.cast::<T>();
+        let (address, site, stamp) = (hart.register((*op).rs1), (*op).rs2, accumulator::stamp(acc));
+        let at = if kind == Atomic::Reserve {
+            B::read_hit(window, site, address, T::WIDTH, stamp)?.cast_mut()
+        } else {
+            B::write_hit(window, site, address, T::WIDTH, stamp)?
+        };
+        atomic_at(hart, op, at, environment, kind, modify);
+    }
+    Some(())
+}
+
+/// Executes LR, SC or an AMO on the bytes at `at`.
+///
+/// # Safety
+/// `op` is an atomic micro-op of a live block, and at `at` are `T::WIDTH` bytes: readable for LR, writable for the others.
+#[inline(always)]
+unsafe fn atomic_at<T: Cell, B: Bus>(
+    hart: &mut Hart,
+    op: *const MicroOp,
+    at: *mut u8,
+    environment: &mut Environment<B>,
+    kind: Atomic,
+    modify: fn(T, T) -> T,
+) {
+    // SAFETY: by the contract.
+    unsafe {
+        let (rd, cell) = ((*op).rd, at.cast::<T>());
+        if kind == Atomic::Reserve {
+            hart.reservation = Some(at as usize);
+            hart.set_register(rd, cell.read_unaligned().sign_extended());
+            return;
+        }
+        let operand = T::of(hart.register((*op).imm as u8));
         if kind == Atomic::Conditional {
             let holds = hart.reservation.take() == Some(at as usize);
             if holds {
                 cell.write_unaligned(operand);
             }
-            hart.set_register(op.rd, u64::from(!holds));
+            hart.set_register(rd, u64::from(!holds));
         } else {
             let old = cell.read_unaligned();
             cell.write_unaligned(modify(old, operand));
-            hart.set_register(op.rd, old.sign_extended());
+            hart.set_register(rd, old.sign_extended());
         }
         if environment.holds_code(at) {
             environment.code_written(at);
         }
     }
-    Some(())
 }
 
 /// The miss path of LR, SC and AMOs.
@@ -248,6 +264,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
     acc: u64,
     environment: &mut Environment<B>,
     kind: Atomic,
+    modify: fn(T, T) -> T,
 ) -> After {
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
     let op = unsafe { &mut *op };
@@ -260,7 +277,12 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
         return leave_with(hart, op, Trap { cause: misaligned, value: address });
     }
     match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(()) => After::Retry,
+        Ok(Reached::Retry) => After::Retry,
+        Ok(Reached::Once(at)) => {
+            // SAFETY: by the contract, and the bus's.
+            unsafe { atomic_at::<T, B>(hart, op, at, environment, kind, modify) };
+            After::Done
+        }
         Err(trap) => leave_with(hart, op, trap),
     }
 }

@@ -22,7 +22,7 @@ const GUEST_TABLES: u64 = 0x8010_0000;
 /// hPA of the second stage's table pages, plus the virtual machine's spacing.
 const HOST_TABLES: u64 = 0x8800_0000;
 /// Ends within a page of every size.
-const RAM_END: u64 = 6 * VM_SPACING + 0x40_6021_3000;
+const RAM_END: u64 = 9 * VM_SPACING + 0x40_6021_3000;
 
 /// What a run reached, so that a test can insist on it.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +100,24 @@ fn virtual_machines() -> Vec<Vm> {
             offset,
         }
     };
+    let flat = |vmid, number: u64, table, first, bytes: u64| {
+        let (table, first, entries) = (Hpa(table), Gpa(first), bytes / 4096);
+        Vm {
+            vmid: Vmid(vmid),
+            second: SecondStage::Flat { table, first, entries },
+            stage: Stage2::Flat { table, first, entries },
+            offset: number * VM_SPACING,
+        }
+    };
+    let reserved = |vmid, ram: core::ops::Range<u64>, offset: u64| {
+        let ram = Gpa(ram.start)..Gpa(ram.end);
+        Vm {
+            vmid: Vmid(vmid),
+            second: SecondStage::Reserved { ram: ram.clone(), offset },
+            stage: Stage2::Reserved { ram, offset },
+            offset,
+        }
+    };
     vec![
         constant(0, 0x8000_0000..0x1_c023_5000, 0),
         nested(1, 1, SecondStageMode::Sv39x4),
@@ -108,6 +126,11 @@ fn virtual_machines() -> Vec<Vm> {
         // Huge pages are whole, and 64K pages not aligned in the host.
         constant(7, 0x8000_0000..1 << 49, 4 * VM_SPACING + 0x5000),
         constant(8, 0x8000_0000..3 << 48, 5 * VM_SPACING),
+        // A flat table that ends within what guests use.
+        flat(9, 6, HOST_TABLES + 6 * VM_SPACING, 0x8000_0000, 0xff_6021_3000),
+        // Another that the host's memory cuts off, and that begins within a superpage.
+        flat(10, 7, RAM_END - 0x10_0000, 0x7fe0_5000, 0xf0_0000_0000),
+        reserved(11, 0x8000_0000..0xff_c023_5000, 8 * VM_SPACING + 0x20_0000),
     ]
 }
 
@@ -130,6 +153,7 @@ fn cause(of: Cause) -> reference::Cause {
     match of {
         Cause::NotCanonical => reference::Cause::NotCanonical,
         Cause::TooWide => reference::Cause::TooWide,
+        Cause::OutOfBounds => reference::Cause::OutOfBounds,
         Cause::Invalid => reference::Cause::Invalid,
         Cause::WriteWithoutRead => reference::Cause::WriteWithoutRead,
         Cause::Reserved => reference::Cause::Reserved,
@@ -152,6 +176,8 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         l2_hits: of.l2_hits,
         l2_misses: of.l2_misses,
         walks: of.walks,
+        refills: of.refills,
+        refill_instructions: of.refill_instructions,
         guest_refs: of.guest_refs,
         host_refs: of.host_refs,
         max_refs: of.max_refs,
@@ -277,10 +303,18 @@ impl Harness {
 
     fn map_host_leaf(&mut self, gpa: Gpa, leaf: (u32, u64)) {
         let vm = &self.vms[self.vm];
-        if let SecondStage::Nested { mode, root } = vm.second {
-            let shape = Shape { levels: mode.levels(), wide_root: true };
-            let roots = (HOST_TABLES + vm.offset, root.0);
-            self.map(shape, 0, roots, gpa.0, leaf);
+        match vm.second {
+            SecondStage::Nested { mode, root } => {
+                let shape = Shape { levels: mode.levels(), wide_root: true };
+                let roots = (HOST_TABLES + vm.offset, root.0);
+                self.map(shape, 0, roots, gpa.0, leaf);
+            }
+            SecondStage::Flat { table, first, entries } => {
+                for (at, pte) in builder::flat(table.0, first.0, entries, gpa.0, leaf) {
+                    self.write(at, pte);
+                }
+            }
+            SecondStage::Constant { .. } | SecondStage::Reserved { .. } => {}
         }
     }
 
@@ -300,6 +334,7 @@ impl Harness {
             add(&format!("host cache, level {}", level + 1), counts.host_cache_hits[level]);
         }
         add("l2", counts.l2_hits);
+        add("refills", counts.refills);
         add("nested tlb", counts.nested_tlb_hits);
         add("guest updates", counts.guest_updates);
         add("host updates", counts.host_updates);
@@ -440,6 +475,11 @@ impl Harness {
     fn hit(&mut self, pc: u8, gva: Gva, access: Access, width: Width, hit: &Hit, answer: &Answer) {
         self.check_pointer(answer, hit.host, access);
         self.coverage.note(format!("{} page, {}", hit.page, if answer.memory { "memory" } else { "device" }));
+        match self.vms[self.vm].second {
+            SecondStage::Flat { .. } if hit.page == PageSize::Size2M => self.coverage.note("flat superpage"),
+            SecondStage::Reserved { .. } => self.coverage.note("reserved"),
+            _ => {}
+        }
         let known = *self.names[side(access)].entry(hit.site).or_insert(answer.position);
         assert_eq!(known, answer.position, "site {}", hit.site);
         let remembered = Remembered { site: hit.site, position: answer.position };
@@ -517,8 +557,12 @@ impl Harness {
             Fault::Nested(fault) => {
                 self.coverage.note(format!("second stage {:?}", fault.cause));
                 self.coverage.note(format!("{:?} refused", fault.purpose));
-                let SecondStage::Nested { mode, .. } = self.vms[self.vm].second else {
-                    panic!("a constant stage has no tables that refuse");
+                let levels = match self.vms[self.vm].second {
+                    SecondStage::Nested { mode, .. } => mode.levels(),
+                    // Entries of 4K and 2M.
+                    SecondStage::Flat { .. } => 2,
+                    SecondStage::Reserved { .. } => return,
+                    SecondStage::Constant { .. } => panic!("a constant stage has nothing that refuses"),
                 };
                 if rng.one_in(16) {
                     return;
@@ -526,11 +570,9 @@ impl Harness {
                 let mut flags = if rng.one_in(8) { R | U } else { R | W | X | U };
                 flags |= if rng.one_in(4) { 0 } else { A };
                 flags |= if rng.one_in(3) { 0 } else { D };
-                self.map_host(
-                    fault.gpa,
-                    size_for(&mut rng, fault.gpa.0, mode.levels(), self.mmu.config().svnapot),
-                    flags,
-                );
+                let svnapot = self.mmu.config().svnapot && levels > 2;
+                let size = size_for(&mut rng, fault.gpa.0, levels, svnapot);
+                self.map_host(fault.gpa, size, flags);
             }
         }
     }

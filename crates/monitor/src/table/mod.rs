@@ -7,11 +7,17 @@
 //! are [`Invalidation::perform`], and every such edit returns an [`Invalidation`].
 
 mod entry;
+mod flat;
+mod host;
 mod invalidation;
 mod nested;
 mod page_table;
+mod shadow;
 
 pub use entry::LeafBits;
+pub use flat::FlatTable;
+pub use host::HostTable;
 pub use invalidation::{FlushTlbs, Invalidation};
 pub use nested::NestedTable;
 pub use page_table::{Leaf, MapError};
+pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};

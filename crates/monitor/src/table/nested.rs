@@ -5,7 +5,7 @@ use super::invalidation::Invalidation;
 use super::page_table::{Leaf, MapError, PageTable, Shape};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use mmu::Fence;
-use types::{Gpa, Hpa, SecondStageMode, Vmid};
+use types::{Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
 /// The nested table of one VM. Its tables and the pages it maps are owned by it.
 #[derive(Debug)]
@@ -56,6 +56,24 @@ impl NestedTable {
         self.table.map(memory, frames, gpa.0, Leaf { bits, ..leaf })
     }
 
+    /// Adds the tables that the page of `size` around `gpa` lacks. They lie together if a range is prepared before it is mapped.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn prepare(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        size: PageSize,
+    ) -> Result<(), OutOfFrames> {
+        match self.table.add_tables(memory, frames, gpa.0, size) {
+            Err(MapError::OutOfFrames(error)) => Err(error),
+            // What is mapped already has its tables; what cannot be mapped needs none.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// The page that holds `gpa`.
     #[must_use]
     pub fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
@@ -68,6 +86,11 @@ impl NestedTable {
         if let Some(leaf) = self.lookup(memory, gpa) {
             self.table.set_bits(memory, gpa.0, leaf.bits | bits);
         }
+    }
+
+    /// Gives the frames of its tables back, not those of what they map: for a VM that never runs, or has ended and is flushed.
+    pub fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
+        self.table.free(memory, frames);
     }
 
     /// Takes the page that holds `gpa` away; `None` if there is none.
