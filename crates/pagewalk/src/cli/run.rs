@@ -74,7 +74,7 @@ pub struct BootArgs {
     /// Guest: `vos`, `linux`, or a kernel's file
     #[arg(long, value_name = "GUEST", default_value = "vos")]
     pub guest: String,
-    /// Translation scheme, with its page sizes if you want: nested, nested:4K+2M, native:2M
+    /// Translation scheme, with its page sizes if you want: nested, nested:4K+2M, native:2M, flat, flat-hw, reserved
     #[arg(long, value_name = "SCHEME")]
     pub scheme: Option<System>,
     /// Run this command in the guest and end with its status, instead of an interactive console
