@@ -9,7 +9,8 @@ pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys,
 pub use switch::Switch;
 
 use crate::{
-    host_model::{ArrayModel, DEFAULT_HOST, HostModel, RefillName, WalkCacheModel},
+    host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
+    refill::RefillName,
     scheme::{Mechanism, Scheme},
     units::ByteSize,
     warmup::Warmup,
@@ -422,36 +423,6 @@ impl Config {
             EngineName::Threaded => hart::Engine::Threaded,
             EngineName::Match => hart::Engine::Matching,
         }
-    }
-
-    /// Who refills the TLBs: what the configuration says, or else the scheme, or else the host model.
-    #[must_use]
-    pub fn refill(&self, host: &HostModel) -> RefillName {
-        self.mmu.refill.or(self.scheme.mechanism().refill()).unwrap_or(host.refill.by)
-    }
-
-    /// Checks that the configuration does not ask for a walker's parts where there is no walker.
-    fn check_refill(&self, host: &HostModel) -> Result<(), ConfigError> {
-        let wrong = |key, problem: &str| Err(ConfigError::Range { key, problem: problem.to_owned() });
-        let refill = self.refill(host);
-        let mechanism = self.scheme.mechanism();
-        if refill == RefillName::Hardware {
-            return Ok(());
-        }
-        if mechanism == Mechanism::FlatHw {
-            return wrong(
-                "mmu.refill",
-                "`flat-hw` is refilled by a hardware walker; `flat` is the scheme for software",
-            );
-        }
-        let routine_has = host.walk_caches(refill) != WalkCacheModel::OFF;
-        if matches!(self.mmu.walk_caches, Switch::Sized(sizes) if sizes != WalkCacheModel::OFF && !routine_has) {
-            return wrong("mmu.walk_caches", "software refills the TLBs, and page-walk caches are a hardware walker's");
-        }
-        if matches!(self.mmu.nested_tlb, Switch::Sized(1..)) && mechanism.has_host_pages() {
-            return wrong("mmu.nested_tlb", "software refills the TLBs, and a nested TLB is a hardware walker's");
-        }
-        Ok(())
     }
 
     /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software

@@ -1,7 +1,7 @@
 //! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
 
-use crate::{clock::Clock, dispatch::SchedulingPrices, suggestion::unknown, units::PageSizeName};
-use mmu::{RefillRoutine, TlbArray, WalkCacheSizes, WalkCaches};
+use crate::{clock::Clock, dispatch::SchedulingPrices, refill::RefillModel, suggestion::unknown, units::PageSizeName};
+use mmu::{TlbArray, WalkCacheSizes, WalkCaches};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use types::{Cycles, PageSize};
@@ -71,50 +71,6 @@ pub struct TlbModel {
     pub walk_caches: WalkCacheModel,
     /// Entries of the nested TLB, fully associative; 0 for none.
     pub nested_tlb: u32,
-}
-
-/// Who refills the TLBs after a miss of every level.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RefillName {
-    /// A walker.
-    Hardware,
-    /// A routine in the hardware mode.
-    Software,
-}
-
-/// How the TLBs are refilled, and by how many instructions where a routine does it.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RefillModel {
-    /// The host's own way.
-    pub by: RefillName,
-    /// Before the first step.
-    pub begin: u32,
-    /// For each entry of the guest's tables.
-    pub guest_level: u32,
-    /// For each address that nested tables translate, beside their entries.
-    pub nested_lookup: u32,
-    /// For each entry of the nested tables.
-    pub nested_level: u32,
-    /// For each address that the flat table translates, its entry included.
-    pub flat_lookup: u32,
-    /// For each address that reserved memory translates.
-    pub reserved_lookup: u32,
-    /// For each A or D bit that is set.
-    pub update: u32,
-    /// To put the translation together and write it to the TLB.
-    pub fill: u32,
-}
-
-impl RefillModel {
-    /// As the MMU takes it.
-    #[must_use]
-    pub const fn routine(&self) -> RefillRoutine {
-        let Self { by: _, begin, guest_level, nested_lookup, nested_level, flat_lookup, reserved_lookup, update, fill } =
-            *self;
-        RefillRoutine { begin, guest_level, nested_lookup, nested_level, flat_lookup, reserved_lookup, update, fill }
-    }
 }
 
 /// One array of a TLB level.
@@ -281,16 +237,6 @@ impl HostModel {
             return Err(wrong("millicycles_per_instruction must be between 1 and 1000000".to_owned()));
         }
         Ok(model)
-    }
-
-    /// Page-walk caches where `refill` refills the TLBs: those of the walker, or what the host's own routine has.
-    #[must_use]
-    pub fn walk_caches(&self, refill: RefillName) -> WalkCacheModel {
-        if refill == RefillName::Hardware || refill == self.refill.by {
-            self.tlb.walk_caches
-        } else {
-            WalkCacheModel::OFF
-        }
     }
 
     /// The processors' clock.

@@ -12,6 +12,7 @@ pub mod loader;
 mod machine;
 mod outcome;
 mod paravirtual;
+pub mod refill;
 mod region;
 mod schedule;
 pub mod scheme;
