@@ -12,20 +12,19 @@ pub enum Mechanism {
     Native,
     /// Two-dimensional walks of the guest's and the monitor's table.
     Nested,
+    /// One walk of a table that the monitor composes from the guest's and its own.
+    Shadow,
     /// Walks of the guest's table with one reference to a flat table for each address, by a routine in the hardware mode.
     Flat,
     /// The same by a hardware walker.
     FlatHw,
     /// Walks of the guest's table, with a constant added to each address: reserved memory.
     Reserved,
-    /// One walk of a table that the monitor composes from the guest's and its own.
-    Shadow,
 }
 
 impl Mechanism {
     /// Every mechanism, in the order of lists.
-    pub const ALL: [Self; 6] =
-        [Self::Native, Self::Nested, Self::Flat, Self::FlatHw, Self::Reserved, Self::Shadow];
+    pub const ALL: [Self; 6] = [Self::Native, Self::Nested, Self::Shadow, Self::Flat, Self::FlatHw, Self::Reserved];
 
     /// The name in schemes.
     #[must_use]
@@ -33,10 +32,10 @@ impl Mechanism {
         match self {
             Self::Native => "native",
             Self::Nested => "nested",
+            Self::Shadow => "shadow",
             Self::Flat => "flat",
             Self::FlatHw => "flat-hw",
             Self::Reserved => "reserved",
-            Self::Shadow => "shadow",
         }
     }
 
@@ -45,7 +44,7 @@ impl Mechanism {
     pub const fn has_host_pages(self) -> bool {
         match self {
             Self::Native | Self::Reserved => false,
-            Self::Nested | Self::Flat | Self::FlatHw | Self::Shadow => true,
+            Self::Nested | Self::Shadow | Self::Flat | Self::FlatHw => true,
         }
     }
 
@@ -53,7 +52,7 @@ impl Mechanism {
     #[must_use]
     pub const fn refill(self) -> Option<RefillName> {
         match self {
-            Self::Native | Self::Nested | Self::Reserved | Self::Shadow => None,
+            Self::Native | Self::Nested | Self::Shadow | Self::Reserved => None,
             Self::Flat => Some(RefillName::Software),
             Self::FlatHw => Some(RefillName::Hardware),
         }

@@ -65,8 +65,7 @@ impl World {
         let mut tlbs = Processors { all: &mut self.processors, here: processor };
         let page = fence.gva.map(|gva| [gva]);
         let fence = GuestFence { pages: page.as_ref().map(|page| &page[..]), asid: fence.asid, remote: false };
-        let event =
-            self.guests[guest].vm.shadow_fence(&self.host, &mut tlbs, |other| other == hart, &fence);
+        let event = self.guests[guest].vm.shadow_fence(&self.host, &mut tlbs, |other| other == hart, &fence);
         self.charge_shadow(event);
     }
 
@@ -76,8 +75,7 @@ impl World {
         let mut tlbs = Processors { all: &mut self.processors, here: processor };
         let pages: Option<Vec<Gva>> = range.operands().collect();
         let fence = GuestFence { pages: pages.as_deref(), asid, remote: true };
-        let event =
-            self.guests[guest].vm.shadow_fence(&self.host, &mut tlbs, |hart| harts.contains(hart), &fence);
+        let event = self.guests[guest].vm.shadow_fence(&self.host, &mut tlbs, |hart| harts.contains(hart), &fence);
         self.charge_shadow(event);
     }
 

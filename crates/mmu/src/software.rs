@@ -134,8 +134,7 @@ mod tests {
         assert_eq!(walk(&mut words, rules, 0x20_1234, Access::Read), Err(Fault::Page(Cause::NotAccessed)));
         let rules = SoftwareRules { ad: AdPolicy::Update, ..rules };
         let found = walk(&mut words, rules, 0x20_1234, Access::Write).unwrap();
-        let expected =
-            SoftwareLeaf { page: Gpa(0x20_0000), size: PageSize::Size2M, pte: leaf | 0xc0, global: true };
+        let expected = SoftwareLeaf { page: Gpa(0x20_0000), size: PageSize::Size2M, pte: leaf | 0xc0, global: true };
         assert_eq!((found, words.0[&0x2008]), (expected, leaf | 0xc0));
         assert_eq!(walk(&mut words, rules, 0x40_0000, Access::Read), Err(Fault::Page(Cause::Invalid)));
         assert_eq!(walk(&mut words, rules, 1 << 38, Access::Read), Err(Fault::Page(Cause::NotCanonical)));

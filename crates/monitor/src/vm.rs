@@ -290,6 +290,30 @@ impl Vm {
         Ok(filled.map_or(NestedFaultOutcome::Nothing, |_| NestedFaultOutcome::Mapped))
     }
 
+    /// Fills all of RAM, as nested faults would, and charges nobody. Of the host's own memory this takes what the tables need: frames are mapped,
+    /// not touched, and the tables lie apart from them.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]; what was filled until then stays.
+    pub fn populate(&mut self, host: &mut Host) -> Result<(), OutOfFrames> {
+        if let (Presentation::Nested { table, page, .. }, Store::Paged) = (&mut self.second, self.store) {
+            let mut gpa = self.ram.start;
+            while gpa < self.ram.end {
+                let size = largest_page(&self.ram, gpa, *page);
+                table.prepare(&host.memory, &mut host.frames, gpa, size)?;
+                // A table of the lowest level maps 2M.
+                gpa = gpa.wrapping_add(size.bytes().max(PageSize::Size2M.bytes()));
+            }
+        }
+        let mut gpa = self.ram.start;
+        while gpa < self.ram.end {
+            let piece = self.fill(&host.memory, &mut host.frames, gpa, Access::Read)?;
+            let bytes = piece.map_or(PageSize::Size4K.bytes(), |piece| piece.bytes);
+            gpa = gpa.wrapping_add(bytes);
+        }
+        Ok(())
+    }
+
     /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
     /// and of a guest whose memory is fixed.
     pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {

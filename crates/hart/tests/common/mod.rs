@@ -1,7 +1,8 @@
 //! A bus with flat memory at address zero, no translation and no devices.
 
 use hart::{
-    Bus, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded, Reached, Stored, Trap,
+    Bus, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded, Reached, Stored,
+    Trap,
 };
 use types::{Access, PagingMode, TranslationContext, Width};
 

@@ -122,9 +122,11 @@ impl Shadow {
         for (number, table) in self.tables.list.iter().enumerate() {
             for (gva, leaf) in table.tree.leaves(memory) {
                 let wrong = self.judge(vm, memory, number, gva, &leaf);
-                violations.extend(wrong.filter(|problem| !self.is_pending(vm, memory, (number, gva), &leaf, problem)).map(
-                    |problem| Violation { table: number, gva, problem, fenced: false },
-                ));
+                violations.extend(
+                    wrong
+                        .filter(|problem| !self.is_pending(vm, memory, (number, gva), &leaf, problem))
+                        .map(|problem| Violation { table: number, gva, problem, fenced: false }),
+                );
             }
         }
         violations
@@ -206,20 +208,11 @@ impl Shadow {
         let Some(key) = self.tables.list[table].key else { return Err(None) };
         let user = leaf.bits.contains(LeafBits::USER);
         let privilege = if user { Privilege::User } else { Privilege::Supervisor };
-        let context = TranslationContext {
-            mode: key.mode,
-            root: key.root,
-            asid: key.asid,
-            privilege,
-            sum: false,
-            mxr: false,
-        };
+        let context =
+            TranslationContext { mode: key.mode, root: key.root, asid: key.asid, privilege, sum: false, mxr: false };
         let rules = SoftwareRules { ad: AdPolicy::Fault, ..self.config.rules };
-        let rights = [
-            (LeafBits::READ, Access::Read),
-            (LeafBits::WRITE, Access::Write),
-            (LeafBits::EXECUTE, Access::Execute),
-        ];
+        let rights =
+            [(LeafBits::READ, Access::Read), (LeafBits::WRITE, Access::Write), (LeafBits::EXECUTE, Access::Execute)];
         let mut found = Err(None);
         for (_, access) in rights.into_iter().filter(|&(right, _)| leaf.bits.contains(right)) {
             let mut tables = Peek { vm, memory, absent: false };

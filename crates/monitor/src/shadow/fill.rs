@@ -127,6 +127,7 @@ impl Shadow {
     }
 
     /// Composes the entry of `gva` and writes it.
+    #[expect(clippy::too_many_arguments, reason = "to be made smaller")]
     fn validate(
         &mut self,
         vm: &Vm,

@@ -38,14 +38,14 @@ pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 use crate::exits::ExitReason;
 use crate::table::Leaf;
 use crate::vm::Vm;
+use check::Audit;
 use core::ops::Range;
 use memory::{FrameRange, Host, HostMemory, OutOfFrames};
 use mmu::{Fence, SoftwareRules};
-use check::Audit;
 use reverse::ReverseMap;
-use write_protect::GuestTables;
 use tables::{BARE, TableSet};
 use types::{Access, Asid, Gpa, Gva, PageSize, Privilege, TranslationContext, Vmid};
+use write_protect::GuestTables;
 
 /// How many shadow tables a VM has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

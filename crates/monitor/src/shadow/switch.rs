@@ -70,7 +70,8 @@ impl Shadow {
             Tables::Single => (1 + hart, Come::Created),
             Tables::Multiple(_) => {
                 let harts = &self.harts;
-                let others = |table| harts.iter().enumerate().any(|(other, state)| other != hart && state.table == table);
+                let others =
+                    |table| harts.iter().enumerate().any(|(other, state)| other != hart && state.table == table);
                 self.tables.find(host, key, others)?
             }
         };

@@ -84,8 +84,12 @@ impl GuestTables {
     /// Forgets every place of `table` from `first` to `last` below `level`; returns how many pages are guest table pages no more.
     fn forget_below(&mut self, table: usize, first: u64, last: u64, level: u32) -> u64 {
         let range = (table, first, 0)..=(table, last, u32::MAX);
-        let below: Vec<_> =
-            self.places.range(range).filter(|((_, _, at), _)| *at < level).map(|(&place, &page)| (place, page)).collect();
+        let below: Vec<_> = self
+            .places
+            .range(range)
+            .filter(|((_, _, at), _)| *at < level)
+            .map(|(&place, &page)| (place, page))
+            .collect();
         let mut pages = 0;
         for ((table, base, level), number) in below {
             self.places.remove(&(table, base, level));

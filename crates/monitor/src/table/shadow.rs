@@ -67,11 +67,7 @@ impl Removed {
 
 impl ShadowTable {
     /// A table that maps nothing, for a mode that translates.
-    pub(crate) fn new(
-        memory: &HostMemory,
-        frames: &mut FrameAllocator,
-        mode: PagingMode,
-    ) -> Result<Self, OutOfFrames> {
+    pub(crate) fn new(memory: &HostMemory, frames: &mut FrameAllocator, mode: PagingMode) -> Result<Self, OutOfFrames> {
         let shape = Shape::first_stage(mode);
         let root = frames.allocate_contiguous(memory, shape.root_bytes(), PageSize::Size4K)?;
         Ok(Self { root, mode, shape, tables: 1 })
@@ -189,12 +185,7 @@ impl ShadowTable {
     }
 
     /// Takes away what holds `gva`, if `holds` says so of it: its page, or all pieces of a guest page, which are not asked about.
-    pub(crate) fn invalidate(
-        &mut self,
-        memory: &HostMemory,
-        gva: Gva,
-        holds: impl FnOnce(&Leaf) -> bool,
-    ) -> Removed {
+    pub(crate) fn invalidate(&mut self, memory: &HostMemory, gva: Gva, holds: impl FnOnce(&Leaf) -> bool) -> Removed {
         let address = self.translated(gva);
         let (mut table, mut level) = (self.root(), self.shape.levels - 1);
         loop {
