@@ -235,6 +235,8 @@ pub fn guest_host_bytes(config: &Config) -> u64 {
 fn backing(config: &Config) -> Backing {
     match config.scheme.mechanism() {
         Mechanism::Native => Backing::Native,
+        // Virtual Equal Shadow: the guest's own table is the shadow table.
+        Mechanism::Shadow if config.shadow.ves => Backing::Reserved,
         Mechanism::Nested | Mechanism::Shadow => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),

@@ -376,7 +376,7 @@ impl Config {
             return range("isa.d", "needs isa.f");
         }
         if self.scheme.mechanism() == Mechanism::Shadow
-            && let Some((key, problem)) = self.shadow.problem(self.harts)
+            && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
         {
             return Err(ConfigError::Range { key, problem });
         }
@@ -407,11 +407,12 @@ impl Config {
         }
     }
 
-    /// The guest's shadow tables, if the scheme has any.
+    /// The guest's shadow tables, if the scheme has any of its own.
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
         match self.scheme.mechanism() {
             Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
+            Mechanism::Shadow if self.shadow.ves => None,
             Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }

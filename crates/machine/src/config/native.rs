@@ -83,6 +83,8 @@ mod tests {
             ("scheme", "nested:4K+2M"),
             ("scheme", "flat"),
             ("scheme", "reserved"),
+            ("scheme", "shadow"),
+            ("shadow.count", "9"),
             ("mmu.refill", "hardware"),
             ("mmu.nested_tlb", "off"),
             ("mmu.walk_caches", "on"),
