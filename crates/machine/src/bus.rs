@@ -61,12 +61,6 @@ impl Bus for World {
     }
 
     fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Trap> {
-        let (window, latest) = (self.data_window(), self.processor().site);
-        // SAFETY: the window is of the current context, and the site was handed out by this processor's MMU.
-        if unsafe { Self::read_hit(window, latest, address, width, stamp) }.is_some() {
-            *site = latest;
-            return Ok(Loaded::Retry);
-        }
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
             let low = self.load_bytes(address, split.first, stamp)?;
@@ -76,7 +70,6 @@ impl Bus for World {
         match self.reach(address, Access::Read, stamp)? {
             Reached::Ram(hit, _) if split.is_none() => {
                 *site = hit.site;
-                self.processor().site = hit.site;
                 Ok(Loaded::Retry)
             }
             // SAFETY: misaligned, but within one page of memory.
@@ -93,12 +86,6 @@ impl Bus for World {
         site: &mut u16,
         stamp: u32,
     ) -> Result<Stored, Trap> {
-        let (window, latest) = (self.data_window(), self.processor().site);
-        // SAFETY: as for loads.
-        if unsafe { Self::write_hit(window, latest, address, width, stamp) }.is_some() {
-            *site = latest;
-            return Ok(Stored::Retry);
-        }
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
             // Both pages are checked before a byte is written.
@@ -114,7 +101,6 @@ impl Bus for World {
         match self.reach(address, Access::Write, stamp)? {
             Reached::Ram(hit, _) if split.is_none() => {
                 *site = hit.site;
-                self.processor().site = hit.site;
                 Ok(Stored::Retry)
             }
             Reached::Ram(_, at) | Reached::Once(at) => {

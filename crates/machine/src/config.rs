@@ -12,6 +12,7 @@ use crate::{
     host_model::{ArrayModel, DEFAULT_HOST, HostModel, RefillName, WalkCacheModel},
     scheme::{Mechanism, Scheme},
     units::ByteSize,
+    warmup::Warmup,
 };
 use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::MemoryAttribute;
@@ -38,6 +39,8 @@ pub struct Config {
     pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
     pub timeout: u64,
+    /// What has happened before a region of interest is measured.
+    pub warmup: Warmup,
     /// What everything random in the guest's machine starts from.
     pub seed: u64,
     /// How far the clocks of running processors may drift apart, in cycles.
@@ -64,6 +67,7 @@ impl Default for Config {
             memory_attribute: AttributeName::default(),
             host_memory: None,
             timeout: 0,
+            warmup: Warmup::None,
             seed: 1,
             quantum: 10_000,
             engine: EngineName::Threaded,
@@ -406,7 +410,7 @@ impl Config {
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
         match self.scheme.mechanism() {
-            Mechanism::Native | Mechanism::Nested => None,
+            Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
             Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }

@@ -3,7 +3,7 @@
 use crate::world::{Current, Processor, World};
 use memory::OutOfFrames;
 use mmu::Fence;
-use monitor::sbi::{FenceRange, HartSet};
+use monitor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
 use monitor::shadow::{Event, GuestFence, ShadowFaultOutcome, Tlbs, Way};
 use types::{Access, Asid, Gva, TranslationContext};
 
@@ -79,6 +79,37 @@ impl World {
         self.charge_shadow(event);
     }
 
+    /// Whether executing `request` charges for all of it: an assist may do it without an exit.
+    pub(crate) fn charges_itself(&self, guest: usize, request: &Request) -> bool {
+        let purge = matches!(request, Request::Paravirtual(ParavirtualRequest::PartialPurge(_)));
+        purge && self.guests[guest].vm.is_shadowed()
+    }
+
+    /// The current hart makes an entry of its guest's table invalid, for every processor; returns the entry as it was.
+    pub(crate) fn partial_purge(&mut self, purge: &PartialPurge) -> Result<u64, SbiError> {
+        let Current { processor, guest, .. } = self.current;
+        let mut tlbs = Processors { all: &mut self.processors, here: processor };
+        let vm = &mut self.guests[guest].vm;
+        let result = if vm.is_shadowed() {
+            vm.shadow_partial_purge(&mut self.host, &mut tlbs, purge)
+        } else {
+            let gva = purge.handshake.then_some(purge.page);
+            let old = vm.clear_valid(&mut self.host, purge.entry);
+            tlbs.fence_everywhere(&Fence::Vvma { vmid: vm.vmid(), gva, asid: None });
+            old.map(|old| (old, None))
+        };
+        match result {
+            Ok((old, event)) => {
+                self.charge_shadow(event);
+                Ok(old)
+            }
+            Err(OutOfFrames { .. }) => {
+                self.exhausted = true;
+                Err(SbiError::Failed)
+            }
+        }
+    }
+
     /// Fences what the stores of devices made out of date, if anything.
     pub(crate) fn shadow_fence_due(&mut self, guest: usize) {
         if let Some(fence) = self.guests[guest].vm.shadow_fence_due() {
@@ -90,12 +121,12 @@ impl World {
     fn charge_shadow(&mut self, event: Option<Event>) {
         let Some(Event { reason, work }) = event else { return };
         let Current { processor, guest, .. } = self.current;
-        let before = self.processors[processor].monitor;
-        if work.way == Way::Exit {
-            self.charge(processor, guest, reason);
-        }
         let processor = &mut self.processors[processor];
-        processor.monitor += self.costs.of_shadow(&work);
-        self.guests[guest].vm.spend_on_shadow(work.activity, processor.monitor - before);
+        if work.way == Way::Exit {
+            processor.exits.count(reason);
+        }
+        let cycles = self.costs.of_shadow(&work);
+        processor.monitor += cycles;
+        self.guests[guest].vm.spend_on_shadow(work.activity, cycles);
     }
 }

@@ -66,8 +66,8 @@ impl CostTable {
                 Event::NestedFault => prices.nested_fault,
                 Event::Device => prices.mmio,
                 Event::Interrupt => prices.external_interrupt,
-                // Charged by what there is to do.
-                Event::Shadow => Cycles(0),
+                // Charged as work, by what there is to do.
+                Event::Shadow => return Cycles(0),
             };
             prices.exit + work + prices.entry
         })
@@ -88,6 +88,7 @@ impl CostTable {
             table_reference: prices.table_reference,
             refill: prices.refill_entry + prices.refill_exit,
             shadow: ShadowPrices {
+                exit: prices.exit + prices.entry,
                 fill: prices.nested_fault,
                 monitor_step: prices.monitor_step,
                 assist: prices.assist_entry + prices.assist_exit,
@@ -103,13 +104,14 @@ impl CostTable {
         self.by_reason[reason as usize]
     }
 
-    /// The price of work on shadow tables, beside that of the exit and the entry if it took one.
+    /// The price of work on shadow tables, with that of the exit and the entry if it took one.
     #[must_use]
     pub fn of_shadow(&self, work: &Work) -> Cycles {
         let prices = &self.shadow;
         let switch = match work.way {
             Way::Assist => prices.assist + prices.assist_step * work.steps,
-            Way::Exit | Way::Within => prices.monitor_step * work.steps,
+            Way::Exit => prices.exit + prices.monitor_step * work.steps,
+            Way::Within => prices.monitor_step * work.steps,
         };
         switch + self.table_reference * work.references + prices.fill * work.filled
     }
@@ -124,6 +126,8 @@ impl CostTable {
 /// What the work on shadow tables costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct ShadowPrices {
+    /// Exit and entry.
+    exit: Cycles,
     /// To fill a page of the host on the way.
     fill: Cycles,
     monitor_step: Cycles,
@@ -154,11 +158,11 @@ impl Event {
             | ExitReason::SbiConsole
             | ExitReason::SbiParavirtual
             | ExitReason::SbiAbsent => Self::SbiCall,
-            ExitReason::Wfi => Self::Wait,
+            ExitReason::Wfi | ExitReason::PauseLoop | ExitReason::ReservationWait => Self::Wait,
             ExitReason::NestedFault => Self::NestedFault,
             ExitReason::ShadowFault | ExitReason::TableWrite | ExitReason::Satp | ExitReason::Fence => Self::Shadow,
             ExitReason::Mmio => Self::Device,
-            ExitReason::ExternalInterrupt | ExitReason::Timer => Self::Interrupt,
+            ExitReason::ExternalInterrupt | ExitReason::Timer | ExitReason::SliceEnd => Self::Interrupt,
         }
     }
 }

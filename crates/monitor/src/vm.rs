@@ -290,9 +290,38 @@ impl Vm {
         Ok(filled.map_or(NestedFaultOutcome::Nothing, |_| NestedFaultOutcome::Mapped))
     }
 
+    /// Fills all of RAM, as nested faults would, and charges nobody. Of the host's own memory this takes what the tables need: frames are mapped,
+    /// not touched, and the tables lie apart from them.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]; what was filled until then stays.
+    pub fn populate(&mut self, host: &mut Host) -> Result<(), OutOfFrames> {
+        if let (Presentation::Nested { table, page, .. }, Store::Paged) = (&mut self.second, self.store) {
+            let mut gpa = self.ram.start;
+            while gpa < self.ram.end {
+                let size = largest_page(&self.ram, gpa, *page);
+                table.prepare(&host.memory, &mut host.frames, gpa, size)?;
+                // A table of the lowest level maps 2M.
+                gpa = gpa.wrapping_add(size.bytes().max(PageSize::Size2M.bytes()));
+            }
+        }
+        let mut gpa = self.ram.start;
+        while gpa < self.ram.end {
+            let piece = self.fill(&host.memory, &mut host.frames, gpa, Access::Read)?;
+            let bytes = piece.map_or(PageSize::Size4K.bytes(), |piece| piece.bytes);
+            gpa = gpa.wrapping_add(bytes);
+        }
+        Ok(())
+    }
+
     /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
     /// and of a guest whose memory is fixed.
     pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+        if self.store == Store::Paged
+            && let Some(leaf) = self.mapped(memory, gpa)
+        {
+            self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
+        }
         match (&mut self.second, self.store) {
             (Presentation::Nested { table, .. }, Store::Paged) => table.unmap(memory, gpa),
             (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => None,
@@ -326,9 +355,7 @@ impl Vm {
             return Ok(None);
         }
         let Presentation::Nested { table, page, bits } = &mut self.second else {
-            let size = largest_page(&self.ram, gpa, PageSize::Size1G);
-            let leaf = self.store.hpa(gpa.page(size)).map(|page| Leaf { page, size, bits: LeafBits::FULL });
-            return Ok(leaf.map(|leaf| Resolved { leaf, fresh: false }));
+            return Ok(self.fixed_page(gpa).map(|leaf| Resolved { leaf, fresh: false }));
         };
         let (page, bits) = (*page, *bits);
         let touched = LeafBits::of_access(access);
@@ -363,14 +390,30 @@ impl Vm {
         }
     }
 
+    /// The host page that holds `gpa`, if it is there.
+    pub(crate) fn mapped(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        match &self.second {
+            _ if !self.is_ram(gpa, 1) => None,
+            Presentation::Native | Presentation::Reserved => self.fixed_page(gpa),
+            Presentation::Nested { table, .. } => table.lookup(memory, gpa),
+        }
+    }
+
     /// Entries of the monitor's own table that software reads to translate one guest physical address.
     pub(crate) fn host_levels(&self) -> u32 {
-        match &self.second {
-            // A constant takes no table.
-            _ if self.store.hpa(self.ram.start).is_some() => 0,
-            Presentation::Native | Presentation::Reserved => 0,
-            Presentation::Nested { table, .. } => table.levels(),
+        // A constant takes no table, whatever the hardware is shown.
+        match (&self.second, self.store) {
+            (Presentation::Nested { table, .. }, Store::Paged) => table.levels(),
+            (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => 0,
         }
+    }
+
+    /// The largest page around `gpa`, which is RAM, where that is fixed.
+    fn fixed_page(&self, gpa: Gpa) -> Option<Leaf> {
+        let start = self.store.hpa(Gpa(0))?.0;
+        let aligned = |size: &PageSize| start & (size.bytes() - 1) == 0;
+        let size = page_sizes(largest_page(&self.ram, gpa, PageSize::Size1G)).find(aligned).unwrap_or_default();
+        Some(Leaf { page: self.store.hpa(gpa.page(size))?, size, bits: LeafStatus::Preset.bits() })
     }
 }
 

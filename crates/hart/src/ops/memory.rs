@@ -71,6 +71,53 @@ pub(crate) unsafe fn store_hit<T: Cell, B: Bus>(
     }
 }
 
+/// Whether a load that missed the entry it hit last hits the one that was found latest, which accesses off one base share; then that is
+/// the micro-op's from now on, and it is to be executed again.
+///
+/// # Safety
+/// As for [`load_hit`].
+#[inline(always)]
+pub(crate) unsafe fn load_hits_latest<T: Cell, B: Bus>(
+    hart: &Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    environment: &Environment<B>,
+) -> bool {
+    let latest = environment.latest;
+    // SAFETY: by the contract; the latest site was handed out by this bus.
+    unsafe {
+        let hits = B::read_hit(window, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        if hits {
+            (*op).rs2 = latest;
+        }
+        hits
+    }
+}
+
+/// The same of a store.
+///
+/// # Safety
+/// As for [`store_hit`].
+#[inline(always)]
+pub(crate) unsafe fn store_hits_latest<T: Cell, B: Bus>(
+    hart: &Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    environment: &Environment<B>,
+) -> bool {
+    let latest = environment.latest;
+    // SAFETY: by the contract; the latest site was handed out by this bus.
+    unsafe {
+        let hits = B::write_hit(window, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        if hits {
+            (*op).rs2 = latest;
+        }
+        hits
+    }
+}
+
 /// The miss path of a load; a value that the bus loaded itself goes through `deliver`.
 ///
 /// # Safety
@@ -86,7 +133,10 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
     let (address, op) = unsafe { (address(hart, op), &mut *op) };
     match environment.bus().load_miss(address, T::WIDTH, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(Loaded::Retry) => After::Retry,
+        Ok(Loaded::Retry) => {
+            environment.latest = op.rs2;
+            After::Retry
+        }
         Ok(Loaded::Value(value)) => {
             deliver(hart, op, T::of(value));
             After::Done
@@ -112,7 +162,10 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     // Of a narrow store the bus sees the bytes that go to memory and nothing above them.
     let value = value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
     match environment.bus().store_miss(address, T::WIDTH, value, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(Stored::Retry) => After::Retry,
+        Ok(Stored::Retry) => {
+            environment.latest = op.rs2;
+            After::Retry
+        }
         Ok(Stored::Done(pages)) => {
             for page in pages.into_iter().flatten() {
                 environment.code().drop_page(page);

@@ -3,6 +3,7 @@
 use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, ShadowKeys, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
+use crate::warmup::Warmup;
 
 impl Config {
     /// This machine without its monitor, on `host`, the model that [`Config::host`] names: native with guest pages of the same size. Keys that
@@ -20,6 +21,7 @@ impl Config {
             memory_attribute: _, // Native memory is V=R.
             host_memory: _,      // As much as the guest has.
             timeout,
+            warmup,
             seed,
             quantum,
             engine: _, // Either gives the same cycles.
@@ -40,6 +42,10 @@ impl Config {
             memory_attribute: AttributeName::default(),
             host_memory: None,
             timeout,
+            warmup: match warmup {
+                Warmup::None | Warmup::Touch => Warmup::None,
+                instructions => instructions,
+            },
             seed,
             quantum,
             engine: EngineName::Threaded,
@@ -82,6 +88,7 @@ mod tests {
             ("mmu.walk_caches", "on"),
             ("paging.host", "sv48x4"),
             ("engine", "match"),
+            ("warmup", "touch"),
         ] {
             assert_eq!(native(&[same]), native(&[]), "{same:?}");
         }
@@ -101,6 +108,7 @@ mod tests {
             ("memory", "2G"),
             ("timeout", "9"),
             ("seed", "9"),
+            ("warmup", "9"),
             ("quantum", "999"),
             ("mmu.walk_caches", "off"),
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),

@@ -20,6 +20,8 @@ pub struct ShadowKeys {
     pub assist: AssistName,
     /// Whether tables that were not selected since are spared a full invalidation.
     pub selection_flag: OnOff,
+    /// Whether every entry is checked: after each fence those that it was for, and all of them after the run.
+    pub check: bool,
 }
 
 impl Default for ShadowKeys {
@@ -31,6 +33,7 @@ impl Default for ShadowKeys {
             invalidation: InvalidationName::Selective,
             assist: AssistName::None,
             selection_flag: OnOff::On,
+            check: false,
         }
     }
 }
@@ -121,6 +124,7 @@ impl ShadowKeys {
             selection_flag: matches!(self.selection_flag, OnOff::On),
             harts: harts as usize,
             rules: mmu::SoftwareRules { ad, svnapot },
+            check: self.check,
         }
     }
 }

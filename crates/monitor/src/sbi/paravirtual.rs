@@ -3,10 +3,24 @@
 
 use super::{Limits, SbiCall, SbiError};
 use crate::sched::spin::{SpinCall, SpinReason};
-use types::Gpa;
+use types::{Gpa, Gva};
 
 /// The flag f is one 32-bit word.
 const AREA_BYTES: u64 = 4;
+
+/// An entry of a table.
+const ENTRY_BYTES: u64 = 8;
+
+/// PPTLB, Partial Purge TLB: the invalidation of one page with real page specification (Umeno et al. 1985, sections 3.3.1 and 4.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PartialPurge {
+    /// The guest's leaf entry: aligned, and in RAM.
+    pub entry: Gpa,
+    /// The address that it translates. Without the handshake, only the page's index in its last-level table is right.
+    pub page: Gva,
+    /// Whether the other bits of the address are right.
+    pub handshake: bool,
+}
 
 /// A spin that was excessive: it outlasted the count that the guest had set itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +34,8 @@ pub struct SpinReport {
 /// What a guest that knows Pagewalk asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParavirtualRequest {
+    /// The entry is made invalid, and every processor forgets what it translated; returns the entry as it was.
+    PartialPurge(PartialPurge),
     /// The communication area is there, 4-byte aligned in RAM; 0 gives it up.
     RegisterArea(Gpa),
     /// How the VM's processors are allocated: the return code.
@@ -33,8 +49,17 @@ pub enum ParavirtualRequest {
 }
 
 pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<ParavirtualRequest, SbiError> {
-    let [first, second, ..] = call.args;
+    let [first, second, third, ..] = call.args;
     Ok(match call.fid {
+        0 if third > 1 => return Err(SbiError::InvalidParam),
+        0 if !first.is_multiple_of(ENTRY_BYTES) || !limits.is_ram(Gpa(first), ENTRY_BYTES) => {
+            return Err(SbiError::InvalidAddress);
+        }
+        0 => ParavirtualRequest::PartialPurge(PartialPurge {
+            entry: Gpa(first),
+            page: Gva(second),
+            handshake: third == 1,
+        }),
         0x10 if first == 0 => ParavirtualRequest::RegisterArea(Gpa(0)),
         0x10 if !first.is_multiple_of(AREA_BYTES) || !limits.is_ram(Gpa(first), AREA_BYTES) => {
             return Err(SbiError::InvalidAddress);
@@ -67,6 +92,24 @@ fn reason(code: u64) -> Result<SpinReason, SbiError> {
 mod tests {
     use super::*;
     use crate::sbi::{self, Extension, Request};
+
+    #[test]
+    fn a_partial_purge_names_an_entry_in_ram() {
+        let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000) };
+        let request = |fid, entry, flags| {
+            let call = SbiCall { eid: Extension::Paravirtual.eid(), fid, args: [entry, 0x5000, flags, 7, 7, 7] };
+            sbi::decode(&call, &limits)
+        };
+        for (flags, handshake) in [(0, false), (1, true)] {
+            let purge = PartialPurge { entry: Gpa(0x800f_fff8), page: Gva(0x5000), handshake };
+            let expected = Request::Paravirtual(ParavirtualRequest::PartialPurge(purge));
+            assert_eq!(request(0, 0x800f_fff8, flags), Ok(expected));
+        }
+        assert_eq!(request(0, 0x8000_0000, 2), Err(SbiError::InvalidParam));
+        for entry in [0, 0x8000_0004, 0x7fff_fff8, 0x8010_0000, !7] {
+            assert_eq!(request(0, entry, 0), Err(SbiError::InvalidAddress), "{entry:#x}");
+        }
+    }
 
     fn request(fid: u64, first: u64, second: u64) -> Result<ParavirtualRequest, SbiError> {
         let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000) };
@@ -103,7 +146,7 @@ mod tests {
         assert_eq!(request(0x12, 1, 0), Ok(ParavirtualRequest::AllocationInterrupt(true)));
         assert_eq!(request(0x12, 2, 0), Err(SbiError::InvalidParam));
         assert_eq!(request(0x11, 0, 0), Ok(ParavirtualRequest::Allocation));
-        for fid in [0x0f, 0x15, u64::MAX] {
+        for fid in [1, 0x0f, 0x15, u64::MAX] {
             assert_eq!(request(fid, 0, 0), Err(SbiError::NotSupported));
         }
     }

@@ -91,7 +91,10 @@ impl Shadow {
         if self.config.coherence == Coherence::WriteProtect {
             self.protect_path(vm, host, tlbs, hart, gva, &path)?;
         }
-        self.validate(vm, host, tlbs, hart, gva, &page, &resolved)?;
+        let entry = self.validate(vm, host, tlbs, hart, gva, &page, &resolved)?;
+        if let Some(audit) = &mut self.audit {
+            audit.record(self.harts[hart].table, gva.page(entry.size), &path);
+        }
         let table_references = u64::from(self.tables.list[self.harts[hart].table].tree.levels());
         let assisted = self.config.assist != Assist::None && filled == 0 && !resolved.fresh;
         self.statistics.assisted_validations += u64::from(assisted);
@@ -124,6 +127,7 @@ impl Shadow {
     }
 
     /// Composes the entry of `gva` and writes it.
+    #[expect(clippy::too_many_arguments, reason = "to be made smaller")]
     fn validate(
         &mut self,
         vm: &Vm,
@@ -133,7 +137,7 @@ impl Shadow {
         gva: Gva,
         page: &GuestPage,
         resolved: &Resolved,
-    ) -> Result<(), OutOfFrames> {
+    ) -> Result<Leaf, OutOfFrames> {
         self.make_room(host, tlbs);
         let table = self.harts[hart].table;
         let entry = self.compose(page, &resolved.leaf);
@@ -145,7 +149,7 @@ impl Shadow {
             Displaced::Nothing => {}
             Displaced::Page(old) if old.page == entry.page && entry.bits.contains(old.bits) => {
                 self.statistics.promotions += u64::from(!old.bits.contains(LeafBits::WRITE));
-                return Ok(());
+                return Ok(entry);
             }
             // The guest has changed its table: what TLBs still have of the old page is gone before anybody relies on that.
             Displaced::Page(_) if entry.size == PageSize::Size4K => {
@@ -161,7 +165,7 @@ impl Shadow {
         let (tables, memory) = (&self.tables, &host.memory);
         let hpa = entry.page;
         self.reverse.add(page.gpa, entry.size, place, |place| holds(tables, memory, place, hpa));
-        Ok(())
+        Ok(entry)
     }
 
     /// The entry for a page: rights that guest and host both give, at the largest size that both have. It is writable only where the guest's

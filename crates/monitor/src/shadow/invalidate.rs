@@ -14,6 +14,7 @@ use super::tables::BARE;
 use super::{Assist, Coherence, Event, Invalidation, Shadow, Tables, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::table::Removed;
+use crate::vm::Vm;
 use memory::{Host, HostMemory};
 use mmu::Fence;
 use types::{Asid, Gva};
@@ -33,6 +34,7 @@ impl Shadow {
     /// Makes the tables of `harts` do what `fence` says, before TLBs do. `None` if there is nothing to do.
     pub(super) fn fence(
         &mut self,
+        vm: &Vm,
         host: &Host,
         tlbs: &mut impl Tlbs,
         harts: impl Fn(usize) -> bool,
@@ -50,15 +52,19 @@ impl Shadow {
             })
             .filter(|&table| asid.is_none_or(|asid| self.tables.list[table].key.is_some_and(|key| key.asid == asid)))
             .collect();
-        if let Some(pages) = fence.pages.filter(|_| selective) {
-            return Some(self.invalidate_pages(&host.memory, tlbs, &tables, pages, fence));
-        }
-        if !selective {
-            // What is invalidated in full takes the TLB with it (section 3.1).
-            self.flush(tlbs, fence.remote, &self.everything());
-        }
-        let activity = if fence.pages.is_some() { Activity::Pptlb } else { Activity::PurgeTlb };
-        Some(self.purge(&host.memory, &tables, activity, fence.remote))
+        let event = match fence.pages {
+            Some(pages) if selective => self.invalidate_pages(&host.memory, tlbs, &tables, pages, fence),
+            pages => {
+                if !selective {
+                    // What is invalidated in full takes the TLB with it (section 3.1).
+                    self.flush(tlbs, fence.remote, &self.everything());
+                }
+                let activity = if pages.is_some() { Activity::Pptlb } else { Activity::PurgeTlb };
+                self.purge(&host.memory, &tables, activity, fence.remote)
+            }
+        };
+        self.verify(vm, &host.memory, &tables, fence.pages, fence.asid);
+        Some(event)
     }
 
     fn invalidate_pages(
@@ -113,7 +119,7 @@ impl Shadow {
     }
 
     /// Whether a full invalidation has to look at a table: with the selection flag, only if it was selected since the one before.
-    fn may_be_valid(&self, table: usize) -> bool {
+    pub(super) fn may_be_valid(&self, table: usize) -> bool {
         self.tables.list[table].selected || !self.config.selection_flag
     }
 

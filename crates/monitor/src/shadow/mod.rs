@@ -21,6 +21,7 @@
 mod check;
 mod fill;
 mod invalidate;
+mod pptlb;
 mod reader;
 mod reverse;
 mod statistics;
@@ -29,12 +30,15 @@ mod switch;
 mod tables;
 mod write_protect;
 
+pub use check::{Problem, Violation};
 pub use fill::ShadowFaultOutcome;
 pub use invalidate::GuestFence;
 pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
 use crate::exits::ExitReason;
+use crate::table::Leaf;
 use crate::vm::Vm;
+use check::Audit;
 use core::ops::Range;
 use memory::{FrameRange, Host, HostMemory, OutOfFrames};
 use mmu::{Fence, SoftwareRules};
@@ -98,6 +102,8 @@ pub struct ShadowConfig {
     pub harts: usize,
     /// How the guest's tables are to be read.
     pub rules: SoftwareRules,
+    /// Whether entries are checked after each fence, and can be at any time (`Vm::check_shadow`).
+    pub check: bool,
 }
 
 impl ShadowConfig {
@@ -157,6 +163,8 @@ pub struct Shadow {
     /// Empty unless they are write-protected.
     guest_tables: GuestTables,
     statistics: ShadowStatistics,
+    /// Of a VM that is checked.
+    audit: Option<Box<Audit>>,
     /// The most frames of tables.
     budget: u64,
     /// Entries that the switch under way has invalidated.
@@ -180,6 +188,7 @@ impl Shadow {
             reverse: ReverseMap::new(ram.start),
             guest_tables: GuestTables::default(),
             statistics: ShadowStatistics::default(),
+            audit: config.check.then(Box::default),
             budget: config.budget(ram.end.0 - ram.start.0),
             cleared: 0,
         })
@@ -292,7 +301,21 @@ impl Vm {
         harts: impl Fn(usize) -> bool,
         fence: &GuestFence<'_>,
     ) -> Option<Event> {
-        self.shadow.as_mut()?.fence(host, tlbs, harts, fence)
+        self.with_shadow(|shadow, vm| shadow.fence(vm, host, tlbs, harts, fence))?
+    }
+
+    /// Takes every shadow entry away that maps part of `page`, the host's page at `gpa`: it is about to be unmapped. The TLBs are fenced with
+    /// the [`Invalidation`](crate::Invalidation) of that, which is for everything that they have of the VM.
+    pub(crate) fn drop_shadow_entries(&mut self, memory: &HostMemory, gpa: Gpa, page: &Leaf) {
+        let Some(shadow) = &mut self.shadow else { return };
+        for offset in (0..page.size.bytes()).step_by(PageSize::Size4K.bytes() as usize) {
+            let hpa = page.page.wrapping_add(offset);
+            for place in shadow.reverse.of(gpa.wrapping_add(offset)) {
+                if shadow.tables.mapping(memory, place.table, place.gva, hpa).is_some() {
+                    let _ = shadow.tables.list[place.table as usize].tree.invalidate(memory, place.gva, |_| true);
+                }
+            }
+        }
     }
 
     /// Somebody else than a hart is about to store to `bytes` bytes at `gpa`.

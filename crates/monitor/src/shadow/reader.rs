@@ -32,6 +32,15 @@ impl Path {
         }
     }
 
+    /// The page that the walk's last entry maps, in a tree of so many levels.
+    pub(super) fn page(&self, levels: u32) -> Option<(Gpa, PageSize)> {
+        const NAPOT: u64 = 1 << 63;
+        let last = self.steps().last()?;
+        let level = levels.checked_sub(self.length as u32)?;
+        let size = if last.entry & NAPOT != 0 { PageSize::Size64K } else { PageSize::of_level(level) };
+        Some((Gpa((last.entry >> 10 & ((1 << 44) - 1)) << 12).page(size), size))
+    }
+
     pub(super) fn steps(&self) -> impl DoubleEndedIterator<Item = Step> {
         self.steps[..self.length].iter().flatten().copied()
     }

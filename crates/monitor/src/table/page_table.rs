@@ -144,6 +144,31 @@ impl PageTable {
         if !page.is_aligned(size.bytes()) || address & (size.bytes() - 1) != 0 {
             return Err(MapError::Misaligned { address, page, size });
         }
+        let slot = self.empty_slot(memory, frames, address, target)?;
+        write(memory, slot, Entry::leaf(page, bits));
+        Ok(())
+    }
+
+    /// Adds the tables that the page of `size` around `address` lacks, so that they lie together when its neighbours' are added next.
+    pub(super) fn add_tables(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+        size: PageSize,
+    ) -> Result<(), MapError> {
+        let target = self.shape.level_of(size).ok_or(MapError::Size(size))?;
+        self.empty_slot(memory, frames, address, target).map(drop)
+    }
+
+    /// The empty entry of `address` at a level, with the tables above it.
+    fn empty_slot(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+        target: u32,
+    ) -> Result<Hpa, MapError> {
         let mut found = self.find(memory, address);
         if found.entry.is_valid() || found.level < target {
             return Err(MapError::Occupied(address));
@@ -152,10 +177,9 @@ impl PageTable {
             let table = frames.allocate(memory, PageSize::Size4K)?.start();
             write(memory, found.slot, Entry::pointer(table));
             let level = found.level - 1;
-            found = Found { slot: slot(table, shape, address, level), level, entry: Entry::EMPTY };
+            found = Found { slot: slot(table, self.shape, address, level), level, entry: Entry::EMPTY };
         }
-        write(memory, found.slot, Entry::leaf(page, bits));
-        Ok(())
+        Ok(found.slot)
     }
 
     /// The page that holds `address`, whoever the tables belong to that lead to it.
