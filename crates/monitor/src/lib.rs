@@ -7,6 +7,7 @@
 //! * [`sbi`]: calls decoded and validated into requests; [`HartState`] is the life of a hart under them.
 //! * [`sched`]: which logical processor runs on which real one, and what happens to one that spins.
 //! * [`ExitReason`], [`ExitCounts`], [`CostTable`]: why control came to the monitor, and its price.
+//! * [`section`]: memory that several VMs map, and the tables that they share for it.
 //! * [`Invalidation`]: no table edit that takes something away is over before the TLBs are flushed.
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ mod exits;
 mod hart_state;
 pub mod sbi;
 pub mod sched;
+pub mod section;
 pub mod shadow;
 mod table;
 mod vm;
@@ -25,6 +27,9 @@ pub use cost::{CostTable, Prices};
 pub use dma::{Dma, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
 pub use hart_state::{Entry, HartState, Suspend};
-pub use table::{FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
+pub use table::{
+    ClearedRange, FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable, SharedTables,
+    TableWork,
+};
 pub use vm::{Backing, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError};
 pub use walk_memory::WalkMemory;

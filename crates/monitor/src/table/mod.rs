@@ -13,11 +13,15 @@ mod invalidation;
 mod nested;
 mod page_table;
 mod shadow;
+mod shared;
+mod work;
 
 pub use entry::LeafBits;
 pub use flat::FlatTable;
 pub use host::HostTable;
 pub use invalidation::{FlushTlbs, Invalidation};
-pub use nested::NestedTable;
+pub use nested::{ClearedRange, NestedTable};
 pub use page_table::{Leaf, MapError};
 pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};
+pub use shared::SharedTables;
+pub use work::TableWork;

@@ -7,6 +7,9 @@ use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use mmu::Fence;
 use types::{Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
+mod sections;
+pub use sections::ClearedRange;
+
 /// The nested table of one VM. Its tables and the pages it maps are owned by it.
 #[derive(Debug)]
 pub struct NestedTable {
