@@ -1,7 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 use crate::{
-    config::Config,
+    config::{Config, SwapKeys},
     host_model::{HostModel, HostModelError},
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
@@ -14,7 +14,8 @@ use devices::{
 };
 use memory::{Host, HostPages};
 use mmu::{Mmu, MmuConfig};
-use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, Vm, VmError};
+use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
+use std::path::PathBuf;
 use std::sync::Arc;
 use types::{Cycles, Gpa, Vmid};
 
@@ -84,13 +85,24 @@ pub enum BuildError {
     /// The guest's memory.
     #[error(transparent)]
     GuestMemory(#[from] GuestMemoryError),
+    /// The host's memory does not suffice for what is loaded.
+    #[error("the guest cannot be loaded: {0}")]
+    Page(#[from] PageUnavailable),
+    /// The swap file cannot be made.
+    #[error("swap.directory: no swap file in {}: {error}", .directory.display())]
+    Swap {
+        /// Where.
+        directory: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
 }
 
 impl BuildError {
     /// Whether the user asked for something that cannot be, rather than the host being out of something.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
-        !matches!(self, Self::Memory(_))
+        !matches!(self, Self::Memory(_) | Self::Page(_))
     }
 }
 
@@ -117,7 +129,9 @@ impl Machine {
         };
         let enough = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
         let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
-        let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
+        let host = Host::new(host_bytes, HostPages::Huge)?;
+        let pager = pager(config, &host)?;
+        let world = World::new(host, pager, costs, model.clock());
         let pace = Pace {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
@@ -157,8 +171,15 @@ impl Machine {
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
-        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
-        plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
+        let vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
+        self.world.vms.push(vm);
+        let index = self.world.vms.len() - 1;
+        let mut dma = Dma::new(self.world.apart().1, index);
+        let written = plan.write(&mut dma, tree_at, &tree);
+        if let Some(unavailable) = dma.finish().unavailable {
+            return Err(unavailable.into());
+        }
+        written?;
 
         let harts = config.harts as usize;
         let processors =
@@ -168,7 +189,7 @@ impl Machine {
             input: ConsoleInput::Uart,
             virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
         })?;
-        self.add_guest(Guest { vm, platform }, processors, plan.entry(), tree_at.0);
+        self.add_guest(Guest { platform }, processors, plan.entry(), tree_at.0);
         Ok(())
     }
 }
@@ -180,9 +201,21 @@ fn backing(config: &Config) -> Backing {
         Mechanism::Nested => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
-            status: LeafStatus::Preset,
+            // The pager wants to know which pages are in use, and which were written to.
+            status: if config.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset },
         },
     }
+}
+
+/// Where the host's memory is given, it may be less than the guests can need.
+fn pager(config: &Config, host: &Host) -> Result<Option<Pager>, BuildError> {
+    if config.host_memory.is_none() {
+        return Ok(None);
+    }
+    let SwapKeys { directory, size } = &config.swap;
+    let swap = Swap::create(directory.as_deref(), size.map(|size| size.0))
+        .map_err(|error| BuildError::Swap { directory: directory.clone().unwrap_or_else(std::env::temp_dir), error })?;
+    Ok(Some(Pager::new(&host.memory, swap)))
 }
 
 fn device(kind: &VirtioKind, seed: u64) -> Result<VirtioDevice, DiskError> {

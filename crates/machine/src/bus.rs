@@ -4,7 +4,7 @@
 //! the monitor maps the page or finds a device there, the guest enters again and the access is made again.
 
 use crate::world::World;
-use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stored, Trap};
+use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stop, Stored, Trap};
 use mmu::{Fault, Hit, L1Entry};
 use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use types::{Access, Gpa, Gva, TranslationContext, Width};
@@ -57,7 +57,7 @@ impl Bus for World {
             .is_some_and(|at| at.cast_const() == page.start())
     }
 
-    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Trap> {
+    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
         let (window, latest) = (self.data_window(), self.processor().site);
         // SAFETY: the window is of the current context, and the site was handed out by this processor's MMU.
         if unsafe { Self::read_hit(window, latest, address, width, stamp) }.is_some() {
@@ -78,7 +78,7 @@ impl Bus for World {
             }
             // SAFETY: misaligned, but within one page of memory.
             Reached::Ram(_, at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
-            Reached::Device(gpa) => self.load_device(gpa, width, address).map(Loaded::Value),
+            Reached::Device(gpa) => Ok(Loaded::Value(self.load_device(gpa, width, address)?)),
         }
     }
 
@@ -89,7 +89,7 @@ impl Bus for World {
         value: u64,
         site: &mut u16,
         stamp: u32,
-    ) -> Result<Stored, Trap> {
+    ) -> Result<Stored, Stop> {
         let (window, latest) = (self.data_window(), self.processor().site);
         // SAFETY: as for loads.
         if unsafe { Self::write_hit(window, latest, address, width, stamp) }.is_some() {
@@ -98,7 +98,7 @@ impl Bus for World {
         }
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
-            // Both pages are checked before a byte is written.
+            // Both pages are checked before a byte is written; were the first to move while the second comes, the hart would leave.
             let low = self.reach_ram(address, Access::Write, stamp)?;
             let high = self.reach_ram(address.wrapping_add(split.first), Access::Write, stamp)?;
             // SAFETY: each part lies within its page of memory.
@@ -121,22 +121,23 @@ impl Bus for World {
             }
             Reached::Device(gpa) => {
                 self.store_device(gpa, width, value, address)?;
-                Ok(Stored::Done([None, None]))
+                // The device's requests may have moved pages, or a balloon given some up.
+                Ok(if self.take_leave() { Stored::DoneAndLeave } else { Stored::Done([None, None]) })
             }
         }
     }
 
-    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, site: &mut u16, stamp: u32) -> Result<(), Trap> {
+    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, site: &mut u16, stamp: u32) -> Result<(), Stop> {
         match self.reach(address, access, stamp)? {
             Reached::Ram(hit, _) => {
                 *site = hit.site;
                 Ok(())
             }
-            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }),
+            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }.into()),
         }
     }
 
-    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
         let latest = self.processor().fetch_site;
         if let Some(at) = self.processor().mmu.fetch_hit(latest, Gva(address & !0xfff)) {
             return Ok(Fetched { page: HostPage::containing(at), site: latest });
@@ -146,12 +147,12 @@ impl Bus for World {
                 self.processor().fetch_site = hit.site;
                 Ok(Fetched { page: HostPage::containing(at), site: hit.site })
             }
-            Reached::Device(_) => Err(Trap { cause: Exception::InstructionAccess, value: address }),
+            Reached::Device(_) => Err(Trap { cause: Exception::InstructionAccess, value: address }.into()),
         }
     }
 
     fn set_context(&mut self, context: &TranslationContext) {
-        let vmid = self.guest().vm.vmid();
+        let vmid = self.vm().vmid();
         self.processor().mmu.set_context(context, vmid);
     }
 
@@ -179,7 +180,7 @@ impl World {
     /// Translates, with nested faults handled on the way.
     #[cold]
     #[inline(never)]
-    fn reach(&mut self, address: u64, access: Access, stamp: u32) -> Result<Reached, Trap> {
+    fn reach(&mut self, address: u64, access: Access, stamp: u32) -> Result<Reached, Stop> {
         loop {
             let fault = match self.translate(address, access, stamp) {
                 Ok(hit) => {
@@ -191,15 +192,15 @@ impl World {
                 Err(fault) => fault,
             };
             match fault {
-                Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }),
-                Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }),
-                Fault::Nested(nested) => match self.nested_fault(&nested) {
+                Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }.into()),
+                Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }.into()),
+                Fault::Nested(nested) => match self.nested_fault(&nested).ok_or(Stop::Leave)? {
                     NestedFaultOutcome::Mapped => {}
                     NestedFaultOutcome::Device if nested.purpose == mmu::Purpose::Data => {
                         return Ok(Reached::Device(nested.gpa));
                     }
                     NestedFaultOutcome::Device | NestedFaultOutcome::Nothing => {
-                        return Err(Trap { cause: access_fault(access), value: address });
+                        return Err(Trap { cause: access_fault(access), value: address }.into());
                     }
                 },
             }
@@ -207,20 +208,20 @@ impl World {
     }
 
     fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
-        let second = self.guest().vm.second_stage();
+        let second = self.vm().second_stage();
         let mmu = &mut self.processors[self.current.processor].mmu;
         mmu.access(&mut WalkMemory(&self.host.memory), &second, Gva(address), access, u64::from(stamp))
     }
 
-    fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Trap> {
+    fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Stop> {
         match self.reach(address, access, stamp)? {
             Reached::Ram(_, at) => Ok(at),
             // No device takes part of a misaligned access.
-            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }),
+            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }.into()),
         }
     }
 
-    fn load_bytes(&mut self, address: u64, bytes: u64, stamp: u32) -> Result<u64, Trap> {
+    fn load_bytes(&mut self, address: u64, bytes: u64, stamp: u32) -> Result<u64, Stop> {
         let at = self.reach_ram(address, Access::Read, stamp)?;
         // SAFETY: the caller stays within the page.
         Ok(unsafe { read_bytes(at, bytes) })

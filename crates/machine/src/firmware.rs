@@ -6,7 +6,7 @@ use crate::{
 };
 use hart::{Hart, Interrupt};
 use monitor::{
-    Dma, HartState,
+    HartState,
     sbi::{
         self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, RemoteFence, Request, ResetReason, SbiCall, SbiError,
         SbiReturn,
@@ -43,7 +43,7 @@ impl Machine {
             args: core::array::from_fn(|number| hart.register(A0 + number as u8)),
         };
         self.world.charge_exit(sbi::exit_reason(call.eid));
-        let limits = Limits { harts: self.harts_of(guest).count(), ram: self.world.guests[guest].vm.ram() };
+        let limits = Limits { harts: self.harts_of(guest).count(), ram: self.world.vms[guest].ram() };
         let answer = match sbi::decode(&call, &limits) {
             Ok(request) => self.execute(index, &request, now),
             Err(error) => Answer::Return(Err(error)),
@@ -106,7 +106,7 @@ impl Machine {
             // Stores drop translated code as they happen.
             RemoteFence::Instruction => {}
             RemoteFence::Address { range, asid } => {
-                let vmid = self.world.guests[self.logicals[target].guest].vm.vmid();
+                let vmid = self.world.vms[self.logicals[target].guest].vmid();
                 let mmu = &mut self.world.processors[target].mmu;
                 for gva in range.operands() {
                     mmu.fence(&mmu::Fence::Vvma { vmid, gva, asid });
@@ -146,8 +146,7 @@ impl Machine {
             }
             ConsoleRequest::Write(ConsoleBuffer { at, bytes }) => {
                 let mut buffer = vec![0; bytes.min(CONSOLE_CHUNK) as usize];
-                let vm = &mut self.world.guests[guest].vm;
-                Dma::new(vm, &mut self.world.host).read(at, &mut buffer).map_err(|_| SbiError::Failed)?;
+                self.world.with_dma(guest, |_, memory| memory.read(at, &mut buffer)).map_err(|_| SbiError::Failed)?;
                 self.records[guest].printed.extend(&buffer);
                 Ok(buffer.len() as u64)
             }

@@ -116,6 +116,10 @@ pub struct Prices {
     pub external_interrupt: u64,
     /// An SBI call of a native machine.
     pub firmware_call: u64,
+    /// The monitor's work to take a base page away for want of frames.
+    pub page_out: u64,
+    /// The monitor's work to bring one back from the swap file, and the wait for it.
+    pub page_in: u64,
 }
 
 impl Prices {
@@ -133,6 +137,8 @@ impl Prices {
             wfi: Cycles(self.wfi),
             external_interrupt: Cycles(self.external_interrupt),
             firmware_call: Cycles(self.firmware_call),
+            page_out: Cycles(self.page_out),
+            page_in: Cycles(self.page_in),
         }
     }
 }

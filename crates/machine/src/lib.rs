@@ -9,6 +9,7 @@ pub mod host_model;
 pub mod loader;
 mod machine;
 mod outcome;
+mod paging;
 mod region;
 mod schedule;
 pub mod scheme;

@@ -92,8 +92,11 @@ impl Machine {
     }
 
     /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`, on processors of its own.
+    ///
+    /// The guest's memory is in the world already, as the latest there.
     pub(crate) fn add_guest(&mut self, guest: Guest, processors: Vec<Processor>, entry: Gpa, argument: u64) {
         let index = self.world.guests.len();
+        debug_assert_eq!(self.world.vms.len(), index + 1);
         self.world.guests.push(guest);
         self.records.push(Record::default());
         for (hart_id, processor) in processors.into_iter().enumerate() {
@@ -148,6 +151,9 @@ impl Machine {
             if let Some(outcome) = self.take(turn) {
                 self.end(guest, outcome);
             }
+            if let Some((guest, unavailable)) = self.world.exhausted.take() {
+                self.end(guest, Outcome::OutOfMemory(unavailable));
+            }
             self.print(console);
         }
         self.print(console);
@@ -172,6 +178,9 @@ impl Machine {
         self.records[guest].outcome.get_or_insert(outcome);
         for logical in self.logicals.iter_mut().filter(|logical| logical.guest == guest) {
             logical.state = HartState::Stopped;
+        }
+        if self.records.iter().any(|record| record.outcome.is_none()) {
+            self.world.release(guest);
         }
     }
 
@@ -231,11 +240,10 @@ impl Machine {
         let logical = &mut self.logicals[index];
         let budget = self.world.clock().instructions_in(cycles).clamp(1, LONGEST_TURN) as u32;
 
+        // Whatever moved before this turn, the hart begins it by looking everything up.
+        self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
-        if std::mem::take(&mut self.world.exhausted) {
-            return Some(Outcome::OutOfMemory);
-        }
         if exit == Exit::Budget && self.clock_of(index) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.
@@ -320,6 +328,7 @@ impl Machine {
                 stores: counts.stores,
                 mmu: *processor.mmu.statistics(),
                 exits: processor.exits,
+                paging: processor.paging,
                 time: Time {
                     guest: self.clock().instructions(counts.instructions),
                     translation: self.world.translation(processor.mmu.statistics()),

@@ -1,6 +1,7 @@
 //! How a run ends.
 
 use core::fmt;
+use monitor::PageUnavailable;
 
 /// Why a machine stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,7 +17,7 @@ pub enum Outcome {
     /// The time limit, in guest seconds, is over.
     Timeout(u64),
     /// The host is out of memory for the guest.
-    OutOfMemory,
+    OutOfMemory(PageUnavailable),
     /// The user ended the run.
     Interrupted,
 }
@@ -28,7 +29,7 @@ impl Outcome {
         match self {
             Self::Finished(status) => *status,
             Self::Shutdown | Self::Interrupted => 0,
-            Self::GuestFailure | Self::Halted | Self::Timeout(_) | Self::OutOfMemory => 1,
+            Self::GuestFailure | Self::Halted | Self::Timeout(_) | Self::OutOfMemory(_) => 1,
         }
     }
 
@@ -47,7 +48,7 @@ impl fmt::Display for Outcome {
             Self::GuestFailure => f.write_str("the guest shut down because of a failure"),
             Self::Halted => f.write_str("every hart of the guest waits for an interrupt that never comes"),
             Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
-            Self::OutOfMemory => f.write_str("the host has no memory left for the guest"),
+            Self::OutOfMemory(why) => write!(f, "the host has no memory left for the guest: {why}"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -4,12 +4,11 @@ mod attribute;
 
 pub use attribute::MemoryAttribute;
 
-use crate::table::{Invalidation, Leaf, LeafBits, MapError, NestedTable};
+use crate::table::{HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use attribute::Store;
 use core::ops::Range;
-use devices::Platform;
 use devices::map::RAM_BASE;
-use memory::{FrameAllocator, FrameError, Host, HostMemory, OutOfFrames};
+use memory::{FrameAllocator, FrameError, FrameRange, Host, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Access, Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
@@ -94,7 +93,13 @@ pub struct Vm {
 #[derive(Debug)]
 enum Presentation {
     Native,
-    Nested { table: NestedTable, page: PageSize, bits: LeafBits },
+    Table {
+        table: HostTable,
+        /// The largest page that is mapped.
+        page: PageSize,
+        /// Rights and status of a page when it is mapped.
+        bits: LeafBits,
+    },
 }
 
 impl Vm {
@@ -181,7 +186,7 @@ impl Vm {
     pub fn second_stage(&self) -> SecondStage {
         match &self.second {
             Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
-            Presentation::Nested { table, .. } => SecondStage::Nested { mode: table.mode(), root: table.root() },
+            Presentation::Table { table, .. } => table.second_stage(),
         }
     }
 
@@ -191,79 +196,126 @@ impl Vm {
         bytes == 0 || (gpa >= self.ram.start && gpa.checked_add(bytes).is_some_and(|end| end <= self.ram.end))
     }
 
-    /// The second stage refused an access: fills the page, or says what else is there.
+    /// Whether its pages have frames only while the monitor lets them: V=V.
+    #[must_use]
+    pub fn is_pageable(&self) -> bool {
+        self.store == Store::Paged
+    }
+
+    /// Takes the page that holds `gpa` from the guest: the next access to it is a nested fault. `None` where it has no frame, and of a
+    /// guest whose memory is fixed.
     ///
-    /// # Errors
-    /// [`OutOfFrames`]: the host's memory is exhausted, and the guest cannot go on.
-    pub fn nested_fault(
-        &mut self,
-        host: &mut Host,
-        gpa: Gpa,
-        access: Access,
-    ) -> Result<NestedFaultOutcome, OutOfFrames> {
-        if Platform::contains(gpa) {
-            return Ok(NestedFaultOutcome::Device);
-        }
-        let filled = self.fill(&host.memory, &mut host.frames, gpa, access)?;
-        Ok(filled.map_or(NestedFaultOutcome::Nothing, |_| NestedFaultOutcome::Mapped))
-    }
-
-    /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
-    /// and of a guest whose memory is fixed.
-    pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+    /// Whatever else leads to the page's frame has to go here, before the flush that the caller then [performs](Invalidation::perform).
+    pub(crate) fn unmap_page(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         match (&mut self.second, self.store) {
-            (Presentation::Nested { table, .. }, Store::Paged) => table.unmap(memory, gpa),
-            (Presentation::Native | Presentation::Nested { .. }, _) => None,
+            (Presentation::Table { table, .. }, Store::Paged) => table.unmap(memory, gpa),
+            (Presentation::Native | Presentation::Table { .. }, _) => None,
         }
     }
 
-    /// The piece of host memory at `gpa`, from there to the end of its page, filled if it was not, with A and D bits as `access`
-    /// sets them. `None` outside RAM.
+    /// The piece of host memory at `gpa`, from there to the end of its page, if it has a frame, with A and D bits as `access` sets them.
+    pub(crate) fn touch(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<FramePiece> {
+        if !self.is_ram(gpa, 1) {
+            return None;
+        }
+        if let Some(start) = self.store.hpa(gpa) {
+            return Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 });
+        }
+        let (table, ..) = self.pages();
+        let leaf = table.lookup(memory, gpa)?;
+        let touched = LeafBits::of_access(access);
+        if !leaf.bits.contains(touched) {
+            table.grant(memory, gpa, touched);
+        }
+        Some(FramePiece::of(&leaf, gpa))
+    }
+
+    /// Gives the page of RAM that holds `gpa`, which has no frame, a fresh one: the largest that fits there. Where `spare` says how many
+    /// bytes are to be left, a smaller one is as good. Returns the page.
     pub(crate) fn fill(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
         gpa: Gpa,
         access: Access,
-    ) -> Result<Option<FramePiece>, OutOfFrames> {
-        if !self.is_ram(gpa, 1) {
-            return Ok(None);
+        spare: Option<u64>,
+    ) -> Result<Leaf, OutOfFrames> {
+        let ram = self.ram.clone();
+        let (table, largest, _) = self.pages();
+        let vacancy = table.vacancy(memory, gpa).unwrap_or_default();
+        let mut size = largest_page(&ram, gpa, largest.min(vacancy));
+        if let Some(spare) = spare {
+            let affordable = |size: &PageSize| frames.free_bytes() >= size.bytes() + spare;
+            size = page_sizes(size).find(affordable).unwrap_or_default();
         }
-        if let Some(start) = self.store.hpa(gpa) {
-            return Ok(Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 }));
-        }
-        let Presentation::Nested { table, page, bits } = &mut self.second else { return Ok(None) };
-        let (page, bits) = (*page, *bits);
-        let touched = LeafBits::of_access(access);
-        if let Some(leaf) = table.lookup(memory, gpa) {
-            if !leaf.bits.contains(touched) {
-                table.grant(memory, gpa, touched);
+        let frame = loop {
+            match (frames.allocate(memory, size), page_sizes(size).nth(1).filter(|_| spare.is_some())) {
+                (Ok(frame), _) => break frame,
+                (Err(_), Some(smaller)) => size = smaller,
+                (Err(error), None) => return Err(error),
             }
-            return Ok(Some(FramePiece::of(&leaf, gpa)));
-        }
-        let size = largest_page(&self.ram, gpa, page);
-        let frame = frames.allocate(memory, size)?;
+        };
+        self.map_page(memory, frames, gpa, frame, access).inspect_err(|_| free_unused(frames, frame))
+    }
+
+    /// Maps the page that holds `gpa` and is as long as `frame` there. On an error the frame is still the caller's.
+    pub(crate) fn map_page(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        frame: FrameRange,
+        access: Access,
+    ) -> Result<Leaf, OutOfFrames> {
+        let (table, _, bits) = self.pages();
+        let size = page_sizes(PageSize::Size1G).find(|size| size.bytes() == frame.bytes()).unwrap_or_default();
         // The access that faulted is made again, and finds the bits that it needs even where hardware sets none.
-        let leaf = Leaf { page: frame.start(), size, bits: bits | touched };
+        let leaf = Leaf { page: frame.start(), size, bits: bits | LeafBits::of_access(access) };
         match table.map(memory, frames, gpa.page(size), leaf) {
-            Ok(()) => Ok(Some(FramePiece::of(&leaf, gpa))),
-            Err(error) => {
-                // Never mapped, so no TLB has it.
-                let freed = frames.free(frame);
-                debug_assert!(freed.is_ok());
-                match error {
-                    MapError::OutOfFrames(error) => Err(error),
-                    MapError::Beyond { .. }
-                    | MapError::Size(_)
-                    | MapError::Misaligned { .. }
-                    | MapError::Occupied(_) => {
-                        debug_assert!(false, "an unmapped page of RAM: {error}");
-                        Ok(None)
-                    }
-                }
-            }
+            Ok(()) => Ok(leaf),
+            Err(MapError::OutOfFrames(error)) => Err(error),
+            Err(error) => unreachable!("a vacant page of RAM, as large as its frame: {error}"),
         }
     }
+
+    /// The page that holds `gpa`, if it has a frame that can be taken away.
+    pub(crate) fn page(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        match (&self.second, self.store) {
+            (Presentation::Table { table, .. }, Store::Paged) => table.lookup(memory, gpa),
+            (Presentation::Native | Presentation::Table { .. }, _) => None,
+        }
+    }
+
+    /// Whether the page that holds `gpa` was used since this was asked last, as far as the hardware tells.
+    pub(crate) fn age_page(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        let (table, _, bits) = self.pages();
+        // Where A is set from the start it tells nothing.
+        !bits.contains(LeafBits::ACCESSED) && table.age(memory, gpa)
+    }
+
+    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one.
+    pub(crate) fn split_page(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+    ) -> Result<bool, OutOfFrames> {
+        self.pages().0.split(memory, frames, gpa)
+    }
+
+    /// The table of a V=V machine, the size of its pages, and their bits.
+    fn pages(&mut self) -> (&mut HostTable, PageSize, LeafBits) {
+        match &mut self.second {
+            Presentation::Table { table, page, bits } => (table, *page, *bits),
+            Presentation::Native => unreachable!("a native guest's memory is fixed"),
+        }
+    }
+}
+
+fn free_unused(frames: &mut FrameAllocator, frame: FrameRange) {
+    // Never mapped, so no TLB has it.
+    let freed = frames.free(frame);
+    debug_assert!(freed.is_ok(), "allocated a moment ago");
 }
 
 impl Presentation {
@@ -275,7 +327,7 @@ impl Presentation {
         store: Store,
         (mode, page, status): (SecondStageMode, PageSize, LeafStatus),
     ) -> Result<Self, VmError> {
-        let mut table = NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?;
+        let mut table = HostTable::Nested(NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?);
         let rights = LeafBits::READ | LeafBits::WRITE | LeafBits::EXECUTE;
         let preset = rights | LeafBits::ACCESSED | LeafBits::DIRTY;
         let bits = match status {
@@ -297,7 +349,7 @@ impl Presentation {
                 Err(error) => unreachable!("RAM is within the table, aligned, and mapped once: {error}"),
             }
         }
-        Ok(Self::Nested { table, page, bits })
+        Ok(Self::Table { table, page, bits })
     }
 }
 
@@ -309,7 +361,7 @@ pub(crate) struct FramePiece {
 }
 
 impl FramePiece {
-    const fn of(leaf: &Leaf, gpa: Gpa) -> Self {
+    pub(crate) const fn of(leaf: &Leaf, gpa: Gpa) -> Self {
         let offset = gpa.offset(leaf.size);
         Self { start: leaf.page.wrapping_add(offset), bytes: leaf.size.bytes() - offset }
     }

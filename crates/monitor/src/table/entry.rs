@@ -28,6 +28,12 @@ impl LeafBits {
         self.0 & other.0 == other.0
     }
 
+    /// The bits of `self` that `other` has not.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// What the hardware would set for `access`.
     #[must_use]
     pub const fn of_access(access: Access) -> Self {

@@ -1,10 +1,9 @@
 use super::*;
-use crate::table::FlushTlbs;
-use crate::walk_memory::WalkMemory;
-use memory::{FrameRange, HOST_BASE, HostPages};
-use mmu::{Fault, Fence, Mmu, MmuConfig};
+use crate::paging::{NoVictim, PageUnavailable};
+use crate::testing::{NoProcessors, Processor, supply};
+use memory::{HOST_BASE, HostPages};
+use mmu::MmuConfig;
 use proptest::prelude::*;
-use types::{Gva, TranslationContext};
 
 const MODES: [SecondStageMode; 3] = [SecondStageMode::Sv39x4, SecondStageMode::Sv48x4, SecondStageMode::Sv57x4];
 const SIZES: [PageSize; 3] = [PageSize::Size4K, PageSize::Size2M, PageSize::Size1G];
@@ -23,46 +22,9 @@ fn ram(offset: u64) -> Gpa {
     RAM_BASE.wrapping_add(offset)
 }
 
-/// A processor whose guest translates nothing itself, so that its addresses are guest physical.
-struct Processor {
-    mmu: Mmu,
-    stamp: u64,
-    forgotten: Vec<FrameRange>,
-}
-
-impl Processor {
-    fn new(config: &MmuConfig, vm: &Vm) -> Self {
-        let mut mmu = Mmu::new(config).unwrap();
-        mmu.set_context(&TranslationContext::default(), vm.vmid());
-        Self { mmu, stamp: 0, forgotten: Vec::new() }
-    }
-
-    /// Where the guest's access ends up, with nested faults handled; how many there were.
-    fn access(&mut self, host: &mut Host, vm: &mut Vm, gpa: Gpa, access: Access) -> (Option<Hpa>, u32) {
-        for faults in 0..4 {
-            self.stamp += 1;
-            let second = vm.second_stage();
-            match self.mmu.access(&mut WalkMemory(&host.memory), &second, Gva(gpa.0), access, self.stamp) {
-                Ok(hit) => return (hit.host.map(|_| hit.hpa), faults),
-                Err(Fault::Nested(fault)) => match vm.nested_fault(host, fault.gpa, fault.access).unwrap() {
-                    NestedFaultOutcome::Mapped => {}
-                    NestedFaultOutcome::Device | NestedFaultOutcome::Nothing => return (None, faults),
-                },
-                Err(other) => panic!("{other:?}"),
-            }
-        }
-        panic!("the monitor maps {gpa} and the walker does not find it");
-    }
-}
-
-impl FlushTlbs for Processor {
-    fn fence(&mut self, fence: &Fence) {
-        self.mmu.fence(fence);
-    }
-
-    fn forget_code(&mut self, frames: FrameRange) {
-        self.forgotten.push(frames);
-    }
+/// What becomes of a nested fault.
+fn fault(host: &mut Host, vm: &mut Vm, gpa: Gpa, access: Access) -> Result<NestedFaultOutcome, PageUnavailable> {
+    supply(host, vm, None, NoProcessors).nested_fault(0, gpa, access)
 }
 
 #[test]
@@ -75,9 +37,9 @@ fn a_page_is_as_large_as_ram_allows() {
             [(12_345, PageSize::Size1G), ((1 << 30) + 77, PageSize::Size2M), (bytes - 1, PageSize::Size4K)]
         {
             let before = host.frames.owned_bytes();
-            let outcome = vm.nested_fault(&mut host, ram(offset), Access::Read);
+            let outcome = fault(&mut host, &mut vm, ram(offset), Access::Read);
             assert_eq!(outcome, Ok(NestedFaultOutcome::Mapped));
-            let Presentation::Nested { table, .. } = &vm.second else { panic!() };
+            let Presentation::Table { table, .. } = &vm.second else { panic!() };
             assert_eq!(table.lookup(&host.memory, ram(offset)).unwrap().size, size);
             assert!(host.frames.owned_bytes() - before >= size.bytes());
         }
@@ -89,14 +51,14 @@ fn the_walker_finds_what_the_monitor_maps() {
     for (mode, page) in MODES.into_iter().flat_map(|mode| SIZES.map(|page| (mode, page))) {
         let bytes = (6 << 20) + 0x3000;
         let (mut host, mut vm) = machine(bytes, nested(mode, page));
-        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         let page = page.min(PageSize::Size2M);
         for offset in [0, 0x1008, 3 << 20, (6 << 20) + 0x2ff8] {
             let gpa = ram(offset);
             let (hpa, faults) = processor.access(&mut host, &mut vm, gpa, Access::Write);
             let expected = if offset == 0x1008 && page == PageSize::Size2M { 0 } else { 1 };
             assert_eq!(faults, expected, "{mode:?} {page} {gpa}");
-            let piece = vm.fill(&host.memory, &mut host.frames, gpa, Access::Read).unwrap().unwrap();
+            let piece = vm.touch(&host.memory, gpa, Access::Read).unwrap();
             assert_eq!(hpa, Some(piece.start));
         }
     }
@@ -105,7 +67,7 @@ fn the_walker_finds_what_the_monitor_maps() {
 #[test]
 fn devices_and_nothing_are_told_apart() {
     let (mut host, mut vm) = machine(1 << 20, nested(SecondStageMode::Sv39x4, PageSize::Size4K));
-    let mut outcome = |gpa| vm.nested_fault(&mut host, gpa, Access::Read).unwrap();
+    let mut outcome = |gpa| fault(&mut host, &mut vm, gpa, Access::Read).unwrap();
     for gpa in [devices::map::PLIC.base, devices::map::UART.base, devices::map::virtio_slot(7).base] {
         assert_eq!(outcome(gpa), NestedFaultOutcome::Device);
     }
@@ -121,9 +83,9 @@ fn a_native_guest_has_the_host_to_itself() {
     assert!(vm.is_native());
     assert_eq!(host.frames.free_bytes(), 0);
     assert_eq!(vm.second_stage(), SecondStage::Constant { ram: RAM_BASE..ram(1 << 20), offset: 0 });
-    let mut processor = Processor::new(&MmuConfig::default(), &vm);
+    let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
     assert_eq!(processor.access(&mut host, &mut vm, ram(0x5678), Access::Read), (Some(Hpa(ram(0x5678).0)), 0));
-    assert!(vm.discard(&host.memory, ram(0)).is_none());
+    assert!(vm.unmap_page(&host.memory, ram(0)).is_none());
     let second = Vm::new(&mut host, Vmid(1), 4096, Backing::Native);
     assert!(matches!(second, Err(VmError::Native(FrameError::Owned(_)))));
 }
@@ -137,16 +99,16 @@ fn fixed_memory_lies_where_its_attribute_says_and_never_faults() {
             let mut host = Host::new(Vm::host_bytes(bytes, backing), HostPages::Base).unwrap();
             let mut vm = Vm::with_attribute(&mut host, Vmid(3), bytes, backing, attribute).unwrap();
             let owned = host.frames.owned_bytes();
-            let mut processor = Processor::new(&MmuConfig::default(), &vm);
+            let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
             let alpha = processor.access(&mut host, &mut vm, ram(0), Access::Read).0.unwrap().0 - RAM_BASE.0;
             assert_eq!(alpha == 0, attribute == MemoryAttribute::Real, "{attribute} {page}");
             for offset in [8, 0x1008, 3 << 20, (6 << 20) + 0x2ff8] {
                 let hpa = Some(Hpa(ram(offset).0 + alpha));
                 assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Write), (hpa, 0), "{attribute}");
                 assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Execute), (hpa, 0));
-                assert!(vm.discard(&host.memory, ram(offset)).is_none(), "it is the guest's for good");
+                assert!(vm.unmap_page(&host.memory, ram(offset)).is_none(), "it is the guest's for good");
             }
-            let Presentation::Nested { table, .. } = &vm.second else { panic!() };
+            let Presentation::Table { table, .. } = &vm.second else { panic!() };
             let first = table.lookup(&host.memory, ram(0)).unwrap().size;
             assert_eq!(first, page.min(PageSize::Size2M), "as large as RAM allows");
             assert_eq!(host.frames.owned_bytes(), owned, "all was there from the start");
@@ -170,7 +132,7 @@ fn one_guest_of_a_host_is_v_equals_r_and_others_lie_beside_it() {
     assert!(error.to_string().contains("V=R") && error.to_string().contains("memory_attribute"), "{error}");
     let mut seen = std::collections::BTreeSet::new();
     for vm in &mut vms {
-        let mut processor = Processor::new(&MmuConfig::default(), vm);
+        let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         for page in 0..(8 << 20) / 4096 {
             let (hpa, _) = processor.access(&mut host, vm, ram(page * 4096), Access::Write);
             assert!(seen.insert(hpa.unwrap()), "no two guests have the same frame");
@@ -224,56 +186,57 @@ fn an_exhausted_host_says_so_and_loses_nothing() {
     let mut vm = Vm::new(&mut host, Vmid(1), 1 << 30, nested(SecondStageMode::Sv39x4, PageSize::Size4K)).unwrap();
     let mut filled = 0;
     let error = loop {
-        match vm.nested_fault(&mut host, ram(filled * 4096), Access::Write) {
+        match fault(&mut host, &mut vm, ram(filled * 4096), Access::Write) {
             Ok(outcome) => assert_eq!(outcome, NestedFaultOutcome::Mapped),
             Err(error) => break error,
         }
         filled += 1;
     };
     // The root, two tables, and the rest pages.
-    assert_eq!((filled, error.bytes, error.free), (64 - 4 - 2, 4096, 0));
+    let PageUnavailable::NoFrame { frames, reason: NoVictim::Off } = error else { panic!("{error}") };
+    assert_eq!((filled, frames.bytes, frames.free), (64 - 4 - 2, 4096, 0));
     // A frame for the page but none for its table: the frame is not lost.
-    let first = vm.discard(&host.memory, ram(0)).unwrap();
-    let mut processor = Processor::new(&MmuConfig::default(), &vm);
-    first.perform(&mut processor, &mut host).unwrap();
-    assert!(vm.nested_fault(&mut host, ram(512 << 20), Access::Write).is_err());
+    let first = vm.unmap_page(&host.memory, ram(0)).unwrap();
+    let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
+    first.perform(&mut processor, &mut host.frames).unwrap();
+    assert!(fault(&mut host, &mut vm, ram(512 << 20), Access::Write).is_err());
     assert_eq!(host.frames.free_bytes(), 4096);
 }
 
 #[test]
 fn a_discarded_page_is_flushed_before_its_frame_is_free() {
     let (mut host, mut vm) = machine(1 << 20, nested(SecondStageMode::Sv39x4, PageSize::Size4K));
-    let mut processor = Processor::new(&MmuConfig::default(), &vm);
+    let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
     let (hpa, _) = processor.access(&mut host, &mut vm, ram(0), Access::Write);
     host.memory.write(hpa.unwrap(), 0xdead_u64).unwrap();
-    let invalidation = vm.discard(&host.memory, ram(0x123)).unwrap();
+    let invalidation = vm.unmap_page(&host.memory, ram(0x123)).unwrap();
     assert_eq!(processor.access(&mut host, &mut vm, ram(0), Access::Read), (hpa, 0), "the TLB still has it");
     let owned = host.frames.owned_bytes();
-    invalidation.perform(&mut processor, &mut host).unwrap();
+    invalidation.perform(&mut processor, &mut host.frames).unwrap();
     assert_eq!(host.frames.owned_bytes(), owned - 4096);
     assert_eq!(processor.forgotten, [FrameRange::new(hpa.unwrap(), 4096).unwrap()]);
     let (again, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Read);
     assert_eq!((again, faults), (hpa, 1), "the lowest frame, filled anew");
     assert_eq!(host.memory.read::<u64>(again.unwrap()), Ok(0));
-    assert!(vm.discard(&host.memory, ram(0x5000)).is_none());
+    assert!(vm.unmap_page(&host.memory, ram(0x5000)).is_none());
 }
 
 #[test]
 fn status_bits_are_set_by_whoever_is_to() {
     let backing = |status| Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status };
     let bits = |vm: &Vm, host: &Host| match &vm.second {
-        Presentation::Nested { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
+        Presentation::Table { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
         Presentation::Native => panic!(),
     };
     let both = LeafBits::ACCESSED | LeafBits::DIRTY;
 
     let (mut host, mut vm) = machine(1 << 20, backing(LeafStatus::Preset));
-    vm.nested_fault(&mut host, ram(0), Access::Read).unwrap();
+    fault(&mut host, &mut vm, ram(0), Access::Read).unwrap();
     assert!(bits(&vm, &host).contains(both));
 
     for policy in [mmu::AdPolicy::Update, mmu::AdPolicy::Fault] {
         let (mut host, mut vm) = machine(1 << 20, backing(LeafStatus::Clear));
-        let mut processor = Processor::new(&MmuConfig { second_stage_ad: policy, ..MmuConfig::default() }, &vm);
+        let mut processor = Processor::new(&MmuConfig { second_stage_ad: policy, ..MmuConfig::default() }, vm.vmid());
         let (_, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Read);
         assert_eq!(faults, 1);
         assert!(bits(&vm, &host).contains(LeafBits::ACCESSED) && !bits(&vm, &host).contains(LeafBits::DIRTY));
@@ -295,7 +258,7 @@ proptest! {
         touched in prop::collection::vec(any::<u64>(), 1..60),
     ) {
         let (mut host, mut vm) = machine(pages * 4096, nested(mode, page));
-        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         let mut model = std::collections::BTreeMap::new();
         for (value, touch) in touched.into_iter().enumerate() {
             let gpa = ram(touch % pages * 4096 + (touch >> 52) / 8 * 8);
@@ -315,7 +278,7 @@ proptest! {
         let (mut host, mut vm) = machine(pages * 4096, nested(SecondStageMode::Sv57x4, page));
         for number in 0..pages {
             let gpa = ram((start % pages + number) % pages * 4096);
-            prop_assert!(matches!(vm.nested_fault(&mut host, gpa, Access::Write), Ok(NestedFaultOutcome::Mapped)));
+            prop_assert!(matches!(fault(&mut host, &mut vm, gpa, Access::Write), Ok(NestedFaultOutcome::Mapped)));
         }
     }
 }

@@ -39,6 +39,8 @@ fn entry(guest: &str, run: &Finished, native: Option<&Finished>) -> Value {
     let (mmu, time) = (&statistics.mmu, statistics.time);
     let exits: Map<String, Value> =
         statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
+    let paging: Map<String, Value> =
+        statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
     json!({
         "guest": guest,
         "workload": run.work,
@@ -66,6 +68,7 @@ fn entry(guest: &str, run: &Finished, native: Option<&Finished>) -> Value {
         "segment_hits": 0,
         "escape_hits": 0,
         "exits": exits,
+        "paging": paging,
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,
