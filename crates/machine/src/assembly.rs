@@ -1,11 +1,12 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 use crate::{
-    config::{Config, SwapKeys},
+    config::{Config, ConfigError, SwapKeys},
     host_model::{HostModel, HostModelError},
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
     scheme::Mechanism,
+    warmup::Warmup,
     world::{Guest, Processor, World},
 };
 use devices::{
@@ -61,6 +62,9 @@ pub enum BuildError {
     /// The host model.
     #[error(transparent)]
     Host(#[from] HostModelError),
+    /// A key of the configuration that the scheme or the host contradicts.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The kernel, or too little memory for it.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -125,9 +129,11 @@ impl Machine {
         let prices = model.prices.prices();
         let costs = match config.scheme.mechanism() {
             Mechanism::Native => CostTable::native(&prices),
-            Mechanism::Nested => CostTable::virtualized(&prices),
+            Mechanism::Nested | Mechanism::Shadow | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => {
+                CostTable::virtualized(&prices)
+            }
         };
-        let enough = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let enough = guest_host_bytes(config).saturating_mul(images.len() as u64);
         let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let host = Host::new(host_bytes, HostPages::Huge)?;
         let pager = pager(config, &host)?;
@@ -136,9 +142,10 @@ impl Machine {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
+            warmup: config.warmup.instructions(),
         };
         let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace);
-        let mmu = config.mmu(&model);
+        let mmu = config.mmu(&model)?;
         for image in images {
             machine.add_image(config, &mmu, image)?;
         }
@@ -171,15 +178,24 @@ impl Machine {
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
-        let vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
+        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
+        if let Some(shadow) = config.shadow() {
+            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
+        }
+        if self.world.pager.is_some() {
+            vm.page_by_supply();
+        }
+        let index = self.world.vms.len();
         self.world.vms.push(vm);
-        let index = self.world.vms.len() - 1;
         let mut dma = Dma::new(self.world.apart().1, index);
         let written = plan.write(&mut dma, tree_at, &tree);
         if let Some(unavailable) = dma.finish().unavailable {
             return Err(unavailable.into());
         }
         written?;
+        if config.warmup == Warmup::Touch {
+            self.world.apart().1.populate(index)?;
+        }
 
         let harts = config.harts as usize;
         let processors =
@@ -194,17 +210,32 @@ impl Machine {
     }
 }
 
+/// Host memory, in bytes, that is enough for a guest as `config` has it, tables included.
+#[must_use]
+pub fn guest_host_bytes(config: &Config) -> u64 {
+    let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
+    Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables)
+}
+
 /// How the guest's memory is backed under a scheme.
 fn backing(config: &Config) -> Backing {
     match config.scheme.mechanism() {
         Mechanism::Native => Backing::Native,
-        Mechanism::Nested => Backing::Nested {
+        Mechanism::Nested | Mechanism::Shadow => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
-            // The pager wants to know which pages are in use, and which were written to.
-            status: if config.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset },
+            status: leaf_status(config),
         },
+        Mechanism::Flat | Mechanism::FlatHw => {
+            Backing::Flat { page: config.scheme.host_page().unwrap_or_default(), status: leaf_status(config) }
+        }
+        Mechanism::Reserved => Backing::Reserved,
     }
+}
+
+/// A pager wants to know which pages are in use, and which were written to.
+const fn leaf_status(config: &Config) -> LeafStatus {
+    if config.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset }
 }
 
 /// Where the host's memory is given, it may be less than the guests can need.

@@ -1,16 +1,22 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod keys;
+mod native;
+mod shadow;
 mod switch;
 
+pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
 use crate::{
-    host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
-    scheme::Scheme,
+    host_model::{ArrayModel, DEFAULT_HOST, HostModel, RefillName, WalkCacheModel},
+    scheme::{Mechanism, Scheme},
     units::ByteSize,
+    warmup::Warmup,
 };
-use mmu::{AdPolicy, MmuConfig, TlbArray};
+use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::MemoryAttribute;
+use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use types::{PageSize, PagingMode, SecondStageMode};
@@ -34,6 +40,8 @@ pub struct Config {
     pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
     pub timeout: u64,
+    /// What has happened before a region of interest is measured.
+    pub warmup: Warmup,
     /// What everything random in the guest's machine starts from.
     pub seed: u64,
     /// How far the clocks of running processors may drift apart, in cycles.
@@ -42,6 +50,8 @@ pub struct Config {
     pub engine: EngineName,
     /// Translation hardware.
     pub mmu: MmuKeys,
+    /// Shadow tables.
+    pub shadow: ShadowKeys,
     /// Paging modes.
     pub paging: PagingKeys,
     /// The file that the monitor pages guests out to.
@@ -60,10 +70,12 @@ impl Default for Config {
             memory_attribute: AttributeName::default(),
             host_memory: None,
             timeout: 0,
+            warmup: Warmup::None,
             seed: 1,
             quantum: 10_000,
             engine: EngineName::Threaded,
             mmu: MmuKeys::default(),
+            shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
             swap: SwapKeys::default(),
             isa: IsaKeys::default(),
@@ -125,6 +137,9 @@ pub struct MmuKeys {
     pub walk_caches: Switch<WalkCacheModel>,
     /// `on` (as the host model has it), `off`, or entries.
     pub nested_tlb: Switch<u32>,
+    /// Who refills the TLBs, where it is neither the scheme's nor the host model's way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refill: Option<RefillName>,
     /// Who sets A and D bits of the guest's tables: `fault` (the guest does), or `hardware`.
     pub ad: AdName,
 }
@@ -294,22 +309,28 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// [`ConfigError::Content`].
-    pub fn set(mut self, key: &str, value: &str) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={value}"), problem };
-        let parsed = format!("value = {value}")
-            .parse::<toml::Table>()
-            .ok()
-            // A line break in the text would let further keys follow.
-            .filter(|table| table.len() == 1)
-            .and_then(|mut table| table.remove("value"))
-            .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    pub fn set(self, key: &str, value: &str) -> Result<Self, ConfigError> {
+        self.insert(key, read_value(value), value)
+    }
+
+    /// Sets the dotted `key` to a value.
+    ///
+    /// # Errors
+    /// [`ConfigError::Content`].
+    pub fn set_value(self, key: &str, value: toml::Value) -> Result<Self, ConfigError> {
+        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.insert(key, value, &written)
+    }
+
+    fn insert(mut self, key: &str, value: toml::Value, written: &str) -> Result<Self, ConfigError> {
+        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={written}"), problem };
         let mut table = &mut self.table;
         let (path, last) = key.rsplit_once('.').map_or((None, key), |(path, last)| (Some(path), last));
         for part in path.into_iter().flat_map(|path| path.split('.')) {
             let entry = table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
             table = entry.as_table_mut().ok_or_else(|| wrong(format!("`{part}` is not a table")))?;
         }
-        table.insert(last.to_owned(), parsed);
+        table.insert(last.to_owned(), value);
         self.read().map_err(wrong)?;
         Ok(self)
     }
@@ -326,8 +347,20 @@ impl ConfigBuilder {
     }
 
     fn read(&self) -> Result<Config, String> {
-        Config::deserialize(self.table.clone()).map_err(|error| one_line(&error))
+        Config::deserialize(self.table.clone())
+            .map_err(|error| keys::unknown_key(&self.table).unwrap_or_else(|| one_line(&error)))
     }
+}
+
+/// The value that a text stands for: TOML, or else the text itself.
+pub(crate) fn read_value(text: &str) -> toml::Value {
+    format!("value = {text}")
+        .parse::<toml::Table>()
+        .ok()
+        // A line break in the text would let further keys follow.
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
 fn one_line(error: &toml::de::Error) -> String {
@@ -357,6 +390,11 @@ impl Config {
         if self.isa.d && !self.isa.f {
             return range("isa.d", "needs isa.f");
         }
+        if self.scheme.mechanism() == Mechanism::Shadow
+            && let Some((key, problem)) = self.shadow.problem(self.harts)
+        {
+            return Err(ConfigError::Range { key, problem });
+        }
         Ok(())
     }
 
@@ -377,6 +415,22 @@ impl Config {
         }
     }
 
+    const fn ad(&self) -> AdPolicy {
+        match self.mmu.ad {
+            AdName::Hardware => AdPolicy::Update,
+            AdName::Fault => AdPolicy::Fault,
+        }
+    }
+
+    /// The guest's shadow tables, if the scheme has any.
+    #[must_use]
+    pub const fn shadow(&self) -> Option<ShadowConfig> {
+        match self.scheme.mechanism() {
+            Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
+            Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
+        }
+    }
+
     /// The engine.
     #[must_use]
     pub const fn engine(&self) -> hart::Engine {
@@ -386,27 +440,63 @@ impl Config {
         }
     }
 
-    /// The MMU of `host`'s processors, with what this configuration replaces.
+    /// Who refills the TLBs: what the configuration says, or else the scheme, or else the host model.
     #[must_use]
-    pub fn mmu(&self, host: &HostModel) -> MmuConfig {
+    pub fn refill(&self, host: &HostModel) -> RefillName {
+        self.mmu.refill.or(self.scheme.mechanism().refill()).unwrap_or(host.refill.by)
+    }
+
+    /// Checks that the configuration does not ask for a walker's parts where there is no walker.
+    fn check_refill(&self, host: &HostModel) -> Result<(), ConfigError> {
+        let wrong = |key, problem: &str| Err(ConfigError::Range { key, problem: problem.to_owned() });
+        let refill = self.refill(host);
+        let mechanism = self.scheme.mechanism();
+        if refill == RefillName::Hardware {
+            return Ok(());
+        }
+        if mechanism == Mechanism::FlatHw {
+            return wrong(
+                "mmu.refill",
+                "`flat-hw` is refilled by a hardware walker; `flat` is the scheme for software",
+            );
+        }
+        let routine_has = host.walk_caches(refill) != WalkCacheModel::OFF;
+        if matches!(self.mmu.walk_caches, Switch::Sized(sizes) if sizes != WalkCacheModel::OFF && !routine_has) {
+            return wrong("mmu.walk_caches", "software refills the TLBs, and page-walk caches are a hardware walker's");
+        }
+        if matches!(self.mmu.nested_tlb, Switch::Sized(1..)) && mechanism.has_host_pages() {
+            return wrong("mmu.nested_tlb", "software refills the TLBs, and a nested TLB is a hardware walker's");
+        }
+        Ok(())
+    }
+
+    /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software
+    /// refills the TLBs there is no nested TLB, and page-walk caches only if the host's own routine has them.
+    ///
+    /// # Errors
+    /// [`ConfigError::Range`], if software refills the TLBs and parts of a walker are asked for.
+    pub fn mmu(&self, host: &HostModel) -> Result<MmuConfig, ConfigError> {
+        self.check_refill(host)?;
         let arrays = |own: &Option<Vec<ArrayModel>>, model: &[ArrayModel]| -> Vec<TlbArray> {
             own.as_deref().unwrap_or(model).iter().map(ArrayModel::array).collect()
         };
-        let walk_caches = self.mmu.walk_caches.resolve(host.tlb.walk_caches, WalkCacheModel::OFF);
-        let nested_entries = self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0);
-        MmuConfig {
+        let name = self.refill(host);
+        let walk_caches = self.mmu.walk_caches.resolve(host.walk_caches(name), WalkCacheModel::OFF);
+        let (refill, nested_entries) = match name {
+            RefillName::Hardware => (Refill::Hardware, self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0)),
+            RefillName::Software => (Refill::Software(host.refill.routine()), 0),
+        };
+        Ok(MmuConfig {
             l1i: arrays(&self.mmu.l1i, &host.tlb.l1i),
             l1d: arrays(&self.mmu.l1d, &host.tlb.l1d),
             l2: arrays(&self.mmu.l2, &host.tlb.l2),
             walk_caches: walk_caches.sizes(),
             nested_tlb: (nested_entries > 0).then(|| TlbArray::new(&PageSize::ALL, 1, nested_entries)),
-            first_stage_ad: match self.mmu.ad {
-                AdName::Hardware => AdPolicy::Update,
-                AdName::Fault => AdPolicy::Fault,
-            },
+            first_stage_ad: self.ad(),
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,
-        }
+            refill,
+        })
     }
 }
 

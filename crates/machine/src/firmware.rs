@@ -8,8 +8,8 @@ use hart::{Hart, Interrupt};
 use monitor::{
     HartState,
     sbi::{
-        self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, RemoteFence, Request, ResetReason, SbiCall, SbiError,
-        SbiReturn,
+        self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, RemoteFence, Request, ResetKind, ResetReason, SbiCall,
+        SbiError, SbiReturn,
     },
 };
 use types::Cycles;
@@ -42,9 +42,12 @@ impl Machine {
             fid: hart.register(A6),
             args: core::array::from_fn(|number| hart.register(A0 + number as u8)),
         };
-        self.world.charge_exit(sbi::exit_reason(call.eid));
         let limits = Limits { harts: self.harts_of(guest).count(), ram: self.world.vms[guest].ram() };
-        let answer = match sbi::decode(&call, &limits) {
+        let request = sbi::decode(&call, &limits);
+        if !request.as_ref().is_ok_and(|request| self.world.charges_itself(guest, request)) {
+            self.world.charge_exit(sbi::exit_reason(call.eid));
+        }
+        let answer = match request {
             Ok(request) => self.execute(index, &request, now),
             Err(error) => Answer::Return(Err(error)),
         };
@@ -82,6 +85,11 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::RemoteFence { harts, fence } => {
+                if let RemoteFence::Address { range, asid } = fence
+                    && self.world.vms[guest].is_shadowed()
+                {
+                    self.world.fence_shadow_remotely(harts, range, asid);
+                }
                 for target in self
                     .harts_of(guest)
                     .filter(|&target| harts.contains(self.logicals[target].hart_id))
@@ -92,11 +100,16 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::Hsm(request) => self.manage_hart(index, request, now),
-            Request::Reset { kind: _, reason } => Answer::End(match reason {
-                ResetReason::None => Outcome::Shutdown,
-                ResetReason::SystemFailure => Outcome::GuestFailure,
+            Request::Reset { kind, reason } => Answer::End(match (kind, reason) {
+                (ResetKind::Shutdown, ResetReason::None) => Outcome::Shutdown,
+                (ResetKind::Shutdown, ResetReason::SystemFailure) => Outcome::GuestFailure,
+                (ResetKind::ColdReboot | ResetKind::WarmReboot, ResetReason::None) => Outcome::Reset,
+                (ResetKind::ColdReboot | ResetKind::WarmReboot, ResetReason::SystemFailure) => {
+                    Outcome::ResetAfterFailure
+                }
             }),
             Request::Console(request) => Answer::Return(self.console_call(guest, request)),
+            Request::Paravirtual(request) => Answer::Return(self.paravirtual(index, request)),
         }
     }
 
@@ -146,7 +159,7 @@ impl Machine {
             }
             ConsoleRequest::Write(ConsoleBuffer { at, bytes }) => {
                 let mut buffer = vec![0; bytes.min(CONSOLE_CHUNK) as usize];
-                self.world.with_dma(guest, |_, memory| memory.read(at, &mut buffer)).map_err(|_| SbiError::Failed)?;
+                self.world.read_guest(guest, at, &mut buffer).map_err(|_| SbiError::Failed)?;
                 self.records[guest].printed.extend(&buffer);
                 Ok(buffer.len() as u64)
             }

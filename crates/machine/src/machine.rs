@@ -10,7 +10,10 @@ use crate::{
     world::{Current, Guest, Processor, World},
 };
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
-use monitor::{Entry, ExitReason, HartState};
+use monitor::{
+    Entry, ExitReason, HartState,
+    sched::{AllocationForm, Handshake},
+};
 use std::collections::VecDeque;
 use std::time::Duration;
 use types::{Cycles, Gpa, PagingMode};
@@ -57,6 +60,8 @@ pub struct Pace {
     pub quantum: Cycles,
     /// The run ends after this many seconds of guest time.
     pub timeout_seconds: Option<u64>,
+    /// Instructions of a region of interest before it is measured.
+    pub warmup: u64,
 }
 
 /// A host with its guests, ready to run.
@@ -72,7 +77,6 @@ pub struct Machine {
 }
 
 /// What is kept of a guest beside its machine.
-#[derive(Default)]
 pub(crate) struct Record {
     region: Region,
     /// How it ended.
@@ -81,6 +85,20 @@ pub(crate) struct Record {
     pub(crate) printed: Vec<u8>,
     /// Console input that it has not taken yet.
     typed: VecDeque<u8>,
+    /// How it learns of its allocation.
+    pub(crate) handshake: Handshake,
+}
+
+impl Record {
+    fn new(form: AllocationForm) -> Self {
+        Self {
+            region: Region::default(),
+            outcome: None,
+            printed: Vec::new(),
+            typed: VecDeque::new(),
+            handshake: Handshake::new(form),
+        }
+    }
 }
 
 impl Machine {
@@ -98,7 +116,7 @@ impl Machine {
         let index = self.world.guests.len();
         debug_assert_eq!(self.world.vms.len(), index + 1);
         self.world.guests.push(guest);
-        self.records.push(Record::default());
+        self.records.push(Record::new(AllocationForm::Dedicated));
         for (hart_id, processor) in processors.into_iter().enumerate() {
             self.world.processors.push(processor);
             let hart = Hart::new(self.isa, self.paging);
@@ -175,7 +193,12 @@ impl Machine {
 
     /// A guest has ended: its harts run no more.
     fn end(&mut self, guest: usize, outcome: Outcome) {
-        self.records[guest].outcome.get_or_insert(outcome);
+        let record = &mut self.records[guest];
+        let measured = self.pace.warmup == 0 || record.region.measured().is_some();
+        record.outcome.get_or_insert(match outcome {
+            good if good.succeeded() && !measured => Outcome::Unmeasured(self.pace.warmup),
+            other => other,
+        });
         for logical in self.logicals.iter_mut().filter(|logical| logical.guest == guest) {
             logical.state = HartState::Stopped;
         }
@@ -222,7 +245,7 @@ impl Machine {
         processor.idle += turn.from - clock;
         let logical = &mut self.logicals[index];
         processor.retired = logical.hart.counts().instructions;
-        self.world.current = Current { processor: index, guest: logical.guest };
+        self.world.current = Current { processor: index, guest: logical.guest, hart: logical.hart_id };
 
         let time = self.world.clock().time(turn.from);
         let mut until = turn.next.map(|next| next + self.pace.quantum);
@@ -237,8 +260,10 @@ impl Machine {
         logical.waits = false;
         logical.state.wake();
         self.begin_if_pending(index);
+        let guest = self.logicals[index].guest;
+        let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let logical = &mut self.logicals[index];
-        let budget = self.world.clock().instructions_in(cycles).clamp(1, LONGEST_TURN) as u32;
+        let budget = self.world.clock().instructions_in(cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         // Whatever moved before this turn, the hart begins it by looking everything up.
         self.world.leave = false;
@@ -249,6 +274,9 @@ impl Machine {
             // of an instruction, so that the guest meets its time limit and the other harts go on.
             let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
             self.world.processors[index].idle += took;
+        }
+        if self.warms_for(guest) == Some(0) {
+            self.begin_region(guest);
         }
         let now = self.clock_of(index);
         if self.world.guest().platform.interrupt_generation() != generation {
@@ -266,7 +294,7 @@ impl Machine {
                 }
                 None
             }
-            Exit::Marker(number) => self.marker(self.logicals[index].guest, number),
+            Exit::Marker(number) => self.marker(guest, number),
         }
     }
 
@@ -290,13 +318,10 @@ impl Machine {
 
     fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
         match number {
+            1 if self.pace.warmup == 0 => self.begin_region(guest),
             1 => {
-                // A maximum has no difference: it begins anew.
-                for index in self.harts_of(guest).collect::<Vec<_>>() {
-                    self.world.processors[index].mmu.restart_maximum();
-                }
-                let now = self.statistics_of(guest);
-                self.records[guest].region.begin(now);
+                let until = self.retired_of(guest).saturating_add(self.pace.warmup);
+                self.records[guest].region.warm(until);
             }
             2 => {
                 let now = self.statistics_of(guest);
@@ -307,6 +332,27 @@ impl Machine {
             _ => {}
         }
         None
+    }
+
+    /// From here on, what a guest does is measured.
+    fn begin_region(&mut self, guest: usize) {
+        // A maximum has no difference: it begins anew.
+        for index in self.harts_of(guest).collect::<Vec<_>>() {
+            self.world.processors[index].mmu.restart_maximum();
+        }
+        let now = self.statistics_of(guest);
+        self.records[guest].region.begin(now);
+    }
+
+    /// How many instructions are left until a guest's region is measured; `None` if none is about to be.
+    fn warms_for(&self, guest: usize) -> Option<u64> {
+        let until = self.records[guest].region.warms_until()?;
+        Some(until.saturating_sub(self.retired_of(guest)))
+    }
+
+    /// Instructions that a guest's harts have retired together.
+    fn retired_of(&self, guest: usize) -> u64 {
+        self.harts_of(guest).map(|index| self.logicals[index].hart.counts().instructions).sum()
     }
 
     /// What the first guest's processors have counted together, from the beginning.
@@ -329,6 +375,7 @@ impl Machine {
                 mmu: *processor.mmu.statistics(),
                 exits: processor.exits,
                 paging: processor.paging,
+                shadow: None,
                 time: Time {
                     guest: self.clock().instructions(counts.instructions),
                     translation: self.world.translation(processor.mmu.statistics()),
@@ -336,6 +383,7 @@ impl Machine {
                 },
             });
         }
+        sum.shadow = self.world.vms[guest].shadow_statistics().copied();
         sum
     }
 
@@ -355,6 +403,13 @@ impl Machine {
     #[must_use]
     pub fn region_host_time(&self) -> Duration {
         self.records[0].region.host_time()
+    }
+
+    /// What is wrong with the tables that the monitor keeps: one line each. Empty unless a guest has shadow tables that are checked.
+    #[must_use]
+    pub fn check(&self) -> Vec<String> {
+        let vms = self.world.vms.iter();
+        vms.flat_map(|vm| vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
     }
 
     fn latest(&self) -> Cycles {

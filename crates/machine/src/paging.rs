@@ -3,7 +3,7 @@
 use crate::world::{Guest, Processor, World};
 use memory::{FrameRange, Host, HostMemory};
 use mmu::{Fence, NestedFault};
-use monitor::{Dma, DmaOutcome, FlushTlbs, FrameSupply, NestedFaultOutcome, PageUnavailable, PagingCounts};
+use monitor::{Dma, DmaOutcome, FlushTlbs, FrameSupply, NestedFaultOutcome, PageUnavailable, PagingCounts, Wanted};
 
 /// Every real processor, and the code translated for all of them.
 pub(crate) struct Shootdown<'w> {
@@ -59,6 +59,7 @@ impl World {
             self.give_up(guest, unavailable);
         }
         self.settle_paging();
+        self.shadow_fence_due(guest);
         result
     }
 
@@ -68,6 +69,22 @@ impl World {
         let outcome = self.apart().1.nested_fault(guest, fault.gpa, fault.access);
         self.settle_paging();
         outcome.map_err(|unavailable| self.give_up(guest, unavailable)).ok()
+    }
+
+    /// Provides what the monitor's work on the current guest wants; false if the guest cannot go on.
+    pub(crate) fn provide(&mut self, wanted: Wanted) -> bool {
+        let guest = self.current.guest;
+        let provided = self.apart().1.provide(guest, wanted);
+        self.settle_paging();
+        provided.map_err(|unavailable| self.give_up(guest, unavailable)).is_ok()
+    }
+
+    /// Takes pages away if frames run short, before the monitor takes some for tables.
+    pub(crate) fn keep_reserve(&mut self) {
+        if self.pager.is_some() {
+            self.apart().1.keep_reserve();
+            self.settle_paging();
+        }
     }
 
     /// Frames of a guest that has ended are for the others.
@@ -95,7 +112,7 @@ impl World {
         }
         // A page that came in took long: the hart's turn is over, as others may be earlier now.
         self.leave |= counts.in_ > 0;
-        let cycles = self.costs().paging(&counts);
+        let cycles = self.costs.paging(&counts);
         // While guests are loaded there is no processor yet, and no time.
         if let Some(processor) = self.processors.get_mut(self.current.processor) {
             processor.paging.add(&counts);

@@ -1,6 +1,7 @@
 //! What a run is measured by.
 
 use mmu::MmuStatistics;
+use monitor::shadow::ShadowStatistics;
 use monitor::{ExitCounts, PagingCounts};
 use types::Cycles;
 
@@ -19,6 +20,8 @@ pub struct Statistics {
     pub exits: ExitCounts,
     /// Pages that were taken away and brought back.
     pub paging: PagingCounts,
+    /// Upkeep of shadow tables, if the guest has any.
+    pub shadow: Option<ShadowStatistics>,
     /// Where the time went.
     pub time: Time,
 }
@@ -53,6 +56,7 @@ impl Statistics {
             mmu: self.mmu.since(&earlier.mmu),
             exits: self.exits.since(&earlier.exits),
             paging: self.paging.since(&earlier.paging),
+            shadow: self.shadow.map(|shadow| shadow.since(&earlier.shadow.unwrap_or_default())),
             time: Time {
                 guest: self.time.guest - earlier.time.guest,
                 translation: self.time.translation - earlier.time.translation,
@@ -69,6 +73,9 @@ impl Statistics {
         self.mmu.add(&other.mmu);
         self.exits.add(&other.exits);
         self.paging.add(&other.paging);
+        if let Some(other) = &other.shadow {
+            self.shadow.get_or_insert_default().add(other);
+        }
         self.time.guest += other.time.guest;
         self.time.translation += other.time.translation;
         self.time.monitor += other.time.monitor;

@@ -4,7 +4,9 @@ use crate::clock::Clock;
 use devices::{BusError, Platform};
 use memory::Host;
 use mmu::{Mmu, MmuStatistics, NestedFault};
-use monitor::{CostTable, ExitCounts, ExitReason, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm};
+use monitor::{
+    CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
+};
 use types::{Cycles, Gpa, Width};
 
 /// A real processor: its MMU, its clock's parts, and what happened on it.
@@ -12,9 +14,7 @@ pub(crate) struct Processor {
     pub(crate) mmu: Mmu,
     /// Time of the latest data access, as exact LRU counts it.
     pub(crate) stamp: u32,
-    /// Where the latest load or store that missed was found: the next one is often off the same base.
-    pub(crate) site: u16,
-    /// The same for fetches.
+    /// Where the latest fetch that missed was found.
     pub(crate) fetch_site: u16,
     /// Spent waiting.
     pub(crate) idle: Cycles,
@@ -32,7 +32,6 @@ impl Processor {
         Self {
             mmu,
             stamp: 0,
-            site: 0,
             fetch_site: 0,
             idle: Cycles(0),
             monitor: Cycles(0),
@@ -65,7 +64,7 @@ pub(crate) struct World {
     pub(crate) vms: Vec<Vm>,
     /// Pages guests out where the host's memory is less than they can need.
     pub(crate) pager: Option<Pager>,
-    costs: CostTable,
+    pub(crate) costs: CostTable,
     clock: Clock,
     /// Whose turn it is.
     pub(crate) current: Current,
@@ -77,11 +76,13 @@ pub(crate) struct World {
     pub(crate) foreign_writes: Vec<(usize, usize)>,
 }
 
-/// Whose turn it is: indices of the real processor and of the guest.
+/// Whose turn it is: indices of the real processor and of the guest, and which of the guest's harts.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Current {
     pub(crate) processor: usize,
     pub(crate) guest: usize,
+    /// Number of the logical processor in its guest.
+    pub(crate) hart: usize,
 }
 
 impl World {
@@ -111,6 +112,7 @@ impl World {
     }
 
     /// The current guest's memory.
+    #[inline]
     pub(crate) fn vm(&self) -> &Vm {
         &self.vms[self.current.guest]
     }
@@ -119,13 +121,13 @@ impl World {
         &self.clock
     }
 
-    pub(crate) fn costs(&self) -> &CostTable {
-        &self.costs
-    }
-
-    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in either TLB level's or the walker's time.
+    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in the time of the second TLB level, of the walker, or of
+    /// the refill routine, whose instructions take as long as the guest's.
     pub(crate) fn translation(&self, statistics: &MmuStatistics) -> Cycles {
-        Cycles(statistics.l2_hits * self.costs.l2_tlb_hit.0 + statistics.refs() * self.costs.table_reference.0)
+        self.costs.l2_tlb_hit * statistics.l2_hits
+            + self.costs.table_reference * statistics.refs()
+            + self.costs.refill * statistics.refills
+            + self.clock.instructions(statistics.refill_instructions)
     }
 
     /// The clock of a processor whose logical processor has retired `instructions`.
@@ -145,7 +147,7 @@ impl World {
 
     /// Counts an exit of the current guest and the entry after it, and charges for both.
     pub(crate) fn charge_exit(&mut self, reason: ExitReason) {
-        let Current { processor, guest } = self.current;
+        let Current { processor, guest, .. } = self.current;
         self.charge(processor, guest, reason);
     }
 
@@ -179,6 +181,16 @@ impl World {
     /// Input for the console of a guest; returns how many bytes were taken.
     pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
         self.with_dma(guest, |guest, memory| guest.platform.console_input(bytes, memory))
+    }
+
+    /// The monitor reads a guest's memory.
+    pub(crate) fn read_guest(&mut self, guest: usize, at: Gpa, bytes: &mut [u8]) -> Result<(), GuestMemoryError> {
+        self.with_dma(guest, |_, memory| memory.read(at, bytes))
+    }
+
+    /// The monitor writes into a guest's memory.
+    pub(crate) fn write_guest(&mut self, guest: usize, at: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {
+        self.with_dma(guest, |_, memory| memory.write(at, bytes))
     }
 
     pub(crate) fn take_foreign_writes(&mut self) -> std::vec::Drain<'_, (usize, usize)> {

@@ -1,5 +1,5 @@
 //! What an access costs, in nanoseconds, by what answers it: `cargo run --release -p pagewalk-mmu --example miss_cost`,
-//! with a word of a row's name to measure those rows alone.
+//! with a word of a row's name to measure those rows alone, and the number of runs after it (200).
 //!
 //! Each figure is the least of several runs over pages in a fixed random order, all in the host's caches as far as they
 //! fit.
@@ -13,7 +13,11 @@ use types::{
 
 const RAM: u64 = 256 << 20;
 const FLAGS: u64 = 0xdf;
-const RUNS: usize = 200;
+
+/// Of which the best counts.
+fn runs() -> usize {
+    std::env::args().nth(2).map_or(200, |runs| runs.parse().expect("a number of runs"))
+}
 
 /// The host's memory from hPA 0.
 struct Ram(Vec<u64>);
@@ -40,11 +44,6 @@ impl TableMemory for Ram {
         } else {
             HostPage::Mixed
         }
-    }
-
-    #[inline(always)]
-    fn is_watched(&self, _: Hpa, _: PageSize) -> bool {
-        false
     }
 }
 
@@ -111,7 +110,7 @@ impl Bench {
     fn miss(mut self) -> (f64, mmu::MmuStatistics) {
         let rounds = (64_000 / self.order.len()).max(1);
         let mut best = f64::MAX;
-        for _ in 0..RUNS {
+        for _ in 0..runs() {
             self.mmu.reset_statistics();
             let start = Instant::now();
             for _ in 0..rounds {
@@ -138,7 +137,7 @@ impl Bench {
         let rounds = 400_000 / sites.len();
         let window = self.mmu.data_window();
         let mut best = f64::MAX;
-        for _ in 0..RUNS {
+        for _ in 0..runs() {
             let start = Instant::now();
             for _ in 0..rounds {
                 for &(gva, site) in &sites {
@@ -162,7 +161,7 @@ fn context_change(change: impl Fn(&mut TranslationContext)) -> f64 {
     let mut two = one;
     change(&mut two);
     let mut best = f64::MAX;
-    for _ in 0..RUNS {
+    for _ in 0..runs() {
         let start = Instant::now();
         for _ in 0..1000 {
             mmu.set_context(black_box(&two), Vmid(1));

@@ -127,6 +127,7 @@ impl<P: FlushTlbs> DmaMemory for Dma<'_, P> {
         }
         let slice = self.memory.volatile_slice(start, bytes).map_err(|_| DmaError::NoFrame(gpa))?;
         if access == DmaAccess::Write {
+            supply.vms[self.vm].shadow_stored(self.memory, gpa, bytes as u64);
             self.note_written(&slice);
         }
         Ok(slice)

@@ -6,6 +6,7 @@
 //! * [`FrameSupply`]: frames for guests on demand, taken away from guests where there are none left ([`Pager`]).
 //! * [`Dma`]: the same memory as devices and loaders reach it.
 //! * [`sbi`]: calls decoded and validated into requests; [`HartState`] is the life of a hart under them.
+//! * [`sched`]: which logical processor runs on which real one, and what happens to one that spins.
 //! * [`ExitReason`], [`ExitCounts`], [`CostTable`]: why control came to the monitor, and its price.
 //! * [`Invalidation`]: no table edit that takes something away is over before the TLBs are flushed.
 #![forbid(unsafe_code)]
@@ -16,6 +17,8 @@ mod exits;
 mod hart_state;
 mod paging;
 pub mod sbi;
+pub mod sched;
+pub mod shadow;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -27,6 +30,6 @@ pub use dma::{Dma, DmaOutcome, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
 pub use hart_state::{Entry, HartState, Suspend};
 pub use paging::{FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
-pub use table::{FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
-pub use vm::{Backing, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError};
+pub use table::{FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
+pub use vm::{Backing, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError, Wanted};
 pub use walk_memory::WalkMemory;

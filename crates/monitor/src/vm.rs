@@ -4,7 +4,8 @@ mod attribute;
 
 pub use attribute::MemoryAttribute;
 
-use crate::table::{HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
+use crate::shadow::Shadow;
+use crate::table::{FlatTable, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use attribute::Store;
 use core::ops::Range;
 use devices::map::RAM_BASE;
@@ -26,6 +27,15 @@ pub enum Backing {
         /// A and D bits of a page that is mapped.
         status: LeafStatus,
     },
+    /// The same by a flat table.
+    Flat {
+        /// The largest page that is mapped: 4K or 2M.
+        page: PageSize,
+        /// A and D bits of a page that is mapped.
+        status: LeafStatus,
+    },
+    /// No table, but one constant: RAM is in one piece, V=Resident at the least.
+    Reserved,
 }
 
 /// A and D bits of a second-stage leaf when it is made.
@@ -36,6 +46,33 @@ pub enum LeafStatus {
     Preset,
     /// Both clear: the walker sets them, or faults, and then the monitor does.
     Clear,
+}
+
+impl LeafStatus {
+    /// Of a page that the guest may use as it likes.
+    const fn bits(self) -> LeafBits {
+        match self {
+            Self::Preset => LeafBits::RWX.with(LeafBits::of_access(Access::Write)),
+            Self::Clear => LeafBits::RWX,
+        }
+    }
+}
+
+impl Backing {
+    /// Whether the second stage can present RAM that lies at `ram`.
+    fn check(self, ram: &Range<Gpa>) -> Result<(), VmError> {
+        match self {
+            Self::Nested { page, .. } if !page_sizes(page).any(|size| size == page) => Err(VmError::PageSize(page)),
+            Self::Nested { mode, .. } if ram.end.0 > 1 << mode.address_bits() => {
+                let (bytes, bits) = (ram.end.0 - ram.start.0, mode.address_bits());
+                Err(VmError::RamBeyondTable { bytes, bits })
+            }
+            Self::Flat { page, .. } if !matches!(page, PageSize::Size4K | PageSize::Size2M) => {
+                Err(VmError::FlatPageSize(page))
+            }
+            Self::Native | Self::Nested { .. } | Self::Flat { .. } | Self::Reserved => Ok(()),
+        }
+    }
 }
 
 /// What became of a nested fault.
@@ -66,6 +103,22 @@ pub enum VmError {
     /// Not a size that a nested table maps here.
     #[error("the host cannot map pages of {0} (4K, 2M, 1G)")]
     PageSize(PageSize),
+    /// Not a size that a flat table has entries for.
+    #[error("a flat table cannot map pages of {0} (4K, 2M)")]
+    FlatPageSize(PageSize),
+    /// No free piece of host memory is as long as the flat table.
+    #[error("the flat table of {bytes} bytes for guest memory of {ram_bytes} has to be in one piece: {problem}")]
+    FlatTable {
+        /// Length of the table.
+        bytes: u64,
+        /// Size of RAM.
+        ram_bytes: u64,
+        /// What is there.
+        problem: OutOfFrames,
+    },
+    /// No free piece of host memory is as long as RAM.
+    #[error("reserved guest memory has to be in one piece: {0}")]
+    Reserved(OutOfFrames),
     /// The host has no such memory, or another VM has it.
     #[error("the host cannot be the guest's alone: {0}")]
     Native(FrameError),
@@ -87,19 +140,27 @@ pub struct Vm {
     ram: Range<Gpa>,
     store: Store,
     second: Presentation,
+    /// Whether only a supply gives its pages frames.
+    supplied: bool,
+    /// Of a guest whose own tables no hardware walks.
+    pub(crate) shadow: Option<Box<Shadow>>,
 }
+
+/// All physical addresses: what a shadow table maps is the host's memory wherever it is.
+const ANYWHERE: Range<Gpa> = Gpa(0)..Gpa(1 << 56);
 
 /// What the hardware sees of where RAM lies.
 #[derive(Debug)]
 enum Presentation {
     Native,
-    Table {
+    /// A table that nested faults fill.
+    Nested {
         table: HostTable,
-        /// The largest page that is mapped.
         page: PageSize,
-        /// Rights and status of a page when it is mapped.
         bits: LeafBits,
     },
+    /// A constant.
+    Reserved,
 }
 
 impl Vm {
@@ -125,29 +186,31 @@ impl Vm {
         let whole_pages = ram_bytes > 0 && ram_bytes.is_multiple_of(PageSize::Size4K.bytes());
         let end = RAM_BASE.checked_add(ram_bytes).filter(|_| whole_pages).ok_or(VmError::RamSize(ram_bytes))?;
         let ram = RAM_BASE..end;
-        let Backing::Nested { mode, page, status } = backing else {
-            let store =
+        backing.check(&ram)?;
+        let store = match backing {
+            Backing::Native => {
                 Store::new(host, &ram, MemoryAttribute::Real, PageSize::Size4K).map_err(|error| match error {
                     VmError::Real(error) => VmError::Native(error),
                     other => other,
-                })?;
-            return Ok(Self { vmid, ram, store, second: Presentation::Native });
+                })?
+            }
+            Backing::Reserved => {
+                // The guest's own large pages are to be whole in the host.
+                let attribute = if attribute.is_fixed() { attribute } else { MemoryAttribute::Resident };
+                Store::new(host, &ram, attribute, PageSize::Size1G).map_err(|error| match error {
+                    VmError::NotContiguous(error) => VmError::Reserved(error),
+                    other => other,
+                })?
+            }
+            Backing::Nested { page, .. } | Backing::Flat { page, .. } => Store::new(host, &ram, attribute, page)?,
         };
-        if !page_sizes(page).any(|size| size == page) {
-            return Err(VmError::PageSize(page));
-        }
-        let bits = mode.address_bits();
-        if end.0 > 1 << bits {
-            return Err(VmError::RamBeyondTable { bytes: ram_bytes, bits });
-        }
-        let store = Store::new(host, &ram, attribute, page)?;
-        let presented = Presentation::nested(host, vmid, &ram, store, (mode, page, status)).inspect_err(|_| {
+        let second = Presentation::new(host, vmid, &ram, store, backing).inspect_err(|_| {
             if let Some(frames) = store.fixed(&ram) {
                 let freed = host.frames.free(frames);
                 debug_assert!(freed.is_ok(), "taken above");
             }
-        });
-        Ok(Self { vmid, ram: ram.clone(), store, second: presented? })
+        })?;
+        Ok(Self { vmid, ram, store, second, supplied: false, shadow: None })
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -159,6 +222,14 @@ impl Vm {
                 // An eighth of a table page for each 4K page is 8 bytes in 4096; the levels above and the root are less than 2M more.
                 let tables = ram_bytes / 512 + PageSize::Size2M.bytes();
                 (ram_bytes + tables).next_multiple_of(page.bytes()) + page.bytes()
+            }
+            Backing::Flat { page, .. } => {
+                let table = ram_bytes / 512 + PageSize::Size4K.bytes();
+                (ram_bytes + table).next_multiple_of(page.bytes()) + page.bytes()
+            }
+            Backing::Reserved => {
+                let page = if ram_bytes < PageSize::Size1G.bytes() { PageSize::Size2M } else { PageSize::Size1G };
+                ram_bytes.next_multiple_of(page.bytes()) + page.bytes()
             }
         }
     }
@@ -181,12 +252,19 @@ impl Vm {
         self.ram.clone()
     }
 
-    /// The second stage of its translations.
+    /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
     #[must_use]
     pub fn second_stage(&self) -> SecondStage {
+        if self.shadow.is_some() {
+            return SecondStage::Constant { ram: ANYWHERE, offset: 0 };
+        }
         match &self.second {
             Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
-            Presentation::Table { table, .. } => table.second_stage(),
+            Presentation::Nested { table, .. } => table.second_stage(),
+            Presentation::Reserved => {
+                let start = self.store.hpa(self.ram.start).unwrap_or(Hpa(self.ram.start.0));
+                SecondStage::Reserved { ram: self.ram.clone(), offset: start.0.wrapping_sub(self.ram.start.0) }
+            }
         }
     }
 
@@ -202,32 +280,62 @@ impl Vm {
         self.store == Store::Paged
     }
 
+    /// From now on only a [`FrameSupply`](crate::FrameSupply) gives its pages frames, because it alone knows which have contents elsewhere.
+    pub fn page_by_supply(&mut self) {
+        self.supplied = true;
+    }
+
     /// Takes the page that holds `gpa` from the guest: the next access to it is a nested fault. `None` where it has no frame, and of a
     /// guest whose memory is fixed.
     ///
-    /// Whatever else leads to the page's frame has to go here, before the flush that the caller then [performs](Invalidation::perform).
+    /// This is the one place where a page goes: whatever leads to its frame goes here, before the flush that the caller then
+    /// [performs](Invalidation::perform).
     pub(crate) fn unmap_page(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
-        match (&mut self.second, self.store) {
-            (Presentation::Table { table, .. }, Store::Paged) => table.unmap(memory, gpa),
-            (Presentation::Native | Presentation::Table { .. }, _) => None,
-        }
+        let leaf = self.page(memory, gpa)?;
+        self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
+        self.pages().0.unmap(memory, gpa)
     }
 
     /// The piece of host memory at `gpa`, from there to the end of its page, if it has a frame, with A and D bits as `access` sets them.
     pub(crate) fn touch(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<FramePiece> {
-        if !self.is_ram(gpa, 1) {
-            return None;
-        }
-        if let Some(start) = self.store.hpa(gpa) {
+        if let Some(start) = self.store.hpa(gpa).filter(|_| self.is_ram(gpa, 1)) {
             return Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 });
         }
-        let (table, ..) = self.pages();
-        let leaf = table.lookup(memory, gpa)?;
+        self.touch_page(memory, gpa, access).map(|leaf| FramePiece::of(&leaf, gpa))
+    }
+
+    /// The same as a page, which is what tables map.
+    fn touch_page(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<Leaf> {
+        let leaf = self.mapped(memory, gpa)?;
         let touched = LeafBits::of_access(access);
         if !leaf.bits.contains(touched) {
-            table.grant(memory, gpa, touched);
+            self.pages().0.grant(memory, gpa, touched);
         }
-        Some(FramePiece::of(&leaf, gpa))
+        Some(leaf)
+    }
+
+    /// The host page that holds `gpa`, with A and D bits as `access` sets them. `None` outside RAM.
+    ///
+    /// # Errors
+    /// [`Wanted`]: what has to be provided first.
+    pub(crate) fn resolve(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        access: Access,
+    ) -> Result<Option<Resolved>, Wanted> {
+        if !self.is_ram(gpa, 1) {
+            return Ok(None);
+        }
+        if let Some(leaf) = self.touch_page(memory, gpa, access) {
+            return Ok(Some(Resolved { leaf, fresh: false }));
+        }
+        if self.supplied {
+            return Err(Wanted::Page { gpa, access });
+        }
+        let leaf = self.fill(memory, frames, gpa, access, None)?;
+        Ok(Some(Resolved { leaf, fresh: true }))
     }
 
     /// Gives the page of RAM that holds `gpa`, which has no frame, a fresh one: the largest that fits there. Where `spare` says how many
@@ -255,7 +363,11 @@ impl Vm {
                 (Err(error), None) => return Err(error),
             }
         };
-        self.map_page(memory, frames, gpa, frame, access).inspect_err(|_| free_unused(frames, frame))
+        self.map_page(memory, frames, gpa, frame, access).inspect_err(|_| {
+            // Never mapped, so no TLB has it.
+            let freed = frames.free(frame);
+            debug_assert!(freed.is_ok(), "allocated a moment ago");
+        })
     }
 
     /// Maps the page that holds `gpa` and is as long as `frame` there. On an error the frame is still the caller's.
@@ -280,13 +392,10 @@ impl Vm {
 
     /// The page that holds `gpa`, if it has a frame that can be taken away.
     pub(crate) fn page(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        match (&self.second, self.store) {
-            (Presentation::Table { table, .. }, Store::Paged) => table.lookup(memory, gpa),
-            (Presentation::Native | Presentation::Table { .. }, _) => None,
-        }
+        self.mapped(memory, gpa).filter(|_| self.is_pageable())
     }
 
-    /// Whether the page that holds `gpa` was used since this was asked last, as far as the hardware tells.
+    /// Whether the page that holds `gpa` was used since this was asked last, as far as the hardware tells, and faults.
     pub(crate) fn age_page(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
         let (table, _, bits) = self.pages();
         // Where A is set from the start it tells nothing.
@@ -303,37 +412,120 @@ impl Vm {
         self.pages().0.split(memory, frames, gpa)
     }
 
+    /// Adds the tables that all of RAM needs, so that they lie apart from its pages.
+    pub(crate) fn prepare_tables(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+    ) -> Result<(), OutOfFrames> {
+        let ram = self.ram.clone();
+        let (table, page, _) = self.pages();
+        let mut gpa = ram.start;
+        while gpa < ram.end {
+            let size = largest_page(&ram, gpa, page);
+            table.prepare(memory, frames, gpa, size)?;
+            // A table of the lowest level maps 2M.
+            gpa = gpa.wrapping_add(size.bytes().max(PageSize::Size2M.bytes()));
+        }
+        Ok(())
+    }
+
     /// The table of a V=V machine, the size of its pages, and their bits.
     fn pages(&mut self) -> (&mut HostTable, PageSize, LeafBits) {
         match &mut self.second {
-            Presentation::Table { table, page, bits } => (table, *page, *bits),
-            Presentation::Native => unreachable!("a native guest's memory is fixed"),
+            Presentation::Nested { table, page, bits } => (table, *page, *bits),
+            Presentation::Native | Presentation::Reserved => unreachable!("such a guest's memory is fixed"),
         }
+    }
+
+    /// The host page that holds `gpa`, if it is there.
+    pub(crate) fn mapped(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        match &self.second {
+            _ if !self.is_ram(gpa, 1) => None,
+            Presentation::Native | Presentation::Reserved => self.fixed_page(gpa),
+            Presentation::Nested { table, .. } => table.lookup(memory, gpa),
+        }
+    }
+
+    /// Entries of the monitor's own table that software reads to translate one guest physical address.
+    pub(crate) fn host_levels(&self) -> u32 {
+        // A constant takes no table, whatever the hardware is shown.
+        match (&self.second, self.store) {
+            (Presentation::Nested { table, .. }, Store::Paged) => table.levels(),
+            (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => 0,
+        }
+    }
+
+    /// The largest page around `gpa`, which is RAM, where that is fixed.
+    fn fixed_page(&self, gpa: Gpa) -> Option<Leaf> {
+        let start = self.store.hpa(Gpa(0))?.0;
+        let aligned = |size: &PageSize| start & (size.bytes() - 1) == 0;
+        let size = page_sizes(largest_page(&self.ram, gpa, PageSize::Size1G)).find(aligned).unwrap_or_default();
+        Some(Leaf { page: self.store.hpa(gpa.page(size))?, size, bits: LeafStatus::Preset.bits() })
     }
 }
 
-fn free_unused(frames: &mut FrameAllocator, frame: FrameRange) {
-    // Never mapped, so no TLB has it.
-    let freed = frames.free(frame);
-    debug_assert!(freed.is_ok(), "allocated a moment ago");
+/// What has to be there before a step of the monitor's work on a guest can be done. It is provided, and the step begins anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Frames for a table, or for a page.
+    Frames(OutOfFrames),
+    /// A page of the guest, in RAM.
+    Page {
+        /// An address in it.
+        gpa: Gpa,
+        /// What it is for.
+        access: Access,
+    },
+}
+
+impl From<OutOfFrames> for Wanted {
+    fn from(frames: OutOfFrames) -> Self {
+        Self::Frames(frames)
+    }
+}
+
+/// A page of the host under a guest physical address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) leaf: Leaf,
+    /// Whether it was filled for this.
+    pub(crate) fresh: bool,
 }
 
 impl Presentation {
-    /// A nested table that maps what of `ram` is fixed.
-    fn nested(
+    /// What `backing` says of RAM that lies as `store` says.
+    fn new(host: &mut Host, vmid: Vmid, ram: &Range<Gpa>, store: Store, backing: Backing) -> Result<Self, VmError> {
+        let Host { memory, frames, .. } = host;
+        let (table, page, status) = match backing {
+            Backing::Native => return Ok(Self::Native),
+            Backing::Reserved => return Ok(Self::Reserved),
+            Backing::Nested { mode, page, status } => {
+                (HostTable::Nested(NestedTable::new(memory, frames, mode, vmid)?), page, status)
+            }
+            Backing::Flat { page, status } => {
+                let ram_bytes = ram.end.0 - ram.start.0;
+                let table = FlatTable::new(memory, frames, ram, vmid).map_err(|problem| VmError::FlatTable {
+                    bytes: problem.bytes,
+                    ram_bytes,
+                    problem,
+                })?;
+                (HostTable::Flat(table), page, status)
+            }
+        };
+        Self::table(host, ram, store, table, (page, status))
+    }
+
+    /// A table that maps what of `ram` is fixed.
+    fn table(
         host: &mut Host,
-        vmid: Vmid,
         ram: &Range<Gpa>,
         store: Store,
-        (mode, page, status): (SecondStageMode, PageSize, LeafStatus),
+        mut table: HostTable,
+        (page, status): (PageSize, LeafStatus),
     ) -> Result<Self, VmError> {
-        let mut table = HostTable::Nested(NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?);
-        let rights = LeafBits::READ | LeafBits::WRITE | LeafBits::EXECUTE;
-        let preset = rights | LeafBits::ACCESSED | LeafBits::DIRTY;
-        let bits = match status {
-            LeafStatus::Preset => preset,
-            LeafStatus::Clear => rights,
-        };
+        let preset = LeafStatus::Preset.bits();
+        let bits = status.bits();
         let mut gpa = ram.start;
         while gpa < ram.end
             && let Some(start) = store.hpa(gpa)
@@ -349,7 +541,7 @@ impl Presentation {
                 Err(error) => unreachable!("RAM is within the table, aligned, and mapped once: {error}"),
             }
         }
-        Ok(Self::Table { table, page, bits })
+        Ok(Self::Nested { table, page, bits })
     }
 }
 

@@ -4,7 +4,7 @@ use super::core_map::Page;
 use super::pager::Pager;
 use super::swap::{Slot, SwapError};
 use crate::table::{FlushTlbs, Invalidation, Leaf};
-use crate::vm::{FramePiece, NestedFaultOutcome, Vm};
+use crate::vm::{FramePiece, NestedFaultOutcome, Vm, Wanted};
 use devices::Platform;
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use types::{Access, Gpa, PageSize};
@@ -82,10 +82,7 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
         if let Some(piece) = self.vms[vm].touch(self.memory, gpa, access) {
             return Ok(Some(piece));
         }
-        if self.pager.is_some() && self.frames.free_bytes() < RESERVE {
-            // Whether this was in vain is seen where a frame is wanted and there is none.
-            let _ = self.reclaim();
-        }
+        self.keep_reserve();
         let leaf = match self.pager.as_deref().and_then(|pager| pager.slot(vm, gpa.page(PageSize::Size4K))) {
             None => self.with_room(|supply| {
                 let spare = supply.pager.is_some().then_some(RESERVE);
@@ -97,6 +94,44 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
             pager.settled(vm, gpa, &leaf);
         }
         Ok(Some(FramePiece::of(&leaf, gpa)))
+    }
+
+    /// Provides what a step of the monitor's work on a VM wants, before that is tried again.
+    ///
+    /// # Errors
+    /// [`PageUnavailable`]: the guest cannot go on.
+    pub fn provide(&mut self, vm: usize, wanted: Wanted) -> Result<(), PageUnavailable> {
+        match wanted {
+            Wanted::Page { gpa, access } => self.fill(vm, gpa, access).map(drop),
+            Wanted::Frames(frames) => self.reclaim().map_err(|reason| PageUnavailable::NoFrame { frames, reason }),
+        }
+    }
+
+    /// Takes pages away if frames run short, for whoever is about to take some for tables.
+    pub fn keep_reserve(&mut self) {
+        if self.pager.is_some() && self.frames.free_bytes() < RESERVE {
+            // Whether this was in vain is seen where a frame is wanted and there is none.
+            let _ = self.reclaim();
+        }
+    }
+
+    /// Gives every page of a VM a frame, as nested faults would; where the monitor pages, as many as there are frames for. Of the host's own
+    /// memory this takes what the tables need: frames are mapped, not touched, and the tables lie apart from them.
+    ///
+    /// # Errors
+    /// [`PageUnavailable`]; what was filled until then stays.
+    pub fn populate(&mut self, vm: usize) -> Result<(), PageUnavailable> {
+        if !self.vms[vm].is_pageable() {
+            return Ok(());
+        }
+        self.with_room(|supply| supply.vms[vm].prepare_tables(supply.memory, supply.frames))?;
+        let ram = self.vms[vm].ram();
+        let mut gpa = ram.start;
+        while gpa < ram.end && (self.pager.is_none() || self.frames.free_bytes() > RESERVE) {
+            let piece = self.fill(vm, gpa, Access::Read)?;
+            gpa = gpa.wrapping_add(piece.map_or(PageSize::Size4K.bytes(), |piece| piece.bytes));
+        }
+        Ok(())
     }
 
     /// Brings the page that holds `gpa` back from its slot of the swap file.
@@ -124,6 +159,11 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
         let mut batch = Batch::default();
         for gpa in pages {
             let gpa = gpa.page(PageSize::Size4K);
+            if !self.vms[vm].is_ram(gpa, PageSize::Size4K.bytes()) {
+                continue;
+            }
+            // Zeroes take the place of what is there: for a table of the guest, that is a store.
+            self.vms[vm].shadow_stored(self.memory, gpa, PageSize::Size4K.bytes());
             if let Some(pager) = self.pager.as_deref_mut() {
                 pager.forget(Page::new(vm, gpa));
             }

@@ -16,11 +16,21 @@ impl LeafBits {
     pub const EXECUTE: Self = Self(1 << 3);
     /// U: every access of a guest counts as one from user mode, so a second-stage leaf must have it (section 19.5.1).
     pub const USER: Self = Self(1 << 4);
+    /// Global: seen in every address space (first stage only).
+    pub const GLOBAL: Self = Self(1 << 5);
     /// Accessed.
     pub const ACCESSED: Self = Self(1 << 6);
     /// Dirty.
     pub const DIRTY: Self = Self(1 << 7);
-    const ALL: u64 = 0b1101_1110;
+    /// All rights.
+    pub const RWX: Self = Self(Self::READ.0 | Self::WRITE.0 | Self::EXECUTE.0);
+    const ALL: u64 = 0b1111_1110;
+
+    /// These and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
 
     /// Whether every bit of `other` is set.
     #[must_use]
@@ -28,10 +38,22 @@ impl LeafBits {
         self.0 & other.0 == other.0
     }
 
+    /// The bits among `self` that `other` has as well.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// The bits of `self` that `other` has not.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
+    }
+
+    /// Those of a table entry.
+    #[must_use]
+    pub const fn of_entry(entry: u64) -> Self {
+        Self(entry & Self::ALL)
     }
 
     /// What the hardware would set for `access`.
@@ -48,7 +70,7 @@ impl BitOr for LeafBits {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.with(other)
     }
 }
 
@@ -61,6 +83,10 @@ impl Entry {
     const VALID: u64 = 1;
     const PPN_SHIFT: u32 = 10;
     const PPN: u64 = (1 << 44) - 1;
+    /// Of a flat table's entry: part of a superpage. The low nine bits of the page number are `1_0000_0000` then.
+    const SUPERPAGE: u64 = 1 << 63 | 0x100 << Self::PPN_SHIFT;
+    /// RSW: two bits that the hardware ignores.
+    const SOFTWARE_SHIFT: u32 = 8;
 
     /// Leads to the table at `table`.
     pub(super) const fn pointer(table: Hpa) -> Self {
@@ -70,6 +96,27 @@ impl Entry {
     /// Maps the page at `page`.
     pub(super) const fn leaf(page: Hpa, bits: LeafBits) -> Self {
         Self(Self::pointer(page).0 | bits.0)
+    }
+
+    /// One entry of a flat table for the page of `size`, 4K or 2M, at `page`: see `mmu`'s `stage/flat.rs`.
+    pub(super) const fn flat(page: Hpa, size: PageSize, bits: LeafBits) -> Self {
+        let leaf = Self::leaf(page, bits);
+        if matches!(size, PageSize::Size4K) { leaf } else { Self(leaf.0 | Self::SUPERPAGE) }
+    }
+
+    /// The size of the page that an entry of a flat table maps.
+    pub(super) const fn flat_size(self) -> PageSize {
+        if self.0 & Self::SUPERPAGE == Self::SUPERPAGE { PageSize::Size2M } else { PageSize::Size4K }
+    }
+
+    /// With `bits` set as well.
+    pub(super) const fn with(self, bits: LeafBits) -> Self {
+        Self(self.0 | bits.0)
+    }
+
+    /// With `bits` clear.
+    pub(super) const fn without(self, bits: LeafBits) -> Self {
+        Self(self.0 & !bits.0)
     }
 
     pub(super) const fn is_valid(self) -> bool {
@@ -86,6 +133,16 @@ impl Entry {
     }
 
     pub(super) const fn bits(self) -> LeafBits {
-        LeafBits(self.0 & LeafBits::ALL)
+        LeafBits::of_entry(self.0)
+    }
+
+    /// The two bits that the hardware leaves to software.
+    pub(super) const fn software(self) -> u64 {
+        self.0 >> Self::SOFTWARE_SHIFT & 3
+    }
+
+    /// The entry with these bits, 0 to 3, in place of those.
+    pub(super) const fn with_software(self, bits: u64) -> Self {
+        Self(self.0 & !(3 << Self::SOFTWARE_SHIFT) | (bits & 3) << Self::SOFTWARE_SHIFT)
     }
 }

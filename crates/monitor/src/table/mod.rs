@@ -8,13 +8,17 @@
 //! `Vm::unmap_page`: page-out, balloon and the end of a guest all go through it.
 
 mod entry;
+mod flat;
 mod host;
 mod invalidation;
 mod nested;
 mod page_table;
+mod shadow;
 
 pub use entry::LeafBits;
+pub use flat::FlatTable;
 pub use host::HostTable;
 pub use invalidation::{FlushTlbs, Invalidation};
 pub use nested::NestedTable;
 pub use page_table::{Leaf, MapError};
+pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};

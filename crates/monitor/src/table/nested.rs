@@ -55,6 +55,24 @@ impl NestedTable {
         self.table.map(memory, frames, gpa.0, Leaf { bits, ..leaf })
     }
 
+    /// Adds the tables that the page of `size` around `gpa` lacks. They lie together if a range is prepared before it is mapped.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn prepare(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        size: PageSize,
+    ) -> Result<(), OutOfFrames> {
+        match self.table.add_tables(memory, frames, gpa.0, size) {
+            Err(MapError::OutOfFrames(error)) => Err(error),
+            // What is mapped already has its tables; what cannot be mapped needs none.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// The page that holds `gpa`.
     #[must_use]
     pub fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
@@ -69,8 +87,7 @@ impl NestedTable {
         }
     }
 
-    /// Clears A of the page that holds `gpa`; whether it was set. Nothing is flushed: a TLB may answer accesses that set no A then, as on
-    /// hardware, where software that looks for pages not in use takes that into account.
+    /// Clears A of the page that holds `gpa`; whether it was set.
     pub fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
         let accessed = |leaf: &Leaf| leaf.bits.contains(LeafBits::ACCESSED);
         let Some(leaf) = self.lookup(memory, gpa).filter(accessed) else { return false };
@@ -84,8 +101,7 @@ impl NestedTable {
         self.table.vacancy(memory, gpa.0)
     }
 
-    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one. No translation changes, so that
-    /// nothing is to be flushed: a fence for a gPA removes every entry of a page that holds it.
+    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one.
     ///
     /// # Errors
     /// [`OutOfFrames`]: the page is as it was.

@@ -19,6 +19,12 @@ pub enum MemoryAttribute {
 }
 
 impl MemoryAttribute {
+    /// Whether all of RAM has its place from the start.
+    #[must_use]
+    pub const fn is_fixed(self) -> bool {
+        !matches!(self, Self::Virtual)
+    }
+
     /// The paper's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
