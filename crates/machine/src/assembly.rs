@@ -2,7 +2,9 @@
 
 use crate::{
     config::{Config, ConfigError, SwapKeys},
+    dispatch::Dispatch,
     host_model::{HostModel, HostModelError},
+    host_plan::{GuestPlan, HostPlan},
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
     scheme::Mechanism,
@@ -14,7 +16,8 @@ use devices::{
     VirtioDevice, device_tree,
 };
 use memory::{Host, HostPages};
-use mmu::{Mmu, MmuConfig};
+use mmu::Mmu;
+use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -86,6 +89,9 @@ pub enum BuildError {
     /// The virtual machine.
     #[error(transparent)]
     Vm(#[from] VmError),
+    /// Real processors.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
     /// The guest's memory.
     #[error(transparent)]
     GuestMemory(#[from] GuestMemoryError),
@@ -125,6 +131,27 @@ impl Machine {
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
     pub fn assemble_all(config: &Config, images: &[Image]) -> Result<Self, BuildError> {
+        let harts = config.harts as usize;
+        let own = |index: usize| Allocation::Dedicated((index * harts..(index + 1) * harts).map(RealId).collect());
+        let guests = images.iter().enumerate().map(|(index, image)| GuestPlan {
+            image: image.clone(),
+            harts: config.harts,
+            memory: config.memory,
+            weight: 1,
+            allocation: own(index),
+            spin: SpinMethod::None,
+            background: false,
+        });
+        // Nobody shares: the slice is of no importance.
+        let plan = HostPlan { reals: harts * images.len(), slice: Cycles(1), guests: guests.collect() };
+        Self::assemble_host(config, &plan)
+    }
+
+    /// A machine with the real processors and guests of `plan`, and all else as `config` says, ready to run.
+    ///
+    /// # Errors
+    /// [`BuildError`], naming the file, key or number at fault.
+    pub fn assemble_host(config: &Config, plan: &HostPlan) -> Result<Self, BuildError> {
         let model = HostModel::load(&config.host)?;
         let prices = model.prices.prices();
         let costs = match config.scheme.mechanism() {
@@ -133,7 +160,8 @@ impl Machine {
                 CostTable::virtualized(&prices)
             }
         };
-        let enough = guest_host_bytes(config).saturating_mul(images.len() as u64);
+        let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
+        let enough = configs.iter().map(guest_host_bytes).fold(0, u64::saturating_add);
         let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let host = Host::new(host_bytes, HostPages::Huge)?;
         let pager = pager(config, &host)?;
@@ -143,17 +171,23 @@ impl Machine {
             quantum: Cycles(config.quantum),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
             warmup: config.warmup.instructions(),
+            background: plan.guests.iter().map(|guest| guest.background).collect(),
         };
-        let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace);
+        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices());
+        let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace, dispatch);
         let mmu = config.mmu(&model)?;
-        for image in images {
-            machine.add_image(config, &mmu, image)?;
+        for _ in 0..plan.reals {
+            machine.add_processor(Processor::new(Mmu::new(&mmu)?));
+        }
+        for (guest, config) in plan.guests.iter().zip(&configs) {
+            machine.add_image(config, guest)?;
         }
         Ok(machine)
     }
 
     /// Makes a guest of an image and adds it.
-    fn add_image(&mut self, config: &Config, mmu: &MmuConfig, image: &Image) -> Result<(), BuildError> {
+    fn add_image(&mut self, config: &Config, guest: &GuestPlan) -> Result<(), BuildError> {
+        let image = &guest.image;
         let ram_bytes = config.memory.0;
         let ram = devices::map::RAM_BASE..Gpa(devices::map::RAM_BASE.0 + ram_bytes);
         let files = BootFiles {
@@ -196,16 +230,22 @@ impl Machine {
         if config.warmup == Warmup::Touch {
             self.world.apart().1.populate(index)?;
         }
+        // What that took is in no guest's time.
+        self.world.pager.as_mut().map(Pager::take_counts);
 
         let harts = config.harts as usize;
-        let processors =
-            (0..harts).map(|_| Mmu::new(mmu).map(Processor::new)).collect::<Result<Vec<_>, mmu::ConfigError>>()?;
         let platform = Platform::new(PlatformConfig {
             harts,
             input: ConsoleInput::Uart,
             virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
         })?;
-        self.add_guest(Guest { platform }, processors, plan.entry(), tree_at.0);
+        let scheduled = VmParameters {
+            logicals: harts,
+            weight: guest.weight,
+            allocation: guest.allocation.clone(),
+            spin: guest.spin,
+        };
+        self.add_guest(Guest { platform }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
 }

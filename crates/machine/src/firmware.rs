@@ -4,6 +4,7 @@ use crate::{
     machine::{Logical, Machine},
     outcome::Outcome,
 };
+use core::ops::Range;
 use hart::{Hart, Interrupt};
 use monitor::{
     HartState,
@@ -73,14 +74,13 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::SendIpi { harts } => {
-                for target in self
-                    .harts_of(guest)
-                    .filter(|&target| harts.contains(self.logicals[target].hart_id))
-                    .collect::<Vec<_>>()
-                {
+                for target in self.harts_of(guest) {
                     let logical = &mut self.logicals[target];
-                    logical.hart.set_pending(Interrupt::Software, true);
-                    logical.event = now;
+                    if harts.contains(logical.hart_id) {
+                        logical.hart.set_pending(Interrupt::Software, true);
+                        logical.event = now;
+                        self.rouse_if_woken(target, now);
+                    }
                 }
                 Answer::Return(Ok(0))
             }
@@ -90,12 +90,10 @@ impl Machine {
                 {
                     self.world.fence_shadow_remotely(harts, range, asid);
                 }
-                for target in self
-                    .harts_of(guest)
-                    .filter(|&target| harts.contains(self.logicals[target].hart_id))
-                    .collect::<Vec<_>>()
-                {
-                    self.fence_remotely(target, fence);
+                for target in self.harts_of(guest) {
+                    if harts.contains(self.logicals[target].hart_id) {
+                        self.fence_remotely(target, fence);
+                    }
                 }
                 Answer::Return(Ok(0))
             }
@@ -113,14 +111,16 @@ impl Machine {
         }
     }
 
-    /// Harts take turns, so the fence is done at once, before the target's next instruction.
+    /// Harts take turns, so the fence is done at once, before the target's next instruction: where it runs, or where it ran last and may have
+    /// left entries. One that has never run has left none.
     fn fence_remotely(&mut self, target: usize, fence: RemoteFence) {
         match fence {
             // Stores drop translated code as they happen.
             RemoteFence::Instruction => {}
             RemoteFence::Address { range, asid } => {
                 let vmid = self.world.vms[self.logicals[target].guest].vmid();
-                let mmu = &mut self.world.processors[target].mmu;
+                let Some(real) = self.logicals[target].residence.ran_on else { return };
+                let mmu = &mut self.world.processors[real].mmu;
                 for gva in range.operands() {
                     mmu.fence(&mmu::Fence::Vvma { vmid, gva, asid });
                 }
@@ -136,6 +136,7 @@ impl Machine {
                 let result = self.logicals[target].state.start(entry);
                 if result.is_ok() {
                     self.logicals[target].event = now;
+                    self.rouse_if_woken(target, now);
                 }
                 Answer::Return(result.map(|()| 0))
             }
@@ -169,8 +170,8 @@ impl Machine {
     }
 
     /// Indices of a guest's logical processors.
-    pub(crate) fn harts_of(&self, guest: usize) -> impl Iterator<Item = usize> + '_ {
-        self.logicals.iter().enumerate().filter(move |(_, logical)| logical.guest == guest).map(|(index, _)| index)
+    pub(crate) fn harts_of(&self, guest: usize) -> Range<usize> {
+        self.records[guest].logicals.clone()
     }
 
     /// The logical processor that is hart `hart` of a guest. Decoding has checked that there is one.
@@ -201,6 +202,15 @@ pub(crate) enum Activity {
 }
 
 impl Logical {
+    /// Whether it has nothing to do until something happens to it.
+    pub(crate) fn is_idle(&self) -> bool {
+        match self.activity() {
+            Activity::Stopped => true,
+            Activity::Waiting => !self.hart.wakes(),
+            Activity::Running => false,
+        }
+    }
+
     /// What it is doing.
     pub(crate) const fn activity(&self) -> Activity {
         match self.state {

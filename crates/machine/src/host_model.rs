@@ -1,6 +1,6 @@
 //! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
 
-use crate::{clock::Clock, suggestion::unknown, units::PageSizeName};
+use crate::{clock::Clock, dispatch::SchedulingPrices, suggestion::unknown, units::PageSizeName};
 use mmu::{RefillRoutine, TlbArray, WalkCacheSizes, WalkCaches};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -34,6 +34,27 @@ pub struct HostModel {
     pub refill: RefillModel,
     /// What events cost, in cycles.
     pub prices: Prices,
+    /// What scheduling costs, in cycles.
+    pub scheduling: SchedulingModel,
+}
+
+/// What scheduling logical processors on shared real ones costs, in cycles.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulingModel {
+    /// A decision whom to despatch.
+    pub decision: u64,
+    /// A partner's control block looked at, for spin control.
+    pub partner: u64,
+    /// Another logical processor on a real one.
+    pub switch: u64,
+}
+
+impl SchedulingModel {
+    /// As the machine takes them.
+    pub(crate) const fn prices(&self) -> SchedulingPrices {
+        SchedulingPrices { decision: Cycles(self.decision), partner: Cycles(self.partner), switch: Cycles(self.switch) }
+    }
 }
 
 /// Translation hardware of a real processor.

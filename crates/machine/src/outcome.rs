@@ -26,6 +26,8 @@ pub enum Outcome {
     OutOfMemory(PageUnavailable),
     /// The user ended the run.
     Interrupted,
+    /// It was in the background, and still running when the others had ended.
+    Unfinished,
 }
 
 impl Outcome {
@@ -34,7 +36,7 @@ impl Outcome {
     pub fn status(&self) -> u8 {
         match self {
             Self::Finished(status) => *status,
-            Self::Shutdown | Self::Reset | Self::Interrupted => 0,
+            Self::Shutdown | Self::Reset | Self::Interrupted | Self::Unfinished => 0,
             Self::GuestFailure
             | Self::ResetAfterFailure
             | Self::Unmeasured(_)
@@ -66,6 +68,7 @@ impl fmt::Display for Outcome {
             Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
             Self::OutOfMemory(why) => write!(f, "the host has no memory left for the guest: {why}"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Unfinished => f.write_str("the guest was still running, in the background, when the run was over"),
         }
     }
 }

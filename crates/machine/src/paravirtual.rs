@@ -2,8 +2,8 @@
 
 use crate::machine::Machine;
 use monitor::{
-    sbi::{ParavirtualRequest, SbiError},
-    sched::Notice,
+    sbi::{ParavirtualRequest, SbiError, SpinReport},
+    sched::{Allocation, AllocationError, AllocationForm, LogicalId, Notice, VmId, spin::SpinCall},
 };
 
 impl Machine {
@@ -18,10 +18,46 @@ impl Machine {
                 self.notify(guest, notice).map(|()| 0)
             }
             ParavirtualRequest::Allocation => Ok(u64::from(handshake.form().flag())),
-            // Every logical processor has a real one of its own: nothing changes, and spinning is right.
             ParavirtualRequest::AllocationInterrupt(_) => Err(SbiError::NotSupported),
-            ParavirtualRequest::Spin(_) | ParavirtualRequest::ExcessiveSpin(_) => Ok(0),
+            ParavirtualRequest::Spin(call) => {
+                self.spin(index, call);
+                Ok(0)
+            }
+            ParavirtualRequest::ExcessiveSpin(SpinReport { lost, .. }) => {
+                let statistics = self.dispatch.scheduler.statistics_mut(VmId(guest));
+                statistics.excessive_spins += 1;
+                statistics.processors_lost += u64::from(lost);
+                Ok(0)
+            }
         }
+    }
+
+    /// Logical processor `index`, whose turn it is, spins.
+    pub(crate) fn spin(&mut self, index: usize, call: SpinCall) {
+        let Some(real) = self.logicals[index].residence.real else { return };
+        self.account(real);
+        let now = self.clock_of_real(real);
+        self.dispatch.scheduler.spin(LogicalId(index), call, now);
+        self.carry_out(now);
+    }
+
+    /// Changes how a guest's logical processors get real ones, now, and lets the guest know.
+    ///
+    /// # Errors
+    /// [`AllocationError`]; nothing has changed.
+    pub fn allocate(&mut self, guest: usize, allocation: &Allocation) -> Result<(), AllocationError> {
+        let now = self.clock_of_real(self.world.current.processor);
+        self.dispatch.scheduler.allocate(VmId(guest), allocation, now)?;
+        self.carry_out(now);
+        self.harts_of(guest).for_each(|index| self.keep_timer(index));
+        let form = match allocation {
+            Allocation::Dedicated(_) => AllocationForm::Dedicated,
+            Allocation::Shared => AllocationForm::Shared,
+        };
+        let notice = self.records[guest].handshake.change(form);
+        // An area that was RAM when it was registered is RAM still; one that the host has no memory for is the guest's loss.
+        let _ = self.notify(guest, notice);
+        Ok(())
     }
 
     /// Lets a guest know of its allocation.

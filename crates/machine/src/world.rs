@@ -25,6 +25,16 @@ pub(crate) struct Processor {
     pub(crate) paging: PagingCounts,
     /// Instructions that the logical processor here had retired when it was entered.
     pub(crate) retired: u64,
+    /// Instructions retired here in earlier stays (see `dispatch.rs`).
+    pub(crate) instructions: u64,
+    /// Instructions that the logical processor here had retired when its stay began; 0 while there is none.
+    pub(crate) entered: u64,
+    /// Up to when whoever was here has been charged.
+    pub(crate) accounted: Cycles,
+    /// Of the time in the monitor, that for scheduling.
+    pub(crate) scheduling: Cycles,
+    /// By guest: which of its logical processors ran here last.
+    pub(crate) tenants: Vec<Option<usize>>,
 }
 
 impl Processor {
@@ -38,7 +48,18 @@ impl Processor {
             exits: ExitCounts::default(),
             paging: PagingCounts::default(),
             retired: 0,
+            instructions: 0,
+            entered: 0,
+            accounted: Cycles(0),
+            scheduling: Cycles(0),
+            tenants: Vec::new(),
         }
+    }
+
+    /// The monitor schedules.
+    pub(crate) fn spend_on_scheduling(&mut self, cycles: Cycles) {
+        self.monitor += cycles;
+        self.scheduling += cycles;
     }
 
     /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.
@@ -133,7 +154,7 @@ impl World {
     /// The clock of a processor whose logical processor has retired `instructions`.
     pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
         let processor = &self.processors[processor];
-        self.clock.instructions(instructions)
+        self.clock.instructions(processor.instructions + instructions - processor.entered)
             + self.translation(processor.mmu.statistics())
             + processor.idle
             + processor.monitor

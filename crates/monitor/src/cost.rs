@@ -174,11 +174,11 @@ impl Event {
             | ExitReason::SbiConsole
             | ExitReason::SbiParavirtual
             | ExitReason::SbiAbsent => Self::SbiCall,
-            ExitReason::Wfi => Self::Wait,
+            ExitReason::Wfi | ExitReason::PauseLoop | ExitReason::ReservationWait => Self::Wait,
             ExitReason::NestedFault => Self::NestedFault,
             ExitReason::ShadowFault | ExitReason::TableWrite | ExitReason::Satp | ExitReason::Fence => Self::Shadow,
             ExitReason::Mmio => Self::Device,
-            ExitReason::ExternalInterrupt | ExitReason::Timer => Self::Interrupt,
+            ExitReason::ExternalInterrupt | ExitReason::Timer | ExitReason::SliceEnd => Self::Interrupt,
         }
     }
 }

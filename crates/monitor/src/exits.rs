@@ -63,6 +63,12 @@ reasons! {
     ExternalInterrupt = "external_interrupt",
     /// The timer that the monitor keeps for the guest is due.
     Timer = "timer",
+    /// The time slice of a logical processor on a shared real one is over.
+    SliceEnd = "slice_end",
+    /// A guest was found to spin by its `pause` instructions.
+    PauseLoop = "pause_loop",
+    /// A guest waits for a store to its reservation (`wrs.nto`).
+    ReservationWait = "reservation_wait",
 }
 
 impl fmt::Display for ExitReason {

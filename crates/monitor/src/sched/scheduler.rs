@@ -70,6 +70,12 @@ impl Scheduler {
         }
     }
 
+    /// One more real processor, shared.
+    pub fn add_real(&mut self) {
+        self.idle.insert(RealId(self.reals.len()));
+        self.reals.push(Real::default());
+    }
+
     /// Adds the control blocks of a shared VM whose logical processors all wait.
     pub(super) fn add_blocks(&mut self, parameters: &VmParameters) -> VmId {
         let (vm, first) = (self.vms.len(), self.logicals.len());
@@ -255,7 +261,7 @@ impl Scheduler {
 
     /// Despatches on idle real processors whoever is ready, as long as there are both.
     pub(super) fn fill(&mut self, now: Cycles) {
-        loop {
+        while !(self.queue.is_empty() && self.background.is_empty()) {
             if self.idle.is_empty() {
                 // Those without a weight make room for those with one.
                 let Some(&real) = self.background_reals.last().filter(|_| !self.queue.is_empty()) else { break };
