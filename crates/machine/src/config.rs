@@ -19,6 +19,7 @@ use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::MemoryAttribute;
 use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use types::{PageSize, PagingMode, SecondStageMode};
 
 /// Every key, with its default.
@@ -35,7 +36,7 @@ pub struct Config {
     pub memory: ByteSize,
     /// How the guest's memory lies in the host's; a native guest's is the host's own.
     pub memory_attribute: AttributeName,
-    /// Memory of the host; where it is not given, as much as the guests can need.
+    /// Memory of the host; where it is not given, as much as the guests can need. Where it is, V=V guests are paged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
@@ -54,6 +55,8 @@ pub struct Config {
     pub shadow: ShadowKeys,
     /// Paging modes.
     pub paging: PagingKeys,
+    /// The file that the monitor pages guests out to.
+    pub swap: SwapKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -75,6 +78,7 @@ impl Default for Config {
             mmu: MmuKeys::default(),
             shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
+            swap: SwapKeys::default(),
             isa: IsaKeys::default(),
         }
     }
@@ -150,6 +154,18 @@ pub enum AdName {
     /// Svade: a clear bit faults.
     #[default]
     Fault,
+}
+
+/// `swap.*`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SwapKeys {
+    /// The directory that the file is in, without a name; that of the system for temporary files, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// Its greatest size; none, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<ByteSize>,
 }
 
 /// `paging.*`.

@@ -143,6 +143,10 @@ pub struct Prices {
     pub external_interrupt: u64,
     /// An SBI call of a native machine.
     pub firmware_call: u64,
+    /// The monitor's work to take a base page away for want of frames.
+    pub page_out: u64,
+    /// The monitor's work to bring one back from the swap file, and the wait for it.
+    pub page_in: u64,
     /// A step of the monitor's upkeep of shadow tables (`monitor::shadow::steps`).
     pub monitor_step: u64,
     /// From guest to the hardware mode, for an assist.
@@ -170,6 +174,8 @@ impl Prices {
             wfi: Cycles(self.wfi),
             external_interrupt: Cycles(self.external_interrupt),
             firmware_call: Cycles(self.firmware_call),
+            page_out: Cycles(self.page_out),
+            page_in: Cycles(self.page_in),
             monitor_step: Cycles(self.monitor_step),
             assist_entry: Cycles(self.assist_entry),
             assist_exit: Cycles(self.assist_exit),

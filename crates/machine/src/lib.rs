@@ -11,6 +11,7 @@ mod host_plan;
 pub mod loader;
 mod machine;
 mod outcome;
+mod paging;
 mod paravirtual;
 pub mod refill;
 mod region;

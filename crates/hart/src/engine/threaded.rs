@@ -496,6 +496,7 @@ unsafe fn go_after(after: After, hart: *mut Hart, op: *mut MicroOp, acc: u64, wi
             After::Retry => go!(hart, op, acc, window, env),
             After::Done => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
             After::Leave => acc,
+            After::DoneAndLeave => acc.wrapping_add(accumulator::ACCESS),
         }
     }
 }

@@ -25,6 +25,8 @@ impl LeafBits {
     pub const DIRTY: Self = Self(1 << 7);
     /// All rights.
     pub const RWX: Self = Self(Self::READ.0 | Self::WRITE.0 | Self::EXECUTE.0);
+    /// All rights, and A and D set.
+    pub(crate) const FULL: Self = Self(Self::RWX.0 | Self::ACCESSED.0 | Self::DIRTY.0);
     const ALL: u64 = 0b1111_1110;
 
     /// These and those of `other`.
@@ -151,6 +153,11 @@ impl Entry {
     /// With `bits` set as well.
     pub(super) const fn with(self, bits: LeafBits) -> Self {
         Self(self.0 | bits.0)
+    }
+
+    /// With `bits` clear.
+    pub(super) const fn without(self, bits: LeafBits) -> Self {
+        Self(self.0 & !bits.0)
     }
 
     pub(super) const fn is_valid(self) -> bool {

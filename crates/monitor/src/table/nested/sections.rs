@@ -66,7 +66,7 @@ impl NestedTable {
     ///
     /// # Errors
     /// [`MapError`].
-    pub fn prepare(
+    pub fn prepare_base(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
