@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`, each also a chore of its own.
 
-use crate::{Failure, packages};
+use crate::{Failure, packages, readme};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -21,11 +21,23 @@ pub(crate) const STEPS: &[Step] = &[
         summary: "install the Debian packages that tests need, if any is missing (root or sudo)",
         run: packages::install,
     },
-    Step { name: "fetch", summary: "fetch the Linux guest, as `pagewalk guest fetch` does", run: fetch },
+    Step { name: "fetch", summary: "fetch the Linux guest, with all package sets that tests use", run: fetch },
     Step { name: "guests", summary: "rebuild vos and the workloads, compare the bytes, run them on QEMU", run: guests },
     Step { name: "debug", summary: "tests that need only Rust, with debug assertions", run: debug },
     Step { name: "release", summary: "all tests at full speed, those with the Linux guest and QEMU too", run: release },
+    Step {
+        name: "readme",
+        summary: "run the README's first command as it stands, and compare what it prints with the README",
+        run: readme::check,
+    },
 ];
+
+/// Chores that no test does.
+pub(crate) const CHORES: &[Step] = &[Step {
+    name: "update-readme",
+    summary: "write what the README's first command prints into the README",
+    run: readme::update,
+}];
 
 impl Step {
     /// Performs the step, saying how long it took.
@@ -38,8 +50,12 @@ impl Step {
     }
 }
 
+/// Sets that tests use beside the default ones.
+const FURTHER_SETS: [&str; 8] = ["gcc", "stress-ng", "rt-tests", "sysbench", "perl", "python", "lua", "compressors"];
+
 fn fetch() -> Result<(), Failure> {
-    cargo(&["run", "--quiet", "--profile", "optimized", "--package", "pagewalk", "--", "guest", "fetch"])
+    let command = ["run", "--quiet", "--profile", "optimized", "--package", "pagewalk", "--", "guest", "fetch"];
+    cargo(&[&command[..], &FURTHER_SETS].concat())
 }
 
 fn guests() -> Result<(), Failure> {
@@ -71,6 +87,6 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
 }
 
 /// The workspace's directory.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
 }

@@ -1,16 +1,25 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod keys;
+mod native;
+mod shadow;
 mod switch;
 
+pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
 use crate::{
     host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
-    scheme::Scheme,
+    refill::RefillName,
+    scheme::{Mechanism, Scheme},
     units::ByteSize,
+    warmup::Warmup,
 };
-use mmu::{AdPolicy, MmuConfig, TlbArray};
+use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
+use monitor::MemoryAttribute;
+use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use types::{PageSize, PagingMode, SecondStageMode};
 
 /// Every key, with its default.
@@ -25,8 +34,15 @@ pub struct Config {
     pub harts: u32,
     /// Memory of the guest.
     pub memory: ByteSize,
+    /// How the guest's memory lies in the host's; a native guest's is the host's own.
+    pub memory_attribute: AttributeName,
+    /// Memory of the host; where it is not given, as much as the guests can need. Where it is, V=V guests are paged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
     pub timeout: u64,
+    /// What has happened before a region of interest is measured.
+    pub warmup: Warmup,
     /// What everything random in the guest's machine starts from.
     pub seed: u64,
     /// How far the clocks of running processors may drift apart, in cycles.
@@ -35,8 +51,12 @@ pub struct Config {
     pub engine: EngineName,
     /// Translation hardware.
     pub mmu: MmuKeys,
+    /// Shadow tables.
+    pub shadow: ShadowKeys,
     /// Paging modes.
     pub paging: PagingKeys,
+    /// The file that the monitor pages guests out to.
+    pub swap: SwapKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -48,13 +68,45 @@ impl Default for Config {
             scheme: Scheme::default(),
             harts: 1,
             memory: ByteSize(1 << 30),
+            memory_attribute: AttributeName::default(),
+            host_memory: None,
             timeout: 0,
+            warmup: Warmup::None,
             seed: 1,
             quantum: 10_000,
             engine: EngineName::Threaded,
             mmu: MmuKeys::default(),
+            shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
+            swap: SwapKeys::default(),
             isa: IsaKeys::default(),
+        }
+    }
+}
+
+/// `memory_attribute`, by the names of paper 000.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum AttributeName {
+    /// hPA = gPA.
+    #[serde(rename = "V=R")]
+    Real,
+    /// hPA = gPA + α.
+    #[serde(rename = "V=Resident")]
+    Resident,
+    /// Pageable.
+    #[default]
+    #[serde(rename = "V=V")]
+    Virtual,
+}
+
+impl AttributeName {
+    /// The attribute.
+    #[must_use]
+    pub const fn attribute(self) -> MemoryAttribute {
+        match self {
+            Self::Real => MemoryAttribute::Real,
+            Self::Resident => MemoryAttribute::Resident,
+            Self::Virtual => MemoryAttribute::Virtual,
         }
     }
 }
@@ -86,6 +138,9 @@ pub struct MmuKeys {
     pub walk_caches: Switch<WalkCacheModel>,
     /// `on` (as the host model has it), `off`, or entries.
     pub nested_tlb: Switch<u32>,
+    /// Who refills the TLBs, where it is neither the scheme's nor the host model's way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refill: Option<RefillName>,
     /// Who sets A and D bits of the guest's tables: `fault` (the guest does), or `hardware`.
     pub ad: AdName,
 }
@@ -99,6 +154,18 @@ pub enum AdName {
     /// Svade: a clear bit faults.
     #[default]
     Fault,
+}
+
+/// `swap.*`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SwapKeys {
+    /// The directory that the file is in, without a name; that of the system for temporary files, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// Its greatest size; none, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<ByteSize>,
 }
 
 /// `paging.*`.
@@ -243,22 +310,28 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// [`ConfigError::Content`].
-    pub fn set(mut self, key: &str, value: &str) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={value}"), problem };
-        let parsed = format!("value = {value}")
-            .parse::<toml::Table>()
-            .ok()
-            // A line break in the text would let further keys follow.
-            .filter(|table| table.len() == 1)
-            .and_then(|mut table| table.remove("value"))
-            .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    pub fn set(self, key: &str, value: &str) -> Result<Self, ConfigError> {
+        self.insert(key, read_value(value), value)
+    }
+
+    /// Sets the dotted `key` to a value.
+    ///
+    /// # Errors
+    /// [`ConfigError::Content`].
+    pub fn set_value(self, key: &str, value: toml::Value) -> Result<Self, ConfigError> {
+        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.insert(key, value, &written)
+    }
+
+    fn insert(mut self, key: &str, value: toml::Value, written: &str) -> Result<Self, ConfigError> {
+        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={written}"), problem };
         let mut table = &mut self.table;
         let (path, last) = key.rsplit_once('.').map_or((None, key), |(path, last)| (Some(path), last));
         for part in path.into_iter().flat_map(|path| path.split('.')) {
             let entry = table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
             table = entry.as_table_mut().ok_or_else(|| wrong(format!("`{part}` is not a table")))?;
         }
-        table.insert(last.to_owned(), parsed);
+        table.insert(last.to_owned(), value);
         self.read().map_err(wrong)?;
         Ok(self)
     }
@@ -275,8 +348,20 @@ impl ConfigBuilder {
     }
 
     fn read(&self) -> Result<Config, String> {
-        Config::deserialize(self.table.clone()).map_err(|error| one_line(&error))
+        Config::deserialize(self.table.clone())
+            .map_err(|error| keys::unknown_key(&self.table).unwrap_or_else(|| one_line(&error)))
     }
+}
+
+/// The value that a text stands for: TOML, or else the text itself.
+pub(crate) fn read_value(text: &str) -> toml::Value {
+    format!("value = {text}")
+        .parse::<toml::Table>()
+        .ok()
+        // A line break in the text would let further keys follow.
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
 fn one_line(error: &toml::de::Error) -> String {
@@ -297,11 +382,19 @@ impl Config {
         if self.memory.0 > 1 << 38 || !self.memory.0.is_multiple_of(4096) {
             return range("memory", "a multiple of 4K, and at most 256G");
         }
+        if self.host_memory.is_some_and(|bytes| !(8 << 20..=1 << 40).contains(&bytes.0) || bytes.0 % 4096 != 0) {
+            return range("host_memory", "a multiple of 4K, from 8M to 1T");
+        }
         if !(100..=1_000_000_000).contains(&self.quantum) {
             return range("quantum", "100 to 1000000000 cycles");
         }
         if self.isa.d && !self.isa.f {
             return range("isa.d", "needs isa.f");
+        }
+        if self.scheme.mechanism() == Mechanism::Shadow
+            && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
+        {
+            return Err(ConfigError::Range { key, problem });
         }
         Ok(())
     }
@@ -323,6 +416,23 @@ impl Config {
         }
     }
 
+    const fn ad(&self) -> AdPolicy {
+        match self.mmu.ad {
+            AdName::Hardware => AdPolicy::Update,
+            AdName::Fault => AdPolicy::Fault,
+        }
+    }
+
+    /// The guest's shadow tables, if the scheme has any of its own.
+    #[must_use]
+    pub const fn shadow(&self) -> Option<ShadowConfig> {
+        match self.scheme.mechanism() {
+            Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
+            Mechanism::Shadow if self.shadow.ves => None,
+            Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
+        }
+    }
+
     /// The engine.
     #[must_use]
     pub const fn engine(&self) -> hart::Engine {
@@ -332,27 +442,33 @@ impl Config {
         }
     }
 
-    /// The MMU of `host`'s processors, with what this configuration replaces.
-    #[must_use]
-    pub fn mmu(&self, host: &HostModel) -> MmuConfig {
+    /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software
+    /// refills the TLBs there is no nested TLB, and page-walk caches only if the host's own routine has them.
+    ///
+    /// # Errors
+    /// [`ConfigError::Range`], if software refills the TLBs and parts of a walker are asked for.
+    pub fn mmu(&self, host: &HostModel) -> Result<MmuConfig, ConfigError> {
+        self.check_refill(host)?;
         let arrays = |own: &Option<Vec<ArrayModel>>, model: &[ArrayModel]| -> Vec<TlbArray> {
             own.as_deref().unwrap_or(model).iter().map(ArrayModel::array).collect()
         };
-        let walk_caches = self.mmu.walk_caches.resolve(host.tlb.walk_caches, WalkCacheModel::OFF);
-        let nested_entries = self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0);
-        MmuConfig {
+        let name = self.refill(host);
+        let walk_caches = self.mmu.walk_caches.resolve(host.walk_caches(name), WalkCacheModel::OFF);
+        let (refill, nested_entries) = match name {
+            RefillName::Hardware => (Refill::Hardware, self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0)),
+            RefillName::Software => (Refill::Software(host.refill.routine()), 0),
+        };
+        Ok(MmuConfig {
             l1i: arrays(&self.mmu.l1i, &host.tlb.l1i),
             l1d: arrays(&self.mmu.l1d, &host.tlb.l1d),
             l2: arrays(&self.mmu.l2, &host.tlb.l2),
             walk_caches: walk_caches.sizes(),
             nested_tlb: (nested_entries > 0).then(|| TlbArray::new(&PageSize::ALL, 1, nested_entries)),
-            first_stage_ad: match self.mmu.ad {
-                AdName::Hardware => AdPolicy::Update,
-                AdName::Fault => AdPolicy::Fault,
-            },
+            first_stage_ad: self.ad(),
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,
-        }
+            refill,
+        })
     }
 }
 

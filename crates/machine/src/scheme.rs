@@ -1,5 +1,7 @@
 //! Translation schemes and their names.
 
+use crate::refill::RefillName;
+use crate::suggestion::unknown;
 use core::{fmt, str::FromStr};
 use types::PageSize;
 
@@ -10,11 +12,19 @@ pub enum Mechanism {
     Native,
     /// Two-dimensional walks of the guest's and the monitor's table.
     Nested,
+    /// One walk of a table that the monitor composes from the guest's and its own.
+    Shadow,
+    /// Walks of the guest's table with one reference to a flat table for each address, by a routine in the hardware mode.
+    Flat,
+    /// The same by a hardware walker.
+    FlatHw,
+    /// Walks of the guest's table, with a constant added to each address: reserved memory.
+    Reserved,
 }
 
 impl Mechanism {
     /// Every mechanism, in the order of lists.
-    pub const ALL: [Self; 2] = [Self::Native, Self::Nested];
+    pub const ALL: [Self; 6] = [Self::Native, Self::Nested, Self::Shadow, Self::Flat, Self::FlatHw, Self::Reserved];
 
     /// The name in schemes.
     #[must_use]
@@ -22,6 +32,10 @@ impl Mechanism {
         match self {
             Self::Native => "native",
             Self::Nested => "nested",
+            Self::Shadow => "shadow",
+            Self::Flat => "flat",
+            Self::FlatHw => "flat-hw",
+            Self::Reserved => "reserved",
         }
     }
 
@@ -29,8 +43,18 @@ impl Mechanism {
     #[must_use]
     pub const fn has_host_pages(self) -> bool {
         match self {
-            Self::Native => false,
-            Self::Nested => true,
+            Self::Native | Self::Reserved => false,
+            Self::Nested | Self::Shadow | Self::Flat | Self::FlatHw => true,
+        }
+    }
+
+    /// Who refills the TLBs, where the mechanism says so; else it is the host's way.
+    #[must_use]
+    pub const fn refill(self) -> Option<RefillName> {
+        match self {
+            Self::Native | Self::Nested | Self::Shadow | Self::Reserved => None,
+            Self::Flat => Some(RefillName::Software),
+            Self::FlatHw => Some(RefillName::Hardware),
         }
     }
 }
@@ -51,7 +75,7 @@ pub struct Scheme {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemeError {
     /// The part before the colon.
-    #[error("unknown scheme `{name}` ({known})", known = Mechanism::ALL.map(Mechanism::name).join(", "))]
+    #[error("{}", unknown("scheme", name, Mechanism::ALL.map(Mechanism::name)))]
     Name {
         /// What it says.
         name: String,
@@ -173,12 +197,16 @@ mod tests {
             ("nested", "nested:4K+4K"),
             ("nested:2m", "nested:2M+2M"),
             ("nested:4K+1G", "nested:4K+1G"),
+            ("flat", "flat:4K+4K"),
+            ("flat-hw:4K+2M", "flat-hw:4K+2M"),
+            ("reserved:2M", "reserved:2M"),
+            ("shadow:2M+4K", "shadow:2M+4K"),
         ] {
             let scheme: Scheme = text.parse().unwrap();
             assert_eq!(scheme.to_string(), full);
             assert_eq!(full.parse(), Ok(scheme));
         }
-        for bad in ["", "nest", "native:4K+4K", "nested:3K", "nested:4K+4K+4K", "nested:"] {
+        for bad in ["", "nest", "native:4K+4K", "nested:3K", "nested:4K+4K+4K", "nested:", "reserved:4K+4K"] {
             assert!(bad.parse::<Scheme>().is_err(), "{bad}");
         }
     }

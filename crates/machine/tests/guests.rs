@@ -2,6 +2,7 @@
 
 use machine::config::ConfigBuilder;
 use machine::{Console, Image, LEAST_MEMORY, Machine, Outcome};
+use monitor::ExitReason;
 use std::time::Duration;
 
 const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
@@ -60,4 +61,40 @@ fn a_host_is_one_guests_alone_at_the_most() {
     assert!(machine("native", &["workload=hello"]).is_ok());
     let error = machine("native", &["workload=hello", "workload=hello"]).err().expect("the second is refused");
     assert!(error.to_string().contains("alone"), "{error}");
+}
+
+#[test]
+fn a_guest_computes_the_same_wherever_its_memory_lies() {
+    let gups = "workload=gups size=1M updates=100000";
+    let run = |scheme: &str, attribute: &str| {
+        let builder = ConfigBuilder::default().set("scheme", scheme).unwrap().set("memory", "64M").unwrap();
+        let config = builder.set("memory_attribute", attribute).unwrap().build().unwrap();
+        let mut machine = Machine::assemble(&config, &image(gups)).unwrap();
+        let mut transcript = Transcript::default();
+        assert_eq!(machine.run(&mut transcript), Outcome::Finished(0), "{scheme} {attribute}: {:?}", transcript.0);
+        (machine.statistics(), machine.measured())
+    };
+    for scheme in ["nested:4K+4K", "nested:4K+2M"] {
+        let [virtual_, real, resident] = ["V=V", "V=R", "V=Resident"].map(|attribute| run(scheme, attribute));
+        assert!(virtual_.0.exits.of(ExitReason::NestedFault) > 0);
+        for fixed in [&real, &resident] {
+            // Device accesses fault in the second stage too, but are counted as such.
+            assert_eq!(fixed.0.exits.of(ExitReason::NestedFault), 0, "all of it is mapped");
+            assert_eq!(fixed.1.instructions, virtual_.1.instructions);
+        }
+    }
+}
+
+#[test]
+fn at_most_one_guest_of_a_host_is_v_equals_r() {
+    let machine = |attribute: &str| {
+        let builder = ConfigBuilder::default().set("scheme", "nested").unwrap().set("memory", "64M").unwrap();
+        let config = builder.set("memory_attribute", attribute).unwrap().build().unwrap();
+        let images = ["workload=hello", "workload=hello"].map(image);
+        Machine::assemble_all(&config, &images)
+    };
+    let error = machine("V=R").err().expect("the second is refused");
+    assert!(error.is_usage() && error.to_string().contains("V=R is for one guest"), "{error}");
+    let mut resident = machine("V=Resident").unwrap();
+    assert_eq!(resident.run_all(&mut Transcript::default()), [Outcome::Finished(0), Outcome::Finished(0)]);
 }

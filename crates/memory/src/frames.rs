@@ -123,6 +123,11 @@ impl FrameAllocator {
         self.free_frames * FRAME
     }
 
+    /// The pieces of memory that are free, ascending, each as long as can be.
+    pub fn free_runs(&self) -> impl Iterator<Item = FrameRange> {
+        self.free.iter().map(|(&first, &end)| range_of(first, end - first))
+    }
+
     /// Owned bytes.
     #[must_use]
     pub fn owned_bytes(&self) -> u64 {
@@ -147,10 +152,24 @@ impl FrameAllocator {
         bytes: u64,
         alignment: PageSize,
     ) -> Result<FrameRange, OutOfFrames> {
+        self.allocate_contiguous_from(memory, HOST_BASE, bytes, alignment)
+    }
+
+    /// The same, with no frame below `least`.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn allocate_contiguous_from(
+        &mut self,
+        memory: &HostMemory,
+        least: Hpa,
+        bytes: u64,
+        alignment: PageSize,
+    ) -> Result<FrameRange, OutOfFrames> {
         let frames = bytes.div_ceil(FRAME);
         let step = alignment.bytes() / FRAME;
         let fit = self.free.iter().find_map(|(&start, &end)| {
-            let first = start.next_multiple_of(step);
+            let first = start.max(least.number()).next_multiple_of(step);
             (first.checked_add(frames)? <= end).then_some((start, first))
         });
         let Some((run, first)) = fit else {

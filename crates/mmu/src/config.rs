@@ -1,5 +1,6 @@
 //! What a user chooses of an MMU, and what is refused.
 
+use crate::refill::Refill;
 use types::PageSize;
 
 /// One array of a TLB level: `sets` × `ways` entries that hold pages of `sizes`.
@@ -83,6 +84,9 @@ pub struct MmuConfig {
     pub walk_caches: WalkCaches,
     /// Nested TLB (gPA page → hPA page), asked before each second-stage walk; `None` removes it.
     pub nested_tlb: Option<TlbArray>,
+    /// Who refills the TLBs. A routine may have walk caches, as one has that reads the last level through the tables' own virtual mapping; a
+    /// nested TLB is a walker's.
+    pub refill: Refill,
     /// A/D bits of the guest's tables.
     pub first_stage_ad: AdPolicy,
     /// A/D bits of the second stage's tables.
@@ -110,6 +114,7 @@ impl Default for MmuConfig {
             l2: vec![TlbArray::new(&[Size4K, Size64K, Size2M], 128, 12), TlbArray::new(&huge, 1, 16)],
             walk_caches: WalkCaches::ON,
             nested_tlb: Some(TlbArray::new(&PageSize::ALL, 1, 32)),
+            refill: Refill::Hardware,
             first_stage_ad: AdPolicy::Update,
             second_stage_ad: AdPolicy::Update,
             svnapot: true,
@@ -181,6 +186,9 @@ pub enum ConfigError {
         /// Where.
         level: Level,
     },
+    /// A nested TLB, and no walker to ask it.
+    #[error("nested_tlb: a routine refills the TLBs, and a nested TLB is a walker's")]
+    NoWalker,
     /// More entries than the level can have.
     #[error("{level}: more than {limit} entries")]
     TooLarge {
@@ -210,6 +218,9 @@ impl MmuConfig {
             if !arrays.iter().any(|array| array.sizes.contains(&PageSize::Size4K)) {
                 return Err(ConfigError::No4K { level });
             }
+        }
+        if self.nested_tlb.is_some() && self.refill != Refill::Hardware {
+            return Err(ConfigError::NoWalker);
         }
         let WalkCaches { guest, host } = self.walk_caches;
         if guest.0.into_iter().chain(host.0).any(|entries| u64::from(entries) > Self::LIMIT) {

@@ -10,6 +10,8 @@ pub enum Cause {
     NotCanonical,
     /// Second stage: a bit above the translated ones is set.
     TooWide,
+    /// Second stage without a tree: beyond the flat table, or outside the reserved memory.
+    OutOfBounds,
     /// Step 3: V = 0.
     Invalid,
     /// Step 3: W = 1 with R = 0.

@@ -6,7 +6,7 @@ use crate::directory::Miss;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::fence::Fence;
 use crate::memory::TableMemory;
-use crate::raw::L1Entry;
+use crate::raw::{L1Entry, prefetch};
 use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
@@ -158,7 +158,7 @@ impl Mmu {
             }
         };
         match l1.find(gva, query) {
-            Ok(slot) => Ok(hit(slot, gva, l1.touch(slot, gva, access, query, memory, stamp))),
+            Ok(slot) => Ok(hit(slot, gva, l1.touch(slot, gva, access, query, stamp))),
             Err(miss) => {
                 *misses += 1;
                 self.miss(memory, second, gva, access, miss, stamp)
@@ -182,6 +182,7 @@ impl Mmu {
         let slot = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
             Ok(translation) => {
                 self.statistics.l2_hits += 1;
+                prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
                 l1.fill(gva, query, miss, translation)
             }
             Err(l2_miss) => {
@@ -192,7 +193,7 @@ impl Mmu {
                 l1.fill(gva, query, miss, &walked)
             }
         };
-        Ok(hit(slot, gva, l1.arm(slot, gva, access, query, memory, stamp)))
+        Ok(hit(slot, gva, l1.arm(slot, gva, access, query, stamp)))
     }
 
     /// Faults that need no lookup: addresses that no table translates.
@@ -205,11 +206,6 @@ impl Mmu {
             check_bare(second, Gpa(gva.0), access)?;
         }
         Ok(())
-    }
-
-    /// From now on, stores to the 4K page at `page` are no hits: [`TableMemory::is_watched`] has begun to say so.
-    pub fn watch_writes(&mut self, page: Hpa) {
-        self.l1d.disarm_writes(page);
     }
 
     /// Removes what the fence names.
@@ -292,6 +288,8 @@ fn check_bare(second: &SecondStage, gpa: Gpa, access: Access) -> Result<(), Faul
             Err(Fault::Nested(NestedFault { gpa, access, purpose: Purpose::Data, cause: Cause::TooWide }))
         }
         SecondStage::Constant { .. } | SecondStage::Nested { .. } => Ok(()),
+        // Each lookup compares bounds that no TLB entry exceeds.
+        SecondStage::Flat { .. } | SecondStage::Reserved { .. } => Ok(()),
     }
 }
 

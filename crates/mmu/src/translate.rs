@@ -5,14 +5,19 @@ use crate::context::Context;
 use crate::fault::{Fault, Purpose};
 use crate::guest_tables::GuestTables;
 use crate::memory::{HostPage, TableMemory};
+use crate::raw::prefetch;
+use crate::refill::{Begun, Refill};
 use crate::rights::Rights;
 use crate::space::{Space, Spaces};
-use crate::stage::{Backing, ConstantStage, HostMapping, HostTables, NestedStage, NestedTlb, SecondStage, Stage};
+use crate::stage::{
+    Backing, ConstantStage, FlatTable, HostMapping, HostTables, NestedStage, NestedTlb, ReservedStage, SecondStage,
+    Stage,
+};
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
 use crate::walk::{Failure, Geometry, Tree};
 use crate::walk_cache::WalkCache;
-use types::{Access, Gpa, Gva, PageSize};
+use types::{Access, Gpa, Gva, Hpa, PageSize};
 
 /// The walkers of both dimensions, with what they remember.
 #[derive(Debug)]
@@ -23,6 +28,7 @@ pub(crate) struct Walkers {
     first_stage_ad: AdPolicy,
     second_stage_ad: AdPolicy,
     svnapot: bool,
+    refill: Refill,
 }
 
 impl Walkers {
@@ -35,6 +41,7 @@ impl Walkers {
             first_stage_ad: config.first_stage_ad,
             second_stage_ad: config.second_stage_ad,
             svnapot: config.svnapot,
+            refill: config.refill,
         }
     }
 
@@ -50,7 +57,7 @@ impl Walkers {
         access: Access,
     ) -> Result<Translation, Fault> {
         statistics.walks += 1;
-        let before = statistics.refs();
+        let begun = Begun::of(statistics);
         let guest = self.guest_tree(context);
         let guest_cache = &mut self.guest_cache;
         let result = match second {
@@ -71,9 +78,23 @@ impl Walkers {
                     NestedStage::new(tables, tree, context.vmid, &mut self.host_cache, self.nested_tlb.as_mut());
                 translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
             }
+            SecondStage::Flat { table, first, entries } => {
+                let flat = FlatTable { table: *table, first: *first, entries: *entries, ad: self.second_stage_ad };
+                let tables = HostTables { memory, statistics };
+                let mut stage =
+                    NestedStage::new(tables, flat, context.vmid, &mut self.host_cache, self.nested_tlb.as_mut());
+                translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
+            }
+            SecondStage::Reserved { ram, offset } => {
+                let mut stage = ReservedStage(ConstantStage { memory, statistics, ram, offset: *offset });
+                translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
+            }
         };
-        let refs = statistics.refs() - before;
+        let refs = statistics.refs() - begun.refs();
         statistics.max_refs = statistics.max_refs.max(refs);
+        if let Refill::Software(routine) = &self.refill {
+            routine.count(statistics, &begun, second, &result);
+        }
         result
     }
 
@@ -113,10 +134,12 @@ fn translate<S: Stage>(
     let gpa = Gpa(guest.page.0 | gva.offset(guest.size));
     let host = stage.translate(gpa, access, Purpose::Data, guest.size)?;
     let (size, pointer) = homogeneous(stage.memory(), &host, gpa, guest.size.min(host.size));
+    let pointer = pointer.map_or(0, <*mut u8>::expose_provenance);
+    prefetch(pointer.wrapping_add(gpa.offset(size) as usize));
     Ok(Translation {
         hpa: host.hpa(gpa).page(size),
         gpa: gpa.page(size),
-        host: pointer.map_or(0, <*mut u8>::expose_provenance),
+        host: pointer,
         space: guest.space,
         rights: guest.rights.and(host.rights),
         size,
@@ -155,17 +178,22 @@ fn first_stage<S: Stage>(
 
 /// The largest page around `gpa`, of at most `size`, that is memory or device throughout, with its pointer.
 #[inline(always)]
-fn homogeneous(
-    memory: &impl TableMemory,
-    host: &HostMapping,
-    gpa: Gpa,
-    mut size: PageSize,
-) -> (PageSize, Option<*mut u8>) {
+fn homogeneous(memory: &impl TableMemory, host: &HostMapping, gpa: Gpa, size: PageSize) -> (PageSize, Option<*mut u8>) {
     if host.backing == Backing::Device {
         return (size, None);
     }
+    match memory.host_page(host.hpa(gpa).page(size), size) {
+        HostPage::Ram(pointer) => (size, Some(pointer)),
+        HostPage::Device | HostPage::Mixed => homogeneous_piece(memory, host.hpa(gpa), size),
+    }
+}
+
+/// The same where the page is not all memory.
+#[cold]
+#[inline(never)]
+fn homogeneous_piece(memory: &impl TableMemory, hpa: Hpa, mut size: PageSize) -> (PageSize, Option<*mut u8>) {
     loop {
-        match (memory.host_page(host.hpa(gpa).page(size), size), size.smaller()) {
+        match (memory.host_page(hpa.page(size), size), size.smaller()) {
             (HostPage::Ram(pointer), _) => return (size, Some(pointer)),
             (HostPage::Device, _) | (HostPage::Mixed, None) => return (size, None),
             (HostPage::Mixed, Some(smaller)) => size = smaller,

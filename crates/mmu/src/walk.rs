@@ -168,14 +168,27 @@ impl Tree {
         leaf: Leaf<R::Address>,
         demand: Demand,
     ) -> Result<Option<Leaf<R::Address>>, Failure<R::Fault>> {
+        self.ad.finish(reader, leaf, demand)
+    }
+}
+
+impl AdPolicy {
+    /// As [`Tree::finish`]: a leaf is checked in the same way wherever it was found.
+    #[inline(always)]
+    pub(crate) fn finish<R: PteReader>(
+        self,
+        reader: &mut R,
+        leaf: Leaf<R::Address>,
+        demand: Demand,
+    ) -> Result<Option<Leaf<R::Address>>, Failure<R::Fault>> {
         leaf.pte.allow(demand).map_err(Failure::Refused)?;
         let touched = leaf.pte.touched(demand.access);
         if touched == leaf.pte {
             return Ok(Some(leaf));
         }
-        match self.ad {
-            AdPolicy::Fault => Err(Failure::Refused(leaf.pte.untouched())),
-            AdPolicy::Update => {
+        match self {
+            Self::Fault => Err(Failure::Refused(leaf.pte.untouched())),
+            Self::Update => {
                 let exchanged = reader.exchange(leaf.at, leaf.pte, touched).map_err(Failure::Reader)?;
                 Ok(exchanged.then_some(Leaf { pte: touched, ..leaf }))
             }

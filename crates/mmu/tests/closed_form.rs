@@ -1,13 +1,14 @@
 //! References of a walk with every cache off, in every combination of modes and page sizes, against the closed form.
 //!
 //! A guest walk of g references takes, on a second stage whose walks take h, g × (h + 1) + h: each of its tables is
-//! translated and read, and then the page itself is translated.
+//! translated and read, and then the page itself is translated. So 2g + 1 with a flat table, where h is 1, and g with reserved memory, where
+//! it is 0. A refill routine makes the same references, and its instructions follow from them.
 
 mod common;
 
-use common::builder::{A, D, R, Shape, U, W, X, leaf, map_page, pte};
+use common::builder::{A, D, R, Shape, U, W, X, flat, leaf, map_page, pte};
 use common::memory::HostMemory;
-use mmu::{Mmu, MmuConfig, MmuStatistics, SecondStage, WalkCaches};
+use mmu::{Cause, Fault, Mmu, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, WalkCaches};
 use std::collections::BTreeMap;
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
@@ -40,8 +41,22 @@ fn gpa_for(size: PageSize, bits: u32) -> u64 {
     [1 << 48, 1 << 39, 0].into_iter().find(fits).unwrap()
 }
 
+/// No two steps, nor small multiples of them, add up to another.
+const ROUTINE: RefillRoutine = RefillRoutine {
+    begin: 1,
+    guest_level: 100,
+    nested_lookup: 10_000,
+    nested_level: 1_000_000,
+    flat_lookup: 10_000_000,
+    reserved_lookup: 20_000_000,
+    update: 30_000_000,
+    fill: 100_000_000,
+};
+
+/// All walks are counted as a routine's: that changes nothing else.
 fn mmu(mode: PagingMode) -> Mmu {
-    let off = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
+    let refill = Refill::Software(ROUTINE);
+    let off = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, refill, ..MmuConfig::default() };
     let mut mmu = Mmu::new(&off).unwrap();
     let privilege = Privilege::User;
     let context = TranslationContext { mode, root: Gpa(GUEST_ROOT), privilege, ..TranslationContext::default() };
@@ -100,6 +115,131 @@ fn nested(guest: PagingMode, host: SecondStageMode, guest_size: PageSize, host_s
     // What is cached is no larger than either page.
     assert_eq!(hit.page, if guest == PagingMode::Bare { host_size } else { guest_size.min(host_size) });
     *mmu.statistics()
+}
+
+/// The same through a flat table with entries of `host_size`, or, without one, in reserved memory.
+fn without_tree(guest: PagingMode, guest_size: PageSize, host_size: Option<PageSize>) -> MmuStatistics {
+    let mut memory = HostMemory::new(0..MEMORY);
+    // Beside the guest's tables, where it is aligned to every size that the guest has.
+    let gpa = if guest == PagingMode::Bare { 0x8000_0000 } else { 1 << 48 };
+    if guest != PagingMode::Bare {
+        guest_tables(&mut memory, guest, guest_size, gpa);
+    }
+    let second = match host_size {
+        None => SecondStage::Reserved { ram: Gpa(0)..Gpa(1 << 51), offset: OFFSET },
+        Some(size) => {
+            let entries = (1 << 51) / 4096;
+            for table in (0..5).map(|table| GUEST_ROOT + table * 0x1000).chain([gpa]) {
+                let page = Gpa(table).page(size).0;
+                for (at, pte) in flat(HOST_ROOT, 0, entries, page, leaf(page + OFFSET, size, FLAGS)) {
+                    memory.write(at, pte);
+                }
+            }
+            SecondStage::Flat { table: Hpa(HOST_ROOT), first: Gpa(0), entries }
+        }
+    };
+    let gva = if guest == PagingMode::Bare { gpa } else { 0 };
+    let mut mmu = mmu(guest);
+    let hit = mmu.access(&mut memory, &second, Gva(gva), Access::Write, 1).unwrap();
+    assert_eq!((hit.gpa, hit.hpa), (Gpa(gpa), Hpa(gpa + OFFSET)), "{guest:?} {guest_size} {host_size:?}");
+    if let Some(host_size) = host_size {
+        assert_eq!(hit.page, if guest == PagingMode::Bare { host_size } else { guest_size.min(host_size) });
+    }
+    *mmu.statistics()
+}
+
+/// Every guest mode with every page size that it has, and the references of its walk.
+fn guests() -> impl Iterator<Item = (PagingMode, PageSize, u64)> {
+    let sizes = |mode: PagingMode| {
+        PageSize::ALL.into_iter().filter_map(move |size| match mode {
+            PagingMode::Bare => (size == PageSize::Size4K).then_some((mode, size, 0)),
+            mode => refs(mode.levels(), size).map(|refs| (mode, size, refs)),
+        })
+    };
+    GUEST_MODES.into_iter().flat_map(sizes)
+}
+
+#[test]
+fn flat_walks_take_one_reference_for_each_address() {
+    let mut worst = BTreeMap::new();
+    for (mode, size, g) in guests() {
+        for host_size in [PageSize::Size4K, PageSize::Size2M] {
+            let seen = without_tree(mode, size, Some(host_size));
+            assert_eq!((seen.guest_refs, seen.host_refs), (g, g + 1), "{mode:?} {size} {host_size}");
+            assert_eq!((seen.max_refs, seen.walks), (2 * g + 1, 1));
+            let most = worst.entry(mode).or_insert(0);
+            *most = seen.max_refs.max(*most);
+        }
+    }
+    // What the documentation promises.
+    assert_eq!(worst[&PagingMode::Sv39], 7);
+    assert_eq!(worst[&PagingMode::Sv48], 9);
+    assert_eq!(worst[&PagingMode::Sv57], 11);
+    assert_eq!(worst[&PagingMode::Bare], 1);
+}
+
+#[test]
+fn reserved_memory_takes_no_reference_of_its_own() {
+    for (mode, size, g) in guests() {
+        let seen = without_tree(mode, size, None);
+        assert_eq!((seen.guest_refs, seen.host_refs, seen.max_refs), (g, 0, g), "{mode:?} {size}");
+    }
+    assert_eq!(without_tree(PagingMode::Sv48, PageSize::Size4K, None).max_refs, 4);
+}
+
+#[test]
+fn a_refill_routines_instructions_are_those_of_its_steps() {
+    let of = |step: u32| u64::from(step);
+    let RefillRoutine { begin, guest_level, nested_lookup, nested_level, flat_lookup, reserved_lookup, fill, .. } =
+        ROUTINE;
+    for (mode, size, g) in guests() {
+        let own = of(begin) + g * of(guest_level) + of(fill);
+        let flat = without_tree(mode, size, Some(PageSize::Size4K));
+        assert_eq!((flat.refills, flat.refill_instructions), (1, own + (g + 1) * of(flat_lookup)), "{mode:?} {size}");
+        let reserved = without_tree(mode, size, None);
+        assert_eq!(reserved.refill_instructions, own + (g + 1) * of(reserved_lookup), "{mode:?} {size}");
+        if mode != PagingMode::Bare {
+            assert_eq!(native(mode, size).refill_instructions, own, "{mode:?} {size}");
+        }
+        for host in HOST_MODES {
+            let h = refs(host.levels(), PageSize::Size4K).unwrap();
+            let nested = nested(mode, host, size, PageSize::Size4K);
+            let expected = own + (g + 1) * (of(nested_lookup) + h * of(nested_level));
+            assert_eq!(nested.refill_instructions, expected, "{mode:?} {size} on {host:?}");
+        }
+    }
+}
+
+#[test]
+fn a_refill_that_ends_in_a_fault_has_taken_the_steps_up_to_there() {
+    let RefillRoutine { begin, guest_level, flat_lookup, .. } = ROUTINE;
+    let mut memory = HostMemory::new(0..MEMORY);
+    let table = SecondStage::Flat { table: Hpa(HOST_ROOT), first: Gpa(GUEST_ROOT), entries: 8 };
+    let map = |memory: &mut HostMemory, gpa: u64| {
+        for (at, pte) in flat(HOST_ROOT, GUEST_ROOT, 8, gpa, leaf(gpa + OFFSET, PageSize::Size4K, FLAGS)) {
+            memory.write(at, pte);
+        }
+    };
+    let mut mmu = mmu(PagingMode::Sv39);
+    let mut instructions = |memory: &mut HostMemory| {
+        let before = mmu.statistics().refill_instructions;
+        let fault = mmu.access(memory, &table, Gva(0), Access::Read, 1).unwrap_err();
+        (fault, mmu.statistics().refill_instructions - before)
+    };
+    // The root's own address is refused.
+    let (fault, took) = instructions(&mut memory);
+    assert!(matches!(fault, Fault::Nested(fault) if fault.gpa == Gpa(GUEST_ROOT) && fault.cause == Cause::Invalid));
+    assert_eq!(took, u64::from(begin + flat_lookup));
+    // The guest's root is empty.
+    map(&mut memory, GUEST_ROOT);
+    let (fault, took) = instructions(&mut memory);
+    assert_eq!(fault, Fault::Page(Cause::Invalid));
+    assert_eq!(took, u64::from(begin + flat_lookup + guest_level));
+    // It leads beyond the table.
+    memory.write(GUEST_ROOT + OFFSET, pte(GUEST_ROOT + 0x8000, 0));
+    let (fault, took) = instructions(&mut memory);
+    assert!(matches!(fault, Fault::Nested(fault) if fault.cause == Cause::OutOfBounds));
+    assert_eq!(took, u64::from(begin + 2 * flat_lookup + guest_level));
 }
 
 #[test]

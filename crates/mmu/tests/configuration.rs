@@ -3,6 +3,17 @@
 use mmu::{ConfigError, Level, Mmu, MmuConfig, MmuStatistics, TlbArray};
 use types::PageSize::{Size2M, Size4K};
 
+const ROUTINE: mmu::RefillRoutine = mmu::RefillRoutine {
+    begin: 7,
+    guest_level: 12,
+    nested_lookup: 6,
+    nested_level: 12,
+    flat_lookup: 12,
+    reserved_lookup: 3,
+    update: 5,
+    fill: 14,
+};
+
 fn refusal(change: impl FnOnce(&mut MmuConfig)) -> String {
     let mut config = MmuConfig::default();
     change(&mut config);
@@ -23,6 +34,10 @@ fn what_cannot_be_built_is_named() {
     assert_eq!(
         refusal(|it| it.nested_tlb = Some(TlbArray::new(&[], 1, 1))),
         "nested_tlb: an array needs at least one page size"
+    );
+    assert_eq!(
+        refusal(|it| it.refill = mmu::Refill::Software(ROUTINE)),
+        "nested_tlb: a routine refills the TLBs, and a nested TLB is a walker's"
     );
     let error = ConfigError::NoWays { level: Level::L2 };
     assert_eq!(error.to_string(), "l2: an array needs at least one way");

@@ -1,6 +1,8 @@
 //! What events cost in cycles of a real processor.
 
 use crate::exits::{ExitCounts, ExitReason};
+use crate::paging::PagingCounts;
+use crate::shadow::{Way, Work};
 use types::Cycles;
 
 /// The prices of one host, all in cycles. Its model says where each comes from.
@@ -10,6 +12,10 @@ pub struct Prices {
     pub l2_tlb_hit: Cycles,
     /// A table entry read in a walk.
     pub table_reference: Cycles,
+    /// From the guest to the refill routine, where software refills the TLBs: the entry of the hardware mode.
+    pub refill_entry: Cycles,
+    /// From the refill routine to the guest.
+    pub refill_exit: Cycles,
     /// From guest to monitor.
     pub exit: Cycles,
     /// From monitor to guest.
@@ -26,6 +32,18 @@ pub struct Prices {
     pub external_interrupt: Cycles,
     /// An SBI call of a guest without a monitor, answered by firmware.
     pub firmware_call: Cycles,
+    /// The monitor's work to take a base page away for want of frames; the device's writing goes on beside it.
+    pub page_out: Cycles,
+    /// The monitor's work to bring one back, and the wait for the device to read it.
+    pub page_in: Cycles,
+    /// A step of the monitor's upkeep of shadow tables; see [`crate::shadow::steps`].
+    pub monitor_step: Cycles,
+    /// From guest to the host's hardware mode, for an assist.
+    pub assist_entry: Cycles,
+    /// From there back to the guest.
+    pub assist_exit: Cycles,
+    /// A step of an assist.
+    pub assist_step: Cycles,
 }
 
 /// What each event of a guest costs.
@@ -35,6 +53,12 @@ pub struct CostTable {
     pub l2_tlb_hit: Cycles,
     /// A table entry read in a walk.
     pub table_reference: Cycles,
+    page_out: Cycles,
+    page_in: Cycles,
+    /// Entry and exit of the hardware mode for one refill by software.
+    pub refill: Cycles,
+    /// What the work on shadow tables costs.
+    shadow: ShadowPrices,
     by_reason: [Cycles; ExitReason::ALL.len()],
 }
 
@@ -49,6 +73,8 @@ impl CostTable {
                 Event::NestedFault => prices.nested_fault,
                 Event::Device => prices.mmio,
                 Event::Interrupt => prices.external_interrupt,
+                // Charged as work, by what there is to do.
+                Event::Shadow => return Cycles(0),
             };
             prices.exit + work + prices.entry
         })
@@ -59,7 +85,7 @@ impl CostTable {
     pub fn native(prices: &Prices) -> Self {
         Self::new(prices, |reason| match Event::of(reason) {
             Event::SbiCall => prices.firmware_call,
-            Event::Wait | Event::NestedFault | Event::Device | Event::Interrupt => Cycles(0),
+            Event::Wait | Event::NestedFault | Event::Device | Event::Interrupt | Event::Shadow => Cycles(0),
         })
     }
 
@@ -67,6 +93,16 @@ impl CostTable {
         Self {
             l2_tlb_hit: prices.l2_tlb_hit,
             table_reference: prices.table_reference,
+            page_out: prices.page_out,
+            page_in: prices.page_in,
+            refill: prices.refill_entry + prices.refill_exit,
+            shadow: ShadowPrices {
+                exit: prices.exit + prices.entry,
+                fill: prices.nested_fault,
+                monitor_step: prices.monitor_step,
+                assist: prices.assist_entry + prices.assist_exit,
+                assist_step: prices.assist_step,
+            },
             by_reason: ExitReason::ALL.map(of),
         }
     }
@@ -77,11 +113,43 @@ impl CostTable {
         self.by_reason[reason as usize]
     }
 
+    /// The price of taking pages away and bringing them back, beside that of the faults which asked for it.
+    #[must_use]
+    pub fn paging(&self, counts: &PagingCounts) -> Cycles {
+        self.page_out * counts.taken() + self.page_in * counts.in_
+    }
+
     /// The price of all events counted: the time in the monitor, or in firmware.
+    /// The price of work on shadow tables, with that of the exit and the entry if it took one.
+    #[must_use]
+    pub fn of_shadow(&self, work: &Work) -> Cycles {
+        let prices = &self.shadow;
+        let switch = match work.way {
+            Way::Assist => prices.assist + prices.assist_step * work.steps,
+            Way::Exit => prices.exit + prices.monitor_step * work.steps,
+            Way::Within => prices.monitor_step * work.steps,
+        };
+        switch + self.table_reference * work.references + prices.fill * work.filled
+    }
+
+    /// The price of all events counted, without what shadow tables took: the time in the monitor, or in firmware.
     #[must_use]
     pub fn monitor_time(&self, counts: &ExitCounts) -> Cycles {
         counts.iter().map(|(reason, count)| self.of(reason) * count).sum()
     }
+}
+
+/// What the work on shadow tables costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ShadowPrices {
+    /// Exit and entry.
+    exit: Cycles,
+    /// To fill a page of the host on the way.
+    fill: Cycles,
+    monitor_step: Cycles,
+    /// To and from the hardware mode.
+    assist: Cycles,
+    assist_step: Cycles,
 }
 
 /// What reasons have in common as to their price.
@@ -91,6 +159,7 @@ enum Event {
     NestedFault,
     Device,
     Interrupt,
+    Shadow,
 }
 
 impl Event {
@@ -103,11 +172,13 @@ impl Event {
             | ExitReason::SbiHsm
             | ExitReason::SbiReset
             | ExitReason::SbiConsole
+            | ExitReason::SbiParavirtual
             | ExitReason::SbiAbsent => Self::SbiCall,
-            ExitReason::Wfi => Self::Wait,
+            ExitReason::Wfi | ExitReason::PauseLoop | ExitReason::ReservationWait => Self::Wait,
             ExitReason::NestedFault => Self::NestedFault,
+            ExitReason::ShadowFault | ExitReason::TableWrite | ExitReason::Satp | ExitReason::Fence => Self::Shadow,
             ExitReason::Mmio => Self::Device,
-            ExitReason::ExternalInterrupt | ExitReason::Timer => Self::Interrupt,
+            ExitReason::ExternalInterrupt | ExitReason::Timer | ExitReason::SliceEnd => Self::Interrupt,
         }
     }
 }
@@ -119,6 +190,8 @@ mod tests {
     const PRICES: Prices = Prices {
         l2_tlb_hit: Cycles(7),
         table_reference: Cycles(20),
+        refill_entry: Cycles(30),
+        refill_exit: Cycles(9),
         exit: Cycles(100),
         entry: Cycles(200),
         nested_fault: Cycles(1),
@@ -127,6 +200,12 @@ mod tests {
         wfi: Cycles(4),
         external_interrupt: Cycles(5),
         firmware_call: Cycles(6),
+        page_out: Cycles(1000),
+        page_in: Cycles(100_000),
+        monitor_step: Cycles(1),
+        assist_entry: Cycles(10),
+        assist_exit: Cycles(11),
+        assist_step: Cycles(2),
     };
 
     #[test]
@@ -134,6 +213,7 @@ mod tests {
         let costs = CostTable::virtualized(&PRICES);
         let of = |reason| costs.of(reason).0;
         assert_eq!([of(ExitReason::NestedFault), of(ExitReason::Mmio), of(ExitReason::SbiTime)], [301, 302, 303]);
+        assert_eq!(costs.refill, Cycles(39));
         assert_eq!([of(ExitReason::Wfi), of(ExitReason::ExternalInterrupt), of(ExitReason::Timer)], [304, 305, 305]);
         let mut counts = ExitCounts::default();
         counts.count(ExitReason::Wfi);
@@ -143,10 +223,16 @@ mod tests {
     }
 
     #[test]
+    fn each_page_taken_or_brought_back_has_its_price() {
+        let counts = PagingCounts { out: 1, clean: 2, zero: 3, in_: 4, ballooned: 5 };
+        assert_eq!(CostTable::virtualized(&PRICES).paging(&counts), Cycles(6 * 1000 + 4 * 100_000));
+    }
+
+    #[test]
     fn a_native_guest_pays_for_firmware_only() {
         let costs = CostTable::native(&PRICES);
         let priced: Vec<_> = ExitReason::ALL.into_iter().filter(|&reason| costs.of(reason) != Cycles(0)).collect();
         assert!(priced.iter().all(|&reason| costs.of(reason) == Cycles(6) && reason.name().starts_with("sbi")));
-        assert_eq!(priced.len(), 8);
+        assert_eq!(priced.len(), 9);
     }
 }

@@ -1,19 +1,24 @@
 //! A virtual machine's memory.
 
-use crate::table::{Invalidation, Leaf, LeafBits, MapError, NestedTable};
+mod attribute;
+
+pub use attribute::MemoryAttribute;
+
+use crate::shadow::Shadow;
+use crate::table::{FlatTable, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
+use attribute::Store;
 use core::ops::Range;
-use devices::Platform;
 use devices::map::RAM_BASE;
 use memory::{FrameAllocator, FrameError, FrameRange, Host, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Access, Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
-/// What a guest's RAM lies on.
+/// How a guest's second stage is presented to the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Backing {
     /// The host is the guest's: hPA = gPA. There is no monitor below it.
     Native,
-    /// Pages of host memory, mapped by a nested table when they are first touched.
+    /// A nested table: what is fixed is mapped from the start, and pages of a V=V machine when they are first touched.
     Nested {
         /// Shape of the table.
         mode: SecondStageMode,
@@ -22,6 +27,15 @@ pub enum Backing {
         /// A and D bits of a page that is mapped.
         status: LeafStatus,
     },
+    /// The same by a flat table.
+    Flat {
+        /// The largest page that is mapped: 4K or 2M.
+        page: PageSize,
+        /// A and D bits of a page that is mapped.
+        status: LeafStatus,
+    },
+    /// No table, but one constant: RAM is in one piece, V=Resident at the least.
+    Reserved,
 }
 
 /// A and D bits of a second-stage leaf when it is made.
@@ -32,6 +46,33 @@ pub enum LeafStatus {
     Preset,
     /// Both clear: the walker sets them, or faults, and then the monitor does.
     Clear,
+}
+
+impl LeafStatus {
+    /// Of a page that the guest may use as it likes.
+    const fn bits(self) -> LeafBits {
+        match self {
+            Self::Preset => LeafBits::RWX.with(LeafBits::of_access(Access::Write)),
+            Self::Clear => LeafBits::RWX,
+        }
+    }
+}
+
+impl Backing {
+    /// Whether the second stage can present RAM that lies at `ram`.
+    fn check(self, ram: &Range<Gpa>) -> Result<(), VmError> {
+        match self {
+            Self::Nested { page, .. } if !page_sizes(page).any(|size| size == page) => Err(VmError::PageSize(page)),
+            Self::Nested { mode, .. } if ram.end.0 > 1 << mode.address_bits() => {
+                let (bytes, bits) = (ram.end.0 - ram.start.0, mode.address_bits());
+                Err(VmError::RamBeyondTable { bytes, bits })
+            }
+            Self::Flat { page, .. } if !matches!(page, PageSize::Size4K | PageSize::Size2M) => {
+                Err(VmError::FlatPageSize(page))
+            }
+            Self::Native | Self::Nested { .. } | Self::Flat { .. } | Self::Reserved => Ok(()),
+        }
+    }
 }
 
 /// What became of a nested fault.
@@ -62,10 +103,32 @@ pub enum VmError {
     /// Not a size that a nested table maps here.
     #[error("the host cannot map pages of {0} (4K, 2M, 1G)")]
     PageSize(PageSize),
+    /// Not a size that a flat table has entries for.
+    #[error("a flat table cannot map pages of {0} (4K, 2M)")]
+    FlatPageSize(PageSize),
+    /// No free piece of host memory is as long as the flat table.
+    #[error("the flat table of {bytes} bytes for guest memory of {ram_bytes} has to be in one piece: {problem}")]
+    FlatTable {
+        /// Length of the table.
+        bytes: u64,
+        /// Size of RAM.
+        ram_bytes: u64,
+        /// What is there.
+        problem: OutOfFrames,
+    },
+    /// No free piece of host memory is as long as RAM.
+    #[error("reserved guest memory has to be in one piece: {0}")]
+    Reserved(OutOfFrames),
     /// The host has no such memory, or another VM has it.
     #[error("the host cannot be the guest's alone: {0}")]
-    Native(#[from] FrameError),
-    /// No frame for the root of the nested table.
+    Native(FrameError),
+    /// The same, for a V=R machine.
+    #[error("memory_attribute: V=R is for one guest of a host at the most, with its RAM at the same addresses: {0}")]
+    Real(FrameError),
+    /// The host has no such piece for a V=Resident machine.
+    #[error("memory_attribute: V=Resident needs the guest's RAM in one piece: {0}")]
+    NotContiguous(OutOfFrames),
+    /// No frame for the nested table.
     #[error(transparent)]
     OutOfFrames(#[from] OutOfFrames),
 }
@@ -76,46 +139,78 @@ pub struct Vm {
     vmid: Vmid,
     ram: Range<Gpa>,
     store: Store,
+    second: Presentation,
+    /// Whether only a supply gives its pages frames.
+    supplied: bool,
+    /// Of a guest whose own tables no hardware walks.
+    pub(crate) shadow: Option<Box<Shadow>>,
 }
 
-/// How RAM is found.
+/// All physical addresses: what a shadow table maps is the host's memory wherever it is.
+const ANYWHERE: Range<Gpa> = Gpa(0)..Gpa(1 << 56);
+
+/// What the hardware sees of where RAM lies.
 #[derive(Debug)]
-enum Store {
+enum Presentation {
     Native,
-    Nested { table: NestedTable, page: PageSize, bits: LeafBits },
+    /// A table that nested faults fill.
+    Nested {
+        table: HostTable,
+        page: PageSize,
+        bits: LeafBits,
+    },
+    /// A constant.
+    Reserved,
 }
 
 impl Vm {
-    /// A VM with `ram_bytes` bytes of RAM. Its first nested faults fill it.
+    /// A V=V machine with `ram_bytes` bytes of RAM. Its first nested faults fill it. (A native guest is alone on its host.)
     ///
     /// # Errors
     /// [`VmError`].
     pub fn new(host: &mut Host, vmid: Vmid, ram_bytes: u64, backing: Backing) -> Result<Self, VmError> {
-        let end = RAM_BASE.checked_add(ram_bytes).filter(|_| ram_bytes > 0).ok_or(VmError::RamSize(ram_bytes))?;
-        let own = FrameRange::new(Hpa(RAM_BASE.0), ram_bytes).ok_or(VmError::RamSize(ram_bytes))?;
+        Self::with_attribute(host, vmid, ram_bytes, backing, MemoryAttribute::Virtual)
+    }
+
+    /// A VM with `ram_bytes` bytes of RAM that lies in the host's memory as `attribute` says.
+    ///
+    /// # Errors
+    /// [`VmError`]: nothing was taken.
+    pub fn with_attribute(
+        host: &mut Host,
+        vmid: Vmid,
+        ram_bytes: u64,
+        backing: Backing,
+        attribute: MemoryAttribute,
+    ) -> Result<Self, VmError> {
+        let whole_pages = ram_bytes > 0 && ram_bytes.is_multiple_of(PageSize::Size4K.bytes());
+        let end = RAM_BASE.checked_add(ram_bytes).filter(|_| whole_pages).ok_or(VmError::RamSize(ram_bytes))?;
+        let ram = RAM_BASE..end;
+        backing.check(&ram)?;
         let store = match backing {
             Backing::Native => {
-                host.frames.reserve(&host.memory, own)?;
-                Store::Native
+                Store::new(host, &ram, MemoryAttribute::Real, PageSize::Size4K).map_err(|error| match error {
+                    VmError::Real(error) => VmError::Native(error),
+                    other => other,
+                })?
             }
-            Backing::Nested { mode, page, status } => {
-                if !page_sizes(page).any(|size| size == page) {
-                    return Err(VmError::PageSize(page));
-                }
-                let bits = mode.address_bits();
-                if end.0 > 1 << bits {
-                    return Err(VmError::RamBeyondTable { bytes: ram_bytes, bits });
-                }
-                let table = NestedTable::new(&host.memory, &mut host.frames, mode, vmid)?;
-                let rights = LeafBits::READ | LeafBits::WRITE | LeafBits::EXECUTE;
-                let bits = match status {
-                    LeafStatus::Preset => rights | LeafBits::ACCESSED | LeafBits::DIRTY,
-                    LeafStatus::Clear => rights,
-                };
-                Store::Nested { table, page, bits }
+            Backing::Reserved => {
+                // The guest's own large pages are to be whole in the host.
+                let attribute = if attribute.is_fixed() { attribute } else { MemoryAttribute::Resident };
+                Store::new(host, &ram, attribute, PageSize::Size1G).map_err(|error| match error {
+                    VmError::NotContiguous(error) => VmError::Reserved(error),
+                    other => other,
+                })?
             }
+            Backing::Nested { page, .. } | Backing::Flat { page, .. } => Store::new(host, &ram, attribute, page)?,
         };
-        Ok(Self { vmid, ram: RAM_BASE..end, store })
+        let second = Presentation::new(host, vmid, &ram, store, backing).inspect_err(|_| {
+            if let Some(frames) = store.fixed(&ram) {
+                let freed = host.frames.free(frames);
+                debug_assert!(freed.is_ok(), "taken above");
+            }
+        })?;
+        Ok(Self { vmid, ram, store, second, supplied: false, shadow: None })
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -127,6 +222,14 @@ impl Vm {
                 // An eighth of a table page for each 4K page is 8 bytes in 4096; the levels above and the root are less than 2M more.
                 let tables = ram_bytes / 512 + PageSize::Size2M.bytes();
                 (ram_bytes + tables).next_multiple_of(page.bytes()) + page.bytes()
+            }
+            Backing::Flat { page, .. } => {
+                let table = ram_bytes / 512 + PageSize::Size4K.bytes();
+                (ram_bytes + table).next_multiple_of(page.bytes()) + page.bytes()
+            }
+            Backing::Reserved => {
+                let page = if ram_bytes < PageSize::Size1G.bytes() { PageSize::Size2M } else { PageSize::Size1G };
+                ram_bytes.next_multiple_of(page.bytes()) + page.bytes()
             }
         }
     }
@@ -140,7 +243,7 @@ impl Vm {
     /// Whether the guest has the host to itself.
     #[must_use]
     pub const fn is_native(&self) -> bool {
-        matches!(self.store, Store::Native)
+        matches!(self.second, Presentation::Native)
     }
 
     /// Its RAM.
@@ -149,12 +252,19 @@ impl Vm {
         self.ram.clone()
     }
 
-    /// The second stage of its translations.
+    /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
     #[must_use]
     pub fn second_stage(&self) -> SecondStage {
-        match &self.store {
-            Store::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
-            Store::Nested { table, .. } => SecondStage::Nested { mode: table.mode(), root: table.root() },
+        if self.shadow.is_some() {
+            return SecondStage::Constant { ram: ANYWHERE, offset: 0 };
+        }
+        match &self.second {
+            Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
+            Presentation::Nested { table, .. } => table.second_stage(),
+            Presentation::Reserved => {
+                let start = self.store.hpa(self.ram.start).unwrap_or(Hpa(self.ram.start.0));
+                SecondStage::Reserved { ram: self.ram.clone(), offset: start.0.wrapping_sub(self.ram.start.0) }
+            }
         }
     }
 
@@ -164,77 +274,274 @@ impl Vm {
         bytes == 0 || (gpa >= self.ram.start && gpa.checked_add(bytes).is_some_and(|end| end <= self.ram.end))
     }
 
-    /// The second stage refused an access: fills the page, or says what else is there.
+    /// Whether its pages have frames only while the monitor lets them: V=V.
+    #[must_use]
+    pub fn is_pageable(&self) -> bool {
+        self.store == Store::Paged
+    }
+
+    /// From now on only a [`FrameSupply`](crate::FrameSupply) gives its pages frames, because it alone knows which have contents elsewhere.
+    pub fn page_by_supply(&mut self) {
+        self.supplied = true;
+    }
+
+    /// Takes the page that holds `gpa` from the guest: the next access to it is a nested fault. `None` where it has no frame, and of a
+    /// guest whose memory is fixed.
+    ///
+    /// This is the one place where a page goes: whatever leads to its frame goes here, before the flush that the caller then
+    /// [performs](Invalidation::perform).
+    pub(crate) fn unmap_page(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+        let leaf = self.page(memory, gpa)?;
+        self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
+        self.pages().0.unmap(memory, gpa)
+    }
+
+    /// The piece of host memory at `gpa`, from there to the end of its page, if it has a frame, with A and D bits as `access` sets them.
+    pub(crate) fn touch(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<FramePiece> {
+        if let Some(start) = self.store.hpa(gpa).filter(|_| self.is_ram(gpa, 1)) {
+            return Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 });
+        }
+        self.touch_page(memory, gpa, access).map(|leaf| FramePiece::of(&leaf, gpa))
+    }
+
+    /// The same as a page, which is what tables map.
+    fn touch_page(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<Leaf> {
+        let leaf = self.mapped(memory, gpa)?;
+        let touched = LeafBits::of_access(access);
+        if !leaf.bits.contains(touched) {
+            self.pages().0.grant(memory, gpa, touched);
+        }
+        Some(leaf)
+    }
+
+    /// The host page that holds `gpa`, with A and D bits as `access` sets them. `None` outside RAM.
     ///
     /// # Errors
-    /// [`OutOfFrames`]: the host's memory is exhausted, and the guest cannot go on.
-    pub fn nested_fault(
+    /// [`Wanted`]: what has to be provided first.
+    pub(crate) fn resolve(
         &mut self,
-        host: &mut Host,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
         gpa: Gpa,
         access: Access,
-    ) -> Result<NestedFaultOutcome, OutOfFrames> {
-        if Platform::contains(gpa) {
-            return Ok(NestedFaultOutcome::Device);
+    ) -> Result<Option<Resolved>, Wanted> {
+        if !self.is_ram(gpa, 1) {
+            return Ok(None);
         }
-        let filled = self.fill(&host.memory, &mut host.frames, gpa, access)?;
-        Ok(filled.map_or(NestedFaultOutcome::Nothing, |_| NestedFaultOutcome::Mapped))
+        if let Some(leaf) = self.touch_page(memory, gpa, access) {
+            return Ok(Some(Resolved { leaf, fresh: false }));
+        }
+        if self.supplied {
+            return Err(Wanted::Page { gpa, access });
+        }
+        let leaf = self.fill(memory, frames, gpa, access, None)?;
+        Ok(Some(Resolved { leaf, fresh: true }))
     }
 
-    /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
-    /// and of a native guest, whose memory is the host's.
-    pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
-        match &mut self.store {
-            Store::Native => None,
-            Store::Nested { table, .. } => table.unmap(memory, gpa),
-        }
-    }
-
-    /// The piece of host memory at `gpa`, from there to the end of its page, filled if it was not, with A and D bits as `access`
-    /// sets them. `None` outside RAM.
+    /// Gives the page of RAM that holds `gpa`, which has no frame, a fresh one: the largest that fits there. Where `spare` says how many
+    /// bytes are to be left, a smaller one is as good. Returns the page.
     pub(crate) fn fill(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
         gpa: Gpa,
         access: Access,
-    ) -> Result<Option<FramePiece>, OutOfFrames> {
-        if !self.is_ram(gpa, 1) {
-            return Ok(None);
+        spare: Option<u64>,
+    ) -> Result<Leaf, OutOfFrames> {
+        let ram = self.ram.clone();
+        let (table, largest, _) = self.pages();
+        let vacancy = table.vacancy(memory, gpa).unwrap_or_default();
+        let mut size = largest_page(&ram, gpa, largest.min(vacancy));
+        if let Some(spare) = spare {
+            let affordable = |size: &PageSize| frames.free_bytes() >= size.bytes() + spare;
+            size = page_sizes(size).find(affordable).unwrap_or_default();
         }
-        let (table, page, bits) = match &mut self.store {
-            Store::Native => return Ok(Some(FramePiece { start: Hpa(gpa.0), bytes: self.ram.end.0 - gpa.0 })),
-            Store::Nested { table, page, bits } => (table, *page, *bits),
+        let frame = loop {
+            match (frames.allocate(memory, size), page_sizes(size).nth(1).filter(|_| spare.is_some())) {
+                (Ok(frame), _) => break frame,
+                (Err(_), Some(smaller)) => size = smaller,
+                (Err(error), None) => return Err(error),
+            }
         };
-        let touched = LeafBits::of_access(access);
-        if let Some(leaf) = table.lookup(memory, gpa) {
-            if !leaf.bits.contains(touched) {
-                table.grant(memory, gpa, touched);
-            }
-            return Ok(Some(FramePiece::of(&leaf, gpa)));
-        }
-        let size = largest_page(&self.ram, gpa, page);
-        let frame = frames.allocate(memory, size)?;
+        self.map_page(memory, frames, gpa, frame, access).inspect_err(|_| {
+            // Never mapped, so no TLB has it.
+            let freed = frames.free(frame);
+            debug_assert!(freed.is_ok(), "allocated a moment ago");
+        })
+    }
+
+    /// Maps the page that holds `gpa` and is as long as `frame` there. On an error the frame is still the caller's.
+    pub(crate) fn map_page(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        frame: FrameRange,
+        access: Access,
+    ) -> Result<Leaf, OutOfFrames> {
+        let (table, _, bits) = self.pages();
+        let size = page_sizes(PageSize::Size1G).find(|size| size.bytes() == frame.bytes()).unwrap_or_default();
         // The access that faulted is made again, and finds the bits that it needs even where hardware sets none.
-        let leaf = Leaf { page: frame.start(), size, bits: bits | touched };
+        let leaf = Leaf { page: frame.start(), size, bits: bits | LeafBits::of_access(access) };
         match table.map(memory, frames, gpa.page(size), leaf) {
-            Ok(()) => Ok(Some(FramePiece::of(&leaf, gpa))),
-            Err(error) => {
-                // Never mapped, so no TLB has it.
-                let freed = frames.free(frame);
-                debug_assert!(freed.is_ok());
-                match error {
-                    MapError::OutOfFrames(error) => Err(error),
-                    MapError::Beyond { .. }
-                    | MapError::Size(_)
-                    | MapError::Misaligned { .. }
-                    | MapError::Occupied(_) => {
-                        debug_assert!(false, "an unmapped page of RAM: {error}");
-                        Ok(None)
-                    }
+            Ok(()) => Ok(leaf),
+            Err(MapError::OutOfFrames(error)) => Err(error),
+            Err(error) => unreachable!("a vacant page of RAM, as large as its frame: {error}"),
+        }
+    }
+
+    /// The page that holds `gpa`, if it has a frame that can be taken away.
+    pub(crate) fn page(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        self.mapped(memory, gpa).filter(|_| self.is_pageable())
+    }
+
+    /// Whether the page that holds `gpa` was used since this was asked last, as far as the hardware tells, and faults.
+    pub(crate) fn age_page(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        let (table, _, bits) = self.pages();
+        // Where A is set from the start it tells nothing.
+        !bits.contains(LeafBits::ACCESSED) && table.age(memory, gpa)
+    }
+
+    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one.
+    pub(crate) fn split_page(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+    ) -> Result<bool, OutOfFrames> {
+        self.pages().0.split(memory, frames, gpa)
+    }
+
+    /// Adds the tables that all of RAM needs, so that they lie apart from its pages.
+    pub(crate) fn prepare_tables(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+    ) -> Result<(), OutOfFrames> {
+        let ram = self.ram.clone();
+        let (table, page, _) = self.pages();
+        let mut gpa = ram.start;
+        while gpa < ram.end {
+            let size = largest_page(&ram, gpa, page);
+            table.prepare(memory, frames, gpa, size)?;
+            // A table of the lowest level maps 2M.
+            gpa = gpa.wrapping_add(size.bytes().max(PageSize::Size2M.bytes()));
+        }
+        Ok(())
+    }
+
+    /// The table of a V=V machine, the size of its pages, and their bits.
+    fn pages(&mut self) -> (&mut HostTable, PageSize, LeafBits) {
+        match &mut self.second {
+            Presentation::Nested { table, page, bits } => (table, *page, *bits),
+            Presentation::Native | Presentation::Reserved => unreachable!("such a guest's memory is fixed"),
+        }
+    }
+
+    /// The host page that holds `gpa`, if it is there.
+    pub(crate) fn mapped(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        match &self.second {
+            _ if !self.is_ram(gpa, 1) => None,
+            Presentation::Native | Presentation::Reserved => self.fixed_page(gpa),
+            Presentation::Nested { table, .. } => table.lookup(memory, gpa),
+        }
+    }
+
+    /// Entries of the monitor's own table that software reads to translate one guest physical address.
+    pub(crate) fn host_levels(&self) -> u32 {
+        // A constant takes no table, whatever the hardware is shown.
+        match (&self.second, self.store) {
+            (Presentation::Nested { table, .. }, Store::Paged) => table.levels(),
+            (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => 0,
+        }
+    }
+
+    /// The largest page around `gpa`, which is RAM, where that is fixed.
+    fn fixed_page(&self, gpa: Gpa) -> Option<Leaf> {
+        let start = self.store.hpa(Gpa(0))?.0;
+        let aligned = |size: &PageSize| start & (size.bytes() - 1) == 0;
+        let size = page_sizes(largest_page(&self.ram, gpa, PageSize::Size1G)).find(aligned).unwrap_or_default();
+        Some(Leaf { page: self.store.hpa(gpa.page(size))?, size, bits: LeafStatus::Preset.bits() })
+    }
+}
+
+/// What has to be there before a step of the monitor's work on a guest can be done. It is provided, and the step begins anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Frames for a table, or for a page.
+    Frames(OutOfFrames),
+    /// A page of the guest, in RAM.
+    Page {
+        /// An address in it.
+        gpa: Gpa,
+        /// What it is for.
+        access: Access,
+    },
+}
+
+impl From<OutOfFrames> for Wanted {
+    fn from(frames: OutOfFrames) -> Self {
+        Self::Frames(frames)
+    }
+}
+
+/// A page of the host under a guest physical address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) leaf: Leaf,
+    /// Whether it was filled for this.
+    pub(crate) fresh: bool,
+}
+
+impl Presentation {
+    /// What `backing` says of RAM that lies as `store` says.
+    fn new(host: &mut Host, vmid: Vmid, ram: &Range<Gpa>, store: Store, backing: Backing) -> Result<Self, VmError> {
+        let Host { memory, frames, .. } = host;
+        let (table, page, status) = match backing {
+            Backing::Native => return Ok(Self::Native),
+            Backing::Reserved => return Ok(Self::Reserved),
+            Backing::Nested { mode, page, status } => {
+                (HostTable::Nested(NestedTable::new(memory, frames, mode, vmid)?), page, status)
+            }
+            Backing::Flat { page, status } => {
+                let ram_bytes = ram.end.0 - ram.start.0;
+                let table = FlatTable::new(memory, frames, ram, vmid).map_err(|problem| VmError::FlatTable {
+                    bytes: problem.bytes,
+                    ram_bytes,
+                    problem,
+                })?;
+                (HostTable::Flat(table), page, status)
+            }
+        };
+        Self::table(host, ram, store, table, (page, status))
+    }
+
+    /// A table that maps what of `ram` is fixed.
+    fn table(
+        host: &mut Host,
+        ram: &Range<Gpa>,
+        store: Store,
+        mut table: HostTable,
+        (page, status): (PageSize, LeafStatus),
+    ) -> Result<Self, VmError> {
+        let preset = LeafStatus::Preset.bits();
+        let bits = status.bits();
+        let mut gpa = ram.start;
+        while gpa < ram.end
+            && let Some(start) = store.hpa(gpa)
+        {
+            let size = largest_page(ram, gpa, page);
+            // Nobody looks at status bits of a page that stays.
+            match table.map(&host.memory, &mut host.frames, gpa, Leaf { page: start, size, bits: preset }) {
+                Ok(()) => gpa = gpa.wrapping_add(size.bytes()),
+                Err(MapError::OutOfFrames(error)) => {
+                    table.free(&host.memory, &mut host.frames);
+                    return Err(error.into());
                 }
+                Err(error) => unreachable!("RAM is within the table, aligned, and mapped once: {error}"),
             }
         }
+        Ok(Self::Nested { table, page, bits })
     }
 }
 
@@ -246,7 +553,7 @@ pub(crate) struct FramePiece {
 }
 
 impl FramePiece {
-    const fn of(leaf: &Leaf, gpa: Gpa) -> Self {
+    pub(crate) const fn of(leaf: &Leaf, gpa: Gpa) -> Self {
         let offset = gpa.offset(leaf.size);
         Self { start: leaf.page.wrapping_add(offset), bytes: leaf.size.bytes() - offset }
     }

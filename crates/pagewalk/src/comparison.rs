@@ -1,9 +1,11 @@
-//! A comparison: one workload, or several, under several schemes, side by side on the host's processors.
+//! A comparison: one workload, or several, on several systems, side by side on the host's processors.
 
 mod execute;
 mod report;
+mod shadow;
 mod table;
 
 pub(crate) use execute::{Finished, Plan, execute};
 pub(crate) use report::report;
-pub(crate) use table::{details, overview};
+pub(crate) use shadow::upkeep;
+pub(crate) use table::{details, lacks_natives, overview};

@@ -105,19 +105,23 @@ fn segments_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn unknown_names_are_said_with_the_known_ones() {
+fn unknown_names_are_said_with_the_nearest_or_the_known_ones() {
     for (arguments, named) in [
         (&["compare", "--workload", "guppy"][..], &["`guppy`", "gups"][..]),
         (&["compare", "--workload", "gups:"], &["gups:"]),
         (&["compare", "--guest", "linux", "--workload", "jobs"], &["`jobs`", "vos"]),
-        (&["compare", "--scheme", "native,shadowy"], &["`shadowy`", "nested"]),
+        (&["compare", "--scheme", "native,nestde"], &["`nestde`", "did you mean `nested`?"]),
+        (&["compare", "--scheme", "native,paged"], &["`paged`", "nested"]),
         (&["compare", "--scheme", "nested:3K"], &["`3K`", "2M"]),
         (&["compare", "--scheme", "native:4K+4K"], &["native:4K+4K"]),
         (&["boot", "--scheme", "nest"], &["nest"]),
         (&["bench", "--workload", "speed"], &["`speed`", "sieve"]),
         (&["bench", "--scheme", "fast"], &["`fast`"]),
-        (&["compare", "--set", "host=vax-1978"], &["`vax-1978`", "sandybridge-2012"]),
-        (&["compare", "--set", "mmu.l3=1"], &["mmu.l3", "unknown field"]),
+        (&["compare", "--set", "host=vax-1978"], &["`vax-1978`", "sandybridge-2012", "file"]),
+        (&["compare", "--set", "host=xeon"], &["`xeon`", "did you mean `xeon-2017`?"]),
+        (&["compare", "--workload", "strem"], &["did you mean `stream`?"]),
+        (&["compare", "--set", "mmu.walk_cache=off"], &["did you mean `mmu.walk_caches`?"]),
+        (&["compare", "--set", "mmu.l3=1"], &["mmu.l3", "unknown key"]),
         (&["compare", "--set", "mmmu.l2=1"], &["mmmu"]),
         (&["compare", "--set", "isa.v=true"], &["isa.v"]),
         (&["compare", "--set", "engine=warp"], &["warp", "threaded"]),
@@ -200,6 +204,9 @@ fn a_configuration_file_is_named_with_what_is_wrong_in_it() {
 fn memory_that_does_not_suffice_is_named() {
     run(["boot", "--memory", "4M"]).failed(2, &["vos", "8 MiB", "4"]);
     run(["boot", "--memory", "1T"]).failed(2, &["memory", "256G"]);
+    run(["boot", "--memory", "256G"]).failed(2, &["vos", "253G", "256G"]);
+    run(["boot", "--memory", "253G", "--scheme", "nested:1G", "--append", "workload=hello"]).succeeded();
+    run(["compare", "--workload", "hello", "--scheme", "native,nested/memory=254G"]).failed(2, &["253G"]);
 }
 
 #[test]

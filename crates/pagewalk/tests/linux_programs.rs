@@ -58,7 +58,7 @@ fn gcc_compiles_and_its_program_runs() {
         assert_eq!(end.stdout, SUM);
     }
     let broken = scratch.write("broken.c", "int main(void) { return x; }\n");
-    let end = linux("gcc -c /broken.c", &["--file", &broken]);
+    let end = linux("gcc -fdiagnostics-color=never -c /broken.c", &["--file", &broken]);
     assert!(end.code == Some(1) && end.stdout.contains("'x' undeclared"), "{end:#?}");
     linux("gcc --version", &["--memory", "256M"]).failed(2, &["needs 3", "256.0 MiB"]);
 }

@@ -14,9 +14,24 @@ pub struct Config {
     pub guest_cache: [u32; 4],
     pub host_cache: [u32; 4],
     pub nested_tlb: Option<Array>,
+    pub refill: Option<Routine>,
     pub first_stage_svadu: bool,
     pub second_stage_svadu: bool,
     pub svnapot: bool,
+}
+
+/// Instructions of the routine that refills the TLBs, for each of its steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the names are those of the shipped configuration")]
+pub struct Routine {
+    pub begin: u64,
+    pub guest_level: u64,
+    pub nested_lookup: u64,
+    pub nested_level: u64,
+    pub flat_lookup: u64,
+    pub reserved_lookup: u64,
+    pub update: u64,
+    pub fill: u64,
 }
 
 /// What is counted.
@@ -28,6 +43,8 @@ pub struct Counts {
     pub l2_hits: u64,
     pub l2_misses: u64,
     pub walks: u64,
+    pub refills: u64,
+    pub refill_instructions: u64,
     pub guest_refs: u64,
     pub host_refs: u64,
     pub max_refs: u64,
@@ -55,5 +72,21 @@ pub enum Stage2 {
         mode: SecondStageMode,
         /// The root.
         root: Hpa,
+    },
+    /// An array of entries.
+    Flat {
+        /// The first entry.
+        table: Hpa,
+        /// The page that it is for.
+        first: Gpa,
+        /// How many there are.
+        entries: u64,
+    },
+    /// gPA + offset inside `ram`, nothing outside.
+    Reserved {
+        /// The memory.
+        ram: Range<Gpa>,
+        /// What is added.
+        offset: u64,
     },
 }

@@ -6,6 +6,7 @@
 
 mod cache;
 mod config;
+mod flat;
 mod mmu;
 mod pte;
 mod second_stage;
@@ -13,7 +14,7 @@ mod tlb;
 mod walk;
 mod walk_cache;
 
-pub use config::{Config, Counts, Stage2};
+pub use config::{Config, Counts, Routine, Stage2};
 pub use mmu::{Answer, Mmu, Prediction};
 pub use pte::Cause;
 pub use tlb::{Array, Position};

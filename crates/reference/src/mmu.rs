@@ -165,8 +165,10 @@ impl Mmu {
                 Stage2::Nested { mode: SecondStageMode::Sv39x4, .. } => (41, nested(Cause::TooWide)),
                 Stage2::Nested { mode: SecondStageMode::Sv48x4, .. } => (50, nested(Cause::TooWide)),
                 Stage2::Nested { mode: SecondStageMode::Sv57x4, .. } => (59, nested(Cause::TooWide)),
+                // Looked up first, like any other.
+                Stage2::Flat { .. } | Stage2::Reserved { .. } => (64, nested(Cause::OutOfBounds)),
             };
-            if gva.0 >= 1 << bits {
+            if u128::from(gva.0) >= 1 << bits {
                 return Err(fault);
             }
         }
@@ -203,7 +205,13 @@ impl Mmu {
     fn walk(&mut self, memory: &mut impl Memory, stage: &Stage2, gva: Gva, access: Access) -> Result<Entry, Fault> {
         self.counts.walks += 1;
         let before = self.counts.guest_refs + self.counts.host_refs;
+        let routine = self.config.refill;
+        self.counts.refills += u64::from(routine.is_some());
+        self.counts.refill_instructions += routine.map_or(0, |routine| routine.begin);
         let result = self.translate(memory, stage, gva, access);
+        if result.is_ok() {
+            self.counts.refill_instructions += routine.map_or(0, |routine| routine.fill);
+        }
         let refs = self.counts.guest_refs + self.counts.host_refs - before;
         self.counts.max_refs = self.counts.max_refs.max(refs);
         result
@@ -270,6 +278,7 @@ impl Mmu {
         };
 
         // The second.
+        second.note_lookup();
         let host = second.translate(gpa, access, false)?;
         let hpa = host.hpa.0 + (gpa.0 - host.gpa.0);
 

@@ -8,6 +8,7 @@ use types::{Access, PageSize};
 pub enum Cause {
     NotCanonical,
     TooWide,
+    OutOfBounds,
     Invalid,
     WriteWithoutRead,
     Reserved,

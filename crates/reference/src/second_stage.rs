@@ -1,6 +1,7 @@
 //! The second stage during a walk.
 
 use crate::config::{Config, Counts, Stage2};
+use crate::flat::look_up;
 use crate::pte::{self, Cause, Demand};
 use crate::tlb::{Entry, Owner, Tlb};
 use crate::walk::{Mapping, Tables, Tree, Visit, Walk};
@@ -41,12 +42,17 @@ pub(crate) struct Second<'a, M> {
 struct HostTables<'a, M> {
     memory: &'a mut M,
     counts: &'a mut Counts,
+    config: &'a Config,
+    stage: &'a Stage2,
 }
 
 impl<M: Memory> Tables for HostTables<'_, M> {
     fn read(&mut self, at: u64) -> Result<u64, Fault> {
         let pte = self.memory.read(Hpa(at)).ok_or(Fault::SecondStageTable)?;
         self.counts.host_refs += 1;
+        if let (Some(routine), Stage2::Nested { .. }) = (self.config.refill, self.stage) {
+            self.counts.refill_instructions += routine.nested_level;
+        }
         Ok(pte)
     }
 
@@ -54,6 +60,7 @@ impl<M: Memory> Tables for HostTables<'_, M> {
         let found = self.memory.compare_exchange(Hpa(at), old, new).ok_or(Fault::SecondStageTable)?;
         if found == old {
             self.counts.host_updates += 1;
+            self.counts.refill_instructions += self.config.refill.map_or(0, |routine| routine.update);
         }
         Ok(found == old)
     }
@@ -65,20 +72,41 @@ impl<M: Memory> Second<'_, M> {
         *self.time
     }
 
-    fn tree(&self, mode: SecondStageMode) -> Tree {
-        let levels = match mode {
-            SecondStageMode::Sv39x4 => 3,
-            SecondStageMode::Sv48x4 => 4,
-            SecondStageMode::Sv57x4 => 5,
+    /// The rules of the stage's tables; a flat table is one level.
+    fn tree(&self) -> Tree {
+        let levels = match self.stage {
+            Stage2::Nested { mode: SecondStageMode::Sv39x4, .. } => 3,
+            Stage2::Nested { mode: SecondStageMode::Sv48x4, .. } => 4,
+            Stage2::Nested { mode: SecondStageMode::Sv57x4, .. } => 5,
+            Stage2::Flat { .. } => 1,
+            Stage2::Constant { .. } | Stage2::Reserved { .. } => unreachable!("there are no tables"),
         };
         Tree { levels, wide_root: true, svadu: self.config.second_stage_svadu, svnapot: self.config.svnapot }
+    }
+
+    /// The refill routine begins to translate a guest physical address.
+    pub(crate) fn note_lookup(&mut self) {
+        let Some(routine) = self.config.refill else { return };
+        self.counts.refill_instructions += match self.stage {
+            Stage2::Constant { .. } => 0,
+            Stage2::Nested { .. } => routine.nested_lookup,
+            Stage2::Flat { .. } => routine.flat_lookup,
+            Stage2::Reserved { .. } => routine.reserved_lookup,
+        };
     }
 
     /// An entry for the gPA's page: `page` and `gpa` are both guest physical.
     pub(crate) fn translate(&mut self, gpa: Gpa, access: Access, table: bool) -> Result<Entry, Fault> {
         match self.stage.clone() {
             Stage2::Constant { ram, offset } => Ok(self.add(gpa, &ram, offset)),
-            Stage2::Nested { mode, root } => self.translate_nested(mode, root, gpa, access, table),
+            Stage2::Reserved { ram, offset } => {
+                if gpa < ram.start || gpa >= ram.end {
+                    return Err(Fault::Nested { gpa, access, table, cause: Cause::OutOfBounds });
+                }
+                Ok(self.add(gpa, &ram, offset))
+            }
+            Stage2::Nested { root, .. } => self.translate_nested(root, gpa, access, table),
+            Stage2::Flat { table: at, first, entries } => self.translate_flat((at, first, entries), gpa, access, table),
         }
     }
 
@@ -108,15 +136,8 @@ impl<M: Memory> Second<'_, M> {
         found.expect("memory and offset are multiples of 4K")
     }
 
-    fn translate_nested(
-        &mut self,
-        mode: SecondStageMode,
-        root: Hpa,
-        gpa: Gpa,
-        access: Access,
-        table: bool,
-    ) -> Result<Entry, Fault> {
-        let tree = self.tree(mode);
+    fn translate_nested(&mut self, root: Hpa, gpa: Gpa, access: Access, table: bool) -> Result<Entry, Fault> {
+        let tree = self.tree();
         let refuse = move |cause| Fault::Nested { gpa, access, table, cause };
         let bits = 2 + 9 * tree.levels + 12;
         if gpa.0 >= 1 << bits {
@@ -124,15 +145,8 @@ impl<M: Memory> Second<'_, M> {
         }
         let vmid = self.vmid;
         let time = self.tick();
-        if let Some(tlb) = self.tlb {
-            let permits = |entry: &Entry| entry.vmid == vmid && answers(entry, second_demand(access));
-            if let Some((position, entry)) = tlb.find(gpa.0, permits) {
-                tlb.use_at(position, time);
-                self.counts.nested_tlb_hits += 1;
-                self.latest = Some((entry, None));
-                return Ok(entry);
-            }
-            self.counts.nested_tlb_misses += 1;
+        if let Some(entry) = self.ask_nested_tlb(gpa, access, time) {
+            return Ok(entry);
         }
 
         let start = self.cache.deepest(tree.levels, gpa.0, time, &|of, _| of == vmid);
@@ -140,7 +154,8 @@ impl<M: Memory> Second<'_, M> {
             self.counts.host_cache_hits[level as usize - 1] += 1;
         }
         let (level, from) = start.map_or((tree.levels - 1, root.0), |(level, from, _)| (level - 1, from));
-        let mut tables = HostTables { memory: self.memory, counts: self.counts };
+        let mut tables =
+            HostTables { memory: self.memory, counts: self.counts, config: self.config, stage: self.stage };
         let demand = second_demand(access);
         let mut walk = Walk { tree, tables: &mut tables, refuse: &refuse, address: gpa.0, demand, visits: Vec::new() };
         let found = walk.descend(level, from, false);
@@ -150,6 +165,51 @@ impl<M: Memory> Second<'_, M> {
             self.cache.fill(level, Pointer { vmid, owner: Owner::Bare, range, table }, time);
         }
         Ok(self.keep(gpa, found?))
+    }
+
+    fn ask_nested_tlb(&mut self, gpa: Gpa, access: Access, time: u64) -> Option<Entry> {
+        let vmid = self.vmid;
+        let tlb = self.tlb.as_mut()?;
+        let permits = |entry: &Entry| entry.vmid == vmid && answers(entry, second_demand(access));
+        let Some((position, entry)) = tlb.find(gpa.0, permits) else {
+            self.counts.nested_tlb_misses += 1;
+            return None;
+        };
+        tlb.use_at(position, time);
+        self.counts.nested_tlb_hits += 1;
+        self.latest = Some((entry, None));
+        Some(entry)
+    }
+
+    fn translate_flat(
+        &mut self,
+        array: (Hpa, Gpa, u64),
+        gpa: Gpa,
+        access: Access,
+        table: bool,
+    ) -> Result<Entry, Fault> {
+        let refuse = move |cause| Fault::Nested { gpa, access, table, cause };
+        let (_, first, entries) = array;
+        if u128::from(gpa.0) >= u128::from(first.0) + u128::from(entries) * 4096 || gpa.0 < first.0 {
+            return Err(refuse(Cause::OutOfBounds));
+        }
+        let time = self.tick();
+        if let Some(entry) = self.ask_nested_tlb(gpa, access, time) {
+            return Ok(entry);
+        }
+        let demand = second_demand(access);
+        loop {
+            let mut found = look_up(self.memory, self.counts, array, gpa, &refuse)?;
+            let tree = self.tree();
+            let mut tables =
+                HostTables { memory: self.memory, counts: self.counts, config: self.config, stage: self.stage };
+            let mut walk =
+                Walk { tree, tables: &mut tables, refuse: &refuse, address: gpa.0, demand, visits: Vec::new() };
+            if let Some(leaf) = walk.settle(found.leaf, found.at)? {
+                found.leaf = leaf;
+                return Ok(self.keep(gpa, found));
+            }
+        }
     }
 
     fn keep(&mut self, gpa: Gpa, found: Mapping) -> Entry {
@@ -176,15 +236,17 @@ impl<M: Memory> Second<'_, M> {
 
     /// Before A or D of the guest's entry at `gpa`, which was just read, is written.
     fn allow_update(&mut self, gpa: Gpa) -> Result<Entry, Fault> {
-        if let (Stage2::Nested { mode, .. }, Some((entry, walked))) = (self.stage, self.latest.take()) {
+        let has_tables = matches!(self.stage, Stage2::Nested { .. } | Stage2::Flat { .. });
+        if let (true, Some((entry, walked))) = (has_tables, self.latest.take()) {
             let write = second_demand(Access::Write);
             if answers(&entry, write) {
                 return Ok(entry);
             }
             if let Some(Mapping { leaf, at, global }) = walked {
                 let refuse = move |cause| Fault::Nested { gpa, access: Access::Write, table: true, cause };
-                let tree = self.tree(*mode);
-                let mut tables = HostTables { memory: self.memory, counts: self.counts };
+                let tree = self.tree();
+                let mut tables =
+                    HostTables { memory: self.memory, counts: self.counts, config: self.config, stage: self.stage };
                 let mut walk = Walk {
                     tree,
                     tables: &mut tables,
@@ -214,10 +276,12 @@ impl<M: Memory> Second<'_, M> {
 /// The guest's tables are reached through the second stage.
 impl<M: Memory> Tables for Second<'_, M> {
     fn read(&mut self, at: u64) -> Result<u64, Fault> {
+        self.note_lookup();
         let entry = self.translate(Gpa(at), Access::Read, true)?;
         let hpa = Self::host_address(&entry, Gpa(at))?;
         let pte = self.memory.read(hpa).ok_or(Fault::FirstStageTable)?;
         self.counts.guest_refs += 1;
+        self.counts.refill_instructions += self.config.refill.map_or(0, |routine| routine.guest_level);
         Ok(pte)
     }
 
@@ -227,6 +291,7 @@ impl<M: Memory> Tables for Second<'_, M> {
         let found = self.memory.compare_exchange(hpa, old, new).ok_or(Fault::FirstStageTable)?;
         if found == old {
             self.counts.guest_updates += 1;
+            self.counts.refill_instructions += self.config.refill.map_or(0, |routine| routine.update);
         }
         Ok(found == old)
     }

@@ -17,7 +17,7 @@ fn files_and_settings_add_up_and_the_later_wins() {
         .unwrap();
     assert_eq!((config.harts, config.memory), (4, ByteSize(256 << 20)));
     assert_eq!(config.paging.guest.mode(), PagingMode::Sv48);
-    let mmu = config.mmu(&HostModel::load(DEFAULT_HOST).unwrap());
+    let mmu = config.mmu(&HostModel::load(DEFAULT_HOST).unwrap()).unwrap();
     assert_eq!(mmu.walk_caches, mmu::WalkCaches::OFF);
     assert_eq!(mmu.nested_tlb.unwrap().entries(), 32);
 }

@@ -4,11 +4,13 @@
 //! address in a register; a slice would have to be fetched from the MMU and checked on each. The hart writes stamps
 //! while it holds no reference to the MMU, so the entries are reached through raw pointers on both sides. The second is
 //! `lanes`: a miss searches sets at half a dozen places; with the processor's comparison of four words at once, an L1
-//! miss that hits the L2 takes half the time.
+//! miss that hits the L2 takes half the time. The third is `prefetch`, which has no safe form.
 #![allow(unsafe_code)]
 
 pub(crate) mod lanes;
+mod prefetch;
 mod window;
 
+pub(crate) use prefetch::prefetch;
 pub use window::L1Entry;
-pub(crate) use window::{Arming, Stores, Windows};
+pub(crate) use window::{Arming, Windows};

@@ -5,10 +5,14 @@
 //! nor the TLBs change.
 
 mod constant;
+mod flat;
 mod nested;
+mod reserved;
 
 pub(crate) use constant::ConstantStage;
+pub(crate) use flat::FlatTable;
 pub(crate) use nested::{HostTables, NestedStage, NestedTlb};
+pub(crate) use reserved::ReservedStage;
 
 use crate::fault::{Fault, Purpose};
 use crate::memory::TableMemory;
@@ -35,6 +39,23 @@ pub enum SecondStage {
         mode: SecondStageMode,
         /// The root table, 16 KiB and aligned to that; the bits below are ignored.
         root: Hpa,
+    },
+    /// One contiguous table that the monitor writes, of eight bytes for each 4K page of the guest. A gPA that has no entry faults.
+    Flat {
+        /// Where the table is: a multiple of 8.
+        table: Hpa,
+        /// The page that its first entry maps: a multiple of 4K.
+        first: Gpa,
+        /// How many entries it has.
+        entries: u64,
+    },
+    /// Memory that is reserved for the guest in one piece: a gPA within `ram` is at hPA gPA + `offset`, modulo 2^64. Every other gPA
+    /// faults.
+    Reserved {
+        /// The guest's memory, in whole 4K pages.
+        ram: Range<Gpa>,
+        /// What is added.
+        offset: u64,
     },
 }
 

@@ -28,10 +28,61 @@ pub(crate) struct NestedEntry {
 /// and those of data; an entry answers only what it permits.
 pub(crate) type NestedTlb = Lru<NestedEntry>;
 
-/// `SecondStage::Nested` during one walk.
-pub(crate) struct NestedStage<'a, M> {
+/// The tables of a second stage, however they are arranged.
+pub(crate) trait HostTree {
+    /// Whether the tables can have an entry for the address.
+    fn check(&self, gpa: Gpa) -> Result<(), Cause>;
+
+    /// Finds the leaf of an address that passed the check, with A and D as the policy says.
+    fn walk<M: TableMemory>(
+        &self,
+        tables: &mut HostTables<'_, M>,
+        cache: &mut WalkCache,
+        gpa: Gpa,
+        demand: Demand,
+    ) -> Result<Leaf<Hpa>, Failure<AccessCause>>;
+
+    /// The end of a walk again, for another demand on the same leaf; `None` where its entry has changed since.
+    fn finish<M: TableMemory>(
+        &self,
+        tables: &mut HostTables<'_, M>,
+        leaf: Leaf<Hpa>,
+        demand: Demand,
+    ) -> Result<Option<Leaf<Hpa>>, Failure<AccessCause>>;
+}
+
+impl HostTree for Tree {
+    #[inline(always)]
+    fn check(&self, gpa: Gpa) -> Result<(), Cause> {
+        if gpa.0 >> self.geometry.address_bits == 0 { Ok(()) } else { Err(Cause::TooWide) }
+    }
+
+    #[inline(always)]
+    fn walk<M: TableMemory>(
+        &self,
+        tables: &mut HostTables<'_, M>,
+        cache: &mut WalkCache,
+        gpa: Gpa,
+        demand: Demand,
+    ) -> Result<Leaf<Hpa>, Failure<AccessCause>> {
+        Self::walk(self, tables, cache, gpa.0, demand)
+    }
+
+    #[inline(always)]
+    fn finish<M: TableMemory>(
+        &self,
+        tables: &mut HostTables<'_, M>,
+        leaf: Leaf<Hpa>,
+        demand: Demand,
+    ) -> Result<Option<Leaf<Hpa>>, Failure<AccessCause>> {
+        Self::finish(self, tables, leaf, demand)
+    }
+}
+
+/// `SecondStage::Nested` and `SecondStage::Flat` during one walk.
+pub(crate) struct NestedStage<'a, M, T> {
     tables: HostTables<'a, M>,
-    tree: Tree,
+    tree: T,
     vmid: Vmid,
     cache: &'a mut WalkCache,
     tlb: Option<&'a mut NestedTlb>,
@@ -82,11 +133,11 @@ fn refusal(gpa: Gpa, access: Access, purpose: Purpose) -> impl Fn(Failure<Access
     }
 }
 
-impl<'a, M: TableMemory> NestedStage<'a, M> {
+impl<'a, M: TableMemory, T: HostTree> NestedStage<'a, M, T> {
     /// The tables of `tree`, with the walk cache and the nested TLB of the processor.
     pub(crate) fn new(
         tables: HostTables<'a, M>,
-        tree: Tree,
+        tree: T,
         vmid: Vmid,
         cache: &'a mut WalkCache,
         tlb: Option<&'a mut NestedTlb>,
@@ -127,7 +178,7 @@ fn leaf_page(leaf: &Leaf<Hpa>) -> Hpa {
     Hpa(leaf.page())
 }
 
-impl<M: TableMemory> Stage for NestedStage<'_, M> {
+impl<M: TableMemory, T: HostTree> Stage for NestedStage<'_, M, T> {
     type Memory = M;
 
     fn memory(&mut self) -> &mut M {
@@ -140,16 +191,15 @@ impl<M: TableMemory> Stage for NestedStage<'_, M> {
 
     #[inline]
     fn translate(&mut self, gpa: Gpa, access: Access, purpose: Purpose, _: PageSize) -> Result<HostMapping, Fault> {
-        if gpa.0 >> self.tree.geometry.address_bits != 0 {
-            return Err(refusal(gpa, access, purpose)(Failure::Refused(Cause::TooWide)));
+        if let Err(cause) = self.tree.check(gpa) {
+            return Err(refusal(gpa, access, purpose)(Failure::Refused(cause)));
         }
         let demand = Demand::of_second_stage(access);
         if let Some(mapping) = self.cached(gpa, demand) {
             self.latest = Some(Latest { mapping, leaf: None });
             return Ok(mapping);
         }
-        let leaf =
-            self.tree.walk(&mut self.tables, self.cache, gpa.0, demand).map_err(refusal(gpa, access, purpose))?;
+        let leaf = self.tree.walk(&mut self.tables, self.cache, gpa, demand).map_err(refusal(gpa, access, purpose))?;
         Ok(self.keep(gpa, leaf))
     }
 

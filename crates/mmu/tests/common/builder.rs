@@ -30,6 +30,19 @@ pub fn leaf(page: u64, size: PageSize, flags: u64) -> (u32, u64) {
     }
 }
 
+/// The entries of a flat table that map the page around `address`, and where they are: one for a leaf of level 0, and 512 marked ones
+/// for a larger one. Those that the table does not have are left out.
+pub fn flat(table: u64, first: u64, entries: u64, address: u64, (level, leaf): (u32, u64)) -> Vec<(u64, u64)> {
+    let pages = if level == 0 { 1 } else { 512 };
+    let frame = (address >> 12) / pages * pages;
+    let pte = if level == 0 { leaf } else { leaf | N | 0x100 << 10 };
+    (frame..frame + pages)
+        .filter_map(|frame| frame.checked_sub(first >> 12))
+        .filter(|&index| index < entries)
+        .map(|index| (table + index * 8, pte))
+        .collect()
+}
+
 /// Shape of a tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {

@@ -1,7 +1,7 @@
 //! Configurations, and how each is said to the model.
 
 use super::rng::Rng;
-use mmu::{AdPolicy, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
+use mmu::{AdPolicy, MmuConfig, Refill, RefillRoutine, TlbArray, WalkCacheSizes, WalkCaches};
 use types::PageSize::{self, *};
 
 fn array(array: &TlbArray) -> reference::Array {
@@ -17,6 +17,19 @@ pub fn model(config: &MmuConfig) -> reference::Config {
         guest_cache: config.walk_caches.guest.0,
         host_cache: config.walk_caches.host.0,
         nested_tlb: config.nested_tlb.as_ref().map(array),
+        refill: match config.refill {
+            Refill::Hardware => None,
+            Refill::Software(routine) => Some(reference::Routine {
+                begin: routine.begin.into(),
+                guest_level: routine.guest_level.into(),
+                nested_lookup: routine.nested_lookup.into(),
+                nested_level: routine.nested_level.into(),
+                flat_lookup: routine.flat_lookup.into(),
+                reserved_lookup: routine.reserved_lookup.into(),
+                update: routine.update.into(),
+                fill: routine.fill.into(),
+            }),
+        },
         first_stage_svadu: config.first_stage_ad == AdPolicy::Update,
         second_stage_svadu: config.second_stage_ad == AdPolicy::Update,
         svnapot: config.svnapot,
@@ -58,6 +71,23 @@ fn walk_cache(rng: &mut Rng) -> WalkCacheSizes {
     }
 }
 
+fn refill(rng: &mut Rng) -> Refill {
+    if rng.one_in(2) {
+        return Refill::Hardware;
+    }
+    let mut step = || rng.below(100) as u32;
+    Refill::Software(RefillRoutine {
+        begin: step(),
+        guest_level: step(),
+        nested_lookup: step(),
+        nested_level: step(),
+        flat_lookup: step(),
+        reserved_lookup: step(),
+        update: step(),
+        fill: step(),
+    })
+}
+
 fn policy(rng: &mut Rng) -> AdPolicy {
     rng.pick(&[AdPolicy::Update, AdPolicy::Update, AdPolicy::Fault])
 }
@@ -68,6 +98,7 @@ pub fn random(rng: &mut Rng) -> MmuConfig {
         return MmuConfig::default();
     }
     let unified = |rng: &mut Rng| vec![TlbArray::new(&PageSize::ALL, 1 << rng.below(3), 1 + rng.below(9) as u32)];
+    let refill = refill(rng);
     MmuConfig {
         l1i: if rng.one_in(4) { unified(rng) } else { level(rng, true, 3) },
         l1d: if rng.one_in(4) { unified(rng) } else { level(rng, true, 5) },
@@ -80,11 +111,13 @@ pub fn random(rng: &mut Rng) -> MmuConfig {
         },
         walk_caches: WalkCaches { guest: walk_cache(rng), host: walk_cache(rng) },
         nested_tlb: match rng.below(4) {
+            _ if refill != Refill::Hardware => None,
             0 => None,
             1 => Some(TlbArray::new(&[Size4K, Size2M], 2, 3)),
             2 => Some(TlbArray::new(&[Size4K], 1, 5)),
             _ => Some(TlbArray::new(&PageSize::ALL, 1 << rng.below(3), 1 + rng.below(8) as u32)),
         },
+        refill,
         first_stage_ad: policy(rng),
         second_stage_ad: policy(rng),
         svnapot: !rng.one_in(4),

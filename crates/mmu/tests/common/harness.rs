@@ -22,7 +22,7 @@ const GUEST_TABLES: u64 = 0x8010_0000;
 /// hPA of the second stage's table pages, plus the virtual machine's spacing.
 const HOST_TABLES: u64 = 0x8800_0000;
 /// Ends within a page of every size.
-const RAM_END: u64 = 6 * VM_SPACING + 0x40_6021_3000;
+const RAM_END: u64 = 9 * VM_SPACING + 0x40_6021_3000;
 
 /// What a run reached, so that a test can insist on it.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +100,24 @@ fn virtual_machines() -> Vec<Vm> {
             offset,
         }
     };
+    let flat = |vmid, number: u64, table, first, bytes: u64| {
+        let (table, first, entries) = (Hpa(table), Gpa(first), bytes / 4096);
+        Vm {
+            vmid: Vmid(vmid),
+            second: SecondStage::Flat { table, first, entries },
+            stage: Stage2::Flat { table, first, entries },
+            offset: number * VM_SPACING,
+        }
+    };
+    let reserved = |vmid, ram: core::ops::Range<u64>, offset: u64| {
+        let ram = Gpa(ram.start)..Gpa(ram.end);
+        Vm {
+            vmid: Vmid(vmid),
+            second: SecondStage::Reserved { ram: ram.clone(), offset },
+            stage: Stage2::Reserved { ram, offset },
+            offset,
+        }
+    };
     vec![
         constant(0, 0x8000_0000..0x1_c023_5000, 0),
         nested(1, 1, SecondStageMode::Sv39x4),
@@ -108,6 +126,11 @@ fn virtual_machines() -> Vec<Vm> {
         // Huge pages are whole, and 64K pages not aligned in the host.
         constant(7, 0x8000_0000..1 << 49, 4 * VM_SPACING + 0x5000),
         constant(8, 0x8000_0000..3 << 48, 5 * VM_SPACING),
+        // A flat table that ends within what guests use.
+        flat(9, 6, HOST_TABLES + 6 * VM_SPACING, 0x8000_0000, 0xff_6021_3000),
+        // Another that the host's memory cuts off, and that begins within a superpage.
+        flat(10, 7, RAM_END - 0x10_0000, 0x7fe0_5000, 0xf0_0000_0000),
+        reserved(11, 0x8000_0000..0xff_c023_5000, 8 * VM_SPACING + 0x20_0000),
     ]
 }
 
@@ -130,6 +153,7 @@ fn cause(of: Cause) -> reference::Cause {
     match of {
         Cause::NotCanonical => reference::Cause::NotCanonical,
         Cause::TooWide => reference::Cause::TooWide,
+        Cause::OutOfBounds => reference::Cause::OutOfBounds,
         Cause::Invalid => reference::Cause::Invalid,
         Cause::WriteWithoutRead => reference::Cause::WriteWithoutRead,
         Cause::Reserved => reference::Cause::Reserved,
@@ -152,6 +176,8 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         l2_hits: of.l2_hits,
         l2_misses: of.l2_misses,
         walks: of.walks,
+        refills: of.refills,
+        refill_instructions: of.refill_instructions,
         guest_refs: of.guest_refs,
         host_refs: of.host_refs,
         max_refs: of.max_refs,
@@ -277,10 +303,18 @@ impl Harness {
 
     fn map_host_leaf(&mut self, gpa: Gpa, leaf: (u32, u64)) {
         let vm = &self.vms[self.vm];
-        if let SecondStage::Nested { mode, root } = vm.second {
-            let shape = Shape { levels: mode.levels(), wide_root: true };
-            let roots = (HOST_TABLES + vm.offset, root.0);
-            self.map(shape, 0, roots, gpa.0, leaf);
+        match vm.second {
+            SecondStage::Nested { mode, root } => {
+                let shape = Shape { levels: mode.levels(), wide_root: true };
+                let roots = (HOST_TABLES + vm.offset, root.0);
+                self.map(shape, 0, roots, gpa.0, leaf);
+            }
+            SecondStage::Flat { table, first, entries } => {
+                for (at, pte) in builder::flat(table.0, first.0, entries, gpa.0, leaf) {
+                    self.write(at, pte);
+                }
+            }
+            SecondStage::Constant { .. } | SecondStage::Reserved { .. } => {}
         }
     }
 
@@ -300,6 +334,7 @@ impl Harness {
             add(&format!("host cache, level {}", level + 1), counts.host_cache_hits[level]);
         }
         add("l2", counts.l2_hits);
+        add("refills", counts.refills);
         add("nested tlb", counts.nested_tlb_hits);
         add("guest updates", counts.guest_updates);
         add("host updates", counts.host_updates);
@@ -349,7 +384,6 @@ impl Harness {
                 let fence = fence.make(|place| self.gva(place), |place| self.gpa(place), vmid);
                 self.fence(fence);
             }
-            Op::Watch { place, on } => self.watch(self.gpa(place), on),
         }
         // As for a hart whose counter is about to wrap.
         if self.clock.is_multiple_of(1021) {
@@ -387,16 +421,6 @@ impl Harness {
                 self.coverage.note(format!("gvma {} {}", gpa.is_some(), vmid.is_some()));
                 self.model.fence_second(gpa, vmid);
             }
-        }
-    }
-
-    fn watch(&mut self, gpa: Gpa, on: bool) {
-        let page = Hpa(gpa.0.wrapping_add(self.vms[self.vm].offset)).page(PageSize::Size4K);
-        if on {
-            self.memory.watched.insert(page.0);
-            self.mmu.watch_writes(page);
-        } else {
-            self.memory.watched.remove(&page.0);
         }
     }
 
@@ -451,15 +475,18 @@ impl Harness {
     fn hit(&mut self, pc: u8, gva: Gva, access: Access, width: Width, hit: &Hit, answer: &Answer) {
         self.check_pointer(answer, hit.host, access);
         self.coverage.note(format!("{} page, {}", hit.page, if answer.memory { "memory" } else { "device" }));
+        match self.vms[self.vm].second {
+            SecondStage::Flat { .. } if hit.page == PageSize::Size2M => self.coverage.note("flat superpage"),
+            SecondStage::Reserved { .. } => self.coverage.note("reserved"),
+            _ => {}
+        }
         let known = *self.names[side(access)].entry(hit.site).or_insert(answer.position);
         assert_eq!(known, answer.position, "site {}", hit.site);
         let remembered = Remembered { site: hit.site, position: answer.position };
         self.remembered[side(access)][usize::from(pc % PCS)] = Some(remembered);
 
         // Now the same instruction hits, unless it must come to the MMU each time.
-        let must_miss = !answer.memory
-            || !gva.is_aligned(width.bytes())
-            || (access == Access::Write && self.memory.watched.contains(&hit.hpa.page(PageSize::Size4K).0));
+        let must_miss = !answer.memory || !gva.is_aligned(width.bytes());
         if self.clock.is_multiple_of(4) {
             self.clock += 1;
             let again = self.probe(hit.site, gva, access, width);
@@ -467,7 +494,7 @@ impl Harness {
                 let prediction = self.model.predict(gva, access, answer.position);
                 assert!(matches!(prediction, Prediction::Right(_)), "{prediction:?}");
             }
-            assert_eq!(again.is_none(), must_miss, "{access:?} of {gva}, watched or device or misaligned: {must_miss}");
+            assert_eq!(again.is_none(), must_miss, "{access:?} of {gva}, device or misaligned: {must_miss}");
             self.coverage.note(if must_miss { "must miss" } else { "armed" });
         }
     }
@@ -478,7 +505,7 @@ impl Harness {
     }
 
     fn probe(&mut self, site: u16, gva: Gva, access: Access, width: Width) -> Option<*mut u8> {
-        let pointer = match access {
+        match access {
             Access::Read => {
                 let window = self.mmu.data_window();
                 // SAFETY: the window is this MMU's, and the site came from it.
@@ -498,14 +525,7 @@ impl Harness {
                 // SAFETY: as above; the site is one of fetches.
                 unsafe { L1Entry::execute_hit(window, site, gva, stamp) }
             }
-        };
-        if access == Access::Write
-            && let Some(pointer) = pointer
-        {
-            let page = (pointer.addr() - POINTERS) as u64 & !0xfff;
-            assert!(!self.memory.watched.contains(&page), "a store hits a watched page");
         }
-        pointer
     }
 
     /// Most faults are handled, as a system would: by mapping what was missing.
@@ -537,8 +557,12 @@ impl Harness {
             Fault::Nested(fault) => {
                 self.coverage.note(format!("second stage {:?}", fault.cause));
                 self.coverage.note(format!("{:?} refused", fault.purpose));
-                let SecondStage::Nested { mode, .. } = self.vms[self.vm].second else {
-                    panic!("a constant stage has no tables that refuse");
+                let levels = match self.vms[self.vm].second {
+                    SecondStage::Nested { mode, .. } => mode.levels(),
+                    // Entries of 4K and 2M.
+                    SecondStage::Flat { .. } => 2,
+                    SecondStage::Reserved { .. } => return,
+                    SecondStage::Constant { .. } => panic!("a constant stage has nothing that refuses"),
                 };
                 if rng.one_in(16) {
                     return;
@@ -546,11 +570,9 @@ impl Harness {
                 let mut flags = if rng.one_in(8) { R | U } else { R | W | X | U };
                 flags |= if rng.one_in(4) { 0 } else { A };
                 flags |= if rng.one_in(3) { 0 } else { D };
-                self.map_host(
-                    fault.gpa,
-                    size_for(&mut rng, fault.gpa.0, mode.levels(), self.mmu.config().svnapot),
-                    flags,
-                );
+                let svnapot = self.mmu.config().svnapot && levels > 2;
+                let size = size_for(&mut rng, fault.gpa.0, levels, svnapot);
+                self.map_host(fault.gpa, size, flags);
             }
         }
     }

@@ -41,8 +41,6 @@ pub enum Op {
     Status { privilege: Privilege, sum: bool, mxr: bool },
     /// A fence.
     Fence(FenceOp),
-    /// A page is watched for stores, or no longer.
-    Watch { place: Place, on: bool },
 }
 
 /// A fence, its addresses to be made.
@@ -54,7 +52,7 @@ pub enum FenceOp {
 }
 
 /// Host virtual machines of the harness.
-pub const VMS: u8 = 6;
+pub const VMS: u8 = 9;
 /// Table pages of each, in each dimension.
 pub const TABLES: u16 = 3000;
 /// Instructions that remember an entry.
@@ -172,7 +170,7 @@ impl Op {
                 let root = rng.pick(&[0, 0, 0, 0, 1, 1, 2, 3]);
                 let usual = !rng.one_in(12);
                 Self::Context {
-                    vm: rng.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4, 5]),
+                    vm: rng.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 6, 6, 7, 8]),
                     mode: if usual { MODES[usize::from(root)] } else { rng.pick(&ANY_MODE) },
                     root,
                     asid: if usual { ASIDS[usize::from(root)] } else { rng.pick(&ASIDS) },
@@ -183,8 +181,7 @@ impl Op {
             }
             18..36 => Self::Status { privilege: privilege(rng), sum: rng.one_in(2), mxr: rng.one_in(8) },
             36..44 => Self::Fence(fence(rng)),
-            44..48 => Self::Watch { place: Place::random(rng), on: rng.one_in(2) },
-            48..60 => Self::Mispredict { pc: pc(rng), other: pc(rng) },
+            44..60 => Self::Mispredict { pc: pc(rng), other: pc(rng) },
             60..63 => {
                 Self::BreakTable { table: rng.below(8) as u16, level: rng.below(2) as u32, flags: rng.below(256) }
             }

@@ -2,12 +2,18 @@
 
 use super::entry::{Entry, LeafBits};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
-use types::{Hpa, PageSize, SecondStageMode};
+use types::{Hpa, PageSize, PagingMode, SecondStageMode};
+
+mod linked;
+mod range;
+
+/// Entries of a table that is not the root.
+const ENTRIES: u64 = 512;
 
 /// Levels of a tree, and the width of its root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Shape {
-    levels: u32,
+    pub(super) levels: u32,
     /// 2 where the root is four pages long, as a second stage's is.
     root_extra_bits: u32,
 }
@@ -17,12 +23,17 @@ impl Shape {
         Self { levels: mode.levels(), root_extra_bits: 2 }
     }
 
+    /// Of a first stage with tables; the bare mode has none.
+    pub(super) const fn first_stage(mode: PagingMode) -> Self {
+        Self { levels: mode.levels(), root_extra_bits: 0 }
+    }
+
     /// Bits of address that the tree translates.
     pub(super) const fn address_bits(self) -> u32 {
         12 + 9 * self.levels + self.root_extra_bits
     }
 
-    const fn root_bytes(self) -> u64 {
+    pub(super) const fn root_bytes(self) -> u64 {
         4096 << self.root_extra_bits
     }
 
@@ -33,7 +44,7 @@ impl Shape {
     }
 
     /// The level whose leaves map pages of `size`; `None` where the tree has none.
-    fn level_of(self, size: PageSize) -> Option<u32> {
+    pub(super) fn level_of(self, size: PageSize) -> Option<u32> {
         (0..self.levels).find(|&level| PageSize::of_level(level) == size)
     }
 }
@@ -59,6 +70,14 @@ pub enum MapError {
         address: u64,
         /// What the tree translates.
         bits: u32,
+    },
+    /// The flat table has no entry for some page there.
+    #[error("{address:#x} is not all within the {entries} entries of the table")]
+    OutsideTable {
+        /// The address.
+        address: u64,
+        /// Entries that there are.
+        entries: u64,
     },
     /// No level of the tree has leaves of that size.
     #[error("the table has no leaves of {0}")]
@@ -125,6 +144,31 @@ impl PageTable {
         if !page.is_aligned(size.bytes()) || address & (size.bytes() - 1) != 0 {
             return Err(MapError::Misaligned { address, page, size });
         }
+        let slot = self.empty_slot(memory, frames, address, target)?;
+        write(memory, slot, Entry::leaf(page, bits));
+        Ok(())
+    }
+
+    /// Adds the tables that the page of `size` around `address` lacks, so that they lie together when its neighbours' are added next.
+    pub(super) fn add_tables(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+        size: PageSize,
+    ) -> Result<(), MapError> {
+        let target = self.shape.level_of(size).ok_or(MapError::Size(size))?;
+        self.empty_slot(memory, frames, address, target).map(drop)
+    }
+
+    /// The empty entry of `address` at a level, with the tables above it.
+    fn empty_slot(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+        target: u32,
+    ) -> Result<Hpa, MapError> {
         let mut found = self.find(memory, address);
         if found.entry.is_valid() || found.level < target {
             return Err(MapError::Occupied(address));
@@ -133,15 +177,22 @@ impl PageTable {
             let table = frames.allocate(memory, PageSize::Size4K)?.start();
             write(memory, found.slot, Entry::pointer(table));
             let level = found.level - 1;
-            found = Found { slot: slot(table, shape, address, level), level, entry: Entry::EMPTY };
+            found = Found { slot: slot(table, self.shape, address, level), level, entry: Entry::EMPTY };
         }
-        write(memory, found.slot, Entry::leaf(page, bits));
-        Ok(())
+        Ok(found.slot)
     }
 
-    /// The page that holds `address`.
+    /// The page that holds `address`, whoever the tables belong to that lead to it.
     pub(super) fn lookup(&self, memory: &HostMemory, address: u64) -> Option<Leaf> {
-        self.leaf(memory, address).map(|(_, leaf)| leaf)
+        if address >> self.shape.address_bits() != 0 {
+            return None;
+        }
+        let mut found = self.find(memory, address);
+        while found.entry.is_link() {
+            let level = found.level - 1;
+            found = self.find_from(memory, found.entry.address(), level, address);
+        }
+        found.entry.leaf_of(found.level)
     }
 
     /// Takes the page that holds `address` away. Tables that are empty now stay, as they will be wanted again.
@@ -151,6 +202,38 @@ impl PageTable {
         Some(leaf)
     }
 
+    /// The size of the largest page that can be mapped around `address`, where nothing is mapped; `None` where something is, or beyond
+    /// the tree. Tables that became empty stay, so that it may be smaller than what was there before.
+    pub(super) fn vacancy(&self, memory: &HostMemory, address: u64) -> Option<PageSize> {
+        if address >> self.shape.address_bits() != 0 {
+            return None;
+        }
+        let found = self.find(memory, address);
+        (!found.entry.is_valid()).then(|| PageSize::of_level(found.level))
+    }
+
+    /// Maps the superpage that holds `address` by leaves of the next smaller size, to the same frames and with the same bits: no
+    /// translation changes. Whether there was one.
+    pub(super) fn split(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+    ) -> Result<bool, OutOfFrames> {
+        let Some((slot, leaf)) = self.leaf(memory, address) else { return Ok(false) };
+        let Some(level) = self.shape.level_of(leaf.size).and_then(|level| level.checked_sub(1)) else {
+            return Ok(false);
+        };
+        let table = frames.allocate(memory, PageSize::Size4K)?.start();
+        let piece = PageSize::of_level(level).bytes();
+        for index in 0..ENTRIES {
+            let entry = Entry::leaf(leaf.page.wrapping_add(index * piece), leaf.bits);
+            write(memory, table.wrapping_add(index * 8), entry);
+        }
+        write(memory, slot, Entry::pointer(table));
+        Ok(true)
+    }
+
     /// Gives the page that holds `address` other bits; returns the page as it was.
     pub(super) fn set_bits(&mut self, memory: &HostMemory, address: u64, bits: LeafBits) -> Option<Leaf> {
         let (slot, leaf) = self.leaf(memory, address)?;
@@ -158,22 +241,34 @@ impl PageTable {
         Some(leaf)
     }
 
+    /// Gives the frames of all its tables back. No processor may walk it any more.
+    pub(super) fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
+        let entries = self.shape.root_bytes() / 8;
+        free_below(memory, frames, self.root(), entries, self.shape.levels - 1);
+        let freed = frames.free(self.root);
+        debug_assert!(freed.is_ok(), "the tree owns its root");
+    }
+
     fn leaf(&self, memory: &HostMemory, address: u64) -> Option<(Hpa, Leaf)> {
         if address >> self.shape.address_bits() != 0 {
             return None;
         }
         let Found { slot, level, entry } = self.find(memory, address);
-        let leaf = Leaf { page: entry.address(), size: PageSize::of_level(level), bits: entry.bits() };
-        entry.is_leaf().then_some((slot, leaf))
+        Some((slot, entry.leaf_of(level)?))
     }
 
-    /// The leaf of `address`, or the empty entry where one would go, or one of a lower level.
+    /// The leaf of `address`, or the empty entry where one would go, or one of a lower level, or the entry that leads to another's table: what
+    /// is below that one is not this tree's to change.
     fn find(&self, memory: &HostMemory, address: u64) -> Found {
-        let (mut table, mut level) = (self.root(), self.shape.levels - 1);
+        self.find_from(memory, self.root(), self.shape.levels - 1, address)
+    }
+
+    /// The same from a table of some level on.
+    fn find_from(&self, memory: &HostMemory, mut table: Hpa, mut level: u32, address: u64) -> Found {
         loop {
             let slot = slot(table, self.shape, address, level);
             let entry = read(memory, slot);
-            if level == 0 || !entry.is_valid() || entry.is_leaf() {
+            if level == 0 || !entry.is_valid() || entry.is_leaf() || entry.is_link() {
                 return Found { slot, level, entry };
             }
             (table, level) = (entry.address(), level - 1);
@@ -181,16 +276,32 @@ impl PageTable {
     }
 }
 
-const fn slot(table: Hpa, shape: Shape, address: u64, level: u32) -> Hpa {
+pub(super) const fn slot(table: Hpa, shape: Shape, address: u64, level: u32) -> Hpa {
     table.wrapping_add(shape.offset(address, level))
 }
 
+/// Frees the tables that the `entries` entries of `table`, one of `level`, lead to.
+fn free_below(memory: &HostMemory, frames: &mut FrameAllocator, table: Hpa, entries: u64, level: u32) {
+    if level == 0 {
+        return;
+    }
+    for index in 0..entries {
+        let entry = read(memory, table.wrapping_add(index * 8));
+        if !entry.is_valid() || entry.is_leaf() || entry.is_link() {
+            continue;
+        }
+        free_below(memory, frames, entry.address(), ENTRIES, level - 1);
+        let freed = FrameRange::new(entry.address(), PageSize::Size4K.bytes()).map(|frame| frames.free(frame));
+        debug_assert!(matches!(freed, Some(Ok(()))), "the tree owns its tables");
+    }
+}
+
 /// Tables lie in frames of this host's memory. Outside it there are none, so there is nothing there.
-fn read(memory: &HostMemory, slot: Hpa) -> Entry {
+pub(super) fn read(memory: &HostMemory, slot: Hpa) -> Entry {
     memory.read(slot).map_or(Entry::EMPTY, Entry)
 }
 
-fn write(memory: &HostMemory, slot: Hpa, entry: Entry) {
+pub(super) fn write(memory: &HostMemory, slot: Hpa, entry: Entry) {
     let written = memory.write(slot, entry.0);
     debug_assert!(written.is_ok(), "the table was allocated from another host");
 }

@@ -7,13 +7,15 @@ use crate::image::{GuestKind, Prepared, Work, prepare};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::quiet::QuietConsole;
-use crate::setup::configuration;
+use crate::setup::{builder, built};
+use crate::systems::{Configured, configured};
 use crate::table::Table;
 use machine::Machine;
-use machine::config::Config;
-use machine::scheme::Scheme;
+use machine::suggestion::unknown;
+use machine::system::System;
 use serde_json::json;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A benchmark.
@@ -40,7 +42,7 @@ const SCHEMES: [&str; 2] = ["native:4K", "nested:4K+4K"];
 struct Measured {
     name: &'static str,
     about: &'static str,
-    scheme: Scheme,
+    on: Arc<Configured>,
     instructions: u64,
     /// Million instructions a second, of each repetition, ascending.
     mips: Vec<f64>,
@@ -57,17 +59,18 @@ impl Measured {
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
-    let config = configuration(&[], &arguments.config, &[])?;
-    let schemes = schemes(arguments)?;
+    let builder = builder(&[], &arguments.config, &[])?;
+    let config = built(&builder)?;
+    let systems = configured(&builder, systems(arguments), &[])?;
     let benchmarks = benchmarks(&arguments.workloads)?;
     check_report(arguments.json.as_deref())?;
     let mut progress = Progress::new();
-    progress.count("measuring", (benchmarks.len() * schemes.len()) as u64);
+    progress.count("measuring", (benchmarks.len() * systems.len()) as u64);
     let mut measured = Vec::new();
     for (benchmark, size) in benchmarks {
         let prepared = prepared(benchmark, size.as_deref(), arguments)?;
-        for &scheme in &schemes {
-            measured.push(measure(benchmark, &prepared, &Config { scheme, ..config.clone() }, arguments.repeat)?);
+        for on in &systems {
+            measured.push(measure(benchmark, &prepared, on, arguments.repeat)?);
             progress.at(measured.len() as u64);
         }
     }
@@ -79,7 +82,8 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
             .map(|run| {
                 json!({
                     "workload": run.name,
-                    "scheme": run.scheme.to_string(),
+                    "scheme": run.on.config.scheme.to_string(),
+                    "settings": run.on.system.settings(),
                     "instructions": run.instructions,
                     "mips": run.median(),
                     "all_mips": run.mips,
@@ -92,10 +96,11 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn schemes(arguments: &BenchArgs) -> Result<Vec<Scheme>, Failure> {
-    let named: Vec<&str> = arguments.schemes.iter().map(String::as_str).collect();
-    let texts = if named.is_empty() { &SCHEMES } else { named.as_slice() };
-    texts.iter().map(|text| text.parse().map_err(|error| Failure::Usage(format!("--scheme: {error}")))).collect()
+fn systems(arguments: &BenchArgs) -> Vec<System> {
+    if !arguments.schemes.is_empty() {
+        return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
+    }
+    SCHEMES.map(|scheme| scheme.parse().expect("the default schemes exist")).into()
 }
 
 /// The benchmarks asked for, each with the user's size if one was given.
@@ -108,8 +113,8 @@ fn benchmarks(specs: &[WorkloadSpec]) -> Result<Vec<(&'static Benchmark, Option<
         .map(|spec| {
             let found = BENCHMARKS.iter().find(|benchmark| benchmark.name == spec.name);
             found.map(|benchmark| (benchmark, spec.size.clone())).ok_or_else(|| {
-                let known = BENCHMARKS.map(|benchmark| benchmark.name).join(", ");
-                Failure::Usage(format!("--workload: unknown benchmark `{}` ({known})", spec.name))
+                let known = BENCHMARKS.map(|benchmark| benchmark.name);
+                Failure::Usage(format!("--workload: {}", unknown("benchmark", &spec.name, known)))
             })
         })
         .collect()
@@ -126,16 +131,17 @@ fn prepared(benchmark: &Benchmark, size: Option<&str>, arguments: &BenchArgs) ->
     }
 }
 
-fn measure(benchmark: &Benchmark, prepared: &Prepared, config: &Config, repeat: u32) -> Result<Measured, Failure> {
+fn measure(benchmark: &Benchmark, prepared: &Prepared, on: &Arc<Configured>, repeat: u32) -> Result<Measured, Failure> {
+    let config = &on.config;
     let mut mips = Vec::new();
     let mut instructions = 0;
     for _ in 0..repeat {
-        let mut machine = Machine::assemble(config, &prepared.image(config))?;
+        let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
         let start = Instant::now();
         let outcome = machine.run(&mut QuietConsole::default());
         let whole = start.elapsed();
         if !outcome.succeeded() {
-            return Err(Failure::Run(format!("{} under {}: {outcome}", benchmark.name, config.scheme)));
+            return Err(Failure::Run(format!("{} under {}: {outcome}", benchmark.name, on.system)));
         }
         // A workload is measured in its region of interest, the boot from the first instruction on.
         let time: Duration;
@@ -146,7 +152,7 @@ fn measure(benchmark: &Benchmark, prepared: &Prepared, config: &Config, repeat: 
         mips.push(instructions as f64 / time.as_secs_f64() / 1e6);
     }
     mips.sort_by(f64::total_cmp);
-    Ok(Measured { name: benchmark.name, about: benchmark.about, scheme: config.scheme, instructions, mips })
+    Ok(Measured { name: benchmark.name, about: benchmark.about, on: on.clone(), instructions, mips })
 }
 
 fn table(measured: &[Measured]) -> Table {
@@ -155,7 +161,7 @@ fn table(measured: &[Measured]) -> Table {
         let number = |mips: f64| format!("{mips:.0}");
         table.row([
             run.name.to_owned(),
-            run.scheme.to_string(),
+            run.on.system.to_string(),
             format!("{:.1}", run.instructions as f64 / 1e6),
             number(run.median()),
             number(run.mips[0]),

@@ -5,12 +5,13 @@ use crate::commands::{check_report, write_report};
 use crate::comparison::{Finished, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
-use crate::setup::{configuration, machine_flags};
+use crate::setup::{builder, built, machine_flags};
+use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
-use machine::host_model::HostModel;
 use machine::{Console, Machine, Outcome};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Runs the command.
@@ -18,12 +19,10 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
-    let mut flags = machine_flags(&arguments.machine);
-    if let Some(scheme) = &arguments.scheme {
-        flags.push(("scheme", format!("\"{scheme}\"")));
-    }
-    let config = configuration(&[], &arguments.machine.config, &flags)?;
-    let host = HostModel::load(&config.host)?;
+    let builder = builder(&[], &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let config = built(&builder)?;
+    let system = arguments.scheme.clone().unwrap_or_else(|| config.scheme.into());
+    let on = Arc::new(Configured::new(&builder, system)?);
     check_report(arguments.json.as_deref())?;
     let kind = GuestKind::parse(&arguments.guest);
     let work = match &arguments.run {
@@ -31,7 +30,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         None => Work::Console,
     };
     let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-    let mut machine = Machine::assemble(&config, &prepared.image(&config))?;
+    let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config)?)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if arguments.run.is_some() { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let mut console = UserConsole { keyboard, failed: None };
@@ -46,20 +45,40 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(path) = &arguments.json {
         let work = arguments.run.clone().unwrap_or_else(|| "console".to_owned());
-        let scheme = config.scheme;
         let statistics = machine.measured();
-        let run = Finished { work, scheme, outcome: outcome.clone(), statistics, output: Vec::new() };
-        let value = report(&kind.name(), &config, &host, &[run]);
+        let run = Finished {
+            work,
+            on: on.clone(),
+            outcome: outcome.clone(),
+            statistics,
+            output: Vec::new(),
+            wrong: Vec::new(),
+        };
+        let value = report(&kind.name(), &on.config, &on.host, &[run]);
         write_report(path, &value)?;
     }
+    check(&machine.check())?;
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.
         Outcome::Finished(status) if *status == 0 || arguments.run.is_some() => Ok(ExitCode::from(*status)),
-        Outcome::Shutdown if arguments.run.is_some() && kind.reports_status() => {
+        Outcome::Shutdown | Outcome::Reset if arguments.run.is_some() && kind.reports_status() => {
             Err(Failure::Run(format!("{outcome} before the command had ended")))
+        }
+        Outcome::Reset => {
+            // Somebody may wait for it to come back.
+            eprintln!("pagewalk: {outcome}; it is not started again");
+            Ok(ExitCode::SUCCESS)
         }
         Outcome::Shutdown | Outcome::Interrupted => Ok(ExitCode::SUCCESS),
         failure => Err(Failure::Run(failure.to_string())),
+    }
+}
+
+/// Fails if the monitor's tables are wrong.
+fn check(wrong: &[String]) -> Result<(), Failure> {
+    match wrong.first() {
+        Some(first) => Err(Failure::Run(format!("{} entries are wrong; {first}", wrong.len()))),
+        None => Ok(()),
     }
 }
 

@@ -2,15 +2,18 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{check_report, write_report};
-use crate::comparison::{Finished, Plan, details, execute, overview, report};
+use crate::comparison::{Finished, Plan, details, execute, lacks_natives, overview, report, upkeep};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
-use crate::setup::{configuration, machine_flags};
+use crate::setup::{builder, built, machine_flags};
+use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
-use machine::scheme::Scheme;
+use machine::suggestion::unknown;
+use machine::system::System;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// The workloads that are compared where none is named.
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
@@ -43,11 +46,17 @@ const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let kind = GuestKind::parse(&arguments.guest);
+    let mut flags = machine_flags(&arguments.machine);
+    flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
     let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
-    let config = configuration(defaults, &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let config = built(&builder)?;
     let host = HostModel::load(&config.host)?;
-    let schemes = schemes(arguments, &kind)?;
+    let mut systems = configured(&builder, systems(arguments, &kind), &arguments.sweeps)?;
+    if arguments.native {
+        systems = with_natives(&builder, &systems)?;
+    }
     check_report(arguments.json.as_deref())?;
     let mut works = Vec::new();
     for (name, work) in works_of(arguments, &kind)? {
@@ -55,7 +64,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.threads.map_or_else(available, |threads| threads as usize);
-    let plan = Plan { config: &config, works, schemes, threads };
+    let plan = Plan { works, systems, threads };
     let runs = execute(&plan)?;
 
     if arguments.run.is_some() {
@@ -64,9 +73,16 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     if arguments.details || plan.works.len() == 1 {
         print(&details(&runs).to_string())?;
+        if let Some(upkeep) = upkeep(&runs).filter(|_| arguments.details) {
+            print(&format!("\nupkeep of shadow tables; times in relation to the guest's own\n\n{upkeep}"))?;
+        }
+        if lacks_natives(&runs) {
+            print("\n-: the native machine to compare with was not run; --native adds it\n")?;
+        }
     } else {
-        let table = overview(&runs, &plan.schemes);
-        print(&format!("cycles over those of a machine whose translation is free ({})\n\n{table}", host.name))?;
+        let table = overview(&runs, &plan.systems);
+        let hosts = hosts(&plan.systems);
+        print(&format!("cycles over those of a machine whose translation is free ({hosts})\n\n{table}"))?;
     }
     if let Some(path) = &arguments.json {
         let value = report(&kind.name(), &config, &host, &runs);
@@ -75,18 +91,24 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     failures(&kind, &runs)
 }
 
-fn schemes(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<Scheme>, Failure> {
+/// The systems that were asked for, before sweeps.
+fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
+    if !arguments.schemes.is_empty() {
+        return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
+    }
     let default: &[&str] = if *kind == GuestKind::Vos { &SCHEMES } else { &LINUX_SCHEMES };
-    let named: Vec<&str> = arguments.schemes.iter().map(String::as_str).collect();
-    let texts = if named.is_empty() { default } else { &named };
-    let mut schemes = Vec::new();
-    for text in texts {
-        let scheme: Scheme = text.parse().map_err(|error| Failure::Usage(format!("--scheme: {error}")))?;
-        if !schemes.contains(&scheme) {
-            schemes.push(scheme);
+    default.iter().map(|scheme| scheme.parse().expect("the default schemes exist")).collect()
+}
+
+/// The names of all hosts, in the order of the systems.
+fn hosts(systems: &[Arc<Configured>]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for on in systems {
+        if !names.contains(&on.host.name.as_str()) {
+            names.push(&on.host.name);
         }
     }
-    Ok(schemes)
+    names.join(", ")
 }
 
 fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Work)>, Failure> {
@@ -108,8 +130,10 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
         .iter()
         .map(|spec| {
             if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
-                let known = KNOWN_WORKLOADS.join(", ");
-                return Err(Failure::Usage(format!("--workload: unknown workload `{}` ({known})", spec.name)));
+                return Err(Failure::Usage(format!(
+                    "--workload: {}",
+                    unknown("workload", &spec.name, KNOWN_WORKLOADS)
+                )));
             }
             if *kind == GuestKind::Linux && spec.name == VOS_WORKLOAD {
                 return Err(Failure::Usage(format!(
@@ -133,7 +157,7 @@ fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
             continue;
         }
         if !shown.is_empty() {
-            print(&format!("under {}:\n", run.scheme))?;
+            print(&format!("under {}:\n", run.on.system))?;
         }
         print_bytes(&run.output)?;
         if !run.output.ends_with(b"\n") && !run.output.is_empty() {
@@ -146,9 +170,9 @@ fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
 
 /// The exit code: 1 if any guest did not end well, each named on standard error with the end of what it printed.
 fn failures(kind: &GuestKind, runs: &[Finished]) -> Result<ExitCode, Failure> {
-    let silent = |run: &Finished| run.outcome == Outcome::Shutdown && kind.reports_status();
+    let silent = |run: &Finished| matches!(run.outcome, Outcome::Shutdown | Outcome::Reset) && kind.reports_status();
     let failed: Vec<&Finished> = runs.iter().filter(|run| !run.outcome.succeeded() || silent(run)).collect();
-    let Some(first) = failed.first() else { return Ok(ExitCode::SUCCESS) };
+    let Some(first) = failed.first() else { return wrong(runs) };
     let output = String::from_utf8_lossy(&first.output);
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim().to_owned();
     let others = match failed.len() {
@@ -156,5 +180,19 @@ fn failures(kind: &GuestKind, runs: &[Finished]) -> Result<ExitCode, Failure> {
         2 => " (and 1 more run)".to_owned(),
         more => format!(" (and {} more runs)", more - 1),
     };
-    Err(Failure::Run(format!("{} under {}: {}; it printed: {last}{others}", first.work, first.scheme, first.outcome)))
+    Err(Failure::Run(format!(
+        "{} under {}: {}; it printed: {last}{others}",
+        first.work, first.on.system, first.outcome
+    )))
+}
+
+/// The exit code of runs that ended well: 1 if the monitor's tables were wrong in any.
+fn wrong(runs: &[Finished]) -> Result<ExitCode, Failure> {
+    match runs.iter().find_map(|run| run.wrong.first().map(|first| (run, first))) {
+        Some((run, first)) => {
+            let Finished { work, on, wrong, .. } = run;
+            Err(Failure::Run(format!("{work} under {}: {} entries are wrong; {first}", on.system, wrong.len())))
+        }
+        None => Ok(ExitCode::SUCCESS),
+    }
 }

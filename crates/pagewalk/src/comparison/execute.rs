@@ -4,20 +4,18 @@ use crate::error::Failure;
 use crate::image::Prepared;
 use crate::progress::Progress;
 use crate::quiet::QuietConsole;
-use machine::config::Config;
-use machine::scheme::Scheme;
+use crate::systems::{Configured, named};
 use machine::{Machine, Outcome, Statistics};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
 /// What is to be run.
-pub(crate) struct Plan<'p> {
-    /// The configuration of every run, but for the scheme.
-    pub(crate) config: &'p Config,
+pub(crate) struct Plan {
     /// The guests, each with the name of its work.
     pub(crate) works: Vec<(String, Prepared)>,
-    /// The schemes.
-    pub(crate) schemes: Vec<Scheme>,
+    /// The systems.
+    pub(crate) systems: Vec<Arc<Configured>>,
     /// Host threads.
     pub(crate) threads: usize,
 }
@@ -26,25 +24,27 @@ pub(crate) struct Plan<'p> {
 pub(crate) struct Finished {
     /// The workload, or the command.
     pub(crate) work: String,
-    /// The scheme.
-    pub(crate) scheme: Scheme,
+    /// What it ran on.
+    pub(crate) on: Arc<Configured>,
     /// How the guest ended.
     pub(crate) outcome: Outcome,
     /// What was measured.
     pub(crate) statistics: Statistics,
     /// What the guest printed.
     pub(crate) output: Vec<u8>,
+    /// What `--check` found.
+    pub(crate) wrong: Vec<String>,
 }
 
-/// Runs everything: works in their order, under each the schemes in theirs.
+/// Runs everything: works in their order, under each the systems in theirs.
 ///
 /// # Errors
 /// [`Failure`], if a machine cannot be built. That a guest fails is a result, not an error.
-pub(crate) fn execute(plan: &Plan<'_>) -> Result<Vec<Finished>, Failure> {
-    let jobs: Vec<(&str, &Prepared, Scheme)> = plan
+pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
+    let jobs: Vec<(&str, &Prepared, &Arc<Configured>)> = plan
         .works
         .iter()
-        .flat_map(|(name, prepared)| plan.schemes.iter().map(move |&scheme| (name.as_str(), prepared, scheme)))
+        .flat_map(|(name, prepared)| plan.systems.iter().map(move |on| (name.as_str(), prepared, on)))
         .collect();
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Finished, Failure>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
@@ -55,8 +55,8 @@ pub(crate) fn execute(plan: &Plan<'_>) -> Result<Vec<Finished>, Failure> {
         for _ in 0..plan.threads.clamp(1, jobs.len().max(1)) {
             let (done, next, jobs, results) = (done.clone(), &next, &jobs, &results);
             scope.spawn(move || {
-                while let Some((index, &(work, prepared, scheme))) = take(next, jobs) {
-                    let result = run(plan.config, work, prepared, scheme);
+                while let Some((index, &(work, prepared, on))) = take(next, jobs) {
+                    let result = run(work, prepared, on);
                     *results[index].lock().expect("no thread panics with a result in hand") = Some(result);
                     // Nobody listens once the bar is gone.
                     let _ = done.send(());
@@ -80,10 +80,20 @@ fn take<'j, T>(next: &AtomicUsize, jobs: &'j [T]) -> Option<(usize, &'j T)> {
     jobs.get(index).map(|job| (index, job))
 }
 
-fn run(config: &Config, work: &str, prepared: &Prepared, scheme: Scheme) -> Result<Finished, Failure> {
-    let config = Config { scheme, ..config.clone() };
-    let mut machine = Machine::assemble(&config, &prepared.image(&config))?;
+fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished, Failure> {
+    let config = &on.config;
+    let mut machine = Machine::assemble(config, &prepared.image(config)?).map_err(|error| {
+        let text = named(&on.system, &error);
+        if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
+    })?;
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
-    Ok(Finished { work: work.to_owned(), scheme, outcome, statistics: machine.measured(), output: console.output })
+    Ok(Finished {
+        work: work.to_owned(),
+        on: on.clone(),
+        outcome,
+        statistics: machine.measured(),
+        output: console.output,
+        wrong: machine.check(),
+    })
 }

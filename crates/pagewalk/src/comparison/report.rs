@@ -3,12 +3,11 @@
 use super::Finished;
 use machine::config::Config;
 use machine::host_model::HostModel;
-use machine::scheme::Scheme;
 use serde_json::{Map, Value, json};
 
 /// The report of a comparison of `guest`.
 pub(crate) fn report(guest: &str, config: &Config, host: &HostModel, runs: &[Finished]) -> Value {
-    let runs: Vec<Value> = runs.iter().map(|run| entry(guest, run, native_of(runs, run))).collect();
+    let runs: Vec<Value> = runs.iter().map(|run| entry(guest, host, run, native_of(runs, run))).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "host": host,
@@ -17,10 +16,9 @@ pub(crate) fn report(guest: &str, config: &Config, host: &HostModel, runs: &[Fin
     })
 }
 
-/// The native run of the same work with guest pages of the same size.
+/// The run of the same work on the native machine that `run`'s system is compared with.
 pub(super) fn native_of<'r>(runs: &'r [Finished], run: &Finished) -> Option<&'r Finished> {
-    let native = Scheme::native(run.scheme.guest_page());
-    runs.iter().find(|other| other.scheme == native && other.work == run.work)
+    runs.iter().find(|other| other.work == run.work && other.on.is_native_of(&run.on))
 }
 
 /// Cycles over those of `native`, minus one.
@@ -34,17 +32,22 @@ pub(super) fn overhead_ideal(run: &Finished) -> f64 {
     time.total().0 as f64 / time.guest.0.max(1) as f64 - 1.0
 }
 
-fn entry(guest: &str, run: &Finished, native: Option<&Finished>) -> Value {
+fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished>) -> Value {
     let statistics = &run.statistics;
     let (mmu, time) = (&statistics.mmu, statistics.time);
+    let scheme = run.on.config.scheme;
     let exits: Map<String, Value> =
         statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
+    let paging: Map<String, Value> =
+        statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
     json!({
         "guest": guest,
         "workload": run.work,
-        "scheme": run.scheme.to_string(),
-        "guest_page": run.scheme.guest_page().to_string(),
-        "host_page": run.scheme.host_page().map(|page| page.to_string()),
+        "scheme": scheme.to_string(),
+        "settings": run.on.system.settings(),
+        "host": (run.on.host != *host).then_some(&run.on.host),
+        "guest_page": scheme.guest_page().to_string(),
+        "host_page": scheme.host_page().map(|page| page.to_string()),
         "outcome": run.outcome.to_string(),
         "instructions": statistics.instructions,
         "loads": statistics.loads,
@@ -63,9 +66,15 @@ fn entry(guest: &str, run: &Finished, native: Option<&Finished>) -> Value {
             "host_refs": mmu.host_refs,
             "max_refs": mmu.max_refs,
         },
+        "refills": {
+            "count": mmu.refills,
+            "instructions": mmu.refill_instructions,
+        },
         "segment_hits": 0,
         "escape_hits": 0,
         "exits": exits,
+        "paging": paging,
+        "shadow": super::shadow::value(run),
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,

@@ -2,15 +2,26 @@
 
 use super::Finished;
 use super::report::{native_of, overhead, overhead_ideal};
+use crate::systems::Configured;
 use crate::table::Table;
-use machine::scheme::Scheme;
+use std::ptr;
+use std::sync::Arc;
 
-/// One line for each workload, one column for each scheme: what translation costs.
-pub(crate) fn overview(runs: &[Finished], schemes: &[Scheme]) -> Table {
-    let names = schemes.iter().map(Scheme::to_string);
+/// What translation costs: one line for each workload, one column for each scheme. Systems with settings of their own have long names, and
+/// are then the lines.
+pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>]) -> Table {
+    let names = systems.iter().map(|on| on.system.to_string());
+    let works: Vec<&[Finished]> = runs.chunks(systems.len()).collect();
+    if systems.iter().any(|on| on.system.has_settings()) {
+        let mut table = Table::new(["system"].into_iter().chain(works.iter().map(|runs| runs[0].work.as_str())));
+        for (index, name) in names.enumerate() {
+            let costs = works.iter().map(|runs| percent(overhead_ideal(&runs[index])));
+            table.row([name].into_iter().chain(costs));
+        }
+        return table;
+    }
     let mut table = Table::new(["workload".to_owned(), "M instr".to_owned()].into_iter().chain(names));
-    // Runs come work by work, each under every scheme in its order.
-    for runs in runs.chunks(schemes.len()) {
+    for runs in works {
         let costs = runs.iter().map(|run| percent(overhead_ideal(run)));
         table.row([runs[0].work.clone(), millions(runs[0].statistics.instructions)].into_iter().chain(costs));
     }
@@ -35,11 +46,11 @@ pub(crate) fn details(runs: &[Finished]) -> Table {
         let statistics = &run.statistics;
         let mmu = &statistics.mmu;
         let over_native = native_of(runs, run)
-            .filter(|native| native.scheme != run.scheme)
+            .filter(|native| !ptr::eq(*native, run))
             .map_or_else(|| "-".to_owned(), |native| percent(overhead(run, native)));
         table.row([
             if repeated { String::new() } else { run.work.clone() },
-            run.scheme.to_string(),
+            run.on.system.to_string(),
             millions(statistics.instructions),
             millions(statistics.time.total().0),
             over_native,
@@ -50,6 +61,11 @@ pub(crate) fn details(runs: &[Finished]) -> Table {
         ]);
     }
     table
+}
+
+/// Whether some overhead over native is unknown, because the native machine was not run.
+pub(crate) fn lacks_natives(runs: &[Finished]) -> bool {
+    runs.iter().any(|run| native_of(runs, run).is_none())
 }
 
 fn millions(count: u64) -> String {

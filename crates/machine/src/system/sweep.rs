@@ -1,0 +1,141 @@
+//! Sweeps: one key over several values, each a system of its own.
+
+use super::split::{Unclosed, split};
+use super::{System, begins_with_key};
+use crate::config::read_value;
+use crate::scheme::Mechanism;
+use core::str::FromStr;
+use toml::Value;
+
+/// The most values of one sweep.
+pub const MOST_VALUES: usize = 1024;
+
+/// `KEY=V1,V2,...`, where a value may be a range of integers, `1..8`, with both ends in it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sweep {
+    key: String,
+    values: Vec<Value>,
+}
+
+/// A text that is no sweep.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SweepError {
+    /// It has no key, or no value.
+    #[error("`{0}` is not KEY=VALUE,VALUE or KEY=FROM..TO")]
+    Form(String),
+    /// A range that ends before it begins.
+    #[error("the range `{0}` is empty")]
+    Range(String),
+    /// More values than anybody waits for.
+    #[error("`{0}` has more than {MOST_VALUES} values")]
+    Values(String),
+    /// Of the scheme itself.
+    #[error("a scheme is not swept: --scheme takes a list")]
+    Scheme,
+    /// A quote or bracket has no partner.
+    #[error(transparent)]
+    Unclosed(#[from] Unclosed),
+}
+
+impl Sweep {
+    /// Each of `systems` with each value, one after the other; native ones, which the others are compared with, stay as they are.
+    #[must_use]
+    pub fn over(&self, systems: &[System]) -> Vec<System> {
+        let each = |system: &System| match system.scheme().mechanism() {
+            Mechanism::Native => vec![system.clone()],
+            _ => self.values.iter().map(|value| system.clone().with(&self.key, value.clone())).collect(),
+        };
+        systems.iter().flat_map(each).collect()
+    }
+
+    /// How many values there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.values.len()
+    }
+}
+
+impl FromStr for Sweep {
+    type Err = SweepError;
+
+    fn from_str(text: &str) -> Result<Self, SweepError> {
+        let form = || SweepError::Form(text.to_owned());
+        let (key, values) = text.split_once('=').filter(|_| begins_with_key(text)).ok_or_else(form)?;
+        if key == "scheme" {
+            return Err(SweepError::Scheme);
+        }
+        let mut sweep = Self { key: key.to_owned(), values: Vec::new() };
+        for part in split(values, |rest| rest.starts_with(','))?.into_iter().map(str::trim) {
+            match range(part) {
+                Some((from, to)) if from > to => return Err(SweepError::Range(part.to_owned())),
+                Some((from, to)) if to.abs_diff(from) >= MOST_VALUES as u64 => {
+                    return Err(SweepError::Values(text.to_owned()));
+                }
+                Some((from, to)) => sweep.values.extend((from..=to).map(Value::Integer)),
+                None if part.is_empty() => return Err(form()),
+                None => sweep.values.push(read_value(part)),
+            }
+            if sweep.values.len() > MOST_VALUES {
+                return Err(SweepError::Values(text.to_owned()));
+            }
+        }
+        Ok(sweep)
+    }
+}
+
+/// The ends of a range of integers.
+fn range(text: &str) -> Option<(i64, i64)> {
+    let (from, to) = text.split_once("..")?;
+    Some((from.parse().ok()?, to.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn swept(sweep: &str, systems: &str) -> Vec<String> {
+        let systems = systems.parse::<super::super::SystemList>().unwrap().0;
+        sweep.parse::<Sweep>().unwrap().over(&systems).iter().map(System::to_string).collect()
+    }
+
+    #[test]
+    fn virtualized_systems_are_multiplied_and_native_ones_stay() {
+        assert_eq!(
+            swept("mmu.nested_tlb=off,1..3,64", "native,nested/harts=2"),
+            [
+                "native:4K",
+                "nested:4K+4K/harts=2/mmu.nested_tlb=off",
+                "nested:4K+4K/harts=2/mmu.nested_tlb=1",
+                "nested:4K+4K/harts=2/mmu.nested_tlb=2",
+                "nested:4K+4K/harts=2/mmu.nested_tlb=3",
+                "nested:4K+4K/harts=2/mmu.nested_tlb=64",
+            ]
+        );
+        assert_eq!(swept("harts=4..4", "nested/harts=2"), ["nested:4K+4K/harts=4"], "the sweep's value wins");
+    }
+
+    #[test]
+    fn values_are_toml_or_texts() {
+        let tables = "mmu.walk_caches={ guest = [1, 1, 1, 1], host = [1, 1, 1, 1] },off";
+        assert_eq!(tables.parse::<Sweep>().unwrap().count(), 2);
+        assert_eq!("host=xeon-2017,'a..b.toml'".parse::<Sweep>().unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_sweep_is_named() {
+        for (text, says) in [
+            ("harts", "`harts`"),
+            ("=1", "`=1`"),
+            ("harts=", "`harts=`"),
+            ("harts=1,", "`harts=1,`"),
+            ("harts=8..1", "`8..1`"),
+            ("harts=1..1000000000", "1024"),
+            ("harts=-9223372036854775808..9223372036854775807", "1024"),
+            ("scheme=native,nested", "--scheme"),
+            ("mmu.l2=[1", "`[`"),
+        ] {
+            let error = text.parse::<Sweep>().unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

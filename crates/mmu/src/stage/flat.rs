@@ -1,0 +1,121 @@
+//! The flat nested table: one entry for each 4K page of the guest, one after the other (Ahn et al., ISCA 2012; Sha et al. 2022,
+//! section 3.2). A lookup is one reference, whatever the address.
+//!
+//! An entry is a RISC-V PTE that is a leaf. A superpage of 2M is 512 equal entries with N set and `1_0000_0000` in the low nine bits
+//! of the page number: Svnapot's encoding of 64K pages (RISC-V Privileged 1.13, section 12.5), nine bits wide. So whichever entry a
+//! lookup reads, it knows the superpage and can fill the TLB with it.
+
+use super::nested::{HostTables, HostTree};
+use crate::config::AdPolicy;
+use crate::fault::{AccessCause, Cause};
+use crate::memory::TableMemory;
+use crate::pte::Pte;
+use crate::rights::Demand;
+use crate::walk::{Failure, Leaf, PteReader};
+use crate::walk_cache::WalkCache;
+use types::{Gpa, Hpa, PageSize};
+
+/// The table of `SecondStage::Flat` during one walk.
+pub(crate) struct FlatTable {
+    /// Where entry 0 is.
+    pub(crate) table: Hpa,
+    /// The page that entry 0 maps.
+    pub(crate) first: Gpa,
+    /// How many entries there are.
+    pub(crate) entries: u64,
+    pub(crate) ad: AdPolicy,
+}
+
+impl FlatTable {
+    /// Where the entry of an address is: base and offset, within the table.
+    #[inline(always)]
+    fn slot(&self, gpa: Gpa) -> Result<Hpa, Cause> {
+        let index = gpa.0.wrapping_sub(self.first.0) >> PageSize::Size4K.shift();
+        if gpa < self.first || index >= self.entries {
+            return Err(Cause::OutOfBounds);
+        }
+        Ok(self.table.wrapping_add(index * 8))
+    }
+}
+
+/// The size of the page that an entry maps, or what is wrong with it.
+#[inline(always)]
+fn decode(pte: Pte) -> Result<PageSize, Cause> {
+    const MARK: u64 = 0x100 << 12;
+    let within = Hpa(pte.address()).offset(PageSize::Size2M);
+    Pte(pte.0 & !Pte::N).decode(0, false)?;
+    match (pte.0 & Pte::N != 0, within) {
+        (false, _) => Ok(PageSize::Size4K),
+        (true, MARK) => Ok(PageSize::Size2M),
+        (true, _) => Err(Cause::Reserved),
+    }
+}
+
+impl HostTree for FlatTable {
+    #[inline(always)]
+    fn check(&self, gpa: Gpa) -> Result<(), Cause> {
+        self.slot(gpa).map(|_| ())
+    }
+
+    #[inline(always)]
+    fn walk<M: TableMemory>(
+        &self,
+        tables: &mut HostTables<'_, M>,
+        _: &mut WalkCache,
+        gpa: Gpa,
+        demand: Demand,
+    ) -> Result<Leaf<Hpa>, Failure<AccessCause>> {
+        let at = self.slot(gpa).map_err(Failure::Refused)?;
+        loop {
+            let pte = tables.read(at).map_err(Failure::Reader)?;
+            let size = decode(pte).map_err(Failure::Refused)?;
+            let leaf = Leaf { at, pte, size, global: false };
+            if let Some(leaf) = self.finish(tables, leaf, demand)? {
+                return Ok(leaf);
+            }
+            // Somebody else changed the entry.
+        }
+    }
+
+    #[inline(always)]
+    fn finish<M: TableMemory>(
+        &self,
+        tables: &mut HostTables<'_, M>,
+        leaf: Leaf<Hpa>,
+        demand: Demand,
+    ) -> Result<Option<Leaf<Hpa>>, Failure<AccessCause>> {
+        self.ad.finish(tables, leaf, demand)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAF: u64 = Pte::V | Pte::R | Pte::A;
+
+    #[test]
+    fn an_address_has_a_slot_only_where_the_table_has_an_entry() {
+        let flat = FlatTable { table: Hpa(0x9000_0000), first: Gpa(0x8000_0000), entries: 3, ad: AdPolicy::Update };
+        assert_eq!(flat.slot(Gpa(0x8000_0000)), Ok(Hpa(0x9000_0000)));
+        assert_eq!(flat.slot(Gpa(0x8000_2fff)), Ok(Hpa(0x9000_0010)));
+        for beyond in [0, 0x7fff_ffff, 0x8000_3000, 1 << 56, u64::MAX] {
+            assert_eq!(flat.slot(Gpa(beyond)), Err(Cause::OutOfBounds), "{beyond:#x}");
+        }
+        let none = FlatTable { entries: 0, ..flat };
+        assert_eq!(none.slot(Gpa(0x8000_0000)), Err(Cause::OutOfBounds));
+    }
+
+    #[test]
+    fn a_superpage_is_marked_by_nine_bits() {
+        for low in 0..512 {
+            let pte = Pte(LEAF | Pte::N | low << 10);
+            let expected = if low == 0x100 { Ok(PageSize::Size2M) } else { Err(Cause::Reserved) };
+            assert_eq!(decode(pte), expected, "{low:#x}");
+            assert_eq!(decode(Pte(pte.0 & !Pte::N)), Ok(PageSize::Size4K));
+        }
+        assert_eq!(decode(Pte(0)), Err(Cause::Invalid));
+        assert_eq!(decode(Pte(Pte::V)), Err(Cause::NoLeaf));
+        assert_eq!(decode(Pte(LEAF | 1 << 60)), Err(Cause::Reserved));
+    }
+}

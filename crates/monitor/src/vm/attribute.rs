@@ -1,0 +1,98 @@
+//! Memory attributes of a VM (paper 000, section 2, Fig. 1): how its level 1 memory lies in level 0 memory.
+
+use core::fmt;
+use memory::{FrameRange, Host};
+use types::{Gpa, Hpa, PageSize};
+
+use super::VmError;
+
+/// How a VM's memory lies in the host's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MemoryAttribute {
+    /// V=R: hPA = gPA. One VM of a host at the most, as all have their RAM at the same gPA.
+    Real,
+    /// V=Resident: hPA = gPA + α, α ≠ 0, in one piece that is the VM's from start to end.
+    Resident,
+    /// V=V: pageable. Frames on demand, anywhere; where paging is on, they are taken away again.
+    #[default]
+    Virtual,
+}
+
+impl MemoryAttribute {
+    /// Whether all of RAM has its place from the start.
+    #[must_use]
+    pub const fn is_fixed(self) -> bool {
+        !matches!(self, Self::Virtual)
+    }
+
+    /// The paper's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Real => "V=R",
+            Self::Resident => "V=Resident",
+            Self::Virtual => "V=V",
+        }
+    }
+}
+
+impl fmt::Display for MemoryAttribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where a VM's RAM lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Store {
+    /// At hPA = gPA.
+    Identity,
+    /// At hPA = gPA + this, modulo 2^64.
+    Offset(u64),
+    /// In pages of host memory, as the table that maps them says.
+    Paged,
+}
+
+impl Store {
+    /// Takes the frames that a VM with RAM at `ram`, in pages of at most `page`, has from the start.
+    pub(super) fn new(
+        host: &mut Host,
+        ram: &core::ops::Range<Gpa>,
+        attribute: MemoryAttribute,
+        page: PageSize,
+    ) -> Result<Self, VmError> {
+        let bytes = ram.end.0 - ram.start.0;
+        match attribute {
+            MemoryAttribute::Virtual => Ok(Self::Paged),
+            MemoryAttribute::Real => {
+                let own = FrameRange::new(Hpa(ram.start.0), bytes).ok_or(VmError::RamSize(bytes))?;
+                host.frames.reserve(&host.memory, own).map_err(VmError::Real)?;
+                Ok(Self::Identity)
+            }
+            MemoryAttribute::Resident => {
+                // The largest page that RAM has at all; above hPA = gPA, so that α is never 0.
+                let page = super::page_sizes(page).find(|size| size.bytes() <= bytes).unwrap_or_default();
+                let least = Hpa(ram.start.0).wrapping_add(page.bytes());
+                let frames = host
+                    .frames
+                    .allocate_contiguous_from(&host.memory, least, bytes, page)
+                    .map_err(VmError::NotContiguous)?;
+                Ok(Self::Offset(frames.start().0.wrapping_sub(ram.start.0)))
+            }
+        }
+    }
+
+    /// The frames of `ram` that are the VM's whatever it touches.
+    pub(super) fn fixed(self, ram: &core::ops::Range<Gpa>) -> Option<FrameRange> {
+        FrameRange::new(self.hpa(ram.start)?, ram.end.0 - ram.start.0)
+    }
+
+    /// Where the byte at `gpa` lies, where that is fixed.
+    pub(super) const fn hpa(self, gpa: Gpa) -> Option<Hpa> {
+        match self {
+            Self::Identity => Some(Hpa(gpa.0)),
+            Self::Offset(offset) => Some(Hpa(gpa.0.wrapping_add(offset))),
+            Self::Paged => None,
+        }
+    }
+}
