@@ -35,6 +35,15 @@ pub enum Stored {
     Done([Option<HostPage>; 2]),
 }
 
+/// How the miss path of an atomic operation ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reached {
+    /// The same access hits now.
+    Retry,
+    /// The operation may be done there, this once: nothing was cached. There are as many bytes as it is wide, to read and write.
+    Once(*mut u8),
+}
+
 /// A page of instructions found for a fetch.
 #[derive(Clone, Copy, Debug)]
 pub struct Fetched {
@@ -104,7 +113,7 @@ pub trait Bus {
         stamp: u32,
     ) -> Result<Stored, Trap>;
 
-    /// An aligned LR (`access` is read), SC or AMO (`access` is write) that missed: after it, the access hits.
+    /// An aligned LR (`access` is read), SC or AMO (`access` is write) that missed.
     ///
     /// # Errors
     /// The exception that the operation raises; a device is an access fault.
@@ -115,7 +124,7 @@ pub trait Bus {
         access: Access,
         site: &mut u16,
         stamp: u32,
-    ) -> Result<(), Trap>;
+    ) -> Result<Reached, Trap>;
 
     /// Translates a fetch.
     ///

@@ -2,10 +2,13 @@
 
 use crate::{
     config::{Config, ConfigError},
+    dispatch::Dispatch,
     host_model::{HostModel, HostModelError},
+    host_plan::{GuestPlan, HostPlan},
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
     scheme::Mechanism,
+    warmup::Warmup,
     world::{Guest, Processor, World},
 };
 use devices::{
@@ -13,7 +16,8 @@ use devices::{
     VirtioDevice, device_tree,
 };
 use memory::{Host, HostPages};
-use mmu::{Mmu, MmuConfig};
+use mmu::Mmu;
+use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, Vm, VmError};
 use std::sync::Arc;
 use types::{Cycles, Gpa, Vmid};
@@ -84,6 +88,9 @@ pub enum BuildError {
     /// The virtual machine.
     #[error(transparent)]
     Vm(#[from] VmError),
+    /// Real processors.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
     /// The guest's memory.
     #[error(transparent)]
     GuestMemory(#[from] GuestMemoryError),
@@ -112,32 +119,61 @@ impl Machine {
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
     pub fn assemble_all(config: &Config, images: &[Image]) -> Result<Self, BuildError> {
+        let harts = config.harts as usize;
+        let own = |index: usize| Allocation::Dedicated((index * harts..(index + 1) * harts).map(RealId).collect());
+        let guests = images.iter().enumerate().map(|(index, image)| GuestPlan {
+            image: image.clone(),
+            harts: config.harts,
+            memory: config.memory,
+            weight: 1,
+            allocation: own(index),
+            spin: SpinMethod::None,
+            background: false,
+        });
+        // Nobody shares: the slice is of no importance.
+        let plan = HostPlan { reals: harts * images.len(), slice: Cycles(1), guests: guests.collect() };
+        Self::assemble_host(config, &plan)
+    }
+
+    /// A machine with the real processors and guests of `plan`, and all else as `config` says, ready to run.
+    ///
+    /// # Errors
+    /// [`BuildError`], naming the file, key or number at fault.
+    pub fn assemble_host(config: &Config, plan: &HostPlan) -> Result<Self, BuildError> {
         let model = HostModel::load(&config.host)?;
         let prices = model.prices.prices();
         let costs = match config.scheme.mechanism() {
             Mechanism::Native => CostTable::native(&prices),
-            Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => {
+            Mechanism::Nested | Mechanism::Shadow | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => {
                 CostTable::virtualized(&prices)
             }
         };
-        let enough = Vm::host_bytes(config.memory.0, backing(config)).saturating_mul(images.len() as u64);
+        let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
+        let enough = configs.iter().map(guest_host_bytes).fold(0, u64::saturating_add);
         let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
         let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
         let pace = Pace {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
+            warmup: config.warmup.instructions(),
+            background: plan.guests.iter().map(|guest| guest.background).collect(),
         };
-        let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace);
+        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices());
+        let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace, dispatch);
         let mmu = config.mmu(&model)?;
-        for image in images {
-            machine.add_image(config, &mmu, image)?;
+        for _ in 0..plan.reals {
+            machine.add_processor(Processor::new(Mmu::new(&mmu)?));
+        }
+        for (guest, config) in plan.guests.iter().zip(&configs) {
+            machine.add_image(config, guest)?;
         }
         Ok(machine)
     }
 
     /// Makes a guest of an image and adds it.
-    fn add_image(&mut self, config: &Config, mmu: &MmuConfig, image: &Image) -> Result<(), BuildError> {
+    fn add_image(&mut self, config: &Config, guest: &GuestPlan) -> Result<(), BuildError> {
+        let image = &guest.image;
         let ram_bytes = config.memory.0;
         let ram = devices::map::RAM_BASE..Gpa(devices::map::RAM_BASE.0 + ram_bytes);
         let files = BootFiles {
@@ -163,26 +199,43 @@ impl Machine {
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
         let mut vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
+        if let Some(shadow) = config.shadow() {
+            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
+        }
         plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
+        if config.warmup == Warmup::Touch {
+            vm.populate(&mut self.world.host).map_err(VmError::from)?;
+        }
 
         let harts = config.harts as usize;
-        let processors =
-            (0..harts).map(|_| Mmu::new(mmu).map(Processor::new)).collect::<Result<Vec<_>, mmu::ConfigError>>()?;
         let platform = Platform::new(PlatformConfig {
             harts,
             input: ConsoleInput::Uart,
             virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
         })?;
-        self.add_guest(Guest { vm, platform }, processors, plan.entry(), tree_at.0);
+        let scheduled = VmParameters {
+            logicals: harts,
+            weight: guest.weight,
+            allocation: guest.allocation.clone(),
+            spin: guest.spin,
+        };
+        self.add_guest(Guest { vm, platform }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
+}
+
+/// Host memory, in bytes, that is enough for a guest as `config` has it, tables included.
+#[must_use]
+pub fn guest_host_bytes(config: &Config) -> u64 {
+    let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
+    Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables)
 }
 
 /// How the guest's memory is backed under a scheme.
 fn backing(config: &Config) -> Backing {
     match config.scheme.mechanism() {
         Mechanism::Native => Backing::Native,
-        Mechanism::Nested => Backing::Nested {
+        Mechanism::Nested | Mechanism::Shadow => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
             status: LeafStatus::Preset,

@@ -1,11 +1,12 @@
 //! The machine as a hart sees it: [`hart::Bus`] over the current processor's MMU, the current guest's devices, and host memory.
 //!
-//! Everything but the three `*_hit` functions is the miss path. A nested fault is handled where it arises: the guest exits,
+//! Everything but the three `*_hit` functions is the miss path. A nested fault, or a shadow fault, is handled where it arises: the guest exits,
 //! the monitor maps the page or finds a device there, the guest enters again and the access is made again.
 
 use crate::world::World;
 use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stored, Trap};
 use mmu::{Fault, Hit, L1Entry};
+use monitor::shadow::ShadowFaultOutcome;
 use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use types::{Access, Gpa, Gva, TranslationContext, Width};
 
@@ -13,6 +14,8 @@ use types::{Access, Gpa, Gva, TranslationContext, Width};
 enum Reached {
     /// Memory: the MMU's hit, and where the byte lies in the host.
     Ram(Hit, *mut u8),
+    /// Memory that this access alone may store to: nothing was cached.
+    Once(*mut u8),
     /// A device's register.
     Device(Gpa),
 }
@@ -58,12 +61,6 @@ impl Bus for World {
     }
 
     fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Trap> {
-        let (window, latest) = (self.data_window(), self.processor().site);
-        // SAFETY: the window is of the current context, and the site was handed out by this processor's MMU.
-        if unsafe { Self::read_hit(window, latest, address, width, stamp) }.is_some() {
-            *site = latest;
-            return Ok(Loaded::Retry);
-        }
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
             let low = self.load_bytes(address, split.first, stamp)?;
@@ -73,11 +70,10 @@ impl Bus for World {
         match self.reach(address, Access::Read, stamp)? {
             Reached::Ram(hit, _) if split.is_none() => {
                 *site = hit.site;
-                self.processor().site = hit.site;
                 Ok(Loaded::Retry)
             }
             // SAFETY: misaligned, but within one page of memory.
-            Reached::Ram(_, at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
+            Reached::Ram(_, at) | Reached::Once(at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
             Reached::Device(gpa) => self.load_device(gpa, width, address).map(Loaded::Value),
         }
     }
@@ -90,12 +86,6 @@ impl Bus for World {
         site: &mut u16,
         stamp: u32,
     ) -> Result<Stored, Trap> {
-        let (window, latest) = (self.data_window(), self.processor().site);
-        // SAFETY: as for loads.
-        if unsafe { Self::write_hit(window, latest, address, width, stamp) }.is_some() {
-            *site = latest;
-            return Ok(Stored::Retry);
-        }
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
             // Both pages are checked before a byte is written.
@@ -111,11 +101,10 @@ impl Bus for World {
         match self.reach(address, Access::Write, stamp)? {
             Reached::Ram(hit, _) if split.is_none() => {
                 *site = hit.site;
-                self.processor().site = hit.site;
                 Ok(Stored::Retry)
             }
-            Reached::Ram(_, at) => {
-                // SAFETY: misaligned, but within one page of memory.
+            Reached::Ram(_, at) | Reached::Once(at) => {
+                // SAFETY: within one page of memory.
                 unsafe { write_bytes(at, width.bytes(), value) };
                 Ok(Stored::Done([Some(HostPage::containing(at)), None]))
             }
@@ -126,12 +115,20 @@ impl Bus for World {
         }
     }
 
-    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, site: &mut u16, stamp: u32) -> Result<(), Trap> {
+    fn atomic_miss(
+        &mut self,
+        address: u64,
+        _: Width,
+        access: Access,
+        site: &mut u16,
+        stamp: u32,
+    ) -> Result<hart::Reached, Trap> {
         match self.reach(address, access, stamp)? {
             Reached::Ram(hit, _) => {
                 *site = hit.site;
-                Ok(())
+                Ok(hart::Reached::Retry)
             }
+            Reached::Once(at) => Ok(hart::Reached::Once(at)),
             Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }),
         }
     }
@@ -146,16 +143,23 @@ impl Bus for World {
                 self.processor().fetch_site = hit.site;
                 Ok(Fetched { page: HostPage::containing(at), site: hit.site })
             }
-            Reached::Device(_) => Err(Trap { cause: Exception::InstructionAccess, value: address }),
+            // Nothing is fetched once only.
+            Reached::Device(_) | Reached::Once(_) => Err(Trap { cause: Exception::InstructionAccess, value: address }),
         }
     }
 
     fn set_context(&mut self, context: &TranslationContext) {
+        if self.guest().vm.is_shadowed() {
+            return self.set_shadow_context(context);
+        }
         let vmid = self.guest().vm.vmid();
         self.processor().mmu.set_context(context, vmid);
     }
 
     fn fence(&mut self, fence: hart::Fence) {
+        if self.guest().vm.is_shadowed() {
+            self.fence_shadow(fence);
+        }
         self.processor().mmu.fence(&mmu::Fence::Vma { gva: fence.gva, asid: fence.asid });
     }
 
@@ -190,6 +194,20 @@ impl World {
                 }
                 Err(fault) => fault,
             };
+            if self.guest().vm.is_shadowed() {
+                match self.shadow_fault(address, access) {
+                    ShadowFaultOutcome::Mapped => continue,
+                    ShadowFaultOutcome::PageFault => return Err(Trap { cause: page_fault(access), value: address }),
+                    ShadowFaultOutcome::AccessFault => {
+                        return Err(Trap { cause: access_fault(access), value: address });
+                    }
+                    ShadowFaultOutcome::Device(gpa) => return Ok(Reached::Device(gpa)),
+                    ShadowFaultOutcome::StoreOnce(hpa) => match self.host.memory.pointer(hpa) {
+                        Some(at) => return Ok(Reached::Once(at.as_ptr())),
+                        None => return Err(Trap { cause: access_fault(access), value: address }),
+                    },
+                }
+            }
             match fault {
                 Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }),
                 Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }),
@@ -214,7 +232,7 @@ impl World {
 
     fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Trap> {
         match self.reach(address, access, stamp)? {
-            Reached::Ram(_, at) => Ok(at),
+            Reached::Ram(_, at) | Reached::Once(at) => Ok(at),
             // No device takes part of a misaligned access.
             Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }),
         }

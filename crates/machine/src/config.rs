@@ -2,18 +2,22 @@
 
 mod keys;
 mod native;
+mod shadow;
 mod switch;
 
+pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
 use crate::{
     host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
     refill::RefillName,
-    scheme::Scheme,
+    scheme::{Mechanism, Scheme},
     units::ByteSize,
+    warmup::Warmup,
 };
 use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::MemoryAttribute;
+use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
 use types::{PageSize, PagingMode, SecondStageMode};
 
@@ -36,6 +40,8 @@ pub struct Config {
     pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
     pub timeout: u64,
+    /// What has happened before a region of interest is measured.
+    pub warmup: Warmup,
     /// What everything random in the guest's machine starts from.
     pub seed: u64,
     /// How far the clocks of running processors may drift apart, in cycles.
@@ -44,6 +50,8 @@ pub struct Config {
     pub engine: EngineName,
     /// Translation hardware.
     pub mmu: MmuKeys,
+    /// Shadow tables.
+    pub shadow: ShadowKeys,
     /// Paging modes.
     pub paging: PagingKeys,
     /// Extensions of the harts.
@@ -60,10 +68,12 @@ impl Default for Config {
             memory_attribute: AttributeName::default(),
             host_memory: None,
             timeout: 0,
+            warmup: Warmup::None,
             seed: 1,
             quantum: 10_000,
             engine: EngineName::Threaded,
             mmu: MmuKeys::default(),
+            shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
             isa: IsaKeys::default(),
         }
@@ -365,6 +375,11 @@ impl Config {
         if self.isa.d && !self.isa.f {
             return range("isa.d", "needs isa.f");
         }
+        if self.scheme.mechanism() == Mechanism::Shadow
+            && let Some((key, problem)) = self.shadow.problem(self.harts)
+        {
+            return Err(ConfigError::Range { key, problem });
+        }
         Ok(())
     }
 
@@ -382,6 +397,22 @@ impl Config {
             sstc: keys.sstc,
             svnapot: keys.svnapot,
             svadu: matches!(self.mmu.ad, AdName::Hardware),
+        }
+    }
+
+    const fn ad(&self) -> AdPolicy {
+        match self.mmu.ad {
+            AdName::Hardware => AdPolicy::Update,
+            AdName::Fault => AdPolicy::Fault,
+        }
+    }
+
+    /// The guest's shadow tables, if the scheme has any.
+    #[must_use]
+    pub const fn shadow(&self) -> Option<ShadowConfig> {
+        match self.scheme.mechanism() {
+            Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
+            Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }
 
@@ -416,10 +447,7 @@ impl Config {
             l2: arrays(&self.mmu.l2, &host.tlb.l2),
             walk_caches: walk_caches.sizes(),
             nested_tlb: (nested_entries > 0).then(|| TlbArray::new(&PageSize::ALL, 1, nested_entries)),
-            first_stage_ad: match self.mmu.ad {
-                AdName::Hardware => AdPolicy::Update,
-                AdName::Fault => AdPolicy::Fault,
-            },
+            first_stage_ad: self.ad(),
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,
             refill,

@@ -4,12 +4,13 @@ use crate::{
     machine::{Logical, Machine},
     outcome::Outcome,
 };
+use core::ops::Range;
 use hart::{Hart, Interrupt};
 use monitor::{
     Dma, HartState,
     sbi::{
-        self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, RemoteFence, Request, ResetReason, SbiCall, SbiError,
-        SbiReturn,
+        self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, RemoteFence, Request, ResetKind, ResetReason, SbiCall,
+        SbiError, SbiReturn,
     },
 };
 use types::Cycles;
@@ -42,9 +43,12 @@ impl Machine {
             fid: hart.register(A6),
             args: core::array::from_fn(|number| hart.register(A0 + number as u8)),
         };
-        self.world.charge_exit(sbi::exit_reason(call.eid));
         let limits = Limits { harts: self.harts_of(guest).count(), ram: self.world.guests[guest].vm.ram() };
-        let answer = match sbi::decode(&call, &limits) {
+        let request = sbi::decode(&call, &limits);
+        if !request.as_ref().is_ok_and(|request| self.world.charges_itself(guest, request)) {
+            self.world.charge_exit(sbi::exit_reason(call.eid));
+        }
+        let answer = match request {
             Ok(request) => self.execute(index, &request, now),
             Err(error) => Answer::Return(Err(error)),
         };
@@ -70,44 +74,53 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::SendIpi { harts } => {
-                for target in self
-                    .harts_of(guest)
-                    .filter(|&target| harts.contains(self.logicals[target].hart_id))
-                    .collect::<Vec<_>>()
-                {
+                for target in self.harts_of(guest) {
                     let logical = &mut self.logicals[target];
-                    logical.hart.set_pending(Interrupt::Software, true);
-                    logical.event = now;
+                    if harts.contains(logical.hart_id) {
+                        logical.hart.set_pending(Interrupt::Software, true);
+                        logical.event = now;
+                        self.rouse_if_woken(target, now);
+                    }
                 }
                 Answer::Return(Ok(0))
             }
             Request::RemoteFence { harts, fence } => {
-                for target in self
-                    .harts_of(guest)
-                    .filter(|&target| harts.contains(self.logicals[target].hart_id))
-                    .collect::<Vec<_>>()
+                if let RemoteFence::Address { range, asid } = fence
+                    && self.world.guests[guest].vm.is_shadowed()
                 {
-                    self.fence_remotely(target, fence);
+                    self.world.fence_shadow_remotely(harts, range, asid);
+                }
+                for target in self.harts_of(guest) {
+                    if harts.contains(self.logicals[target].hart_id) {
+                        self.fence_remotely(target, fence);
+                    }
                 }
                 Answer::Return(Ok(0))
             }
             Request::Hsm(request) => self.manage_hart(index, request, now),
-            Request::Reset { kind: _, reason } => Answer::End(match reason {
-                ResetReason::None => Outcome::Shutdown,
-                ResetReason::SystemFailure => Outcome::GuestFailure,
+            Request::Reset { kind, reason } => Answer::End(match (kind, reason) {
+                (ResetKind::Shutdown, ResetReason::None) => Outcome::Shutdown,
+                (ResetKind::Shutdown, ResetReason::SystemFailure) => Outcome::GuestFailure,
+                (ResetKind::ColdReboot | ResetKind::WarmReboot, ResetReason::None) => Outcome::Reset,
+                (ResetKind::ColdReboot | ResetKind::WarmReboot, ResetReason::SystemFailure) => {
+                    Outcome::ResetAfterFailure
+                }
             }),
             Request::Console(request) => Answer::Return(self.console_call(guest, request)),
+            Request::Paravirtual(request) => Answer::Return(self.paravirtual(index, request)),
         }
     }
 
-    /// Harts take turns, so the fence is done at once, before the target's next instruction.
+    /// Harts take turns, so the fence is done at once, before the target's next instruction: where it runs, or where it ran last and may have
+    /// left entries. One that has never run has left none.
     fn fence_remotely(&mut self, target: usize, fence: RemoteFence) {
         match fence {
             // Stores drop translated code as they happen.
             RemoteFence::Instruction => {}
             RemoteFence::Address { range, asid } => {
                 let vmid = self.world.guests[self.logicals[target].guest].vm.vmid();
-                let mmu = &mut self.world.processors[target].mmu;
+                let Some(real) = self.logicals[target].residence.ran_on else { return };
+                let mmu = &mut self.world.processors[real].mmu;
                 for gva in range.operands() {
                     mmu.fence(&mmu::Fence::Vvma { vmid, gva, asid });
                 }
@@ -123,6 +136,7 @@ impl Machine {
                 let result = self.logicals[target].state.start(entry);
                 if result.is_ok() {
                     self.logicals[target].event = now;
+                    self.rouse_if_woken(target, now);
                 }
                 Answer::Return(result.map(|()| 0))
             }
@@ -157,8 +171,8 @@ impl Machine {
     }
 
     /// Indices of a guest's logical processors.
-    pub(crate) fn harts_of(&self, guest: usize) -> impl Iterator<Item = usize> + '_ {
-        self.logicals.iter().enumerate().filter(move |(_, logical)| logical.guest == guest).map(|(index, _)| index)
+    pub(crate) fn harts_of(&self, guest: usize) -> Range<usize> {
+        self.records[guest].logicals.clone()
     }
 
     /// The logical processor that is hart `hart` of a guest. Decoding has checked that there is one.
@@ -189,6 +203,15 @@ pub(crate) enum Activity {
 }
 
 impl Logical {
+    /// Whether it has nothing to do until something happens to it.
+    pub(crate) fn is_idle(&self) -> bool {
+        match self.activity() {
+            Activity::Stopped => true,
+            Activity::Waiting => !self.hart.wakes(),
+            Activity::Running => false,
+        }
+    }
+
     /// What it is doing.
     pub(crate) const fn activity(&self) -> Activity {
         match self.state {

@@ -1,6 +1,6 @@
 //! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
 
-use crate::{clock::Clock, refill::RefillModel, suggestion::unknown, units::PageSizeName};
+use crate::{clock::Clock, dispatch::SchedulingPrices, refill::RefillModel, suggestion::unknown, units::PageSizeName};
 use mmu::{TlbArray, WalkCacheSizes, WalkCaches};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -34,6 +34,27 @@ pub struct HostModel {
     pub refill: RefillModel,
     /// What events cost, in cycles.
     pub prices: Prices,
+    /// What scheduling costs, in cycles.
+    pub scheduling: SchedulingModel,
+}
+
+/// What scheduling logical processors on shared real ones costs, in cycles.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulingModel {
+    /// A decision whom to despatch.
+    pub decision: u64,
+    /// A partner's control block looked at, for spin control.
+    pub partner: u64,
+    /// Another logical processor on a real one.
+    pub switch: u64,
+}
+
+impl SchedulingModel {
+    /// As the machine takes them.
+    pub(crate) const fn prices(&self) -> SchedulingPrices {
+        SchedulingPrices { decision: Cycles(self.decision), partner: Cycles(self.partner), switch: Cycles(self.switch) }
+    }
 }
 
 /// Translation hardware of a real processor.
@@ -122,6 +143,14 @@ pub struct Prices {
     pub external_interrupt: u64,
     /// An SBI call of a native machine.
     pub firmware_call: u64,
+    /// A step of the monitor's upkeep of shadow tables (`monitor::shadow::steps`).
+    pub monitor_step: u64,
+    /// From guest to the hardware mode, for an assist.
+    pub assist_entry: u64,
+    /// From there back to the guest.
+    pub assist_exit: u64,
+    /// A step of an assist.
+    pub assist_step: u64,
 }
 
 impl Prices {
@@ -141,6 +170,10 @@ impl Prices {
             wfi: Cycles(self.wfi),
             external_interrupt: Cycles(self.external_interrupt),
             firmware_call: Cycles(self.firmware_call),
+            monitor_step: Cycles(self.monitor_step),
+            assist_entry: Cycles(self.assist_entry),
+            assist_exit: Cycles(self.assist_exit),
+            assist_step: Cycles(self.assist_step),
         }
     }
 }
@@ -173,6 +206,11 @@ pub enum HostModelError {
 }
 
 impl HostModel {
+    /// The names of the shipped models.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|&(name, _)| name)
+    }
+
     /// The shipped model `name`, or the one in the file of that path.
     ///
     /// # Errors

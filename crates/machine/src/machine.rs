@@ -2,15 +2,20 @@
 
 use crate::{
     clock::Clock,
+    dispatch::{Dispatch, Residence},
     firmware::Activity,
     outcome::Outcome,
     region::Region,
     schedule::{Turn, next_turn},
-    statistics::{Statistics, Time},
+    statistics::Statistics,
     world::{Current, Guest, Processor, World},
 };
+use core::ops::Range;
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
-use monitor::{Entry, ExitReason, HartState};
+use monitor::{
+    Entry, ExitReason, HartState,
+    sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmParameters},
+};
 use std::collections::VecDeque;
 use std::time::Duration;
 use types::{Cycles, Gpa, PagingMode};
@@ -34,7 +39,7 @@ pub trait Console {
     fn idle(&mut self, guest_time: Option<Duration>) -> bool;
 }
 
-/// A logical processor, and where it stands. Each has a real processor of its own, of the same index.
+/// A logical processor, and where it stands.
 pub(crate) struct Logical {
     pub(crate) hart: Hart,
     pub(crate) guest: usize,
@@ -46,10 +51,12 @@ pub(crate) struct Logical {
     pub(crate) waits: bool,
     /// When another processor or a device last sent it something.
     pub(crate) event: Cycles,
+    /// Its real processors.
+    pub(crate) residence: Residence,
 }
 
 /// What a machine is made of beside its guests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Pace {
     /// The engine that executes instructions.
     pub engine: Engine,
@@ -57,6 +64,10 @@ pub struct Pace {
     pub quantum: Cycles,
     /// The run ends after this many seconds of guest time.
     pub timeout_seconds: Option<u64>,
+    /// Instructions of a region of interest before it is measured.
+    pub warmup: u64,
+    /// By guest: whether the run does not wait for its end.
+    pub background: Vec<bool>,
 }
 
 /// A host with its guests, ready to run.
@@ -64,6 +75,7 @@ pub struct Machine {
     pub(crate) world: World,
     pub(crate) code: CodeCache<World>,
     pub(crate) logicals: Vec<Logical>,
+    pub(crate) dispatch: Dispatch,
     pub(crate) isa: Isa,
     pub(crate) paging: PagingMode,
     pace: Pace,
@@ -72,45 +84,82 @@ pub struct Machine {
 }
 
 /// What is kept of a guest beside its machine.
-#[derive(Default)]
 pub(crate) struct Record {
     region: Region,
     /// How it ended.
     outcome: Option<Outcome>,
+    /// Its logical processors.
+    pub(crate) logicals: Range<usize>,
     /// Console output of SBI calls.
     pub(crate) printed: Vec<u8>,
     /// Console input that it has not taken yet.
     typed: VecDeque<u8>,
+    /// How it learns of its allocation.
+    pub(crate) handshake: Handshake,
+}
+
+impl Record {
+    fn new(form: AllocationForm, logicals: Range<usize>) -> Self {
+        Self {
+            region: Region::default(),
+            outcome: None,
+            logicals,
+            printed: Vec::new(),
+            typed: VecDeque::new(),
+            handshake: Handshake::new(form),
+        }
+    }
 }
 
 impl Machine {
-    pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace) -> Self {
+    pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
         let memory = &world.host.memory;
         let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
         let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
-        Self { world, code, logicals: Vec::new(), isa, paging, pace, records: Vec::new() }
+        Self { world, code, logicals: Vec::new(), dispatch, isa, paging, pace, records: Vec::new() }
     }
 
-    /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`, on processors of its own.
-    pub(crate) fn add_guest(&mut self, guest: Guest, processors: Vec<Processor>, entry: Gpa, argument: u64) {
-        let index = self.world.guests.len();
+    /// Adds a real processor, which is shared until it is dedicated.
+    pub(crate) fn add_processor(&mut self, processor: Processor) {
+        self.world.processors.push(processor);
+        self.dispatch.add_real();
+    }
+
+    /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`.
+    ///
+    /// # Errors
+    /// [`AllocationError`].
+    pub(crate) fn add_guest(
+        &mut self,
+        guest: Guest,
+        scheduled: &VmParameters,
+        entry: Gpa,
+        argument: u64,
+    ) -> Result<(), AllocationError> {
+        let (index, first) = (self.world.guests.len(), self.logicals.len());
+        self.dispatch.scheduler.add_vm(scheduled, Cycles(0))?;
         self.world.guests.push(guest);
-        self.records.push(Record::default());
-        for (hart_id, processor) in processors.into_iter().enumerate() {
-            self.world.processors.push(processor);
-            let hart = Hart::new(self.isa, self.paging);
+        let form = match scheduled.allocation {
+            Allocation::Dedicated(_) => AllocationForm::Dedicated,
+            Allocation::Shared => AllocationForm::Shared,
+        };
+        self.records.push(Record::new(form, first..first + scheduled.logicals));
+        for hart_id in 0..scheduled.logicals {
             self.logicals.push(Logical {
-                hart,
+                hart: Hart::new(self.isa, self.paging),
                 guest: index,
                 hart_id,
                 state: HartState::Stopped,
                 waits: false,
                 event: Cycles(0),
+                residence: Residence::default(),
             });
         }
-        let first = self.harts_of(index).next().expect("a guest has a hart");
+        self.carry_out_for_free();
         // A stopped hart can always be started.
         self.logicals[first].state = HartState::StartPending(Entry { pc: entry, opaque: argument });
+        self.rouse(first, Cycles(0));
+        Ok(())
     }
 
     /// Runs until every guest has ended; returns how the first one did.
@@ -118,15 +167,19 @@ impl Machine {
         self.run_all(console).swap_remove(0)
     }
 
-    /// Runs until every guest has ended; returns how each did.
+    /// Runs until every guest has ended, except those in the background; returns how each did.
     pub fn run_all(&mut self, console: &mut dyn Console) -> Vec<Outcome> {
         let limit = self.pace.timeout_seconds.map(|seconds| (self.clock().seconds(seconds), seconds));
-        while self.records.iter().any(|record| record.outcome.is_none()) {
+        while self.goes_on() {
             if self.take_input(console).is_err() {
                 self.end_all(&Outcome::Interrupted);
                 break;
             }
-            let Some(turn) = next_turn((0..self.logicals.len()).map(|index| self.ready(index))) else {
+            let turn = next_turn((0..self.world.processors.len()).map(|real| self.ready(real)));
+            let timer = self.dispatch.first_timer();
+            // The time of whatever happens next.
+            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
+            let Some(next) = next else {
                 if console.idle(None) {
                     continue;
                 }
@@ -134,24 +187,39 @@ impl Machine {
                 break;
             };
             if let Some((cycles, seconds)) = limit
-                && turn.from >= cycles
+                && next >= cycles
             {
                 self.end_all(&Outcome::Timeout(seconds));
                 break;
             }
-            let waits = Cycles(turn.from.0 - self.clock_of(turn.index).0);
+            let waits =
+                Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_real(turn.index)).0));
             let nobody_runs = || self.logicals.iter().all(|logical| logical.activity() != Activity::Running);
             if waits > Cycles(0) && nobody_runs() && console.idle(Some(self.clock().duration(waits))) {
                 continue;
             }
-            let guest = self.logicals[turn.index].guest;
-            if let Some(outcome) = self.take(turn) {
-                self.end(guest, outcome);
+            let Some(turn) = turn.filter(|turn| timer.is_none_or(|(due, _)| turn.from < due)) else {
+                self.timer_due();
+                continue;
+            };
+            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due)].into_iter().flatten().min(), ..turn };
+            let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
+            let guest = self.logicals[index].guest;
+            match self.take(turn, index) {
+                Some(outcome) => self.end(guest, outcome),
+                None => self.after_turn(index, turn.index),
             }
-            self.print(console);
+            self.print(guest, console);
         }
-        self.print(console);
+        self.end_all(&Outcome::Unfinished);
+        (0..self.records.len()).for_each(|guest| self.print(guest, console));
         self.records.iter().map(|record| record.outcome.clone().expect("every guest has ended")).collect()
+    }
+
+    /// Whether a guest runs that the run is for.
+    fn goes_on(&self) -> bool {
+        let mut guests = self.records.iter().zip(&self.pace.background);
+        guests.any(|(record, &background)| record.outcome.is_none() && !background)
     }
 
     /// Passes on what was typed, as far as the first guest takes it.
@@ -162,17 +230,26 @@ impl Machine {
         if !typed.is_empty() {
             let taken = self.world.console_input(FIRST, typed.make_contiguous());
             typed.drain(..taken);
-            self.deliver_interrupts(self.latest());
+            self.deliver_interrupts(FIRST, self.elapsed());
         }
         Ok(())
     }
 
     /// A guest has ended: its harts run no more.
     fn end(&mut self, guest: usize, outcome: Outcome) {
-        self.records[guest].outcome.get_or_insert(outcome);
-        for logical in self.logicals.iter_mut().filter(|logical| logical.guest == guest) {
-            logical.state = HartState::Stopped;
+        let record = &mut self.records[guest];
+        if record.outcome.is_some() {
+            return;
         }
+        let measured = self.pace.warmup == 0 || record.region.measured().is_some();
+        record.outcome = Some(match outcome {
+            good if good.succeeded() && !measured => Outcome::Unmeasured(self.pace.warmup),
+            other => other,
+        });
+        for index in self.harts_of(guest) {
+            self.logicals[index].state = HartState::Stopped;
+        }
+        self.remove_from_dispatch(guest, self.clock_of_real(self.world.current.processor));
     }
 
     /// Every guest that has not ended yet ends so.
@@ -180,20 +257,19 @@ impl Machine {
         (0..self.records.len()).for_each(|guest| self.end(guest, outcome.clone()));
     }
 
-    fn print(&mut self, console: &mut dyn Console) {
-        for (number, (guest, record)) in self.world.guests.iter_mut().zip(&mut self.records).enumerate() {
-            for output in [std::mem::take(&mut record.printed), guest.platform.take_console_output()] {
-                if !output.is_empty() {
-                    console.output(number, &output);
-                }
+    fn print(&mut self, guest: usize, console: &mut dyn Console) {
+        let printed = std::mem::take(&mut self.records[guest].printed);
+        for output in [printed, self.world.guests[guest].platform.take_console_output()] {
+            if !output.is_empty() {
+                console.output(guest, &output);
             }
         }
     }
 
-    /// When a logical processor can run.
-    fn ready(&self, index: usize) -> Option<Cycles> {
-        let logical = &self.logicals[index];
-        let clock = self.clock_of(index);
+    /// When whoever has a real processor can run there.
+    fn ready(&self, real: usize) -> Option<Cycles> {
+        let logical = &self.logicals[self.dispatch.occupant(real)?];
+        let clock = self.clock_of_real(real);
         match logical.activity() {
             Activity::Stopped => None,
             Activity::Running => Some(clock.max(logical.event)),
@@ -205,15 +281,16 @@ impl Machine {
         }
     }
 
-    /// One turn of one logical processor.
-    fn take(&mut self, turn: Turn) -> Option<Outcome> {
-        let index = turn.index;
-        let clock = self.clock_of(index);
-        let processor = &mut self.world.processors[index];
+    /// One turn of logical processor `index`, on the real processor that has its turn.
+    fn take(&mut self, turn: Turn, index: usize) -> Option<Outcome> {
+        let real = turn.index;
+        let clock = self.clock_of_real(real);
+        let processor = &mut self.world.processors[real];
         processor.idle += turn.from - clock;
+        processor.accounted = processor.accounted.max(turn.from);
         let logical = &mut self.logicals[index];
         processor.retired = logical.hart.counts().instructions;
-        self.world.current = Current { processor: index, guest: logical.guest };
+        self.world.current = Current { processor: real, guest: logical.guest, hart: logical.hart_id };
 
         let time = self.world.clock().time(turn.from);
         let mut until = turn.next.map(|next| next + self.pace.quantum);
@@ -224,27 +301,38 @@ impl Machine {
                 until = Some(until.map_or(due, |until| until.min(due)));
             }
         }
+        if let Some(limit) = self.dispatch.scheduler.limit(LogicalId(index)) {
+            let slice_end = Cycles(turn.from.0.saturating_add(limit.0));
+            until = Some(until.map_or(slice_end, |until| until.min(slice_end)));
+        }
         let cycles = until.map_or(Cycles(u64::MAX), |until| Cycles(until.0.saturating_sub(turn.from.0)));
         logical.waits = false;
         logical.state.wake();
+        // One with a real processor of its own wakes there.
+        self.dispatch.scheduler.wake(LogicalId(index), turn.from);
         self.begin_if_pending(index);
+        let guest = self.logicals[index].guest;
+        let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let logical = &mut self.logicals[index];
-        let budget = self.world.clock().instructions_in(cycles).clamp(1, LONGEST_TURN) as u32;
+        let budget = self.world.clock().instructions_in(cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
         if std::mem::take(&mut self.world.exhausted) {
             return Some(Outcome::OutOfMemory);
         }
-        if exit == Exit::Budget && self.clock_of(index) == turn.from {
+        if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.
             let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
-            self.world.processors[index].idle += took;
+            self.world.processors[real].idle += took;
         }
-        let now = self.clock_of(index);
+        if self.warms_for(guest) == Some(0) {
+            self.begin_region(guest);
+        }
+        let now = self.clock_of_real(real);
         if self.world.guest().platform.interrupt_generation() != generation {
-            self.deliver_interrupts(now);
+            self.deliver_interrupts(self.world.current.guest, now);
         }
         match exit {
             Exit::Budget | Exit::TimerSet => None,
@@ -258,37 +346,31 @@ impl Machine {
                 }
                 None
             }
-            Exit::Marker(number) => self.marker(self.logicals[index].guest, number),
+            Exit::Marker(number) => self.marker(guest, number),
         }
     }
 
-    /// Raises and lowers the external interrupts of every hart, as the PLICs have them.
-    pub(crate) fn deliver_interrupts(&mut self, now: Cycles) {
-        let mut injected = Vec::new();
-        for (index, logical) in self.logicals.iter_mut().enumerate() {
-            let guest = &self.world.guests[logical.guest];
-            let level = guest.platform.external_interrupt(logical.hart_id);
+    /// Raises and lowers the external interrupts of a guest's harts, as its PLIC has them.
+    pub(crate) fn deliver_interrupts(&mut self, guest: usize, now: Cycles) {
+        for index in self.harts_of(guest) {
+            let logical = &mut self.logicals[index];
+            let level = self.world.guests[guest].platform.external_interrupt(logical.hart_id);
             let had = logical.hart.pending(Interrupt::External);
             logical.hart.set_pending(Interrupt::External, level);
             if level && !had {
                 logical.event = now;
-                injected.push((index, logical.guest));
+                self.charge_logical(index, ExitReason::ExternalInterrupt);
+                self.rouse_if_woken(index, now);
             }
-        }
-        for (index, guest) in injected {
-            self.world.charge(index, guest, ExitReason::ExternalInterrupt);
         }
     }
 
     fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
         match number {
+            1 if self.pace.warmup == 0 => self.begin_region(guest),
             1 => {
-                // A maximum has no difference: it begins anew.
-                for index in self.harts_of(guest).collect::<Vec<_>>() {
-                    self.world.processors[index].mmu.restart_maximum();
-                }
-                let now = self.statistics_of(guest);
-                self.records[guest].region.begin(now);
+                let until = self.retired_of(guest).saturating_add(self.pace.warmup);
+                self.records[guest].region.warm(until);
             }
             2 => {
                 let now = self.statistics_of(guest);
@@ -299,6 +381,27 @@ impl Machine {
             _ => {}
         }
         None
+    }
+
+    /// From here on, what a guest does is measured.
+    fn begin_region(&mut self, guest: usize) {
+        // A maximum has no difference: it begins anew.
+        for real in self.harts_of(guest).filter_map(|index| self.logicals[index].residence.real).collect::<Vec<_>>() {
+            self.world.processors[real].mmu.restart_maximum();
+        }
+        let now = self.statistics_of(guest);
+        self.records[guest].region.begin(now);
+    }
+
+    /// How many instructions are left until a guest's region is measured; `None` if none is about to be.
+    fn warms_for(&self, guest: usize) -> Option<u64> {
+        let until = self.records[guest].region.warms_until()?;
+        Some(until.saturating_sub(self.retired_of(guest)))
+    }
+
+    /// Instructions that a guest's harts have retired together.
+    fn retired_of(&self, guest: usize) -> u64 {
+        self.harts_of(guest).map(|index| self.logicals[index].hart.counts().instructions).sum()
     }
 
     /// What the first guest's processors have counted together, from the beginning.
@@ -312,21 +415,9 @@ impl Machine {
     pub fn statistics_of(&self, guest: usize) -> Statistics {
         let mut sum = Statistics::default();
         for index in self.harts_of(guest) {
-            let processor = &self.world.processors[index];
-            let counts = self.logicals[index].hart.counts();
-            sum.add(&Statistics {
-                instructions: counts.instructions,
-                loads: counts.loads,
-                stores: counts.stores,
-                mmu: *processor.mmu.statistics(),
-                exits: processor.exits,
-                time: Time {
-                    guest: self.clock().instructions(counts.instructions),
-                    translation: self.world.translation(processor.mmu.statistics()),
-                    monitor: processor.monitor,
-                },
-            });
+            sum.add(&self.statistics_of_logical(index));
         }
+        sum.shadow = self.world.guests[guest].vm.shadow_statistics().copied();
         sum
     }
 
@@ -348,16 +439,14 @@ impl Machine {
         self.records[0].region.host_time()
     }
 
-    fn latest(&self) -> Cycles {
-        (0..self.logicals.len()).map(|index| self.clock_of(index)).max().unwrap_or_default()
+    /// What is wrong with the tables that the monitor keeps: one line each. Empty unless a guest has shadow tables that are checked.
+    #[must_use]
+    pub fn check(&self) -> Vec<String> {
+        let guests = self.world.guests.iter();
+        guests.flat_map(|guest| guest.vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
     }
 
     pub(crate) fn clock(&self) -> &Clock {
         self.world.clock()
-    }
-
-    /// The clock of the processor that logical processor `index` runs on.
-    pub(crate) fn clock_of(&self, index: usize) -> Cycles {
-        self.world.clock_of(index, self.logicals[index].hart.counts().instructions)
     }
 }

@@ -12,6 +12,8 @@ pub enum Mechanism {
     Native,
     /// Two-dimensional walks of the guest's and the monitor's table.
     Nested,
+    /// One walk of a table that the monitor composes from the guest's and its own.
+    Shadow,
     /// Walks of the guest's table with one reference to a flat table for each address, by a routine in the hardware mode.
     Flat,
     /// The same by a hardware walker.
@@ -22,7 +24,7 @@ pub enum Mechanism {
 
 impl Mechanism {
     /// Every mechanism, in the order of lists.
-    pub const ALL: [Self; 5] = [Self::Native, Self::Nested, Self::Flat, Self::FlatHw, Self::Reserved];
+    pub const ALL: [Self; 6] = [Self::Native, Self::Nested, Self::Shadow, Self::Flat, Self::FlatHw, Self::Reserved];
 
     /// The name in schemes.
     #[must_use]
@@ -30,6 +32,7 @@ impl Mechanism {
         match self {
             Self::Native => "native",
             Self::Nested => "nested",
+            Self::Shadow => "shadow",
             Self::Flat => "flat",
             Self::FlatHw => "flat-hw",
             Self::Reserved => "reserved",
@@ -41,7 +44,7 @@ impl Mechanism {
     pub const fn has_host_pages(self) -> bool {
         match self {
             Self::Native | Self::Reserved => false,
-            Self::Nested | Self::Flat | Self::FlatHw => true,
+            Self::Nested | Self::Shadow | Self::Flat | Self::FlatHw => true,
         }
     }
 
@@ -49,7 +52,7 @@ impl Mechanism {
     #[must_use]
     pub const fn refill(self) -> Option<RefillName> {
         match self {
-            Self::Native | Self::Nested | Self::Reserved => None,
+            Self::Native | Self::Nested | Self::Shadow | Self::Reserved => None,
             Self::Flat => Some(RefillName::Software),
             Self::FlatHw => Some(RefillName::Hardware),
         }
@@ -197,6 +200,7 @@ mod tests {
             ("flat", "flat:4K+4K"),
             ("flat-hw:4K+2M", "flat-hw:4K+2M"),
             ("reserved:2M", "reserved:2M"),
+            ("shadow:2M+4K", "shadow:2M+4K"),
         ] {
             let scheme: Scheme = text.parse().unwrap();
             assert_eq!(scheme.to_string(), full);

@@ -2,6 +2,7 @@
 
 use mmu::MmuStatistics;
 use monitor::ExitCounts;
+use monitor::shadow::ShadowStatistics;
 use types::Cycles;
 
 /// Counts of one or several processors, over a run or a region of interest of it.
@@ -17,6 +18,8 @@ pub struct Statistics {
     pub mmu: MmuStatistics,
     /// Exits by reason.
     pub exits: ExitCounts,
+    /// Upkeep of shadow tables, if the guest has any.
+    pub shadow: Option<ShadowStatistics>,
     /// Where the time went.
     pub time: Time,
 }
@@ -50,6 +53,7 @@ impl Statistics {
             stores: self.stores - earlier.stores,
             mmu: self.mmu.since(&earlier.mmu),
             exits: self.exits.since(&earlier.exits),
+            shadow: self.shadow.map(|shadow| shadow.since(&earlier.shadow.unwrap_or_default())),
             time: Time {
                 guest: self.time.guest - earlier.time.guest,
                 translation: self.time.translation - earlier.time.translation,
@@ -65,6 +69,9 @@ impl Statistics {
         self.stores += other.stores;
         self.mmu.add(&other.mmu);
         self.exits.add(&other.exits);
+        if let Some(other) = &other.shadow {
+            self.shadow.get_or_insert_default().add(other);
+        }
         self.time.guest += other.time.guest;
         self.time.translation += other.time.translation;
         self.time.monitor += other.time.monitor;

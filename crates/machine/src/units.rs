@@ -2,36 +2,23 @@
 
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use types::PageSize;
+use types::{PageSize, SizeText, parse_size};
 
 /// A number of bytes, written `268435456`, `256M`, `2G`; units are powers of 1024.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ByteSize(pub u64);
 
-const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
-
 impl FromStr for ByteSize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let unit = UNITS.iter().find(|(name, _)| text.ends_with([*name, name.to_ascii_lowercase()]));
-        let (digits, shift) = unit.map_or((text, 0), |&(_, shift)| (&text[..text.len() - 1], shift));
-        digits
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(1 << shift))
-            .filter(|&bytes| bytes != 0)
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is not a size such as 4096, 64K, 256M or 2G"))
+        parse_size(text).map(Self).ok_or_else(|| format!("`{text}` is not a size such as 4096, 64K, 256M or 2G"))
     }
 }
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.iter().find(|(_, shift)| self.0 != 0 && self.0.trailing_zeros() >= *shift) {
-            Some((name, shift)) => write!(f, "{}{name}", self.0 >> shift),
-            None => write!(f, "{}", self.0),
-        }
+        SizeText(self.0).fmt(f)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use devices::{BusError, Platform};
 use memory::{Host, OutOfFrames};
 use mmu::{Mmu, MmuStatistics, NestedFault};
-use monitor::{CostTable, ExitCounts, ExitReason, NestedFaultOutcome, Vm};
+use monitor::{CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, Vm};
 use types::{Cycles, Gpa, Width};
 
 /// A real processor: its MMU, its clock's parts, and what happened on it.
@@ -12,9 +12,7 @@ pub(crate) struct Processor {
     pub(crate) mmu: Mmu,
     /// Time of the latest data access, as exact LRU counts it.
     pub(crate) stamp: u32,
-    /// Where the latest load or store that missed was found: the next one is often off the same base.
-    pub(crate) site: u16,
-    /// The same for fetches.
+    /// Where the latest fetch that missed was found.
     pub(crate) fetch_site: u16,
     /// Spent waiting.
     pub(crate) idle: Cycles,
@@ -23,6 +21,16 @@ pub(crate) struct Processor {
     pub(crate) exits: ExitCounts,
     /// Instructions that the logical processor here had retired when it was entered.
     pub(crate) retired: u64,
+    /// Instructions retired here in earlier stays (see `dispatch.rs`).
+    pub(crate) instructions: u64,
+    /// Instructions that the logical processor here had retired when its stay began; 0 while there is none.
+    pub(crate) entered: u64,
+    /// Up to when whoever was here has been charged.
+    pub(crate) accounted: Cycles,
+    /// Of the time in the monitor, that for scheduling.
+    pub(crate) scheduling: Cycles,
+    /// By guest: which of its logical processors ran here last.
+    pub(crate) tenants: Vec<Option<usize>>,
 }
 
 impl Processor {
@@ -30,13 +38,23 @@ impl Processor {
         Self {
             mmu,
             stamp: 0,
-            site: 0,
             fetch_site: 0,
             idle: Cycles(0),
             monitor: Cycles(0),
             exits: ExitCounts::default(),
             retired: 0,
+            instructions: 0,
+            entered: 0,
+            accounted: Cycles(0),
+            scheduling: Cycles(0),
+            tenants: Vec::new(),
         }
+    }
+
+    /// The monitor schedules.
+    pub(crate) fn spend_on_scheduling(&mut self, cycles: Cycles) {
+        self.monitor += cycles;
+        self.scheduling += cycles;
     }
 
     /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.
@@ -59,7 +77,7 @@ pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
-    costs: CostTable,
+    pub(crate) costs: CostTable,
     clock: Clock,
     /// Whose turn it is.
     pub(crate) current: Current,
@@ -69,11 +87,13 @@ pub(crate) struct World {
     foreign_writes: Vec<(usize, usize)>,
 }
 
-/// Whose turn it is: indices of the real processor and of the guest.
+/// Whose turn it is: indices of the real processor and of the guest, and which of the guest's harts.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Current {
     pub(crate) processor: usize,
     pub(crate) guest: usize,
+    /// Number of the logical processor in its guest.
+    pub(crate) hart: usize,
 }
 
 impl World {
@@ -115,7 +135,7 @@ impl World {
     /// The clock of a processor whose logical processor has retired `instructions`.
     pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
         let processor = &self.processors[processor];
-        self.clock.instructions(instructions)
+        self.clock.instructions(processor.instructions + instructions - processor.entered)
             + self.translation(processor.mmu.statistics())
             + processor.idle
             + processor.monitor
@@ -129,7 +149,7 @@ impl World {
 
     /// Counts an exit of the current guest and the entry after it, and charges for both.
     pub(crate) fn charge_exit(&mut self, reason: ExitReason) {
-        let Current { processor, guest } = self.current;
+        let Current { processor, guest, .. } = self.current;
         self.charge(processor, guest, reason);
     }
 
@@ -166,6 +186,7 @@ impl World {
         let dma = monitor::Dma::new(vm, &mut self.host);
         let result = platform.write(gpa, width, value, &dma);
         self.foreign_writes.extend(dma.into_written());
+        self.shadow_fence_due(self.current.guest);
         result
     }
 
@@ -175,7 +196,16 @@ impl World {
         let dma = monitor::Dma::new(vm, &mut self.host);
         let taken = platform.console_input(bytes, &dma);
         self.foreign_writes.extend(dma.into_written());
+        self.shadow_fence_due(guest);
         taken
+    }
+
+    /// The monitor writes into a guest's memory.
+    pub(crate) fn write_guest(&mut self, guest: usize, at: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {
+        let dma = monitor::Dma::new(&mut self.guests[guest].vm, &mut self.host);
+        let result = dma.write(at, bytes);
+        self.foreign_writes.extend(dma.into_written());
+        result
     }
 
     pub(crate) fn take_foreign_writes(&mut self) -> std::vec::Drain<'_, (usize, usize)> {

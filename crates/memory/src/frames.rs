@@ -123,6 +123,11 @@ impl FrameAllocator {
         self.free_frames * FRAME
     }
 
+    /// The pieces of memory that are free, ascending, each as long as can be.
+    pub fn free_runs(&self) -> impl Iterator<Item = FrameRange> {
+        self.free.iter().map(|(&first, &end)| range_of(first, end - first))
+    }
+
     /// Owned bytes.
     #[must_use]
     pub fn owned_bytes(&self) -> u64 {

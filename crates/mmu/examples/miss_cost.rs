@@ -55,11 +55,6 @@ impl TableMemory for Ram {
             HostPage::Mixed
         }
     }
-
-    #[inline(always)]
-    fn is_watched(&self, _: Hpa, _: PageSize) -> bool {
-        false
-    }
 }
 
 impl Ram {

@@ -9,7 +9,8 @@
 //! * a page is kept at the largest size that an array of the level takes and that is not larger than the page
 //!   ([`TlbArray`]);
 //! * a fence removes exactly what [`Fence`] says;
-//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk.rs`).
+//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk.rs`), which a monitor that keeps shadow
+//!   tables uses too ([`software_walk`]).
 #![deny(unsafe_code)]
 
 mod config;
@@ -25,6 +26,7 @@ mod pte;
 mod raw;
 mod refill;
 mod rights;
+mod software;
 mod space;
 mod stage;
 mod statistics;
@@ -40,5 +42,6 @@ pub use memory::{HostPage, TableMemory};
 pub use mmu::{Hit, Mmu};
 pub use raw::L1Entry;
 pub use refill::{Refill, RefillRoutine};
+pub use software::{SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};
 pub use stage::SecondStage;
 pub use statistics::MmuStatistics;

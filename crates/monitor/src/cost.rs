@@ -1,6 +1,7 @@
 //! What events cost in cycles of a real processor.
 
 use crate::exits::{ExitCounts, ExitReason};
+use crate::shadow::{Way, Work};
 use types::Cycles;
 
 /// The prices of one host, all in cycles. Its model says where each comes from.
@@ -30,6 +31,14 @@ pub struct Prices {
     pub external_interrupt: Cycles,
     /// An SBI call of a guest without a monitor, answered by firmware.
     pub firmware_call: Cycles,
+    /// A step of the monitor's upkeep of shadow tables; see [`crate::shadow::steps`].
+    pub monitor_step: Cycles,
+    /// From guest to the host's hardware mode, for an assist.
+    pub assist_entry: Cycles,
+    /// From there back to the guest.
+    pub assist_exit: Cycles,
+    /// A step of an assist.
+    pub assist_step: Cycles,
 }
 
 /// What each event of a guest costs.
@@ -41,6 +50,8 @@ pub struct CostTable {
     pub table_reference: Cycles,
     /// Entry and exit of the hardware mode for one refill by software.
     pub refill: Cycles,
+    /// What the work on shadow tables costs.
+    shadow: ShadowPrices,
     by_reason: [Cycles; ExitReason::ALL.len()],
 }
 
@@ -55,6 +66,8 @@ impl CostTable {
                 Event::NestedFault => prices.nested_fault,
                 Event::Device => prices.mmio,
                 Event::Interrupt => prices.external_interrupt,
+                // Charged as work, by what there is to do.
+                Event::Shadow => return Cycles(0),
             };
             prices.exit + work + prices.entry
         })
@@ -65,7 +78,7 @@ impl CostTable {
     pub fn native(prices: &Prices) -> Self {
         Self::new(prices, |reason| match Event::of(reason) {
             Event::SbiCall => prices.firmware_call,
-            Event::Wait | Event::NestedFault | Event::Device | Event::Interrupt => Cycles(0),
+            Event::Wait | Event::NestedFault | Event::Device | Event::Interrupt | Event::Shadow => Cycles(0),
         })
     }
 
@@ -74,6 +87,13 @@ impl CostTable {
             l2_tlb_hit: prices.l2_tlb_hit,
             table_reference: prices.table_reference,
             refill: prices.refill_entry + prices.refill_exit,
+            shadow: ShadowPrices {
+                exit: prices.exit + prices.entry,
+                fill: prices.nested_fault,
+                monitor_step: prices.monitor_step,
+                assist: prices.assist_entry + prices.assist_exit,
+                assist_step: prices.assist_step,
+            },
             by_reason: ExitReason::ALL.map(of),
         }
     }
@@ -84,11 +104,36 @@ impl CostTable {
         self.by_reason[reason as usize]
     }
 
-    /// The price of all events counted: the time in the monitor, or in firmware.
+    /// The price of work on shadow tables, with that of the exit and the entry if it took one.
+    #[must_use]
+    pub fn of_shadow(&self, work: &Work) -> Cycles {
+        let prices = &self.shadow;
+        let switch = match work.way {
+            Way::Assist => prices.assist + prices.assist_step * work.steps,
+            Way::Exit => prices.exit + prices.monitor_step * work.steps,
+            Way::Within => prices.monitor_step * work.steps,
+        };
+        switch + self.table_reference * work.references + prices.fill * work.filled
+    }
+
+    /// The price of all events counted, without what shadow tables took: the time in the monitor, or in firmware.
     #[must_use]
     pub fn monitor_time(&self, counts: &ExitCounts) -> Cycles {
         counts.iter().map(|(reason, count)| self.of(reason) * count).sum()
     }
+}
+
+/// What the work on shadow tables costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ShadowPrices {
+    /// Exit and entry.
+    exit: Cycles,
+    /// To fill a page of the host on the way.
+    fill: Cycles,
+    monitor_step: Cycles,
+    /// To and from the hardware mode.
+    assist: Cycles,
+    assist_step: Cycles,
 }
 
 /// What reasons have in common as to their price.
@@ -98,6 +143,7 @@ enum Event {
     NestedFault,
     Device,
     Interrupt,
+    Shadow,
 }
 
 impl Event {
@@ -110,11 +156,13 @@ impl Event {
             | ExitReason::SbiHsm
             | ExitReason::SbiReset
             | ExitReason::SbiConsole
+            | ExitReason::SbiParavirtual
             | ExitReason::SbiAbsent => Self::SbiCall,
-            ExitReason::Wfi => Self::Wait,
+            ExitReason::Wfi | ExitReason::PauseLoop | ExitReason::ReservationWait => Self::Wait,
             ExitReason::NestedFault => Self::NestedFault,
+            ExitReason::ShadowFault | ExitReason::TableWrite | ExitReason::Satp | ExitReason::Fence => Self::Shadow,
             ExitReason::Mmio => Self::Device,
-            ExitReason::ExternalInterrupt | ExitReason::Timer => Self::Interrupt,
+            ExitReason::ExternalInterrupt | ExitReason::Timer | ExitReason::SliceEnd => Self::Interrupt,
         }
     }
 }
@@ -136,6 +184,10 @@ mod tests {
         wfi: Cycles(4),
         external_interrupt: Cycles(5),
         firmware_call: Cycles(6),
+        monitor_step: Cycles(1),
+        assist_entry: Cycles(10),
+        assist_exit: Cycles(11),
+        assist_step: Cycles(2),
     };
 
     #[test]
@@ -157,6 +209,6 @@ mod tests {
         let costs = CostTable::native(&PRICES);
         let priced: Vec<_> = ExitReason::ALL.into_iter().filter(|&reason| costs.of(reason) != Cycles(0)).collect();
         assert!(priced.iter().all(|&reason| costs.of(reason) == Cycles(6) && reason.name().starts_with("sbi")));
-        assert_eq!(priced.len(), 8);
+        assert_eq!(priced.len(), 9);
     }
 }

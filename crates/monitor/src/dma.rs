@@ -103,6 +103,7 @@ impl DmaMemory for Dma<'_> {
         let bytes = usize::try_from(there).map_or(bytes, |there| there.min(bytes));
         let slice = self.memory.volatile_slice(start, bytes).map_err(|_| DmaError::NoFrame(gpa))?;
         if access == DmaAccess::Write {
+            vm.shadow_stored(self.memory, gpa, bytes as u64);
             self.note_written(&slice);
         }
         Ok(slice)

@@ -41,18 +41,34 @@ reasons! {
     SbiReset = "sbi_reset",
     /// SBI DBCN: the debug console.
     SbiConsole = "sbi_console",
+    /// Our paravirtual extension: PPTLB, handshakes, spin calls.
+    SbiParavirtual = "sbi_paravirtual",
     /// An SBI extension that is not there.
     SbiAbsent = "sbi_absent",
     /// A hart waits for an interrupt.
     Wfi = "wfi",
     /// The nested table has no page for an access, or not the right for it.
     NestedFault = "nested_fault",
+    /// A shadow table has no entry for an access, or not the right for it.
+    ShadowFault = "shadow_fault",
+    /// A store to a table of the guest that is write-protected.
+    TableWrite = "table_write",
+    /// A guest with shadow tables writes `satp`.
+    Satp = "satp",
+    /// A guest with shadow tables executes `sfence.vma`.
+    Fence = "fence",
     /// An access to a device's register.
     Mmio = "mmio",
     /// An interrupt from a device or from another hart, which the monitor injects.
     ExternalInterrupt = "external_interrupt",
     /// The timer that the monitor keeps for the guest is due.
     Timer = "timer",
+    /// The time slice of a logical processor on a shared real one is over.
+    SliceEnd = "slice_end",
+    /// A guest was found to spin by its `pause` instructions.
+    PauseLoop = "pause_loop",
+    /// A guest waits for a store to its reservation (`wrs.nto`).
+    ReservationWait = "reservation_wait",
 }
 
 impl fmt::Display for ExitReason {

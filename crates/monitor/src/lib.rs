@@ -5,6 +5,7 @@
 //! * [`Vm`]: a guest's memory, native or through a nested table that is filled on demand.
 //! * [`Dma`]: the same memory as devices and loaders reach it.
 //! * [`sbi`]: calls decoded and validated into requests; [`HartState`] is the life of a hart under them.
+//! * [`sched`]: which logical processor runs on which real one, and what happens to one that spins.
 //! * [`ExitReason`], [`ExitCounts`], [`CostTable`]: why control came to the monitor, and its price.
 //! * [`Invalidation`]: no table edit that takes something away is over before the TLBs are flushed.
 #![forbid(unsafe_code)]
@@ -14,6 +15,8 @@ mod dma;
 mod exits;
 mod hart_state;
 pub mod sbi;
+pub mod sched;
+pub mod shadow;
 mod table;
 mod vm;
 mod walk_memory;

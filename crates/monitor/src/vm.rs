@@ -4,6 +4,7 @@ mod attribute;
 
 pub use attribute::MemoryAttribute;
 
+use crate::shadow::Shadow;
 use crate::table::{FlatTable, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use attribute::Store;
 use core::ops::Range;
@@ -140,7 +141,12 @@ pub struct Vm {
     ram: Range<Gpa>,
     store: Store,
     second: Presentation,
+    /// Of a guest whose own tables no hardware walks.
+    pub(crate) shadow: Option<Box<Shadow>>,
 }
+
+/// All physical addresses: what a shadow table maps is the host's memory wherever it is.
+const ANYWHERE: Range<Gpa> = Gpa(0)..Gpa(1 << 56);
 
 /// What the hardware sees of where RAM lies.
 #[derive(Debug)]
@@ -203,7 +209,7 @@ impl Vm {
                 debug_assert!(freed.is_ok(), "taken above");
             }
         })?;
-        Ok(Self { vmid, ram, store, second })
+        Ok(Self { vmid, ram, store, second, shadow: None })
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -245,9 +251,12 @@ impl Vm {
         self.ram.clone()
     }
 
-    /// The second stage of its translations.
+    /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
     #[must_use]
     pub fn second_stage(&self) -> SecondStage {
+        if self.shadow.is_some() {
+            return SecondStage::Constant { ram: ANYWHERE, offset: 0 };
+        }
         match &self.second {
             Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
             Presentation::Nested { table, .. } => table.second_stage(),
@@ -281,9 +290,38 @@ impl Vm {
         Ok(filled.map_or(NestedFaultOutcome::Nothing, |_| NestedFaultOutcome::Mapped))
     }
 
+    /// Fills all of RAM, as nested faults would, and charges nobody. Of the host's own memory this takes what the tables need: frames are mapped,
+    /// not touched, and the tables lie apart from them.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]; what was filled until then stays.
+    pub fn populate(&mut self, host: &mut Host) -> Result<(), OutOfFrames> {
+        if let (Presentation::Nested { table, page, .. }, Store::Paged) = (&mut self.second, self.store) {
+            let mut gpa = self.ram.start;
+            while gpa < self.ram.end {
+                let size = largest_page(&self.ram, gpa, *page);
+                table.prepare(&host.memory, &mut host.frames, gpa, size)?;
+                // A table of the lowest level maps 2M.
+                gpa = gpa.wrapping_add(size.bytes().max(PageSize::Size2M.bytes()));
+            }
+        }
+        let mut gpa = self.ram.start;
+        while gpa < self.ram.end {
+            let piece = self.fill(&host.memory, &mut host.frames, gpa, Access::Read)?;
+            let bytes = piece.map_or(PageSize::Size4K.bytes(), |piece| piece.bytes);
+            gpa = gpa.wrapping_add(bytes);
+        }
+        Ok(())
+    }
+
     /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
     /// and of a guest whose memory is fixed.
     pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+        if self.store == Store::Paged
+            && let Some(leaf) = self.mapped(memory, gpa)
+        {
+            self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
+        }
         match (&mut self.second, self.store) {
             (Presentation::Nested { table, .. }, Store::Paged) => table.unmap(memory, gpa),
             (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => None,
@@ -299,27 +337,40 @@ impl Vm {
         gpa: Gpa,
         access: Access,
     ) -> Result<Option<FramePiece>, OutOfFrames> {
+        if let Some(start) = self.store.hpa(gpa).filter(|_| self.is_ram(gpa, 1)) {
+            return Ok(Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 }));
+        }
+        Ok(self.resolve(memory, frames, gpa, access)?.map(|resolved| FramePiece::of(&resolved.leaf, gpa)))
+    }
+
+    /// The host page that holds `gpa`, filled if it was not, with A and D bits as `access` sets them. `None` outside RAM.
+    pub(crate) fn resolve(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        access: Access,
+    ) -> Result<Option<Resolved>, OutOfFrames> {
         if !self.is_ram(gpa, 1) {
             return Ok(None);
         }
-        if let Some(start) = self.store.hpa(gpa) {
-            return Ok(Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 }));
-        }
-        let Presentation::Nested { table, page, bits } = &mut self.second else { return Ok(None) };
+        let Presentation::Nested { table, page, bits } = &mut self.second else {
+            return Ok(self.fixed_page(gpa).map(|leaf| Resolved { leaf, fresh: false }));
+        };
         let (page, bits) = (*page, *bits);
         let touched = LeafBits::of_access(access);
         if let Some(leaf) = table.lookup(memory, gpa) {
             if !leaf.bits.contains(touched) {
                 table.grant(memory, gpa, touched);
             }
-            return Ok(Some(FramePiece::of(&leaf, gpa)));
+            return Ok(Some(Resolved { leaf, fresh: false }));
         }
         let size = largest_page(&self.ram, gpa, page);
         let frame = frames.allocate(memory, size)?;
         // The access that faulted is made again, and finds the bits that it needs even where hardware sets none.
         let leaf = Leaf { page: frame.start(), size, bits: bits | touched };
         match table.map(memory, frames, gpa.page(size), leaf) {
-            Ok(()) => Ok(Some(FramePiece::of(&leaf, gpa))),
+            Ok(()) => Ok(Some(Resolved { leaf, fresh: true })),
             Err(error) => {
                 // Never mapped, so no TLB has it.
                 let freed = frames.free(frame);
@@ -338,6 +389,40 @@ impl Vm {
             }
         }
     }
+
+    /// The host page that holds `gpa`, if it is there.
+    pub(crate) fn mapped(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        match &self.second {
+            _ if !self.is_ram(gpa, 1) => None,
+            Presentation::Native | Presentation::Reserved => self.fixed_page(gpa),
+            Presentation::Nested { table, .. } => table.lookup(memory, gpa),
+        }
+    }
+
+    /// Entries of the monitor's own table that software reads to translate one guest physical address.
+    pub(crate) fn host_levels(&self) -> u32 {
+        // A constant takes no table, whatever the hardware is shown.
+        match (&self.second, self.store) {
+            (Presentation::Nested { table, .. }, Store::Paged) => table.levels(),
+            (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => 0,
+        }
+    }
+
+    /// The largest page around `gpa`, which is RAM, where that is fixed.
+    fn fixed_page(&self, gpa: Gpa) -> Option<Leaf> {
+        let start = self.store.hpa(Gpa(0))?.0;
+        let aligned = |size: &PageSize| start & (size.bytes() - 1) == 0;
+        let size = page_sizes(largest_page(&self.ram, gpa, PageSize::Size1G)).find(aligned).unwrap_or_default();
+        Some(Leaf { page: self.store.hpa(gpa.page(size))?, size, bits: LeafStatus::Preset.bits() })
+    }
+}
+
+/// A page of the host under a guest physical address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) leaf: Leaf,
+    /// Whether it was filled for this.
+    pub(crate) fresh: bool,
 }
 
 impl Presentation {

@@ -2,8 +2,10 @@
 
 mod execute;
 mod report;
+mod shadow;
 mod table;
 
 pub(crate) use execute::{Finished, Plan, execute};
 pub(crate) use report::report;
+pub(crate) use shadow::upkeep;
 pub(crate) use table::{details, lacks_natives, overview};

@@ -1,6 +1,7 @@
 //! How a command fails.
 
 use crate::guest::GuestError;
+use machine::registry::RegistryError;
 use std::io;
 use std::process::ExitCode;
 
@@ -22,6 +23,9 @@ pub enum Failure {
     /// There is no such host model. Exit code 2.
     #[error(transparent)]
     Host(#[from] machine::host_model::HostModelError),
+    /// The reserved memory registry could not be read or changed. Exit code 1 if the system refused, and else 2.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
     /// A guest could not be fetched or built. Exit code 1, or 2 where the user's own words are at fault.
     #[error(transparent)]
     Guest(#[from] GuestError),
@@ -34,6 +38,7 @@ impl Failure {
         let usage = match self {
             Self::Usage(_) | Self::Host(_) => true,
             Self::Build(error) => error.is_usage(),
+            Self::Registry(error) => !matches!(error, RegistryError::Io { .. }),
             Self::Run(_) | Self::Output(_) => false,
             Self::Guest(error) => {
                 matches!(error, GuestError::UnknownSet(_) | GuestError::GuestPath { .. } | GuestError::NoCache)

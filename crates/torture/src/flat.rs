@@ -4,7 +4,7 @@
 
 use hart::{
     Bus, CodeCache, CodeWindow, Counts, DataWindow, Engine, Exception, Exit, Fence, Fetched, Hart, HostPage, Isa,
-    Loaded, Stored, Trap,
+    Loaded, Reached, Stored, Trap,
 };
 use types::{Access, PagingMode, TranslationContext, Width};
 
@@ -248,7 +248,7 @@ impl Bus for Memory {
         Ok(Stored::Done([at, at.wrapping_add(bytes - 1)].map(|at| Some(HostPage::containing(at)))))
     }
 
-    fn atomic_miss(&mut self, address: u64, _: Width, _: Access, _: &mut u16, _: u32) -> Result<(), Trap> {
+    fn atomic_miss(&mut self, address: u64, _: Width, _: Access, _: &mut u16, _: u32) -> Result<Reached, Trap> {
         Err(fault(Exception::StoreAccess, address))
     }
 

@@ -5,8 +5,10 @@ mod address;
 mod context;
 mod cycles;
 mod page;
+mod size_text;
 
 pub use address::{Gpa, Gva, Hpa};
 pub use context::{Access, Asid, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width};
 pub use cycles::Cycles;
 pub use page::{PageSize, UnknownPageSize};
+pub use size_text::{SizeText, parse_size};

@@ -33,13 +33,14 @@ macro_rules! take {
 }
 
 macro_rules! handler {
-    ($name:ident, |$hart:ident, $op:ident, $acc:ident, $window:ident, $env:ident| $body:block) => {
+    ($(#[$attribute:meta])* $name:ident, |$hart:ident, $op:ident, $acc:ident, $window:ident, $env:ident| $body:block) => {
+        $(#[$attribute])*
         #[allow(
             non_snake_case,
             clippy::extra_unused_type_parameters,
             reason = "named after the opcode; one signature for all"
         )]
-        pub(super) unsafe extern "C" fn $name<B: Bus>(
+        pub(in crate::engine::threaded) unsafe extern "C" fn $name<B: Bus>(
             $hart: *mut Hart,
             $op: *mut MicroOp,
             $acc: u64,
@@ -163,8 +164,10 @@ macro_rules! define_handlers {
 
             $(handler!($float, |hart, op, acc, window, env| {
                 unsafe {
-                    float::$float_f(&mut *hart, &*op);
-                    go!(hart, op.add(1), acc, window, env)
+                    if float::quickly(Opcode::$float, &mut *hart, &*op) {
+                        go!(hart, op.add(1), acc, window, env)
+                    }
+                    return misses::$float::<B>(hart, op, acc, window, env);
                 }
             });)*
 
@@ -268,13 +271,64 @@ macro_rules! define_handlers {
             });
         }
 
-        /// The miss paths of loads and stores, out of line so that the hit paths save no registers.
+        /// What loads and stores do that miss the entry they hit last, and what is slow of floating point; out of line so that
+        /// the hit paths save no registers.
         // SAFETY (all): as for the handlers.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]
         mod misses {
             use super::*;
 
             $(handler!($load, |hart, op, acc, window, env| {
+                unsafe {
+                    if memory::load_hits_latest::<$load_t, B>(&*hart, op, acc, window, &*env.cast()) {
+                        go!(hart, op, acc, window, env)
+                    }
+                    return searches::$load::<B>(hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!($fload, |hart, op, acc, window, env| {
+                unsafe {
+                    if memory::load_hits_latest::<$fload_t, B>(&*hart, op, acc, window, &*env.cast()) {
+                        go!(hart, op, acc, window, env)
+                    }
+                    return searches::$fload::<B>(hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!($store, |hart, op, acc, window, env| {
+                unsafe {
+                    if memory::store_hits_latest::<$store_t, B>(&*hart, op, acc, window, &*env.cast()) {
+                        go!(hart, op, acc, window, env)
+                    }
+                    return searches::$store::<B>(hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!($fstore, |hart, op, acc, window, env| {
+                unsafe {
+                    if memory::store_hits_latest::<$fstore_t, B>(&*hart, op, acc, window, &*env.cast()) {
+                        go!(hart, op, acc, window, env)
+                    }
+                    return searches::$fstore::<B>(hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!(#[inline(never)] $float, |hart, op, acc, window, env| {
+                unsafe {
+                    float::$float_f(&mut *hart, &*op);
+                    go!(hart, op.add(1), acc, window, env)
+                }
+            });)*
+        }
+
+        /// Loads and stores that neither the entry they hit last nor the latest one answers: the bus translates.
+        // SAFETY (all): as for the handlers.
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]
+        mod searches {
+            use super::*;
+
+            $(handler!(#[inline(never)] $load, |hart, op, acc, window, env| {
                 unsafe {
                     let after = memory::load_miss::<$load_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
                         hart.set_register(op.rd, atomic::Cell::extended(value));
@@ -283,7 +337,7 @@ macro_rules! define_handlers {
                 }
             });)*
 
-            $(handler!($fload, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $fload, |hart, op, acc, window, env| {
                 unsafe {
                     let after = memory::load_miss::<$fload_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
                         hart.f[op.rd as usize] = float::boxed(value);
@@ -292,7 +346,7 @@ macro_rules! define_handlers {
                 }
             });)*
 
-            $(handler!($store, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $store, |hart, op, acc, window, env| {
                 unsafe {
                     let value = (*hart).register((*op).rd);
                     let after = memory::store_miss::<$store_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
@@ -300,13 +354,87 @@ macro_rules! define_handlers {
                 }
             });)*
 
-            $(handler!($fstore, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $fstore, |hart, op, acc, window, env| {
                 unsafe {
                     let value = (*hart).f[(*op).rd as usize];
                     let after = memory::store_miss::<$fstore_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
                     return go_after(after, hart, op, acc, window, env);
                 }
             });)*
+        }
+
+        /// What the operations do that may come first in a [pair](super::pairs): the accumulator behind them, or `None` where the
+        /// handler of the operation must have it, which begins anew.
+        // SAFETY (all): as for the handlers. A store done twice is done once.
+        #[allow(
+            non_snake_case,
+            dead_code,
+            clippy::extra_unused_type_parameters,
+            clippy::undocumented_unsafe_blocks,
+            reason = "as for the handlers; not every operation is in a pair"
+        )]
+        pub(super) mod steps {
+            use super::*;
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $imm<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = alu::$imm_f((*hart).register((*op).rs1), (*op).imm as i64 as u64);
+                    (*hart).set_register((*op).rd, value);
+                }
+                Some(acc)
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $reg<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = alu::$reg_f((*hart).register((*op).rs1), (*hart).register((*op).rs2 as u8));
+                    (*hart).set_register((*op).rd, value);
+                }
+                Some(acc)
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $load<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = memory::load_hit::<$load_t, B>(&*hart, op, acc, window)?;
+                    (*hart).set_register((*op).rd, atomic::Cell::extended(value));
+                }
+                Some(acc.wrapping_add(accumulator::ACCESS))
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $fload<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = memory::load_hit::<$fload_t, B>(&*hart, op, acc, window)?;
+                    (*hart).f[(*op).rd as usize] = float::boxed(value);
+                }
+                Some(acc.wrapping_add(accumulator::ACCESS))
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $store<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = (*hart).register((*op).rd);
+                    let at = memory::store_hit::<$store_t, B>(&*hart, value, op, acc, window)?;
+                    (!(*env.cast::<Environment<B>>()).holds_code(at)).then(|| acc.wrapping_add(accumulator::ACCESS))
+                }
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $fstore<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = (*hart).f[(*op).rd as usize];
+                    let at = memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, window)?;
+                    (!(*env.cast::<Environment<B>>()).holds_code(at)).then(|| acc.wrapping_add(accumulator::ACCESS))
+                }
+            })*
+
+            #[inline(always)]
+            pub(in super::super) unsafe fn Li<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe { (*hart).set_register((*op).rd, (*op).imm as i64 as u64) };
+                Some(acc)
+            }
         }
 
         /// The handler of an opcode.
@@ -329,6 +457,9 @@ macro_rules! define_handlers {
     };
 }
 operations!(define_handlers);
+
+mod pairs;
+pub(crate) use pairs::pair;
 
 /// Where the resolver (or stale entry) at `op` leads.
 ///
@@ -397,7 +528,7 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
         match memory::atomic_hit::<T, B>(&mut *hart, op, acc, window, environment, kind, modify) {
             Some(()) => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
             None => {
-                let after = memory::atomic_miss::<T, B>(&mut *hart, op, acc, environment, kind);
+                let after = memory::atomic_miss::<T, B>(&mut *hart, op, acc, environment, kind, modify);
                 go_after(after, hart, op, acc, window, env)
             }
         }

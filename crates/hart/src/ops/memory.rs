@@ -2,7 +2,7 @@
 
 use super::atomic::Cell;
 use crate::{
-    Bus, Loaded, Stored, Trap,
+    Bus, Loaded, Reached, Stored, Trap,
     bus::DataWindow,
     engine::{Environment, Leave},
     hart::Hart,
@@ -71,6 +71,53 @@ pub(crate) unsafe fn store_hit<T: Cell, B: Bus>(
     }
 }
 
+/// Whether a load that missed the entry it hit last hits the one that was found latest, which accesses off one base share; then that is
+/// the micro-op's from now on, and it is to be executed again.
+///
+/// # Safety
+/// As for [`load_hit`].
+#[inline(always)]
+pub(crate) unsafe fn load_hits_latest<T: Cell, B: Bus>(
+    hart: &Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    environment: &Environment<B>,
+) -> bool {
+    let latest = environment.latest;
+    // SAFETY: by the contract; the latest site was handed out by this bus.
+    unsafe {
+        let hits = B::read_hit(window, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        if hits {
+            (*op).rs2 = latest;
+        }
+        hits
+    }
+}
+
+/// The same of a store.
+///
+/// # Safety
+/// As for [`store_hit`].
+#[inline(always)]
+pub(crate) unsafe fn store_hits_latest<T: Cell, B: Bus>(
+    hart: &Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    environment: &Environment<B>,
+) -> bool {
+    let latest = environment.latest;
+    // SAFETY: by the contract; the latest site was handed out by this bus.
+    unsafe {
+        let hits = B::write_hit(window, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        if hits {
+            (*op).rs2 = latest;
+        }
+        hits
+    }
+}
+
 /// The miss path of a load; a value that the bus loaded itself goes through `deliver`.
 ///
 /// # Safety
@@ -86,7 +133,10 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
     let (address, op) = unsafe { (address(hart, op), &mut *op) };
     match environment.bus().load_miss(address, T::WIDTH, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(Loaded::Retry) => After::Retry,
+        Ok(Loaded::Retry) => {
+            environment.latest = op.rs2;
+            After::Retry
+        }
         Ok(Loaded::Value(value)) => {
             deliver(hart, op, T::of(value));
             After::Done
@@ -112,7 +162,10 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     // Of a narrow store the bus sees the bytes that go to memory and nothing above them.
     let value = value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
     match environment.bus().store_miss(address, T::WIDTH, value, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(Stored::Retry) => After::Retry,
+        Ok(Stored::Retry) => {
+            environment.latest = op.rs2;
+            After::Retry
+        }
         Ok(Stored::Done(pages)) => {
             for page in pages.into_iter().flatten() {
                 environment.code().drop_page(page);
@@ -148,40 +201,56 @@ pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
     kind: Atomic,
     modify: fn(T, T) -> T,
 ) -> Option<()> {
-    // SAFETY: by the contract.
-    let op = unsafe { &*op };
-    let address = hart.register(op.rs1);
-    let stamp = accumulator::stamp(acc);
-    let operand = T::of(hart.register(op.imm as u8));
-    if kind == Atomic::Reserve {
-        // SAFETY: a hit is a pointer to `T::WIDTH` readable bytes.
-        unsafe {
-            let at = B::read_hit(window, op.rs2, address, T::WIDTH, stamp)?;
-            hart.reservation = Some(at as usize);
-            hart.set_register(op.rd, at.cast::<T>().read_unaligned().sign_extended());
-        }
-        return Some(());
-    }
-    // SAFETY: a hit is a pointer to `T::WIDTH` writable bytes.
+    // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` bytes, readable for LR and writable for the others.
     unsafe {
-        let at = B::write_hit(window, op.rs2, address, T::WIDTH, stamp)?;
-        let cell = at.cast::<T>();
+        let (address, site, stamp) = (hart.register((*op).rs1), (*op).rs2, accumulator::stamp(acc));
+        let at = if kind == Atomic::Reserve {
+            B::read_hit(window, site, address, T::WIDTH, stamp)?.cast_mut()
+        } else {
+            B::write_hit(window, site, address, T::WIDTH, stamp)?
+        };
+        atomic_at(hart, op, at, environment, kind, modify);
+    }
+    Some(())
+}
+
+/// Executes LR, SC or an AMO on the bytes at `at`.
+///
+/// # Safety
+/// `op` is an atomic micro-op of a live block, and at `at` are `T::WIDTH` bytes: readable for LR, writable for the others.
+#[inline(always)]
+unsafe fn atomic_at<T: Cell, B: Bus>(
+    hart: &mut Hart,
+    op: *const MicroOp,
+    at: *mut u8,
+    environment: &mut Environment<B>,
+    kind: Atomic,
+    modify: fn(T, T) -> T,
+) {
+    // SAFETY: by the contract.
+    unsafe {
+        let (rd, cell) = ((*op).rd, at.cast::<T>());
+        if kind == Atomic::Reserve {
+            hart.reservation = Some(at as usize);
+            hart.set_register(rd, cell.read_unaligned().sign_extended());
+            return;
+        }
+        let operand = T::of(hart.register((*op).imm as u8));
         if kind == Atomic::Conditional {
             let holds = hart.reservation.take() == Some(at as usize);
             if holds {
                 cell.write_unaligned(operand);
             }
-            hart.set_register(op.rd, u64::from(!holds));
+            hart.set_register(rd, u64::from(!holds));
         } else {
             let old = cell.read_unaligned();
             cell.write_unaligned(modify(old, operand));
-            hart.set_register(op.rd, old.sign_extended());
+            hart.set_register(rd, old.sign_extended());
         }
         if environment.holds_code(at) {
             environment.code_written(at);
         }
     }
-    Some(())
 }
 
 /// The miss path of LR, SC and AMOs.
@@ -195,6 +264,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
     acc: u64,
     environment: &mut Environment<B>,
     kind: Atomic,
+    modify: fn(T, T) -> T,
 ) -> After {
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
     let op = unsafe { &mut *op };
@@ -207,7 +277,12 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
         return leave_with(hart, op, Trap { cause: misaligned, value: address });
     }
     match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(()) => After::Retry,
+        Ok(Reached::Retry) => After::Retry,
+        Ok(Reached::Once(at)) => {
+            // SAFETY: by the contract, and the bus's.
+            unsafe { atomic_at::<T, B>(hart, op, at, environment, kind, modify) };
+            After::Done
+        }
         Err(trap) => leave_with(hart, op, trap),
     }
 }

@@ -1,7 +1,8 @@
 //! A bus with flat memory at address zero, no translation and no devices.
 
 use hart::{
-    Bus, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded, Stored, Trap,
+    Bus, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded, Reached, Stored,
+    Trap,
 };
 use types::{Access, PagingMode, TranslationContext, Width};
 
@@ -98,7 +99,7 @@ impl Bus for FlatBus {
         let last = at.wrapping_add(width.bytes() as usize - 1);
         Ok(Stored::Done([Some(HostPage::containing(at)), Some(HostPage::containing(last))]))
     }
-    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, _: &mut u16, _: u32) -> Result<(), Trap> {
+    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, _: &mut u16, _: u32) -> Result<Reached, Trap> {
         let cause = if access == Access::Read { Exception::LoadAccess } else { Exception::StoreAccess };
         Err(Trap { cause, value: address })
     }

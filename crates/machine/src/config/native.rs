@@ -1,8 +1,9 @@
 //! The native machine that a system is measured against.
 
-use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, Switch};
+use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, ShadowKeys, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
+use crate::warmup::Warmup;
 
 impl Config {
     /// This machine without its monitor, on `host`, the model that [`Config::host`] names: native with guest pages of the same size. Keys that
@@ -20,10 +21,12 @@ impl Config {
             memory_attribute: _, // Native memory is V=R.
             host_memory: _,      // As much as the guest has.
             timeout,
+            warmup,
             seed,
             quantum,
             engine: _, // Either gives the same cycles.
             mmu: MmuKeys { l1d, l1i, l2, walk_caches, nested_tlb: _, refill, ad },
+            shadow: _, // It has no shadow tables.
             paging: PagingKeys { guest, host: _ },
             isa,
         } = self.clone();
@@ -39,6 +42,10 @@ impl Config {
             memory_attribute: AttributeName::default(),
             host_memory: None,
             timeout,
+            warmup: match warmup {
+                Warmup::None | Warmup::Touch => Warmup::None,
+                instructions => instructions,
+            },
             seed,
             quantum,
             engine: EngineName::Threaded,
@@ -51,6 +58,7 @@ impl Config {
                 refill: Some(refill),
                 ad,
             },
+            shadow: ShadowKeys::default(),
             paging: PagingKeys { guest, host: HostPaging::default() },
             isa,
         }
@@ -80,6 +88,7 @@ mod tests {
             ("mmu.walk_caches", "on"),
             ("paging.host", "sv48x4"),
             ("engine", "match"),
+            ("warmup", "touch"),
         ] {
             assert_eq!(native(&[same]), native(&[]), "{same:?}");
         }
@@ -99,6 +108,7 @@ mod tests {
             ("memory", "2G"),
             ("timeout", "9"),
             ("seed", "9"),
+            ("warmup", "9"),
             ("quantum", "999"),
             ("mmu.walk_caches", "off"),
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),

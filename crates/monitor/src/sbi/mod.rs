@@ -11,6 +11,7 @@ mod console;
 mod harts;
 mod hsm;
 mod ipi;
+mod paravirtual;
 mod reset;
 mod rfence;
 mod timer;
@@ -19,6 +20,7 @@ pub use base::BaseQuery;
 pub use console::{ConsoleBuffer, ConsoleRequest};
 pub use harts::HartSet;
 pub use hsm::HsmRequest;
+pub use paravirtual::{ParavirtualRequest, PartialPurge, SpinReport};
 pub use reset::{ResetKind, ResetReason};
 pub use rfence::{FULL_FENCE_PAGES, FenceRange, RemoteFence};
 
@@ -106,11 +108,14 @@ pub enum Extension {
     Reset,
     /// DBCN: debug console.
     Console,
+    /// Pagewalk's own (docs/paravirtual.md).
+    Paravirtual,
 }
 
 impl Extension {
     /// Every extension.
-    pub const ALL: [Self; 7] = [Self::Base, Self::Time, Self::Ipi, Self::Rfence, Self::Hsm, Self::Reset, Self::Console];
+    pub const ALL: [Self; 8] =
+        [Self::Base, Self::Time, Self::Ipi, Self::Rfence, Self::Hsm, Self::Reset, Self::Console, Self::Paravirtual];
 
     /// The extension ID.
     #[must_use]
@@ -123,6 +128,7 @@ impl Extension {
             Self::Hsm => 0x0048_534d,
             Self::Reset => 0x5352_5354,
             Self::Console => 0x4442_434e,
+            Self::Paravirtual => 0x0850_4157,
         }
     }
 
@@ -187,6 +193,8 @@ pub enum Request {
     },
     /// Input or output of the debug console.
     Console(ConsoleRequest),
+    /// What only a guest that knows Pagewalk asks for.
+    Paravirtual(ParavirtualRequest),
 }
 
 /// What `call` asks for, of a guest with these `limits`.
@@ -202,6 +210,7 @@ pub fn decode(call: &SbiCall, limits: &Limits) -> Result<Request, SbiError> {
         Extension::Hsm => hsm::decode(call, limits).map(Request::Hsm),
         Extension::Reset => reset::decode(call),
         Extension::Console => console::decode(call, limits).map(Request::Console),
+        Extension::Paravirtual => paravirtual::decode(call, limits).map(Request::Paravirtual),
     }
 }
 
@@ -216,6 +225,7 @@ pub fn exit_reason(eid: u64) -> ExitReason {
         Some(Extension::Hsm) => ExitReason::SbiHsm,
         Some(Extension::Reset) => ExitReason::SbiReset,
         Some(Extension::Console) => ExitReason::SbiConsole,
+        Some(Extension::Paravirtual) => ExitReason::SbiParavirtual,
         None => ExitReason::SbiAbsent,
     }
 }

@@ -16,13 +16,15 @@ impl LeafBits {
     pub const EXECUTE: Self = Self(1 << 3);
     /// U: every access of a guest counts as one from user mode, so a second-stage leaf must have it (section 19.5.1).
     pub const USER: Self = Self(1 << 4);
+    /// Global: seen in every address space (first stage only).
+    pub const GLOBAL: Self = Self(1 << 5);
     /// Accessed.
     pub const ACCESSED: Self = Self(1 << 6);
     /// Dirty.
     pub const DIRTY: Self = Self(1 << 7);
     /// All rights.
     pub const RWX: Self = Self(Self::READ.0 | Self::WRITE.0 | Self::EXECUTE.0);
-    const ALL: u64 = 0b1101_1110;
+    const ALL: u64 = 0b1111_1110;
 
     /// These and those of `other`.
     #[must_use]
@@ -34,6 +36,24 @@ impl LeafBits {
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// The bits among `self` that `other` has as well.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The bits of `self` that `other` has not.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Those of a table entry.
+    #[must_use]
+    pub const fn of_entry(entry: u64) -> Self {
+        Self(entry & Self::ALL)
     }
 
     /// What the hardware would set for `access`.
@@ -65,6 +85,8 @@ impl Entry {
     const PPN: u64 = (1 << 44) - 1;
     /// Of a flat table's entry: part of a superpage. The low nine bits of the page number are `1_0000_0000` then.
     const SUPERPAGE: u64 = 1 << 63 | 0x100 << Self::PPN_SHIFT;
+    /// RSW: two bits that the hardware ignores.
+    const SOFTWARE_SHIFT: u32 = 8;
 
     /// Leads to the table at `table`.
     pub(super) const fn pointer(table: Hpa) -> Self {
@@ -106,6 +128,16 @@ impl Entry {
     }
 
     pub(super) const fn bits(self) -> LeafBits {
-        LeafBits(self.0 & LeafBits::ALL)
+        LeafBits::of_entry(self.0)
+    }
+
+    /// The two bits that the hardware leaves to software.
+    pub(super) const fn software(self) -> u64 {
+        self.0 >> Self::SOFTWARE_SHIFT & 3
+    }
+
+    /// The entry with these bits, 0 to 3, in place of those.
+    pub(super) const fn with_software(self, bits: u64) -> Self {
+        Self(self.0 & !(3 << Self::SOFTWARE_SHIFT) | (bits & 3) << Self::SOFTWARE_SHIFT)
     }
 }

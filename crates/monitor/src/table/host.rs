@@ -5,9 +5,9 @@ use super::flat::FlatTable;
 use super::invalidation::Invalidation;
 use super::nested::NestedTable;
 use super::page_table::{Leaf, MapError};
-use memory::{FrameAllocator, HostMemory};
+use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use mmu::SecondStage;
-use types::Gpa;
+use types::{Gpa, PageSize};
 
 /// A table from guest physical to host physical addresses: what [`crate::Vm`] fills on demand.
 #[derive(Debug)]
@@ -30,6 +30,14 @@ impl HostTable {
         }
     }
 
+    /// Entries that software reads to translate one address.
+    pub(crate) const fn levels(&self) -> u32 {
+        match self {
+            Self::Nested(table) => table.mode().levels(),
+            Self::Flat(_) => 1,
+        }
+    }
+
     /// Maps a page to `gpa`, which takes the place of nothing.
     ///
     /// # Errors
@@ -44,6 +52,24 @@ impl HostTable {
         match self {
             Self::Nested(table) => table.map(memory, frames, gpa, leaf),
             Self::Flat(table) => table.map(memory, gpa, leaf),
+        }
+    }
+
+    /// Adds what the table itself lacks to map a page of `size` at `gpa`; see [`NestedTable::prepare`].
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn prepare(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        size: PageSize,
+    ) -> Result<(), OutOfFrames> {
+        match self {
+            Self::Nested(table) => table.prepare(memory, frames, gpa, size),
+            // It is whole from the start.
+            Self::Flat(_) => Ok(()),
         }
     }
 

@@ -12,6 +12,7 @@ mod host;
 mod invalidation;
 mod nested;
 mod page_table;
+mod shadow;
 
 pub use entry::LeafBits;
 pub use flat::FlatTable;
@@ -19,3 +20,4 @@ pub use host::HostTable;
 pub use invalidation::{FlushTlbs, Invalidation};
 pub use nested::NestedTable;
 pub use page_table::{Leaf, MapError};
+pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};

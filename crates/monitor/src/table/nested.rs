@@ -5,7 +5,7 @@ use super::invalidation::Invalidation;
 use super::page_table::{Leaf, MapError, PageTable, Shape};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use mmu::Fence;
-use types::{Gpa, Hpa, SecondStageMode, Vmid};
+use types::{Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
 /// The nested table of one VM. Its tables and the pages it maps are owned by it.
 #[derive(Debug)]
@@ -54,6 +54,24 @@ impl NestedTable {
     ) -> Result<(), MapError> {
         let bits = leaf.bits | LeafBits::USER;
         self.table.map(memory, frames, gpa.0, Leaf { bits, ..leaf })
+    }
+
+    /// Adds the tables that the page of `size` around `gpa` lacks. They lie together if a range is prepared before it is mapped.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn prepare(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        size: PageSize,
+    ) -> Result<(), OutOfFrames> {
+        match self.table.add_tables(memory, frames, gpa.0, size) {
+            Err(MapError::OutOfFrames(error)) => Err(error),
+            // What is mapped already has its tables; what cannot be mapped needs none.
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// The page that holds `gpa`.

@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, LeafBits};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
-use types::{Hpa, PageSize, SecondStageMode};
+use types::{Hpa, PageSize, PagingMode, SecondStageMode};
 
 /// Entries of a table that is not the root.
 const ENTRIES: u64 = 512;
@@ -10,7 +10,7 @@ const ENTRIES: u64 = 512;
 /// Levels of a tree, and the width of its root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Shape {
-    levels: u32,
+    pub(super) levels: u32,
     /// 2 where the root is four pages long, as a second stage's is.
     root_extra_bits: u32,
 }
@@ -20,12 +20,17 @@ impl Shape {
         Self { levels: mode.levels(), root_extra_bits: 2 }
     }
 
+    /// Of a first stage with tables; the bare mode has none.
+    pub(super) const fn first_stage(mode: PagingMode) -> Self {
+        Self { levels: mode.levels(), root_extra_bits: 0 }
+    }
+
     /// Bits of address that the tree translates.
     pub(super) const fn address_bits(self) -> u32 {
         12 + 9 * self.levels + self.root_extra_bits
     }
 
-    const fn root_bytes(self) -> u64 {
+    pub(super) const fn root_bytes(self) -> u64 {
         4096 << self.root_extra_bits
     }
 
@@ -36,7 +41,7 @@ impl Shape {
     }
 
     /// The level whose leaves map pages of `size`; `None` where the tree has none.
-    fn level_of(self, size: PageSize) -> Option<u32> {
+    pub(super) fn level_of(self, size: PageSize) -> Option<u32> {
         (0..self.levels).find(|&level| PageSize::of_level(level) == size)
     }
 }
@@ -136,6 +141,31 @@ impl PageTable {
         if !page.is_aligned(size.bytes()) || address & (size.bytes() - 1) != 0 {
             return Err(MapError::Misaligned { address, page, size });
         }
+        let slot = self.empty_slot(memory, frames, address, target)?;
+        write(memory, slot, Entry::leaf(page, bits));
+        Ok(())
+    }
+
+    /// Adds the tables that the page of `size` around `address` lacks, so that they lie together when its neighbours' are added next.
+    pub(super) fn add_tables(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+        size: PageSize,
+    ) -> Result<(), MapError> {
+        let target = self.shape.level_of(size).ok_or(MapError::Size(size))?;
+        self.empty_slot(memory, frames, address, target).map(drop)
+    }
+
+    /// The empty entry of `address` at a level, with the tables above it.
+    fn empty_slot(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+        target: u32,
+    ) -> Result<Hpa, MapError> {
         let mut found = self.find(memory, address);
         if found.entry.is_valid() || found.level < target {
             return Err(MapError::Occupied(address));
@@ -144,10 +174,9 @@ impl PageTable {
             let table = frames.allocate(memory, PageSize::Size4K)?.start();
             write(memory, found.slot, Entry::pointer(table));
             let level = found.level - 1;
-            found = Found { slot: slot(table, shape, address, level), level, entry: Entry::EMPTY };
+            found = Found { slot: slot(table, self.shape, address, level), level, entry: Entry::EMPTY };
         }
-        write(memory, found.slot, Entry::leaf(page, bits));
-        Ok(())
+        Ok(found.slot)
     }
 
     /// The page that holds `address`.
@@ -200,7 +229,7 @@ impl PageTable {
     }
 }
 
-const fn slot(table: Hpa, shape: Shape, address: u64, level: u32) -> Hpa {
+pub(super) const fn slot(table: Hpa, shape: Shape, address: u64, level: u32) -> Hpa {
     table.wrapping_add(shape.offset(address, level))
 }
 
@@ -221,11 +250,11 @@ fn free_below(memory: &HostMemory, frames: &mut FrameAllocator, table: Hpa, entr
 }
 
 /// Tables lie in frames of this host's memory. Outside it there are none, so there is nothing there.
-fn read(memory: &HostMemory, slot: Hpa) -> Entry {
+pub(super) fn read(memory: &HostMemory, slot: Hpa) -> Entry {
     memory.read(slot).map_or(Entry::EMPTY, Entry)
 }
 
-fn write(memory: &HostMemory, slot: Hpa, entry: Entry) {
+pub(super) fn write(memory: &HostMemory, slot: Hpa, entry: Entry) {
     let written = memory.write(slot, entry.0);
     debug_assert!(written.is_ok(), "the table was allocated from another host");
 }

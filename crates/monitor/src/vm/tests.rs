@@ -38,6 +38,37 @@ fn ram(offset: u64) -> Gpa {
     RAM_BASE.wrapping_add(offset)
 }
 
+#[test]
+fn populated_memory_faults_nowhere_and_is_not_touched() {
+    const RAM: u64 = (6 << 20) + 8192;
+    for page in [PageSize::Size4K, PageSize::Size2M] {
+        let (mut host, mut vm) = machine(RAM, nested(SecondStageMode::Sv39x4, page));
+        vm.populate(&mut host).unwrap();
+        let owned = host.frames.owned_bytes();
+        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let mut first = None;
+        for offset in (0..RAM & !0x1f_ffff).step_by(4096) {
+            let (found, faults) = processor.access(&mut host, &mut vm, ram(offset), Access::Write);
+            let found = found.expect("RAM");
+            let first = *first.get_or_insert(found);
+            assert_eq!(faults, 0, "{offset:#x} with pages of {page}");
+            assert_eq!(
+                found,
+                first.wrapping_add(offset),
+                "no table lies between pages: it would touch their frames' neighbours"
+            );
+        }
+        assert_eq!(processor.access(&mut host, &mut vm, ram(RAM - 8), Access::Write).1, 0);
+        vm.populate(&mut host).unwrap();
+        assert_eq!(host.frames.owned_bytes(), owned, "populating again does nothing");
+        // RAM, and a page of leaf entries for each 2M of it that has pages of 4K, two levels above it.
+        let leaf_tables = if page == PageSize::Size4K { 4 } else { 1 };
+        assert_eq!(owned, RAM + 4096 * (leaf_tables + 1) + 16384);
+    }
+    let (mut host, mut vm) = machine(1 << 20, Backing::Native);
+    vm.populate(&mut host).unwrap();
+}
+
 /// A processor whose guest translates nothing itself, so that its addresses are guest physical.
 struct Processor {
     mmu: Mmu,

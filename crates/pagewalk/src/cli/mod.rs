@@ -1,11 +1,13 @@
 //! The command line, declared once. Execution is in [`crate::commands`].
 
 mod guest;
+mod reserve;
 mod run;
 mod values;
 
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use machine::units::ByteSize;
+pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
 pub use values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
 
@@ -16,7 +18,9 @@ use clap::{Parser, Subcommand};
 /// A virtual machine monitor with a software RISC-V machine under it: what does virtualizing memory cost a workload?
 #[derive(Debug, Parser)]
 #[command(name = "pagewalk", version, max_term_width = 110)]
-#[command(after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or configuration.")]
+#[command(
+    after_help = "To begin with: pagewalk compare\n\nExit codes: 0 done, 1 the run failed, 2 bad usage or configuration."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -28,13 +32,16 @@ pub struct Cli {
 pub enum Command {
     /// Open a console on a guest, or run one command in it
     Boot(BootArgs),
-    /// Run workloads under several schemes and print what each costs
+    /// Run workloads on several systems and print what translation costs on each
     Compare(CompareArgs),
     /// Measure the simulator's own speed
     Bench(BenchArgs),
     /// Fetch the Linux guest, or list what is fetched
     #[command(subcommand)]
     Guest(GuestCommand),
+    /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
+    #[command(subcommand)]
+    Reserve(ReserveCommand),
 }
 
 /// Reads the process's command line. Asked for help or the version, it prints them and ends the process.

@@ -4,6 +4,7 @@ mod bench;
 mod boot;
 mod compare;
 mod guest;
+mod reserve;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
@@ -23,6 +24,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Guest(command) => guest::run(command),
+        Command::Reserve(command) => reserve::run(command),
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Finished {
     pub(crate) statistics: Statistics,
     /// What the guest printed.
     pub(crate) output: Vec<u8>,
+    /// What `--check` found.
+    pub(crate) wrong: Vec<String>,
 }
 
 /// Runs everything: works in their order, under each the systems in theirs.
@@ -80,7 +82,7 @@ fn take<'j, T>(next: &AtomicUsize, jobs: &'j [T]) -> Option<(usize, &'j T)> {
 
 fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished, Failure> {
     let config = &on.config;
-    let mut machine = Machine::assemble(config, &prepared.image(config)).map_err(|error| {
+    let mut machine = Machine::assemble(config, &prepared.image(config)?).map_err(|error| {
         let text = named(&on.system, &error);
         if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
     })?;
@@ -92,5 +94,6 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished
         outcome,
         statistics: machine.measured(),
         output: console.output,
+        wrong: machine.check(),
     })
 }

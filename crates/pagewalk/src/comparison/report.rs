@@ -71,6 +71,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         "segment_hits": 0,
         "escape_hits": 0,
         "exits": exits,
+        "shadow": super::shadow::value(run),
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,

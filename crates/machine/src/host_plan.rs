@@ -1,0 +1,42 @@
+//! A host and its guests: how many real processors, and who gets them.
+
+use crate::{assembly::Image, config::Config, units::ByteSize};
+use monitor::sched::{Allocation, spin::SpinMethod};
+use types::Cycles;
+
+/// A host.
+#[derive(Clone, Debug)]
+pub struct HostPlan {
+    /// Real processors.
+    pub reals: usize,
+    /// The time slice of logical processors on shared real ones.
+    pub slice: Cycles,
+    /// In their order.
+    pub guests: Vec<GuestPlan>,
+}
+
+/// One guest.
+#[derive(Clone, Debug)]
+pub struct GuestPlan {
+    /// What boots.
+    pub image: Image,
+    /// Logical processors.
+    pub harts: u32,
+    /// Memory.
+    pub memory: ByteSize,
+    /// Its part in the service ratio of those that share.
+    pub weight: u32,
+    /// Whose its real processors are.
+    pub allocation: Allocation,
+    /// What happens when one of its logical processors spins.
+    pub spin: SpinMethod,
+    /// Whether the run does not wait for its end.
+    pub background: bool,
+}
+
+impl GuestPlan {
+    /// The host's configuration, with what the guest has for itself.
+    pub(crate) fn config(&self, host: &Config) -> Config {
+        Config { harts: self.harts, memory: self.memory, ..host.clone() }
+    }
+}

@@ -1,0 +1,132 @@
+//! Guests with shadow tables: what their harts do to translation goes to the monitor, and what the monitor decides to the processors' MMUs.
+
+use crate::world::{Current, Processor, World};
+use memory::OutOfFrames;
+use mmu::Fence;
+use monitor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
+use monitor::shadow::{Event, GuestFence, ShadowFaultOutcome, Tlbs, Way};
+use types::{Access, Asid, Gva, TranslationContext};
+
+/// The processors of a machine, as the upkeep of one guest's tables flushes them. Those where the guest never runs have nothing of its VMID.
+struct Processors<'p> {
+    all: &'p mut [Processor],
+    here: usize,
+}
+
+impl Tlbs for Processors<'_> {
+    fn fence_here(&mut self, fence: &Fence) {
+        self.all[self.here].mmu.fence(fence);
+    }
+
+    fn fence_everywhere(&mut self, fence: &Fence) {
+        for processor in &mut *self.all {
+            processor.mmu.fence(fence);
+        }
+    }
+}
+
+impl World {
+    /// The current hart translates in `context`: the hardware does in that of its shadow table.
+    pub(crate) fn set_shadow_context(&mut self, context: &TranslationContext) {
+        let Current { processor, guest, hart } = self.current;
+        let mut tlbs = Processors { all: &mut self.processors, here: processor };
+        let vm = &mut self.guests[guest].vm;
+        match vm.shadow_switch(&mut self.host, &mut tlbs, hart, context) {
+            Ok(event) => self.charge_shadow(event),
+            Err(OutOfFrames { .. }) => self.exhausted = true,
+        }
+        let vm = &self.guests[guest].vm;
+        if let Some(hardware) = vm.shadow_context(hart) {
+            self.processors[processor].mmu.set_context(&hardware, vm.vmid());
+        }
+    }
+
+    /// The shadow table refuses an access of the current hart.
+    pub(crate) fn shadow_fault(&mut self, address: u64, access: Access) -> ShadowFaultOutcome {
+        let Current { processor, guest, hart } = self.current;
+        let mut tlbs = Processors { all: &mut self.processors, here: processor };
+        let vm = &mut self.guests[guest].vm;
+        match vm.shadow_fault(&mut self.host, &mut tlbs, hart, Gva(address), access) {
+            Ok((outcome, event)) => {
+                self.charge_shadow(event);
+                outcome
+            }
+            Err(OutOfFrames { .. }) => {
+                // The guest cannot go on; the run ends after this instruction's fault.
+                self.exhausted = true;
+                ShadowFaultOutcome::AccessFault
+            }
+        }
+    }
+
+    /// The current hart executes `sfence.vma`: what its shadow tables have to do. Its TLB is the caller's.
+    pub(crate) fn fence_shadow(&mut self, fence: hart::Fence) {
+        let Current { processor, guest, hart } = self.current;
+        let mut tlbs = Processors { all: &mut self.processors, here: processor };
+        let page = fence.gva.map(|gva| [gva]);
+        let fence = GuestFence { pages: page.as_ref().map(|page| &page[..]), asid: fence.asid, remote: false };
+        let event = self.guests[guest].vm.shadow_fence(&self.host, &mut tlbs, |other| other == hart, &fence);
+        self.charge_shadow(event);
+    }
+
+    /// The current hart has the harts of its guest fenced: what their shadow tables have to do, before their TLBs.
+    pub(crate) fn fence_shadow_remotely(&mut self, harts: HartSet, range: FenceRange, asid: Option<Asid>) {
+        let Current { processor, guest, .. } = self.current;
+        let mut tlbs = Processors { all: &mut self.processors, here: processor };
+        let pages: Option<Vec<Gva>> = range.operands().collect();
+        let fence = GuestFence { pages: pages.as_deref(), asid, remote: true };
+        let event = self.guests[guest].vm.shadow_fence(&self.host, &mut tlbs, |hart| harts.contains(hart), &fence);
+        self.charge_shadow(event);
+    }
+
+    /// Whether executing `request` charges for all of it: an assist may do it without an exit.
+    pub(crate) fn charges_itself(&self, guest: usize, request: &Request) -> bool {
+        let purge = matches!(request, Request::Paravirtual(ParavirtualRequest::PartialPurge(_)));
+        purge && self.guests[guest].vm.is_shadowed()
+    }
+
+    /// The current hart makes an entry of its guest's table invalid, for every processor; returns the entry as it was.
+    pub(crate) fn partial_purge(&mut self, purge: &PartialPurge) -> Result<u64, SbiError> {
+        let Current { processor, guest, .. } = self.current;
+        let mut tlbs = Processors { all: &mut self.processors, here: processor };
+        let vm = &mut self.guests[guest].vm;
+        let result = if vm.is_shadowed() {
+            vm.shadow_partial_purge(&mut self.host, &mut tlbs, purge)
+        } else {
+            let gva = purge.handshake.then_some(purge.page);
+            let old = vm.clear_valid(&mut self.host, purge.entry);
+            tlbs.fence_everywhere(&Fence::Vvma { vmid: vm.vmid(), gva, asid: None });
+            old.map(|old| (old, None))
+        };
+        match result {
+            Ok((old, event)) => {
+                self.charge_shadow(event);
+                Ok(old)
+            }
+            Err(OutOfFrames { .. }) => {
+                self.exhausted = true;
+                Err(SbiError::Failed)
+            }
+        }
+    }
+
+    /// Fences what the stores of devices made out of date, if anything.
+    pub(crate) fn shadow_fence_due(&mut self, guest: usize) {
+        if let Some(fence) = self.guests[guest].vm.shadow_fence_due() {
+            Processors { all: &mut self.processors, here: 0 }.fence_everywhere(&fence);
+        }
+    }
+
+    /// Charges the current processor for work on its guest's shadow tables, and counts the exit if there was one.
+    fn charge_shadow(&mut self, event: Option<Event>) {
+        let Some(Event { reason, work }) = event else { return };
+        let Current { processor, guest, .. } = self.current;
+        let processor = &mut self.processors[processor];
+        if work.way == Way::Exit {
+            processor.exits.count(reason);
+        }
+        let cycles = self.costs.of_shadow(&work);
+        processor.monitor += cycles;
+        self.guests[guest].vm.spend_on_shadow(work.activity, cycles);
+    }
+}

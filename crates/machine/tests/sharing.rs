@@ -1,0 +1,188 @@
+//! Guests whose logical processors share real ones.
+
+use machine::config::{Config, ConfigBuilder};
+use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use machine::units::ByteSize;
+use machine::{Console, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
+use std::time::Duration;
+use types::Cycles;
+
+const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
+
+/// A quarter of a millisecond of the default host.
+const SLICE: Cycles = Cycles(600_000);
+
+/// Keeps what each guest prints.
+#[derive(Default)]
+struct Transcript(Vec<String>);
+
+impl Console for Transcript {
+    fn output(&mut self, guest: usize, bytes: &[u8]) {
+        self.0.resize(self.0.len().max(guest + 1), String::new());
+        self.0[guest] += &String::from_utf8_lossy(bytes);
+    }
+    fn input(&mut self) -> std::io::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+    fn idle(&mut self, _: Option<Duration>) -> bool {
+        false
+    }
+}
+
+fn vos(command_line: &str, harts: u32, spin: SpinMethod) -> GuestPlan {
+    let image = Image {
+        kernel: VOS.into(),
+        kernel_name: "vos".to_owned(),
+        initrd: None,
+        command_line: command_line.to_owned(),
+        least_memory: LEAST_MEMORY,
+        devices: Vec::new(),
+    };
+    GuestPlan {
+        image,
+        harts,
+        memory: ByteSize(64 << 20),
+        weight: 1,
+        allocation: Allocation::Shared,
+        spin,
+        background: false,
+    }
+}
+
+fn config(scheme: &str) -> Config {
+    ConfigBuilder::default().set("scheme", scheme).unwrap().set("timeout", "20").unwrap().build().unwrap()
+}
+
+fn host(reals: usize, guests: Vec<GuestPlan>) -> Machine {
+    Machine::assemble_host(&config("nested"), &HostPlan { reals, slice: SLICE, guests }).expect("a host that can be")
+}
+
+fn run(machine: &mut Machine) -> (Vec<Outcome>, Vec<String>) {
+    let mut transcript = Transcript::default();
+    let outcomes = machine.run_all(&mut transcript);
+    (outcomes, transcript.0)
+}
+
+const WORK: &str = "workload=qsort size=64K procs=6";
+
+#[test]
+fn guests_share_real_processors_under_every_method_and_compute_what_they_compute_alone() {
+    for method in SpinMethod::ALL {
+        let guests = vec![vos(WORK, 4, method), vos("workload=gups size=1M updates=50000 procs=3", 3, method)];
+        let mut machine = host(2, guests);
+        let (outcomes, printed) = run(&mut machine);
+        assert_eq!(outcomes, [Outcome::Finished(0), Outcome::Finished(0)], "{method}: {printed:?}");
+        assert_eq!(printed[0].matches("qsort: ok").count(), 6, "{method}: {}", printed[0]);
+        assert_eq!(printed[1].matches("gups: ok").count(), 3, "{method}: {}", printed[1]);
+        let despatches: u64 = (0..2).map(|guest| machine.scheduling_of(guest).despatches).sum();
+        assert!(despatches > 20, "{method}: {despatches} despatches");
+    }
+}
+
+#[test]
+fn a_run_on_shared_processors_repeats_exactly() {
+    let observe = || {
+        let mut machine = host(2, vec![vos(WORK, 4, SpinMethod::Wapd), vos(WORK, 2, SpinMethod::Rslp)]);
+        machine.record_stays();
+        run(&mut machine);
+        let statistics = [0, 1].map(|guest| format!("{:?}", machine.statistics_of(guest)));
+        (statistics, machine.elapsed(), machine.take_stays())
+    };
+    let (first, second) = (observe(), observe());
+    assert_eq!(first.0, second.0);
+    assert_eq!((first.1, &first.2), (second.1, &second.2));
+    // At no time are two at one place, or one at two.
+    for (index, stay) in first.2.iter().enumerate() {
+        assert!(stay.from <= stay.to);
+        for other in &first.2[..index] {
+            let same_real = stay.real == other.real;
+            assert!(!same_real || stay.from >= other.to || other.from >= stay.to, "{stay:?} {other:?}");
+        }
+    }
+    assert!(first.2.len() > 10);
+}
+
+#[test]
+fn all_the_time_of_real_processors_is_accounted_for() {
+    let mut machine = host(1, vec![vos(WORK, 2, SpinMethod::Wapd), vos(WORK, 2, SpinMethod::Wapd)]);
+    run(&mut machine);
+    let guests = [0, 1].map(|guest| machine.statistics_of(guest).time.total().0);
+    let busy: u64 = [0, 1].iter().map(|&guest| machine.scheduling_of(guest).busy.0).sum();
+    // What the guests count is what they were charged for, but for rounding and what the despatcher took in their time.
+    let sum: u64 = guests.iter().sum();
+    assert!(sum.abs_diff(busy) < busy / 50, "{guests:?} {busy}");
+    assert!(busy + machine.scheduling_time().0 <= machine.elapsed().0 + busy / 100);
+}
+
+#[test]
+fn weights_divide_the_processors() {
+    for (reals, harts) in [(1, 1), (2, 2)] {
+        let mut guests =
+            vec![vos("misbehave=spin", harts, SpinMethod::None), vos("misbehave=spin", harts, SpinMethod::None)];
+        (guests[0].weight, guests[1].weight) = (30, 70);
+        // The slowest host: a second is not many cycles.
+        let slow = ConfigBuilder::default().set("scheme", "nested").unwrap().set("host", "hitachi-1985").unwrap();
+        let config = slow.set("timeout", "1").unwrap().build().unwrap();
+        let plan = HostPlan { reals, slice: Cycles(20_000), guests };
+        let mut machine = Machine::assemble_host(&config, &plan).unwrap();
+        let (outcomes, _) = run(&mut machine);
+        assert_eq!(outcomes, [Outcome::Timeout(1), Outcome::Timeout(1)]);
+        let busy = [0, 1].map(|guest| machine.scheduling_of(guest).busy.0 as f64);
+        // Only hart 0 of each spins; the others wait in vain to be started, so that with two real processors nobody is in want.
+        let expected = if reals == 1 { 0.3 } else { 0.5 };
+        let part = busy[0] / (busy[0] + busy[1]);
+        assert!((part - expected).abs() < 0.02 * expected, "{busy:?}");
+    }
+}
+
+#[test]
+fn a_guest_that_hogs_halts_or_dies_keeps_nobody_from_working() {
+    for misbehaviour in ["spin", "sleep", "jump", "satp", "panic"] {
+        let mut other = vos(&format!("misbehave={misbehaviour}"), 2, SpinMethod::Wapd);
+        other.background = true;
+        let mut machine = host(1, vec![vos(WORK, 2, SpinMethod::Wapd), other]);
+        let (outcomes, printed) = run(&mut machine);
+        assert_eq!(outcomes[0], Outcome::Finished(0), "{misbehaviour}: {printed:?}");
+    }
+}
+
+#[test]
+fn a_weight_of_zero_runs_when_nobody_else_can() {
+    let mut idler = vos("workload=hello", 1, SpinMethod::None);
+    idler.weight = 0;
+    let mut machine = host(1, vec![idler, vos(WORK, 2, SpinMethod::None)]);
+    machine.record_stays();
+    let (outcomes, _) = run(&mut machine);
+    assert_eq!(outcomes, [Outcome::Finished(0), Outcome::Finished(0)]);
+    let stays = machine.take_stays();
+    let last_of = |guest| stays.iter().rposition(|stay| stay.guest == guest).unwrap();
+    assert!(last_of(0) > last_of(1), "it comes to its end last");
+}
+
+#[test]
+fn dedicated_and_shared_processors_are_mixed_and_change() {
+    let reals = |numbers: &[usize]| Allocation::Dedicated(numbers.iter().copied().map(RealId).collect());
+    let mut first = vos(WORK, 2, SpinMethod::Wapd);
+    first.allocation = reals(&[2, 0]);
+    let mut machine = host(3, vec![first, vos(WORK, 3, SpinMethod::Wapd)]);
+    machine.record_stays();
+    let (outcomes, _) = run(&mut machine);
+    assert_eq!(outcomes, [Outcome::Finished(0), Outcome::Finished(0)]);
+    let stays = machine.take_stays();
+    let of_first: Vec<(usize, usize)> =
+        stays.iter().filter(|stay| stay.guest == 0).map(|stay| (stay.hart, stay.real)).collect();
+    assert_eq!(of_first, [(0, 2), (1, 0)]);
+    let end = stays.iter().find(|stay| stay.guest == 0).unwrap().to;
+    let second = |stay: &&machine::Stay| stay.guest == 1;
+    assert!(stays.iter().filter(second).all(|stay| stay.real == 1 || stay.from >= end));
+    assert!(stays.iter().filter(second).any(|stay| stay.real != 1), "what the first leaves behind is used");
+}
+
+#[test]
+fn a_host_without_enough_processors_is_refused() {
+    let mut guest = vos(WORK, 2, SpinMethod::None);
+    guest.allocation = Allocation::Dedicated(vec![RealId(0)]);
+    let plan = HostPlan { reals: 2, slice: SLICE, guests: vec![guest] };
+    let error = Machine::assemble_host(&config("nested"), &plan).err().expect("refused");
+    assert!(error.to_string().contains("one each") && error.is_usage(), "{error}");
+}

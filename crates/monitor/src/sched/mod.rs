@@ -1,0 +1,46 @@
+//! Scheduling of logical processors on real ones, and spin control: Umeno, Amano and Saijo, "Development of Methods for Reducing the Spins
+//! of Guest Multiprocessors" (1995). Sections are that paper's.
+//!
+//! A function of its inputs, without a clock: whoever calls says what time it is, and how much each logical processor has consumed.
+//!
+//! * [`Scheduler`]: VMs, their logical processors, the real processors and who has which. After each call no real processor is idle
+//!   that somebody could use.
+//! * [`ready_queue`]: the queue with its three subqueues. [`service`]: the service ratios.
+//! * [`spin`]: the answers to a spin call, one file each. [`PauseLoop`]: spins that nobody calls about.
+//! * [`Handshake`]: how a guest learns how its processors are allocated.
+//! * [`VmStatistics`], [`Merit`]: what the paper measures.
+
+mod allocation;
+mod blocks;
+mod gathering;
+mod handshake;
+mod pause_loop;
+pub mod ready_queue;
+mod scheduler;
+pub mod service;
+mod set;
+pub mod spin;
+mod statistics;
+
+pub use allocation::{Allocation, AllocationError};
+pub use blocks::{Change, Parameters, State, VmParameters, Why, Work};
+pub use handshake::{AllocationForm, Handshake, Notice};
+pub use pause_loop::{PauseLoop, PauseLoopLimits};
+pub use scheduler::Scheduler;
+pub use set::{LogicalSet, MOST_LOGICALS};
+pub use statistics::{Histogram, Merit, VmStatistics};
+
+/// A logical processor: its number among those of all VMs, in order of VMs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LogicalId(pub usize);
+
+/// A real processor, by number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RealId(pub usize);
+
+/// A VM, by number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct VmId(pub usize);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! Service ratios (section 3.2.2): in a round of service each VM may consume a quantity of processor time that is its share of the round. One
+//! that has consumed it is out of service until the out-of-service queue moves on, which begins the next round.
+//!
+//! The paper counts in logical processors and speaks of ratios of VMs; here the quantity is the VM's, for its logical processors together, so
+//! that the ratio holds however many of them are busy. What is consumed beyond it, because several ran at once, is owed in the next round;
+//! what is left is kept, up to [`MOST_SAVED`] quantities: a VM that had no chance to consume its share has not lost it.
+
+use super::{LogicalId, blocks::VmBlock, scheduler::Scheduler};
+use types::Cycles;
+
+/// The largest weight of a VM.
+pub const MOST_WEIGHT: u32 = 10_000;
+
+/// Time slices that a logical processor has in a round of service, if all weights are the same.
+const SLICES_IN_ROUND: u64 = 4;
+
+/// A logical processor that is despatched runs for this part of a slice at least, however little of its service quantity is left.
+const LEAST_SLICE: u64 = 8;
+
+/// How many quantities a VM saves up.
+const MOST_SAVED: i64 = 4;
+
+/// The VMs among which a round of service is divided: they share, have a weight, and something to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Contenders {
+    vms: usize,
+    weight: u64,
+    logicals: u64,
+}
+
+/// What a VM may still consume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Account {
+    /// In cycles; below zero it is owed.
+    credit: i64,
+    /// The round up to which it has been credited.
+    round: u64,
+}
+
+impl Account {
+    /// Of a VM that has not contended yet: all that can be saved.
+    pub(super) const fn unlimited() -> Self {
+        Self { credit: i64::MAX, round: 0 }
+    }
+
+    /// Credits a quantity for each round that has begun since.
+    pub(super) fn settle(&mut self, quantity: Cycles, round: u64) {
+        let quantity = quantity.0 as i64;
+        let rounds = i64::try_from(round - self.round).unwrap_or(i64::MAX);
+        self.credit =
+            self.credit.saturating_add(quantity.saturating_mul(rounds)).min(quantity.saturating_mul(MOST_SAVED));
+        self.round = round;
+    }
+
+    /// Begins to contend again: of what it gained meanwhile one quantity is left.
+    pub(super) fn resume(&mut self, quantity: Cycles, round: u64) {
+        self.settle(quantity, round);
+        self.credit = self.credit.min(quantity.0 as i64);
+    }
+
+    /// Pays for `consumed`.
+    pub(super) const fn consume(&mut self, consumed: Cycles) {
+        self.credit = self.credit.saturating_sub_unsigned(consumed.0);
+    }
+
+    /// What is left.
+    pub(super) const fn left(&self) -> Cycles {
+        Cycles(if self.credit > 0 { self.credit as u64 } else { 0 })
+    }
+
+    /// How many rounds must begin before something is left.
+    pub(super) const fn rounds_owed(&self, quantity: Cycles) -> u64 {
+        if self.credit > 0 { 0 } else { self.credit.unsigned_abs() / quantity.0 + 1 }
+    }
+}
+
+impl Scheduler {
+    /// `logical` has been busy for so long.
+    pub fn charge(&mut self, logical: LogicalId, busy: Cycles) {
+        let block = &mut self.logicals[logical.0];
+        self.vms[block.vm].statistics.busy += busy;
+        if block.dedicated.is_none() {
+            block.slice_left = Cycles(block.slice_left.0.saturating_sub(busy.0));
+            let vm = block.vm;
+            if self.is_limited(vm) {
+                self.settle(vm);
+                self.vms[vm].account.consume(busy);
+            }
+        }
+    }
+
+    /// How much longer `logical` may run; `None` for one with a real processor of its own.
+    #[must_use]
+    pub fn limit(&self, logical: LogicalId) -> Option<Cycles> {
+        let block = &self.logicals[logical.0];
+        if block.dedicated.is_some() {
+            return None;
+        }
+        let least = Cycles(self.parameters.slice.0 / LEAST_SLICE);
+        let service =
+            if self.is_limited(block.vm) { self.vms[block.vm].account.left().max(least) } else { Cycles(u64::MAX) };
+        Some(block.slice_left.min(service))
+    }
+
+    /// Whether [`Scheduler::slice_end`] is due for `logical`, which runs.
+    #[must_use]
+    pub fn is_over(&self, logical: LogicalId) -> bool {
+        let block = &self.logicals[logical.0];
+        block.dedicated.is_none() && (block.slice_left == Cycles(0) || self.is_served(block.vm))
+    }
+
+    /// A VM begins to contend, or ends.
+    pub(super) fn contend(&mut self, vm: usize, begins: bool) {
+        let VmBlock { weight, shared, count, .. } = self.vms[vm];
+        if !shared || weight == 0 {
+            return;
+        }
+        let Contenders { vms, weight: sum, logicals } = self.contenders;
+        let (weight, count) = (u64::from(weight), count as u64);
+        if begins {
+            self.contenders = Contenders { vms: vms + 1, weight: sum + weight, logicals: logicals + count };
+            // Nobody saves up for a time without work.
+            let (quantity, round) = (self.quantity(vm), self.round);
+            self.vms[vm].account.resume(quantity, round);
+        } else {
+            self.contenders = Contenders { vms: vms - 1, weight: sum - weight, logicals: logicals - count };
+        }
+    }
+
+    /// Whether service ratios limit a VM: it has a weight, and somebody to share with.
+    pub(super) fn is_limited(&self, vm: usize) -> bool {
+        let vm = &self.vms[vm];
+        vm.shared && vm.weight > 0 && self.contenders.vms > 1
+    }
+
+    /// Whether a VM has consumed its service quantity.
+    pub(super) fn is_served(&self, vm: usize) -> bool {
+        self.is_limited(vm) && self.vms[vm].account.left() == Cycles(0)
+    }
+
+    pub(super) fn settle(&mut self, vm: usize) {
+        let (quantity, round) = (self.quantity(vm), self.round);
+        self.vms[vm].account.settle(quantity, round);
+    }
+
+    /// The service quantity of a VM in a round.
+    pub(super) fn quantity(&self, vm: usize) -> Cycles {
+        let round = u128::from(self.parameters.slice.0) * u128::from(SLICES_IN_ROUND * self.contenders.logicals);
+        let share = round * u128::from(self.vms[vm].weight) / u128::from(self.contenders.weight.max(1));
+        Cycles((share as u64).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debts_carry_over_and_savings_are_limited() {
+        let quantity = Cycles(100);
+        let mut account = Account::unlimited();
+        account.resume(quantity, 0);
+        account.consume(Cycles(250));
+        assert_eq!((account.left(), account.rounds_owed(quantity)), (Cycles(0), 2));
+        account.settle(quantity, 1);
+        assert_eq!((account.left(), account.rounds_owed(quantity)), (Cycles(0), 1));
+        account.settle(quantity, 2);
+        assert_eq!((account.left(), account.rounds_owed(quantity)), (Cycles(50), 0));
+        account.settle(quantity, 1000);
+        assert_eq!(account.left(), Cycles(400));
+    }
+}

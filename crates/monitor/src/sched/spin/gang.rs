@@ -1,0 +1,35 @@
+//! `gang`: the VM's logical processors are despatched together and leave together, so that the partner that ends a spin runs while it is
+//! spun. After Ousterhout, "Scheduling Techniques for Concurrent Systems" (ICDCS 1982), who calls it coscheduling. A spin is not acted upon.
+
+use super::{Answer, Partners, SpinCall, SpinControl};
+use crate::sched::set::LogicalSet;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Gang;
+
+impl SpinControl for Gang {
+    fn spin(&mut self, _: usize, _: SpinCall, _: &Partners) -> Answer {
+        Answer::Continue
+    }
+
+    fn despatched(&mut self, _: usize) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn waiting(&self) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn release_all(&mut self) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn co_schedules(&self) -> bool {
+        true
+    }
+
+    fn examined(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,53 @@
+//! `rslp`: requeuing the spinning logical processor (section 3.2.2, 5), so that it runs after all its partners.
+
+use super::{Answer, Partners, SpinCall, SpinControl};
+use crate::sched::{ready_queue::Subqueue, set::LogicalSet};
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rslp {
+    /// How many partners each has.
+    partners: u64,
+    examined: u64,
+}
+
+impl Rslp {
+    /// For a VM with so many logical processors.
+    #[must_use]
+    pub fn new(logicals: usize) -> Self {
+        Self { partners: logicals as u64 - 1, ..Self::default() }
+    }
+}
+
+impl SpinControl for Rslp {
+    fn spin(&mut self, _: usize, _: SpinCall, partners: &Partners) -> Answer {
+        self.examined += self.partners;
+        Answer::Requeue(if !partners.out_of_service.is_empty() {
+            Subqueue::OutOfService
+        } else if !partners.time_slice_end.is_empty() {
+            Subqueue::TimeSliceEnd
+        } else {
+            Subqueue::ProperReady
+        })
+    }
+
+    fn despatched(&mut self, _: usize) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn waiting(&self) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn release_all(&mut self) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn co_schedules(&self) -> bool {
+        false
+    }
+
+    fn examined(&self) -> u64 {
+        self.examined
+    }
+}

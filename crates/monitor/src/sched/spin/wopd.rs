@@ -1,0 +1,55 @@
+//! `wopd`: waiting for one partner to be despatched (section 3.2.2, 4).
+
+use super::{Answer, Partners, SpinCall, SpinControl};
+use crate::sched::set::LogicalSet;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Wopd {
+    waiting: LogicalSet,
+    /// How many partners each has.
+    partners: u64,
+    examined: u64,
+}
+
+impl Wopd {
+    /// For a VM with so many logical processors.
+    #[must_use]
+    pub fn new(logicals: usize) -> Self {
+        Self { partners: logicals as u64 - 1, ..Self::default() }
+    }
+}
+
+impl SpinControl for Wopd {
+    fn spin(&mut self, caller: usize, _: SpinCall, partners: &Partners) -> Answer {
+        self.examined += self.partners;
+        // "If one of its partners is in running state, no action is taken."
+        if !partners.running.is_empty() || partners.ready().is_empty() {
+            return Answer::Continue;
+        }
+        self.waiting.insert(caller);
+        Answer::Wait
+    }
+
+    fn despatched(&mut self, number: usize) -> LogicalSet {
+        debug_assert!(!self.waiting.contains(number), "who waits is not despatched");
+        self.examined += u64::from(self.waiting.len());
+        core::mem::take(&mut self.waiting)
+    }
+
+    fn waiting(&self) -> LogicalSet {
+        self.waiting
+    }
+
+    fn release_all(&mut self) -> LogicalSet {
+        core::mem::take(&mut self.waiting)
+    }
+
+    fn co_schedules(&self) -> bool {
+        false
+    }
+
+    fn examined(&self) -> u64 {
+        self.examined
+    }
+}

@@ -1,0 +1,37 @@
+//! `yield`: the spinning logical processor goes to the tail of the proper-ready queue, wherever its partners stand.
+//!
+//! It keeps what is left of its time slice, so that one that yields for ever still comes to the end of it, and those in the
+//! time-slice-end queue to their turn.
+
+use super::{Answer, Partners, SpinCall, SpinControl};
+use crate::sched::{ready_queue::Subqueue, set::LogicalSet};
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Yield;
+
+impl SpinControl for Yield {
+    fn spin(&mut self, _: usize, _: SpinCall, _: &Partners) -> Answer {
+        Answer::Requeue(Subqueue::ProperReady)
+    }
+
+    fn despatched(&mut self, _: usize) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn waiting(&self) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn release_all(&mut self) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
+
+    fn co_schedules(&self) -> bool {
+        false
+    }
+
+    fn examined(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,262 @@
+//! Whether every shadow entry is allowed: by the guest's table and the host's mapping as they are, or by a fence that the guest has yet to
+//! make.
+//!
+//! A VM that is to be checked records for each entry what the walk for it read. After each fence, every entry that the fence is for must be
+//! allowed by what is in the guest's table now. At any time, an entry that is not must have been made from entries which have changed since:
+//! then the fence is pending. Where guest tables are write-protected nothing is pending, ever.
+
+use super::reader::Path;
+use super::tables::BARE;
+use super::{Coherence, Shadow};
+use crate::table::{Leaf, LeafBits};
+use crate::vm::Vm;
+use core::fmt;
+use memory::HostMemory;
+use mmu::{AdPolicy, Fault, SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};
+use std::collections::BTreeMap;
+use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, Privilege, TranslationContext};
+
+/// An entry that should not be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// Number of the table; 0 is that of guests which do not translate.
+    pub table: usize,
+    /// The page.
+    pub gva: Gva,
+    /// What is wrong with it.
+    pub problem: Problem,
+    /// Whether it was found after a fence that was for it.
+    pub fenced: bool,
+}
+
+/// What is wrong with an entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Problem {
+    /// It permits an access that the guest's table refuses.
+    Refused(Access, Fault),
+    /// It maps another page than the guest's table and the host's mapping lead to.
+    Elsewhere {
+        /// Where it leads.
+        entry: Hpa,
+        /// Where it should; `None` if nowhere.
+        right: Option<Hpa>,
+    },
+    /// It is larger than the guest's page or the host's.
+    TooLarge(PageSize),
+    /// It is global, and the guest's mapping is not.
+    Global,
+    /// It may be stored through, and a table of the guest lies there that should be write-protected.
+    Unprotected,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, gva, problem, fenced } = self;
+        write!(f, "shadow table {table}, {gva}: ")?;
+        match problem {
+            Problem::Refused(access, fault) => write!(f, "permits {access:?}, which the guest refuses ({fault:?})"),
+            Problem::Elsewhere { entry, right: Some(right) } => write!(f, "maps {entry} in place of {right}"),
+            Problem::Elsewhere { entry, right: None } => write!(f, "maps {entry} where nothing is"),
+            Problem::TooLarge(size) => write!(f, "is {size}, larger than what it maps"),
+            Problem::Global => f.write_str("is global"),
+            Problem::Unprotected => f.write_str("permits stores to a table of the guest"),
+        }?;
+        f.write_str(if *fenced { ", after a fence for it" } else { "" })
+    }
+}
+
+/// What is recorded of a VM that is checked.
+#[derive(Debug, Default)]
+pub(super) struct Audit {
+    /// By table and page: what the walk for the entry read.
+    paths: BTreeMap<(usize, u64), Path>,
+    /// What was found after fences.
+    found: Vec<Violation>,
+}
+
+impl Audit {
+    /// Notes what the entry of `gva` in `table` was made from.
+    pub(super) fn record(&mut self, table: usize, gva: Gva, path: &Path) {
+        self.paths.insert((table, gva.0), *path);
+    }
+}
+
+/// A guest's tables as they are, for nobody to change.
+struct Peek<'m> {
+    vm: &'m Vm,
+    memory: &'m HostMemory,
+    /// A table is in a page that the host does not have in memory.
+    absent: bool,
+}
+
+impl SoftwareTables for Peek<'_> {
+    fn read(&mut self, at: Gpa) -> Option<u64> {
+        let entry = peek(self.vm, self.memory, at);
+        self.absent |= entry.is_none() && self.vm.is_ram(at, 8);
+        entry
+    }
+
+    fn compare_exchange(&mut self, _: Gpa, _: u64, _: u64) -> Option<u64> {
+        // Bits that are to be set make the walk fault.
+        None
+    }
+}
+
+fn peek(vm: &Vm, memory: &HostMemory, at: Gpa) -> Option<u64> {
+    let leaf = vm.mapped(memory, at)?;
+    memory.read(Hpa(leaf.page.0 | at.offset(leaf.size))).ok()
+}
+
+impl Vm {
+    /// Every shadow entry that is not allowed: those found after fences, and those found now. None of a guest that is not to be checked.
+    #[must_use]
+    pub fn check_shadow(&self, memory: &HostMemory) -> Vec<Violation> {
+        let checked = self.shadow.as_ref().and_then(|shadow| shadow.audit.as_ref().map(|audit| (shadow, audit)));
+        checked.map_or_else(Vec::new, |(shadow, audit)| shadow.check(audit, self, memory))
+    }
+}
+
+impl Shadow {
+    fn check(&self, audit: &Audit, vm: &Vm, memory: &HostMemory) -> Vec<Violation> {
+        let mut violations = audit.found.clone();
+        for (number, table) in self.tables.list.iter().enumerate() {
+            for (gva, leaf) in table.tree.leaves(memory) {
+                let wrong = self.judge(vm, memory, number, gva, &leaf);
+                violations.extend(
+                    wrong
+                        .filter(|problem| !self.is_pending(vm, memory, (number, gva), &leaf, problem))
+                        .map(|problem| Violation { table: number, gva, problem, fenced: false }),
+                );
+            }
+        }
+        violations
+    }
+
+    /// After a fence for `tables`: everything in them that it is for must be as the guest's tables are now.
+    pub(super) fn verify(
+        &mut self,
+        vm: &Vm,
+        memory: &HostMemory,
+        tables: &[usize],
+        pages: Option<&[Gva]>,
+        asid: Option<Asid>,
+    ) {
+        let Some(audit) = &self.audit else { return };
+        let mut wrong = Vec::new();
+        for &table in tables {
+            let tree = &self.tables.list[table].tree;
+            let concerned: Vec<(Gva, Leaf)> = match pages {
+                None => tree.leaves(memory),
+                Some(pages) => {
+                    let with = pages.iter().flat_map(|&page| audit.of_page(table, tree.levels(), tree.canonical(page)));
+                    with.filter_map(|gva| tree.lookup(memory, gva).map(|leaf| (gva.page(leaf.size), leaf))).collect()
+                }
+            };
+            // A fence for an address space is not for what is global.
+            for (gva, leaf) in
+                concerned.into_iter().filter(|(_, leaf)| asid.is_none() || !leaf.bits.contains(LeafBits::GLOBAL))
+            {
+                let problem = self.judge(vm, memory, table, gva, &leaf);
+                wrong.extend(problem.map(|problem| Violation { table, gva, problem, fenced: true }));
+            }
+        }
+        if let Some(audit) = &mut self.audit {
+            audit.found.extend(wrong);
+        }
+    }
+
+    /// What is wrong with an entry, if it must be allowed now.
+    fn judge(&self, vm: &Vm, memory: &HostMemory, table: usize, gva: Gva, leaf: &Leaf) -> Option<Problem> {
+        let writable = leaf.bits.contains(LeafBits::WRITE);
+        let page = if table == BARE {
+            let everything = SoftwareLeaf { page: Gpa(gva.0), size: PageSize::Size1G, pte: 0, global: false };
+            Ok(everything)
+        } else {
+            self.guest_allows(vm, memory, table, gva, leaf)
+        };
+        let page = match page {
+            Ok(page) => page,
+            Err(problem) => return problem,
+        };
+        let gpa = if table == BARE { page.page } else { Gpa(page.page.0 | gva.offset(page.size)) };
+        if page.size < leaf.size {
+            return Some(Problem::TooLarge(leaf.size));
+        }
+        if leaf.bits.contains(LeafBits::GLOBAL) && !page.global {
+            return Some(Problem::Global);
+        }
+        if writable && self.holds_guest_table(gpa, leaf.size) {
+            return Some(Problem::Unprotected);
+        }
+        let host = vm.mapped(memory, gpa);
+        let right = host.map(|host| Hpa(host.page.0 | gpa.offset(host.size)));
+        if right != Some(leaf.page) {
+            return Some(Problem::Elsewhere { entry: leaf.page, right });
+        }
+        host.filter(|host| host.size < leaf.size).map(|_| Problem::TooLarge(leaf.size))
+    }
+
+    /// The guest's mapping of `gva`, if it permits all that the entry does. What cannot be read now is taken to.
+    fn guest_allows(
+        &self,
+        vm: &Vm,
+        memory: &HostMemory,
+        table: usize,
+        gva: Gva,
+        leaf: &Leaf,
+    ) -> Result<SoftwareLeaf, Option<Problem>> {
+        let Some(key) = self.tables.list[table].key else { return Err(None) };
+        let user = leaf.bits.contains(LeafBits::USER);
+        let privilege = if user { Privilege::User } else { Privilege::Supervisor };
+        let context =
+            TranslationContext { mode: key.mode, root: key.root, asid: key.asid, privilege, sum: false, mxr: false };
+        let rules = SoftwareRules { ad: AdPolicy::Fault, ..self.config.rules };
+        let rights =
+            [(LeafBits::READ, Access::Read), (LeafBits::WRITE, Access::Write), (LeafBits::EXECUTE, Access::Execute)];
+        let mut found = Err(None);
+        for (_, access) in rights.into_iter().filter(|&(right, _)| leaf.bits.contains(right)) {
+            let mut tables = Peek { vm, memory, absent: false };
+            found = match software_walk(&mut tables, rules, &context, gva, access) {
+                Ok(page) => Ok(page),
+                Err(_) if tables.absent => return Err(None),
+                Err(fault) => return Err(Some(Problem::Refused(access, fault))),
+            };
+        }
+        found
+    }
+
+    /// Whether what is wrong with an entry is that the guest has changed its table since, and has yet to fence.
+    fn is_pending(
+        &self,
+        vm: &Vm,
+        memory: &HostMemory,
+        (table, gva): (usize, Gva),
+        leaf: &Leaf,
+        problem: &Problem,
+    ) -> bool {
+        if self.config.coherence == Coherence::WriteProtect || table == BARE || *problem == Problem::Unprotected {
+            return false;
+        }
+        let Some(path) = self.audit.as_ref().and_then(|audit| audit.paths.get(&(table, gva.0))) else { return false };
+        let changed = path.steps().any(|step| peek(vm, memory, step.at).is_some_and(|entry| entry != step.entry));
+        // The page that the guest mapped then must still be the one that the entry leads to.
+        let levels = self.tables.list[table].tree.levels();
+        let gpa = path.page(levels).map(|(page, size)| Gpa(page.0 | gva.offset(size)));
+        let host = gpa.and_then(|gpa| vm.mapped(memory, gpa).map(|host| Hpa(host.page.0 | gpa.offset(host.size))));
+        changed && host == Some(leaf.page)
+    }
+}
+
+impl Audit {
+    /// The pages of `table` that were entered from a guest page which holds `gva`, and the one at `gva`.
+    fn of_page(&self, table: usize, levels: u32, gva: Gva) -> Vec<Gva> {
+        let mut pages = vec![gva];
+        let region = gva.page(PageSize::Size1G).0;
+        let recorded = self.paths.range((table, region)..=(table, region | (PageSize::Size1G.bytes() - 1)));
+        pages.extend(recorded.filter_map(|(&(_, other), path)| {
+            let (_, size) = path.page(levels)?;
+            (size > PageSize::Size4K && Gva(other).page(size) == gva.page(size)).then_some(Gva(other))
+        }));
+        pages
+    }
+}

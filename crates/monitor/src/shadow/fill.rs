@@ -1,0 +1,223 @@
+//! A shadow fault: the guest's table and the host's mapping make an entry, or the fault is the guest's own.
+
+use super::reader::GuestReader;
+use super::reverse::Place;
+use super::statistics::{Activity, Way, Work};
+use super::tables::BARE;
+use super::{Assist, Coherence, Event, Shadow, Tlbs, steps};
+use crate::exits::ExitReason;
+use crate::table::{Displaced, Leaf, LeafBits, composed_bits};
+use crate::vm::{Resolved, Vm};
+use devices::Platform;
+use memory::{Host, HostMemory, OutOfFrames};
+use mmu::{Fault, Fence, SoftwareLeaf, software_walk};
+use types::{Access, Gpa, Gva, Hpa, PageSize};
+
+/// What becomes of an access that the shadow table refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ShadowFaultOutcome {
+    /// The entry is there now: the access is to be made again.
+    Mapped,
+    /// The guest's page fault.
+    PageFault,
+    /// The guest's access fault: nothing is there, or a table of the guest is not in memory.
+    AccessFault,
+    /// A device's register.
+    Device(Gpa),
+    /// A store to a guest's table, which is write-protected: it may be made once, there, and through no TLB.
+    StoreOnce(Hpa),
+}
+
+/// A guest's mapping of one address.
+struct GuestPage {
+    gpa: Gpa,
+    leaf: SoftwareLeaf,
+}
+
+impl Shadow {
+    /// Handles a fault of hart `hart` at `gva`.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: the guest cannot go on.
+    pub(super) fn fault(
+        &mut self,
+        vm: &mut Vm,
+        host: &mut Host,
+        tlbs: &mut impl Tlbs,
+        hart: usize,
+        gva: Gva,
+        access: Access,
+    ) -> Result<(ShadowFaultOutcome, Option<Event>), OutOfFrames> {
+        let mut reader = GuestReader::new(vm, host, self.config.rules);
+        let walked = self.guest_page(&mut reader, hart, gva, access);
+        let GuestReader { path, references, filled, exhausted, .. } = reader;
+        if let Some(exhausted) = exhausted {
+            return Err(exhausted);
+        }
+        let work = Work { filled, ..Work::new(Activity::Other, Way::Exit, steps::VALIDATION, references) };
+        let page = match walked {
+            Ok(page) => page,
+            Err(fault) => {
+                self.statistics.reflected += 1;
+                let outcome = match fault {
+                    Fault::Page(_) => ShadowFaultOutcome::PageFault,
+                    Fault::Access(_) | Fault::Nested(_) => ShadowFaultOutcome::AccessFault,
+                };
+                return Ok((outcome, Some(self.event(ExitReason::ShadowFault, work))));
+            }
+        };
+        if Platform::contains(page.gpa) {
+            // The exit is counted where the device is reached.
+            let work = Work { way: Way::Within, ..work };
+            return Ok((ShadowFaultOutcome::Device(page.gpa), Some(self.event(ExitReason::ShadowFault, work))));
+        }
+        // A page that may be stored to from now on is dirty for the host: it is not asked again.
+        let writes = page.leaf.pte & WRITABLE_AND_DIRTY == WRITABLE_AND_DIRTY;
+        let kind = if writes { Access::Write } else { access };
+        let Some(resolved) = vm.resolve(&host.memory, &mut host.frames, page.gpa, kind)? else {
+            self.statistics.reflected += 1;
+            return Ok((ShadowFaultOutcome::AccessFault, Some(self.event(ExitReason::ShadowFault, work))));
+        };
+        let host_references = u64::from(vm.host_levels());
+        if access == Access::Write && self.is_guest_table(page.gpa) {
+            let hpa = Hpa(resolved.leaf.page.0 | page.gpa.offset(resolved.leaf.size));
+            let looked_at = self.store_to_table(host, tlbs, page.gpa);
+            let references = references + host_references + looked_at;
+            let work = Work { activity: Activity::Validation, references, ..work };
+            let event = self.event(ExitReason::TableWrite, work);
+            // If that made it an ordinary page, the store faults again and finds one.
+            return Ok((ShadowFaultOutcome::StoreOnce(hpa), Some(event)));
+        }
+        if self.config.coherence == Coherence::WriteProtect {
+            self.protect_path(vm, host, tlbs, hart, gva, &path)?;
+        }
+        let entry = self.validate(vm, host, tlbs, hart, gva, &page, &resolved)?;
+        if let Some(audit) = &mut self.audit {
+            audit.record(self.harts[hart].table, gva.page(entry.size), &path);
+        }
+        let table_references = u64::from(self.tables.list[self.harts[hart].table].tree.levels());
+        let assisted = self.config.assist != Assist::None && filled == 0 && !resolved.fresh;
+        self.statistics.assisted_validations += u64::from(assisted);
+        let work = Work {
+            activity: Activity::Validation,
+            way: if assisted { Way::Assist } else { Way::Exit },
+            references: references + host_references + table_references,
+            filled: filled + u64::from(resolved.fresh),
+            ..work
+        };
+        Ok((ShadowFaultOutcome::Mapped, Some(self.event(ExitReason::ShadowFault, work))))
+    }
+
+    /// What the guest's tables say of `gva`; without translation, that it is its own gPA.
+    fn guest_page(
+        &self,
+        reader: &mut GuestReader<'_>,
+        hart: usize,
+        gva: Gva,
+        access: Access,
+    ) -> Result<GuestPage, Fault> {
+        if self.harts[hart].table == BARE {
+            let (gpa, size) = (Gpa(gva.0), PageSize::Size1G);
+            let leaf = SoftwareLeaf { page: gpa.page(size), size, pte: EVERYTHING, global: false };
+            return Ok(GuestPage { gpa, leaf });
+        }
+        let rules = reader.rules;
+        let leaf = software_walk(reader, rules, &self.harts[hart].context, gva, access)?;
+        Ok(GuestPage { gpa: Gpa(leaf.page.0 | gva.offset(leaf.size)), leaf })
+    }
+
+    /// Composes the entry of `gva` and writes it.
+    #[expect(clippy::too_many_arguments, reason = "to be made smaller")]
+    fn validate(
+        &mut self,
+        vm: &Vm,
+        host: &mut Host,
+        tlbs: &mut impl Tlbs,
+        hart: usize,
+        gva: Gva,
+        page: &GuestPage,
+        resolved: &Resolved,
+    ) -> Result<Leaf, OutOfFrames> {
+        self.make_room(host, tlbs);
+        let table = self.harts[hart].table;
+        let entry = self.compose(page, &resolved.leaf);
+        let guest_size = if table == BARE { entry.size } else { page.leaf.size };
+        let tree = &mut self.tables.list[table].tree;
+        let displaced = tree.place(&host.memory, &mut host.frames, gva, entry, guest_size)?;
+        self.statistics.validations += 1;
+        match displaced {
+            Displaced::Nothing => {}
+            Displaced::Page(old) if old.page == entry.page && entry.bits.contains(old.bits) => {
+                self.statistics.promotions += u64::from(!old.bits.contains(LeafBits::WRITE));
+                return Ok(entry);
+            }
+            // The guest has changed its table: what TLBs still have of the old page is gone before anybody relies on that.
+            Displaced::Page(_) if entry.size == PageSize::Size4K => {
+                tlbs.fence_everywhere(&Fence::Vvma { vmid: vm.vmid(), gva: Some(gva), asid: None });
+            }
+            Displaced::Page(_) | Displaced::Larger => tlbs.fence_everywhere(&self.everything()),
+            Displaced::Smaller(frames) => {
+                tlbs.fence_everywhere(&self.everything());
+                super::free(host, &frames);
+            }
+        }
+        let place = Place { table: table as u32, gva: gva.page(entry.size) };
+        let (tables, memory) = (&self.tables, &host.memory);
+        let hpa = entry.page;
+        self.reverse.add(page.gpa, entry.size, place, |place| holds(tables, memory, place, hpa));
+        Ok(entry)
+    }
+
+    /// The entry for a page: rights that guest and host both give, at the largest size that both have. It is writable only where the guest's
+    /// page is dirty already, so that the first store faults and sets D; and where no table of the guest lies.
+    fn compose(&self, page: &GuestPage, host: &Leaf) -> Leaf {
+        let mut size = [PageSize::Size1G, PageSize::Size2M, PageSize::Size4K]
+            .into_iter()
+            .find(|&size| size <= page.leaf.size && size <= host.size)
+            .unwrap_or(PageSize::Size4K);
+        while size > PageSize::Size4K && self.holds_guest_table(page.gpa, size) {
+            size = if size == PageSize::Size1G { PageSize::Size2M } else { PageSize::Size4K };
+        }
+        let hpa = Hpa(host.page.0 | page.gpa.offset(host.size));
+        let bits = composed_bits(page.leaf.pte, page.leaf.global, host.bits);
+        let writable = page.leaf.pte & WRITABLE_AND_DIRTY == WRITABLE_AND_DIRTY
+            && host.bits.contains(LeafBits::WRITE)
+            && !self.is_guest_table(page.gpa);
+        let bits = if writable { bits | LeafBits::WRITE } else { bits };
+        Leaf { page: hpa.page(size), size, bits }
+    }
+
+    /// Gives tables back if there are as many as the VM may have: first those that no hart uses.
+    fn make_room(&mut self, host: &mut Host, tlbs: &mut impl Tlbs) {
+        // A new entry takes at most a table on each level below the root.
+        const ENTRY: u64 = 4;
+        if self.tables.frames() + ENTRY <= self.budget {
+            return;
+        }
+        let mut frames = Vec::new();
+        for in_use in [false, true] {
+            for table in 0..self.tables.list.len() {
+                if self.harts.iter().any(|hart| hart.table == table) == in_use {
+                    frames.extend(self.tables.list[table].tree.release(&host.memory));
+                    self.forget_guest_tables(table);
+                }
+            }
+            if self.tables.frames() + ENTRY <= self.budget {
+                break;
+            }
+        }
+        tlbs.fence_everywhere(&self.everything());
+        super::free(host, &frames);
+    }
+}
+
+/// W and D of an entry.
+const WRITABLE_AND_DIRTY: u64 = 1 << 2 | 1 << 7;
+
+/// An entry that permits everything in S-mode, as which the hardware runs a guest that does not translate.
+const EVERYTHING: u64 = 0b1100_1111;
+
+/// Whether the entry that a hint of the reverse map names still maps the page at `hpa`.
+pub(super) fn holds(tables: &super::tables::TableSet, memory: &HostMemory, place: Place, hpa: Hpa) -> bool {
+    tables.mapping(memory, place.table, place.gva, hpa).is_some()
+}

@@ -1,0 +1,120 @@
+//! A guest's write to `satp`: Load Control (CR1) of the paper, which selects the table of another address space.
+
+use super::statistics::{Activity, Way, Work};
+use super::tables::{BARE, Come, Key};
+use super::{Assist, Event, Shadow, Tables, Tlbs, steps};
+use crate::exits::ExitReason;
+use crate::vm::Vm;
+use memory::{Host, OutOfFrames};
+use types::TranslationContext;
+
+impl Shadow {
+    /// Hart `hart` translates in `context` from now on. `None` where its table stays the same: privilege and `sstatus` are the hardware's.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: no room for a table; the hart keeps the one it had.
+    pub(super) fn switch(
+        &mut self,
+        vm: &mut Vm,
+        host: &mut Host,
+        tlbs: &mut impl Tlbs,
+        hart: usize,
+        context: &TranslationContext,
+    ) -> Result<Option<Event>, OutOfFrames> {
+        let (old, new) = (Key::of(&self.harts[hart].context), Key::of(context));
+        if old == new {
+            self.harts[hart].context = *context;
+            return Ok(None);
+        }
+        let (table, come) = self.table_for(vm, host, tlbs, hart, new)?;
+        self.harts[hart].context = *context;
+        self.harts[hart].table = table;
+        if old.is_bare() != new.is_bare() {
+            // Entries of the one would be taken for the other's: the hardware translates in both.
+            tlbs.fence_here(&self.everything());
+        }
+        let examined = match self.config.tables {
+            Tables::Multiple(_) if !new.is_bare() => self.tables.count() as u64,
+            Tables::Multiple(_) | Tables::Single => 0,
+        };
+        let cleared = core::mem::take(&mut self.cleared);
+        let assisted = self.config.assist == Assist::MultiShadow && come == Come::Found && cleared == 0;
+        let (way, steps) =
+            if assisted { (Way::Assist, steps::search(examined)) } else { (Way::Exit, steps::switch(examined)) };
+        let count = match come {
+            Come::Found => &mut self.statistics.switches_found,
+            Come::Created => &mut self.statistics.switches_created,
+            Come::Stolen => &mut self.statistics.switches_stolen,
+        };
+        *count += 1;
+        self.statistics.assisted_switches += u64::from(assisted);
+        let clearing = if cleared > 0 { steps::full(cleared) } else { 0 };
+        let work = Work::new(Activity::LoadControl, way, steps + clearing, examined);
+        Ok(Some(self.event(ExitReason::Satp, work)))
+    }
+
+    /// The table that hart `hart` is to use for `key`, with nothing in it that is not of `key`. Entries that were looked at for that are added
+    /// to `cleared`.
+    fn table_for(
+        &mut self,
+        vm: &Vm,
+        host: &mut Host,
+        tlbs: &mut impl Tlbs,
+        hart: usize,
+        key: Key,
+    ) -> Result<(usize, Come), OutOfFrames> {
+        if key.is_bare() {
+            return Ok((BARE, Come::Found));
+        }
+        let (table, come) = match self.config.tables {
+            Tables::Single => (1 + hart, Come::Created),
+            Tables::Multiple(_) => {
+                let harts = &self.harts;
+                let others =
+                    |table| harts.iter().enumerate().any(|(other, state)| other != hart && state.table == table);
+                self.tables.find(host, key, others)?
+            }
+        };
+        match (come, self.config.tables) {
+            (Come::Found, _) => {}
+            (Come::Created, Tables::Multiple(_)) => self.tables.list[table].key = Some(key),
+            (Come::Created, Tables::Single) => {
+                if self.tables.list[table].tree.mode() == key.mode {
+                    self.cleared += self.clear_table(host, table);
+                } else {
+                    self.rebuild(vm, host, tlbs, table, key)?;
+                }
+                self.tables.list[table].key = Some(key);
+                // The paper purges the TLB with the table; here its walk caches would also lead to tables of another address space.
+                tlbs.fence_here(&self.everything());
+            }
+            (Come::Stolen, _) => self.rebuild(vm, host, tlbs, table, key)?,
+        }
+        self.tables.select(table);
+        Ok((table, come))
+    }
+
+    /// Takes a table from its address space, thoroughly invalidated, and gives it to `key`.
+    fn rebuild(
+        &mut self,
+        _vm: &Vm,
+        host: &mut Host,
+        tlbs: &mut impl Tlbs,
+        table: usize,
+        key: Key,
+    ) -> Result<(), OutOfFrames> {
+        let looked_at = self.clear_table(host, table);
+        self.cleared += looked_at;
+        let tree = &mut self.tables.list[table].tree;
+        let frames = if tree.mode() == key.mode {
+            tree.release(&host.memory)
+        } else {
+            let fresh = crate::table::ShadowTable::new(&host.memory, &mut host.frames, key.mode)?;
+            core::mem::replace(tree, fresh).dissolve(&host.memory)
+        };
+        self.tables.list[table].key = Some(key);
+        tlbs.fence_everywhere(&self.everything());
+        super::free(host, &frames);
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The shadow tables of one VM: found by address space, made up to a limit, and the least recently used stolen.
+
+use super::Tables;
+use crate::table::{Leaf, ShadowTable};
+use core::ops::Range;
+use memory::{Host, HostMemory, OutOfFrames};
+use types::{Asid, Gpa, Gva, Hpa, PageSize, PagingMode, TranslationContext};
+
+/// An address space of the guest, as a table is found by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Key {
+    pub(super) mode: PagingMode,
+    pub(super) root: Gpa,
+    pub(super) asid: Asid,
+}
+
+impl Key {
+    pub(super) const fn of(context: &TranslationContext) -> Self {
+        Self { mode: context.mode, root: context.root, asid: context.asid }
+    }
+
+    pub(super) const fn is_bare(&self) -> bool {
+        matches!(self.mode, PagingMode::Bare)
+    }
+}
+
+/// One shadow table and what is known of it.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) tree: ShadowTable,
+    /// Whose it is; `None` of the table for addresses that the guest does not translate, and of one that is nobody's yet.
+    pub(super) key: Option<Key>,
+    /// S: whether a switch has selected it since it was last invalidated in full. Only then can an entry be valid.
+    pub(super) selected: bool,
+    /// When it was last switched to, in switches.
+    pub(super) used: u64,
+}
+
+/// Number of the table that maps guest physical addresses, for harts whose guest does not translate.
+pub(super) const BARE: usize = 0;
+
+/// All tables of a VM. The first is [`BARE`]; with [`Tables::Single`] number 1 + h is that of hart h.
+#[derive(Debug)]
+pub(super) struct TableSet {
+    pub(super) list: Vec<Table>,
+    limit: usize,
+    switches: u64,
+}
+
+/// How a table was come by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Come {
+    Found,
+    Created,
+    /// It is another address space's, and to be invalidated.
+    Stolen,
+}
+
+impl TableSet {
+    /// Tables for a guest with this RAM and so many harts.
+    pub(super) fn new(host: &mut Host, ram: &Range<Gpa>, tables: Tables, harts: usize) -> Result<Self, OutOfFrames> {
+        // Sv39 sign-extends, so that only its lower half maps what an address says.
+        let bare = if ram.end.0 <= 1 << 38 { PagingMode::Sv39 } else { PagingMode::Sv48 };
+        let mut set = Self { list: Vec::new(), limit: 1, switches: 0 };
+        set.add(host, bare)?;
+        match tables {
+            Tables::Multiple(count) => set.limit = 1 + count,
+            Tables::Single => {
+                set.limit = 1 + harts;
+                for _ in 0..harts {
+                    set.add(host, PagingMode::Sv39)?;
+                }
+            }
+        }
+        Ok(set)
+    }
+
+    fn add(&mut self, host: &mut Host, mode: PagingMode) -> Result<usize, OutOfFrames> {
+        let tree = ShadowTable::new(&host.memory, &mut host.frames, mode)?;
+        self.list.push(Table { tree, key: None, selected: false, used: 0 });
+        Ok(self.list.len() - 1)
+    }
+
+    /// The table of `key`, or one that may become it: a new one, or the least recently used of those that no hart is `using`.
+    pub(super) fn find(
+        &mut self,
+        host: &mut Host,
+        key: Key,
+        using: impl Fn(usize) -> bool,
+    ) -> Result<(usize, Come), OutOfFrames> {
+        if let Some(found) = self.list.iter().position(|table| table.key == Some(key)) {
+            return Ok((found, Come::Found));
+        }
+        if self.list.len() < self.limit {
+            return Ok((self.add(host, key.mode)?, Come::Created));
+        }
+        let candidates = (0..self.list.len()).filter(|&table| table != BARE && !using(table));
+        let oldest = candidates.min_by_key(|&table| self.list[table].used);
+        // There are at least as many tables as harts, and the hart that switches uses none.
+        Ok((oldest.unwrap_or(1), Come::Stolen))
+    }
+
+    /// Notes that a hart switches to `table`.
+    pub(super) fn select(&mut self, table: usize) {
+        self.switches += 1;
+        let used = self.switches;
+        let table = &mut self.list[table];
+        (table.used, table.selected) = (used, true);
+    }
+
+    /// How many tables address spaces may have by now.
+    pub(super) fn count(&self) -> usize {
+        self.list.len() - 1
+    }
+
+    /// Frames that hold tables.
+    pub(super) fn frames(&self) -> u64 {
+        self.list.iter().map(|table| table.tree.tables()).sum()
+    }
+
+    /// What `table` maps at `gva`, if that is the byte at `hpa` or its page.
+    pub(super) fn mapping(&self, memory: &HostMemory, table: u32, gva: Gva, hpa: Hpa) -> Option<Leaf> {
+        let leaf = self.list.get(table as usize)?.tree.lookup(memory, gva)?;
+        let page = Hpa(leaf.page.0 | gva.offset(leaf.size)).page(PageSize::Size4K);
+        let within = hpa.page(leaf.size) == leaf.page;
+        (page == hpa.page(PageSize::Size4K) || (within && leaf.size > PageSize::Size4K)).then_some(leaf)
+    }
+}

@@ -1,0 +1,247 @@
+//! Guest tables where they are write-protected: the monitor sees every store to them, and drops what it derived from the bytes before they
+//! change. A guest's fences then need no work on shadow tables.
+//!
+//! A *guest table page* is a page of guest memory that the walk for an entry read. From then on it is mapped without W in every shadow
+//! table, whatever maps it, until nothing is derived from it any more, or until stores to it come one after the other and no walk reads it:
+//! then it is being filled, or freed and used for something else.
+
+use super::reader::Path;
+use super::{Coherence, Shadow, Tlbs};
+use crate::table::{LeafBits, Removed};
+use crate::vm::Vm;
+use memory::{Host, HostMemory, OutOfFrames};
+use mmu::Fence;
+use std::collections::BTreeMap;
+use types::{Access, Gpa, Gva, Hpa, PageSize};
+
+/// So many stores to a guest table page, with no walk reading it in between, and it is none any more.
+const FLOOD: u32 = 3;
+
+/// Where a guest table page stands in a walk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Derived {
+    /// The shadow table with what is derived from it.
+    table: usize,
+    /// The first address that it translates; 0 of a root.
+    base: Gva,
+    /// Its level.
+    level: u32,
+}
+
+#[derive(Debug, Default)]
+struct GuestTable {
+    derived: Vec<Derived>,
+    /// Stores since a walk read it last.
+    stores: u32,
+}
+
+/// The guest table pages of one VM.
+#[derive(Debug, Default)]
+pub(super) struct GuestTables {
+    /// By page number.
+    pages: BTreeMap<u64, GuestTable>,
+    /// By shadow table, first address and level: the page number.
+    places: BTreeMap<(usize, u64, u32), u64>,
+    /// Whether something was dropped that TLBs may have, for a store that no processor made.
+    pub(super) dropped: bool,
+}
+
+impl GuestTables {
+    fn contains(&self, gpa: Gpa) -> bool {
+        self.pages.contains_key(&gpa.number())
+    }
+
+    /// Notes a place of the page at `gpa`; returns whether it is a guest table page only now.
+    fn add(&mut self, gpa: Gpa, derived: Derived) -> bool {
+        let number = gpa.number();
+        let place = (derived.table, derived.base.0, derived.level);
+        if let Some(other) = self.places.insert(place, number).filter(|&other| other != number) {
+            self.forget(other, derived);
+        }
+        let mut new = false;
+        let page = self.pages.entry(number).or_insert_with(|| {
+            new = true;
+            GuestTable::default()
+        });
+        page.stores = 0;
+        if !page.derived.contains(&derived) {
+            page.derived.push(derived);
+        }
+        new
+    }
+
+    /// Forgets one place of page `number`; returns whether it was the last.
+    fn forget(&mut self, number: u64, derived: Derived) -> bool {
+        let Some(page) = self.pages.get_mut(&number) else { return false };
+        page.derived.retain(|&other| other != derived);
+        let last = page.derived.is_empty();
+        if last {
+            self.pages.remove(&number);
+        }
+        last
+    }
+
+    /// Forgets every place of `table` from `first` to `last` below `level`; returns how many pages are guest table pages no more.
+    fn forget_below(&mut self, table: usize, first: u64, last: u64, level: u32) -> u64 {
+        let range = (table, first, 0)..=(table, last, u32::MAX);
+        let below: Vec<_> = self
+            .places
+            .range(range)
+            .filter(|((_, _, at), _)| *at < level)
+            .map(|(&place, &page)| (place, page))
+            .collect();
+        let mut pages = 0;
+        for ((table, base, level), number) in below {
+            self.places.remove(&(table, base, level));
+            pages += u64::from(self.forget(number, Derived { table, base: Gva(base), level }));
+        }
+        pages
+    }
+}
+
+impl Shadow {
+    /// Whether `gpa` lies in a guest table page.
+    pub(super) fn is_guest_table(&self, gpa: Gpa) -> bool {
+        self.guest_tables.contains(gpa)
+    }
+
+    /// Whether a guest table page lies in the page of `size` around `gpa`.
+    pub(super) fn holds_guest_table(&self, gpa: Gpa, size: PageSize) -> bool {
+        let first = gpa.page(size).number();
+        self.guest_tables.pages.range(first..first + (size.bytes() >> 12)).next().is_some()
+    }
+
+    /// Nothing in `table` is derived from guest tables any more.
+    pub(super) fn forget_guest_tables(&mut self, table: usize) {
+        if self.config.coherence == Coherence::WriteProtect {
+            let _ = self.guest_tables.forget_below(table, 0, u64::MAX, u32::MAX);
+        }
+    }
+
+    /// Write-protects the pages that a walk of hart `hart` for `gva` read, the root's first.
+    pub(super) fn protect_path(
+        &mut self,
+        vm: &mut Vm,
+        host: &mut Host,
+        tlbs: &mut impl Tlbs,
+        hart: usize,
+        gva: Gva,
+        path: &Path,
+    ) -> Result<(), OutOfFrames> {
+        let table = self.harts[hart].table;
+        let levels = self.tables.list[table].tree.levels();
+        for (level, step) in (0..levels).rev().zip(path.steps()) {
+            let base = if level + 1 == levels { Gva(0) } else { gva.page(PageSize::of_level(level + 1)) };
+            if self.guest_tables.add(step.at, Derived { table, base, level }) {
+                self.protect(vm, host, tlbs, step.at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes W from whatever maps the page at `gpa`.
+    fn protect(&mut self, vm: &mut Vm, host: &mut Host, tlbs: &mut impl Tlbs, gpa: Gpa) -> Result<(), OutOfFrames> {
+        let Some(resolved) = vm.resolve(&host.memory, &mut host.frames, gpa, Access::Read)? else { return Ok(()) };
+        let hpa = Hpa(resolved.leaf.page.0 | gpa.page(PageSize::Size4K).offset(resolved.leaf.size));
+        for place in self.reverse.of(gpa) {
+            let Some(leaf) = self.tables.mapping(&host.memory, place.table, place.gva, hpa) else { continue };
+            if !leaf.bits.contains(LeafBits::WRITE) {
+                continue;
+            }
+            let tree = &mut self.tables.list[place.table as usize].tree;
+            if leaf.size == PageSize::Size4K {
+                tree.set_bits(&host.memory, place.gva, leaf.bits.without(LeafBits::WRITE));
+                tlbs.fence_everywhere(&Fence::Vvma { vmid: self.vmid, gva: Some(place.gva), asid: None });
+            } else {
+                // It comes back in smaller pages, but for this one writable.
+                let _ = tree.invalidate(&host.memory, place.gva, |_| true);
+                tlbs.fence_everywhere(&self.everything());
+            }
+        }
+        Ok(())
+    }
+
+    /// The guest is about to store to the guest table page at `gpa`: what is derived from the bytes there goes first. Returns how many entries
+    /// were looked at.
+    pub(super) fn store_to_table(&mut self, host: &Host, tlbs: &mut impl Tlbs, gpa: Gpa) -> u64 {
+        self.statistics.table_writes += 1;
+        let number = gpa.number();
+        let Some(page) = self.guest_tables.pages.get_mut(&number) else { return 0 };
+        page.stores += 1;
+        if page.stores >= FLOOD {
+            let removed = self.drop_page(&host.memory, number);
+            self.fence_dropped(tlbs, removed, None);
+            return removed.touched;
+        }
+        let places = page.derived.clone();
+        // A store that is not aligned may reach into the entry behind.
+        let index = gpa.offset(PageSize::Size4K) / 8;
+        let last = if gpa.is_aligned(8) { index } else { (index + 1).min(511) };
+        let (mut all, mut gva) = (Removed::default(), None);
+        for place in places {
+            for index in index..=last {
+                let (removed, from) = self.drop_entry(&host.memory, place, index);
+                // One page can be fenced by its address; more are all fenced.
+                let several = removed.cleared > 0 && all.cleared > 0 && gva != Some(from);
+                all.add(removed);
+                all.pieces |= several;
+                if removed.cleared > 0 {
+                    gva = Some(from);
+                }
+            }
+        }
+        self.fence_dropped(tlbs, all, gva);
+        all.touched
+    }
+
+    /// Somebody else stores to the page at `gpa`: a device, or the monitor for the guest. If it is a guest table page, it is none any more.
+    pub(super) fn store_by_others(&mut self, memory: &HostMemory, gpa: Gpa) {
+        if self.is_guest_table(gpa) {
+            let removed = self.drop_page(memory, gpa.number());
+            self.guest_tables.dropped |= removed.cleared > 0;
+        }
+    }
+
+    /// Drops what is derived from entry `index` of a guest table page at `place`.
+    fn drop_entry(&mut self, memory: &HostMemory, place: Derived, index: u64) -> (Removed, Gva) {
+        let Derived { table, base, level } = place;
+        let size = PageSize::of_level(level);
+        let tree = &mut self.tables.list[table].tree;
+        let gva = tree.canonical(Gva(base.0 | index << size.shift()));
+        let removed = tree.invalidate_span(memory, gva, level);
+        if level > 0 {
+            self.statistics.unprotects +=
+                self.guest_tables.forget_below(table, gva.0, gva.0 | (size.bytes() - 1), level);
+        }
+        (removed, gva)
+    }
+
+    /// Drops everything that is derived from page `number`, which is a guest table page no more.
+    fn drop_page(&mut self, memory: &HostMemory, number: u64) -> Removed {
+        let mut removed = Removed::default();
+        let places = self.guest_tables.pages.get(&number).map(|page| page.derived.clone()).unwrap_or_default();
+        for place in places {
+            let Derived { table, base, level } = place;
+            let tree = &mut self.tables.list[table].tree;
+            let (last, dropped) = if level + 1 >= tree.levels() {
+                (u64::MAX, tree.clear(memory))
+            } else {
+                let size = PageSize::of_level(level + 1);
+                (base.0 | (size.bytes() - 1), tree.invalidate_span(memory, base, level + 1))
+            };
+            removed.add(dropped);
+            removed.pieces = true;
+            self.statistics.unprotects += self.guest_tables.forget_below(table, base.0, last, level + 1);
+        }
+        removed
+    }
+
+    /// Fences what was dropped: the page of `gva` alone, or everything.
+    fn fence_dropped(&self, tlbs: &mut impl Tlbs, removed: Removed, gva: Option<Gva>) {
+        if removed.cleared == 0 {
+            return;
+        }
+        let gva = gva.filter(|_| !removed.pieces);
+        tlbs.fence_everywhere(&Fence::Vvma { vmid: self.vmid, gva, asid: None });
+    }
+}

@@ -1,0 +1,111 @@
+//! Shadow tables in the comparison: what their upkeep took, as JSON and as a table.
+
+use super::Finished;
+use crate::table::Table;
+use serde_json::{Value, json};
+
+/// The key `shadow` of a run; null where the guest has no shadow tables.
+pub(super) fn value(run: &Finished) -> Value {
+    let Some(shadow) = &run.statistics.shadow else { return Value::Null };
+    json!({
+        "switches": {
+            "found": shadow.switches_found,
+            "created": shadow.switches_created,
+            "stolen": shadow.switches_stolen,
+        },
+        "invalidations": {
+            "selective": shadow.selective,
+            "full": shadow.full,
+            "double": shadow.double,
+        },
+        "assisted": {
+            "validations": shadow.assisted_validations,
+            "switches": shadow.assisted_switches,
+            "invalidations": shadow.assisted_invalidations,
+        },
+        "validations": shadow.validations,
+        "promotions": shadow.promotions,
+        "reflected": shadow.reflected,
+        "entries_touched": shadow.entries_touched,
+        "steps": shadow.steps,
+        "table_writes": shadow.table_writes,
+        "unprotects": shadow.unprotects,
+        "not_in_tlb_ratio": not_in_tlb_ratio(run),
+        "mean_instruction_cycles": mean_instruction_cycles(run),
+        "time": {
+            "validation": shadow.time.validation.0,
+            "pptlb": shadow.time.pptlb.0,
+            "load_control": shadow.time.load_control.0,
+            "purge_tlb": shadow.time.purge_tlb.0,
+            "rest": rest(run),
+        },
+    })
+}
+
+/// One line for each run with shadow tables, with what their upkeep took. `None` if there is none.
+pub(crate) fn upkeep(runs: &[Finished]) -> Option<Table> {
+    let mut table = Table::new([
+        "workload",
+        "shadow tables",
+        "switches",
+        "stolen",
+        "selective",
+        "full",
+        "double",
+        "validations",
+        "entries",
+        "NITLBR",
+        "MIET",
+        "validation",
+        "PPTLB",
+        "LCTL",
+        "purge TLB",
+        "rest",
+    ]);
+    let mut any = false;
+    for run in runs {
+        let Some(shadow) = &run.statistics.shadow else { continue };
+        any = true;
+        // Time as the paper's figure 7 has it: in relation to that of the guest.
+        let guest = run.statistics.time.guest.0.max(1) as f64;
+        let share = |cycles: u64| format!("{:.2} %", 100.0 * cycles as f64 / guest);
+        table.row([
+            run.work.clone(),
+            run.on.system.to_string(),
+            (shadow.switches_found + shadow.switches_created + shadow.switches_stolen).to_string(),
+            shadow.switches_stolen.to_string(),
+            shadow.selective.to_string(),
+            shadow.full.to_string(),
+            shadow.double.to_string(),
+            shadow.validations.to_string(),
+            shadow.entries_touched.to_string(),
+            format!("{:.5}", not_in_tlb_ratio(run)),
+            format!("{:.3}", mean_instruction_cycles(run)),
+            share(shadow.time.validation.0),
+            share(shadow.time.pptlb.0),
+            share(shadow.time.load_control.0),
+            share(shadow.time.purge_tlb.0),
+            share(rest(run)),
+        ]);
+    }
+    any.then_some(table)
+}
+
+/// NITLBR: references that no TLB answers, of all references, fetches among them.
+fn not_in_tlb_ratio(run: &Finished) -> f64 {
+    let statistics = &run.statistics;
+    let references = statistics.loads + statistics.stores + statistics.instructions;
+    statistics.mmu.l2_misses as f64 / references.max(1) as f64
+}
+
+/// MIET: cycles for an instruction, the monitor's time left out, as it was for the paper's hardware monitor when the guest ran.
+fn mean_instruction_cycles(run: &Finished) -> f64 {
+    let statistics = &run.statistics;
+    (statistics.time.guest + statistics.time.translation).0 as f64 / statistics.instructions.max(1) as f64
+}
+
+/// The monitor's time for anything but the upkeep of tables.
+fn rest(run: &Finished) -> u64 {
+    let upkeep = run.statistics.shadow.map_or(0, |shadow| shadow.time.total().0);
+    run.statistics.time.monitor.0.saturating_sub(upkeep)
+}
