@@ -205,6 +205,7 @@ impl World {
         let dma = monitor::Dma::new(&mut self.guests[guest].vm, &mut self.host);
         let result = dma.write(at, bytes);
         self.foreign_writes.extend(dma.into_written());
+        self.shadow_fence_due(guest);
         result
     }
 
