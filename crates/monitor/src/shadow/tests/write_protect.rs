@@ -3,6 +3,7 @@
 use super::bed::{Bed, Choice, DATA, End, V, pte, ram};
 use crate::dma::Dma;
 use crate::shadow::{Coherence, Tables};
+use crate::testing::{NoProcessors, supply};
 use types::{Access, Gpa, Gva, PageSize};
 
 const ROOT: Gpa = ram(1 << 20);
@@ -80,12 +81,15 @@ fn a_page_that_is_stored_to_again_and_again_is_no_table() {
 fn a_device_that_writes_to_a_table_is_noticed() {
     let mut bed = bed(PageSize::Size4K);
     let entry = pte(ram(31 << 20), DATA).to_le_bytes();
-    Dma::new(&mut bed.vm, &mut bed.host).write(Bed::entry(ROOT, PAGE), &entry).unwrap();
+    let write = |bed: &mut Bed, at| {
+        Dma::new(supply(&mut bed.host, &mut bed.vm, None, NoProcessors), 0).write(at, &entry).unwrap();
+    };
+    write(&mut bed, Bed::entry(ROOT, PAGE));
     let fence = bed.vm.shadow_fence_due().expect("the TLBs have the old page");
     bed.mmus.iter_mut().for_each(|mmu| mmu.fence(&fence));
     assert_eq!(bed.vm.shadow_fence_due(), None);
     assert_eq!(bed.access(0, PAGE, Access::Read), End::Memory(bed.hpa(ram(31 << 20)).unwrap()));
-    Dma::new(&mut bed.vm, &mut bed.host).write(ram(40 << 20), &entry).unwrap();
+    write(&mut bed, ram(40 << 20));
     assert_eq!(bed.vm.shadow_fence_due(), None, "a page of data");
     assert_eq!(bed.wrong(), [""; 0]);
 }
