@@ -25,6 +25,8 @@ impl LeafBits {
     pub const DIRTY: Self = Self(1 << 7);
     /// All rights.
     pub const RWX: Self = Self(Self::READ.0 | Self::WRITE.0 | Self::EXECUTE.0);
+    /// All rights, and A and D set.
+    pub(crate) const FULL: Self = Self(Self::RWX.0 | Self::ACCESSED.0 | Self::DIRTY.0);
     const ALL: u64 = 0b1111_1110;
 
     /// These and those of `other`.
