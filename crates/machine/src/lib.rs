@@ -23,6 +23,7 @@ pub mod suggestion;
 pub mod system;
 mod trace;
 pub mod units;
+pub mod vlm;
 pub mod warmup;
 mod world;
 
