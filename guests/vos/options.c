@@ -41,6 +41,13 @@ static const struct key keys[] = {
       {"plic", MISBEHAVE_PLIC},
       {"virtio", MISBEHAVE_VIRTIO},
       {"sbi", MISBEHAVE_SBI}}},
+    {KEY("handshake", handshake),
+     {{"none", HANDSHAKE_NONE},
+      {"area", HANDSHAKE_AREA},
+      {"codes", HANDSHAKE_CODES},
+      {"interrupt", HANDSHAKE_INTERRUPT}}},
+    {KEY("purge", purge), {{"sbi", PURGE_BY_SBI}, {"partners", PURGE_BY_PARTNERS}}},
+    {KEY("spins", spins), {}},
     {KEY("harts", harts), {}},
     {KEY("procs", processes), {}},
 };

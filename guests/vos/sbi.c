@@ -67,6 +67,41 @@ bool sbi_hart_start(uint64_t hart, uint64_t start, uint64_t argument)
     return call(SBI_HSM, 0, hart, start, argument, 0, 0).error == 0;
 }
 
+void sbi_hart_stop(void)
+{
+    for (;;)
+        call(SBI_HSM, 1, 0, 0, 0, 0, 0);
+}
+
+void sbi_register_area(uint64_t address)
+{
+    call(SBI_PARAVIRTUAL, 0x10, address, 0, 0, 0, 0);
+}
+
+unsigned sbi_allocation(void)
+{
+    struct sbi_result result = call(SBI_PARAVIRTUAL, 0x11, 0, 0, 0, 0, 0);
+
+    return result.error == 0 ? (unsigned)result.value : 1;
+}
+
+uint64_t sbi_allocation_interrupt(bool wanted)
+{
+    struct sbi_result result = call(SBI_PARAVIRTUAL, 0x12, wanted, 0, 0, 0, 0);
+
+    return result.error == 0 ? result.value : 0;
+}
+
+void sbi_spin(unsigned reason, uint64_t partner)
+{
+    call(SBI_PARAVIRTUAL, 0x13, reason, partner, 0, 0, 0);
+}
+
+void sbi_excessive_spin(unsigned reason, bool lost)
+{
+    call(SBI_PARAVIRTUAL, 0x14, reason, lost, 0, 0, 0);
+}
+
 void sbi_shutdown(enum sbi_reset_reason reason)
 {
     enum { SHUTDOWN = 0 };

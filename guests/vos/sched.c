@@ -1,9 +1,13 @@
 #include "sched.h"
 
+#include "../common/marker.h"
+
 #include "csr.h"
 #include "hart.h"
 #include "panic.h"
+#include "purge.h"
 #include "sbi.h"
+#include "spin.h"
 #include "spinlock.h"
 #include "timer.h"
 #include "trap.h"
@@ -65,9 +69,13 @@ void sched_add(struct process *process)
 static void idle(void)
 {
     timer_disarm();
-    while ((csr_read(sip) & SIE_SOFTWARE) == 0)
+    while ((csr_read(sip) & SIE_SOFTWARE) == 0) {
         wait_for_interrupt();
+        if ((csr_read(sip) & csr_read(sie) & SIE_EXTERNAL) != 0)
+            spin_interrupt();
+    }
     csr_clear(sip, SIE_SOFTWARE);
+    purge_serve();
 }
 
 static struct process *wait_for_process(struct hart *hart)
@@ -75,6 +83,7 @@ static struct process *wait_for_process(struct hart *hart)
     for (;;) {
         struct process *process;
 
+        spin_leave_if_due();
         spinlock_lock(&lock);
         process = dequeue();
         hart->idle = process == NULL;
@@ -132,6 +141,7 @@ void sched_exit(unsigned status)
 
     suspend(hart);
     process_destroy(process);
+    MARK(MARKER_TRANSACTION);
     spinlock_lock(&lock);
     if (final_status == 0)
         final_status = status;

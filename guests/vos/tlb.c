@@ -2,9 +2,16 @@
 
 #include "csr.h"
 #include "hart.h"
+#include "purge.h"
 #include "sbi.h"
 
 static unsigned last_asid;
+static bool by_partners;
+
+void tlb_purge_by_partners(bool wanted)
+{
+    by_partners = wanted;
+}
 
 void tlb_start(void)
 {
@@ -41,6 +48,8 @@ void tlb_flush_asid(unsigned asid)
     uint64_t others = hart_running_mask() & ~hart_mask_of(hart_this());
 
     tlb_flush_local_asid(asid);
-    if (others != 0)
+    if (others != 0 && by_partners)
+        purge_others(asid);
+    else if (others != 0)
         sbi_remote_sfence_vma_asid(others, asid);
 }

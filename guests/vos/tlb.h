@@ -4,6 +4,7 @@
 #ifndef VOS_TLB_H
 #define VOS_TLB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Finds out how many bits of ASID this processor has. */
@@ -15,5 +16,8 @@ void tlb_flush_local_page(uint64_t virtual, unsigned asid);
 void tlb_flush_local_asid(unsigned asid);
 /* On every running hart. */
 void tlb_flush_asid(unsigned asid);
+
+/* Whether other harts are asked to purge, rather than the firmware to do it for them. */
+void tlb_purge_by_partners(bool wanted);
 
 #endif

@@ -392,6 +392,7 @@ impl Config {
             sstc: keys.sstc,
             svnapot: keys.svnapot,
             svadu: matches!(self.mmu.ad, AdName::Hardware),
+            spins_exit: false,
         }
     }
 
