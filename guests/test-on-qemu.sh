@@ -90,6 +90,18 @@ vos_check "little memory" 1 '^hello: ok' "-m 8M" "workload=hello"
 vos_check "much memory" 1 '^hello: ok' "-m 6G" "workload=hello"
 vos_check "300 processes" 300 '^hello: ok' "-m 128M -smp 4" "workload=hello procs=300"
 
+# Jobs, with and without shortage of frames. QEMU's firmware is slow at remote fences, so few with four harts.
+jobs="workload=jobs size=64K common=32K iterations=20"
+for paging in sv39 sv48 sv57; do
+    vos_check "jobs $paging" 1 '^jobs: ok .* page_outs=[1-9]' "-m 64M" "$jobs frames=40 paging=$paging"
+    vos_check "jobs $paging, 4 harts" 1 '^jobs: ok' "-m 64M -smp 4" \
+        "$jobs iterations=5 frames=60 paging=$paging"
+done
+vos_check "jobs, A and D on fault" 1 '^jobs: ok' "-m 64M" "$jobs frames=40 ad=fault"
+vos_check "jobs, retried faults" 1 '^jobs: ok' "-m 64M" "$jobs frames=40 validate=retry"
+vos_check "jobs, first in first out" 1 '^jobs: ok' "-m 64M" "$jobs frames=40 replace=fifo"
+vos_check "jobs, default size" 1 '^jobs: ok .* page_outs=[1-9]' "-m 64M" "workload=jobs"
+
 # What must fail, and how.
 vos_check "crash" 1 'process 1 killed: invalid access: cause 15 .* address 8$' "" "workload=crash"
 vos_check "no gigapage" 1 'killed: no free memory block' "-m 512M" "workload=gups page=1G"
@@ -119,6 +131,7 @@ qemu-riscv64 "$program" roi begin
 check "Linux roi" 1 '^0$' "$?"
 timeout 1 qemu-riscv64 "$program" exit 3
 check "Linux exit waits" 1 '^124$' "$?"
+check "Linux jobs" 1 'this kernel is not vos' "$(qemu-riscv64 "$program" jobs)"
 qemu-riscv64 "$program" gups nonsense=1 >/dev/null
 check "Linux bad option" 1 '^2$' "$?"
 

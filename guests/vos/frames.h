@@ -4,6 +4,8 @@
 #ifndef VOS_FRAMES_H
 #define VOS_FRAMES_H
 
+#include "layout.h"
+
 #include <stdint.h>
 
 /* log2 of a block's size over 4 KiB. */
@@ -22,6 +24,16 @@ enum clear_policy {
     CLEAR_REUSED,
     CLEAR_ALWAYS,
 };
+
+/* The order of the smallest block with so many bytes. */
+static inline unsigned frame_order(uint64_t bytes)
+{
+    unsigned order = 0;
+
+    while ((uint64_t)PAGE_BYTES << order < bytes)
+        order++;
+    return order;
+}
 
 /* Takes over the platform's memory but for what is reserved and the kernel's image. */
 void frames_start(enum clear_policy policy);

@@ -20,10 +20,10 @@ static void print_banner(const struct options *options)
     static const char *const page_names[] = {"4K", "2M", "1G"};
 
     console_print("vos: %s, harts %u, free memory %luM, sv%d, heap pages %s, last asid %u, timer %s, "
-                  "console %s\n",
+                  "console %s, pptlb %s\n",
                   options->arguments[1], hart_count(), frames_free_bytes() >> 20,
                   39 + 9 * (int)(options->paging - PAGING_SV39), page_names[options->page],
-                  tlb_last_asid(), timer_name(), console_name());
+                  tlb_last_asid(), timer_name(), console_name(), pptlb_name());
 }
 
 void main(uint64_t hart_id, uint64_t device_tree)
@@ -42,6 +42,10 @@ void main(uint64_t hart_id, uint64_t device_tree)
     kernel_map_start(options.linear);
     tlb_start();
     space_set_ad_policy(options.ad);
+    space_set_validation(options.validation);
+    pptlb_start(options.pptlb);
+    clock_set_replacement(options.replacement);
+    timer_set_ticks(options.ticks);
     smp_start(options.harts);
     tlb_purge_by_partners(options.purge == PURGE_BY_PARTNERS);
     spin_start(options.handshake, options.spins);
@@ -49,8 +53,8 @@ void main(uint64_t hart_id, uint64_t device_tree)
         smp_await();
     print_banner(&options);
     misbehave(options.misbehaviour);
-    for (unsigned i = 1; i <= options.processes; i++)
-        sched_add(process_create(i, &options));
+    for (unsigned i = 0; i < options.processes; i++)
+        sched_add(process_create(&options));
     sched_next();
     trap_return();
 }

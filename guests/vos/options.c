@@ -3,6 +3,7 @@
 #include "../common/bytes.h"
 #include "../common/number.h"
 #include "panic.h"
+#include "timer.h"
 
 #include <stddef.h>
 
@@ -11,7 +12,7 @@ struct choice {
     unsigned value;
 };
 
-enum { MOST_CHOICES = 9 };
+enum { MOST_CHOICES = 9, MOST_TICKS = 1000000 };
 
 /* A key that vos knows, and the four bytes of struct options that it sets. */
 struct key {
@@ -31,6 +32,10 @@ static const struct key keys[] = {
     {KEY("linear", linear), {{"2M", PAGE_2M}, {"1G", PAGE_1G}}},
     {KEY("ad", ad), {{"preset", AD_PRESET}, {"fault", AD_ON_FAULT}}},
     {KEY("clear", clear), {{"reused", CLEAR_REUSED}, {"always", CLEAR_ALWAYS}}},
+    {KEY("validate", validation), {{"fence", VALIDATE_FENCE}, {"retry", VALIDATE_RETRY}}},
+    {KEY("pptlb", pptlb),
+     {{"handshake", PPTLB_HANDSHAKE}, {"plain", PPTLB_PLAIN}, {"off", PPTLB_OFF}}},
+    {KEY("replace", replacement), {{"clock", REPLACE_CLOCK}, {"fifo", REPLACE_FIFO}}},
     {KEY("misbehave", misbehaviour),
      {{"panic", MISBEHAVE_PANIC},
       {"jump", MISBEHAVE_JUMP},
@@ -50,6 +55,7 @@ static const struct key keys[] = {
     {KEY("spins", spins), {}},
     {KEY("harts", harts), {}},
     {KEY("procs", processes), {}},
+    {KEY("ticks", ticks), {}},
 };
 
 static unsigned choose(const struct key *key, const char *value)
@@ -115,6 +121,10 @@ void options_parse(struct options *options, char *line)
         .linear = PAGE_1G,
         .ad = AD_PRESET,
         .clear = CLEAR_REUSED,
+        .validation = VALIDATE_FENCE,
+        .pptlb = PPTLB_HANDSHAKE,
+        .replacement = REPLACE_CLOCK,
+        .ticks = DEFAULT_TICKS_PER_SECOND,
         .processes = 1,
         .arguments = {"pagewalk-workloads", "hello"},
         .argument_count = 2,
@@ -131,4 +141,6 @@ void options_parse(struct options *options, char *line)
     }
     if (options->processes == 0)
         panic("command line: procs=0: must be at least 1");
+    if (options->ticks == 0 || options->ticks > MOST_TICKS)
+        panic("command line: ticks=%u: must be 1 to %d", options->ticks, MOST_TICKS);
 }

@@ -3,9 +3,11 @@
 #ifndef VOS_OPTIONS_H
 #define VOS_OPTIONS_H
 
+#include "clock.h"
 #include "frames.h"
 #include "misbehave.h"
 #include "page_table.h"
+#include "pptlb.h"
 #include "purge.h"
 #include "space.h"
 #include "spin.h"
@@ -20,6 +22,11 @@ struct options {
     enum page_size linear;
     enum ad_policy ad;
     enum clear_policy clear;
+    enum validation validation;
+    enum pptlb_use pptlb;
+    enum replacement replacement;
+    /* Ticks of the scheduler in a second. */
+    unsigned ticks;
     /* Harts to use, 0 for all. */
     unsigned harts;
     /* Copies of the program, each in an address space of its own. */

@@ -28,11 +28,6 @@ static bool is_leaf(pte entry)
     return (entry & (PTE_R | PTE_W | PTE_X)) != 0;
 }
 
-static pte make_pte(uint64_t physical, unsigned flags)
-{
-    return physical >> 12 << 10 | flags;
-}
-
 static pte *entry_of(page_table table, uint64_t virtual, unsigned level)
 {
     pte *entries = linear(table);
@@ -75,29 +70,53 @@ void page_table_destroy_user(page_table table)
     destroy(table, root_level(), UPPER_HALF);
 }
 
-bool page_table_map(page_table table, uint64_t virtual, uint64_t physical, enum page_size size,
-                    unsigned flags)
+/* The entry for `virtual` at `level`, making the tables above it. NULL when memory has run out, or when
+ * a leaf stands above. */
+static pte *make_entry(page_table table, uint64_t virtual, unsigned level)
 {
-    pte *entry;
+    for (unsigned above = root_level(); above > level; above--) {
+        pte *entry = entry_of(table, virtual, above);
 
-    for (unsigned level = root_level(); level > size; level--) {
-        entry = entry_of(table, virtual, level);
         if ((*entry & PTE_V) == 0) {
             page_table next = page_table_new();
 
             if (next == FRAME_NONE)
-                return false;
-            *entry = make_pte(next, PTE_V);
+                return NULL;
+            *entry = pte_make(next, PTE_V);
         } else if (is_leaf(*entry)) {
-            return false;
+            return NULL;
         }
         table = pte_physical(*entry);
     }
-    entry = entry_of(table, virtual, size);
-    if ((*entry & PTE_V) != 0)
+    return entry_of(table, virtual, level);
+}
+
+bool page_table_map(page_table table, uint64_t virtual, uint64_t physical, enum page_size size,
+                    unsigned flags)
+{
+    pte *entry = make_entry(table, virtual, size);
+
+    if (entry == NULL || (*entry & PTE_V) != 0)
         return false;
-    *entry = make_pte(physical, flags | PTE_V);
+    *entry = pte_make(physical, flags | PTE_V);
     return true;
+}
+
+pte *page_table_entry(page_table table, uint64_t virtual)
+{
+    for (unsigned level = root_level(); level > 0; level--) {
+        pte entry = *entry_of(table, virtual, level);
+
+        if ((entry & PTE_V) == 0 || is_leaf(entry))
+            return NULL;
+        table = pte_physical(entry);
+    }
+    return entry_of(table, virtual, 0);
+}
+
+pte *page_table_make_entry(page_table table, uint64_t virtual)
+{
+    return make_entry(table, virtual, 0);
 }
 
 pte *page_table_find(page_table table, uint64_t virtual, enum page_size *size)

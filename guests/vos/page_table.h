@@ -56,8 +56,18 @@ void page_table_destroy_user(page_table table);
  * when part of the page is mapped. */
 bool page_table_map(page_table table, uint64_t virtual, uint64_t physical, enum page_size size,
                     unsigned flags);
+/* The entry for `virtual` in the last table, 4K level, whatever it holds; NULL when there is no such
+ * table. */
+pte *page_table_entry(page_table table, uint64_t virtual);
+/* The same, made if need be; NULL when memory has run out. */
+pte *page_table_make_entry(page_table table, uint64_t virtual);
 /* The leaf that maps `virtual` and its size, NULL when there is none. */
 pte *page_table_find(page_table table, uint64_t virtual, enum page_size *size);
+
+static inline pte pte_make(uint64_t physical, unsigned flags)
+{
+    return physical >> 12 << 10 | flags;
+}
 
 static inline uint64_t pte_physical(pte entry)
 {

@@ -7,7 +7,6 @@
 #include "memory.h"
 #include "panic.h"
 #include "program.h"
-#include "tlb.h"
 
 _Static_assert(offsetof(struct process, frame) == 0, "trap.S");
 _Static_assert(offsetof(struct frame, pc) == FRAME_PC, "hart_offsets.h");
@@ -76,17 +75,19 @@ static uint64_t push_arguments(struct space *space, const struct options *option
     return sp;
 }
 
-struct process *process_create(unsigned id, const struct options *options)
+struct process *process_create(const struct options *options)
 {
+    static unsigned last_id;
+    unsigned id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
     uint64_t frame = frames_take(ORDER_4K);
     struct process *process = linear(frame);
 
     if (frame == FRAME_NONE)
         panic("out of memory for process %u", id);
-    /* With too few ASIDs nobody has one, and each switch flushes. */
-    if (!space_create(&process->space, options->processes <= tlb_last_asid() ? id : 0))
+    if (!space_create(&process->space))
         panic("out of memory for process %u", id);
     process->id = id;
+    process->options = options;
     process->frame.pc = program_load(&process->space);
     add_areas(&process->space, options->page);
     process->frame.x[REGISTER_SP] = push_arguments(&process->space, options);

@@ -19,22 +19,28 @@ struct fp_state {
     uint64_t fcsr;
 };
 
+enum { MESSAGE_WORDS = 3 };
+
 struct process {
     /* First, so that assembler finds it. */
     struct frame frame;
     struct fp_state fp;
     struct space space;
     unsigned id;
-    /* In the scheduler's queue. */
+    /* What its program was started with. */
+    const struct options *options;
+    /* The call that it waits to have answered. */
+    uint64_t message[MESSAGE_WORDS];
+    /* In the scheduler's queue, or in one of message.c. */
     struct process *next;
 };
 
 /* Register numbers of the calling convention. */
 enum { REGISTER_SP = 2, REGISTER_A0 = 10, REGISTER_A7 = 17 };
 
-/* A process about to enter the embedded program with the options' arguments. Ids count from 1.
- * Panics when there is not enough memory. */
-struct process *process_create(unsigned id, const struct options *options);
+/* A process about to enter the embedded program with the options' arguments. Ids count from 1. Panics
+ * when there is not enough memory. */
+struct process *process_create(const struct options *options);
 /* Gives back the address space. No hart may be in it. */
 void process_destroy(struct process *process);
 

@@ -55,11 +55,22 @@ void sbi_remote_fence_i(uint64_t hart_mask)
     call(SBI_RFENCE, 0, hart_mask, 0, 0, 0, 0);
 }
 
-void sbi_remote_sfence_vma_asid(uint64_t hart_mask, unsigned asid)
+void sbi_remote_sfence_vma(uint64_t hart_mask, uint64_t virtual, uint64_t bytes)
 {
-    const uint64_t all_addresses = UINT64_MAX;
+    call(SBI_RFENCE, 1, hart_mask, 0, virtual, bytes, 0);
+}
 
-    call(SBI_RFENCE, 2, hart_mask, 0, 0, all_addresses, asid);
+void sbi_remote_sfence_vma_asid(uint64_t hart_mask, uint64_t virtual, uint64_t bytes, unsigned asid)
+{
+    call(SBI_RFENCE, 2, hart_mask, 0, virtual, bytes, asid);
+}
+
+bool sbi_pptlb(uint64_t entry, uint64_t virtual, bool handshake, uint64_t *old)
+{
+    struct sbi_result result = call(SBI_PARAVIRTUAL, 0, entry, virtual, handshake, 0, 0);
+
+    *old = result.value;
+    return result.error == 0;
 }
 
 bool sbi_hart_start(uint64_t hart, uint64_t start, uint64_t argument)
@@ -111,7 +122,8 @@ void sbi_shutdown(enum sbi_reset_reason reason)
 
 void sbi_call_with_garbage(void)
 {
-    static const enum sbi_extension extensions[] = {SBI_BASE, SBI_TIME, SBI_IPI, SBI_RFENCE, SBI_DBCN};
+    static const enum sbi_extension extensions[] = {SBI_BASE,   SBI_TIME, SBI_IPI,
+                                                    SBI_RFENCE, SBI_DBCN, SBI_PARAVIRTUAL};
     enum { FUNCTIONS = 8, NO_SUCH_EXTENSION = 0x12345678 };
     const uint64_t ones = UINT64_MAX;
 

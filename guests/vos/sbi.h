@@ -29,7 +29,13 @@ size_t sbi_console_write(const char *bytes, size_t length);
 void sbi_set_timer(uint64_t time);
 void sbi_send_ipi(uint64_t hart_mask);
 void sbi_remote_fence_i(uint64_t hart_mask);
-void sbi_remote_sfence_vma_asid(uint64_t hart_mask, unsigned asid);
+/* Pages from `virtual` on, `bytes` of them; all there are when both are 0. */
+void sbi_remote_sfence_vma(uint64_t hart_mask, uint64_t virtual, uint64_t bytes);
+void sbi_remote_sfence_vma_asid(uint64_t hart_mask, uint64_t virtual, uint64_t bytes, unsigned asid);
+/* Clears V of the leaf entry at guest physical `entry`, and takes the translations of the page that
+ * it maps from every address space, on every hart. With `handshake`, all of `virtual` is right, else
+ * only the page's index in the last table. False when the monitor refuses; `old` is the entry before. */
+bool sbi_pptlb(uint64_t entry, uint64_t virtual, bool handshake, uint64_t *old);
 /* False when the hart does not start. Addresses are guest physical. */
 bool sbi_hart_start(uint64_t hart, uint64_t start, uint64_t argument);
 /* Does not return. */

@@ -15,8 +15,9 @@
 static struct spinlock lock;
 static struct process *first;
 static struct process *last;
-/* Processes that have not ended. */
+/* Processes that have not ended, and those of them that harts run. */
 static unsigned alive;
+static unsigned running;
 static unsigned final_status;
 
 static void enqueue(struct process *process)
@@ -52,17 +53,68 @@ static uint64_t claim_idle_hart(void)
     return 0;
 }
 
-void sched_add(struct process *process)
+void sched_lock(void)
 {
-    uint64_t wake;
-
     spinlock_lock(&lock);
-    alive++;
-    enqueue(process);
-    wake = claim_idle_hart();
+}
+
+void sched_unlock(void)
+{
+    spinlock_unlock(&lock);
+}
+
+static void unlock_and_wake_idle_hart(void)
+{
+    uint64_t wake = claim_idle_hart();
+
     spinlock_unlock(&lock);
     if (wake != 0)
         sbi_send_ipi(wake);
+}
+
+void sched_add(struct process *process)
+{
+    spinlock_lock(&lock);
+    alive++;
+    enqueue(process);
+    unlock_and_wake_idle_hart();
+}
+
+void sched_wake(struct process *process)
+{
+    enqueue(process);
+    unlock_and_wake_idle_hart();
+}
+
+/* Lets the hart, which has no process, run this one. The tick goes on as it was: a process that was
+ * called in the middle of a slice has the rest of it. */
+static void resume(struct hart *hart, struct process *process)
+{
+    running++;
+    hart->current = process;
+    hart->idle = false;
+    fp_restore(&process->fp);
+    space_enter(&process->space);
+}
+
+/* Takes this hart's process off it, so that any hart can go on with it, and resumes `next`, unless NULL.
+ * With the lock held: the hart must be out of the old space before another can end it. */
+static struct process *change_to(struct hart *hart, struct process *next)
+{
+    struct process *process = hart->current;
+
+    if ((process->frame.status & SSTATUS_FS) == SSTATUS_FS_DIRTY) {
+        fp_save(&process->fp);
+        process->frame.status &= ~(uint64_t)SSTATUS_FS;
+        process->frame.status |= SSTATUS_FS_CLEAN;
+    }
+    hart->current = NULL;
+    running--;
+    if (next != NULL)
+        resume(hart, next);
+    else
+        space_leave();
+    return process;
 }
 
 /* Waits for an IPI, with the tick off. Interrupts stay disabled: WFI resumes when one is pending. */
@@ -78,76 +130,96 @@ static void idle(void)
     purge_serve();
 }
 
-static struct process *wait_for_process(struct hart *hart)
+/* With the lock held: ends the machine when processes are left that all wait for one another. */
+static void check_for_deadlock(void)
 {
-    for (;;) {
-        struct process *process;
-
-        spin_leave_if_due();
-        spinlock_lock(&lock);
-        process = dequeue();
-        hart->idle = process == NULL;
-        spinlock_unlock(&lock);
-        if (process != NULL)
-            return process;
-        idle();
-    }
+    if (alive == 0 || running != 0 || first != NULL)
+        return;
+    if (final_status == 0)
+        panic("%u processes wait, and none can wake them", alive);
+    shut_down(final_status);
 }
 
-/* Takes the process's state off this hart, so that any hart can go on with it. */
-static void suspend(struct hart *hart)
+/* This hart goes off line. Who has counted on it wakes another. */
+static void leave(struct hart *hart)
 {
-    struct process *process = hart->current;
-
-    if ((process->frame.status & SSTATUS_FS) == SSTATUS_FS_DIRTY) {
-        fp_save(&process->fp);
-        process->frame.status &= ~(uint64_t)SSTATUS_FS;
-        process->frame.status |= SSTATUS_FS_CLEAN;
-    }
-    hart->current = NULL;
-    space_leave();
+    spinlock_lock(&lock);
+    hart->idle = false;
+    unlock_and_wake_idle_hart();
+    spin_leave();
 }
 
 void sched_next(void)
 {
     struct hart *hart = hart_this();
-    struct process *process = wait_for_process(hart);
 
-    hart->current = process;
-    fp_restore(&process->fp);
-    space_enter(&process->space);
+    for (;;) {
+        struct process *process;
+
+        if (hart->leaves)
+            leave(hart);
+        spinlock_lock(&lock);
+        process = dequeue();
+        if (process != NULL)
+            resume(hart, process);
+        else
+            check_for_deadlock();
+        hart->idle = process == NULL;
+        spinlock_unlock(&lock);
+        if (process != NULL)
+            break;
+        idle();
+    }
     timer_arm();
 }
 
 void sched_yield(void)
 {
-    struct hart *hart = hart_this();
-    struct process *process = hart->current;
+    struct process *next;
 
+    if (hart_this()->leaves) {
+        spinlock_lock(&lock);
+        enqueue(change_to(hart_this(), NULL));
+        spinlock_unlock(&lock);
+        sched_next();
+        return;
+    }
     if (__atomic_load_n(&first, __ATOMIC_RELAXED) == NULL)
         return;
-    suspend(hart);
     spinlock_lock(&lock);
-    enqueue(process);
+    next = dequeue();
+    if (next != NULL)
+        enqueue(change_to(hart_this(), next));
     spinlock_unlock(&lock);
-    sched_next();
+}
+
+void sched_wait(struct process *wake)
+{
+    struct process *next = wake != NULL ? wake : dequeue();
+
+    change_to(hart_this(), next);
+    spinlock_unlock(&lock);
+    if (next == NULL)
+        sched_next();
 }
 
 void sched_exit(unsigned status)
 {
-    struct hart *hart = hart_this();
-    struct process *process = hart->current;
+    struct process *process;
+    struct process *next;
     bool is_last;
 
-    suspend(hart);
-    process_destroy(process);
-    MARK(MARKER_TRANSACTION);
     spinlock_lock(&lock);
+    next = hart_this()->leaves ? NULL : dequeue();
+    process = change_to(hart_this(), next);
     if (final_status == 0)
         final_status = status;
     is_last = --alive == 0;
     spinlock_unlock(&lock);
+    process_destroy(process);
+    MARK(MARKER_TRANSACTION);
     if (is_last)
         shut_down(final_status);
-    sched_next();
+    if (next == NULL)
+        sched_next();
 }

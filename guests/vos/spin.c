@@ -96,12 +96,10 @@ void spin_interrupt(void)
     *plic_claim() = source;
 }
 
-void spin_leave_if_due(void)
+void spin_leave(void)
 {
     struct hart *hart = hart_this();
 
-    if (!hart->leaves)
-        return;
     __atomic_store_n(&hart->running, false, __ATOMIC_SEQ_CST);
     sbi_hart_stop();
 }

@@ -40,7 +40,7 @@ void spin_start(enum spin_handshake handshake, unsigned limit);
 void spin_once(struct spin *spin);
 /* The monitor's interrupt, on the hart that takes external interrupts. */
 void spin_interrupt(void);
-/* Stops this hart, if it is to go off line. It holds no lock and runs no process. */
-void spin_leave_if_due(void);
+/* Stops this hart, which holds no lock and runs no process. */
+_Noreturn void spin_leave(void);
 
 #endif

@@ -1,7 +1,9 @@
 #include "syscall.h"
 
 #include "console.h"
+#include "counters.h"
 #include "memory.h"
+#include "message.h"
 #include "sched.h"
 #include "timer.h"
 
@@ -21,6 +23,19 @@ enum {
     ERROR_FAULT = 14,
     ERROR_INVALID = 22,
     ERROR_NO_SYSTEM_CALL = 38,
+};
+
+/* Calls of our own, known to guests/workloads/vos.c. */
+enum {
+    SYSTEM_VOS_START = 0x1000,
+    SYSTEM_VOS_SET_FRAMES,
+    SYSTEM_VOS_SEGMENT,
+    SYSTEM_VOS_RELEASE,
+    SYSTEM_VOS_COMMON,
+    SYSTEM_VOS_CALL,
+    SYSTEM_VOS_RECEIVE,
+    SYSTEM_VOS_REPLY,
+    SYSTEM_VOS_COUNT,
 };
 
 enum { MAP_ANONYMOUS = 0x20, MAP_FIXED = 0x10 };
@@ -83,6 +98,65 @@ static uint64_t clock_gettime(struct process *process, uint64_t to)
     return 0;
 }
 
+static uint64_t error_unless(bool done)
+{
+    return done ? 0 : error(ERROR_INVALID);
+}
+
+static uint64_t address_or_error(uint64_t address)
+{
+    return address != 0 ? address : error(ERROR_INVALID);
+}
+
+static uint64_t start_another(const struct process *process)
+{
+    struct process *other = process_create(process->options);
+    unsigned id = other->id;
+
+    sched_add(other);
+    return id;
+}
+
+/* Another process may be current afterwards. */
+static void vos_syscall(struct process *process)
+{
+    uint64_t *a = &process->frame.x[REGISTER_A0];
+
+    switch (process->frame.x[REGISTER_A7]) {
+    case SYSTEM_VOS_START:
+        a[0] = start_another(process);
+        break;
+    case SYSTEM_VOS_SET_FRAMES:
+        a[0] = error_unless(segment_set_frames(a[0]));
+        break;
+    case SYSTEM_VOS_SEGMENT:
+        a[0] = address_or_error(space_add_segment(&process->space, a[0]));
+        break;
+    case SYSTEM_VOS_RELEASE:
+        a[0] = error_unless(space_remove_segment(&process->space));
+        break;
+    case SYSTEM_VOS_COMMON:
+        a[0] = address_or_error(space_add_common(&process->space, a[0]));
+        break;
+    case SYSTEM_VOS_CALL:
+        message_call(a);
+        break;
+    case SYSTEM_VOS_RECEIVE:
+        if (!message_receive())
+            a[0] = error(ERROR_INVALID);
+        break;
+    case SYSTEM_VOS_REPLY:
+        a[0] = error_unless(message_reply((unsigned)a[0], a[1], a[2]));
+        break;
+    case SYSTEM_VOS_COUNT:
+        a[0] = a[0] < COUNTERS ? counter_read((enum counter)a[0]) : error(ERROR_INVALID);
+        break;
+    default:
+        a[0] = error(ERROR_NO_SYSTEM_CALL);
+        break;
+    }
+}
+
 void syscall(struct process *process)
 {
     uint64_t *a = &process->frame.x[REGISTER_A0];
@@ -109,7 +183,7 @@ void syscall(struct process *process)
         a[0] = map(process, a[1], a[3]);
         break;
     default:
-        a[0] = error(ERROR_NO_SYSTEM_CALL);
+        vos_syscall(process);
         break;
     }
 }

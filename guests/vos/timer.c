@@ -4,6 +4,13 @@
 #include "platform.h"
 #include "sbi.h"
 
+static unsigned ticks_per_second = DEFAULT_TICKS_PER_SECOND;
+
+void timer_set_ticks(unsigned per_second)
+{
+    ticks_per_second = per_second;
+}
+
 static void set_deadline(uint64_t time)
 {
     if (platform.sstc)
@@ -19,7 +26,7 @@ const char *timer_name(void)
 
 void timer_arm(void)
 {
-    set_deadline(read_time() + platform.timebase_hertz / TICKS_PER_SECOND);
+    set_deadline(read_time() + platform.timebase_hertz / ticks_per_second);
 }
 
 void timer_disarm(void)

@@ -1,11 +1,13 @@
-/* The scheduler's tick: 100 Hz on harts that run a process, none on idle ones. */
+/* The scheduler's tick, on harts that run a process; none on idle ones. */
 #ifndef VOS_TIMER_H
 #define VOS_TIMER_H
 
 #include <stdint.h>
 
-enum { TICKS_PER_SECOND = 100 };
+enum { DEFAULT_TICKS_PER_SECOND = 100 };
 
+/* Before the first tick: 1 to 1000000. */
+void timer_set_ticks(unsigned per_second);
 /* "sstc" or "sbi". */
 const char *timer_name(void);
 /* On this hart: the next tick, and no tick at all. */

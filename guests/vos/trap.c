@@ -57,6 +57,10 @@ static void page_fault(uint64_t cause, enum access access)
     switch (space_fault(&hart_this()->current->space, address, access)) {
     case FAULT_RESOLVED:
         break;
+    case FAULT_PAGED_IN:
+        /* Nothing is left to wait for, but from a disk it would have taken its time. */
+        sched_yield();
+        break;
     case FAULT_INVALID:
         kill("invalid access", cause, address);
         break;

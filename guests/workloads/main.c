@@ -7,6 +7,7 @@
 static const struct workload *const workloads[] = {
     &workload_gups,  &workload_bfs,   &workload_cg,     &workload_stream, &workload_kv,
     &workload_sieve, &workload_triad, &workload_triadp, &workload_qsort,
+    &workload_jobs,
 };
 
 enum { WORKLOADS = sizeof(workloads) / sizeof(workloads[0]) };
@@ -100,7 +101,8 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static int usage(void)
 {
-    print("usage: pagewalk-workloads NAME [size=] [iterations=] [updates=] [seed=] [page=]\n");
+    print("usage: pagewalk-workloads NAME [size=] [iterations=] [updates=] [seed=] [page=]"
+          " [spaces=] [frames=] [common=]\n");
     for (size_t i = 0; i < WORKLOADS; i++)
         print("  %s: %s\n", workloads[i]->name, workloads[i]->synopsis);
     print("or: pagewalk-workloads COMMAND [ARGUMENT]\n");
@@ -149,6 +151,18 @@ static enum option parse_option(const char *argument, struct options *options)
     if ((value = string_after_prefix(argument, "page=")) != NULL) {
         memory_set_pages(parse_pages(argument, value));
         return OPTION_PAGE;
+    }
+    if ((value = string_after_prefix(argument, "spaces=")) != NULL) {
+        options->spaces = value;
+        return OPTION_SPACES;
+    }
+    if ((value = string_after_prefix(argument, "frames=")) != NULL) {
+        parse_number(argument, value, &options->frames);
+        return OPTION_FRAMES;
+    }
+    if ((value = string_after_prefix(argument, "common=")) != NULL) {
+        parse_number(argument, value, &options->common);
+        return OPTION_COMMON;
     }
     fail(OUTCOME_USAGE, "%s: unknown option", argument);
 }

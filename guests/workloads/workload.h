@@ -23,6 +23,9 @@ enum option {
     OPTION_SEED = 8,
     /* Every workload takes this one. */
     OPTION_PAGE = 16,
+    OPTION_SPACES = 32,
+    OPTION_FRAMES = 64,
+    OPTION_COMMON = 128,
 };
 
 struct options {
@@ -32,6 +35,10 @@ struct options {
     uint64_t iterations;
     uint64_t updates;
     uint64_t seed;
+    /* Of workload jobs; see there. */
+    const char *spaces;
+    uint64_t frames;
+    uint64_t common;
 };
 
 /* The size as a number, or `otherwise` when none was given. Ends the program with OUTCOME_USAGE when
@@ -57,6 +64,7 @@ extern const struct workload workload_sieve;
 extern const struct workload workload_triad;
 extern const struct workload workload_triadp;
 extern const struct workload workload_qsort;
+extern const struct workload workload_jobs;
 
 /* Ends the program at once, after one line that says why. */
 _Noreturn void fail(enum outcome outcome, const char *template, ...)

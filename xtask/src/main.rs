@@ -2,10 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod packages;
+mod readme;
 mod steps;
 
 use std::process::ExitCode;
-use steps::STEPS;
+use steps::{CHORES, STEPS};
 
 /// Why a chore failed, in one line.
 type Failure = String;
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["test"] => STEPS.iter().try_for_each(steps::Step::perform),
-        [name] => match STEPS.iter().find(|step| step.name == name) {
+        [name] => match STEPS.iter().chain(CHORES).find(|step| step.name == name) {
             Some(step) => step.perform(),
             None => return usage(&format!("no chore is called `{name}`")),
         },
@@ -39,6 +40,9 @@ fn usage(problem: &str) -> ExitCode {
 }
 
 fn help() -> String {
-    let steps: String = STEPS.iter().map(|step| format!("  {:9} {}\n", step.name, step.summary)).collect();
-    format!("Usage: cargo xtask CHORE\n\n  {:9} all of the following, in order\n{steps}", "test")
+    let lines = |steps: &[steps::Step]| -> String {
+        steps.iter().map(|step| format!("  {:13} {}\n", step.name, step.summary)).collect()
+    };
+    let (steps, chores) = (lines(STEPS), lines(CHORES));
+    format!("Usage: cargo xtask CHORE\n\n  {:13} all of the following, in order\n{steps}\n{chores}", "test")
 }

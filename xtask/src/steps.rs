@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`, each also a chore of its own.
 
-use crate::{Failure, packages};
+use crate::{Failure, packages, readme};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -25,7 +25,19 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "guests", summary: "rebuild vos and the workloads, compare the bytes, run them on QEMU", run: guests },
     Step { name: "debug", summary: "tests that need only Rust, with debug assertions", run: debug },
     Step { name: "release", summary: "all tests at full speed, those with the Linux guest and QEMU too", run: release },
+    Step {
+        name: "readme",
+        summary: "run the README's first command as it stands, and compare what it prints with the README",
+        run: readme::check,
+    },
 ];
+
+/// Chores that no test does.
+pub(crate) const CHORES: &[Step] = &[Step {
+    name: "update-readme",
+    summary: "write what the README's first command prints into the README",
+    run: readme::update,
+}];
 
 impl Step {
     /// Performs the step, saying how long it took.
@@ -71,6 +83,6 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
 }
 
 /// The workspace's directory.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
 }

@@ -38,6 +38,8 @@ pub(crate) enum Leave {
     Trap(Trap),
     /// With `at`: the run loop executes the instruction, and nothing of it has happened yet.
     Step,
+    /// With `at`: the hart leaves [`Hart::run`], and goes on with the instruction when it runs again.
+    Again,
 }
 
 /// How an engine goes on after a CSR access in place.
@@ -55,12 +57,14 @@ pub(crate) struct Environment<B: Bus> {
     /// The cache's byte map of frames that hold code, biased by the host's page numbers.
     code_map: *const u8,
     pub(crate) code_window: CodeWindow,
+    /// Where the latest load or store that missed was found: the next one is often off the same base.
+    pub(crate) latest: u16,
 }
 
 impl<B: Bus> Environment<B> {
     pub(crate) fn new(bus: &mut B, code: &mut CodeCache<B>) -> Self {
         let code_window = bus.code_window();
-        Self { bus, code_map: code.biased_map(), code, code_window }
+        Self { bus, code_map: code.biased_map(), code, code_window, latest: 0 }
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@ use crate::{
 };
 use mmu::{Fence, MmuStatistics};
 use monitor::{
-    ExitCounts, ExitReason,
+    ExitCounts, ExitReason, PagingCounts,
     sched::{
         Change, LogicalId, Parameters, PauseLoop, PauseLoopLimits, RealId, Scheduler, State, VmId, VmStatistics, Why,
     },
@@ -73,6 +73,7 @@ pub(crate) struct Residence {
 struct Counted {
     mmu: MmuStatistics,
     exits: ExitCounts,
+    paging: PagingCounts,
     monitor: Cycles,
 }
 
@@ -81,6 +82,7 @@ impl Counted {
         Self {
             mmu: self.mmu.since(&earlier.mmu),
             exits: self.exits.since(&earlier.exits),
+            paging: self.paging.since(&earlier.paging),
             monitor: self.monitor - earlier.monitor,
         }
     }
@@ -88,6 +90,7 @@ impl Counted {
     fn add(&mut self, other: &Self) {
         self.mmu.add(&other.mmu);
         self.exits.add(&other.exits);
+        self.paging.add(&other.paging);
         self.monitor += other.monitor;
     }
 }
@@ -124,7 +127,12 @@ impl Dispatch {
 impl World {
     fn counted(&self, real: usize) -> Counted {
         let processor = &self.processors[real];
-        Counted { mmu: *processor.mmu.statistics(), exits: processor.exits, monitor: processor.monitor }
+        Counted {
+            mmu: *processor.mmu.statistics(),
+            exits: processor.exits,
+            paging: processor.paging,
+            monitor: processor.monitor,
+        }
     }
 }
 
@@ -300,7 +308,7 @@ impl Machine {
         let before = tenants[guest].replace(index);
         let stayed = self.logicals[index].residence.ran_on == Some(real);
         if before.is_some_and(|before| before != index || !stayed) {
-            let vmid = self.world.guests[guest].vm.vmid();
+            let vmid = self.world.vms[guest].vmid();
             self.world.processors[real].mmu.fence(&Fence::Vvma { vmid, gva: None, asid: None });
         }
     }
@@ -319,6 +327,7 @@ impl Machine {
             stores: counts.stores,
             mmu: counted.mmu,
             exits: counted.exits,
+            paging: counted.paging,
             shadow: None,
             time: Time {
                 guest: world.clock().instructions(counts.instructions),

@@ -11,7 +11,9 @@ mod host_plan;
 pub mod loader;
 mod machine;
 mod outcome;
+mod paging;
 mod paravirtual;
+pub mod refill;
 mod region;
 mod schedule;
 pub mod scheme;
@@ -21,6 +23,7 @@ pub mod suggestion;
 pub mod system;
 mod trace;
 pub mod units;
+pub mod warmup;
 mod world;
 
 pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind, guest_host_bytes};

@@ -65,6 +65,8 @@ pub struct Pace {
     pub quantum: Cycles,
     /// The run ends after this many seconds of guest time.
     pub timeout_seconds: Option<u64>,
+    /// Instructions of a region of interest before it is measured.
+    pub warmup: u64,
     /// By guest: whether the run does not wait for its end.
     pub background: Vec<bool>,
 }
@@ -142,7 +144,7 @@ impl Machine {
         self.dispatch.add_real();
     }
 
-    /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`.
+    /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`. Its memory is in the world already, as the latest there.
     ///
     /// # Errors
     /// [`AllocationError`].
@@ -153,6 +155,7 @@ impl Machine {
         entry: Gpa,
         argument: u64,
     ) -> Result<(), AllocationError> {
+        debug_assert_eq!(self.world.vms.len(), self.world.guests.len() + 1);
         let (index, first) = (self.world.guests.len(), self.logicals.len());
         self.dispatch.scheduler.add_vm(scheduled, Cycles(0))?;
         self.world.guests.push(guest);
@@ -233,6 +236,9 @@ impl Machine {
                 Some(outcome) => self.end(guest, outcome),
                 None => self.after_turn(index, turn.index),
             }
+            if let Some((guest, unavailable)) = self.world.exhausted.take() {
+                self.end(guest, Outcome::OutOfMemory(unavailable));
+            }
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
@@ -261,14 +267,22 @@ impl Machine {
 
     /// A guest has ended: its harts run no more.
     fn end(&mut self, guest: usize, outcome: Outcome) {
-        if self.records[guest].outcome.is_some() {
+        let record = &mut self.records[guest];
+        if record.outcome.is_some() {
             return;
         }
-        self.records[guest].outcome = Some(outcome);
+        let measured = self.pace.warmup == 0 || record.region.measured().is_some();
+        record.outcome = Some(match outcome {
+            good if good.succeeded() && !measured => Outcome::Unmeasured(self.pace.warmup),
+            other => other,
+        });
         for index in self.harts_of(guest) {
             self.logicals[index].state = HartState::Stopped;
         }
         self.remove_from_dispatch(guest, self.clock_of_real(self.world.current.processor));
+        if self.goes_on() {
+            self.world.release(guest);
+        }
     }
 
     /// Every guest that has not ended yet ends so.
@@ -330,19 +344,23 @@ impl Machine {
         // One with a real processor of its own wakes there.
         self.dispatch.scheduler.wake(LogicalId(index), turn.from);
         self.begin_if_pending(index);
+        let guest = self.logicals[index].guest;
+        let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let logical = &mut self.logicals[index];
-        let budget = self.world.clock().instructions_in(cycles).clamp(1, LONGEST_TURN) as u32;
+        let budget = self.world.clock().instructions_in(cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
+        // Whatever moved before this turn, the hart begins it by looking everything up.
+        self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
-        if std::mem::take(&mut self.world.exhausted) {
-            return Some(Outcome::OutOfMemory);
-        }
         if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.
             let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
             self.world.processors[real].idle += took;
+        }
+        if self.warms_for(guest) == Some(0) {
+            self.begin_region(guest);
         }
         let now = self.clock_of_real(real);
         if self.world.guest().platform.interrupt_generation() != generation {
@@ -360,7 +378,7 @@ impl Machine {
                 }
                 None
             }
-            Exit::Marker(number) => self.marker(self.logicals[index].guest, number),
+            Exit::Marker(number) => self.marker(guest, number),
             Exit::Pause => {
                 self.paused(index);
                 None
@@ -395,13 +413,10 @@ impl Machine {
 
     fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
         match number {
+            1 if self.pace.warmup == 0 => self.begin_region(guest),
             1 => {
-                // A maximum has no difference: it begins anew.
-                for real in self.harts_of(guest).filter_map(|index| self.logicals[index].residence.real) {
-                    self.world.processors[real].mmu.restart_maximum();
-                }
-                let now = self.statistics_of(guest);
-                self.records[guest].region.begin(now);
+                let until = self.retired_of(guest).saturating_add(self.pace.warmup);
+                self.records[guest].region.warm(until);
             }
             2 => {
                 let now = self.statistics_of(guest);
@@ -413,6 +428,27 @@ impl Machine {
             _ => {}
         }
         None
+    }
+
+    /// From here on, what a guest does is measured.
+    fn begin_region(&mut self, guest: usize) {
+        // A maximum has no difference: it begins anew.
+        for real in self.harts_of(guest).filter_map(|index| self.logicals[index].residence.real).collect::<Vec<_>>() {
+            self.world.processors[real].mmu.restart_maximum();
+        }
+        let now = self.statistics_of(guest);
+        self.records[guest].region.begin(now);
+    }
+
+    /// How many instructions are left until a guest's region is measured; `None` if none is about to be.
+    fn warms_for(&self, guest: usize) -> Option<u64> {
+        let until = self.records[guest].region.warms_until()?;
+        Some(until.saturating_sub(self.retired_of(guest)))
+    }
+
+    /// Instructions that a guest's harts have retired together.
+    fn retired_of(&self, guest: usize) -> u64 {
+        self.harts_of(guest).map(|index| self.logicals[index].hart.counts().instructions).sum()
     }
 
     /// What the first guest's processors have counted together, from the beginning.
@@ -428,7 +464,7 @@ impl Machine {
         for index in self.harts_of(guest) {
             sum.add(&self.statistics_of_logical(index));
         }
-        sum.shadow = self.world.guests[guest].vm.shadow_statistics().copied();
+        sum.shadow = self.world.vms[guest].shadow_statistics().copied();
         sum
     }
 
@@ -453,8 +489,8 @@ impl Machine {
     /// What is wrong with the tables that the monitor keeps: one line each. Empty unless a guest has shadow tables that are checked.
     #[must_use]
     pub fn check(&self) -> Vec<String> {
-        let guests = self.world.guests.iter();
-        guests.flat_map(|guest| guest.vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
+        let vms = self.world.vms.iter();
+        vms.flat_map(|vm| vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
     }
 
     pub(crate) fn clock(&self) -> &Clock {

@@ -1,22 +1,29 @@
 //! How a run ends.
 
 use core::fmt;
+use monitor::PageUnavailable;
 
 /// Why a machine stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The command that was asked for ended with this status (marker 0x100 + status).
     Finished(u8),
-    /// The guest shut itself down, or asked for a reset, for no reason it gave.
+    /// The guest shut itself down, for no reason it gave.
     Shutdown,
     /// The guest shut itself down because of a failure of its own.
     GuestFailure,
+    /// The guest asked to be started anew, cold or warm, for no reason it gave. It is not.
+    Reset,
+    /// The same, because of a failure of its own.
+    ResetAfterFailure,
+    /// The guest came to a good end, but ended no region of interest after its warmup of so many instructions: nothing was measured.
+    Unmeasured(u64),
     /// Every hart of the guest waits, and nothing will ever wake one.
     Halted,
     /// The time limit, in guest seconds, is over.
     Timeout(u64),
     /// The host is out of memory for the guest.
-    OutOfMemory,
+    OutOfMemory(PageUnavailable),
     /// The user ended the run.
     Interrupted,
     /// It was in the background, and still running when the others had ended.
@@ -29,15 +36,20 @@ impl Outcome {
     pub fn status(&self) -> u8 {
         match self {
             Self::Finished(status) => *status,
-            Self::Shutdown | Self::Interrupted | Self::Unfinished => 0,
-            Self::GuestFailure | Self::Halted | Self::Timeout(_) | Self::OutOfMemory => 1,
+            Self::Shutdown | Self::Reset | Self::Interrupted | Self::Unfinished => 0,
+            Self::GuestFailure
+            | Self::ResetAfterFailure
+            | Self::Unmeasured(_)
+            | Self::Halted
+            | Self::Timeout(_)
+            | Self::OutOfMemory(_) => 1,
         }
     }
 
     /// Whether the guest came to the end that was asked for, and says that it succeeded.
     #[must_use]
     pub fn succeeded(&self) -> bool {
-        matches!(self, Self::Finished(0) | Self::Shutdown)
+        matches!(self, Self::Finished(0) | Self::Shutdown | Self::Reset)
     }
 }
 
@@ -47,9 +59,14 @@ impl fmt::Display for Outcome {
             Self::Finished(status) => write!(f, "the guest's command ended with status {status}"),
             Self::Shutdown => f.write_str("the guest shut down"),
             Self::GuestFailure => f.write_str("the guest shut down because of a failure"),
+            Self::Reset => f.write_str("the guest asked for a reset"),
+            Self::ResetAfterFailure => f.write_str("the guest asked for a reset because of a failure"),
+            Self::Unmeasured(warmup) => {
+                write!(f, "no region of interest ended after its warmup of {warmup} instructions")
+            }
             Self::Halted => f.write_str("every hart of the guest waits for an interrupt that never comes"),
             Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
-            Self::OutOfMemory => f.write_str("the host has no memory left for the guest"),
+            Self::OutOfMemory(why) => write!(f, "the host has no memory left for the guest: {why}"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Unfinished => f.write_str("the guest was still running, in the background, when the run was over"),
         }

@@ -6,20 +6,45 @@ use std::time::{Duration, Instant};
 /// Regions that a guest marked, added up.
 #[derive(Default)]
 pub(crate) struct Region {
-    begun: Option<(Statistics, Instant)>,
+    state: State,
     measured: Option<Statistics>,
     host_time: Duration,
 }
 
+/// Where the guest is.
+#[derive(Default)]
+enum State {
+    /// In no region.
+    #[default]
+    Outside,
+    /// In one that is measured once the guest has retired so many instructions.
+    Warming { until: u64 },
+    /// In one that is measured: the counts at its beginning.
+    Measured(Box<Statistics>, Instant),
+}
+
 impl Region {
-    /// Begins with the counts as they are.
-    pub(crate) fn begin(&mut self, now: Statistics) {
-        self.begun = Some((now, Instant::now()));
+    /// The guest has begun a region, which is measured once it has retired `until` instructions.
+    pub(crate) fn warm(&mut self, until: u64) {
+        self.state = State::Warming { until };
     }
 
-    /// Ends with the counts as they are; nothing happens unless it was begun.
+    /// How many instructions the guest is to have retired when measurement begins; `None` if none is about to.
+    pub(crate) fn warms_until(&self) -> Option<u64> {
+        match self.state {
+            State::Warming { until } => Some(until),
+            State::Outside | State::Measured(..) => None,
+        }
+    }
+
+    /// Measurement begins with the counts as they are.
+    pub(crate) fn begin(&mut self, now: Statistics) {
+        self.state = State::Measured(Box::new(now), Instant::now());
+    }
+
+    /// The guest has ended its region, with the counts as they are; nothing is measured unless that was begun.
     pub(crate) fn end(&mut self, now: &Statistics) {
-        let Some((begun, at)) = self.begun.take() else { return };
+        let State::Measured(begun, at) = std::mem::take(&mut self.state) else { return };
         self.host_time += at.elapsed();
         let measured = now.since(&begun);
         match &mut self.measured {

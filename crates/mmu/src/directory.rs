@@ -49,6 +49,33 @@ impl Place {
     }
 }
 
+/// The addresses between which the pages of one size lie: an address outside needs no search.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    /// First byte of the lowest page.
+    first: u64,
+    /// Last byte of the highest.
+    last: u64,
+}
+
+impl Extent {
+    const NONE: Self = Self { first: u64::MAX, last: 0 };
+
+    #[inline(always)]
+    const fn contains(&self, address: u64) -> bool {
+        (self.first <= address) & (address <= self.last)
+    }
+
+    /// Grows it around the page of 2^`shift` bytes that holds `address`.
+    #[cold]
+    #[inline(never)]
+    fn include(&mut self, address: u64, shift: u32) {
+        let offsets = (1 << shift) - 1;
+        self.first = self.first.min(address & !offsets);
+        self.last = self.last.max(address | offsets);
+    }
+}
+
 /// Why nothing was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Miss {
@@ -141,6 +168,9 @@ pub(crate) struct Directory<P, U> {
     places: Vec<Place>,
     /// Those places, in the same order, that hold something: a size that nobody has is not looked up.
     active: Vec<Place>,
+    /// By page size, between which addresses those that are kept lie, or lay since there were none: a kernel's large pages are far from
+    /// its programs' small ones.
+    extents: [Extent; PageSize::ALL.len()],
     /// By how many bits a size exceeds 4K: slots that hold a page of it; and last, those that hold none.
     live: [u32; 65],
     /// By page size: the place in which a page is kept.
@@ -182,7 +212,8 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         let mut live = [0; 65];
         live[Key::NONE.excess()] = (groups.len() * LANES) as u32;
         let active = Vec::with_capacity(places.len());
-        Self { places, active, live, homes, groups: groups.into_boxed_slice() }
+        let extents = [Extent::NONE; PageSize::ALL.len()];
+        Self { places, active, extents, live, homes, groups: groups.into_boxed_slice() }
     }
 
     /// Slots, the padding among them.
@@ -221,6 +252,9 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
     pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
         let mut refused = false;
         for place in &self.active {
+            if !self.extents[place.size as usize].contains(address) {
+                continue;
+            }
             match self.find_at(place, address, &accept) {
                 Ok(slot) => return Ok(slot),
                 Err(miss) => refused |= miss == Miss::Refused,
@@ -239,32 +273,36 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         }
     }
 
-    /// Puts a page into a slot of its set.
+    /// Puts a page into a slot of its set; what is known of its group's use comes back, with the slot's lane in it.
     #[inline(always)]
-    pub(crate) fn put(&mut self, slot: usize, place: &Place, address: u64, payload: &P) {
-        let group = &mut self.groups[slot / LANES];
-        group.payloads[slot % LANES] = *payload;
-        self.set_key(slot, Key::new(address, place.shift));
-    }
-
-    #[inline(always)]
-    fn set_key(&mut self, slot: usize, new: Key) {
-        let key = &mut self.groups[slot / LANES].keys[slot % LANES];
-        let old = Key(*key);
-        *key = new.0;
+    pub(crate) fn put(&mut self, slot: usize, place: &Place, address: u64, payload: &P) -> (&mut U, usize) {
+        let new = Key::new(address, place.shift);
+        let (index, lane) = (slot / LANES, slot % LANES);
+        let group = &mut self.groups[index];
+        group.payloads[lane] = *payload;
+        let old = Key(core::mem::replace(&mut group.keys[lane], new.0));
         if old.excess() != new.excess() {
             self.count(old, new);
         }
+        let extent = &mut self.extents[place.size as usize];
+        if !extent.contains(address) {
+            extent.include(address, place.shift);
+        }
+        (&mut self.groups[index].uses, lane)
     }
 
     #[inline(never)]
     fn count(&mut self, old: Key, new: Key) {
-        let Self { places, active, live, .. } = self;
+        let Self { places, active, live, extents, .. } = self;
         live[old.excess()] -= 1;
         live[new.excess()] += 1;
         if live[old.excess()] == 0 || live[new.excess()] == 1 {
+            let held = |place: &&Place| live[Key::new(0, place.shift).excess()] > 0;
             active.clear();
-            active.extend(places.iter().filter(|place| live[Key::new(0, place.shift).excess()] > 0));
+            active.extend(places.iter().filter(held));
+            for place in places.iter().filter(|place| !held(place)) {
+                extents[place.size as usize] = Extent::NONE;
+            }
         }
     }
 
@@ -296,7 +334,9 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
     }
 
     fn empty(&mut self, slot: usize, removed: &mut impl FnMut(usize, &mut U, usize)) {
-        self.set_key(slot, Key::NONE);
+        let (index, lane) = (slot / LANES, slot % LANES);
+        let old = Key(core::mem::replace(&mut self.groups[index].keys[lane], Key::NONE.0));
+        self.count(old, Key::NONE);
         let (_, uses, lane) = self.entry(slot);
         removed(slot, uses, lane);
     }

@@ -47,8 +47,7 @@ impl<P: Copy + Default> Lru<P> {
     ) {
         let Some(&place) = self.directory.home(size) else { return };
         let slot = self.slot_for(&place, address, miss, same);
-        self.directory.put(slot, &place, address, &piece(place.size));
-        let (_, times, lane) = self.directory.entry(slot);
+        let (times, lane) = self.directory.put(slot, &place, address, &piece(place.size));
         self.now += 1;
         times[lane] = self.now;
     }

@@ -25,9 +25,4 @@ pub trait TableMemory {
     /// What stands at the page of `size` that starts at `page`. Memory comes in whole 4K pages: at 4K the answer is
     /// not `Mixed`. A pointer stays good until a fence has removed the page's translations.
     fn host_page(&self, page: Hpa, size: PageSize) -> HostPage;
-
-    /// Whether stores to some byte of the page of `size` at `page` must not be hits, because somebody watches for them:
-    /// the page holds translated code. They then come to [`crate::Mmu::access`] each time.
-    /// [`crate::Mmu::watch_writes`] is called where a page begins to be watched.
-    fn is_watched(&self, page: Hpa, size: PageSize) -> bool;
 }

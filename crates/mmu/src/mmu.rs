@@ -158,7 +158,7 @@ impl Mmu {
             }
         };
         match l1.find(gva, query) {
-            Ok(slot) => Ok(hit(slot, gva, l1.touch(slot, gva, access, query, memory, stamp))),
+            Ok(slot) => Ok(hit(slot, gva, l1.touch(slot, gva, access, query, stamp))),
             Err(miss) => {
                 *misses += 1;
                 self.miss(memory, second, gva, access, miss, stamp)
@@ -193,7 +193,7 @@ impl Mmu {
                 l1.fill(gva, query, miss, &walked)
             }
         };
-        Ok(hit(slot, gva, l1.arm(slot, gva, access, query, memory, stamp)))
+        Ok(hit(slot, gva, l1.arm(slot, gva, access, query, stamp)))
     }
 
     /// Faults that need no lookup: addresses that no table translates.
@@ -206,11 +206,6 @@ impl Mmu {
             check_bare(second, Gpa(gva.0), access)?;
         }
         Ok(())
-    }
-
-    /// From now on, stores to the 4K page at `page` are no hits: [`TableMemory::is_watched`] has begun to say so.
-    pub fn watch_writes(&mut self, page: Hpa) {
-        self.l1d.disarm_writes(page);
     }
 
     /// Removes what the fence names.

@@ -5,8 +5,6 @@ use mmu::{HostPage, TableMemory};
 use types::{Hpa, PageSize};
 
 /// Host memory, as the MMU takes it for one access.
-///
-/// Stores to translated code are noticed by the hart itself, so no page is watched here.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkMemory<'m>(pub &'m HostMemory);
 
@@ -40,11 +38,6 @@ impl TableMemory for WalkMemory<'_> {
         } else {
             HostPage::Device
         }
-    }
-
-    #[inline]
-    fn is_watched(&self, _: Hpa, _: PageSize) -> bool {
-        false
     }
 }
 

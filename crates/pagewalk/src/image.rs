@@ -6,12 +6,17 @@ use crate::guest::{
     Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, VOS, WORKLOADS, kernel_command_line,
 };
 use machine::config::Config;
+use machine::units::ByteSize;
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::PageSize;
+
+/// The most memory that `vos` can use: its linear map, 255 GiB of the upper half of Sv39 (`LINEAR_BYTES` in guests/vos/layout.h), begins
+/// with the 2 GiB below RAM.
+const VOS_MOST_MEMORY: ByteSize = ByteSize(253 << 30);
 
 /// Which guest a command was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -142,20 +147,27 @@ fn linux(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
 
 impl Prepared {
     /// The image for a run with this configuration.
-    pub(crate) fn image(&self, config: &Config) -> Image {
+    ///
+    /// # Errors
+    /// [`Failure::Usage`]: more memory than the guest can use.
+    pub(crate) fn image(&self, config: &Config) -> Result<Image, Failure> {
         let (command_line, least_memory) = match self.kind {
+            GuestKind::Vos if config.memory > VOS_MOST_MEMORY => {
+                let asked = config.memory;
+                return Err(Failure::Usage(format!("memory: vos reaches at most {VOS_MOST_MEMORY}, not {asked}")));
+            }
             GuestKind::Vos => (self.vos_command_line(config), LEAST_MEMORY),
             GuestKind::Linux => (kernel_command_line(&self.linux_parameters(config)), LEAST_LINUX_MEMORY),
             GuestKind::File(_) => (self.append.clone(), LEAST_MEMORY),
         };
-        Image {
+        Ok(Image {
             kernel: self.kernel.clone(),
             kernel_name: self.kernel_name.clone(),
             initrd: self.initrd.clone(),
             command_line,
             least_memory,
             devices: self.devices.clone(),
-        }
+        })
     }
 
     fn vos_command_line(&self, config: &Config) -> String {

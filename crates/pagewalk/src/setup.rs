@@ -2,14 +2,14 @@
 
 use crate::cli::{ConfigArgs, MachineArgs};
 use crate::error::Failure;
-use machine::config::ConfigBuilder;
+use machine::config::{Config, ConfigBuilder};
 use std::fs;
 
 /// Puts together what all systems of a command share: `defaults` first, then the file, then the settings in their order, then the flags.
 ///
 /// # Errors
 /// [`Failure::Usage`], naming the file or setting and the key.
-pub(crate) fn configuration(
+pub(crate) fn builder(
     defaults: &[(&str, &str)],
     config: &ConfigArgs,
     flags: &[(&str, String)],
@@ -31,6 +31,26 @@ pub(crate) fn configuration(
         builder = builder.set(key, value).map_err(usage)?;
     }
     Ok(builder)
+}
+
+/// The configuration of a command that runs one system, or none; see [`builder`].
+///
+/// # Errors
+/// As [`builder`], and for a value out of its range.
+pub(crate) fn configuration(
+    defaults: &[(&str, &str)],
+    config: &ConfigArgs,
+    flags: &[(&str, String)],
+) -> Result<Config, Failure> {
+    built(&builder(defaults, config, flags)?)
+}
+
+/// What all systems of a command share, in full.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the key whose value is out of its range.
+pub(crate) fn built(builder: &ConfigBuilder) -> Result<Config, Failure> {
+    builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// The keys that the machine's own flags stand for.

@@ -109,6 +109,7 @@ fn unknown_names_are_said_with_the_nearest_or_the_known_ones() {
     for (arguments, named) in [
         (&["compare", "--workload", "guppy"][..], &["`guppy`", "gups"][..]),
         (&["compare", "--workload", "gups:"], &["gups:"]),
+        (&["compare", "--guest", "linux", "--workload", "jobs"], &["`jobs`", "vos"]),
         (&["compare", "--scheme", "native,nestde"], &["`nestde`", "did you mean `nested`?"]),
         (&["compare", "--scheme", "native,paged"], &["`paged`", "nested"]),
         (&["compare", "--scheme", "nested:3K"], &["`3K`", "2M"]),
@@ -203,6 +204,9 @@ fn a_configuration_file_is_named_with_what_is_wrong_in_it() {
 fn memory_that_does_not_suffice_is_named() {
     run(["boot", "--memory", "4M"]).failed(2, &["vos", "8 MiB", "4"]);
     run(["boot", "--memory", "1T"]).failed(2, &["memory", "256G"]);
+    run(["boot", "--memory", "256G"]).failed(2, &["vos", "253G", "256G"]);
+    run(["boot", "--memory", "253G", "--scheme", "nested:1G", "--append", "workload=hello"]).succeeded();
+    run(["compare", "--workload", "hello", "--scheme", "native,nested/memory=254G"]).failed(2, &["253G"]);
 }
 
 #[test]

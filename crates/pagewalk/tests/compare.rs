@@ -168,6 +168,72 @@ fn four_harts_do_the_work_of_one() {
     assert!(four.abs_diff(one) < one / 2, "{one} and {four}");
 }
 
+/// The figure `name=` in the line that workload jobs prints.
+#[track_caller]
+fn figure(end: &common::Ended, name: &str) -> u64 {
+    let value = end.stdout.split(&format!(" {name}=")).nth(1).unwrap_or_else(|| panic!("no {name} in {end:#?}"));
+    value
+        .split_whitespace()
+        .next()
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or_else(|| panic!("{name} in {end:#?}"))
+}
+
+#[test]
+fn jobs_page_switch_and_purge_and_keep_their_data() {
+    for (scheme, harts) in [("native", "1"), ("native", "4"), ("nested", "1"), ("nested:4K+2M", "4")] {
+        for options in ["", "ad=fault", "validate=retry ticks=20000", "pptlb=plain", "pptlb=off"] {
+            let append = format!("workload=jobs size=64K common=32K frames=60 iterations=20 spaces=4,7,3 {options}");
+            let end = run(["boot", "--harts", harts, "--scheme", scheme, "--append", &append]).succeeded();
+            assert!(end.stdout.contains("jobs: ok spaces=4,7,3 "), "{end:#?}");
+            // A call of the control space after each round: 3 + 6 + 2 jobs.
+            assert_eq!(figure(&end, "touches"), 11 * 20, "{end:#?}");
+            assert_eq!(figure(&end, "purges"), 11, "one for each segment released: {end:#?}");
+            assert!(figure(&end, "switches") > 11 * 20, "{end:#?}");
+            let (out, back) = (figure(&end, "page_outs"), figure(&end, "page_ins"));
+            assert!(out > 50 && back > 50, "frames are short: {end:#?}");
+            let invalidated = figure(&end, "pptlbs") + figure(&end, "fences");
+            assert!(invalidated <= out && invalidated > out / 2, "one for each page that was mapped: {end:#?}");
+        }
+    }
+}
+
+#[test]
+fn jobs_run_in_little_memory_and_in_much() {
+    for (memory, options) in [
+        ("8M", "size=32K common=16K frames=20 spaces=7"),
+        ("16M", "size=256K spaces=3,5"),
+        ("8G", "size=4M frames=3000 spaces=2,4,2 iterations=10"),
+        ("64M", "size=16K common=8K spaces=32,2,32 iterations=5"),
+        ("64M", "size=4K common=4K spaces=2 iterations=5"),
+    ] {
+        let append = format!("workload=jobs iterations=20 {options}");
+        let end = run(["boot", "--memory", memory, "--scheme", "nested", "--append", &append]).succeeded();
+        assert!(end.stdout.contains("jobs: ok"), "{memory}: {end:#?}");
+    }
+    // A data set that does not fit: a process is killed, and nobody waits for it.
+    let append = "workload=jobs size=4M frames=100 spaces=7";
+    let end = run(["boot", "--memory", "16M", "--append", append]).failed(1, &["status 139"]);
+    assert!(end.stdout.contains("no free memory block"), "{end:#?}");
+}
+
+#[test]
+fn jobs_with_options_that_make_no_sense_are_refused_by_the_guest() {
+    for (options, named) in [
+        ("spaces=1", "spaces=: must be"),
+        ("spaces=7,,7", "spaces=: must be"),
+        ("spaces=33", "spaces=: must be"),
+        ("frames=13", "frames=13: must be at least 14"),
+        ("size=257M", "size=269484032: must be"),
+        ("common=17M", "common=17825792: must be"),
+    ] {
+        let end = run(["boot", "--append", &format!("workload=jobs {options}")]).failed(1, &["status 2"]);
+        assert!(end.stdout.contains(named), "{end:#?}");
+    }
+    let end = run(["boot", "--append", "workload=jobs procs=2"]).failed(1, &["status 1"]);
+    assert!(end.stdout.contains("jobs: FAILED"), "{end:#?}");
+}
+
 #[test]
 fn every_extension_can_be_switched_off() {
     for (setting, workload) in [

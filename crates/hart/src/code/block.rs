@@ -19,7 +19,7 @@ pub(super) fn translate<B: Bus>(code: &mut CodeCache<B>, page: HostPage, offset:
     let isa = *code.isa();
     let start = i32::from(offset);
     let float = uses_float(page, start, &isa);
-    let mut block = Builder { code, offset: start, instructions: 0, stores: 0, float };
+    let mut block = Builder { code, offset: start, instructions: 0, stores: 0, float, before: None };
     if float {
         block.push(Opcode::FloatGate, 0, (0, 0, 0));
     }
@@ -38,7 +38,7 @@ pub(super) fn translate<B: Bus>(code: &mut CodeCache<B>, page: HostPage, offset:
 /// Appends a block of one instruction.
 pub(super) fn translate_one<B: Bus>(code: &mut CodeCache<B>, instruction: &Instruction, offset: u16) {
     let isa = *code.isa();
-    let mut block = Builder { code, offset: i32::from(offset), instructions: 0, stores: 0, float: false };
+    let mut block = Builder { code, offset: i32::from(offset), instructions: 0, stores: 0, float: false, before: None };
     if block.instruction(instruction, &isa) == End::Later {
         block.push(Opcode::Next, 0, (0, 0, 0));
         block.link(block.offset, block.instructions);
@@ -95,6 +95,8 @@ struct Builder<'c, B: Bus> {
     instructions: u32,
     stores: u32,
     float: bool,
+    /// Of the latest micro-op.
+    before: Option<Opcode>,
 }
 
 impl<B: Bus> Builder<'_, B> {
@@ -151,6 +153,11 @@ impl<B: Bus> Builder<'_, B> {
     fn push(&mut self, opcode: Opcode, imm: i32, (rd, rs1, rs2): (u8, u8, u16)) {
         let op = MicroOp { handler: threaded::handler::<B>(opcode), imm, rd, rs1, rs2 };
         let side = self.side(opcode);
+        if let Some(handler) = self.before.replace(opcode).and_then(|before| threaded::pair::<B>(before, opcode)) {
+            let before = self.code.ops.last_mut().expect("a micro-op was pushed before");
+            // A link is followed by its resolver, which is no pair's first: the latest slot is a micro-op.
+            before.op.handler = handler;
+        }
         self.code.push(Slot { op }, side);
     }
 

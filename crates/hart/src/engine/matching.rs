@@ -70,6 +70,7 @@ macro_rules! define_execute {
                         };
                         match memory::load_hit::<$load_t, B>(hart, op, *acc, window) {
                             Some(value) => hit(acc, || deliver(hart, &o, value)),
+                            None if memory::load_hits_latest::<$load_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
                             None => after(memory::load_miss::<$load_t, B>(hart, op, *acc, environment, deliver), op, acc),
                         }
                     })*
@@ -79,6 +80,7 @@ macro_rules! define_execute {
                         };
                         match memory::load_hit::<$fload_t, B>(hart, op, *acc, window) {
                             Some(value) => hit(acc, || deliver(hart, &o, value)),
+                            None if memory::load_hits_latest::<$fload_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
                             None => after(memory::load_miss::<$fload_t, B>(hart, op, *acc, environment, deliver), op, acc),
                         }
                     })*
@@ -86,6 +88,7 @@ macro_rules! define_execute {
                         let value = hart.register(o.rd);
                         match memory::store_hit::<$store_t, B>(hart, value, op, *acc, window) {
                             Some(at) => stored(acc, environment, at),
+                            None if memory::store_hits_latest::<$store_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
                             None => after(memory::store_miss::<$store_t, B>(hart, value, op, *acc, environment), op, acc),
                         }
                     })*
@@ -93,6 +96,7 @@ macro_rules! define_execute {
                         let value = hart.f[o.rd as usize];
                         match memory::store_hit::<$fstore_t, B>(hart, value, op, *acc, window) {
                             Some(at) => stored(acc, environment, at),
+                            None if memory::store_hits_latest::<$fstore_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
                             None => after(memory::store_miss::<$fstore_t, B>(hart, value, op, *acc, environment), op, acc),
                         }
                     })*
@@ -220,6 +224,10 @@ fn after(after: After, op: *mut MicroOp, acc: &mut u64) -> Flow {
         After::Retry => Flow::Go(op),
         After::Done => hit(acc, || ()),
         After::Leave => Flow::Leave,
+        After::DoneAndLeave => {
+            hit(acc, || ());
+            Flow::Leave
+        }
     }
 }
 

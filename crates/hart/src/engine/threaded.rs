@@ -33,13 +33,14 @@ macro_rules! take {
 }
 
 macro_rules! handler {
-    ($name:ident, |$hart:ident, $op:ident, $acc:ident, $window:ident, $env:ident| $body:block) => {
+    ($(#[$attribute:meta])* $name:ident, |$hart:ident, $op:ident, $acc:ident, $window:ident, $env:ident| $body:block) => {
+        $(#[$attribute])*
         #[allow(
             non_snake_case,
             clippy::extra_unused_type_parameters,
             reason = "named after the opcode; one signature for all"
         )]
-        pub(super) unsafe extern "C" fn $name<B: Bus>(
+        pub(in crate::engine::threaded) unsafe extern "C" fn $name<B: Bus>(
             $hart: *mut Hart,
             $op: *mut MicroOp,
             $acc: u64,
@@ -163,8 +164,10 @@ macro_rules! define_handlers {
 
             $(handler!($float, |hart, op, acc, window, env| {
                 unsafe {
-                    float::$float_f(&mut *hart, &*op);
-                    go!(hart, op.add(1), acc, window, env)
+                    if float::quickly(Opcode::$float, &mut *hart, &*op) {
+                        go!(hart, op.add(1), acc, window, env)
+                    }
+                    return misses::$float::<B>(hart, op, acc, window, env);
                 }
             });)*
 
@@ -268,7 +271,8 @@ macro_rules! define_handlers {
             });
         }
 
-        /// The miss paths of loads and stores, out of line so that the hit paths save no registers.
+        /// What loads and stores do that miss the entry they hit last, and what is slow of floating point; out of line so that
+        /// the hit paths save no registers.
         // SAFETY (all): as for the handlers.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]
         mod misses {
@@ -276,37 +280,174 @@ macro_rules! define_handlers {
 
             $(handler!($load, |hart, op, acc, window, env| {
                 unsafe {
-                    let after = memory::load_miss::<$load_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
-                        hart.set_register(op.rd, atomic::Cell::extended(value));
-                    });
-                    return go_after(after, hart, op, acc, window, env);
+                    if memory::load_hits_latest::<$load_t, B>(&*hart, op, acc, window, &*env.cast()) {
+                        return handlers::$load::<B>(hart, op, acc, window, env);
+                    }
+                    return searches::$load::<B>(hart, op, acc, window, env);
                 }
             });)*
 
             $(handler!($fload, |hart, op, acc, window, env| {
                 unsafe {
-                    let after = memory::load_miss::<$fload_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
-                        hart.f[op.rd as usize] = float::boxed(value);
-                    });
-                    return go_after(after, hart, op, acc, window, env);
+                    if memory::load_hits_latest::<$fload_t, B>(&*hart, op, acc, window, &*env.cast()) {
+                        return handlers::$fload::<B>(hart, op, acc, window, env);
+                    }
+                    return searches::$fload::<B>(hart, op, acc, window, env);
                 }
             });)*
 
             $(handler!($store, |hart, op, acc, window, env| {
                 unsafe {
-                    let value = (*hart).register((*op).rd);
-                    let after = memory::store_miss::<$store_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
-                    return go_after(after, hart, op, acc, window, env);
+                    if memory::store_hits_latest::<$store_t, B>(&*hart, op, acc, window, &*env.cast()) {
+                        return handlers::$store::<B>(hart, op, acc, window, env);
+                    }
+                    return searches::$store::<B>(hart, op, acc, window, env);
                 }
             });)*
 
             $(handler!($fstore, |hart, op, acc, window, env| {
                 unsafe {
-                    let value = (*hart).f[(*op).rd as usize];
-                    let after = memory::store_miss::<$fstore_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
+                    if memory::store_hits_latest::<$fstore_t, B>(&*hart, op, acc, window, &*env.cast()) {
+                        return handlers::$fstore::<B>(hart, op, acc, window, env);
+                    }
+                    return searches::$fstore::<B>(hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!(#[inline(never)] $float, |hart, op, acc, window, env| {
+                unsafe {
+                    float::$float_f(&mut *hart, &*op);
+                    go!(hart, op.add(1), acc, window, env)
+                }
+            });)*
+        }
+
+        /// Loads and stores that neither the entry they hit last nor the latest one answers: the bus translates. Then each is executed
+        /// again by its own handler, not by that of a pair it is the first of, so that the next pair begins where it always does.
+        // SAFETY (all): as for the handlers.
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]
+        mod searches {
+            use super::*;
+
+            $(handler!(#[inline(never)] $load, |hart, op, acc, window, env| {
+                unsafe {
+                    let after = memory::load_miss::<$load_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
+                        hart.set_register(op.rd, atomic::Cell::extended(value));
+                    });
+                    if after == After::Retry {
+                        return handlers::$load::<B>(hart, op, acc, window, env);
+                    }
                     return go_after(after, hart, op, acc, window, env);
                 }
             });)*
+
+            $(handler!(#[inline(never)] $fload, |hart, op, acc, window, env| {
+                unsafe {
+                    let after = memory::load_miss::<$fload_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
+                        hart.f[op.rd as usize] = float::boxed(value);
+                    });
+                    if after == After::Retry {
+                        return handlers::$fload::<B>(hart, op, acc, window, env);
+                    }
+                    return go_after(after, hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!(#[inline(never)] $store, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = (*hart).register((*op).rd);
+                    let after = memory::store_miss::<$store_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
+                    if after == After::Retry {
+                        return handlers::$store::<B>(hart, op, acc, window, env);
+                    }
+                    return go_after(after, hart, op, acc, window, env);
+                }
+            });)*
+
+            $(handler!(#[inline(never)] $fstore, |hart, op, acc, window, env| {
+                unsafe {
+                    let value = (*hart).f[(*op).rd as usize];
+                    let after = memory::store_miss::<$fstore_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
+                    if after == After::Retry {
+                        return handlers::$fstore::<B>(hart, op, acc, window, env);
+                    }
+                    return go_after(after, hart, op, acc, window, env);
+                }
+            });)*
+        }
+
+        /// What the operations do that may come first in a [pair](super::pairs): the accumulator behind them, or `None` where the
+        /// handler of the operation must have it, which begins anew.
+        // SAFETY (all): as for the handlers. A store done twice is done once.
+        #[allow(
+            non_snake_case,
+            dead_code,
+            clippy::extra_unused_type_parameters,
+            clippy::undocumented_unsafe_blocks,
+            reason = "as for the handlers; not every operation is in a pair"
+        )]
+        pub(super) mod steps {
+            use super::*;
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $imm<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = alu::$imm_f((*hart).register((*op).rs1), (*op).imm as i64 as u64);
+                    (*hart).set_register((*op).rd, value);
+                }
+                Some(acc)
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $reg<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = alu::$reg_f((*hart).register((*op).rs1), (*hart).register((*op).rs2 as u8));
+                    (*hart).set_register((*op).rd, value);
+                }
+                Some(acc)
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $load<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = memory::load_hit::<$load_t, B>(&*hart, op, acc, window)?;
+                    (*hart).set_register((*op).rd, atomic::Cell::extended(value));
+                }
+                Some(acc.wrapping_add(accumulator::ACCESS))
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $fload<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = memory::load_hit::<$fload_t, B>(&*hart, op, acc, window)?;
+                    (*hart).f[(*op).rd as usize] = float::boxed(value);
+                }
+                Some(acc.wrapping_add(accumulator::ACCESS))
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $store<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = (*hart).register((*op).rd);
+                    let at = memory::store_hit::<$store_t, B>(&*hart, value, op, acc, window)?;
+                    (!(*env.cast::<Environment<B>>()).holds_code(at)).then(|| acc.wrapping_add(accumulator::ACCESS))
+                }
+            })*
+
+            $(#[inline(always)]
+            pub(in super::super) unsafe fn $fstore<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
+                unsafe {
+                    let value = (*hart).f[(*op).rd as usize];
+                    let at = memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, window)?;
+                    (!(*env.cast::<Environment<B>>()).holds_code(at)).then(|| acc.wrapping_add(accumulator::ACCESS))
+                }
+            })*
+
+            #[inline(always)]
+            pub(in super::super) unsafe fn Li<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+                unsafe { (*hart).set_register((*op).rd, (*op).imm as i64 as u64) };
+                Some(acc)
+            }
         }
 
         /// The handler of an opcode.
@@ -330,6 +471,9 @@ macro_rules! define_handlers {
 }
 operations!(define_handlers);
 
+mod pairs;
+pub(crate) use pairs::pair;
+
 /// Where the resolver (or stale entry) at `op` leads.
 ///
 /// # Safety
@@ -352,6 +496,7 @@ unsafe fn go_after(after: After, hart: *mut Hart, op: *mut MicroOp, acc: u64, wi
             After::Retry => go!(hart, op, acc, window, env),
             After::Done => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
             After::Leave => acc,
+            After::DoneAndLeave => acc.wrapping_add(accumulator::ACCESS),
         }
     }
 }

@@ -7,6 +7,72 @@ use softfloat_wrapper::Float;
 use super::range::{Range, host_rounds};
 use super::{Flags, Format, Rounding, exactness, soft};
 
+/// [`add`] to nearest even where that takes no call: NX is raised already, or the sum is exact. `None` elsewhere.
+#[inline(always)]
+pub(crate) fn add_quickly<F: Format>(a: F::Bits, b: F::Bits, flags: Flags) -> Option<F::Bits> {
+    let (x, y) = (F::from_bits(a), F::from_bits(b));
+    let sum = x + y;
+    let known = Range::Finite.contains::<F>(sum.to_bits()) && (flags.inexact() || exactness::is_sum(x, y, sum));
+    known.then(|| sum.to_bits())
+}
+
+/// [`sub`], likewise.
+#[inline(always)]
+pub(crate) fn sub_quickly<F: Format>(a: F::Bits, b: F::Bits, flags: Flags) -> Option<F::Bits> {
+    add_quickly::<F>(a, negate::<F>(b), flags)
+}
+
+/// [`mul`], likewise.
+#[inline(always)]
+pub(crate) fn mul_quickly<F: Format>(a: F::Bits, b: F::Bits, flags: Flags) -> Option<F::Bits> {
+    let (x, y) = (F::from_bits(a), F::from_bits(b));
+    let product = x * y;
+    let bits = product.to_bits();
+    let known = if flags.inexact() {
+        Range::Normal.contains::<F>(bits)
+    } else {
+        Range::Residue.contains::<F>(bits) && exactness::is_product(x, y, product)
+    };
+    known.then_some(bits)
+}
+
+/// [`fmadd`], likewise.
+#[inline(always)]
+pub(crate) fn fmadd_quickly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, flags: Flags) -> Option<F::Bits> {
+    let (x, y, z) = (F::from_bits(a), F::from_bits(b), F::from_bits(c));
+    let sum = x.mul_add(y, z);
+    let known = Range::Normal.contains::<F>(sum.to_bits()) && (flags.inexact() || is_exactly_fused::<F>(x, y, z, sum));
+    known.then(|| sum.to_bits())
+}
+
+/// [`fmsub`], likewise.
+#[inline(always)]
+pub(crate) fn fmsub_quickly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, flags: Flags) -> Option<F::Bits> {
+    fmadd_quickly::<F>(a, b, negate::<F>(c), flags)
+}
+
+/// [`fnmsub`], likewise.
+#[inline(always)]
+pub(crate) fn fnmsub_quickly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, flags: Flags) -> Option<F::Bits> {
+    fmadd_quickly::<F>(negate::<F>(a), b, c, flags)
+}
+
+/// [`fnmadd`], likewise.
+#[inline(always)]
+pub(crate) fn fnmadd_quickly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, flags: Flags) -> Option<F::Bits> {
+    fmadd_quickly::<F>(negate::<F>(a), b, negate::<F>(c), flags)
+}
+
+/// Whether `sum`, a normal `x * y + z`, is surely exact: the difference from `z` is what the product must be if it is a number and
+/// nothing was rounded.
+#[inline(always)]
+fn is_exactly_fused<F: Format>(x: F, y: F, z: F, sum: F) -> bool {
+    let product = sum - z;
+    Range::Residue.contains::<F>(product.to_bits())
+        && exactness::is_sum(product, z, sum)
+        && exactness::is_product(x, y, product)
+}
+
 /// `fadd`: `a + b`.
 #[inline(always)]
 pub fn add<F: Format>(a: F::Bits, b: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
@@ -120,16 +186,9 @@ pub fn fmadd<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, 
 fn fmadd_slowly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
     let (x, y, z) = (F::from_bits(a), F::from_bits(b), F::from_bits(c));
     let sum = x.mul_add(y, z);
-    if host_rounds(rounding) && Range::Normal.contains::<F>(sum.to_bits()) {
-        // What the product must be if it is a number and nothing was rounded. Otherwise SoftFloat decides; mostly it raises NX, and the
-        // sticky way is open from then on.
-        let product = sum - z;
-        if Range::Residue.contains::<F>(product.to_bits())
-            && exactness::is_sum(product, z, sum)
-            && exactness::is_product(x, y, product)
-        {
-            return sum.to_bits();
-        }
+    // Where that is not sure, SoftFloat decides; mostly it raises NX, and the sticky way is open from then on.
+    if host_rounds(rounding) && Range::Normal.contains::<F>(sum.to_bits()) && is_exactly_fused::<F>(x, y, z, sum) {
+        return sum.to_bits();
     }
     let fused = |mode| soft::number::<F>(a).fused_mul_add(soft::number::<F>(b), soft::number::<F>(c), mode);
     soft::run(rounding, flags, fused).to_bits()

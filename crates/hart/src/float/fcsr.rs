@@ -75,6 +75,12 @@ impl Flags {
         self.0 |= flags.0 * u8::from(condition);
     }
 
+    /// Whether NX is raised.
+    #[inline(always)]
+    pub(super) const fn inexact(self) -> bool {
+        self.0 & Self::INEXACT.0 != 0
+    }
+
     /// Whether the host's own operation gives result and NX without further thought: it rounds to nearest even, and NX is raised already.
     #[inline(always)]
     pub(super) const fn sticky(self, rounding: Rounding) -> bool {

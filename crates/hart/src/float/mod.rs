@@ -24,6 +24,9 @@ mod soft;
 mod tests;
 
 pub use arithmetic::{add, div, fmadd, fmsub, fnmadd, fnmsub, mul, sqrt, sub};
+pub(crate) use arithmetic::{
+    add_quickly, fmadd_quickly, fmsub_quickly, fnmadd_quickly, fnmsub_quickly, mul_quickly, sub_quickly,
+};
 pub use boxing::{nan_box, nan_unbox};
 pub use compare::{classify, eq, le, lt, max, min, sign_copy, sign_negate, sign_xor};
 pub use convert::{Integer, from_integer, narrow, to_integer, widen};

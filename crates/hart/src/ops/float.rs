@@ -102,6 +102,47 @@ impl Registers for f64 {
     }
 }
 
+/// Executes an operation that mostly needs no call, where it needs none; whether it did. The handlers ask here first, so that the
+/// frequent way saves no registers.
+#[inline(always)]
+pub(crate) fn quickly(opcode: Opcode, hart: &mut Hart, op: &MicroOp) -> bool {
+    const DYNAMIC: u8 = 7;
+    let own = (op.imm & 7) as u8;
+    if own != 0 && (own != DYNAMIC || hart.frm != 0) {
+        return false;
+    }
+    macro_rules! quickly {
+        ($format:ident, $f:ident) => {{
+            let (a, b) = ($format::read(hart, op.rs1), $format::read(hart, op.rs2 as u8));
+            let result = float::$f::<$format>(a, b, hart.fflags);
+            result.map(|bits| $format::write(hart, op.rd, bits)).is_some()
+        }};
+        (fused $format:ident, $f:ident) => {{
+            let (a, b) = ($format::read(hart, op.rs1), $format::read(hart, op.rs2 as u8));
+            let c = $format::read(hart, (op.imm >> 8) as u8);
+            let result = float::$f::<$format>(a, b, c, hart.fflags);
+            result.map(|bits| $format::write(hart, op.rd, bits)).is_some()
+        }};
+    }
+    match opcode {
+        Opcode::FaddS => quickly!(f32, add_quickly),
+        Opcode::FaddD => quickly!(f64, add_quickly),
+        Opcode::FsubS => quickly!(f32, sub_quickly),
+        Opcode::FsubD => quickly!(f64, sub_quickly),
+        Opcode::FmulS => quickly!(f32, mul_quickly),
+        Opcode::FmulD => quickly!(f64, mul_quickly),
+        Opcode::FmaddS => quickly!(fused f32, fmadd_quickly),
+        Opcode::FmaddD => quickly!(fused f64, fmadd_quickly),
+        Opcode::FmsubS => quickly!(fused f32, fmsub_quickly),
+        Opcode::FmsubD => quickly!(fused f64, fmsub_quickly),
+        Opcode::FnmsubS => quickly!(fused f32, fnmsub_quickly),
+        Opcode::FnmsubD => quickly!(fused f64, fnmsub_quickly),
+        Opcode::FnmaddS => quickly!(fused f32, fnmadd_quickly),
+        Opcode::FnmaddD => quickly!(fused f64, fnmadd_quickly),
+        _ => false,
+    }
+}
+
 macro_rules! operation {
     // f = f op f, rounded
     (rounded $($single:ident $double:ident: $f:ident;)*) => {

@@ -2,7 +2,7 @@
 
 use super::atomic::Cell;
 use crate::{
-    Bus, Loaded, Reached, Stored, Trap,
+    Bus, Loaded, Reached, Stop, Stored, Trap,
     bus::DataWindow,
     engine::{Environment, Leave},
     hart::Hart,
@@ -18,8 +18,10 @@ pub(crate) enum After {
     Retry,
     /// The access is complete.
     Done,
-    /// The hart leaves the engine with a trap.
+    /// The hart leaves the engine at the micro-op.
     Leave,
+    /// The access is complete, and the hart leaves the engine behind it.
+    DoneAndLeave,
 }
 
 /// Where a load or store goes.
@@ -71,6 +73,53 @@ pub(crate) unsafe fn store_hit<T: Cell, B: Bus>(
     }
 }
 
+/// Whether a load that missed the entry it hit last hits the one that was found latest, which accesses off one base share; then that is
+/// the micro-op's from now on, and it is to be executed again.
+///
+/// # Safety
+/// As for [`load_hit`].
+#[inline(always)]
+pub(crate) unsafe fn load_hits_latest<T: Cell, B: Bus>(
+    hart: &Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    environment: &Environment<B>,
+) -> bool {
+    let latest = environment.latest;
+    // SAFETY: by the contract; the latest site was handed out by this bus.
+    unsafe {
+        let hits = B::read_hit(window, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        if hits {
+            (*op).rs2 = latest;
+        }
+        hits
+    }
+}
+
+/// The same of a store.
+///
+/// # Safety
+/// As for [`store_hit`].
+#[inline(always)]
+pub(crate) unsafe fn store_hits_latest<T: Cell, B: Bus>(
+    hart: &Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    environment: &Environment<B>,
+) -> bool {
+    let latest = environment.latest;
+    // SAFETY: by the contract; the latest site was handed out by this bus.
+    unsafe {
+        let hits = B::write_hit(window, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        if hits {
+            (*op).rs2 = latest;
+        }
+        hits
+    }
+}
+
 /// The miss path of a load; a value that the bus loaded itself goes through `deliver`.
 ///
 /// # Safety
@@ -86,12 +135,15 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
     let (address, op) = unsafe { (address(hart, op), &mut *op) };
     match environment.bus().load_miss(address, T::WIDTH, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(Loaded::Retry) => After::Retry,
+        Ok(Loaded::Retry) => {
+            environment.latest = op.rs2;
+            After::Retry
+        }
         Ok(Loaded::Value(value)) => {
             deliver(hart, op, T::of(value));
             After::Done
         }
-        Err(trap) => leave_with(hart, op, trap),
+        Err(stop) => leave_with(hart, op, stop),
     }
 }
 
@@ -112,14 +164,23 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     // Of a narrow store the bus sees the bytes that go to memory and nothing above them.
     let value = value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
     match environment.bus().store_miss(address, T::WIDTH, value, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(Stored::Retry) => After::Retry,
+        Ok(Stored::Retry) => {
+            environment.latest = op.rs2;
+            After::Retry
+        }
         Ok(Stored::Done(pages)) => {
             for page in pages.into_iter().flatten() {
                 environment.code().drop_page(page);
             }
             After::Done
         }
-        Err(trap) => leave_with(hart, op, trap),
+        Ok(Stored::DoneAndLeave) => {
+            hart.leave = Leave::Again;
+            // A store is never the last micro-op of its block.
+            hart.at = (&raw const *op).wrapping_add(1) as usize;
+            After::DoneAndLeave
+        }
+        Err(stop) => leave_with(hart, op, stop),
     }
 }
 
@@ -221,7 +282,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
         Atomic::Conditional | Atomic::Modify => (Access::Write, Exception::StoreMisaligned),
     };
     if address & (T::WIDTH.bytes() - 1) != 0 {
-        return leave_with(hart, op, Trap { cause: misaligned, value: address });
+        return leave_with(hart, op, Trap { cause: misaligned, value: address }.into());
     }
     match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Reached::Retry) => After::Retry,
@@ -230,13 +291,16 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
             unsafe { atomic_at::<T, B>(hart, op, at, environment, kind, modify) };
             After::Done
         }
-        Err(trap) => leave_with(hart, op, trap),
+        Err(stop) => leave_with(hart, op, stop),
     }
 }
 
-/// Leaves the engine at `op`, which trapped.
-fn leave_with(hart: &mut Hart, op: *const MicroOp, trap: Trap) -> After {
-    hart.leave = Leave::Trap(trap);
+/// Leaves the engine at `op`, which did not come to its end.
+fn leave_with(hart: &mut Hart, op: *const MicroOp, stop: Stop) -> After {
+    hart.leave = match stop {
+        Stop::Trap(trap) => Leave::Trap(trap),
+        Stop::Leave => Leave::Again,
+    };
     hart.at = op as usize;
     After::Leave
 }

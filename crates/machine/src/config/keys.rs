@@ -1,7 +1,9 @@
 //! The names of all keys, to tell what an unknown one may have meant.
 
 use super::{Config, MmuKeys};
+use crate::refill::RefillName;
 use crate::suggestion::{answer, distance};
+use crate::units::ByteSize;
 use toml::{Table, Value};
 
 /// The first key of `table` that is none, as a text that says so; `None` if all exist.
@@ -17,8 +19,15 @@ pub(super) fn unknown_key(table: &Table) -> Option<String> {
 
 /// Every key, dotted.
 fn all() -> Vec<String> {
-    let replaced = MmuKeys { l1d: Some(Vec::new()), l1i: Some(Vec::new()), l2: Some(Vec::new()), ..MmuKeys::default() };
-    let config = Config { mmu: replaced, ..Config::default() };
+    // A key without a default has a place in the table only if it has a value.
+    let mmu = MmuKeys {
+        l1d: Some(Vec::new()),
+        l1i: Some(Vec::new()),
+        l2: Some(Vec::new()),
+        refill: Some(RefillName::Hardware),
+        ..MmuKeys::default()
+    };
+    let config = Config { mmu, host_memory: Some(ByteSize(1)), ..Config::default() };
     leaves(&Table::try_from(config).expect("a configuration is a table"))
 }
 
@@ -67,6 +76,29 @@ mod tests {
         assert_eq!(said(&everything), None);
         assert_eq!(said("mmu.walk_caches = { guest = [1, 1, 1, 1], gast = 1 }"), None, "its type says more");
         assert!(all().contains(&"mmu.l1d".to_owned()) && all().contains(&"isa.zawrs".to_owned()));
+    }
+
+    /// The first column of each table of keys: names in backticks, where `.f` after `isa.c` is `isa.f`.
+    fn documented() -> Vec<String> {
+        let text = include_str!("../../../../docs/configuration.md");
+        let mut keys: Vec<String> = Vec::new();
+        let rows = text.split("| key |").skip(1).flat_map(|table| table.lines().take_while(|line| line.contains('|')));
+        for row in rows.skip(1) {
+            let names = row.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2);
+            for name in names {
+                let full = name.strip_prefix('.').map(|rest| format!("{}.{rest}", parent(keys.last().unwrap())));
+                keys.push(full.unwrap_or_else(|| name.to_owned()));
+            }
+        }
+        keys
+    }
+
+    #[test]
+    fn every_key_is_documented_and_nothing_else() {
+        let (mut documented, mut known) = (documented(), all());
+        documented.sort();
+        known.sort();
+        assert_eq!(documented, known);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The native machine that a system is measured against.
 
-use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, ShadowKeys, Switch};
+use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, ShadowKeys, SwapKeys, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
+use crate::warmup::Warmup;
 
 impl Config {
     /// This machine without its monitor, on `host`, the model that [`Config::host`] names: native with guest pages of the same size. Keys that
@@ -19,7 +20,9 @@ impl Config {
             memory,
             memory_attribute: _, // Native memory is V=R.
             host_memory: _,      // As much as the guest has.
+            swap: _,             // Nobody pages it out.
             timeout,
+            warmup,
             seed,
             quantum,
             engine: _, // Either gives the same cycles.
@@ -39,7 +42,12 @@ impl Config {
             memory,
             memory_attribute: AttributeName::default(),
             host_memory: None,
+            swap: SwapKeys::default(),
             timeout,
+            warmup: match warmup {
+                Warmup::None | Warmup::Touch => Warmup::None,
+                instructions => instructions,
+            },
             seed,
             quantum,
             engine: EngineName::Threaded,
@@ -77,11 +85,16 @@ mod tests {
             ("scheme", "nested:4K+2M"),
             ("scheme", "flat"),
             ("scheme", "reserved"),
+            ("scheme", "shadow"),
+            ("shadow.count", "9"),
             ("mmu.refill", "hardware"),
             ("mmu.nested_tlb", "off"),
             ("mmu.walk_caches", "on"),
             ("paging.host", "sv48x4"),
+            ("host_memory", "64M"),
+            ("swap.size", "64M"),
             ("engine", "match"),
+            ("warmup", "touch"),
         ] {
             assert_eq!(native(&[same]), native(&[]), "{same:?}");
         }
@@ -101,6 +114,7 @@ mod tests {
             ("memory", "2G"),
             ("timeout", "9"),
             ("seed", "9"),
+            ("warmup", "9"),
             ("quantum", "999"),
             ("mmu.walk_caches", "off"),
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),

@@ -13,4 +13,4 @@ mod window;
 
 pub(crate) use prefetch::prefetch;
 pub use window::L1Entry;
-pub(crate) use window::{Arming, Stores, Windows};
+pub(crate) use window::{Arming, Windows};

@@ -8,15 +8,13 @@ use types::{Access, Gva, PageSize, Width};
 ///
 /// A tag is the start of a page, or `NEVER`, whose bit 11 no masked address has. The mask keeps the page number and,
 /// with the access's width, the bits that must be zero for it to be aligned: a hit is one comparison, and a misaligned
-/// access never hits. `write_tag` has its own mask, because a page that is watched in part takes writes in pieces of
-/// 4K.
+/// access never hits.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct L1Entry {
     read_tag: u64,
     write_tag: u64,
-    read_mask: u64,
-    write_mask: u64,
+    mask: u64,
     /// Host pointer − guest virtual address.
     addend: u64,
     /// Time of the latest hit.
@@ -27,8 +25,7 @@ impl L1Entry {
     /// A tag that no address hits.
     const NEVER: u64 = 1 << 11;
 
-    const DISARMED: Self =
-        Self { read_tag: Self::NEVER, write_tag: Self::NEVER, read_mask: 0, write_mask: 0, addend: 0, stamp: 0 };
+    const DISARMED: Self = Self { read_tag: Self::NEVER, write_tag: Self::NEVER, mask: 0, addend: 0, stamp: 0 };
 
     /// The host's byte that an aligned load of `width` at `gva` reads, if the entry at `site` permits it; then `stamp`
     /// is the entry's time.
@@ -43,7 +40,7 @@ impl L1Entry {
         // SAFETY: by the contract the window's allocation is alive and `site` within it, and nobody holds a reference.
         unsafe {
             let entry = window.add(site as usize);
-            let hit = gva.0 & ((*entry).read_mask | (width.bytes() - 1)) == (*entry).read_tag;
+            let hit = gva.0 & ((*entry).mask | (width.bytes() - 1)) == (*entry).read_tag;
             hit.then(|| Self::hit(entry, gva, stamp))
         }
     }
@@ -59,7 +56,7 @@ impl L1Entry {
         // SAFETY: by the contract the window's allocation is alive and `site` within it, and nobody holds a reference.
         unsafe {
             let entry = window.add(site as usize);
-            let hit = gva.0 & ((*entry).write_mask | (width.bytes() - 1)) == (*entry).write_tag;
+            let hit = gva.0 & ((*entry).mask | (width.bytes() - 1)) == (*entry).write_tag;
             hit.then(|| Self::hit(entry, gva, stamp))
         }
     }
@@ -99,19 +96,8 @@ pub(crate) struct Arming {
     pub(crate) host: usize,
     /// Whether loads (or fetches) hit.
     pub(crate) read: bool,
-    /// What becomes of stores.
-    pub(crate) write: Stores,
-}
-
-/// What becomes of stores to an armed page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stores {
-    /// They hit.
-    Hit,
-    /// They hit in the 4K around the address of the access.
-    HitIn4K,
-    /// They come to the MMU each time.
-    Miss,
+    /// Whether stores hit.
+    pub(crate) write: bool,
 }
 
 /// The fast copies of all entries of an L1, view by view. They never move.
@@ -187,8 +173,8 @@ impl Windows {
         // SAFETY: `entries` says so.
         unsafe {
             let (tag, mask) = match access {
-                Access::Read | Access::Execute => ((*entry).read_tag, (*entry).read_mask),
-                Access::Write => ((*entry).write_tag, (*entry).write_mask),
+                Access::Read | Access::Execute => ((*entry).read_tag, (*entry).mask),
+                Access::Write => ((*entry).write_tag, (*entry).mask),
             };
             let answers = gva.0 & mask == tag;
             if answers {
@@ -205,13 +191,9 @@ impl Windows {
         let mask = !(size.bytes() - 1);
         let page = gva.0 & mask;
         let read_tag = if read { page } else { L1Entry::NEVER };
-        let (write_tag, write_mask) = match write {
-            Stores::Hit => (page, mask),
-            Stores::HitIn4K => (gva.page(PageSize::Size4K).0, !(PageSize::Size4K.bytes() - 1)),
-            Stores::Miss => (L1Entry::NEVER, mask),
-        };
+        let write_tag = if write { page } else { L1Entry::NEVER };
         let addend = (host as u64).wrapping_sub(page);
-        let entry = L1Entry { read_tag, write_tag, read_mask: mask, write_mask, addend, stamp };
+        let entry = L1Entry { read_tag, write_tag, mask, addend, stamp };
         // SAFETY: `entries` says so.
         unsafe { self.entries(view, slot, 1).write(entry) }
     }
@@ -224,12 +206,6 @@ impl Windows {
             (*entry).read_tag = L1Entry::NEVER;
             (*entry).write_tag = L1Entry::NEVER;
         }
-    }
-
-    /// Makes an entry answer no stores in a view.
-    pub(crate) fn disarm_writes(&mut self, view: View, slot: usize) {
-        // SAFETY: `entries` says so.
-        unsafe { (*self.entries(view, slot, 1)).write_tag = L1Entry::NEVER }
     }
 }
 

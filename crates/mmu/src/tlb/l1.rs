@@ -8,10 +8,9 @@ use super::Translation;
 use crate::config::TlbArray;
 use crate::context::{Query, View};
 use crate::directory::{Directory, Group, Miss};
-use crate::memory::TableMemory;
 use crate::raw::lanes::{self, LANES, Words};
-use crate::raw::{Arming, L1Entry, Stores, Windows};
-use types::{Access, Gva, Hpa, PageSize};
+use crate::raw::{Arming, L1Entry, Windows};
+use types::{Access, Gva};
 
 /// A first-level TLB, of loads and stores or of fetches.
 #[derive(Debug)]
@@ -95,34 +94,18 @@ impl L1 {
 
     /// Records a use of an entry that was found, and returns the translation.
     #[inline(always)]
-    pub(crate) fn touch(
-        &mut self,
-        slot: usize,
-        gva: Gva,
-        access: Access,
-        query: &Query,
-        memory: &impl TableMemory,
-        stamp: u64,
-    ) -> &Translation {
+    pub(crate) fn touch(&mut self, slot: usize, gva: Gva, access: Access, query: &Query, stamp: u64) -> &Translation {
         // Mostly it was only not the predicted one.
         if self.windows.touch(query.view, slot, gva, access, stamp) {
             self.directory.entry(slot).0
         } else {
-            self.arm(slot, gva, access, query, memory, stamp)
+            self.arm(slot, gva, access, query, stamp)
         }
     }
 
     /// Records a use of an entry, arms its copy in the view of the query, and returns the translation.
     #[inline(always)]
-    pub(crate) fn arm(
-        &mut self,
-        slot: usize,
-        gva: Gva,
-        access: Access,
-        query: &Query,
-        memory: &impl TableMemory,
-        stamp: u64,
-    ) -> &Translation {
+    pub(crate) fn arm(&mut self, slot: usize, gva: Gva, access: Access, query: &Query, stamp: u64) -> &Translation {
         let (whole, uses, lane) = self.directory.entry(slot);
         if whole.host == 0 {
             // Not memory: each access comes this way.
@@ -133,9 +116,8 @@ impl L1 {
         let size = whole.size.min(query.largest);
         let Translation { host, rights, .. } = whole.piece(gva, size);
         let (read, write) = match access {
-            Access::Execute => (true, Stores::Miss),
-            Access::Read | Access::Write if !rights.meet(query.store) => (rights.meet(query.load), Stores::Miss),
-            Access::Read | Access::Write => (rights.meet(query.load), stores(whole, size, gva, memory)),
+            Access::Execute => (true, false),
+            Access::Read | Access::Write => (rights.meet(query.load), rights.meet(query.store)),
         };
         uses.armed[lane] |= query.view.bit();
         self.windows.arm(query.view, slot, Arming { gva, size, host, read, write }, stamp);
@@ -164,18 +146,6 @@ impl L1 {
             before = core::mem::replace(time, rank);
         }
         rank
-    }
-
-    /// Disarms the stores of every entry for a page that holds the byte at `hpa`.
-    pub(crate) fn disarm_writes(&mut self, hpa: Hpa) {
-        for (first, uses, entries) in self.directory.iter_mut() {
-            for (lane, entry) in entries.into_iter().enumerate() {
-                if entry.is_some_and(|entry| entry.hpa == hpa.page(entry.size)) {
-                    let armed = View::of_bits(uses.armed[lane]);
-                    armed.for_each(|view| self.windows.disarm_writes(view, first + lane));
-                }
-            }
-        }
     }
 
     /// Drops the entries that `drops` names.
@@ -230,17 +200,4 @@ fn disarm(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
 fn empty(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
     disarm(windows, slot, uses, lane);
     uses.last[lane] = 0;
-}
-
-/// What the watching of pages leaves of the stores to a page, or to a piece of it around `gva`.
-#[inline(always)]
-fn stores(entry: &Translation, size: PageSize, gva: Gva, memory: &impl TableMemory) -> Stores {
-    let is_watched = |size| memory.is_watched(entry.piece(gva, size).hpa, size);
-    if !is_watched(size) {
-        Stores::Hit
-    } else if size != PageSize::Size4K && !is_watched(PageSize::Size4K) {
-        Stores::HitIn4K
-    } else {
-        Stores::Miss
-    }
 }

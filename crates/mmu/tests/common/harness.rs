@@ -384,7 +384,6 @@ impl Harness {
                 let fence = fence.make(|place| self.gva(place), |place| self.gpa(place), vmid);
                 self.fence(fence);
             }
-            Op::Watch { place, on } => self.watch(self.gpa(place), on),
         }
         // As for a hart whose counter is about to wrap.
         if self.clock.is_multiple_of(1021) {
@@ -422,16 +421,6 @@ impl Harness {
                 self.coverage.note(format!("gvma {} {}", gpa.is_some(), vmid.is_some()));
                 self.model.fence_second(gpa, vmid);
             }
-        }
-    }
-
-    fn watch(&mut self, gpa: Gpa, on: bool) {
-        let page = Hpa(gpa.0.wrapping_add(self.vms[self.vm].offset)).page(PageSize::Size4K);
-        if on {
-            self.memory.watched.insert(page.0);
-            self.mmu.watch_writes(page);
-        } else {
-            self.memory.watched.remove(&page.0);
         }
     }
 
@@ -497,9 +486,7 @@ impl Harness {
         self.remembered[side(access)][usize::from(pc % PCS)] = Some(remembered);
 
         // Now the same instruction hits, unless it must come to the MMU each time.
-        let must_miss = !answer.memory
-            || !gva.is_aligned(width.bytes())
-            || (access == Access::Write && self.memory.watched.contains(&hit.hpa.page(PageSize::Size4K).0));
+        let must_miss = !answer.memory || !gva.is_aligned(width.bytes());
         if self.clock.is_multiple_of(4) {
             self.clock += 1;
             let again = self.probe(hit.site, gva, access, width);
@@ -507,7 +494,7 @@ impl Harness {
                 let prediction = self.model.predict(gva, access, answer.position);
                 assert!(matches!(prediction, Prediction::Right(_)), "{prediction:?}");
             }
-            assert_eq!(again.is_none(), must_miss, "{access:?} of {gva}, watched or device or misaligned: {must_miss}");
+            assert_eq!(again.is_none(), must_miss, "{access:?} of {gva}, device or misaligned: {must_miss}");
             self.coverage.note(if must_miss { "must miss" } else { "armed" });
         }
     }
@@ -518,7 +505,7 @@ impl Harness {
     }
 
     fn probe(&mut self, site: u16, gva: Gva, access: Access, width: Width) -> Option<*mut u8> {
-        let pointer = match access {
+        match access {
             Access::Read => {
                 let window = self.mmu.data_window();
                 // SAFETY: the window is this MMU's, and the site came from it.
@@ -538,14 +525,7 @@ impl Harness {
                 // SAFETY: as above; the site is one of fetches.
                 unsafe { L1Entry::execute_hit(window, site, gva, stamp) }
             }
-        };
-        if access == Access::Write
-            && let Some(pointer) = pointer
-        {
-            let page = (pointer.addr() - POINTERS) as u64 & !0xfff;
-            assert!(!self.memory.watched.contains(&page), "a store hits a watched page");
         }
-        pointer
     }
 
     /// Most faults are handled, as a system would: by mapping what was missing.

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::ptr;
 use mmu::{HostPage, TableMemory};
 use reference::Ground;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use types::{Hpa, PageSize};
 
 /// What `HostPage::Ram` adds to an hPA.
@@ -17,12 +17,11 @@ pub struct HostMemory {
     words: HashMap<u64, u64>,
     /// What walkers wrote.
     pub updates: Vec<(u64, u64)>,
-    pub watched: BTreeSet<u64>,
 }
 
 impl HostMemory {
     pub fn new(ram: Range<u64>) -> Self {
-        Self { ram, words: HashMap::new(), updates: Vec::new(), watched: BTreeSet::new() }
+        Self { ram, words: HashMap::new(), updates: Vec::new() }
     }
 
     /// Nothing is written outside memory.
@@ -80,10 +79,6 @@ impl TableMemory for HostMemory {
             Ground::Device => HostPage::Device,
             Ground::Mixed => HostPage::Mixed,
         }
-    }
-
-    fn is_watched(&self, page: Hpa, size: PageSize) -> bool {
-        self.watched.range(page.0..=page.0 + (size.bytes() - 1)).next().is_some()
     }
 }
 

@@ -41,8 +41,6 @@ pub enum Op {
     Status { privilege: Privilege, sum: bool, mxr: bool },
     /// A fence.
     Fence(FenceOp),
-    /// A page is watched for stores, or no longer.
-    Watch { place: Place, on: bool },
 }
 
 /// A fence, its addresses to be made.
@@ -183,8 +181,7 @@ impl Op {
             }
             18..36 => Self::Status { privilege: privilege(rng), sum: rng.one_in(2), mxr: rng.one_in(8) },
             36..44 => Self::Fence(fence(rng)),
-            44..48 => Self::Watch { place: Place::random(rng), on: rng.one_in(2) },
-            48..60 => Self::Mispredict { pc: pc(rng), other: pc(rng) },
+            44..60 => Self::Mispredict { pc: pc(rng), other: pc(rng) },
             60..63 => {
                 Self::BreakTable { table: rng.below(8) as u16, level: rng.below(2) as u32, flags: rng.below(256) }
             }

@@ -5,9 +5,9 @@ use super::flat::FlatTable;
 use super::invalidation::Invalidation;
 use super::nested::NestedTable;
 use super::page_table::{Leaf, MapError};
-use memory::{FrameAllocator, HostMemory};
+use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use mmu::SecondStage;
-use types::Gpa;
+use types::{Gpa, PageSize};
 
 /// A table from guest physical to host physical addresses: what [`crate::Vm`] fills on demand.
 #[derive(Debug)]
@@ -55,6 +55,24 @@ impl HostTable {
         }
     }
 
+    /// Adds what the table itself lacks to map a page of `size` at `gpa`; see [`NestedTable::prepare`].
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn prepare(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        size: PageSize,
+    ) -> Result<(), OutOfFrames> {
+        match self {
+            Self::Nested(table) => table.prepare(memory, frames, gpa, size),
+            // It is whole from the start.
+            Self::Flat(_) => Ok(()),
+        }
+    }
+
     /// Gives the table's own frames back, not those of the pages that it maps: a table that no TLB has ever used.
     pub fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
         match self {
@@ -77,6 +95,36 @@ impl HostTable {
         match self {
             Self::Nested(table) => table.grant(memory, gpa, bits),
             Self::Flat(table) => table.grant(memory, gpa, bits),
+        }
+    }
+
+    /// Clears A of the page that holds `gpa`; whether it was set. Nothing is flushed: a TLB may answer accesses that set no A then, as on
+    /// hardware, where software that looks for pages not in use takes that into account.
+    pub fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        match self {
+            Self::Nested(table) => table.age(memory, gpa),
+            Self::Flat(table) => table.age(memory, gpa),
+        }
+    }
+
+    /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one.
+    #[must_use]
+    pub fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
+        match self {
+            Self::Nested(table) => table.vacancy(memory, gpa),
+            Self::Flat(table) => table.vacancy(memory, gpa),
+        }
+    }
+
+    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one. No translation changes, so that
+    /// nothing is to be flushed: a fence for a gPA removes every entry of a page that holds it.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: the page is as it was.
+    pub fn split(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa) -> Result<bool, OutOfFrames> {
+        match self {
+            Self::Nested(table) => table.split(memory, frames, gpa),
+            Self::Flat(table) => Ok(table.split(memory, gpa)),
         }
     }
 

@@ -20,7 +20,9 @@ use clap::{Parser, Subcommand};
 /// A virtual machine monitor with a software RISC-V machine under it: what does virtualizing memory cost a workload?
 #[derive(Debug, Parser)]
 #[command(name = "pagewalk", version, max_term_width = 110)]
-#[command(after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or configuration.")]
+#[command(
+    after_help = "To begin with: pagewalk compare\n\nExit codes: 0 done, 1 the run failed, 2 bad usage or configuration."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -32,7 +34,7 @@ pub struct Cli {
 pub enum Command {
     /// Open a console on a guest, or run one command in it
     Boot(BootArgs),
-    /// Run workloads under several schemes and print what each costs
+    /// Run workloads on several systems and print what translation costs on each
     Compare(CompareArgs),
     /// Measure the simulator's own speed
     Bench(BenchArgs),

@@ -3,34 +3,50 @@
 use super::guest::CacheArgs;
 use super::values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
 use clap::Args;
+use machine::host_model::HostModel;
+use machine::scheme::Mechanism;
 use machine::system::{Sweep, System, SystemList};
 use machine::units::ByteSize;
+use machine::warmup::Warmup;
 use std::path::PathBuf;
+
+/// The names that schemes and hosts have.
+fn schemes_help() -> String {
+    let schemes = Mechanism::ALL.map(Mechanism::name).join(", ");
+    let hosts = HostModel::names().collect::<Vec<_>>().join(", ");
+    format!(
+        "Schemes: {schemes}; each with the size of the guest's pages and, where the monitor maps pages, of those: \
+         native:2M, nested:4K+1G. Sizes: 4K (default), 2M, 1G.\n\
+         Hosts, for --set host=: {hosts}, or a TOML file like those in hosts/."
+    )
+}
 
 /// Configuration of the machine, common to all commands. A later source wins: file, then `--set`, then a flag of its own.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Machine")]
 pub struct ConfigArgs {
-    /// Read the configuration from a TOML file
+    /// Read the configuration from a TOML file; its keys are in docs/configuration.md
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Set one key of the configuration, such as mmu.walk_caches=off
+    /// Set one key of the configuration, such as mmu.walk_caches=off; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<Setting>,
 }
 
 /// Size of the machine and limits of its run.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Machine")]
 pub struct MachineArgs {
     /// Configuration.
     #[command(flatten)]
     pub config: ConfigArgs,
-    /// Harts of the guest
+    /// Harts of the guest, 1 to 64 [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub harts: Option<u32>,
-    /// Memory of the guest, such as 256M or 2G
+    /// Memory of the guest, such as 256M or 2G [default: 1G; 4G where `compare` runs vos]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<ByteSize>,
-    /// End the run, as a failure, after this many seconds of guest time
+    /// End the run, as a failure, after this many seconds of guest time [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
     /// Check every shadow entry: after each fence those that it was for, after the run all; what is wrong fails it
@@ -40,20 +56,22 @@ pub struct MachineArgs {
 
 /// What goes into a Linux guest, and its devices.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Guest")]
 pub struct LinuxArgs {
-    /// Kernel: a flat RISC-V Image or an ELF file [default: the fetched one]
+    /// Linux: its kernel, a flat RISC-V Image or an ELF file [default: the fetched one]
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
-    /// Root file system, as the kernel unpacks it [default: busybox, the workloads and what --file and --programs add]
+    /// Linux, or a kernel of yours: root file system, as the kernel unpacks it
+    /// [default for Linux: busybox, the workloads and what --file and --programs add]
     #[arg(long, value_name = "FILE")]
     pub initrd: Option<PathBuf>,
-    /// Add parameters to the kernel's command line
+    /// Add parameters to the guest's command line (those of vos: docs/vos.md)
     #[arg(long, value_name = "PARAMETERS")]
     pub append: Option<String>,
-    /// Put a file or directory of yours into the guest, by default at its root
+    /// Linux: put a file or directory of yours into the guest, by default at its root
     #[arg(long = "file", value_name = "HOST[:GUEST]")]
     pub files: Vec<FileSpec>,
-    /// Put fetched package sets into the guest, beside those whose programs --run names
+    /// Linux: put fetched package sets (see `guest list`) into the guest, beside those whose programs --run names
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     pub programs: Vec<String>,
     /// Attach a disk; the file stays as it is unless `,write` is added
@@ -72,15 +90,19 @@ pub struct LinuxArgs {
 
 /// `pagewalk boot`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "On the console, Ctrl-A x ends the machine; Ctrl-A Ctrl-A sends one Ctrl-A to the guest.")]
+#[command(after_help = format!(
+    "{}\n\nOn the console, Ctrl-A x ends the machine; Ctrl-A Ctrl-A sends one Ctrl-A to the guest.",
+    schemes_help()
+))]
 pub struct BootArgs {
-    /// Guest: `vos`, `linux`, or a kernel's file
+    /// Guest: `vos` (our own small kernel, built in), `linux` (see `guest fetch`), or the file of a kernel of yours
     #[arg(long, value_name = "GUEST", default_value = "vos")]
     pub guest: String,
-    /// Translation scheme, with its page sizes if you want: nested, nested:4K+2M, native:2M
-    #[arg(long, value_name = "SCHEME")]
+    /// Translation scheme, with its page sizes and settings of its own if you want: nested, nested:4K+2M, native:2M
+    /// [default: native:4K]
+    #[arg(long, value_name = "SCHEME[/KEY=VALUE]...")]
     pub scheme: Option<System>,
-    /// Run this command in the guest and end with its status, instead of an interactive console
+    /// Run this command in the guest's shell (vos: this workload) and end with its status, instead of an interactive console
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,
     /// Write the run's statistics as JSON
@@ -96,15 +118,17 @@ pub struct BootArgs {
 
 /// `pagewalk compare`.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = schemes_help())]
 pub struct CompareArgs {
-    /// Guest: `vos`, `linux`, or a kernel's file
+    /// Guest: `vos` (our own small kernel, built in), `linux` (see `guest fetch`), or the file of a kernel of yours
     #[arg(long, value_name = "GUEST", default_value = "vos")]
     pub guest: String,
-    /// Workloads, each with its size if you want: gups,bfs,kv [default: all]
+    /// Workloads of gups, bfs, cg, stream, kv, sieve, triad, triadp, qsort, each with its size if you want: gups:256M,bfs,kv (docs/workloads.md)
+    /// [default: gups,bfs,cg,stream,kv]
     #[arg(long = "workload", value_name = "NAME[:SIZE]", value_delimiter = ',', conflicts_with = "run")]
     pub workloads: Vec<WorkloadSpec>,
-    /// Systems: translation schemes, each with its page sizes and settings of its own if you want:
-    /// native,nested:4K+2M,nested/host=xeon-2017/mmu.nested_tlb=off
+    /// Systems to compare: translation schemes, each with its page sizes and settings of its own if you want:
+    /// native,nested:4K+2M,nested/host=xeon-2017/mmu.nested_tlb=off [default: native and nested, in all page sizes]
     #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
     pub schemes: Vec<SystemList>,
     /// Run each virtualized system with each of these values of a key: mmu.nested_tlb=off,16,32 or harts=1..4
@@ -113,13 +137,17 @@ pub struct CompareArgs {
     /// Also run the native machines that the overheads are over, where --scheme does not have them
     #[arg(long)]
     pub native: bool,
-    /// Compare this command, run in the guest, instead of workloads
+    /// What comes before measurement: `touch` (all memory of the guest is mapped beforehand, free of charge), or so many instructions of the
+    /// region of interest [default: none]
+    #[arg(long, value_name = "none|touch|INSTRUCTIONS")]
+    pub warmup: Option<Warmup>,
+    /// Compare this command, run in the Linux guest's shell, instead of workloads
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Print a line for each run: misses, references per walk, exits
+    /// Print a line for each run: misses, references per walk, exits; a single workload has that anyway
     #[arg(long)]
     pub details: bool,
     /// Host threads that run machines side by side [default: the host's processors]
@@ -135,11 +163,12 @@ pub struct CompareArgs {
 
 /// `pagewalk bench`.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = schemes_help())]
 pub struct BenchArgs {
     /// Benchmarks: gups, sieve, triad, triadp, qsort, linux-boot [default: all]
     #[arg(long = "workload", value_name = "NAME", value_delimiter = ',')]
     pub workloads: Vec<WorkloadSpec>,
-    /// Translation schemes, as for `compare` [default: native:4K,nested:4K+4K]
+    /// Translation schemes, each with its page sizes and settings of its own if you want [default: native:4K,nested:4K+4K]
     #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
     pub schemes: Vec<SystemList>,
     /// Runs of each, of which the median counts

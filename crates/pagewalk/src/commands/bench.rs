@@ -7,7 +7,7 @@ use crate::image::{GuestKind, Prepared, Work, prepare};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::quiet::QuietConsole;
-use crate::setup::configuration;
+use crate::setup::{builder, built};
 use crate::systems::{Configured, configured};
 use crate::table::Table;
 use machine::Machine;
@@ -59,8 +59,8 @@ impl Measured {
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
-    let builder = configuration(&[], &arguments.config, &[])?;
-    let config = builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let builder = builder(&[], &arguments.config, &[])?;
+    let config = built(&builder)?;
     let systems = configured(&builder, systems(arguments), &[])?;
     let benchmarks = benchmarks(&arguments.workloads)?;
     check_report(arguments.json.as_deref())?;
@@ -136,7 +136,7 @@ fn measure(benchmark: &Benchmark, prepared: &Prepared, on: &Arc<Configured>, rep
     let mut mips = Vec::new();
     let mut instructions = 0;
     for _ in 0..repeat {
-        let mut machine = Machine::assemble(config, &prepared.image(config))?;
+        let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
         let start = Instant::now();
         let outcome = machine.run(&mut QuietConsole::default());
         let whole = start.elapsed();

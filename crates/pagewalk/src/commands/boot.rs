@@ -5,7 +5,7 @@ use crate::commands::{check_report, write_report};
 use crate::comparison::{Finished, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
-use crate::setup::{configuration, machine_flags};
+use crate::setup::{builder, built, machine_flags};
 use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
 use machine::{Console, Machine, Outcome};
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
-    let builder = configuration(&[], &arguments.machine.config, &machine_flags(&arguments.machine))?;
-    let config = builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let builder = builder(&[], &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let config = built(&builder)?;
     let system = arguments.scheme.clone().unwrap_or_else(|| config.scheme.into());
     let on = Arc::new(Configured::new(&builder, system)?);
     check_report(arguments.json.as_deref())?;
@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         None => Work::Console,
     };
     let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-    let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config))?;
+    let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config)?)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if arguments.run.is_some() { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let mut console = UserConsole { keyboard, failed: None };
@@ -61,8 +61,13 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.
         Outcome::Finished(status) if *status == 0 || arguments.run.is_some() => Ok(ExitCode::from(*status)),
-        Outcome::Shutdown if arguments.run.is_some() && kind.reports_status() => {
+        Outcome::Shutdown | Outcome::Reset if arguments.run.is_some() && kind.reports_status() => {
             Err(Failure::Run(format!("{outcome} before the command had ended")))
+        }
+        Outcome::Reset => {
+            // Somebody may wait for it to come back.
+            eprintln!("pagewalk: {outcome}; it is not started again");
+            Ok(ExitCode::SUCCESS)
         }
         Outcome::Shutdown | Outcome::Interrupted => Ok(ExitCode::SUCCESS),
         failure => Err(Failure::Run(failure.to_string())),

@@ -6,7 +6,7 @@ use crate::comparison::{Finished, Plan, details, execute, lacks_natives, overvie
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
-use crate::setup::{configuration, machine_flags};
+use crate::setup::{builder, built, machine_flags};
 use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
@@ -17,6 +17,13 @@ use std::sync::Arc;
 
 /// The workloads that are compared where none is named.
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
+
+/// Those that there are; see docs/workloads.md.
+const KNOWN_WORKLOADS: [&str; 13] =
+    ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "jobs", "hello", "spin", "crash"];
+
+/// The one that needs system calls of `vos`.
+const VOS_WORKLOAD: &str = "jobs";
 
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [
@@ -39,10 +46,12 @@ const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let kind = GuestKind::parse(&arguments.guest);
+    let mut flags = machine_flags(&arguments.machine);
+    flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
     let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
-    let builder = configuration(defaults, &arguments.machine.config, &machine_flags(&arguments.machine))?;
-    let config = builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let config = built(&builder)?;
     let host = HostModel::load(&config.host)?;
     let mut systems = configured(&builder, systems(arguments, &kind), &arguments.sweeps)?;
     if arguments.native {
@@ -116,13 +125,20 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
         let work = |name: &str| (name.to_owned(), Work::Workload { name: name.to_owned(), options: String::new() });
         return Ok(WORKLOADS.map(work).into());
     }
-    let known = ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "hello", "spin", "crash"];
     arguments
         .workloads
         .iter()
         .map(|spec| {
-            if !known.contains(&spec.name.as_str()) {
-                return Err(Failure::Usage(format!("--workload: {}", unknown("workload", &spec.name, known))));
+            if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
+                return Err(Failure::Usage(format!(
+                    "--workload: {}",
+                    unknown("workload", &spec.name, KNOWN_WORKLOADS)
+                )));
+            }
+            if *kind == GuestKind::Linux && spec.name == VOS_WORKLOAD {
+                return Err(Failure::Usage(format!(
+                    "--workload: `{VOS_WORKLOAD}` is for --guest vos, whose paging it drives"
+                )));
             }
             let (label, options) = match &spec.size {
                 Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
@@ -154,7 +170,7 @@ fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
 
 /// The exit code: 1 if any guest did not end well, each named on standard error with the end of what it printed.
 fn failures(kind: &GuestKind, runs: &[Finished]) -> Result<ExitCode, Failure> {
-    let silent = |run: &Finished| run.outcome == Outcome::Shutdown && kind.reports_status();
+    let silent = |run: &Finished| matches!(run.outcome, Outcome::Shutdown | Outcome::Reset) && kind.reports_status();
     let failed: Vec<&Finished> = runs.iter().filter(|run| !run.outcome.succeeded() || silent(run)).collect();
     let Some(first) = failed.first() else { return wrong(runs) };
     let output = String::from_utf8_lossy(&first.output);

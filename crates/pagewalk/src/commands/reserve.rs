@@ -86,8 +86,7 @@ fn file(arguments: &RegistryArgs) -> Result<RegistryFile, Failure> {
 }
 
 fn show(arguments: &ShowArgs) -> Result<(), Failure> {
-    let config =
-        configuration(&[], &arguments.config, &[])?.build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let config = configuration(&[], &arguments.config, &[])?;
     check_report(arguments.json.as_deref())?;
     let file = file(&arguments.registry)?;
     let registry = file.read()?;

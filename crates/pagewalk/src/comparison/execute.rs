@@ -82,7 +82,7 @@ fn take<'j, T>(next: &AtomicUsize, jobs: &'j [T]) -> Option<(usize, &'j T)> {
 
 fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished, Failure> {
     let config = &on.config;
-    let mut machine = Machine::assemble(config, &prepared.image(config)).map_err(|error| {
+    let mut machine = Machine::assemble(config, &prepared.image(config)?).map_err(|error| {
         let text = named(&on.system, &error);
         if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
     })?;

@@ -211,7 +211,7 @@ impl Hosting {
         let prepared = prepare(GuestKind::parse(&keys.guest), work, &arguments)?;
         let memory = keys.memory.unwrap_or(self.config.memory);
         let plan = GuestPlan {
-            image: prepared.image(&self.config),
+            image: prepared.image(&self.config)?,
             harts: keys.processors,
             memory,
             weight: keys.weight,

@@ -1,0 +1,3 @@
+#include "counters.h"
+
+uint64_t counters[COUNTERS];

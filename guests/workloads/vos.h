@@ -1,0 +1,51 @@
+/* The system calls that vos has beside Linux's: docs/vos.md. Linux answers none of them. */
+#ifndef WORKLOADS_VOS_H
+#define WORKLOADS_VOS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The order is vos's: guests/vos/counters.h. */
+enum vos_counter {
+    VOS_SWITCHES,
+    VOS_PAGE_OUTS,
+    VOS_PAGE_INS,
+    VOS_PPTLBS,
+    VOS_FENCES,
+    VOS_PURGES,
+};
+
+/* What a process calls with, or is answered with. */
+struct vos_message {
+    /* Set by vos: who called. */
+    uint64_t caller;
+    uint64_t words[3];
+};
+
+struct vos_answer {
+    uint64_t words[2];
+};
+
+/* Whether vos runs this program. */
+bool vos_is_there(void);
+/* The number of this process, from 1. */
+uint64_t vos_process(void);
+/* Starts this program once more, with the same arguments, in a space of its own. Its number. */
+uint64_t vos_start(void);
+/* Sets aside the frames that pageable segments may hold; once, before the first segment. */
+bool vos_set_frames(uint64_t frames);
+/* A pageable segment of zeroes, at most one at a time; NULL when there is no room. */
+void *vos_segment(uint64_t bytes);
+/* Gives it back. */
+bool vos_release(void);
+/* The pageable segment that all spaces share, at the same address in each. */
+void *vos_common(uint64_t bytes);
+/* Calls the process that receives, and waits for its answer. */
+struct vos_answer vos_call(const uint64_t words[3]);
+/* Waits for a call. The first process that receives is the one that is called from then on. */
+bool vos_receive(struct vos_message *message);
+/* Answers a call that was received. */
+bool vos_reply(uint64_t caller, struct vos_answer answer);
+uint64_t vos_count(enum vos_counter counter);
+
+#endif
