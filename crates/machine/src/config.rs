@@ -1,10 +1,12 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod balloon;
 mod keys;
 mod native;
 mod shadow;
 mod switch;
 
+pub use balloon::BalloonKeys;
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
@@ -56,6 +58,8 @@ pub struct Config {
     pub paging: PagingKeys,
     /// The file that the monitor pages guests out to.
     pub swap: SwapKeys,
+    /// What guests with a memory balloon are asked for.
+    pub balloon: BalloonKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -78,6 +82,7 @@ impl Default for Config {
             shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
             swap: SwapKeys::default(),
+            balloon: BalloonKeys::default(),
             isa: IsaKeys::default(),
         }
     }
@@ -393,6 +398,9 @@ impl Config {
         if self.scheme.mechanism() == Mechanism::Shadow
             && let Some((key, problem)) = self.shadow.problem(self.harts)
         {
+            return Err(ConfigError::Range { key, problem });
+        }
+        if let Some((key, problem)) = self.balloon.problem(self.memory) {
             return Err(ConfigError::Range { key, problem });
         }
         Ok(())

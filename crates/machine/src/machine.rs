@@ -1,6 +1,7 @@
 //! The run loop: turns of logical processors on real ones, until the guest ends.
 
 use crate::{
+    balloon::Balloon,
     clock::Clock,
     dispatch::{Dispatch, Residence},
     firmware::Activity,
@@ -78,6 +79,7 @@ pub struct Machine {
     pub(crate) dispatch: Dispatch,
     pub(crate) isa: Isa,
     pub(crate) paging: PagingMode,
+    pub(crate) balloon: Option<Balloon>,
     pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -116,7 +118,8 @@ impl Machine {
         let memory = &world.host.memory;
         let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
         let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
-        Self { world, code, logicals: Vec::new(), dispatch, isa, paging, pace, records: Vec::new() }
+        let (logicals, records) = (Vec::new(), Vec::new());
+        Self { world, code, logicals, dispatch, isa, paging, balloon: None, pace, records }
     }
 
     /// Adds a real processor, which is shared until it is dedicated.
@@ -180,6 +183,9 @@ impl Machine {
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
             let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
+            if self.ask_for_memory(next) {
+                continue;
+            }
             let Some(next) = next else {
                 if console.idle(None) {
                     continue;
