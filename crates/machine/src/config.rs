@@ -9,7 +9,8 @@ pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys,
 pub use switch::Switch;
 
 use crate::{
-    host_model::{ArrayModel, DEFAULT_HOST, HostModel, RefillName, WalkCacheModel},
+    host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
+    refill::RefillName,
     scheme::{Mechanism, Scheme},
     units::ByteSize,
     warmup::Warmup,
@@ -18,6 +19,7 @@ use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::MemoryAttribute;
 use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use types::{PageSize, PagingMode, SecondStageMode};
 
 /// Every key, with its default.
@@ -34,7 +36,7 @@ pub struct Config {
     pub memory: ByteSize,
     /// How the guest's memory lies in the host's; a native guest's is the host's own.
     pub memory_attribute: AttributeName,
-    /// Memory of the host; where it is not given, as much as the guests can need.
+    /// Memory of the host; where it is not given, as much as the guests can need. Where it is, V=V guests are paged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
@@ -53,6 +55,8 @@ pub struct Config {
     pub shadow: ShadowKeys,
     /// Paging modes.
     pub paging: PagingKeys,
+    /// The file that the monitor pages guests out to.
+    pub swap: SwapKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -74,6 +78,7 @@ impl Default for Config {
             mmu: MmuKeys::default(),
             shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
+            swap: SwapKeys::default(),
             isa: IsaKeys::default(),
         }
     }
@@ -149,6 +154,18 @@ pub enum AdName {
     /// Svade: a clear bit faults.
     #[default]
     Fault,
+}
+
+/// `swap.*`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SwapKeys {
+    /// The directory that the file is in, without a name; that of the system for temporary files, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// Its greatest size; none, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<ByteSize>,
 }
 
 /// `paging.*`.
@@ -375,7 +392,7 @@ impl Config {
             return range("isa.d", "needs isa.f");
         }
         if self.scheme.mechanism() == Mechanism::Shadow
-            && let Some((key, problem)) = self.shadow.problem(self.harts)
+            && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
         {
             return Err(ConfigError::Range { key, problem });
         }
@@ -406,11 +423,12 @@ impl Config {
         }
     }
 
-    /// The guest's shadow tables, if the scheme has any.
+    /// The guest's shadow tables, if the scheme has any of its own.
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
         match self.scheme.mechanism() {
             Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
+            Mechanism::Shadow if self.shadow.ves => None,
             Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }
@@ -422,36 +440,6 @@ impl Config {
             EngineName::Threaded => hart::Engine::Threaded,
             EngineName::Match => hart::Engine::Matching,
         }
-    }
-
-    /// Who refills the TLBs: what the configuration says, or else the scheme, or else the host model.
-    #[must_use]
-    pub fn refill(&self, host: &HostModel) -> RefillName {
-        self.mmu.refill.or(self.scheme.mechanism().refill()).unwrap_or(host.refill.by)
-    }
-
-    /// Checks that the configuration does not ask for a walker's parts where there is no walker.
-    fn check_refill(&self, host: &HostModel) -> Result<(), ConfigError> {
-        let wrong = |key, problem: &str| Err(ConfigError::Range { key, problem: problem.to_owned() });
-        let refill = self.refill(host);
-        let mechanism = self.scheme.mechanism();
-        if refill == RefillName::Hardware {
-            return Ok(());
-        }
-        if mechanism == Mechanism::FlatHw {
-            return wrong(
-                "mmu.refill",
-                "`flat-hw` is refilled by a hardware walker; `flat` is the scheme for software",
-            );
-        }
-        let routine_has = host.walk_caches(refill) != WalkCacheModel::OFF;
-        if matches!(self.mmu.walk_caches, Switch::Sized(sizes) if sizes != WalkCacheModel::OFF && !routine_has) {
-            return wrong("mmu.walk_caches", "software refills the TLBs, and page-walk caches are a hardware walker's");
-        }
-        if matches!(self.mmu.nested_tlb, Switch::Sized(1..)) && mechanism.has_host_pages() {
-            return wrong("mmu.nested_tlb", "software refills the TLBs, and a nested TLB is a hardware walker's");
-        }
-        Ok(())
     }
 
     /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software

@@ -16,7 +16,7 @@ use crate::{
 };
 use mmu::{Fence, MmuStatistics};
 use monitor::{
-    ExitCounts, ExitReason,
+    ExitCounts, ExitReason, PagingCounts,
     sched::{Change, LogicalId, Parameters, RealId, Scheduler, State, VmId, VmStatistics, Why},
 };
 use std::collections::BTreeSet;
@@ -67,6 +67,7 @@ pub(crate) struct Residence {
 struct Counted {
     mmu: MmuStatistics,
     exits: ExitCounts,
+    paging: PagingCounts,
     monitor: Cycles,
 }
 
@@ -75,6 +76,7 @@ impl Counted {
         Self {
             mmu: self.mmu.since(&earlier.mmu),
             exits: self.exits.since(&earlier.exits),
+            paging: self.paging.since(&earlier.paging),
             monitor: self.monitor - earlier.monitor,
         }
     }
@@ -82,6 +84,7 @@ impl Counted {
     fn add(&mut self, other: &Self) {
         self.mmu.add(&other.mmu);
         self.exits.add(&other.exits);
+        self.paging.add(&other.paging);
         self.monitor += other.monitor;
     }
 }
@@ -117,7 +120,12 @@ impl Dispatch {
 impl World {
     fn counted(&self, real: usize) -> Counted {
         let processor = &self.processors[real];
-        Counted { mmu: *processor.mmu.statistics(), exits: processor.exits, monitor: processor.monitor }
+        Counted {
+            mmu: *processor.mmu.statistics(),
+            exits: processor.exits,
+            paging: processor.paging,
+            monitor: processor.monitor,
+        }
     }
 }
 
@@ -292,7 +300,7 @@ impl Machine {
         let before = tenants[guest].replace(index);
         let stayed = self.logicals[index].residence.ran_on == Some(real);
         if before.is_some_and(|before| before != index || !stayed) {
-            let vmid = self.world.guests[guest].vm.vmid();
+            let vmid = self.world.vms[guest].vmid();
             self.world.processors[real].mmu.fence(&Fence::Vvma { vmid, gva: None, asid: None });
         }
     }
@@ -311,6 +319,7 @@ impl Machine {
             stores: counts.stores,
             mmu: counted.mmu,
             exits: counted.exits,
+            paging: counted.paging,
             shadow: None,
             time: Time {
                 guest: world.clock().instructions(counts.instructions),

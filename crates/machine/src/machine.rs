@@ -125,7 +125,7 @@ impl Machine {
         self.dispatch.add_real();
     }
 
-    /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`.
+    /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`. Its memory is in the world already, as the latest there.
     ///
     /// # Errors
     /// [`AllocationError`].
@@ -136,6 +136,7 @@ impl Machine {
         entry: Gpa,
         argument: u64,
     ) -> Result<(), AllocationError> {
+        debug_assert_eq!(self.world.vms.len(), self.world.guests.len() + 1);
         let (index, first) = (self.world.guests.len(), self.logicals.len());
         self.dispatch.scheduler.add_vm(scheduled, Cycles(0))?;
         self.world.guests.push(guest);
@@ -209,6 +210,9 @@ impl Machine {
                 Some(outcome) => self.end(guest, outcome),
                 None => self.after_turn(index, turn.index),
             }
+            if let Some((guest, unavailable)) = self.world.exhausted.take() {
+                self.end(guest, Outcome::OutOfMemory(unavailable));
+            }
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
@@ -250,6 +254,9 @@ impl Machine {
             self.logicals[index].state = HartState::Stopped;
         }
         self.remove_from_dispatch(guest, self.clock_of_real(self.world.current.processor));
+        if self.goes_on() {
+            self.world.release(guest);
+        }
     }
 
     /// Every guest that has not ended yet ends so.
@@ -316,11 +323,10 @@ impl Machine {
         let logical = &mut self.logicals[index];
         let budget = self.world.clock().instructions_in(cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
+        // Whatever moved before this turn, the hart begins it by looking everything up.
+        self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
-        if std::mem::take(&mut self.world.exhausted) {
-            return Some(Outcome::OutOfMemory);
-        }
         if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.
@@ -417,7 +423,7 @@ impl Machine {
         for index in self.harts_of(guest) {
             sum.add(&self.statistics_of_logical(index));
         }
-        sum.shadow = self.world.guests[guest].vm.shadow_statistics().copied();
+        sum.shadow = self.world.vms[guest].shadow_statistics().copied();
         sum
     }
 
@@ -442,8 +448,8 @@ impl Machine {
     /// What is wrong with the tables that the monitor keeps: one line each. Empty unless a guest has shadow tables that are checked.
     #[must_use]
     pub fn check(&self) -> Vec<String> {
-        let guests = self.world.guests.iter();
-        guests.flat_map(|guest| guest.vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
+        let vms = self.world.vms.iter();
+        vms.flat_map(|vm| vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
     }
 
     pub(crate) fn clock(&self) -> &Clock {

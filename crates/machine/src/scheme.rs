@@ -1,6 +1,6 @@
 //! Translation schemes and their names.
 
-use crate::host_model::RefillName;
+use crate::refill::RefillName;
 use crate::suggestion::unknown;
 use core::{fmt, str::FromStr};
 use types::PageSize;

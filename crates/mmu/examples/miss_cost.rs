@@ -4,7 +4,7 @@
 //! Each figure is the least of several runs over pages in a fixed random order, all in the host's caches as far as they
 //! fit.
 
-use mmu::{HostPage, L1Entry, Mmu, MmuConfig, SecondStage, TableMemory, WalkCaches};
+use mmu::{HostPage, L1Entry, Mmu, MmuConfig, Refill, RefillRoutine, SecondStage, TableMemory, WalkCaches};
 use std::hint::black_box;
 use std::time::Instant;
 use types::{
@@ -13,6 +13,16 @@ use types::{
 
 const RAM: u64 = 256 << 20;
 const FLAGS: u64 = 0xdf;
+const ROUTINE: RefillRoutine = RefillRoutine {
+    begin: 7,
+    guest_level: 12,
+    nested_lookup: 4,
+    nested_level: 12,
+    flat_lookup: 12,
+    reserved_lookup: 3,
+    update: 5,
+    fill: 14,
+};
 
 /// Of which the best counts.
 fn runs() -> usize {
@@ -68,6 +78,15 @@ impl Ram {
     }
 }
 
+/// The second stage that is measured.
+#[derive(Clone, Copy)]
+enum Stage {
+    Native,
+    Nested,
+    Flat,
+    Reserved,
+}
+
 struct Bench {
     mmu: Mmu,
     ram: Ram,
@@ -78,16 +97,24 @@ struct Bench {
 
 impl Bench {
     /// Accesses of `pages` pages, over and over, in random order.
-    fn new(config: &MmuConfig, nested: bool, pages: u64) -> Self {
+    fn new(config: &MmuConfig, stage: Stage, pages: u64) -> Self {
         let mut ram = Ram(vec![0; RAM as usize / 8]);
         let mapped = 16 << 10;
         let (guest, host, data) = (64 << 20, 96 << 20, 0);
         ram.map(3, guest, data, mapped);
         ram.map(3, host, 0, RAM >> 12);
-        let second = if nested {
-            SecondStage::Nested { mode: SecondStageMode::Sv39x4, root: Hpa(host) }
-        } else {
-            SecondStage::Constant { ram: Gpa(0)..Gpa(RAM), offset: 0 }
+        let ram_range = Gpa(0)..Gpa(RAM);
+        let second = match stage {
+            Stage::Native => SecondStage::Constant { ram: ram_range, offset: 0 },
+            Stage::Nested => SecondStage::Nested { mode: SecondStageMode::Sv39x4, root: Hpa(host) },
+            Stage::Flat => {
+                let table = 112 << 20;
+                for page in 0..RAM >> 12 {
+                    ram.0[(table + page * 8) as usize / 8] = page << 10 | FLAGS;
+                }
+                SecondStage::Flat { table: Hpa(table), first: Gpa(0), entries: RAM >> 12 }
+            }
+            Stage::Reserved => SecondStage::Reserved { ram: ram_range, offset: 0 },
         };
         let mut mmu = Mmu::new(config).expect("the configuration is good");
         let context = TranslationContext {
@@ -155,7 +182,7 @@ impl Bench {
 
 /// Nanoseconds of a change between two contexts.
 fn context_change(change: impl Fn(&mut TranslationContext)) -> f64 {
-    let bench = Bench::new(&MmuConfig::default(), false, 32);
+    let bench = Bench::new(&MmuConfig::default(), Stage::Native, 32);
     let mut mmu = bench.mmu;
     let one = TranslationContext { mode: PagingMode::Sv39, ..TranslationContext::default() };
     let mut two = one;
@@ -178,20 +205,24 @@ fn main() {
     println!("{:<44}{:>8}{:>12}{:>12}", "answered by", "ns", "L2 misses", "references");
     let wanted = std::env::args().nth(1).unwrap_or_default();
     if "L1, predicted".contains(&wanted) {
-        println!("{:<44}{:>8.2}", "L1, predicted", Bench::new(&usual, false, 32).predicted());
+        println!("{:<44}{:>8.2}", "L1, predicted", Bench::new(&usual, Stage::Native, 32).predicted());
     }
-    for (name, config, nested, pages) in [
-        ("L1, not predicted", &usual, false, 32),
-        ("L2", &usual, false, 1024),
-        ("walk, native Sv39", &usual, false, 16 << 10),
-        ("walk, native Sv39, no walk caches", &off, false, 16 << 10),
-        ("walk, nested Sv39 on Sv39x4", &usual, true, 16 << 10),
-        ("walk, nested Sv39 on Sv39x4, no walk caches", &off, true, 16 << 10),
+    let software = MmuConfig { refill: Refill::Software(ROUTINE), ..off.clone() };
+    for (name, config, stage, pages) in [
+        ("L1, not predicted", &usual, Stage::Native, 32),
+        ("L2", &usual, Stage::Native, 1024),
+        ("walk, native Sv39", &usual, Stage::Native, 16 << 10),
+        ("walk, native Sv39, no walk caches", &off, Stage::Native, 16 << 10),
+        ("walk, nested Sv39 on Sv39x4", &usual, Stage::Nested, 16 << 10),
+        ("walk, nested Sv39 on Sv39x4, no walk caches", &off, Stage::Nested, 16 << 10),
+        ("walk, flat Sv39", &usual, Stage::Flat, 16 << 10),
+        ("walk, flat Sv39, by software", &software, Stage::Flat, 16 << 10),
+        ("walk, reserved Sv39", &usual, Stage::Reserved, 16 << 10),
     ] {
         if !name.contains(&wanted) {
             continue;
         }
-        let (each, counts) = Bench::new(config, nested, pages).miss();
+        let (each, counts) = Bench::new(config, stage, pages).miss();
         let accesses = (counts.l1d_misses.max(1)) as f64;
         let misses = counts.l2_misses as f64 / accesses;
         let refs = counts.refs() as f64 / counts.walks.max(1) as f64;

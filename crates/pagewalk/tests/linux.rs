@@ -54,7 +54,9 @@ int main(int count, char **words)
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn uname_under_each_scheme_with_one_and_four_harts() {
-    for scheme in ["native", "nested", "native:2M", "nested:2M+2M", "nested:4K+1G"] {
+    for scheme in
+        ["native", "nested", "native:2M", "nested:2M+2M", "nested:4K+1G", "flat", "flat:2M", "flat-hw", "reserved"]
+    {
         for harts in ["1", "4"] {
             let end = linux("uname -m; nproc", &["--scheme", scheme, "--harts", harts]).succeeded();
             assert_eq!(end.stdout, format!("riscv64\n{harts}\n"), "{scheme}");

@@ -1,7 +1,7 @@
 //! The names of all keys, to tell what an unknown one may have meant.
 
 use super::{Config, MmuKeys};
-use crate::host_model::RefillName;
+use crate::refill::RefillName;
 use crate::suggestion::{answer, distance};
 use crate::units::ByteSize;
 use toml::{Table, Value};

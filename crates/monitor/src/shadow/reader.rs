@@ -1,7 +1,7 @@
 //! A guest's tables as the monitor reads them: at guest physical addresses, through the host's mapping, which is filled where it is missing.
 
-use crate::vm::Vm;
-use memory::{Host, OutOfFrames};
+use crate::vm::{Vm, Wanted};
+use memory::Host;
 use mmu::{SoftwareRules, SoftwareTables};
 use types::{Access, Gpa, Hpa, PageSize};
 
@@ -56,13 +56,13 @@ pub(super) struct GuestReader<'m> {
     pub(super) references: u64,
     /// Pages of the host filled on the way.
     pub(super) filled: u64,
-    /// The host has no frame for a page.
-    pub(super) exhausted: Option<OutOfFrames>,
+    /// A page that has to be provided first.
+    pub(super) wanted: Option<Wanted>,
 }
 
 impl<'m> GuestReader<'m> {
     pub(super) fn new(vm: &'m mut Vm, host: &'m mut Host, rules: SoftwareRules) -> Self {
-        Self { vm, host, rules, path: Path::default(), references: 0, filled: 0, exhausted: None }
+        Self { vm, host, rules, path: Path::default(), references: 0, filled: 0, wanted: None }
     }
 
     fn locate(&mut self, at: Gpa, access: Access) -> Option<Hpa> {
@@ -73,8 +73,8 @@ impl<'m> GuestReader<'m> {
                 Some(Hpa(resolved.leaf.page.0 | at.offset(resolved.leaf.size)))
             }
             Ok(None) => None,
-            Err(exhausted) => {
-                self.exhausted = Some(exhausted);
+            Err(wanted) => {
+                self.wanted = Some(wanted);
                 None
             }
         }

@@ -8,8 +8,8 @@
 use super::reader::Path;
 use super::{Coherence, Shadow, Tlbs};
 use crate::table::{LeafBits, Removed};
-use crate::vm::Vm;
-use memory::{Host, HostMemory, OutOfFrames};
+use crate::vm::{Vm, Wanted};
+use memory::{Host, HostMemory};
 use mmu::Fence;
 use std::collections::BTreeMap;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
@@ -127,7 +127,7 @@ impl Shadow {
         hart: usize,
         gva: Gva,
         path: &Path,
-    ) -> Result<(), OutOfFrames> {
+    ) -> Result<(), Wanted> {
         let table = self.harts[hart].table;
         let levels = self.tables.list[table].tree.levels();
         for (level, step) in (0..levels).rev().zip(path.steps()) {
@@ -140,7 +140,7 @@ impl Shadow {
     }
 
     /// Takes W from whatever maps the page at `gpa`.
-    fn protect(&mut self, vm: &mut Vm, host: &mut Host, tlbs: &mut impl Tlbs, gpa: Gpa) -> Result<(), OutOfFrames> {
+    fn protect(&mut self, vm: &mut Vm, host: &mut Host, tlbs: &mut impl Tlbs, gpa: Gpa) -> Result<(), Wanted> {
         let Some(resolved) = vm.resolve(&host.memory, &mut host.frames, gpa, Access::Read)? else { return Ok(()) };
         let hpa = Hpa(resolved.leaf.page.0 | gpa.page(PageSize::Size4K).offset(resolved.leaf.size));
         for place in self.reverse.of(gpa) {

@@ -155,6 +155,11 @@ impl Entry {
         Self(self.0 | bits.0)
     }
 
+    /// With `bits` clear.
+    pub(super) const fn without(self, bits: LeafBits) -> Self {
+        Self(self.0 & !bits.0)
+    }
+
     pub(super) const fn is_valid(self) -> bool {
         self.0 & Self::VALID != 0
     }

@@ -202,6 +202,38 @@ impl PageTable {
         Some(leaf)
     }
 
+    /// The size of the largest page that can be mapped around `address`, where nothing is mapped; `None` where something is, or beyond
+    /// the tree. Tables that became empty stay, so that it may be smaller than what was there before.
+    pub(super) fn vacancy(&self, memory: &HostMemory, address: u64) -> Option<PageSize> {
+        if address >> self.shape.address_bits() != 0 {
+            return None;
+        }
+        let found = self.find(memory, address);
+        (!found.entry.is_valid()).then(|| PageSize::of_level(found.level))
+    }
+
+    /// Maps the superpage that holds `address` by leaves of the next smaller size, to the same frames and with the same bits: no
+    /// translation changes. Whether there was one.
+    pub(super) fn split(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+    ) -> Result<bool, OutOfFrames> {
+        let Some((slot, leaf)) = self.leaf(memory, address) else { return Ok(false) };
+        let Some(level) = self.shape.level_of(leaf.size).and_then(|level| level.checked_sub(1)) else {
+            return Ok(false);
+        };
+        let table = frames.allocate(memory, PageSize::Size4K)?.start();
+        let piece = PageSize::of_level(level).bytes();
+        for index in 0..ENTRIES {
+            let entry = Entry::leaf(leaf.page.wrapping_add(index * piece), leaf.bits);
+            write(memory, table.wrapping_add(index * 8), entry);
+        }
+        write(memory, slot, Entry::pointer(table));
+        Ok(true)
+    }
+
     /// Gives the page that holds `address` other bits; returns the page as it was.
     pub(super) fn set_bits(&mut self, memory: &HostMemory, address: u64, bits: LeafBits) -> Option<Leaf> {
         let (slot, leaf) = self.leaf(memory, address)?;
