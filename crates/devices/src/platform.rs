@@ -172,6 +172,11 @@ impl Platform {
         self.plic.generation()
     }
 
+    /// Drives the monitor's own interrupt.
+    pub fn set_monitor_interrupt(&mut self, high: bool) {
+        self.plic.set_level(map::MONITOR_SOURCE, high);
+    }
+
     /// Passes what the user typed to the guest; returns how many of `bytes` it took. The caller offers the rest again later:
     /// a guest takes none before its driver listens, and then as much as its buffers hold.
     pub fn console_input(&mut self, bytes: &[u8], memory: &dyn DmaMemory) -> usize {

@@ -143,7 +143,8 @@ impl Machine {
             background: false,
         });
         // Nobody shares: the slice is of no importance.
-        let plan = HostPlan { reals: harts * images.len(), slice: Cycles(1), guests: guests.collect() };
+        let reals = harts * images.len();
+        let plan = HostPlan { reals, slice: Cycles(1), guests: guests.collect(), ..HostPlan::default() };
         Self::assemble_host(config, &plan)
     }
 
@@ -173,8 +174,12 @@ impl Machine {
             warmup: config.warmup.instructions(),
             background: plan.guests.iter().map(|guest| guest.background).collect(),
         };
-        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices());
-        let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace, dispatch);
+        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices(), plan.pause_limits);
+        // Who has processors of its own throughout is not looked at: its `pause` costs it nothing.
+        let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
+        let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
+        let isa = hart::Isa { spins_exit: looks, ..config.isa() };
+        let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
             machine.add_processor(Processor::new(Mmu::new(&mmu)?));
@@ -182,6 +187,8 @@ impl Machine {
         for (guest, config) in plan.guests.iter().zip(&configs) {
             machine.add_image(config, guest)?;
         }
+        machine.changes = plan.changes.clone();
+        machine.changes.sort_by_key(|change| change.at);
         Ok(machine)
     }
 

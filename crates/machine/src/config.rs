@@ -413,6 +413,7 @@ impl Config {
             sstc: keys.sstc,
             svnapot: keys.svnapot,
             svadu: matches!(self.mmu.ad, AdName::Hardware),
+            spins_exit: false,
         }
     }
 

@@ -29,7 +29,7 @@ mod world;
 
 pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind, guest_host_bytes};
 pub use devices::{BlockConfig, ImageMode};
-pub use host_plan::{GuestPlan, HostPlan};
+pub use host_plan::{AllocationChange, GuestPlan, HostPlan};
 pub use loader::LoadError;
 pub use machine::{Console, Machine, Pace};
 pub use memory::registry;

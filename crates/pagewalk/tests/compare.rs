@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Every workload but `cg`, at a size that takes a fraction of a second.
-const SMALL: &str = "gups:64K,bfs:6,stream:32K,kv:64K,sieve:64K,triad:32K,triadp:32K,qsort:32K";
+const SMALL: &str = "gups:64K,bfs:6,stream:32K,kv:64K,sieve:64K,triad:32K,triadp:32K,qsort:32K,mcf:64";
 
 /// A short run that fetches, walks, exits and is preempted.
 const SHORT: [&str; 6] =
