@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::PageSize;
 
-/// What Linux takes for its image and its own tables, when memory is small.
-const LINUX_ITSELF: u64 = 76 << 20;
-
 /// The most memory that `vos` can use: its linear map, 255 GiB of the upper half of Sv39 (`LINEAR_BYTES` in guests/vos/layout.h), begins
 /// with the 2 GiB below RAM.
 const VOS_MOST_MEMORY: ByteSize = ByteSize(253 << 30);
+
+/// What Linux takes for its image and its own tables, when memory is small.
+const LINUX_ITSELF: u64 = 76 << 20;
 
 /// Which guest a command was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -232,6 +232,9 @@ fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest) -> Result<In
     if arguments.rng {
         devices.insert(GuestDevice::Rng);
     }
+    if arguments.balloon {
+        devices.insert(GuestDevice::Balloon);
+    }
     Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices })
 }
 
@@ -249,6 +252,9 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
     }
     if arguments.rng {
         devices.push(VirtioKind::Rng);
+    }
+    if arguments.balloon {
+        devices.push(VirtioKind::Balloon);
     }
     devices
 }
