@@ -10,6 +10,9 @@ use monitor::shadow::ShadowFaultOutcome;
 use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use types::{Access, Gpa, Gva, TranslationContext, Width};
 
+/// The most faults of one access that the monitor handles: each entry of the longest walk may need a page of the host, and there are 35 at most.
+const MOST_FAULTS: u32 = 64;
+
 /// What an address leads to.
 enum Reached {
     /// Memory: the MMU's hit, and where the byte lies in the host.
@@ -191,7 +194,7 @@ impl World {
             // Pages have moved since the latest access: for a shadow table, when the hart changed its address space.
             return Err(Stop::Leave);
         }
-        loop {
+        for _ in 0..MOST_FAULTS {
             let fault = match self.translate(address, access, stamp) {
                 Ok(hit) => {
                     return Ok(match hit.host {
@@ -202,19 +205,9 @@ impl World {
                 Err(fault) => fault,
             };
             if self.vm().is_shadowed() {
-                match self.shadow_fault(address, access).ok_or(Stop::Leave)? {
-                    ShadowFaultOutcome::Mapped => continue,
-                    ShadowFaultOutcome::PageFault => {
-                        return Err(Trap { cause: page_fault(access), value: address }.into());
-                    }
-                    ShadowFaultOutcome::AccessFault => {
-                        return Err(Trap { cause: access_fault(access), value: address }.into());
-                    }
-                    ShadowFaultOutcome::Device(gpa) => return Ok(Reached::Device(gpa)),
-                    ShadowFaultOutcome::StoreOnce(hpa) => match self.host.memory.pointer(hpa) {
-                        Some(at) => return Ok(Reached::Once(at.as_ptr())),
-                        None => return Err(Trap { cause: access_fault(access), value: address }.into()),
-                    },
+                match self.reach_again(address, access)? {
+                    Some(reached) => return Ok(reached),
+                    None => continue,
                 }
             }
             match fault {
@@ -231,6 +224,23 @@ impl World {
                 },
             }
         }
+        debug_assert!(false, "the monitor maps {address:#x} again and again, and the walker does not find it");
+        Err(Trap { cause: access_fault(access), value: address }.into())
+    }
+
+    /// After a shadow fault: where the access goes, or `None` if it is to be made again.
+    fn reach_again(&mut self, address: u64, access: Access) -> Result<Option<Reached>, Stop> {
+        let cause = match self.shadow_fault(address, access).ok_or(Stop::Leave)? {
+            ShadowFaultOutcome::Mapped => return Ok(None),
+            ShadowFaultOutcome::Device(gpa) => return Ok(Some(Reached::Device(gpa))),
+            ShadowFaultOutcome::StoreOnce(hpa) => match self.host.memory.pointer(hpa) {
+                Some(at) => return Ok(Some(Reached::Once(at.as_ptr()))),
+                None => access_fault(access),
+            },
+            ShadowFaultOutcome::PageFault => page_fault(access),
+            ShadowFaultOutcome::AccessFault => access_fault(access),
+        };
+        Err(Trap { cause, value: address }.into())
     }
 
     fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {

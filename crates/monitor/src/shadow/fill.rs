@@ -89,7 +89,7 @@ impl Shadow {
             return Ok((ShadowFaultOutcome::StoreOnce(hpa), Some(event)));
         }
         if self.config.coherence == Coherence::WriteProtect {
-            self.protect_path(vm, host, tlbs, hart, gva, &path)?;
+            self.protect_path(vm, host, tlbs, hart, gva, &path);
         }
         let entry = self.validate(vm, host, tlbs, hart, gva, &page, &resolved)?;
         if let Some(audit) = &mut self.audit {

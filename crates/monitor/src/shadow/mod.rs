@@ -343,3 +343,6 @@ impl Vm {
         Some(done)
     }
 }
+
+#[cfg(test)]
+mod tests;

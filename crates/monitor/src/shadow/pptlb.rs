@@ -62,10 +62,9 @@ impl Shadow {
             let event = self.purge(&host.memory, &tables, Activity::Pptlb, false);
             return Ok((old, Some(Event { reason: ExitReason::SbiParavirtual, ..event })));
         }
-        // Step (1): V1 is in the entry; V0 is where the host has it.
+        // Step (1): V1 is in the entry; V0 is where the host has it. A page that it has not is in no table.
         let page = Gpa((old >> 10 & ((1 << 44) - 1)) << 12);
-        let resolved = vm.resolve(&host.memory, &mut host.frames, page, Access::Read)?;
-        let v0 = resolved.map(|resolved| Hpa(resolved.leaf.page.0 | page.offset(resolved.leaf.size)));
+        let v0 = vm.mapped(&host.memory, page).map(|leaf| Hpa(leaf.page.0 | page.offset(leaf.size)));
         let mut references = 2 + 2 * u64::from(vm.host_levels());
         // Step (5): in every table.
         for table in BARE + 1..self.tables.list.len() {

@@ -22,13 +22,17 @@ pub(super) struct Path {
 impl Path {
     const LONGEST: usize = 5;
 
-    /// A walk that found its entry changed reads it again, in place of the one before.
     fn read(&mut self, step: Step) {
-        let again = self.steps().last().is_some_and(|last| last.at == step.at);
-        let index = if again { self.length - 1 } else { self.length };
-        if let Some(slot) = self.steps.get_mut(index) {
+        if let Some(slot) = self.steps.get_mut(self.length) {
             *slot = Some(step);
-            self.length = index + 1;
+            self.length += 1;
+        }
+    }
+
+    /// The entry read last is another now.
+    fn update(&mut self, entry: u64) {
+        if let Some(Some(last)) = self.length.checked_sub(1).and_then(|last| self.steps.get_mut(last)) {
+            last.entry = entry;
         }
     }
 
@@ -95,7 +99,7 @@ impl SoftwareTables for GuestReader<'_> {
         let found = self.host.memory.read(hpa).ok()?;
         if found == old {
             self.host.memory.write(hpa, new).ok()?;
-            self.path.read(Step { at, entry: new });
+            self.path.update(new);
         }
         Some(found)
     }
