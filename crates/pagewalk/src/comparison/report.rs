@@ -68,8 +68,8 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
             "count": mmu.refills,
             "instructions": mmu.refill_instructions,
         },
-        "segment_hits": 0,
-        "escape_hits": 0,
+        "segment_hits": mmu.segment_hits,
+        "escape_hits": mmu.escape_hits,
         "exits": exits,
         "shadow": super::shadow::value(run),
         "time": {
