@@ -50,6 +50,10 @@ pub trait DmaMemory {
     /// # Errors
     /// [`DmaError`], naming the address.
     fn slice(&self, gpa: Gpa, bytes: usize, access: DmaAccess) -> Result<VolatileSlice<'_>, DmaError>;
+
+    /// The caller is done with every slice it was handed: until here their memory stays the guest's page, and from now on the page may
+    /// move. To be called after each request, so that what has to stay is one request's.
+    fn release(&self);
 }
 
 /// [`DmaMemory`] as the guest memory of `vm-memory`.
@@ -202,6 +206,8 @@ mod tests {
         fn slice(&self, gpa: Gpa, _bytes: usize, _access: DmaAccess) -> Result<VolatileSlice<'_>, DmaError> {
             self.0.get_slice(GuestAddress(0), self.1).map_err(|_| DmaError::NotRam(gpa))
         }
+
+        fn release(&self) {}
     }
 
     #[test]

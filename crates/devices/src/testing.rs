@@ -32,6 +32,8 @@ impl DmaMemory for ContiguousRam {
     fn slice(&self, gpa: Gpa, bytes: usize, _access: DmaAccess) -> Result<VolatileSlice<'_>, DmaError> {
         self.memory.get_slice(GuestAddress(gpa.0), bytes).map_err(|_| DmaError::NotRam(gpa))
     }
+
+    fn release(&self) {}
 }
 
 /// RAM as under nested paging: a page gets its frame when it is first touched, and frames are handed out from the top down, so that
@@ -84,6 +86,8 @@ impl DmaMemory for ScatteredRam {
         let length = bytes.min((PAGE - offset) as usize);
         self.frames.get_slice(GuestAddress(frame + offset), length).map_err(|_| DmaError::NotRam(gpa))
     }
+
+    fn release(&self) {}
 }
 
 fn within(ram_bytes: u64, gpa: Gpa, bytes: u64) -> bool {

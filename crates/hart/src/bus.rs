@@ -17,6 +17,22 @@ pub struct DataWindow(pub *mut u8);
 #[repr(transparent)]
 pub struct CodeWindow(pub *mut u8);
 
+/// Why the miss path of an access did not end well.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// It raises an exception.
+    Trap(Trap),
+    /// Nothing of it has happened, and the hart leaves [`run`](crate::Hart::run), as on an exit to a monitor: pages may have moved, so that
+    /// what it holds of them, such as where the page lies that it executes from, is void. The instruction is executed when it runs again.
+    Leave,
+}
+
+impl From<Trap> for Stop {
+    fn from(trap: Trap) -> Self {
+        Self::Trap(trap)
+    }
+}
+
 /// How the miss path of a load ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loaded {
@@ -33,6 +49,8 @@ pub enum Stored {
     Retry,
     /// The bus did the store itself. The bytes of the pages given, if any, held code: their translations must go.
     Done([Option<HostPage>; 2]),
+    /// The bus did the store itself, to a device, and pages may have moved: the hart leaves as for [`Stop::Leave`], but behind the store.
+    DoneAndLeave,
 }
 
 /// How the miss path of an atomic operation ended.
@@ -97,13 +115,13 @@ pub trait Bus {
     /// A load that missed: translates and fills, or loads. Updates `site`.
     ///
     /// # Errors
-    /// The exception that the load raises.
-    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Trap>;
+    /// The exception that the load raises, or [`Stop::Leave`].
+    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Stop>;
 
     /// A store that missed: translates and fills, or stores. Updates `site`.
     ///
     /// # Errors
-    /// The exception that the store raises.
+    /// The exception that the store raises, or [`Stop::Leave`].
     fn store_miss(
         &mut self,
         address: u64,
@@ -111,12 +129,12 @@ pub trait Bus {
         value: u64,
         site: &mut u16,
         stamp: u32,
-    ) -> Result<Stored, Trap>;
+    ) -> Result<Stored, Stop>;
 
     /// An aligned LR (`access` is read), SC or AMO (`access` is write) that missed.
     ///
     /// # Errors
-    /// The exception that the operation raises; a device is an access fault.
+    /// The exception that the operation raises; a device is an access fault. Or [`Stop::Leave`].
     fn atomic_miss(
         &mut self,
         address: u64,
@@ -124,13 +142,13 @@ pub trait Bus {
         access: Access,
         site: &mut u16,
         stamp: u32,
-    ) -> Result<Reached, Trap>;
+    ) -> Result<Reached, Stop>;
 
     /// Translates a fetch.
     ///
     /// # Errors
-    /// The exception that the fetch raises.
-    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap>;
+    /// The exception that the fetch raises, or [`Stop::Leave`].
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Stop>;
 
     /// The hart translates in another context from now on: new windows must be asked for.
     fn set_context(&mut self, context: &TranslationContext);

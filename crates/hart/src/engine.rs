@@ -38,6 +38,8 @@ pub(crate) enum Leave {
     Trap(Trap),
     /// With `at`: the run loop executes the instruction, and nothing of it has happened yet.
     Step,
+    /// With `at`: the hart leaves [`Hart::run`], and goes on with the instruction when it runs again.
+    Again,
 }
 
 /// How an engine goes on after a CSR access in place.

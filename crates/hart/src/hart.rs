@@ -1,7 +1,7 @@
 //! One logical processor: its state, and the loop that runs it.
 
 use crate::{
-    Bus, CodeCache, Engine, Interrupt, Isa, Trap,
+    Bus, CodeCache, Engine, Interrupt, Isa, Stop, Trap,
     code::{HostPage, Jump},
     csr::{Csrs, FloatUnit},
     engine::{Environment, Leave, matching},
@@ -14,7 +14,7 @@ use types::{PagingMode, Privilege, TranslationContext};
 /// Why [`Hart::run`] returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// The budget of instructions is used up.
+    /// The budget of instructions is used up, or the bus asked the hart to leave ([`Stop::Leave`]).
     Budget,
     /// `ecall` from S-mode: an SBI call. `pc` is behind it already.
     SupervisorCall,
@@ -24,6 +24,10 @@ pub enum Exit {
     Marker(u16),
     /// The guest wrote `stimecmp`.
     TimerSet,
+    /// `pause`, if [`Isa::spins_exit`].
+    Pause,
+    /// `wrs.nto`, if [`Isa::spins_exit`].
+    ReservationWait,
 }
 
 /// What a hart has done since it was made.
@@ -242,10 +246,11 @@ impl Hart {
             }
             let retired = self.counts.instructions;
             let left_with = match self.enter(code, bus, left.min(i64::from(accumulator::MAX_BUDGET)) as u32, engine) {
-                Ok(Leave::Step) => self.step(code, bus, engine).map_err(|trap| (trap, self.pc)),
-                Ok(Leave::Trap(trap)) => Err((trap, self.pc)),
+                Ok(Leave::Step) => self.step(code, bus, engine).map_err(|stop| (stop, self.pc)),
+                Ok(Leave::Trap(trap)) => Err((Stop::Trap(trap), self.pc)),
+                Ok(Leave::Again) => Err((Stop::Leave, self.pc)),
                 Ok(Leave::Budget | Leave::Lookup) => Ok(None),
-                Err(trap) => Err((trap, self.pc)),
+                Err(stop) => Err((stop, self.pc)),
             };
             left -= (self.counts.instructions - retired) as i64;
             match left_with {
@@ -254,10 +259,11 @@ impl Hart {
                     bus.set_context(&self.context());
                     return exit;
                 }
-                Err((trap, pc)) => {
+                Err((Stop::Trap(trap), pc)) => {
                     self.take_trap(trap, pc);
                     left -= 1;
                 }
+                Err((Stop::Leave, _)) => return Exit::Budget,
             }
         }
     }
@@ -269,7 +275,7 @@ impl Hart {
         bus: &mut B,
         budget: u32,
         engine: Engine,
-    ) -> Result<Leave, Trap> {
+    ) -> Result<Leave, Stop> {
         let fetched = bus.fetch(self.pc)?;
         let offset = (self.pc & 0xfff) as u16;
         let op = code.find(fetched.page, offset).or_else(|| {
@@ -310,7 +316,7 @@ impl Hart {
         let accesses = u64::from(accumulator::stamp(acc).wrapping_sub(start));
         let mut instructions = i64::from(budget) - i64::from(accumulator::budget(acc));
         let mut stores = u64::from(accumulator::stores(acc));
-        if matches!(self.leave, Leave::Trap(_) | Leave::Step) {
+        if matches!(self.leave, Leave::Trap(_) | Leave::Step | Leave::Again) {
             let side = code.side_of(self.at);
             self.pc = self.page + u64::from(side.offset);
             instructions += i64::from(side.instructions);

@@ -2,9 +2,10 @@
 //! it: an instruction across two pages, floating point with the unit off, a misaligned jump.
 
 use crate::{
-    Bus, CodeCache, Engine, Exception, Exit, Fence, Hart, Trap,
+    Bus, CodeCache, Engine, Exception, Exit, Fence, Hart, Stop, Trap,
     csr::{CsrAccess, FloatUnit, IllegalCsr},
     decode::{self, Instruction},
+    engine::Leave,
     ops::{Class, Opcode, alu},
 };
 use types::{Asid, Gva, Privilege};
@@ -16,20 +17,20 @@ impl Hart {
         code: &mut CodeCache<B>,
         bus: &mut B,
         engine: Engine,
-    ) -> Result<Option<Exit>, Trap> {
+    ) -> Result<Option<Exit>, Stop> {
         if self.left_at(code, Opcode::FloatGate) && self.open_gate() {
             return Ok(None);
         }
         let bits = self.instruction_bits(bus)?;
         let instruction = decode::decode(bits, code.isa());
         if matches!(instruction.opcode, Opcode::System | Opcode::Csr) {
-            return self.system(&instruction, code, bus);
+            return Ok(self.system(&instruction, code, bus)?);
         }
         if instruction.opcode.is_float() {
             self.check_float(&instruction, bits)?;
         }
         if let Some(target) = self.misaligned_target(&instruction) {
-            return Err(Trap { cause: Exception::InstructionMisaligned, value: target });
+            return Err(Trap { cause: Exception::InstructionMisaligned, value: target }.into());
         }
         if !self.isa.c && instruction.opcode.class() == Class::branch {
             // Left here because its target is misaligned; but it is not taken.
@@ -42,13 +43,14 @@ impl Hart {
         self.execute(code, bus, op, 0, engine);
         code.release(mark);
         match self.leave {
-            crate::engine::Leave::Trap(trap) => Err(trap),
-            _ => Ok(None),
+            Leave::Trap(trap) => Err(trap.into()),
+            Leave::Again => Err(Stop::Leave),
+            Leave::Budget | Leave::Lookup | Leave::Step => Ok(None),
         }
     }
 
     /// The bits of the instruction at `pc`, whose page the hart executes from; of a compressed one the low 16.
-    fn instruction_bits<B: Bus>(&self, bus: &mut B) -> Result<u32, Trap> {
+    fn instruction_bits<B: Bus>(&self, bus: &mut B) -> Result<u32, Stop> {
         let offset = (self.pc & 0xfff) as usize;
         // SAFETY: the page is 4 KiB of readable memory, and the offset even.
         let low = u32::from(unsafe { self.host_page.start().add(offset).cast::<u16>().read_unaligned() });
@@ -137,6 +139,8 @@ impl Hart {
                 return Ok(None);
             }
             WFI if supervisor => (!self.wakes()).then_some(Exit::Wait),
+            decode::PAUSE if self.isa.spins_exit => Some(Exit::Pause),
+            WRS_NTO if self.isa.zawrs && self.isa.spins_exit => Some(Exit::ReservationWait),
             // A wait on a reservation may end at any time, and here it ends at once: nobody else stores while this hart runs.
             WRS_NTO | WRS_STO if self.isa.zawrs => None,
             _ if bits & 0xfe00_7fff == 0x1200_0073 && supervisor => {

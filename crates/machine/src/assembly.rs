@@ -1,7 +1,8 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 use crate::{
-    config::{Config, ConfigError},
+    balloon::Balloon,
+    config::{Config, ConfigError, SwapKeys},
     dispatch::Dispatch,
     host_model::{HostModel, HostModelError},
     host_plan::{GuestPlan, HostPlan},
@@ -18,7 +19,8 @@ use devices::{
 use memory::{Host, HostPages};
 use mmu::Mmu;
 use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
-use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, Vm, VmError};
+use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
+use std::path::PathBuf;
 use std::sync::Arc;
 use types::{Cycles, Gpa, Vmid};
 
@@ -56,6 +58,8 @@ pub enum VirtioKind {
     Net,
     /// A source of (repeatable) randomness.
     Rng,
+    /// A memory balloon.
+    Balloon,
 }
 
 /// Why a machine cannot be put together.
@@ -94,13 +98,24 @@ pub enum BuildError {
     /// The guest's memory.
     #[error(transparent)]
     GuestMemory(#[from] GuestMemoryError),
+    /// The host's memory does not suffice for what is loaded.
+    #[error("the guest cannot be loaded: {0}")]
+    Page(#[from] PageUnavailable),
+    /// The swap file cannot be made.
+    #[error("swap.directory: no swap file in {}: {error}", .directory.display())]
+    Swap {
+        /// Where.
+        directory: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
 }
 
 impl BuildError {
     /// Whether the user asked for something that cannot be, rather than the host being out of something.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
-        !matches!(self, Self::Memory(_))
+        !matches!(self, Self::Memory(_) | Self::Page(_))
     }
 }
 
@@ -131,7 +146,8 @@ impl Machine {
             background: false,
         });
         // Nobody shares: the slice is of no importance.
-        let plan = HostPlan { reals: harts * images.len(), slice: Cycles(1), guests: guests.collect() };
+        let reals = harts * images.len();
+        let plan = HostPlan { reals, slice: Cycles(1), guests: guests.collect(), ..HostPlan::default() };
         Self::assemble_host(config, &plan)
     }
 
@@ -151,7 +167,9 @@ impl Machine {
         let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
         let enough = configs.iter().map(guest_host_bytes).fold(0, u64::saturating_add);
         let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
-        let world = World::new(Host::new(host_bytes, HostPages::Huge)?, costs, model.clock());
+        let host = Host::new(host_bytes, HostPages::Huge)?;
+        let pager = pager(config, &host)?;
+        let world = World::new(host, pager, costs, model.clock());
         let pace = Pace {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
@@ -159,8 +177,13 @@ impl Machine {
             warmup: config.warmup.instructions(),
             background: plan.guests.iter().map(|guest| guest.background).collect(),
         };
-        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices());
-        let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace, dispatch);
+        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices(), plan.pause_limits);
+        // Who has processors of its own throughout is not looked at: its `pause` costs it nothing.
+        let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
+        let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
+        let isa = hart::Isa { spins_exit: looks, ..config.isa() };
+        let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
+        machine.balloon = Balloon::new(&config.balloon, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
             machine.add_processor(Processor::new(Mmu::new(&mmu)?));
@@ -168,6 +191,8 @@ impl Machine {
         for (guest, config) in plan.guests.iter().zip(&configs) {
             machine.add_image(config, guest)?;
         }
+        machine.changes = plan.changes.clone();
+        machine.changes.sort_by_key(|change| change.at);
         Ok(machine)
     }
 
@@ -182,6 +207,10 @@ impl Machine {
             initrd: image.initrd.as_deref(),
             least_memory: image.least_memory,
         };
+        if config.balloon.target.is_some() && !image.devices.contains(&VirtioKind::Balloon) {
+            let problem = "the guest has no balloon; --balloon attaches one".to_owned();
+            return Err(ConfigError::Range { key: "balloon.target", problem }.into());
+        }
         let plan = Plan::new(files, ram)?;
         let tree = device_tree(&TreeDescription {
             harts: config.harts,
@@ -202,10 +231,22 @@ impl Machine {
         if let Some(shadow) = config.shadow() {
             vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
         }
-        plan.write(&mut Dma::new(&mut vm, &mut self.world.host), tree_at, &tree)?;
-        if config.warmup == Warmup::Touch {
-            vm.populate(&mut self.world.host).map_err(VmError::from)?;
+        if self.world.pager.is_some() {
+            vm.page_by_supply();
         }
+        let index = self.world.vms.len();
+        self.world.vms.push(vm);
+        let mut dma = Dma::new(self.world.apart().1, index);
+        let written = plan.write(&mut dma, tree_at, &tree);
+        if let Some(unavailable) = dma.finish().unavailable {
+            return Err(unavailable.into());
+        }
+        written?;
+        if config.warmup == Warmup::Touch {
+            self.world.apart().1.populate(index)?;
+        }
+        // What that took is in no guest's time.
+        self.world.pager.as_mut().map(Pager::take_counts);
 
         let harts = config.harts as usize;
         let platform = Platform::new(PlatformConfig {
@@ -219,7 +260,7 @@ impl Machine {
             allocation: guest.allocation.clone(),
             spin: guest.spin,
         };
-        self.add_guest(Guest { vm, platform }, &scheduled, plan.entry(), tree_at.0)?;
+        self.add_guest(Guest { platform }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
 }
@@ -235,16 +276,34 @@ pub fn guest_host_bytes(config: &Config) -> u64 {
 fn backing(config: &Config) -> Backing {
     match config.scheme.mechanism() {
         Mechanism::Native => Backing::Native,
+        // Virtual Equal Shadow: the guest's own table is the shadow table.
+        Mechanism::Shadow if config.shadow.ves => Backing::Reserved,
         Mechanism::Nested | Mechanism::Shadow => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
-            status: LeafStatus::Preset,
+            status: leaf_status(config),
         },
         Mechanism::Flat | Mechanism::FlatHw => {
-            Backing::Flat { page: config.scheme.host_page().unwrap_or_default(), status: LeafStatus::Preset }
+            Backing::Flat { page: config.scheme.host_page().unwrap_or_default(), status: leaf_status(config) }
         }
         Mechanism::Reserved => Backing::Reserved,
     }
+}
+
+/// A pager wants to know which pages are in use, and which were written to.
+const fn leaf_status(config: &Config) -> LeafStatus {
+    if config.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset }
+}
+
+/// Where the host's memory is given, it may be less than the guests can need.
+fn pager(config: &Config, host: &Host) -> Result<Option<Pager>, BuildError> {
+    if config.host_memory.is_none() {
+        return Ok(None);
+    }
+    let SwapKeys { directory, size } = &config.swap;
+    let swap = Swap::create(directory.as_deref(), size.map(|size| size.0))
+        .map_err(|error| BuildError::Swap { directory: directory.clone().unwrap_or_else(std::env::temp_dir), error })?;
+    Ok(Some(Pager::new(&host.memory, swap)))
 }
 
 fn device(kind: &VirtioKind, seed: u64) -> Result<VirtioDevice, DiskError> {
@@ -254,5 +313,6 @@ fn device(kind: &VirtioKind, seed: u64) -> Result<VirtioDevice, DiskError> {
         // Locally administered, and the same in every run.
         VirtioKind::Net => VirtioDevice::Net(Net::new([0x02, 0, 0, 0, 0, 1], Box::new(DiscardFrames))),
         VirtioKind::Rng => VirtioDevice::Rng(Rng::new(seed)),
+        VirtioKind::Balloon => VirtioDevice::Balloon(devices::Balloon::new()),
     })
 }

@@ -4,11 +4,14 @@
 //! the monitor maps the page or finds a device there, the guest enters again and the access is made again.
 
 use crate::world::World;
-use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stored, Trap};
+use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stop, Stored, Trap};
 use mmu::{Fault, Hit, L1Entry};
 use monitor::shadow::ShadowFaultOutcome;
 use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use types::{Access, Gpa, Gva, TranslationContext, Width};
+
+/// The most faults of one access that the monitor handles: each entry of the longest walk may need a page of the host, and there are 35 at most.
+const MOST_FAULTS: u32 = 64;
 
 /// What an address leads to.
 enum Reached {
@@ -60,7 +63,7 @@ impl Bus for World {
             .is_some_and(|at| at.cast_const() == page.start())
     }
 
-    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Trap> {
+    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
             let low = self.load_bytes(address, split.first, stamp)?;
@@ -74,7 +77,7 @@ impl Bus for World {
             }
             // SAFETY: misaligned, but within one page of memory.
             Reached::Ram(_, at) | Reached::Once(at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
-            Reached::Device(gpa) => self.load_device(gpa, width, address).map(Loaded::Value),
+            Reached::Device(gpa) => Ok(Loaded::Value(self.load_device(gpa, width, address)?)),
         }
     }
 
@@ -85,10 +88,10 @@ impl Bus for World {
         value: u64,
         site: &mut u16,
         stamp: u32,
-    ) -> Result<Stored, Trap> {
+    ) -> Result<Stored, Stop> {
         let split = Split::of(address, width);
         if let Some(split) = split.filter(|split| split.second != 0) {
-            // Both pages are checked before a byte is written.
+            // Both pages are checked before a byte is written; were the first to move while the second comes, the hart would leave.
             let low = self.reach_ram(address, Access::Write, stamp)?;
             let high = self.reach_ram(address.wrapping_add(split.first), Access::Write, stamp)?;
             // SAFETY: each part lies within its page of memory.
@@ -110,7 +113,8 @@ impl Bus for World {
             }
             Reached::Device(gpa) => {
                 self.store_device(gpa, width, value, address)?;
-                Ok(Stored::Done([None, None]))
+                // The device's requests may have moved pages, or a balloon given some up.
+                Ok(if self.take_leave() { Stored::DoneAndLeave } else { Stored::Done([None, None]) })
             }
         }
     }
@@ -122,18 +126,18 @@ impl Bus for World {
         access: Access,
         site: &mut u16,
         stamp: u32,
-    ) -> Result<hart::Reached, Trap> {
+    ) -> Result<hart::Reached, Stop> {
         match self.reach(address, access, stamp)? {
             Reached::Ram(hit, _) => {
                 *site = hit.site;
                 Ok(hart::Reached::Retry)
             }
             Reached::Once(at) => Ok(hart::Reached::Once(at)),
-            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }),
+            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }.into()),
         }
     }
 
-    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
         let latest = self.processor().fetch_site;
         if let Some(at) = self.processor().mmu.fetch_hit(latest, Gva(address & !0xfff)) {
             return Ok(Fetched { page: HostPage::containing(at), site: latest });
@@ -144,20 +148,22 @@ impl Bus for World {
                 Ok(Fetched { page: HostPage::containing(at), site: hit.site })
             }
             // Nothing is fetched once only.
-            Reached::Device(_) | Reached::Once(_) => Err(Trap { cause: Exception::InstructionAccess, value: address }),
+            Reached::Device(_) | Reached::Once(_) => {
+                Err(Trap { cause: Exception::InstructionAccess, value: address }.into())
+            }
         }
     }
 
     fn set_context(&mut self, context: &TranslationContext) {
-        if self.guest().vm.is_shadowed() {
+        if self.vm().is_shadowed() {
             return self.set_shadow_context(context);
         }
-        let vmid = self.guest().vm.vmid();
+        let vmid = self.vm().vmid();
         self.processor().mmu.set_context(context, vmid);
     }
 
     fn fence(&mut self, fence: hart::Fence) {
-        if self.guest().vm.is_shadowed() {
+        if self.vm().is_shadowed() {
             self.fence_shadow(fence);
         }
         self.processor().mmu.fence(&mmu::Fence::Vma { gva: fence.gva, asid: fence.asid });
@@ -183,8 +189,12 @@ impl World {
     /// Translates, with nested faults handled on the way.
     #[cold]
     #[inline(never)]
-    fn reach(&mut self, address: u64, access: Access, stamp: u32) -> Result<Reached, Trap> {
-        loop {
+    fn reach(&mut self, address: u64, access: Access, stamp: u32) -> Result<Reached, Stop> {
+        if self.take_leave() {
+            // Pages have moved since the latest access: for a shadow table, when the hart changed its address space.
+            return Err(Stop::Leave);
+        }
+        for _ in 0..MOST_FAULTS {
             let fault = match self.translate(address, access, stamp) {
                 Ok(hit) => {
                     return Ok(match hit.host {
@@ -194,51 +204,60 @@ impl World {
                 }
                 Err(fault) => fault,
             };
-            if self.guest().vm.is_shadowed() {
-                match self.shadow_fault(address, access) {
-                    ShadowFaultOutcome::Mapped => continue,
-                    ShadowFaultOutcome::PageFault => return Err(Trap { cause: page_fault(access), value: address }),
-                    ShadowFaultOutcome::AccessFault => {
-                        return Err(Trap { cause: access_fault(access), value: address });
-                    }
-                    ShadowFaultOutcome::Device(gpa) => return Ok(Reached::Device(gpa)),
-                    ShadowFaultOutcome::StoreOnce(hpa) => match self.host.memory.pointer(hpa) {
-                        Some(at) => return Ok(Reached::Once(at.as_ptr())),
-                        None => return Err(Trap { cause: access_fault(access), value: address }),
-                    },
+            if self.vm().is_shadowed() {
+                match self.reach_again(address, access)? {
+                    Some(reached) => return Ok(reached),
+                    None => continue,
                 }
             }
             match fault {
-                Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }),
-                Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }),
-                Fault::Nested(nested) => match self.nested_fault(&nested) {
+                Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }.into()),
+                Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }.into()),
+                Fault::Nested(nested) => match self.nested_fault(&nested).ok_or(Stop::Leave)? {
                     NestedFaultOutcome::Mapped => {}
                     NestedFaultOutcome::Device if nested.purpose == mmu::Purpose::Data => {
                         return Ok(Reached::Device(nested.gpa));
                     }
                     NestedFaultOutcome::Device | NestedFaultOutcome::Nothing => {
-                        return Err(Trap { cause: access_fault(access), value: address });
+                        return Err(Trap { cause: access_fault(access), value: address }.into());
                     }
                 },
             }
         }
+        debug_assert!(false, "the monitor maps {address:#x} again and again, and the walker does not find it");
+        Err(Trap { cause: access_fault(access), value: address }.into())
+    }
+
+    /// After a shadow fault: where the access goes, or `None` if it is to be made again.
+    fn reach_again(&mut self, address: u64, access: Access) -> Result<Option<Reached>, Stop> {
+        let cause = match self.shadow_fault(address, access).ok_or(Stop::Leave)? {
+            ShadowFaultOutcome::Mapped => return Ok(None),
+            ShadowFaultOutcome::Device(gpa) => return Ok(Some(Reached::Device(gpa))),
+            ShadowFaultOutcome::StoreOnce(hpa) => match self.host.memory.pointer(hpa) {
+                Some(at) => return Ok(Some(Reached::Once(at.as_ptr()))),
+                None => access_fault(access),
+            },
+            ShadowFaultOutcome::PageFault => page_fault(access),
+            ShadowFaultOutcome::AccessFault => access_fault(access),
+        };
+        Err(Trap { cause, value: address }.into())
     }
 
     fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
-        let second = self.guest().vm.second_stage();
+        let second = self.vm().second_stage();
         let mmu = &mut self.processors[self.current.processor].mmu;
         mmu.access(&mut WalkMemory(&self.host.memory), &second, Gva(address), access, u64::from(stamp))
     }
 
-    fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Trap> {
+    fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Stop> {
         match self.reach(address, access, stamp)? {
             Reached::Ram(_, at) | Reached::Once(at) => Ok(at),
             // No device takes part of a misaligned access.
-            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }),
+            Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }.into()),
         }
     }
 
-    fn load_bytes(&mut self, address: u64, bytes: u64, stamp: u32) -> Result<u64, Trap> {
+    fn load_bytes(&mut self, address: u64, bytes: u64, stamp: u32) -> Result<u64, Stop> {
         let at = self.reach_ram(address, Access::Read, stamp)?;
         // SAFETY: the caller stays within the page.
         Ok(unsafe { read_bytes(at, bytes) })

@@ -1,10 +1,12 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod balloon;
 mod keys;
 mod native;
 mod shadow;
 mod switch;
 
+pub use balloon::BalloonKeys;
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
@@ -19,6 +21,7 @@ use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::MemoryAttribute;
 use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use types::{PageSize, PagingMode, SecondStageMode};
 
 /// Every key, with its default.
@@ -35,7 +38,7 @@ pub struct Config {
     pub memory: ByteSize,
     /// How the guest's memory lies in the host's; a native guest's is the host's own.
     pub memory_attribute: AttributeName,
-    /// Memory of the host; where it is not given, as much as the guests can need.
+    /// Memory of the host; where it is not given, as much as the guests can need. Where it is, V=V guests are paged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_memory: Option<ByteSize>,
     /// End of the run, in seconds of guest time; 0 for none.
@@ -54,6 +57,10 @@ pub struct Config {
     pub shadow: ShadowKeys,
     /// Paging modes.
     pub paging: PagingKeys,
+    /// The file that the monitor pages guests out to.
+    pub swap: SwapKeys,
+    /// What guests with a memory balloon are asked for.
+    pub balloon: BalloonKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -75,6 +82,8 @@ impl Default for Config {
             mmu: MmuKeys::default(),
             shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
+            swap: SwapKeys::default(),
+            balloon: BalloonKeys::default(),
             isa: IsaKeys::default(),
         }
     }
@@ -150,6 +159,18 @@ pub enum AdName {
     /// Svade: a clear bit faults.
     #[default]
     Fault,
+}
+
+/// `swap.*`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SwapKeys {
+    /// The directory that the file is in, without a name; that of the system for temporary files, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// Its greatest size; none, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<ByteSize>,
 }
 
 /// `paging.*`.
@@ -376,8 +397,11 @@ impl Config {
             return range("isa.d", "needs isa.f");
         }
         if self.scheme.mechanism() == Mechanism::Shadow
-            && let Some((key, problem)) = self.shadow.problem(self.harts)
+            && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
         {
+            return Err(ConfigError::Range { key, problem });
+        }
+        if let Some((key, problem)) = self.balloon.problem(self.memory) {
             return Err(ConfigError::Range { key, problem });
         }
         Ok(())
@@ -397,6 +421,7 @@ impl Config {
             sstc: keys.sstc,
             svnapot: keys.svnapot,
             svadu: matches!(self.mmu.ad, AdName::Hardware),
+            spins_exit: false,
         }
     }
 
@@ -407,11 +432,12 @@ impl Config {
         }
     }
 
-    /// The guest's shadow tables, if the scheme has any.
+    /// The guest's shadow tables, if the scheme has any of its own.
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
         match self.scheme.mechanism() {
             Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
+            Mechanism::Shadow if self.shadow.ves => None,
             Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
         }
     }

@@ -16,8 +16,10 @@ use crate::{
 };
 use mmu::{Fence, MmuStatistics};
 use monitor::{
-    ExitCounts, ExitReason,
-    sched::{Change, LogicalId, Parameters, RealId, Scheduler, State, VmId, VmStatistics, Why},
+    ExitCounts, ExitReason, PagingCounts,
+    sched::{
+        Change, LogicalId, Parameters, PauseLoop, PauseLoopLimits, RealId, Scheduler, State, VmId, VmStatistics, Why,
+    },
 };
 use std::collections::BTreeSet;
 use types::Cycles;
@@ -41,6 +43,8 @@ pub(crate) struct Dispatch {
     seats: Vec<Option<usize>>,
     /// Timers of logical processors that wait and have no real processor. One that is out of date is dropped when it is due.
     timers: BTreeSet<(Cycles, usize)>,
+    /// What counts as a spin.
+    pub(crate) pause_limits: PauseLoopLimits,
     /// Stays that have ended, if somebody wants to know.
     pub(crate) stays: Option<Vec<Stay>>,
 }
@@ -58,6 +62,8 @@ pub(crate) struct Residence {
     begun: Counted,
     /// When it began.
     since: Cycles,
+    /// Its `pause` instructions in a row.
+    pub(crate) pauses: PauseLoop,
     /// Events that happened to it while it had no real processor: charged when it gets one.
     owed: Vec<ExitReason>,
 }
@@ -67,6 +73,7 @@ pub(crate) struct Residence {
 struct Counted {
     mmu: MmuStatistics,
     exits: ExitCounts,
+    paging: PagingCounts,
     monitor: Cycles,
 }
 
@@ -75,6 +82,7 @@ impl Counted {
         Self {
             mmu: self.mmu.since(&earlier.mmu),
             exits: self.exits.since(&earlier.exits),
+            paging: self.paging.since(&earlier.paging),
             monitor: self.monitor - earlier.monitor,
         }
     }
@@ -82,17 +90,19 @@ impl Counted {
     fn add(&mut self, other: &Self) {
         self.mmu.add(&other.mmu);
         self.exits.add(&other.exits);
+        self.paging.add(&other.paging);
         self.monitor += other.monitor;
     }
 }
 
 impl Dispatch {
-    pub(crate) fn new(parameters: Parameters, prices: SchedulingPrices) -> Self {
+    pub(crate) fn new(parameters: Parameters, prices: SchedulingPrices, pause_limits: PauseLoopLimits) -> Self {
         Self {
             scheduler: Scheduler::new(0, parameters),
             prices,
             seats: Vec::new(),
             timers: BTreeSet::new(),
+            pause_limits,
             stays: None,
         }
     }
@@ -117,7 +127,12 @@ impl Dispatch {
 impl World {
     fn counted(&self, real: usize) -> Counted {
         let processor = &self.processors[real];
-        Counted { mmu: *processor.mmu.statistics(), exits: processor.exits, monitor: processor.monitor }
+        Counted {
+            mmu: *processor.mmu.statistics(),
+            exits: processor.exits,
+            paging: processor.paging,
+            monitor: processor.monitor,
+        }
     }
 }
 
@@ -256,6 +271,7 @@ impl Machine {
         let residence = &mut logical.residence;
         residence.past.add(&counted.since(&residence.begun));
         residence.real = None;
+        residence.pauses.end();
         if let Some(stays) = &mut self.dispatch.stays {
             let Residence { since, .. } = *residence;
             stays.push(Stay { real, guest: logical.guest, hart: logical.hart_id, from: since, to: now, why });
@@ -292,7 +308,7 @@ impl Machine {
         let before = tenants[guest].replace(index);
         let stayed = self.logicals[index].residence.ran_on == Some(real);
         if before.is_some_and(|before| before != index || !stayed) {
-            let vmid = self.world.guests[guest].vm.vmid();
+            let vmid = self.world.vms[guest].vmid();
             self.world.processors[real].mmu.fence(&Fence::Vvma { vmid, gva: None, asid: None });
         }
     }
@@ -311,6 +327,7 @@ impl Machine {
             stores: counts.stores,
             mmu: counted.mmu,
             exits: counted.exits,
+            paging: counted.paging,
             shadow: None,
             time: Time {
                 guest: world.clock().instructions(counts.instructions),

@@ -7,7 +7,7 @@ use crate::{
 use core::ops::Range;
 use hart::{Hart, Interrupt};
 use monitor::{
-    Dma, HartState,
+    HartState,
     sbi::{
         self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, RemoteFence, Request, ResetKind, ResetReason, SbiCall,
         SbiError, SbiReturn,
@@ -43,7 +43,7 @@ impl Machine {
             fid: hart.register(A6),
             args: core::array::from_fn(|number| hart.register(A0 + number as u8)),
         };
-        let limits = Limits { harts: self.harts_of(guest).count(), ram: self.world.guests[guest].vm.ram() };
+        let limits = Limits { harts: self.harts_of(guest).count(), ram: self.world.vms[guest].ram() };
         let request = sbi::decode(&call, &limits);
         if !request.as_ref().is_ok_and(|request| self.world.charges_itself(guest, request)) {
             self.world.charge_exit(sbi::exit_reason(call.eid));
@@ -86,7 +86,7 @@ impl Machine {
             }
             Request::RemoteFence { harts, fence } => {
                 if let RemoteFence::Address { range, asid } = fence
-                    && self.world.guests[guest].vm.is_shadowed()
+                    && self.world.vms[guest].is_shadowed()
                 {
                     self.world.fence_shadow_remotely(harts, range, asid);
                 }
@@ -118,7 +118,7 @@ impl Machine {
             // Stores drop translated code as they happen.
             RemoteFence::Instruction => {}
             RemoteFence::Address { range, asid } => {
-                let vmid = self.world.guests[self.logicals[target].guest].vm.vmid();
+                let vmid = self.world.vms[self.logicals[target].guest].vmid();
                 let Some(real) = self.logicals[target].residence.ran_on else { return };
                 let mmu = &mut self.world.processors[real].mmu;
                 for gva in range.operands() {
@@ -160,8 +160,7 @@ impl Machine {
             }
             ConsoleRequest::Write(ConsoleBuffer { at, bytes }) => {
                 let mut buffer = vec![0; bytes.min(CONSOLE_CHUNK) as usize];
-                let vm = &mut self.world.guests[guest].vm;
-                Dma::new(vm, &mut self.world.host).read(at, &mut buffer).map_err(|_| SbiError::Failed)?;
+                self.world.read_guest(guest, at, &mut buffer).map_err(|_| SbiError::Failed)?;
                 self.records[guest].printed.extend(&buffer);
                 Ok(buffer.len() as u64)
             }

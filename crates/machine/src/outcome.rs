@@ -1,6 +1,7 @@
 //! How a run ends.
 
 use core::fmt;
+use monitor::PageUnavailable;
 
 /// Why a machine stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ pub enum Outcome {
     /// The time limit, in guest seconds, is over.
     Timeout(u64),
     /// The host is out of memory for the guest.
-    OutOfMemory,
+    OutOfMemory(PageUnavailable),
     /// The user ended the run.
     Interrupted,
     /// It was in the background, and still running when the others had ended.
@@ -41,7 +42,7 @@ impl Outcome {
             | Self::Unmeasured(_)
             | Self::Halted
             | Self::Timeout(_)
-            | Self::OutOfMemory => 1,
+            | Self::OutOfMemory(_) => 1,
         }
     }
 
@@ -65,7 +66,7 @@ impl fmt::Display for Outcome {
             }
             Self::Halted => f.write_str("every hart of the guest waits for an interrupt that never comes"),
             Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
-            Self::OutOfMemory => f.write_str("the host has no memory left for the guest"),
+            Self::OutOfMemory(why) => write!(f, "the host has no memory left for the guest: {why}"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Unfinished => f.write_str("the guest was still running, in the background, when the run was over"),
         }

@@ -1,10 +1,10 @@
 //! Guests with shadow tables: what their harts do to translation goes to the monitor, and what the monitor decides to the processors' MMUs.
 
 use crate::world::{Current, Processor, World};
-use memory::OutOfFrames;
 use mmu::Fence;
+use monitor::Wanted;
 use monitor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
-use monitor::shadow::{Event, GuestFence, ShadowFaultOutcome, Tlbs, Way};
+use monitor::shadow::{Event, GuestFence, ShadowFaultOutcome, Tlbs, Way, Work};
 use types::{Access, Asid, Gva, TranslationContext};
 
 /// The processors of a machine, as the upkeep of one guest's tables flushes them. Those where the guest never runs have nothing of its VMID.
@@ -29,34 +29,45 @@ impl World {
     /// The current hart translates in `context`: the hardware does in that of its shadow table.
     pub(crate) fn set_shadow_context(&mut self, context: &TranslationContext) {
         let Current { processor, guest, hart } = self.current;
-        let mut tlbs = Processors { all: &mut self.processors, here: processor };
-        let vm = &mut self.guests[guest].vm;
-        match vm.shadow_switch(&mut self.host, &mut tlbs, hart, context) {
-            Ok(event) => self.charge_shadow(event),
-            Err(OutOfFrames { .. }) => self.exhausted = true,
+        loop {
+            let mut tlbs = Processors { all: &mut self.processors, here: processor };
+            match self.vms[guest].shadow_switch(&mut self.host, &mut tlbs, hart, context) {
+                Ok(event) => break self.charge_shadow(event),
+                Err(frames) if !self.provide(frames.into()) => break,
+                Err(_) => {}
+            }
         }
-        let vm = &self.guests[guest].vm;
+        let vm = &self.vms[guest];
         if let Some(hardware) = vm.shadow_context(hart) {
             self.processors[processor].mmu.set_context(&hardware, vm.vmid());
         }
     }
 
-    /// The shadow table refuses an access of the current hart.
-    pub(crate) fn shadow_fault(&mut self, address: u64, access: Access) -> ShadowFaultOutcome {
+    /// The shadow table refuses an access of the current hart. `None`: the hart leaves.
+    pub(crate) fn shadow_fault(&mut self, address: u64, access: Access) -> Option<ShadowFaultOutcome> {
         let Current { processor, guest, hart } = self.current;
-        let mut tlbs = Processors { all: &mut self.processors, here: processor };
-        let vm = &mut self.guests[guest].vm;
-        match vm.shadow_fault(&mut self.host, &mut tlbs, hart, Gva(address), access) {
-            Ok((outcome, event)) => {
-                self.charge_shadow(event);
-                outcome
+        self.keep_reserve();
+        let mut filled = 0;
+        let outcome = loop {
+            let mut tlbs = Processors { all: &mut self.processors, here: processor };
+            match self.vms[guest].shadow_fault(&mut self.host, &mut tlbs, hart, Gva(address), access) {
+                Ok((outcome, event)) => {
+                    self.charge_shadow(event.map(|Event { reason, work }| {
+                        let way = if filled > 0 && work.way == Way::Assist { Way::Exit } else { work.way };
+                        Event { reason, work: Work { way, filled: work.filled + filled, ..work } }
+                    }));
+                    break Some(outcome);
+                }
+                Err(wanted) => {
+                    filled += u64::from(matches!(wanted, Wanted::Page { .. }));
+                    if !self.provide(wanted) {
+                        break None;
+                    }
+                }
             }
-            Err(OutOfFrames { .. }) => {
-                // The guest cannot go on; the run ends after this instruction's fault.
-                self.exhausted = true;
-                ShadowFaultOutcome::AccessFault
-            }
-        }
+        };
+        let leaves = self.take_leave();
+        outcome.filter(|_| !leaves)
     }
 
     /// The current hart executes `sfence.vma`: what its shadow tables have to do. Its TLB is the caller's.
@@ -65,7 +76,7 @@ impl World {
         let mut tlbs = Processors { all: &mut self.processors, here: processor };
         let page = fence.gva.map(|gva| [gva]);
         let fence = GuestFence { pages: page.as_ref().map(|page| &page[..]), asid: fence.asid, remote: false };
-        let event = self.guests[guest].vm.shadow_fence(&self.host, &mut tlbs, |other| other == hart, &fence);
+        let event = self.vms[guest].shadow_fence(&self.host, &mut tlbs, |other| other == hart, &fence);
         self.charge_shadow(event);
     }
 
@@ -75,44 +86,44 @@ impl World {
         let mut tlbs = Processors { all: &mut self.processors, here: processor };
         let pages: Option<Vec<Gva>> = range.operands().collect();
         let fence = GuestFence { pages: pages.as_deref(), asid, remote: true };
-        let event = self.guests[guest].vm.shadow_fence(&self.host, &mut tlbs, |hart| harts.contains(hart), &fence);
+        let event = self.vms[guest].shadow_fence(&self.host, &mut tlbs, |hart| harts.contains(hart), &fence);
         self.charge_shadow(event);
     }
 
     /// Whether executing `request` charges for all of it: an assist may do it without an exit.
     pub(crate) fn charges_itself(&self, guest: usize, request: &Request) -> bool {
         let purge = matches!(request, Request::Paravirtual(ParavirtualRequest::PartialPurge(_)));
-        purge && self.guests[guest].vm.is_shadowed()
+        purge && self.vms[guest].is_shadowed()
     }
 
     /// The current hart makes an entry of its guest's table invalid, for every processor; returns the entry as it was.
     pub(crate) fn partial_purge(&mut self, purge: &PartialPurge) -> Result<u64, SbiError> {
         let Current { processor, guest, .. } = self.current;
-        let mut tlbs = Processors { all: &mut self.processors, here: processor };
-        let vm = &mut self.guests[guest].vm;
-        let result = if vm.is_shadowed() {
-            vm.shadow_partial_purge(&mut self.host, &mut tlbs, purge)
-        } else {
-            let gva = purge.handshake.then_some(purge.page);
-            let old = vm.clear_valid(&mut self.host, purge.entry);
-            tlbs.fence_everywhere(&Fence::Vvma { vmid: vm.vmid(), gva, asid: None });
-            old.map(|old| (old, None))
-        };
-        match result {
-            Ok((old, event)) => {
-                self.charge_shadow(event);
-                Ok(old)
-            }
-            Err(OutOfFrames { .. }) => {
-                self.exhausted = true;
-                Err(SbiError::Failed)
+        loop {
+            let mut tlbs = Processors { all: &mut self.processors, here: processor };
+            let vm = &mut self.vms[guest];
+            let result = if vm.is_shadowed() {
+                vm.shadow_partial_purge(&mut self.host, &mut tlbs, purge)
+            } else {
+                let gva = purge.handshake.then_some(purge.page);
+                let old = vm.clear_valid(&mut self.host, purge.entry);
+                tlbs.fence_everywhere(&Fence::Vvma { vmid: vm.vmid(), gva, asid: None });
+                old.map(|old| (old, None))
+            };
+            match result {
+                Ok((old, event)) => {
+                    self.charge_shadow(event);
+                    return Ok(old);
+                }
+                Err(wanted) if !self.provide(wanted) => return Err(SbiError::Failed),
+                Err(_) => {}
             }
         }
     }
 
     /// Fences what the stores of devices made out of date, if anything.
     pub(crate) fn shadow_fence_due(&mut self, guest: usize) {
-        if let Some(fence) = self.guests[guest].vm.shadow_fence_due() {
+        if let Some(fence) = self.vms[guest].shadow_fence_due() {
             Processors { all: &mut self.processors, here: 0 }.fence_everywhere(&fence);
         }
     }
@@ -127,6 +138,6 @@ impl World {
         }
         let cycles = self.costs.of_shadow(&work);
         processor.monitor += cycles;
-        self.guests[guest].vm.spend_on_shadow(work.activity, cycles);
+        self.vms[guest].spend_on_shadow(work.activity, cycles);
     }
 }

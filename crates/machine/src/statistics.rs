@@ -1,8 +1,8 @@
 //! What a run is measured by.
 
 use mmu::MmuStatistics;
-use monitor::ExitCounts;
 use monitor::shadow::ShadowStatistics;
+use monitor::{ExitCounts, PagingCounts};
 use types::Cycles;
 
 /// Counts of one or several processors, over a run or a region of interest of it.
@@ -18,6 +18,8 @@ pub struct Statistics {
     pub mmu: MmuStatistics,
     /// Exits by reason.
     pub exits: ExitCounts,
+    /// Pages that were taken away and brought back.
+    pub paging: PagingCounts,
     /// Upkeep of shadow tables, if the guest has any.
     pub shadow: Option<ShadowStatistics>,
     /// Where the time went.
@@ -53,6 +55,7 @@ impl Statistics {
             stores: self.stores - earlier.stores,
             mmu: self.mmu.since(&earlier.mmu),
             exits: self.exits.since(&earlier.exits),
+            paging: self.paging.since(&earlier.paging),
             shadow: self.shadow.map(|shadow| shadow.since(&earlier.shadow.unwrap_or_default())),
             time: Time {
                 guest: self.time.guest - earlier.time.guest,
@@ -69,6 +72,7 @@ impl Statistics {
         self.stores += other.stores;
         self.mmu.add(&other.mmu);
         self.exits.add(&other.exits);
+        self.paging.add(&other.paging);
         if let Some(other) = &other.shadow {
             self.shadow.get_or_insert_default().add(other);
         }

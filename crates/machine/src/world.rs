@@ -2,9 +2,11 @@
 
 use crate::clock::Clock;
 use devices::{BusError, Platform};
-use memory::{Host, OutOfFrames};
+use memory::Host;
 use mmu::{Mmu, MmuStatistics, NestedFault};
-use monitor::{CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, Vm};
+use monitor::{
+    CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
+};
 use types::{Cycles, Gpa, Width};
 
 /// A real processor: its MMU, its clock's parts, and what happened on it.
@@ -19,6 +21,8 @@ pub(crate) struct Processor {
     /// Spent in the monitor, exits and entries included.
     pub(crate) monitor: Cycles,
     pub(crate) exits: ExitCounts,
+    /// Pages moved for what happened here.
+    pub(crate) paging: PagingCounts,
     /// Instructions that the logical processor here had retired when it was entered.
     pub(crate) retired: u64,
     /// Instructions retired here in earlier stays (see `dispatch.rs`).
@@ -42,6 +46,7 @@ impl Processor {
             idle: Cycles(0),
             monitor: Cycles(0),
             exits: ExitCounts::default(),
+            paging: PagingCounts::default(),
             retired: 0,
             instructions: 0,
             entered: 0,
@@ -66,9 +71,8 @@ impl Processor {
     }
 }
 
-/// A virtual machine with its devices.
+/// What a virtual machine has beside its memory: its devices.
 pub(crate) struct Guest {
-    pub(crate) vm: Vm,
     pub(crate) platform: Platform,
 }
 
@@ -77,14 +81,22 @@ pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
+    /// The guests' memory, in the same order.
+    pub(crate) vms: Vec<Vm>,
+    /// Pages guests out where the host's memory is less than they can need.
+    pub(crate) pager: Option<Pager>,
     pub(crate) costs: CostTable,
     clock: Clock,
     /// Whose turn it is.
     pub(crate) current: Current,
-    /// Whether the host had no memory left for a guest.
-    pub(crate) exhausted: bool,
-    /// Memory that devices wrote and no hart has been told of yet: host address and bytes.
-    foreign_writes: Vec<(usize, usize)>,
+    /// A guest that cannot go on, for want of memory.
+    pub(crate) exhausted: Option<(usize, PageUnavailable)>,
+    /// Whether frames have run short, ever.
+    pub(crate) ran_short: bool,
+    /// Whether the hart that runs has to leave: pages have moved.
+    pub(crate) leave: bool,
+    /// Memory that devices wrote, or that has become another page's, and no hart has been told of yet: host address and bytes.
+    pub(crate) foreign_writes: Vec<(usize, usize)>,
 }
 
 /// Whose turn it is: indices of the real processor and of the guest, and which of the guest's harts.
@@ -97,15 +109,19 @@ pub(crate) struct Current {
 }
 
 impl World {
-    pub(crate) fn new(host: Host, costs: CostTable, clock: Clock) -> Self {
+    pub(crate) fn new(host: Host, pager: Option<Pager>, costs: CostTable, clock: Clock) -> Self {
         Self {
             host,
             processors: Vec::new(),
             guests: Vec::new(),
+            vms: Vec::new(),
+            pager,
             costs,
             clock,
             current: Current::default(),
-            exhausted: false,
+            exhausted: None,
+            ran_short: false,
+            leave: false,
             foreign_writes: Vec::new(),
         }
     }
@@ -117,6 +133,12 @@ impl World {
 
     pub(crate) fn guest(&mut self) -> &mut Guest {
         &mut self.guests[self.current.guest]
+    }
+
+    /// The current guest's memory.
+    #[inline]
+    pub(crate) fn vm(&self) -> &Vm {
+        &self.vms[self.current.guest]
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -156,7 +178,7 @@ impl World {
     /// Counts an exit of `guest` on `processor` and charges for it and the entry after it. A native machine exits nowhere: its firmware's work is
     /// charged, and not counted.
     pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
-        let counts = !self.guests[guest].vm.is_native();
+        let counts = !self.vms[guest].is_native();
         let processor = &mut self.processors[processor];
         processor.monitor += self.costs.of(reason);
         if counts {
@@ -164,48 +186,35 @@ impl World {
         }
     }
 
-    /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device.
-    pub(crate) fn nested_fault(&mut self, fault: &NestedFault) -> NestedFaultOutcome {
-        let guest = &mut self.guests[self.current.guest];
-        let outcome =
-            guest.vm.nested_fault(&mut self.host, fault.gpa, fault.access).unwrap_or_else(|OutOfFrames { .. }| {
-                // The guest cannot go on; the run ends after this instruction's fault.
-                self.exhausted = true;
-                NestedFaultOutcome::Nothing
-            });
+    /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device. `None`: the hart leaves.
+    pub(crate) fn nested_fault(&mut self, fault: &NestedFault) -> Option<NestedFaultOutcome> {
+        let outcome = self.fill(fault);
         // An access to a device is counted where the device is reached.
-        if outcome != NestedFaultOutcome::Device {
+        if outcome != Some(NestedFaultOutcome::Device) {
             self.charge_exit(ExitReason::NestedFault);
         }
-        outcome
+        let leaves = self.take_leave();
+        outcome.filter(|_| !leaves)
     }
 
     /// A store to a device's register, with what the device does to memory.
     pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
-        let Guest { vm, platform } = &mut self.guests[self.current.guest];
-        let dma = monitor::Dma::new(vm, &mut self.host);
-        let result = platform.write(gpa, width, value, &dma);
-        self.foreign_writes.extend(dma.into_written());
-        self.shadow_fence_due(self.current.guest);
-        result
+        self.with_dma(self.current.guest, |guest, memory| guest.platform.write(gpa, width, value, memory))
     }
 
     /// Input for the console of a guest; returns how many bytes were taken.
     pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
-        let Guest { vm, platform } = &mut self.guests[guest];
-        let dma = monitor::Dma::new(vm, &mut self.host);
-        let taken = platform.console_input(bytes, &dma);
-        self.foreign_writes.extend(dma.into_written());
-        self.shadow_fence_due(guest);
-        taken
+        self.with_dma(guest, |guest, memory| guest.platform.console_input(bytes, memory))
+    }
+
+    /// The monitor reads a guest's memory.
+    pub(crate) fn read_guest(&mut self, guest: usize, at: Gpa, bytes: &mut [u8]) -> Result<(), GuestMemoryError> {
+        self.with_dma(guest, |_, memory| memory.read(at, bytes))
     }
 
     /// The monitor writes into a guest's memory.
     pub(crate) fn write_guest(&mut self, guest: usize, at: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {
-        let dma = monitor::Dma::new(&mut self.guests[guest].vm, &mut self.host);
-        let result = dma.write(at, bytes);
-        self.foreign_writes.extend(dma.into_written());
-        result
+        self.with_dma(guest, |_, memory| memory.write(at, bytes))
     }
 
     pub(crate) fn take_foreign_writes(&mut self) -> std::vec::Drain<'_, (usize, usize)> {

@@ -258,17 +258,22 @@ fn first_stage<S: Stage>(
 
 /// The largest page around `gpa`, of at most `size`, that is memory or device throughout, with its pointer.
 #[inline(always)]
-fn homogeneous(
-    memory: &impl TableMemory,
-    host: &HostMapping,
-    gpa: Gpa,
-    mut size: PageSize,
-) -> (PageSize, Option<*mut u8>) {
+fn homogeneous(memory: &impl TableMemory, host: &HostMapping, gpa: Gpa, size: PageSize) -> (PageSize, Option<*mut u8>) {
     if host.backing == Backing::Device {
         return (size, None);
     }
+    match memory.host_page(host.hpa(gpa).page(size), size) {
+        HostPage::Ram(pointer) => (size, Some(pointer)),
+        HostPage::Device | HostPage::Mixed => homogeneous_piece(memory, host.hpa(gpa), size),
+    }
+}
+
+/// The same where the page is not all memory.
+#[cold]
+#[inline(never)]
+fn homogeneous_piece(memory: &impl TableMemory, hpa: Hpa, mut size: PageSize) -> (PageSize, Option<*mut u8>) {
     loop {
-        match (memory.host_page(host.hpa(gpa).page(size), size), size.smaller()) {
+        match (memory.host_page(hpa.page(size), size), size.smaller()) {
             (HostPage::Ram(pointer), _) => return (size, Some(pointer)),
             (HostPage::Device, _) | (HostPage::Mixed, None) => return (size, None),
             (HostPage::Mixed, Some(smaller)) => size = smaller,

@@ -46,6 +46,7 @@ impl WalkCache {
 
     /// The deepest table below a root table at `root_level` that is known for `address`; its entry is the most recently
     /// used one of its level. A level that is not asked, or does not answer, keeps its order.
+    #[inline(always)]
     pub(crate) fn deepest(&mut self, spaces: Spaces, address: u64, root_level: u32) -> Option<Start> {
         for level in 1..=root_level {
             let Some(array) = &mut self.levels[level as usize - 1] else { continue };

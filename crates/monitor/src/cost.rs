@@ -1,6 +1,7 @@
 //! What events cost in cycles of a real processor.
 
 use crate::exits::{ExitCounts, ExitReason};
+use crate::paging::PagingCounts;
 use crate::shadow::{Way, Work};
 use types::Cycles;
 
@@ -31,6 +32,10 @@ pub struct Prices {
     pub external_interrupt: Cycles,
     /// An SBI call of a guest without a monitor, answered by firmware.
     pub firmware_call: Cycles,
+    /// The monitor's work to take a base page away for want of frames; the device's writing goes on beside it.
+    pub page_out: Cycles,
+    /// The monitor's work to bring one back, and the wait for the device to read it.
+    pub page_in: Cycles,
     /// A step of the monitor's upkeep of shadow tables; see [`crate::shadow::steps`].
     pub monitor_step: Cycles,
     /// From guest to the host's hardware mode, for an assist.
@@ -48,6 +53,10 @@ pub struct CostTable {
     pub l2_tlb_hit: Cycles,
     /// A table entry read in a walk.
     pub table_reference: Cycles,
+    page_out: Cycles,
+    page_in: Cycles,
+    /// The monitor's work to take a page that a balloon gave up.
+    discard: Cycles,
     /// Entry and exit of the hardware mode for one refill by software.
     pub refill: Cycles,
     /// What the work on shadow tables costs.
@@ -86,6 +95,10 @@ impl CostTable {
         Self {
             l2_tlb_hit: prices.l2_tlb_hit,
             table_reference: prices.table_reference,
+            page_out: prices.page_out,
+            page_in: prices.page_in,
+            // An edit of the table, as it takes to map one: assumed.
+            discard: prices.nested_fault,
             refill: prices.refill_entry + prices.refill_exit,
             shadow: ShadowPrices {
                 exit: prices.exit + prices.entry,
@@ -102,6 +115,12 @@ impl CostTable {
     #[must_use]
     pub const fn of(&self, reason: ExitReason) -> Cycles {
         self.by_reason[reason as usize]
+    }
+
+    /// The price of taking pages away and bringing them back, beside that of the faults which asked for it.
+    #[must_use]
+    pub fn paging(&self, counts: &PagingCounts) -> Cycles {
+        self.page_out * counts.taken() + self.page_in * counts.in_ + self.discard * counts.ballooned
     }
 
     /// The price of work on shadow tables, with that of the exit and the entry if it took one.
@@ -184,6 +203,8 @@ mod tests {
         wfi: Cycles(4),
         external_interrupt: Cycles(5),
         firmware_call: Cycles(6),
+        page_out: Cycles(1000),
+        page_in: Cycles(100_000),
         monitor_step: Cycles(1),
         assist_entry: Cycles(10),
         assist_exit: Cycles(11),
@@ -202,6 +223,12 @@ mod tests {
         counts.count(ExitReason::Wfi);
         counts.count(ExitReason::Mmio);
         assert_eq!(costs.monitor_time(&counts), Cycles(2 * 304 + 302));
+    }
+
+    #[test]
+    fn each_page_taken_or_brought_back_has_its_price() {
+        let counts = PagingCounts { out: 1, clean: 2, zero: 3, in_: 4, ballooned: 5 };
+        assert_eq!(CostTable::virtualized(&PRICES).paging(&counts), Cycles(6 * 1000 + 4 * 100_000 + 5));
     }
 
     #[test]

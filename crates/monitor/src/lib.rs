@@ -2,11 +2,13 @@
 //!
 //! Everything here is a function of its inputs: no clock, no threads. The machine executes what the monitor decides.
 //!
-//! * [`Vm`]: a guest's memory, native or through a nested table that is filled on demand.
+//! * [`Vm`]: a guest's memory: where it lies, and how the hardware is shown it.
+//! * [`FrameSupply`]: frames for guests on demand, taken away from guests where there are none left ([`Pager`]).
 //! * [`Dma`]: the same memory as devices and loaders reach it.
 //! * [`sbi`]: calls decoded and validated into requests; [`HartState`] is the life of a hart under them.
 //! * [`sched`]: which logical processor runs on which real one, and what happens to one that spins.
 //! * [`ExitReason`], [`ExitCounts`], [`CostTable`]: why control came to the monitor, and its price.
+//! * [`section`]: memory that several VMs map, and the tables that they share for it.
 //! * [`Invalidation`]: no table edit that takes something away is over before the TLBs are flushed.
 #![forbid(unsafe_code)]
 
@@ -14,17 +16,25 @@ mod cost;
 mod dma;
 mod exits;
 mod hart_state;
+mod paging;
 pub mod sbi;
 pub mod sched;
+pub mod section;
 pub mod shadow;
 mod table;
+#[cfg(test)]
+mod testing;
 mod vm;
 mod walk_memory;
 
 pub use cost::{CostTable, Prices};
-pub use dma::{Dma, GuestMemoryError};
+pub use dma::{Dma, DmaOutcome, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
 pub use hart_state::{Entry, HartState, Suspend};
-pub use table::{FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
-pub use vm::{Backing, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError};
+pub use paging::{FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
+pub use table::{
+    ClearedRange, FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable, SharedTables,
+    TableWork,
+};
+pub use vm::{Backing, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError, Wanted};
 pub use walk_memory::WalkMemory;

@@ -8,9 +8,8 @@ use crate::shadow::Shadow;
 use crate::table::{FlatTable, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use attribute::Store;
 use core::ops::Range;
-use devices::Platform;
 use devices::map::RAM_BASE;
-use memory::{FrameAllocator, FrameError, Host, HostMemory, OutOfFrames};
+use memory::{FrameAllocator, FrameError, FrameRange, Host, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Access, Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
@@ -141,6 +140,8 @@ pub struct Vm {
     ram: Range<Gpa>,
     store: Store,
     second: Presentation,
+    /// Whether only a supply gives its pages frames.
+    supplied: bool,
     /// Of a guest whose own tables no hardware walks.
     pub(crate) shadow: Option<Box<Shadow>>,
 }
@@ -209,7 +210,7 @@ impl Vm {
                 debug_assert!(freed.is_ok(), "taken above");
             }
         })?;
-        Ok(Self { vmid, ram, store, second, shadow: None })
+        Ok(Self { vmid, ram, store, second, supplied: false, shadow: None })
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -273,120 +274,167 @@ impl Vm {
         bytes == 0 || (gpa >= self.ram.start && gpa.checked_add(bytes).is_some_and(|end| end <= self.ram.end))
     }
 
-    /// The second stage refused an access: fills the page, or says what else is there.
+    /// Whether its pages have frames only while the monitor lets them: V=V.
+    #[must_use]
+    pub fn is_pageable(&self) -> bool {
+        self.store == Store::Paged
+    }
+
+    /// From now on only a [`FrameSupply`](crate::FrameSupply) gives its pages frames, because it alone knows which have contents elsewhere.
+    pub fn page_by_supply(&mut self) {
+        self.supplied = true;
+    }
+
+    /// Takes the page that holds `gpa` from the guest: the next access to it is a nested fault. `None` where it has no frame, and of a
+    /// guest whose memory is fixed.
     ///
-    /// # Errors
-    /// [`OutOfFrames`]: the host's memory is exhausted, and the guest cannot go on.
-    pub fn nested_fault(
-        &mut self,
-        host: &mut Host,
-        gpa: Gpa,
-        access: Access,
-    ) -> Result<NestedFaultOutcome, OutOfFrames> {
-        if Platform::contains(gpa) {
-            return Ok(NestedFaultOutcome::Device);
-        }
-        let filled = self.fill(&host.memory, &mut host.frames, gpa, access)?;
-        Ok(filled.map_or(NestedFaultOutcome::Nothing, |_| NestedFaultOutcome::Mapped))
+    /// This is the one place where a page goes: whatever leads to its frame goes here, before the flush that the caller then
+    /// [performs](Invalidation::perform).
+    pub(crate) fn unmap_page(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+        let leaf = self.page(memory, gpa)?;
+        self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
+        self.pages().0.unmap(memory, gpa)
     }
 
-    /// Fills all of RAM, as nested faults would, and charges nobody. Of the host's own memory this takes what the tables need: frames are mapped,
-    /// not touched, and the tables lie apart from them.
-    ///
-    /// # Errors
-    /// [`OutOfFrames`]; what was filled until then stays.
-    pub fn populate(&mut self, host: &mut Host) -> Result<(), OutOfFrames> {
-        if let (Presentation::Nested { table, page, .. }, Store::Paged) = (&mut self.second, self.store) {
-            let mut gpa = self.ram.start;
-            while gpa < self.ram.end {
-                let size = largest_page(&self.ram, gpa, *page);
-                table.prepare(&host.memory, &mut host.frames, gpa, size)?;
-                // A table of the lowest level maps 2M.
-                gpa = gpa.wrapping_add(size.bytes().max(PageSize::Size2M.bytes()));
-            }
-        }
-        let mut gpa = self.ram.start;
-        while gpa < self.ram.end {
-            let piece = self.fill(&host.memory, &mut host.frames, gpa, Access::Read)?;
-            let bytes = piece.map_or(PageSize::Size4K.bytes(), |piece| piece.bytes);
-            gpa = gpa.wrapping_add(bytes);
-        }
-        Ok(())
-    }
-
-    /// Takes the page that holds `gpa` from the guest, contents and all: the next access fills a fresh one. `None` where no page was filled,
-    /// and of a guest whose memory is fixed.
-    pub fn discard(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
-        if self.store == Store::Paged
-            && let Some(leaf) = self.mapped(memory, gpa)
-        {
-            self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
-        }
-        match (&mut self.second, self.store) {
-            (Presentation::Nested { table, .. }, Store::Paged) => table.unmap(memory, gpa),
-            (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => None,
-        }
-    }
-
-    /// The piece of host memory at `gpa`, from there to the end of its page, filled if it was not, with A and D bits as `access`
-    /// sets them. `None` outside RAM.
-    pub(crate) fn fill(
-        &mut self,
-        memory: &HostMemory,
-        frames: &mut FrameAllocator,
-        gpa: Gpa,
-        access: Access,
-    ) -> Result<Option<FramePiece>, OutOfFrames> {
+    /// The piece of host memory at `gpa`, from there to the end of its page, if it has a frame, with A and D bits as `access` sets them.
+    pub(crate) fn touch(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<FramePiece> {
         if let Some(start) = self.store.hpa(gpa).filter(|_| self.is_ram(gpa, 1)) {
-            return Ok(Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 }));
+            return Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 });
         }
-        Ok(self.resolve(memory, frames, gpa, access)?.map(|resolved| FramePiece::of(&resolved.leaf, gpa)))
+        self.touch_page(memory, gpa, access).map(|leaf| FramePiece::of(&leaf, gpa))
     }
 
-    /// The host page that holds `gpa`, filled if it was not, with A and D bits as `access` sets them. `None` outside RAM.
+    /// The same as a page, which is what tables map.
+    fn touch_page(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<Leaf> {
+        let leaf = self.mapped(memory, gpa)?;
+        let touched = LeafBits::of_access(access);
+        if !leaf.bits.contains(touched) {
+            self.pages().0.grant(memory, gpa, touched);
+        }
+        Some(leaf)
+    }
+
+    /// The host page that holds `gpa`, with A and D bits as `access` sets them. `None` outside RAM.
+    ///
+    /// # Errors
+    /// [`Wanted`]: what has to be provided first.
     pub(crate) fn resolve(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
         gpa: Gpa,
         access: Access,
-    ) -> Result<Option<Resolved>, OutOfFrames> {
+    ) -> Result<Option<Resolved>, Wanted> {
         if !self.is_ram(gpa, 1) {
             return Ok(None);
         }
-        let Presentation::Nested { table, page, bits } = &mut self.second else {
-            return Ok(self.fixed_page(gpa).map(|leaf| Resolved { leaf, fresh: false }));
-        };
-        let (page, bits) = (*page, *bits);
-        let touched = LeafBits::of_access(access);
-        if let Some(leaf) = table.lookup(memory, gpa) {
-            if !leaf.bits.contains(touched) {
-                table.grant(memory, gpa, touched);
-            }
+        if let Some(leaf) = self.touch_page(memory, gpa, access) {
             return Ok(Some(Resolved { leaf, fresh: false }));
         }
-        let size = largest_page(&self.ram, gpa, page);
-        let frame = frames.allocate(memory, size)?;
-        // The access that faulted is made again, and finds the bits that it needs even where hardware sets none.
-        let leaf = Leaf { page: frame.start(), size, bits: bits | touched };
-        match table.map(memory, frames, gpa.page(size), leaf) {
-            Ok(()) => Ok(Some(Resolved { leaf, fresh: true })),
-            Err(error) => {
-                // Never mapped, so no TLB has it.
-                let freed = frames.free(frame);
-                debug_assert!(freed.is_ok());
-                match error {
-                    MapError::OutOfFrames(error) => Err(error),
-                    MapError::Beyond { .. }
-                    | MapError::OutsideTable { .. }
-                    | MapError::Size(_)
-                    | MapError::Misaligned { .. }
-                    | MapError::Occupied(_) => {
-                        debug_assert!(false, "an unmapped page of RAM: {error}");
-                        Ok(None)
-                    }
-                }
+        if self.supplied {
+            return Err(Wanted::Page { gpa, access });
+        }
+        let leaf = self.fill(memory, frames, gpa, access, None)?;
+        Ok(Some(Resolved { leaf, fresh: true }))
+    }
+
+    /// Gives the page of RAM that holds `gpa`, which has no frame, a fresh one: the largest that fits there. Where `spare` says how many
+    /// bytes are to be left, a smaller one is as good. Returns the page.
+    pub(crate) fn fill(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        access: Access,
+        spare: Option<u64>,
+    ) -> Result<Leaf, OutOfFrames> {
+        let ram = self.ram.clone();
+        let (table, largest, _) = self.pages();
+        let vacancy = table.vacancy(memory, gpa).unwrap_or_default();
+        let mut size = largest_page(&ram, gpa, largest.min(vacancy));
+        if let Some(spare) = spare {
+            let affordable = |size: &PageSize| frames.free_bytes() >= size.bytes() + spare;
+            size = page_sizes(size).find(affordable).unwrap_or_default();
+        }
+        let frame = loop {
+            match (frames.allocate(memory, size), page_sizes(size).nth(1).filter(|_| spare.is_some())) {
+                (Ok(frame), _) => break frame,
+                (Err(_), Some(smaller)) => size = smaller,
+                (Err(error), None) => return Err(error),
             }
+        };
+        self.map_page(memory, frames, gpa, frame, access).inspect_err(|_| {
+            // Never mapped, so no TLB has it.
+            let freed = frames.free(frame);
+            debug_assert!(freed.is_ok(), "allocated a moment ago");
+        })
+    }
+
+    /// Maps the page that holds `gpa` and is as long as `frame` there. On an error the frame is still the caller's.
+    pub(crate) fn map_page(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        frame: FrameRange,
+        access: Access,
+    ) -> Result<Leaf, OutOfFrames> {
+        let (table, _, bits) = self.pages();
+        let size = page_sizes(PageSize::Size1G).find(|size| size.bytes() == frame.bytes()).unwrap_or_default();
+        // The access that faulted is made again, and finds the bits that it needs even where hardware sets none.
+        let leaf = Leaf { page: frame.start(), size, bits: bits | LeafBits::of_access(access) };
+        match table.map(memory, frames, gpa.page(size), leaf) {
+            Ok(()) => Ok(leaf),
+            Err(MapError::OutOfFrames(error)) => Err(error),
+            Err(error) => unreachable!("a vacant page of RAM, as large as its frame: {error}"),
+        }
+    }
+
+    /// The page that holds `gpa`, if it has a frame that can be taken away.
+    pub(crate) fn page(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        self.mapped(memory, gpa).filter(|_| self.is_pageable())
+    }
+
+    /// Whether the page that holds `gpa` was used since this was asked last, as far as the hardware tells, and faults.
+    pub(crate) fn age_page(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        let (table, _, bits) = self.pages();
+        // Where A is set from the start it tells nothing.
+        !bits.contains(LeafBits::ACCESSED) && table.age(memory, gpa)
+    }
+
+    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one.
+    pub(crate) fn split_page(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+    ) -> Result<bool, OutOfFrames> {
+        self.pages().0.split(memory, frames, gpa)
+    }
+
+    /// Adds the tables that all of RAM needs, so that they lie apart from its pages.
+    pub(crate) fn prepare_tables(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+    ) -> Result<(), OutOfFrames> {
+        let ram = self.ram.clone();
+        let (table, page, _) = self.pages();
+        let mut gpa = ram.start;
+        while gpa < ram.end {
+            let size = largest_page(&ram, gpa, page);
+            table.prepare(memory, frames, gpa, size)?;
+            // A table of the lowest level maps 2M.
+            gpa = gpa.wrapping_add(size.bytes().max(PageSize::Size2M.bytes()));
+        }
+        Ok(())
+    }
+
+    /// The table of a V=V machine, the size of its pages, and their bits.
+    fn pages(&mut self) -> (&mut HostTable, PageSize, LeafBits) {
+        match &mut self.second {
+            Presentation::Nested { table, page, bits } => (table, *page, *bits),
+            Presentation::Native | Presentation::Reserved => unreachable!("such a guest's memory is fixed"),
         }
     }
 
@@ -414,6 +462,26 @@ impl Vm {
         let aligned = |size: &PageSize| start & (size.bytes() - 1) == 0;
         let size = page_sizes(largest_page(&self.ram, gpa, PageSize::Size1G)).find(aligned).unwrap_or_default();
         Some(Leaf { page: self.store.hpa(gpa.page(size))?, size, bits: LeafStatus::Preset.bits() })
+    }
+}
+
+/// What has to be there before a step of the monitor's work on a guest can be done. It is provided, and the step begins anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Frames for a table, or for a page.
+    Frames(OutOfFrames),
+    /// A page of the guest, in RAM.
+    Page {
+        /// An address in it.
+        gpa: Gpa,
+        /// What it is for.
+        access: Access,
+    },
+}
+
+impl From<OutOfFrames> for Wanted {
+    fn from(frames: OutOfFrames) -> Self {
+        Self::Frames(frames)
     }
 }
 
@@ -485,7 +553,7 @@ pub(crate) struct FramePiece {
 }
 
 impl FramePiece {
-    const fn of(leaf: &Leaf, gpa: Gpa) -> Self {
+    pub(crate) const fn of(leaf: &Leaf, gpa: Gpa) -> Self {
         let offset = gpa.offset(leaf.size);
         Self { start: leaf.page.wrapping_add(offset), bytes: leaf.size.bytes() - offset }
     }

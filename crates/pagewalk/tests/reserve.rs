@@ -63,9 +63,9 @@ fn a_registry_from_its_first_entry_to_its_last() {
         (5.into(), (128 << 20).into(), "freed".into())
     );
     assert_eq!(shown["tuning"]["reserved_bytes"], 7680_u64 << 20);
-    // Leaf tables of 2 MiB each, and those above of 1 GiB each.
-    assert_eq!(shown["tuning"]["table_bytes"], (3840 + 8) * 4096);
-    let least = (7680_u64 << 20) + (3840 + 8) * 4096 + (64 << 20);
+    // Leaf tables of 2 MiB each, those above of 1 GiB each, and one above them.
+    assert_eq!(shown["tuning"]["table_bytes"], (3840 + 8 + 1) * 4096);
+    let least = (7680_u64 << 20) + (3840 + 8 + 1) * 4096 + (64 << 20);
     assert_eq!(shown["tuning"]["least_host_bytes"], least);
 
     registry.run("modify cache --group 5 --again").succeeded();

@@ -4,7 +4,7 @@
 
 use hart::{
     Bus, CodeCache, CodeWindow, Counts, DataWindow, Engine, Exception, Exit, Fence, Fetched, Hart, HostPage, Isa,
-    Loaded, Reached, Stored, Trap,
+    Loaded, Reached, Stop, Stored, Trap,
 };
 use types::{Access, PagingMode, TranslationContext, Width};
 
@@ -233,7 +233,7 @@ impl Bus for Memory {
         self.extent.pointer(address & !0xfff, Width::Byte).is_some_and(|at| HostPage::containing(at) == page)
     }
 
-    fn load_miss(&mut self, address: u64, width: Width, _: &mut u16, _: u32) -> Result<Loaded, Trap> {
+    fn load_miss(&mut self, address: u64, width: Width, _: &mut u16, _: u32) -> Result<Loaded, Stop> {
         self.extent.pointer(address, width).ok_or(fault(Exception::LoadAccess, address))?;
         let mut value = [0; 8];
         let bytes = width.bytes() as usize;
@@ -241,18 +241,18 @@ impl Bus for Memory {
         Ok(Loaded::Value(u64::from_le_bytes(value)))
     }
 
-    fn store_miss(&mut self, address: u64, width: Width, value: u64, _: &mut u16, _: u32) -> Result<Stored, Trap> {
+    fn store_miss(&mut self, address: u64, width: Width, value: u64, _: &mut u16, _: u32) -> Result<Stored, Stop> {
         let at = self.extent.pointer(address, width).ok_or(fault(Exception::StoreAccess, address))?;
         let bytes = width.bytes() as usize;
         self.bytes_mut()[address as usize..][..bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
         Ok(Stored::Done([at, at.wrapping_add(bytes - 1)].map(|at| Some(HostPage::containing(at)))))
     }
 
-    fn atomic_miss(&mut self, address: u64, _: Width, _: Access, _: &mut u16, _: u32) -> Result<Reached, Trap> {
-        Err(fault(Exception::StoreAccess, address))
+    fn atomic_miss(&mut self, address: u64, _: Width, _: Access, _: &mut u16, _: u32) -> Result<Reached, Stop> {
+        Err(fault(Exception::StoreAccess, address).into())
     }
 
-    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
         let at = self.extent.pointer(address, Width::Half).ok_or(fault(Exception::InstructionAccess, address))?;
         Ok(Fetched { page: HostPage::containing(at), site: 0 })
     }

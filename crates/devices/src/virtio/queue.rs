@@ -177,7 +177,10 @@ fn serve_one(
         return Err(QueueFault::HeadIndex);
     }
     let written = serve(&mut Request::new(ram, &chain, size)?)?;
-    queue.add_used(ram, chain.head_index(), written).map_err(fault)
+    let added = queue.add_used(ram, chain.head_index(), written).map_err(fault);
+    // The request is gone, and with it every slice of its buffers.
+    ram.0.release();
+    added
 }
 
 /// Asks for notifications of later chains, and says whether the driver wants an interrupt for `returned` chains

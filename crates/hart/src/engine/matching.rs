@@ -224,6 +224,10 @@ fn after(after: After, op: *mut MicroOp, acc: &mut u64) -> Flow {
         After::Retry => Flow::Go(op),
         After::Done => hit(acc, || ()),
         After::Leave => Flow::Leave,
+        After::DoneAndLeave => {
+            hit(acc, || ());
+            Flow::Leave
+        }
     }
 }
 

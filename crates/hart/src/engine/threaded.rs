@@ -281,7 +281,7 @@ macro_rules! define_handlers {
             $(handler!($load, |hart, op, acc, window, env| {
                 unsafe {
                     if memory::load_hits_latest::<$load_t, B>(&*hart, op, acc, window, &*env.cast()) {
-                        go!(hart, op, acc, window, env)
+                        return handlers::$load::<B>(hart, op, acc, window, env);
                     }
                     return searches::$load::<B>(hart, op, acc, window, env);
                 }
@@ -290,7 +290,7 @@ macro_rules! define_handlers {
             $(handler!($fload, |hart, op, acc, window, env| {
                 unsafe {
                     if memory::load_hits_latest::<$fload_t, B>(&*hart, op, acc, window, &*env.cast()) {
-                        go!(hart, op, acc, window, env)
+                        return handlers::$fload::<B>(hart, op, acc, window, env);
                     }
                     return searches::$fload::<B>(hart, op, acc, window, env);
                 }
@@ -299,7 +299,7 @@ macro_rules! define_handlers {
             $(handler!($store, |hart, op, acc, window, env| {
                 unsafe {
                     if memory::store_hits_latest::<$store_t, B>(&*hart, op, acc, window, &*env.cast()) {
-                        go!(hart, op, acc, window, env)
+                        return handlers::$store::<B>(hart, op, acc, window, env);
                     }
                     return searches::$store::<B>(hart, op, acc, window, env);
                 }
@@ -308,7 +308,7 @@ macro_rules! define_handlers {
             $(handler!($fstore, |hart, op, acc, window, env| {
                 unsafe {
                     if memory::store_hits_latest::<$fstore_t, B>(&*hart, op, acc, window, &*env.cast()) {
-                        go!(hart, op, acc, window, env)
+                        return handlers::$fstore::<B>(hart, op, acc, window, env);
                     }
                     return searches::$fstore::<B>(hart, op, acc, window, env);
                 }
@@ -322,7 +322,8 @@ macro_rules! define_handlers {
             });)*
         }
 
-        /// Loads and stores that neither the entry they hit last nor the latest one answers: the bus translates.
+        /// Loads and stores that neither the entry they hit last nor the latest one answers: the bus translates. Then each is executed
+        /// again by its own handler, not by that of a pair it is the first of, so that the next pair begins where it always does.
         // SAFETY (all): as for the handlers.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]
         mod searches {
@@ -333,6 +334,9 @@ macro_rules! define_handlers {
                     let after = memory::load_miss::<$load_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
                         hart.set_register(op.rd, atomic::Cell::extended(value));
                     });
+                    if after == After::Retry {
+                        return handlers::$load::<B>(hart, op, acc, window, env);
+                    }
                     return go_after(after, hart, op, acc, window, env);
                 }
             });)*
@@ -342,6 +346,9 @@ macro_rules! define_handlers {
                     let after = memory::load_miss::<$fload_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
                         hart.f[op.rd as usize] = float::boxed(value);
                     });
+                    if after == After::Retry {
+                        return handlers::$fload::<B>(hart, op, acc, window, env);
+                    }
                     return go_after(after, hart, op, acc, window, env);
                 }
             });)*
@@ -350,6 +357,9 @@ macro_rules! define_handlers {
                 unsafe {
                     let value = (*hart).register((*op).rd);
                     let after = memory::store_miss::<$store_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
+                    if after == After::Retry {
+                        return handlers::$store::<B>(hart, op, acc, window, env);
+                    }
                     return go_after(after, hart, op, acc, window, env);
                 }
             });)*
@@ -358,6 +368,9 @@ macro_rules! define_handlers {
                 unsafe {
                     let value = (*hart).f[(*op).rd as usize];
                     let after = memory::store_miss::<$fstore_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
+                    if after == After::Retry {
+                        return handlers::$fstore::<B>(hart, op, acc, window, env);
+                    }
                     return go_after(after, hart, op, acc, window, env);
                 }
             });)*
@@ -483,6 +496,7 @@ unsafe fn go_after(after: After, hart: *mut Hart, op: *mut MicroOp, acc: u64, wi
             After::Retry => go!(hart, op, acc, window, env),
             After::Done => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
             After::Leave => acc,
+            After::DoneAndLeave => acc.wrapping_add(accumulator::ACCESS),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::atomic::Cell;
 use crate::{
-    Bus, Loaded, Reached, Stored, Trap,
+    Bus, Loaded, Reached, Stop, Stored, Trap,
     bus::DataWindow,
     engine::{Environment, Leave},
     hart::Hart,
@@ -18,8 +18,10 @@ pub(crate) enum After {
     Retry,
     /// The access is complete.
     Done,
-    /// The hart leaves the engine with a trap.
+    /// The hart leaves the engine at the micro-op.
     Leave,
+    /// The access is complete, and the hart leaves the engine behind it.
+    DoneAndLeave,
 }
 
 /// Where a load or store goes.
@@ -141,7 +143,7 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
             deliver(hart, op, T::of(value));
             After::Done
         }
-        Err(trap) => leave_with(hart, op, trap),
+        Err(stop) => leave_with(hart, op, stop),
     }
 }
 
@@ -172,7 +174,13 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
             }
             After::Done
         }
-        Err(trap) => leave_with(hart, op, trap),
+        Ok(Stored::DoneAndLeave) => {
+            hart.leave = Leave::Again;
+            // A store is never the last micro-op of its block.
+            hart.at = (&raw const *op).wrapping_add(1) as usize;
+            After::DoneAndLeave
+        }
+        Err(stop) => leave_with(hart, op, stop),
     }
 }
 
@@ -274,7 +282,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
         Atomic::Conditional | Atomic::Modify => (Access::Write, Exception::StoreMisaligned),
     };
     if address & (T::WIDTH.bytes() - 1) != 0 {
-        return leave_with(hart, op, Trap { cause: misaligned, value: address });
+        return leave_with(hart, op, Trap { cause: misaligned, value: address }.into());
     }
     match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Reached::Retry) => After::Retry,
@@ -283,13 +291,16 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
             unsafe { atomic_at::<T, B>(hart, op, at, environment, kind, modify) };
             After::Done
         }
-        Err(trap) => leave_with(hart, op, trap),
+        Err(stop) => leave_with(hart, op, stop),
     }
 }
 
-/// Leaves the engine at `op`, which trapped.
-fn leave_with(hart: &mut Hart, op: *const MicroOp, trap: Trap) -> After {
-    hart.leave = Leave::Trap(trap);
+/// Leaves the engine at `op`, which did not come to its end.
+fn leave_with(hart: &mut Hart, op: *const MicroOp, stop: Stop) -> After {
+    hart.leave = match stop {
+        Stop::Trap(trap) => Leave::Trap(trap),
+        Stop::Leave => Leave::Again,
+    };
     hart.at = op as usize;
     After::Leave
 }

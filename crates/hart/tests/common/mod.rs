@@ -1,8 +1,8 @@
 //! A bus with flat memory at address zero, no translation and no devices.
 
 use hart::{
-    Bus, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded, Reached, Stored,
-    Trap,
+    Bus, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded, Reached, Stop,
+    Stored, Trap,
 };
 use types::{Access, PagingMode, TranslationContext, Width};
 
@@ -15,6 +15,11 @@ pub(crate) struct FlatBus {
     /// Contexts and fences seen, for tests that look at them.
     pub(crate) contexts: Vec<TranslationContext>,
     pub(crate) fences: Vec<Fence>,
+    misses: u32,
+    /// Whether the hart has to leave at misses, and behind stores.
+    pub(crate) leaves: bool,
+    /// How often it had to.
+    pub(crate) left: u32,
 }
 
 #[repr(C, align(4096))]
@@ -30,7 +35,7 @@ impl FlatBus {
     pub(crate) fn new(bytes: usize) -> Self {
         let mut memory = vec![Page([0; 4096]); bytes >> 12].into_boxed_slice();
         let window = Box::new(Window { start: memory.as_mut_ptr().cast(), bytes: bytes as u64 });
-        Self { memory, stamp: 0, window, contexts: Vec::new(), fences: Vec::new() }
+        Self { memory, stamp: 0, window, contexts: Vec::new(), fences: Vec::new(), misses: 0, leaves: false, left: 0 }
     }
 
     pub(crate) fn start(&self) -> *const u8 {
@@ -45,6 +50,17 @@ impl FlatBus {
         assert!(at + bytes.len() <= self.bytes());
         // SAFETY: checked.
         unsafe { self.window.start.add(at).copy_from(bytes.as_ptr(), bytes.len()) }
+    }
+
+    /// Half of the time, in no order that a program could fall in step with.
+    fn leave(&mut self) -> Result<(), Stop> {
+        self.misses = self.misses.wrapping_add(1);
+        let scattered = self.misses.wrapping_mul(0x9e37_79b9);
+        if self.leaves && (scattered ^ scattered >> 15).wrapping_mul(0x85eb_ca6b) >> 31 == 1 {
+            self.left += 1;
+            return Err(Stop::Leave);
+        }
+        Ok(())
     }
 
     fn reach(&self, address: u64, width: u64, cause: Exception) -> Result<*mut u8, Trap> {
@@ -85,25 +101,31 @@ impl Bus for FlatBus {
     unsafe fn fetch_hit(&mut self, _: CodeWindow, _: u16, address: u64, page: HostPage) -> bool {
         self.window.start.wrapping_add(address as usize & !0xfff).cast_const() == page.start()
     }
-    fn load_miss(&mut self, address: u64, width: Width, _: &mut u16, _: u32) -> Result<Loaded, Trap> {
+    fn load_miss(&mut self, address: u64, width: Width, _: &mut u16, _: u32) -> Result<Loaded, Stop> {
+        self.leave()?;
         let at = self.reach(address, width.bytes(), Exception::LoadAccess)?;
         let mut value = [0; 8];
         // SAFETY: in the memory.
         unsafe { at.copy_to(value.as_mut_ptr(), width.bytes() as usize) };
         Ok(Loaded::Value(u64::from_le_bytes(value)))
     }
-    fn store_miss(&mut self, address: u64, width: Width, value: u64, _: &mut u16, _: u32) -> Result<Stored, Trap> {
+    fn store_miss(&mut self, address: u64, width: Width, value: u64, _: &mut u16, _: u32) -> Result<Stored, Stop> {
+        self.leave()?;
         let at = self.reach(address, width.bytes(), Exception::StoreAccess)?;
         // SAFETY: in the memory.
         unsafe { at.copy_from(value.to_le_bytes().as_ptr(), width.bytes() as usize) };
+        if self.leaves {
+            return Ok(Stored::DoneAndLeave);
+        }
         let last = at.wrapping_add(width.bytes() as usize - 1);
         Ok(Stored::Done([Some(HostPage::containing(at)), Some(HostPage::containing(last))]))
     }
-    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, _: &mut u16, _: u32) -> Result<Reached, Trap> {
+    fn atomic_miss(&mut self, address: u64, _: Width, access: Access, _: &mut u16, _: u32) -> Result<Reached, Stop> {
         let cause = if access == Access::Read { Exception::LoadAccess } else { Exception::StoreAccess };
-        Err(Trap { cause, value: address })
+        Err(Trap { cause, value: address }.into())
     }
-    fn fetch(&mut self, address: u64) -> Result<Fetched, Trap> {
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
+        self.leave()?;
         let at = self.reach(address & !0xfff, 4096, Exception::InstructionAccess);
         let at = at.map_err(|trap| Trap { value: address, ..trap })?;
         Ok(Fetched { page: HostPage::containing(at), site: 0 })

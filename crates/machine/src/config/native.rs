@@ -1,6 +1,6 @@
 //! The native machine that a system is measured against.
 
-use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, ShadowKeys, Switch};
+use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, ShadowKeys, SwapKeys, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
 use crate::warmup::Warmup;
@@ -20,6 +20,8 @@ impl Config {
             memory,
             memory_attribute: _, // Native memory is V=R.
             host_memory: _,      // As much as the guest has.
+            swap: _,             // Nobody pages it out.
+            balloon,
             timeout,
             warmup,
             seed,
@@ -41,6 +43,8 @@ impl Config {
             memory,
             memory_attribute: AttributeName::default(),
             host_memory: None,
+            swap: SwapKeys::default(),
+            balloon,
             timeout,
             warmup: match warmup {
                 Warmup::None | Warmup::Touch => Warmup::None,
@@ -83,10 +87,14 @@ mod tests {
             ("scheme", "nested:4K+2M"),
             ("scheme", "flat"),
             ("scheme", "reserved"),
+            ("scheme", "shadow"),
+            ("shadow.count", "9"),
             ("mmu.refill", "hardware"),
             ("mmu.nested_tlb", "off"),
             ("mmu.walk_caches", "on"),
             ("paging.host", "sv48x4"),
+            ("host_memory", "64M"),
+            ("swap.size", "64M"),
             ("engine", "match"),
             ("warmup", "touch"),
         ] {
@@ -113,6 +121,7 @@ mod tests {
             ("mmu.walk_caches", "off"),
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),
             ("mmu.ad", "hardware"),
+            ("balloon.target", "64M"),
             ("mmu.refill", "software"),
             ("paging.guest", "sv48"),
             ("isa.sstc", "false"),

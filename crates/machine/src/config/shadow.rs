@@ -1,5 +1,6 @@
 //! `shadow.*`: how shadow tables are kept, for the scheme `shadow`.
 
+use super::AttributeName;
 use mmu::AdPolicy;
 use monitor::shadow::{self, ShadowConfig};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub struct ShadowKeys {
     pub assist: AssistName,
     /// Whether tables that were not selected since are spared a full invalidation.
     pub selection_flag: OnOff,
+    /// Virtual Equal Shadow: the guest's own table is used in place of a shadow table. For V=R alone.
+    pub ves: bool,
     /// Whether every entry is checked: after each fence those that it was for, and all of them after the run.
     pub check: bool,
 }
@@ -33,6 +36,7 @@ impl Default for ShadowKeys {
             invalidation: InvalidationName::Selective,
             assist: AssistName::None,
             selection_flag: OnOff::On,
+            ves: false,
             check: false,
         }
     }
@@ -91,7 +95,10 @@ pub enum OnOff {
 
 impl ShadowKeys {
     /// Checks the keys for a guest with so many harts; what is wrong with which key, if anything.
-    pub(super) fn problem(&self, harts: u32) -> Option<(&'static str, String)> {
+    pub(super) fn problem(&self, harts: u32, attribute: AttributeName) -> Option<(&'static str, String)> {
+        if self.ves && attribute != AttributeName::Real {
+            return Some(("shadow.ves", "the guest's own table can be used with memory_attribute V=R only".to_owned()));
+        }
         if !(1..=1024).contains(&self.count) {
             return Some(("shadow.count", "1 to 1024 tables".to_owned()));
         }

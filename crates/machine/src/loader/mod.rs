@@ -15,7 +15,7 @@ pub use flat::FlatProblem;
 pub use kernel::{Kernel, KernelProblem, Segment};
 
 use core::ops::Range;
-use monitor::{Dma, GuestMemoryError};
+use monitor::{Dma, FlushTlbs, GuestMemoryError};
 use types::{Gpa, PageSize};
 
 /// Somewhere to write a guest's memory by guest physical address. The memory is zero before.
@@ -30,7 +30,7 @@ pub trait GuestPhysical {
     fn write(&mut self, gpa: Gpa, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
-impl GuestPhysical for Dma<'_> {
+impl<P: FlushTlbs> GuestPhysical for Dma<'_, P> {
     type Error = GuestMemoryError;
 
     fn write(&mut self, gpa: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {

@@ -2,14 +2,30 @@ use super::flat::tests::image;
 use super::*;
 use crate::LEAST_LINUX_MEMORY;
 use devices::DmaMemory;
+use memory::FrameRange;
 use memory::{Host, HostPages};
-use monitor::{Backing, LeafStatus, Vm};
+use mmu::Fence;
+use monitor::{Backing, FlushTlbs, FrameSupply, LeafStatus, Vm};
 use types::{SecondStageMode, Vmid};
 
 const MEBIBYTE: u64 = 1 << 20;
 
 fn ram(bytes: u64) -> Range<Gpa> {
     Gpa(0x8000_0000)..Gpa(0x8000_0000 + bytes)
+}
+
+/// No processor runs while a guest is loaded.
+struct NoProcessors;
+
+impl FlushTlbs for NoProcessors {
+    fn fence(&mut self, _: &Fence) {}
+
+    fn forget_code(&mut self, _: FrameRange) {}
+}
+
+fn supply<'h>(host: &'h mut Host, vm: &'h mut Vm) -> FrameSupply<'h, NoProcessors> {
+    let Host { memory, frames } = host;
+    FrameSupply { memory, frames, vms: std::slice::from_mut(vm), pager: None, processors: NoProcessors }
 }
 
 fn files<'f>(kernel: &'f [u8], initrd: Option<&'f [u8]>) -> BootFiles<'f> {
@@ -83,7 +99,7 @@ fn what_is_planned_is_what_is_written() {
         let (initrd, tree) = (vec![7; 0x2345], [1, 2, 3]);
         let plan = Plan::new(files(&kernel, Some(&initrd)), vm.ram()).unwrap();
         let tree_at = plan.tree(3).unwrap();
-        let mut dma = Dma::new(&mut vm, &mut host);
+        let mut dma = Dma::new(supply(&mut host, &mut vm), 0);
         plan.write(&mut dma, tree_at, &tree).unwrap();
         let read = |at: Gpa, length: usize| {
             let mut bytes = vec![0xee; length];
@@ -106,6 +122,6 @@ fn a_host_without_frames_fails_the_load() {
     let kernel = image(0x9000, 0x20_0000, 0x9000);
     let plan = Plan::new(files(&kernel, None), vm.ram()).unwrap();
     let tree_at = plan.tree(1).unwrap();
-    let result = plan.write(&mut Dma::new(&mut vm, &mut host), tree_at, &[0]);
+    let result = plan.write(&mut Dma::new(supply(&mut host, &mut vm), 0), tree_at, &[0]);
     assert_eq!(result, Err(GuestMemoryError::NoFrame(Gpa(0x8020_2000))));
 }

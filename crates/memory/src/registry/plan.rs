@@ -16,15 +16,27 @@ use types::{Hpa, PageSize};
 
 /// The sizes of pages that a host's TLB maps by one entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Granularities(&'static [PageSize]);
+pub struct Granularities {
+    sizes: &'static [PageSize],
+    largest: PageSize,
+}
 
 impl Granularities {
     /// A RISC-V second stage's: base pages, Svnapot's, and the leaves of two upper levels.
-    pub const RISCV: Self = Self(&[PageSize::Size1G, PageSize::Size2M, PageSize::Size64K, PageSize::Size4K]);
+    pub const RISCV: Self = Self {
+        sizes: &[PageSize::Size1G, PageSize::Size2M, PageSize::Size64K, PageSize::Size4K],
+        largest: PageSize::Size1G,
+    };
+
+    /// Those of them that are no larger.
+    #[must_use]
+    pub const fn at_most(self, largest: PageSize) -> Self {
+        Self { largest, ..self }
+    }
 
     /// The largest first.
     pub fn descending(self) -> impl Iterator<Item = PageSize> {
-        self.0.iter().copied()
+        self.sizes.iter().copied().filter(move |&size| size <= self.largest)
     }
 
     /// Those that fit into `bytes` bytes, the largest first.

@@ -93,11 +93,17 @@ impl Reservation {
     }
 }
 
-/// Table pages that map `bytes` bytes by base pages: the leaf tables and those one level up. A level above that is one page for 512G, and
-/// private in the smallest second stage.
+/// Table pages that map `bytes` bytes by base pages: leaf tables of 2M each, and the levels above up to the one that has a single table.
 #[must_use]
 pub const fn table_pages(bytes: u64) -> u64 {
-    bytes.div_ceil(PageSize::Size2M.bytes()) + bytes.div_ceil(PageSize::Size1G.bytes())
+    let (mut tables, mut level) = (bytes.div_ceil(PageSize::Size2M.bytes()), 1);
+    let mut sum = tables;
+    while tables > 1 && level < 4 {
+        level += 1;
+        tables = bytes.div_ceil(PageSize::of_level(level).bytes());
+        sum += tables;
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -109,8 +115,8 @@ mod tests {
     fn tables_of_eight_gigabytes_are_sixteen_megabytes() {
         let name = SectionName::new("cache", Scope::System).unwrap();
         let mut reservation = Reservation::new(name, 8 << 30).unwrap();
-        assert_eq!(reservation.table_pages(), 4096 + 8);
-        assert_eq!(reservation.held_pages(), (8 << 18) + 4104);
+        assert_eq!(reservation.table_pages(), 4096 + 8 + 1);
+        assert_eq!(reservation.held_pages(), (8 << 18) + 4105);
         reservation.page_tables = false;
         assert_eq!(reservation.held_pages(), 8 << 18);
         reservation.freed = true;

@@ -17,15 +17,15 @@
 
 mod backing;
 mod counts;
+mod definition;
 mod error;
-mod one;
 mod pageable;
 mod resident;
 mod sections;
 
 pub use backing::{BackingError, BackingFile};
 pub use counts::{FaultCounts, FaultKind, FileCounts};
+pub use definition::{Lifetime, Section, SectionKind};
 pub use error::{CreateError, DeleteError, NoSuchSection, PageError};
-pub use one::{Lifetime, Section, SectionKind};
 pub use resident::Preparation;
 pub use sections::{SectionId, Sections, Vacated};

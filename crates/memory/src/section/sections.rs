@@ -2,8 +2,8 @@
 
 use super::backing::{BackingError, BackingFile};
 use super::counts::{FaultCounts, FaultKind};
+use super::definition::{Body, Lifetime, Section};
 use super::error::{CreateError, DeleteError, NoSuchSection, PageError};
-use super::one::{Body, Lifetime, Section};
 use super::pageable::{Dropped, Pageable};
 use super::resident::{Preparation, Resident, merge};
 use crate::registry::{ReservedMemory, SectionName};

@@ -49,6 +49,24 @@ impl<M> ConstantStage<'_, M> {
         };
         Some(HostMapping { page, size, rights: Rights::ALL, backing })
     }
+
+    /// The largest page around `gpa`, of at most `size`, that is all of one kind.
+    #[cold]
+    #[inline(never)]
+    fn largest(&self, gpa: Gpa, mut size: PageSize) -> HostMapping {
+        loop {
+            if let Some(mapping) = self.mapping(gpa, size) {
+                return mapping;
+            }
+            // Memory and offset come in whole 4K pages; were they not, the page would be nobody's.
+            let nobody =
+                HostMapping { page: Hpa(gpa.page(size).0), size, rights: Rights::ALL, backing: Backing::Device };
+            size = match size.smaller() {
+                Some(smaller) => smaller,
+                None => return nobody,
+            };
+        }
+    }
 }
 
 impl<M: TableMemory> Stage for ConstantStage<'_, M> {
@@ -62,21 +80,15 @@ impl<M: TableMemory> Stage for ConstantStage<'_, M> {
         self.statistics
     }
 
-    #[inline]
+    #[inline(always)]
     fn translate(&mut self, gpa: Gpa, _: Access, _: Purpose, limit: PageSize) -> Result<HostMapping, Fault> {
-        let mut size = limit;
-        loop {
-            if let Some(mapping) = self.mapping(gpa, size) {
-                return Ok(mapping);
-            }
-            // Memory and offset come in whole 4K pages; were they not, the page would be nobody's.
-            let nobody =
-                HostMapping { page: Hpa(gpa.page(size).0), size, rights: Rights::ALL, backing: Backing::Device };
-            size = match size.smaller() {
-                Some(smaller) => smaller,
-                None => return Ok(nobody),
-            };
+        // Mostly all of it is memory.
+        let page = gpa.page(limit);
+        if matches!(self.position(page, limit), Position::Within) && self.offset & (limit.bytes() - 1) == 0 {
+            let page = Hpa(page.0.wrapping_add(self.offset));
+            return Ok(HostMapping { page, size: limit, rights: Rights::ALL, backing: Backing::Host });
         }
+        Ok(self.largest(gpa, limit))
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use super::tables::BARE;
 use super::{Assist, Coherence, Event, Shadow, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::table::{Displaced, Leaf, LeafBits, composed_bits};
-use crate::vm::{Resolved, Vm};
+use crate::vm::{Resolved, Vm, Wanted};
 use devices::Platform;
 use memory::{Host, HostMemory, OutOfFrames};
 use mmu::{Fault, Fence, SoftwareLeaf, software_walk};
@@ -38,7 +38,7 @@ impl Shadow {
     /// Handles a fault of hart `hart` at `gva`.
     ///
     /// # Errors
-    /// [`OutOfFrames`]: the guest cannot go on.
+    /// [`Wanted`]: what has to be provided before the fault can be handled.
     pub(super) fn fault(
         &mut self,
         vm: &mut Vm,
@@ -47,12 +47,12 @@ impl Shadow {
         hart: usize,
         gva: Gva,
         access: Access,
-    ) -> Result<(ShadowFaultOutcome, Option<Event>), OutOfFrames> {
+    ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
         let mut reader = GuestReader::new(vm, host, self.config.rules);
         let walked = self.guest_page(&mut reader, hart, gva, access);
-        let GuestReader { path, references, filled, exhausted, .. } = reader;
-        if let Some(exhausted) = exhausted {
-            return Err(exhausted);
+        let GuestReader { path, references, filled, wanted, .. } = reader;
+        if let Some(wanted) = wanted {
+            return Err(wanted);
         }
         let work = Work { filled, ..Work::new(Activity::Other, Way::Exit, steps::VALIDATION, references) };
         let page = match walked {
@@ -89,7 +89,7 @@ impl Shadow {
             return Ok((ShadowFaultOutcome::StoreOnce(hpa), Some(event)));
         }
         if self.config.coherence == Coherence::WriteProtect {
-            self.protect_path(vm, host, tlbs, hart, gva, &path)?;
+            self.protect_path(vm, host, tlbs, hart, gva, &path);
         }
         let entry = self.validate(vm, host, tlbs, hart, gva, &page, &resolved)?;
         if let Some(audit) = &mut self.audit {

@@ -114,8 +114,7 @@ impl Shadow {
             touched += self.clear_entries(memory, table);
         }
         let way = if within { Way::Within } else { Way::Exit };
-        let references = tables.len() as u64;
-        self.event(ExitReason::Fence, Work::new(activity, way, steps::full(touched), references))
+        self.event(ExitReason::Fence, Work::new(activity, way, steps::full(touched), 0))
     }
 
     /// Whether a full invalidation has to look at a table: with the selection flag, only if it was selected since the one before.

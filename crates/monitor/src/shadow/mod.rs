@@ -37,7 +37,7 @@ pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
 use crate::exits::ExitReason;
 use crate::table::Leaf;
-use crate::vm::Vm;
+use crate::vm::{Vm, Wanted};
 use check::Audit;
 use core::ops::Range;
 use memory::{FrameRange, Host, HostMemory, OutOfFrames};
@@ -280,7 +280,7 @@ impl Vm {
     /// The shadow table refuses an access of hart `hart`.
     ///
     /// # Errors
-    /// [`OutOfFrames`]: the guest cannot go on.
+    /// [`Wanted`]: what has to be provided before the fault can be handled.
     pub fn shadow_fault(
         &mut self,
         host: &mut Host,
@@ -288,7 +288,7 @@ impl Vm {
         hart: usize,
         gva: Gva,
         access: Access,
-    ) -> Result<(ShadowFaultOutcome, Option<Event>), OutOfFrames> {
+    ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
         self.with_shadow(|shadow, vm| shadow.fault(vm, host, tlbs, hart, gva, access))
             .unwrap_or(Ok((ShadowFaultOutcome::PageFault, None)))
     }
@@ -343,3 +343,6 @@ impl Vm {
         Some(done)
     }
 }
+
+#[cfg(test)]
+mod tests;

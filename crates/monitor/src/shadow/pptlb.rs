@@ -10,8 +10,8 @@ use super::{Assist, Coherence, Event, Invalidation, Shadow, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::sbi::PartialPurge;
 use crate::table::LeafBits;
-use crate::vm::Vm;
-use memory::{Host, OutOfFrames};
+use crate::vm::{Vm, Wanted};
+use memory::Host;
 use mmu::Fence;
 use types::{Access, Gpa, Hpa, PageSize};
 
@@ -19,8 +19,8 @@ impl Vm {
     /// Makes an entry of a guest's table, in RAM, invalid; returns it as it was.
     ///
     /// # Errors
-    /// [`OutOfFrames`].
-    pub fn clear_valid(&mut self, host: &mut Host, entry: Gpa) -> Result<u64, OutOfFrames> {
+    /// [`Wanted`]: nothing was done.
+    pub fn clear_valid(&mut self, host: &mut Host, entry: Gpa) -> Result<u64, Wanted> {
         let Some(resolved) = self.resolve(&host.memory, &mut host.frames, entry, Access::Write)? else { return Ok(0) };
         let hpa = Hpa(resolved.leaf.page.0 | entry.offset(resolved.leaf.size));
         let old: u64 = host.memory.read(hpa).unwrap_or(0);
@@ -32,13 +32,13 @@ impl Vm {
     /// Executes a partial purge for a guest with shadow tables: tables and TLBs of every processor. Returns the old entry, and what it took.
     ///
     /// # Errors
-    /// [`OutOfFrames`].
+    /// [`Wanted`]: what has to be provided first.
     pub fn shadow_partial_purge(
         &mut self,
         host: &mut Host,
         tlbs: &mut impl Tlbs,
         purge: &PartialPurge,
-    ) -> Result<(u64, Option<Event>), OutOfFrames> {
+    ) -> Result<(u64, Option<Event>), Wanted> {
         self.with_shadow(|shadow, vm| shadow.partial_purge(vm, host, tlbs, purge)).unwrap_or(Ok((0, None)))
     }
 }
@@ -50,7 +50,7 @@ impl Shadow {
         host: &mut Host,
         tlbs: &mut impl Tlbs,
         purge: &PartialPurge,
-    ) -> Result<(u64, Option<Event>), OutOfFrames> {
+    ) -> Result<(u64, Option<Event>), Wanted> {
         if self.is_guest_table(purge.entry) {
             // What is derived from the entry goes as with the guest's own store.
             let _ = self.store_to_table(host, tlbs, purge.entry);
@@ -62,10 +62,9 @@ impl Shadow {
             let event = self.purge(&host.memory, &tables, Activity::Pptlb, false);
             return Ok((old, Some(Event { reason: ExitReason::SbiParavirtual, ..event })));
         }
-        // Step (1): V1 is in the entry; V0 is where the host has it.
+        // Step (1): V1 is in the entry; V0 is where the host has it. A page that it has not is in no table.
         let page = Gpa((old >> 10 & ((1 << 44) - 1)) << 12);
-        let resolved = vm.resolve(&host.memory, &mut host.frames, page, Access::Read)?;
-        let v0 = resolved.map(|resolved| Hpa(resolved.leaf.page.0 | page.offset(resolved.leaf.size)));
+        let v0 = vm.mapped(&host.memory, page).map(|leaf| Hpa(leaf.page.0 | page.offset(leaf.size)));
         let mut references = 2 + 2 * u64::from(vm.host_levels());
         // Step (5): in every table.
         for table in BARE + 1..self.tables.list.len() {

@@ -1,7 +1,7 @@
 //! A guest's tables as the monitor reads them: at guest physical addresses, through the host's mapping, which is filled where it is missing.
 
-use crate::vm::Vm;
-use memory::{Host, OutOfFrames};
+use crate::vm::{Vm, Wanted};
+use memory::Host;
 use mmu::{SoftwareRules, SoftwareTables};
 use types::{Access, Gpa, Hpa, PageSize};
 
@@ -22,13 +22,17 @@ pub(super) struct Path {
 impl Path {
     const LONGEST: usize = 5;
 
-    /// A walk that found its entry changed reads it again, in place of the one before.
     fn read(&mut self, step: Step) {
-        let again = self.steps().last().is_some_and(|last| last.at == step.at);
-        let index = if again { self.length - 1 } else { self.length };
-        if let Some(slot) = self.steps.get_mut(index) {
+        if let Some(slot) = self.steps.get_mut(self.length) {
             *slot = Some(step);
-            self.length = index + 1;
+            self.length += 1;
+        }
+    }
+
+    /// The entry read last is another now.
+    fn update(&mut self, entry: u64) {
+        if let Some(Some(last)) = self.length.checked_sub(1).and_then(|last| self.steps.get_mut(last)) {
+            last.entry = entry;
         }
     }
 
@@ -56,13 +60,13 @@ pub(super) struct GuestReader<'m> {
     pub(super) references: u64,
     /// Pages of the host filled on the way.
     pub(super) filled: u64,
-    /// The host has no frame for a page.
-    pub(super) exhausted: Option<OutOfFrames>,
+    /// A page that has to be provided first.
+    pub(super) wanted: Option<Wanted>,
 }
 
 impl<'m> GuestReader<'m> {
     pub(super) fn new(vm: &'m mut Vm, host: &'m mut Host, rules: SoftwareRules) -> Self {
-        Self { vm, host, rules, path: Path::default(), references: 0, filled: 0, exhausted: None }
+        Self { vm, host, rules, path: Path::default(), references: 0, filled: 0, wanted: None }
     }
 
     fn locate(&mut self, at: Gpa, access: Access) -> Option<Hpa> {
@@ -73,8 +77,8 @@ impl<'m> GuestReader<'m> {
                 Some(Hpa(resolved.leaf.page.0 | at.offset(resolved.leaf.size)))
             }
             Ok(None) => None,
-            Err(exhausted) => {
-                self.exhausted = Some(exhausted);
+            Err(wanted) => {
+                self.wanted = Some(wanted);
                 None
             }
         }
@@ -95,7 +99,7 @@ impl SoftwareTables for GuestReader<'_> {
         let found = self.host.memory.read(hpa).ok()?;
         if found == old {
             self.host.memory.write(hpa, new).ok()?;
-            self.path.read(Step { at, entry: new });
+            self.path.update(new);
         }
         Some(found)
     }

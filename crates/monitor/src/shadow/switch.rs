@@ -6,6 +6,7 @@ use super::{Assist, Event, Shadow, Tables, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::vm::Vm;
 use memory::{Host, OutOfFrames};
+use mmu::Fence;
 use types::TranslationContext;
 
 impl Shadow {
@@ -32,6 +33,10 @@ impl Shadow {
         if old.is_bare() != new.is_bare() {
             // Entries of the one would be taken for the other's: the hardware translates in both.
             tlbs.fence_here(&self.everything());
+        } else if self.tables.shares_asid(table) {
+            // A guest that gives an ASID to another address space and does not fence may see what was; but the walk caches must not lead to
+            // the other's shadow table, where no entry is ever made for this one.
+            tlbs.fence_here(&Fence::Vvma { vmid: self.vmid, gva: None, asid: Some(new.asid) });
         }
         let examined = match self.config.tables {
             Tables::Multiple(_) if !new.is_bare() => self.tables.count() as u64,
@@ -49,7 +54,7 @@ impl Shadow {
         *count += 1;
         self.statistics.assisted_switches += u64::from(assisted);
         let clearing = if cleared > 0 { steps::full(cleared) } else { 0 };
-        let work = Work::new(Activity::LoadControl, way, steps + clearing, examined);
+        let work = Work::new(Activity::LoadControl, way, steps + clearing, 0);
         Ok(Some(self.event(ExitReason::Satp, work)))
     }
 

@@ -108,6 +108,13 @@ impl TableSet {
         (table.used, table.selected) = (used, true);
     }
 
+    /// Whether another address space has the same ASID as that of `table`.
+    pub(super) fn shares_asid(&self, table: usize) -> bool {
+        let asid = self.list[table].key.map(|key| key.asid);
+        let same = |other: &Table| other.key.is_some_and(|key| Some(key.asid) == asid);
+        asid.is_some() && self.list.iter().enumerate().any(|(other, found)| other != table && same(found))
+    }
+
     /// How many tables address spaces may have by now.
     pub(super) fn count(&self) -> usize {
         self.list.len() - 1

@@ -9,10 +9,10 @@ use super::reader::Path;
 use super::{Coherence, Shadow, Tlbs};
 use crate::table::{LeafBits, Removed};
 use crate::vm::Vm;
-use memory::{Host, HostMemory, OutOfFrames};
+use memory::{Host, HostMemory};
 use mmu::Fence;
 use std::collections::BTreeMap;
-use types::{Access, Gpa, Gva, Hpa, PageSize};
+use types::{Gpa, Gva, Hpa, PageSize};
 
 /// So many stores to a guest table page, with no walk reading it in between, and it is none any more.
 const FLOOD: u32 = 3;
@@ -121,44 +121,42 @@ impl Shadow {
     /// Write-protects the pages that a walk of hart `hart` for `gva` read, the root's first.
     pub(super) fn protect_path(
         &mut self,
-        vm: &mut Vm,
-        host: &mut Host,
+        vm: &Vm,
+        host: &Host,
         tlbs: &mut impl Tlbs,
         hart: usize,
         gva: Gva,
         path: &Path,
-    ) -> Result<(), OutOfFrames> {
+    ) {
         let table = self.harts[hart].table;
         let levels = self.tables.list[table].tree.levels();
         for (level, step) in (0..levels).rev().zip(path.steps()) {
             let base = if level + 1 == levels { Gva(0) } else { gva.page(PageSize::of_level(level + 1)) };
             if self.guest_tables.add(step.at, Derived { table, base, level }) {
-                self.protect(vm, host, tlbs, step.at)?;
+                self.protect(vm, &host.memory, tlbs, step.at);
             }
         }
-        Ok(())
     }
 
     /// Takes W from whatever maps the page at `gpa`.
-    fn protect(&mut self, vm: &mut Vm, host: &mut Host, tlbs: &mut impl Tlbs, gpa: Gpa) -> Result<(), OutOfFrames> {
-        let Some(resolved) = vm.resolve(&host.memory, &mut host.frames, gpa, Access::Read)? else { return Ok(()) };
-        let hpa = Hpa(resolved.leaf.page.0 | gpa.page(PageSize::Size4K).offset(resolved.leaf.size));
+    fn protect(&mut self, vm: &Vm, memory: &HostMemory, tlbs: &mut impl Tlbs, gpa: Gpa) {
+        let Some(page) = vm.mapped(memory, gpa) else { return };
+        let hpa = Hpa(page.page.0 | gpa.page(PageSize::Size4K).offset(page.size));
         for place in self.reverse.of(gpa) {
-            let Some(leaf) = self.tables.mapping(&host.memory, place.table, place.gva, hpa) else { continue };
+            let Some(leaf) = self.tables.mapping(memory, place.table, place.gva, hpa) else { continue };
             if !leaf.bits.contains(LeafBits::WRITE) {
                 continue;
             }
             let tree = &mut self.tables.list[place.table as usize].tree;
             if leaf.size == PageSize::Size4K {
-                tree.set_bits(&host.memory, place.gva, leaf.bits.without(LeafBits::WRITE));
+                tree.set_bits(memory, place.gva, leaf.bits.without(LeafBits::WRITE));
                 tlbs.fence_everywhere(&Fence::Vvma { vmid: self.vmid, gva: Some(place.gva), asid: None });
             } else {
                 // It comes back in smaller pages, but for this one writable.
-                let _ = tree.invalidate(&host.memory, place.gva, |_| true);
+                let _ = tree.invalidate(memory, place.gva, |_| true);
                 tlbs.fence_everywhere(&self.everything());
             }
         }
-        Ok(())
     }
 
     /// The guest is about to store to the guest table page at `gpa`: what is derived from the bytes there goes first. Returns how many entries

@@ -1,5 +1,6 @@
 //! One table entry, as the monitor writes it (RISC-V Privileged 1.13, sections 12.4.1 and 19.5.1).
 
+use super::page_table::Leaf;
 use core::ops::BitOr;
 use types::{Access, Hpa, PageSize};
 
@@ -24,6 +25,8 @@ impl LeafBits {
     pub const DIRTY: Self = Self(1 << 7);
     /// All rights.
     pub const RWX: Self = Self(Self::READ.0 | Self::WRITE.0 | Self::EXECUTE.0);
+    /// All rights, and A and D set.
+    pub(crate) const FULL: Self = Self(Self::RWX.0 | Self::ACCESSED.0 | Self::DIRTY.0);
     const ALL: u64 = 0b1111_1110;
 
     /// These and those of `other`.
@@ -87,10 +90,48 @@ impl Entry {
     const SUPERPAGE: u64 = 1 << 63 | 0x100 << Self::PPN_SHIFT;
     /// RSW: two bits that the hardware ignores.
     const SOFTWARE_SHIFT: u32 = 8;
+    /// Of a pointer of a tree, in RSW: the table that it leads to is another's.
+    const ANOTHERS: u64 = 1;
+    /// Svnapot's N: the entry is one of a group.
+    const GROUPED: u64 = 1 << 63;
 
     /// Leads to the table at `table`.
     pub(super) const fn pointer(table: Hpa) -> Self {
         Self(Self::VALID | table.number() << Self::PPN_SHIFT)
+    }
+
+    /// Leads to the table at `table`, which is not the tree's own: see `page_table/linked.rs`.
+    pub(super) const fn link(table: Hpa) -> Self {
+        Self::pointer(table).with_software(Self::ANOTHERS)
+    }
+
+    /// Whether it leads to a table that is not the tree's own.
+    pub(super) const fn is_link(self) -> bool {
+        self.is_valid() && !self.is_leaf() && self.software() == Self::ANOTHERS
+    }
+
+    /// One of the entries of a last-level table that together map the page of `size` at `page`. With one for each of its base pages it is a group that a TLB may hold
+    /// in one entry (Svnapot); the lower bits of the page number say how long it is.
+    pub(super) const fn grouped(page: Hpa, size: PageSize, bits: LeafBits) -> Self {
+        let leaf = Self::leaf(page, bits);
+        match size {
+            PageSize::Size4K => leaf,
+            _ => Self(leaf.0 | Self::GROUPED | (size.bytes() / 2) >> PageSize::Size4K.shift() << Self::PPN_SHIFT),
+        }
+    }
+
+    /// The page that the entry maps, if it is a leaf, in a table of `level`.
+    pub(super) fn leaf_of(self, level: u32) -> Option<Leaf> {
+        if !self.is_leaf() {
+            return None;
+        }
+        let whole = Leaf { page: self.address(), size: PageSize::of_level(level), bits: self.bits() };
+        if self.0 & Self::GROUPED == 0 {
+            return Some(whole);
+        }
+        let shift = self.address().number().trailing_zeros() + 1 + PageSize::Size4K.shift();
+        let size = PageSize::ALL.into_iter().find(|size| size.shift() == shift)?;
+        Some(Leaf { page: self.address().page(size), size, ..whole })
     }
 
     /// Maps the page at `page`.
@@ -112,6 +153,11 @@ impl Entry {
     /// With `bits` set as well.
     pub(super) const fn with(self, bits: LeafBits) -> Self {
         Self(self.0 | bits.0)
+    }
+
+    /// With `bits` clear.
+    pub(super) const fn without(self, bits: LeafBits) -> Self {
+        Self(self.0 & !bits.0)
     }
 
     pub(super) const fn is_valid(self) -> bool {

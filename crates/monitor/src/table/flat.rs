@@ -8,7 +8,6 @@ use super::invalidation::Invalidation;
 use super::page_table::{Leaf, MapError};
 use core::ops::Range;
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
-use mmu::Fence;
 use types::{Gpa, Hpa, PageSize, Vmid};
 
 /// Bytes of an entry.
@@ -111,6 +110,43 @@ impl FlatTable {
         }
     }
 
+    /// Clears A of the page that holds `gpa`, wherever a walker has set it; whether it had.
+    pub fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        let Some(leaf) = self.lookup(memory, gpa) else { return false };
+        let mut accessed = false;
+        for slot in self.slots(gpa.page(leaf.size), leaf.size).into_iter().flatten() {
+            let entry = read(memory, slot);
+            if entry.bits().contains(LeafBits::ACCESSED) {
+                accessed = true;
+                write(memory, slot, entry.without(LeafBits::ACCESSED));
+            }
+        }
+        accessed
+    }
+
+    /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one, or beyond the table.
+    #[must_use]
+    pub fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
+        let vacant = |size: &PageSize| {
+            let slots = self.slots(gpa.page(*size), *size);
+            slots.is_some_and(|mut slots| slots.all(|slot| !read(memory, slot).is_valid()))
+        };
+        [PageSize::Size2M, PageSize::Size4K].into_iter().find(vacant)
+    }
+
+    /// Makes 512 base pages of the superpage that holds `gpa`; whether there was one. Each is as the whole was: a walker sets D in one entry
+    /// for all of it.
+    pub fn split(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        let Some(leaf) = self.lookup(memory, gpa).filter(|leaf| leaf.size > PageSize::Size4K) else { return false };
+        let Some(slots) = self.slots(gpa.page(leaf.size), leaf.size) else { return false };
+        let bits = slots.clone().fold(leaf.bits, |bits, slot| bits.with(read(memory, slot).bits()));
+        for (index, slot) in (0..).zip(slots) {
+            let page = leaf.page.wrapping_add(index * PageSize::Size4K.bytes());
+            write(memory, slot, Entry::flat(page, PageSize::Size4K, bits));
+        }
+        true
+    }
+
     /// Takes the page that holds `gpa` away, all 512 entries of a superpage; `None` if there is none.
     pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         let leaf = self.lookup(memory, gpa)?;
@@ -118,7 +154,7 @@ impl FlatTable {
             write(memory, slot, Entry::EMPTY);
         }
         let frames = FrameRange::new(leaf.page, leaf.size.bytes())?;
-        Some(Invalidation::of_page(Fence::Gvma { gpa: Some(gpa), vmid: Some(self.vmid) }, frames))
+        Some(Invalidation::of_page(self.vmid, gpa, frames))
     }
 
     /// The entries of the page of `size` at `gpa`; `None` unless the table has all of them.

@@ -98,6 +98,36 @@ impl HostTable {
         }
     }
 
+    /// Clears A of the page that holds `gpa`; whether it was set. Nothing is flushed: a TLB may answer accesses that set no A then, as on
+    /// hardware, where software that looks for pages not in use takes that into account.
+    pub fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        match self {
+            Self::Nested(table) => table.age(memory, gpa),
+            Self::Flat(table) => table.age(memory, gpa),
+        }
+    }
+
+    /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one.
+    #[must_use]
+    pub fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
+        match self {
+            Self::Nested(table) => table.vacancy(memory, gpa),
+            Self::Flat(table) => table.vacancy(memory, gpa),
+        }
+    }
+
+    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one. No translation changes, so that
+    /// nothing is to be flushed: a fence for a gPA removes every entry of a page that holds it.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: the page is as it was.
+    pub fn split(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa) -> Result<bool, OutOfFrames> {
+        match self {
+            Self::Nested(table) => table.split(memory, frames, gpa),
+            Self::Flat(table) => Ok(table.split(memory, gpa)),
+        }
+    }
+
     /// Takes the page that holds `gpa` away; `None` if there is none.
     pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         match self {

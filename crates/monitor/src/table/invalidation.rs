@@ -1,7 +1,8 @@
 //! What has to happen after a translation was taken away.
 
-use memory::{FrameError, FrameRange, Host};
+use memory::{FrameAllocator, FrameError, FrameRange};
 use mmu::Fence;
+use types::{Gpa, Vmid};
 
 /// Every real processor of the machine, as far as an edit concerns them.
 pub trait FlushTlbs {
@@ -12,27 +13,54 @@ pub trait FlushTlbs {
     fn forget_code(&mut self, frames: FrameRange);
 }
 
-/// A table no longer has a translation that TLBs may still have. The frames behind it stay owned until [`perform`](Self::perform).
+impl<P: FlushTlbs + ?Sized> FlushTlbs for &mut P {
+    fn fence(&mut self, fence: &Fence) {
+        (**self).fence(fence);
+    }
+
+    fn forget_code(&mut self, frames: FrameRange) {
+        (**self).forget_code(frames);
+    }
+}
+
+/// A table no longer has translations that TLBs may still have. The frames behind them stay owned until [`perform`](Self::perform).
 #[derive(PartialEq, Eq, Debug)]
 #[must_use = "until it is performed the TLBs still use the old translation, and its frames are lost"]
 pub struct Invalidation {
-    fence: Fence,
-    frames: FrameRange,
+    vmid: Vmid,
+    /// The one page that was taken away; `None` for several.
+    gpa: Option<Gpa>,
+    frames: Vec<FrameRange>,
 }
 
 impl Invalidation {
-    /// A page was taken away, and its frames with it.
-    pub(super) const fn of_page(fence: Fence, frames: FrameRange) -> Self {
-        Self { fence, frames }
+    /// The page of VM `vmid` that holds `gpa` was taken away, and its frames with it.
+    pub(super) fn of_page(vmid: Vmid, gpa: Gpa, frames: FrameRange) -> Self {
+        Self { vmid, gpa: Some(gpa), frames: vec![frames] }
+    }
+
+    /// Both, of the same VM, with one flush: of all of the VM, as a monitor does where single addresses would take longer. For pages
+    /// of different VMs it returns `other`.
+    pub fn join(&mut self, other: Self) -> Result<(), Self> {
+        if self.vmid != other.vmid {
+            return Err(other);
+        }
+        self.gpa = None;
+        self.frames.extend(other.frames);
+        Ok(())
     }
 
     /// Flushes the processors, then frees the frames.
     ///
     /// # Errors
-    /// [`FrameError`]: the frames were not owned; the flush is done all the same.
-    pub fn perform(self, processors: &mut impl FlushTlbs, host: &mut Host) -> Result<(), FrameError> {
-        processors.fence(&self.fence);
-        processors.forget_code(self.frames);
-        host.frames.free(self.frames)
+    /// [`FrameError`]: some of the frames were not owned; everything else is done all the same.
+    pub fn perform(self, processors: &mut impl FlushTlbs, frames: &mut FrameAllocator) -> Result<(), FrameError> {
+        processors.fence(&Fence::Gvma { gpa: self.gpa, vmid: Some(self.vmid) });
+        let mut outcome = Ok(());
+        for range in self.frames {
+            processors.forget_code(range);
+            outcome = outcome.and(frames.free(range));
+        }
+        outcome
     }
 }

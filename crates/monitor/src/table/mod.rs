@@ -4,7 +4,8 @@
 //! The monitor is the one owner of invalidation. To *add* a translation, the tables below are written before the entry that
 //! leads to them; nothing is flushed, because no TLB keeps what is not there. To *take one away*, or take a right from it, the
 //! entry is written, then the TLBs of every real processor are flushed, then the frames are free. The second and third step
-//! are [`Invalidation::perform`], and every such edit returns an [`Invalidation`].
+//! are [`Invalidation::perform`], and every such edit returns an [`Invalidation`]. Of a guest's page the one edit that takes it away is
+//! `Vm::unmap_page`: page-out, balloon and the end of a guest all go through it.
 
 mod entry;
 mod flat;
@@ -13,11 +14,15 @@ mod invalidation;
 mod nested;
 mod page_table;
 mod shadow;
+mod shared;
+mod work;
 
 pub use entry::LeafBits;
 pub use flat::FlatTable;
 pub use host::HostTable;
 pub use invalidation::{FlushTlbs, Invalidation};
-pub use nested::NestedTable;
+pub use nested::{ClearedRange, NestedTable};
 pub use page_table::{Leaf, MapError};
 pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};
+pub use shared::SharedTables;
+pub use work::TableWork;

@@ -4,8 +4,10 @@ use super::entry::LeafBits;
 use super::invalidation::Invalidation;
 use super::page_table::{Leaf, MapError, PageTable, Shape};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
-use mmu::Fence;
 use types::{Gpa, Hpa, PageSize, SecondStageMode, Vmid};
+
+mod sections;
+pub use sections::ClearedRange;
 
 /// The nested table of one VM. Its tables and the pages it maps are owned by it.
 #[derive(Debug)]
@@ -88,6 +90,28 @@ impl NestedTable {
         }
     }
 
+    /// Clears A of the page that holds `gpa`; whether it was set.
+    pub fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        let accessed = |leaf: &Leaf| leaf.bits.contains(LeafBits::ACCESSED);
+        let Some(leaf) = self.lookup(memory, gpa).filter(accessed) else { return false };
+        self.table.set_bits(memory, gpa.0, leaf.bits.without(LeafBits::ACCESSED));
+        true
+    }
+
+    /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one.
+    #[must_use]
+    pub fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
+        self.table.vacancy(memory, gpa.0)
+    }
+
+    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: the page is as it was.
+    pub fn split(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa) -> Result<bool, OutOfFrames> {
+        self.table.split(memory, frames, gpa.0)
+    }
+
     /// Gives the frames of its tables back, not those of what they map: for a VM that never runs, or has ended and is flushed.
     pub fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
         self.table.free(memory, frames);
@@ -97,6 +121,6 @@ impl NestedTable {
     pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         let leaf = self.table.unmap(memory, gpa.0)?;
         let frames = FrameRange::new(leaf.page, leaf.size.bytes())?;
-        Some(Invalidation::of_page(Fence::Gvma { gpa: Some(gpa), vmid: Some(self.vmid) }, frames))
+        Some(Invalidation::of_page(self.vmid, gpa, frames))
     }
 }

@@ -4,6 +4,9 @@ use super::entry::{Entry, LeafBits};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Hpa, PageSize, PagingMode, SecondStageMode};
 
+mod linked;
+mod range;
+
 /// Entries of a table that is not the root.
 const ENTRIES: u64 = 512;
 
@@ -179,9 +182,17 @@ impl PageTable {
         Ok(found.slot)
     }
 
-    /// The page that holds `address`.
+    /// The page that holds `address`, whoever the tables belong to that lead to it.
     pub(super) fn lookup(&self, memory: &HostMemory, address: u64) -> Option<Leaf> {
-        self.leaf(memory, address).map(|(_, leaf)| leaf)
+        if address >> self.shape.address_bits() != 0 {
+            return None;
+        }
+        let mut found = self.find(memory, address);
+        while found.entry.is_link() {
+            let level = found.level - 1;
+            found = self.find_from(memory, found.entry.address(), level, address);
+        }
+        found.entry.leaf_of(found.level)
     }
 
     /// Takes the page that holds `address` away. Tables that are empty now stay, as they will be wanted again.
@@ -189,6 +200,38 @@ impl PageTable {
         let (slot, leaf) = self.leaf(memory, address)?;
         write(memory, slot, Entry::EMPTY);
         Some(leaf)
+    }
+
+    /// The size of the largest page that can be mapped around `address`, where nothing is mapped; `None` where something is, or beyond
+    /// the tree. Tables that became empty stay, so that it may be smaller than what was there before.
+    pub(super) fn vacancy(&self, memory: &HostMemory, address: u64) -> Option<PageSize> {
+        if address >> self.shape.address_bits() != 0 {
+            return None;
+        }
+        let found = self.find(memory, address);
+        (!found.entry.is_valid()).then(|| PageSize::of_level(found.level))
+    }
+
+    /// Maps the superpage that holds `address` by leaves of the next smaller size, to the same frames and with the same bits: no
+    /// translation changes. Whether there was one.
+    pub(super) fn split(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+    ) -> Result<bool, OutOfFrames> {
+        let Some((slot, leaf)) = self.leaf(memory, address) else { return Ok(false) };
+        let Some(level) = self.shape.level_of(leaf.size).and_then(|level| level.checked_sub(1)) else {
+            return Ok(false);
+        };
+        let table = frames.allocate(memory, PageSize::Size4K)?.start();
+        let piece = PageSize::of_level(level).bytes();
+        for index in 0..ENTRIES {
+            let entry = Entry::leaf(leaf.page.wrapping_add(index * piece), leaf.bits);
+            write(memory, table.wrapping_add(index * 8), entry);
+        }
+        write(memory, slot, Entry::pointer(table));
+        Ok(true)
     }
 
     /// Gives the page that holds `address` other bits; returns the page as it was.
@@ -211,17 +254,21 @@ impl PageTable {
             return None;
         }
         let Found { slot, level, entry } = self.find(memory, address);
-        let leaf = Leaf { page: entry.address(), size: PageSize::of_level(level), bits: entry.bits() };
-        entry.is_leaf().then_some((slot, leaf))
+        Some((slot, entry.leaf_of(level)?))
     }
 
-    /// The leaf of `address`, or the empty entry where one would go, or one of a lower level.
+    /// The leaf of `address`, or the empty entry where one would go, or one of a lower level, or the entry that leads to another's table: what
+    /// is below that one is not this tree's to change.
     fn find(&self, memory: &HostMemory, address: u64) -> Found {
-        let (mut table, mut level) = (self.root(), self.shape.levels - 1);
+        self.find_from(memory, self.root(), self.shape.levels - 1, address)
+    }
+
+    /// The same from a table of some level on.
+    fn find_from(&self, memory: &HostMemory, mut table: Hpa, mut level: u32, address: u64) -> Found {
         loop {
             let slot = slot(table, self.shape, address, level);
             let entry = read(memory, slot);
-            if level == 0 || !entry.is_valid() || entry.is_leaf() {
+            if level == 0 || !entry.is_valid() || entry.is_leaf() || entry.is_link() {
                 return Found { slot, level, entry };
             }
             (table, level) = (entry.address(), level - 1);
@@ -240,7 +287,7 @@ fn free_below(memory: &HostMemory, frames: &mut FrameAllocator, table: Hpa, entr
     }
     for index in 0..entries {
         let entry = read(memory, table.wrapping_add(index * 8));
-        if !entry.is_valid() || entry.is_leaf() {
+        if !entry.is_valid() || entry.is_leaf() || entry.is_link() {
             continue;
         }
         free_below(memory, frames, entry.address(), ENTRIES, level - 1);

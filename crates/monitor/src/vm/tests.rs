@@ -1,10 +1,9 @@
 use super::*;
-use crate::table::FlushTlbs;
-use crate::walk_memory::WalkMemory;
-use memory::{FrameRange, HOST_BASE, HostPages};
-use mmu::{Fault, Fence, Mmu, MmuConfig};
+use crate::paging::{NoVictim, PageUnavailable};
+use crate::testing::{NoProcessors, Processor, supply};
+use memory::{HOST_BASE, HostPages};
+use mmu::MmuConfig;
 use proptest::prelude::*;
-use types::{Gva, TranslationContext};
 
 const MODES: [SecondStageMode; 3] = [SecondStageMode::Sv39x4, SecondStageMode::Sv48x4, SecondStageMode::Sv57x4];
 const SIZES: [PageSize; 3] = [PageSize::Size4K, PageSize::Size2M, PageSize::Size1G];
@@ -43,9 +42,9 @@ fn populated_memory_faults_nowhere_and_is_not_touched() {
     const RAM: u64 = (6 << 20) + 8192;
     for page in [PageSize::Size4K, PageSize::Size2M] {
         let (mut host, mut vm) = machine(RAM, nested(SecondStageMode::Sv39x4, page));
-        vm.populate(&mut host).unwrap();
+        supply(&mut host, &mut vm, None, NoProcessors).populate(0).unwrap();
         let owned = host.frames.owned_bytes();
-        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         let mut first = None;
         for offset in (0..RAM & !0x1f_ffff).step_by(4096) {
             let (found, faults) = processor.access(&mut host, &mut vm, ram(offset), Access::Write);
@@ -59,56 +58,19 @@ fn populated_memory_faults_nowhere_and_is_not_touched() {
             );
         }
         assert_eq!(processor.access(&mut host, &mut vm, ram(RAM - 8), Access::Write).1, 0);
-        vm.populate(&mut host).unwrap();
+        supply(&mut host, &mut vm, None, NoProcessors).populate(0).unwrap();
         assert_eq!(host.frames.owned_bytes(), owned, "populating again does nothing");
         // RAM, and a page of leaf entries for each 2M of it that has pages of 4K, two levels above it.
         let leaf_tables = if page == PageSize::Size4K { 4 } else { 1 };
         assert_eq!(owned, RAM + 4096 * (leaf_tables + 1) + 16384);
     }
     let (mut host, mut vm) = machine(1 << 20, Backing::Native);
-    vm.populate(&mut host).unwrap();
+    supply(&mut host, &mut vm, None, NoProcessors).populate(0).unwrap();
 }
 
-/// A processor whose guest translates nothing itself, so that its addresses are guest physical.
-struct Processor {
-    mmu: Mmu,
-    stamp: u64,
-    forgotten: Vec<FrameRange>,
-}
-
-impl Processor {
-    fn new(config: &MmuConfig, vm: &Vm) -> Self {
-        let mut mmu = Mmu::new(config).unwrap();
-        mmu.set_context(&TranslationContext::default(), vm.vmid());
-        Self { mmu, stamp: 0, forgotten: Vec::new() }
-    }
-
-    /// Where the guest's access ends up, with nested faults handled; how many there were.
-    fn access(&mut self, host: &mut Host, vm: &mut Vm, gpa: Gpa, access: Access) -> (Option<Hpa>, u32) {
-        for faults in 0..4 {
-            self.stamp += 1;
-            let second = vm.second_stage();
-            match self.mmu.access(&mut WalkMemory(&host.memory), &second, Gva(gpa.0), access, self.stamp) {
-                Ok(hit) => return (hit.host.map(|_| hit.hpa), faults),
-                Err(Fault::Nested(fault)) => match vm.nested_fault(host, fault.gpa, fault.access).unwrap() {
-                    NestedFaultOutcome::Mapped => {}
-                    NestedFaultOutcome::Device | NestedFaultOutcome::Nothing => return (None, faults),
-                },
-                Err(other) => panic!("{other:?}"),
-            }
-        }
-        panic!("the monitor maps {gpa} and the walker does not find it");
-    }
-}
-
-impl FlushTlbs for Processor {
-    fn fence(&mut self, fence: &Fence) {
-        self.mmu.fence(fence);
-    }
-
-    fn forget_code(&mut self, frames: FrameRange) {
-        self.forgotten.push(frames);
-    }
+/// What becomes of a nested fault.
+fn fault(host: &mut Host, vm: &mut Vm, gpa: Gpa, access: Access) -> Result<NestedFaultOutcome, PageUnavailable> {
+    supply(host, vm, None, NoProcessors).nested_fault(0, gpa, access)
 }
 
 #[test]
@@ -121,7 +83,7 @@ fn a_page_is_as_large_as_ram_allows() {
             [(12_345, PageSize::Size1G), ((1 << 30) + 77, PageSize::Size2M), (bytes - 1, PageSize::Size4K)]
         {
             let before = host.frames.owned_bytes();
-            let outcome = vm.nested_fault(&mut host, ram(offset), Access::Read);
+            let outcome = fault(&mut host, &mut vm, ram(offset), Access::Read);
             assert_eq!(outcome, Ok(NestedFaultOutcome::Mapped));
             let Presentation::Nested { table, .. } = &vm.second else { panic!() };
             assert_eq!(table.lookup(&host.memory, ram(offset)).unwrap().size, size);
@@ -135,14 +97,14 @@ fn the_walker_finds_what_the_monitor_maps() {
     for backing in on_demand() {
         let bytes = (6 << 20) + 0x3000;
         let (mut host, mut vm) = machine(bytes, backing);
-        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         let page = page_of(backing).min(PageSize::Size2M);
         for offset in [0, 0x1008, 3 << 20, (6 << 20) + 0x2ff8] {
             let gpa = ram(offset);
             let (hpa, faults) = processor.access(&mut host, &mut vm, gpa, Access::Write);
             let expected = if offset == 0x1008 && page == PageSize::Size2M { 0 } else { 1 };
             assert_eq!(faults, expected, "{backing:?} {gpa}");
-            let piece = vm.fill(&host.memory, &mut host.frames, gpa, Access::Read).unwrap().unwrap();
+            let piece = vm.touch(&host.memory, gpa, Access::Read).unwrap();
             assert_eq!(hpa, Some(piece.start));
         }
     }
@@ -151,7 +113,7 @@ fn the_walker_finds_what_the_monitor_maps() {
 #[test]
 fn devices_and_nothing_are_told_apart() {
     let (mut host, mut vm) = machine(1 << 20, nested(SecondStageMode::Sv39x4, PageSize::Size4K));
-    let mut outcome = |gpa| vm.nested_fault(&mut host, gpa, Access::Read).unwrap();
+    let mut outcome = |gpa| fault(&mut host, &mut vm, gpa, Access::Read).unwrap();
     for gpa in [devices::map::PLIC.base, devices::map::UART.base, devices::map::virtio_slot(7).base] {
         assert_eq!(outcome(gpa), NestedFaultOutcome::Device);
     }
@@ -165,7 +127,7 @@ fn devices_and_nothing_are_told_apart() {
 fn nothing_is_reached_beyond_a_flat_table_or_reserved_memory() {
     for backing in [Backing::Flat { page: PageSize::Size2M, status: LeafStatus::Preset }, Backing::Reserved] {
         let (mut host, mut vm) = machine(3 << 20, backing);
-        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         // Everything that the host has is behind an address that the guest might try.
         for gpa in [Gpa(0), devices::map::UART.base, Gpa(RAM_BASE.0 - 8), ram(3 << 20), ram(4 << 20), Gpa(1 << 55)] {
             assert_eq!(processor.access(&mut host, &mut vm, gpa, Access::Write), (None, 0), "{backing:?} {gpa}");
@@ -198,13 +160,14 @@ fn reserved_memory_is_the_guests_own_and_zeroed() {
     assert!(!one.is_native());
     assert!(matches!(one.second_stage(), SecondStage::Reserved { offset: 0x20_0000, .. }));
     assert!(matches!(two.second_stage(), SecondStage::Reserved { offset: 0x60_0000, .. }), "aligned to 2M");
-    let mut processors = [Processor::new(&MmuConfig::default(), &one), Processor::new(&MmuConfig::default(), &two)];
+    let mut processors =
+        [Processor::new(&MmuConfig::default(), one.vmid()), Processor::new(&MmuConfig::default(), two.vmid())];
     let (hpa, faults) = processors[0].access(&mut host, &mut one, ram(0x1008), Access::Write);
     assert_eq!((hpa, faults), (Some(Hpa(RAM_BASE.0 + 0x20_1008)), 0));
     let (other, _) = processors[1].access(&mut host, &mut two, ram(0x1008), Access::Write);
     assert_eq!(other, Some(Hpa(RAM_BASE.0 + 0x60_1008)));
-    assert!(one.discard(&host.memory, ram(0)).is_none(), "it cannot be taken back");
-    let piece = two.fill(&host.memory, &mut host.frames, ram(0x1008), Access::Read).unwrap().unwrap();
+    assert!(one.unmap_page(&host.memory, ram(0)).is_none(), "it cannot be taken back");
+    let piece = two.touch(&host.memory, ram(0x1008), Access::Read).unwrap();
     assert_eq!((piece.start, piece.bytes), (other.unwrap(), (3 << 20) - 0x1008));
     let third = Vm::new(&mut host, Vmid(3), 3 << 20, Backing::Reserved);
     assert!(matches!(third, Err(VmError::Reserved(_))));
@@ -216,9 +179,9 @@ fn a_native_guest_has_the_host_to_itself() {
     assert!(vm.is_native());
     assert_eq!(host.frames.free_bytes(), 0);
     assert_eq!(vm.second_stage(), SecondStage::Constant { ram: RAM_BASE..ram(1 << 20), offset: 0 });
-    let mut processor = Processor::new(&MmuConfig::default(), &vm);
+    let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
     assert_eq!(processor.access(&mut host, &mut vm, ram(0x5678), Access::Read), (Some(Hpa(ram(0x5678).0)), 0));
-    assert!(vm.discard(&host.memory, ram(0)).is_none());
+    assert!(vm.unmap_page(&host.memory, ram(0)).is_none());
     let second = Vm::new(&mut host, Vmid(1), 4096, Backing::Native);
     assert!(matches!(second, Err(VmError::Native(FrameError::Owned(_)))));
 }
@@ -232,14 +195,14 @@ fn fixed_memory_lies_where_its_attribute_says_and_never_faults() {
             let mut host = Host::new(Vm::host_bytes(bytes, backing), HostPages::Base).unwrap();
             let mut vm = Vm::with_attribute(&mut host, Vmid(3), bytes, backing, attribute).unwrap();
             let owned = host.frames.owned_bytes();
-            let mut processor = Processor::new(&MmuConfig::default(), &vm);
+            let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
             let alpha = processor.access(&mut host, &mut vm, ram(0), Access::Read).0.unwrap().0 - RAM_BASE.0;
             assert_eq!(alpha == 0, attribute == MemoryAttribute::Real, "{attribute} {page}");
             for offset in [8, 0x1008, 3 << 20, (6 << 20) + 0x2ff8] {
                 let hpa = Some(Hpa(ram(offset).0 + alpha));
                 assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Write), (hpa, 0), "{attribute}");
                 assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Execute), (hpa, 0));
-                assert!(vm.discard(&host.memory, ram(offset)).is_none(), "it is the guest's for good");
+                assert!(vm.unmap_page(&host.memory, ram(offset)).is_none(), "it is the guest's for good");
             }
             let Presentation::Nested { table, .. } = &vm.second else { panic!() };
             let first = table.lookup(&host.memory, ram(0)).unwrap().size;
@@ -265,7 +228,7 @@ fn one_guest_of_a_host_is_v_equals_r_and_others_lie_beside_it() {
     assert!(error.to_string().contains("V=R") && error.to_string().contains("memory_attribute"), "{error}");
     let mut seen = std::collections::BTreeSet::new();
     for vm in &mut vms {
-        let mut processor = Processor::new(&MmuConfig::default(), vm);
+        let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         for page in 0..(8 << 20) / 4096 {
             let (hpa, _) = processor.access(&mut host, vm, ram(page * 4096), Access::Write);
             assert!(seen.insert(hpa.unwrap()), "no two guests have the same frame");
@@ -322,19 +285,20 @@ fn an_exhausted_host_says_so_and_loses_nothing() {
     let mut vm = Vm::new(&mut host, Vmid(1), 1 << 30, nested(SecondStageMode::Sv39x4, PageSize::Size4K)).unwrap();
     let mut filled = 0;
     let error = loop {
-        match vm.nested_fault(&mut host, ram(filled * 4096), Access::Write) {
+        match fault(&mut host, &mut vm, ram(filled * 4096), Access::Write) {
             Ok(outcome) => assert_eq!(outcome, NestedFaultOutcome::Mapped),
             Err(error) => break error,
         }
         filled += 1;
     };
     // The root, two tables, and the rest pages.
-    assert_eq!((filled, error.bytes, error.free), (64 - 4 - 2, 4096, 0));
+    let PageUnavailable::NoFrame { frames, reason: NoVictim::Off } = error else { panic!("{error}") };
+    assert_eq!((filled, frames.bytes, frames.free), (64 - 4 - 2, 4096, 0));
     // A frame for the page but none for its table: the frame is not lost.
-    let first = vm.discard(&host.memory, ram(0)).unwrap();
-    let mut processor = Processor::new(&MmuConfig::default(), &vm);
-    first.perform(&mut processor, &mut host).unwrap();
-    assert!(vm.nested_fault(&mut host, ram(512 << 20), Access::Write).is_err());
+    let first = vm.unmap_page(&host.memory, ram(0)).unwrap();
+    let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
+    first.perform(&mut processor, &mut host.frames).unwrap();
+    assert!(fault(&mut host, &mut vm, ram(512 << 20), Access::Write).is_err());
     assert_eq!(host.frames.free_bytes(), 4096);
 }
 
@@ -348,19 +312,19 @@ fn a_discarded_page_is_flushed_before_its_frame_is_free() {
 
 fn a_discarded_page_of(backing: Backing) {
     let (mut host, mut vm) = machine(1 << 20, backing);
-    let mut processor = Processor::new(&MmuConfig::default(), &vm);
+    let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
     let (hpa, _) = processor.access(&mut host, &mut vm, ram(0), Access::Write);
     host.memory.write(hpa.unwrap(), 0xdead_u64).unwrap();
-    let invalidation = vm.discard(&host.memory, ram(0x123)).unwrap();
+    let invalidation = vm.unmap_page(&host.memory, ram(0x123)).unwrap();
     assert_eq!(processor.access(&mut host, &mut vm, ram(0), Access::Read), (hpa, 0), "the TLB still has it");
     let owned = host.frames.owned_bytes();
-    invalidation.perform(&mut processor, &mut host).unwrap();
+    invalidation.perform(&mut processor, &mut host.frames).unwrap();
     assert_eq!(host.frames.owned_bytes(), owned - 4096);
     assert_eq!(processor.forgotten, [FrameRange::new(hpa.unwrap(), 4096).unwrap()]);
     let (again, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Read);
     assert_eq!((again, faults), (hpa, 1), "the lowest frame, filled anew");
     assert_eq!(host.memory.read::<u64>(again.unwrap()), Ok(0));
-    assert!(vm.discard(&host.memory, ram(0x5000)).is_none());
+    assert!(vm.unmap_page(&host.memory, ram(0x5000)).is_none());
 }
 
 #[test]
@@ -380,12 +344,12 @@ fn status_bits_are_set(backing: impl Fn(LeafStatus) -> Backing) {
     let both = LeafBits::ACCESSED | LeafBits::DIRTY;
 
     let (mut host, mut vm) = machine(4 << 20, backing(LeafStatus::Preset));
-    vm.nested_fault(&mut host, ram(0), Access::Read).unwrap();
+    fault(&mut host, &mut vm, ram(0), Access::Read).unwrap();
     assert!(bits(&vm, &host).contains(both));
 
     for policy in [mmu::AdPolicy::Update, mmu::AdPolicy::Fault] {
         let (mut host, mut vm) = machine(4 << 20, backing(LeafStatus::Clear));
-        let mut processor = Processor::new(&MmuConfig { second_stage_ad: policy, ..MmuConfig::default() }, &vm);
+        let mut processor = Processor::new(&MmuConfig { second_stage_ad: policy, ..MmuConfig::default() }, vm.vmid());
         let (_, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Read);
         assert_eq!(faults, 1);
         assert!(bits(&vm, &host).contains(LeafBits::ACCESSED) && !bits(&vm, &host).contains(LeafBits::DIRTY));
@@ -406,7 +370,7 @@ proptest! {
         touched in prop::collection::vec(any::<u64>(), 1..60),
     ) {
         let (mut host, mut vm) = machine(pages * 4096, backing);
-        let mut processor = Processor::new(&MmuConfig::default(), &vm);
+        let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         let mut model = std::collections::BTreeMap::new();
         for (value, touch) in touched.into_iter().enumerate() {
             let gpa = ram(touch % pages * 4096 + (touch >> 52) / 8 * 8);
@@ -430,7 +394,7 @@ proptest! {
         let (mut host, mut vm) = machine(pages * 4096, backing);
         for number in 0..pages {
             let gpa = ram((start % pages + number) % pages * 4096);
-            prop_assert!(matches!(vm.nested_fault(&mut host, gpa, Access::Write), Ok(NestedFaultOutcome::Mapped)));
+            prop_assert!(matches!(fault(&mut host, &mut vm, gpa, Access::Write), Ok(NestedFaultOutcome::Mapped)));
         }
     }
 }

@@ -38,6 +38,8 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
     let scheme = run.on.config.scheme;
     let exits: Map<String, Value> =
         statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
+    let paging: Map<String, Value> =
+        statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
     json!({
         "guest": guest,
         "workload": run.work,
@@ -71,6 +73,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         "segment_hits": mmu.segment_hits,
         "escape_hits": mmu.escape_hits,
         "exits": exits,
+        "paging": paging,
         "shadow": super::shadow::value(run),
         "time": {
             "guest": time.guest.0,

@@ -60,8 +60,10 @@ fn pages_are_mapped_found_and_taken_away() {
     }
 
     let gone = table.unmap(&memory, Gpa(0x8020_1000)).unwrap();
-    let fence = Fence::Gvma { gpa: Some(Gpa(0x8020_1000)), vmid: Some(VMID) };
-    assert_eq!(gone, Invalidation::of_page(fence, FrameRange::new(Hpa(0xa000_0000), 2 << 20).unwrap()));
+    assert_eq!(
+        gone,
+        Invalidation::of_page(VMID, Gpa(0x8020_1000), FrameRange::new(Hpa(0xa000_0000), 2 << 20).unwrap())
+    );
     for page in 0..512 {
         assert_eq!(table.lookup(&memory, large.wrapping_add(page * 4096)), None, "all of the superpage is gone");
     }

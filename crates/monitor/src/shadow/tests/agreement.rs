@@ -1,0 +1,331 @@
+//! Random guests: whatever they do to their tables, a guest that fences sees what the model of a native machine sees, and the checker finds
+//! nothing whether it fences or not.
+
+use super::bed::{A, Bed, Choice, D, End, G, R, U, V, W, X, pte, ram};
+use crate::shadow::{Assist, Coherence, Invalidation, Tables};
+use crate::vm::{MemoryAttribute, Vm};
+use memory::HostMemory;
+use mmu::AdPolicy;
+use proptest::prelude::*;
+use reference::{Array, Cause, Config, Fault, Ground, Stage2};
+use std::collections::BTreeMap;
+use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, TranslationContext};
+
+/// Guest memory as the model walks it: at guest physical addresses. What a walk would write is kept aside.
+struct Peek<'m> {
+    vm: &'m Vm,
+    memory: &'m HostMemory,
+    written: BTreeMap<u64, u64>,
+}
+
+impl reference::Memory for Peek<'_> {
+    fn read(&mut self, at: Hpa) -> Option<u64> {
+        if !self.vm.is_ram(Gpa(at.0), 8) {
+            return None;
+        }
+        let there = || {
+            let leaf = self.vm.mapped(self.memory, Gpa(at.0))?;
+            self.memory.read(Hpa(leaf.page.0 | Gpa(at.0).offset(leaf.size))).ok()
+        };
+        Some(self.written.get(&at.0).copied().or_else(there).unwrap_or(0))
+    }
+    fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64> {
+        let found = self.read(at)?;
+        if found == old {
+            self.written.insert(at.0, new);
+        }
+        Some(found)
+    }
+    fn ground(&self, page: Hpa, size: PageSize) -> Ground {
+        let last = page.0 + (size.bytes() - 1);
+        match (self.vm.is_ram(Gpa(page.0), 1), self.vm.is_ram(Gpa(last), 1)) {
+            (true, true) => Ground::Memory,
+            (false, false) if size == PageSize::Size4K => Ground::Device,
+            _ => Ground::Mixed,
+        }
+    }
+}
+
+/// What an access comes to on a native machine that has cached nothing.
+enum Expected {
+    Memory(Gpa, BTreeMap<u64, u64>),
+    PageFault,
+    /// Nothing, or a device: the address.
+    Elsewhere(Option<Gpa>),
+}
+
+fn model(bed: &Bed, hart: usize, gva: Gva, access: Access) -> Expected {
+    let array = || vec![Array { sizes: PageSize::ALL.to_vec(), sets: 1, ways: 4 }];
+    let config = Config {
+        l1i: array(),
+        l1d: array(),
+        l2: Vec::new(),
+        guest_cache: [0; 4],
+        host_cache: [0; 4],
+        nested_tlb: None,
+        refill: None,
+        first_stage_svadu: bed.ad == AdPolicy::Update,
+        second_stage_svadu: true,
+        svnapot: true,
+    };
+    let mut mmu = reference::Mmu::new(&config);
+    mmu.set_context(&bed.contexts[hart], bed.vm.vmid());
+    let mut memory = Peek { vm: &bed.vm, memory: &bed.host.memory, written: BTreeMap::new() };
+    let stage = Stage2::Constant { ram: bed.vm.ram(), offset: 0 };
+    match mmu.access(&mut memory, &stage, gva, access) {
+        Ok(answer) if answer.memory => Expected::Memory(answer.gpa, memory.written),
+        Ok(answer) => Expected::Elsewhere(Some(answer.gpa)),
+        Err(Fault::Page(Cause::TooWide)) => Expected::Elsewhere(None),
+        Err(Fault::Page(_)) => Expected::PageFault,
+        Err(_) => Expected::Elsewhere(None),
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    /// Space and address.
+    Access { hart: usize, page: u64, access: Access },
+    /// An entry of a last-level table that is used at one address only, and a fence for that address.
+    Leaf { space: u64, page: u64, entry: u64, to_all_spaces: bool },
+    /// Any entry of any table becomes anything, and a fence of everything.
+    Wild { table: u64, index: u64, entry: u64 },
+    /// The same without a fence, by which another hart may still see what was.
+    Unfenced { table: u64, index: u64, entry: u64 },
+    /// A hart runs another space.
+    Switch { hart: usize, space: u64, privilege: Privilege, sum: bool },
+    /// A hart translates no more, or in a mode in which its tables mean something else; nothing is left of it before.
+    Mode { hart: usize, space: u64, mode: PagingMode },
+    /// Everything is fenced.
+    Fence,
+    /// PPTLB for a page of the running space.
+    PartialPurge { space: u64, page: u64, handshake: bool },
+}
+
+const SPACES: u64 = 5;
+/// Tables: each space has its root, a table below, and eight last-level tables.
+const TABLES: u64 = SPACES * 16;
+/// Harts that run spaces; one more does not translate.
+const HARTS: usize = 2;
+
+const fn root(space: u64) -> Gpa {
+    ram((1 << 20) + space * 0x1_0000)
+}
+
+fn page() -> impl Strategy<Value = u64> {
+    prop_oneof![0..24_u64, 0..24_u64, 0..4096_u64, 500..530_u64]
+}
+
+fn bits() -> impl Strategy<Value = u64> {
+    let rights = prop::sample::select(vec![R, R | W, R | W, R | W, R | X, R | W | X, X, W, 0]);
+    let others = [(U, 0.8), (D, 0.7), (A, 0.8), (V, 0.9)];
+    let others = others.map(|(bit, odds)| prop::bool::weighted(odds).prop_map(move |set| if set { bit } else { 0 }));
+    (rights, others).prop_map(|(rights, others)| rights | others.into_iter().sum::<u64>())
+}
+
+/// A leaf, or a pointer to a table, or nonsense.
+fn entry() -> impl Strategy<Value = u64> {
+    let data = (0..256_u64, bits()).prop_map(|(page, bits)| pte(ram((16 << 20) + page * 4096), bits));
+    let large = (0..16_u64, bits()).prop_map(|(page, bits)| pte(ram((32 << 20) + page * (2 << 20)), bits));
+    let table = (0..TABLES).prop_map(|table| pte(ram((1 << 20) + table * 4096), V));
+    let mapped_table = (0..TABLES, bits()).prop_map(|(table, bits)| pte(ram((1 << 20) + table * 4096), bits));
+    let napot =
+        (0..4_u64, bits()).prop_map(|(page, bits)| pte(ram((16 << 20) + page * 0x1_0000 + 0x8000), bits) | 1 << 63);
+    let outside = prop::sample::select(vec![0_u64, 0x1000_0000, 0xc00_0000, 0x8000_0000 + super::bed::RAM, 1 << 50]);
+    let outside = (outside, bits()).prop_map(|(page, bits)| pte(Gpa(page), bits));
+    prop_oneof![6 => data, 2 => large, 3 => table, 2 => mapped_table, 1 => napot, 1 => outside, 1 => any::<u64>().prop_map(|entry| entry & !G), 1 => Just(0)]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let access = prop::sample::select(vec![Access::Read, Access::Read, Access::Write, Access::Execute]);
+    let privilege = prop::sample::select(vec![Privilege::User, Privilege::User, Privilege::Supervisor]);
+    let leaf = (0..256_u64, bits()).prop_map(|(page, bits)| pte(ram((16 << 20) + page * 4096), bits));
+    prop_oneof![
+        30 => (0..HARTS, page(), access).prop_map(|(hart, page, access)| Op::Access { hart, page, access }),
+        12 => (0..SPACES, page(), leaf, any::<bool>())
+            .prop_map(|(space, page, entry, to_all_spaces)| Op::Leaf { space, page, entry, to_all_spaces }),
+        3 => (0..TABLES, prop_oneof![0..24_u64, 0..512_u64], entry())
+            .prop_map(|(table, index, entry)| Op::Wild { table, index, entry }),
+        1 => (0..TABLES, 0..24_u64, entry()).prop_map(|(table, index, entry)| Op::Unfenced { table, index, entry }),
+        6 => (0..HARTS, 0..SPACES, privilege, any::<bool>())
+            .prop_map(|(hart, space, privilege, sum)| Op::Switch { hart, space, privilege, sum }),
+        1 => (0..HARTS, 0..SPACES, prop::sample::select(vec![PagingMode::Bare, PagingMode::Sv48, PagingMode::Sv39]))
+            .prop_map(|(hart, space, mode)| Op::Mode { hart, space, mode }),
+        1 => Just(Op::Fence),
+        2 => (0..SPACES, page(), any::<bool>())
+            .prop_map(|(space, page, handshake)| Op::PartialPurge { space, page, handshake }),
+    ]
+}
+
+fn choice() -> impl Strategy<Value = Choice> {
+    let tables =
+        prop::sample::select(vec![Tables::Single, Tables::Multiple(3), Tables::Multiple(4), Tables::Multiple(9)]);
+    let coherence = prop::sample::select(vec![Coherence::Fence, Coherence::WriteProtect]);
+    let invalidation = prop::sample::select(vec![Invalidation::Selective, Invalidation::Selective, Invalidation::Full]);
+    let assist = prop::sample::select(vec![Assist::None, Assist::VmAssist, Assist::MultiShadow]);
+    let attribute =
+        prop::sample::select(vec![MemoryAttribute::Virtual, MemoryAttribute::Resident, MemoryAttribute::Real]);
+    let host_page = prop::sample::select(vec![PageSize::Size4K, PageSize::Size2M]);
+    let ad = prop::sample::select(vec![AdPolicy::Fault, AdPolicy::Update]);
+    (tables, coherence, invalidation, assist, any::<bool>(), attribute, host_page, ad).prop_map(
+        |(tables, coherence, invalidation, assist, selection_flag, attribute, host_page, ad)| Choice {
+            tables,
+            coherence,
+            invalidation,
+            assist,
+            selection_flag,
+            attribute,
+            host_page,
+            ad,
+            harts: HARTS + 1,
+        },
+    )
+}
+
+/// A guest under test.
+struct Guest {
+    bed: Bed,
+    /// Every edit so far was fenced.
+    fenced: bool,
+    /// A table is reachable at other addresses than those that it was made for.
+    wild: bool,
+    /// The first pages are global: all spaces have the same there. (One that has not is the guest's mistake, which a TLB may show or not.)
+    globals: bool,
+}
+
+/// So many pages are global, if any are.
+const GLOBALS: u64 = 8;
+
+impl Guest {
+    fn new(choice: &Choice, globals: bool) -> Self {
+        let mut bed = Bed::new(choice);
+        for space in 0..SPACES {
+            bed.space(root(space));
+        }
+        for hart in 0..HARTS {
+            bed.switch(hart, root(hart as u64), hart as u16 + 1);
+        }
+        Self { bed, fenced: true, wild: false, globals }
+    }
+
+    fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        let bed = &mut self.bed;
+        match *op {
+            Op::Access { hart, page, access } => return self.compare(hart, Gva(page << 12 | 0x128), access),
+            Op::Leaf { page, entry, .. } if self.globals && page < GLOBALS => {
+                let gva = Gva(page << 12);
+                for space in 0..SPACES {
+                    bed.store(Bed::entry(root(space), gva), if entry & V == 0 { 0 } else { entry | G });
+                }
+                bed.fence_all(Some(gva), None);
+            }
+            Op::Leaf { space, page, entry, to_all_spaces } => {
+                let gva = Gva(page << 12);
+                bed.store(Bed::entry(root(space), gva), entry);
+                let asid = (!to_all_spaces).then_some(space as u16 + 1);
+                // One for an address is not for what a table elsewhere translates.
+                if self.wild {
+                    bed.fence_all(None, None);
+                } else {
+                    bed.fence_all(Some(gva), asid);
+                }
+            }
+            Op::Wild { .. } | Op::Unfenced { .. } if self.globals => {}
+            Op::Wild { table, index, entry } => {
+                bed.store(ram((1 << 20) + table * 4096 + index * 8), entry);
+                bed.fence_all(None, None);
+                (self.wild, self.fenced) = (true, true);
+            }
+            Op::Unfenced { table, index, entry } => {
+                bed.store(ram((1 << 20) + table * 4096 + index * 8), entry);
+                (self.wild, self.fenced) = (true, false);
+            }
+            Op::Switch { hart, space, privilege, sum } => {
+                let context = TranslationContext {
+                    mode: PagingMode::Sv39,
+                    root: root(space),
+                    asid: Asid(space as u16 + 1),
+                    privilege,
+                    sum,
+                    mxr: false,
+                };
+                let was_other_mode = bed.contexts[hart].mode != PagingMode::Sv39;
+                bed.enter(hart, context);
+                if was_other_mode {
+                    bed.fence_all(None, None);
+                    self.fenced = true;
+                }
+            }
+            Op::Mode { hart, space, mode } => {
+                let context = TranslationContext { mode, root: root(space), ..bed.contexts[hart] };
+                bed.enter(hart, context);
+                bed.fence_all(None, None);
+                self.fenced = true;
+            }
+            Op::Fence => {
+                bed.fence_all(None, None);
+                self.fenced = true;
+            }
+            Op::PartialPurge { page, .. } if self.globals && page < GLOBALS => {}
+            Op::PartialPurge { space, page, handshake } => {
+                let gva = Gva(page << 12);
+                let at = Bed::entry(root(space), gva);
+                let old = bed.load(at);
+                assert_eq!(bed.partial_purge(0, at, gva, handshake), old);
+                // It is for the page that the entry named, at that address; what else the table translates needs a fence.
+                if self.wild {
+                    bed.fence_all(None, None);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An access is what the model says, if nothing is left to fence; and whatever it is, the entries are allowed.
+    fn compare(&mut self, hart: usize, gva: Gva, access: Access) -> Result<(), TestCaseError> {
+        let gva = if self.bed.contexts[hart].mode == PagingMode::Bare { Gva(ram(gva.0).0) } else { gva };
+        let expected = model(&self.bed, hart, gva, access);
+        let got = self.bed.access(hart, gva, access);
+        if !self.fenced {
+            return Ok(());
+        }
+        match (expected, got) {
+            (Expected::Memory(gpa, written), End::Memory(hpa)) => {
+                prop_assert_eq!(self.bed.hpa(gpa), Some(hpa), "{} is {}", gva, gpa);
+                // What is global may have been found by way of another space's entry.
+                let own = !self.globals || gva.number() >= GLOBALS;
+                for (at, entry) in written.into_iter().filter(|_| own) {
+                    prop_assert_eq!(self.bed.load(Gpa(at)), entry, "A and D of {:#x}", at);
+                }
+            }
+            (Expected::PageFault, End::PageFault) => {}
+            (Expected::Elsewhere(Some(gpa)), End::Device(device)) => prop_assert_eq!(gpa, device),
+            (Expected::Elsewhere(_), End::AccessFault) => {}
+            (Expected::Memory(gpa, _), got) => prop_assert!(false, "{} is {}, and not {:?}", gva, gpa, got),
+            (Expected::PageFault, got) => prop_assert!(false, "{} faults, and is not {:?}", gva, got),
+            (Expected::Elsewhere(at), got) => prop_assert!(false, "{} is at {:?}, and not {:?}", gva, at, got),
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+    #[test]
+    fn a_guest_that_fences_sees_what_a_native_machine_shows(
+        choice in choice(),
+        globals: bool,
+        ops in prop::collection::vec(op(), 1..160),
+    ) {
+        let mut guest = Guest::new(&choice, globals);
+        for op in &ops {
+            guest.apply(op)?;
+        }
+        let wrong = guest.bed.wrong();
+        prop_assert!(wrong.is_empty(), "{:?}", wrong);
+        // Frames of tables that were given back are somebody's or nobody's, but not lost: the guest fences, and goes on.
+        guest.apply(&Op::Fence)?;
+        for page in 0..16 {
+            guest.compare(0, Gva(page << 12), Access::Read)?;
+        }
+    }
+}

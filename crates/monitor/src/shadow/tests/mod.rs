@@ -1,0 +1,7 @@
+//! Shadow tables on real MMUs: closed forms, the paper's cases, hostile guests, and agreement with the model.
+
+mod agreement;
+mod bed;
+mod hostile;
+mod paper;
+mod write_protect;

@@ -1,0 +1,94 @@
+//! What sections do to a VM's nested table. They own the pages that they map, so nothing here frees one; the caller flushes.
+
+use super::NestedTable;
+use crate::table::entry::LeafBits;
+use crate::table::page_table::{Leaf, MapError};
+use crate::table::work::TableWork;
+use core::ops::Range;
+use memory::{FrameAllocator, FrameRange, HostMemory};
+use types::{Gpa, Hpa, Vmid};
+
+/// What [`NestedTable::clear`] took away. Processors may still use all of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[must_use = "tables that are not freed are lost"]
+pub struct ClearedRange {
+    /// Tables of the VM's own that nothing is left in.
+    pub tables: Vec<FrameRange>,
+    /// What it took.
+    pub work: TableWork,
+}
+
+impl NestedTable {
+    /// The VM's identifier.
+    #[must_use]
+    pub const fn vmid(&self) -> Vmid {
+        self.vmid
+    }
+
+    /// Lets the piece of guest physical memory at `gpa` that a table of `level` maps be mapped by a section's `table`. Nothing is to be flushed: nothing was there.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub fn link(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        level: u32,
+        table: Hpa,
+    ) -> Result<TableWork, MapError> {
+        let tables = self.table.link(memory, frames, gpa.0, level, table)?;
+        Ok(TableWork { entries: 0, tables, links: 1 })
+    }
+
+    /// The section's table that maps `gpa`, and its level, if one does.
+    #[must_use]
+    pub fn linked(&self, memory: &HostMemory, gpa: Gpa) -> Option<(Hpa, u32)> {
+        self.table.linked(memory, gpa.0)
+    }
+
+    /// Maps a section's page, or group of pages, to `gpa`, which takes the place of nothing.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub fn map_grouped(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+        leaf: Leaf,
+    ) -> Result<TableWork, MapError> {
+        let bits = leaf.bits | LeafBits::USER;
+        self.table.map_grouped(memory, frames, gpa.0, Leaf { bits, ..leaf })
+    }
+
+    /// Sees to it that a base page can be mapped to `gpa` without a table being added.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub fn add_leaf_table(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gpa: Gpa,
+    ) -> Result<TableWork, MapError> {
+        self.table.add_leaf_table(memory, frames, gpa.0)
+    }
+
+    /// Takes the section's base page at `gpa` out; `None` if there is none, or a section's table maps it.
+    pub fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        self.table.unmap(memory, gpa.0)
+    }
+
+    /// Empties `range`: pages and links that lie in it wholly go, and tables of the VM's own on the way to it that nothing is left in. `leaves` sees each entry of a page that goes.
+    pub fn clear(
+        &mut self,
+        memory: &HostMemory,
+        range: &Range<Gpa>,
+        mut leaves: impl FnMut(Gpa, Leaf),
+    ) -> ClearedRange {
+        let range = range.start.0..range.end.0;
+        let cleared = self.table.clear(memory, &range, |address, leaf| leaves(Gpa(address), leaf));
+        ClearedRange { tables: cleared.tables, work: cleared.work }
+    }
+}
