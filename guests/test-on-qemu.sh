@@ -46,12 +46,13 @@ small_of() {
     gups | qsort | stream) echo size=1M ;;
     kv) echo "size=1M iterations=20000" ;;
     bfs) echo "size=11 iterations=3" ;;
+    mcf) echo "size=200" ;;
     cg) echo ;;
     *) echo size=2M ;;
     esac
 }
 
-workloads="gups bfs cg stream kv sieve triad triadp qsort"
+workloads="gups bfs cg stream kv sieve triad triadp qsort mcf"
 
 # Every workload in every mode, with every page size, on one hart and as copies on four.
 for paging in sv39 sv48 sv57; do

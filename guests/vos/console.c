@@ -3,6 +3,7 @@
 #include "../common/format.h"
 #include "memory.h"
 #include "sbi.h"
+#include "csr.h"
 #include "spinlock.h"
 
 enum console {

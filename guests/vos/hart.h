@@ -15,6 +15,8 @@ struct hart {
     uint64_t id;
     /* Takes part in remote fences. */
     bool running;
+    /* Has spun excessively, and is to go off line. */
+    bool leaves;
     /* Waits for an IPI; guarded by the scheduler's lock. */
     bool idle;
 };

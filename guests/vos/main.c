@@ -7,6 +7,7 @@
 #include "platform.h"
 #include "sched.h"
 #include "smp.h"
+#include "spin.h"
 #include "timer.h"
 #include "tlb.h"
 #include "trap.h"
@@ -46,6 +47,10 @@ void main(uint64_t hart_id, uint64_t device_tree)
     clock_set_replacement(options.replacement);
     timer_set_ticks(options.ticks);
     smp_start(options.harts);
+    tlb_purge_by_partners(options.purge == PURGE_BY_PARTNERS);
+    spin_start(options.handshake, options.spins);
+    if (options.handshake != HANDSHAKE_NONE)
+        smp_await();
     print_banner(&options);
     misbehave(options.misbehaviour);
     for (unsigned i = 0; i < options.processes; i++)

@@ -8,7 +8,9 @@
 #include "misbehave.h"
 #include "page_table.h"
 #include "pptlb.h"
+#include "purge.h"
 #include "space.h"
+#include "spin.h"
 
 enum { OPTIONS_ARGUMENTS = 16 };
 
@@ -30,6 +32,10 @@ struct options {
     /* Copies of the program, each in an address space of its own. */
     unsigned processes;
     enum misbehaviour misbehaviour;
+    enum spin_handshake handshake;
+    enum purge_by purge;
+    /* Rounds after which a spin is excessive, 0 for never. */
+    unsigned spins;
     /* argv of the program: its name, the workload, the words passed on. */
     const char *arguments[OPTIONS_ARGUMENTS];
     unsigned argument_count;

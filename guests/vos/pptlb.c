@@ -10,7 +10,7 @@ static enum pptlb_use use;
 
 void pptlb_start(enum pptlb_use wanted)
 {
-    use = wanted != PPTLB_OFF && sbi_has(SBI_PPTLB) ? wanted : PPTLB_OFF;
+    use = wanted != PPTLB_OFF && sbi_has(SBI_PARAVIRTUAL) ? wanted : PPTLB_OFF;
 }
 
 const char *pptlb_name(void)

@@ -67,7 +67,7 @@ void sbi_remote_sfence_vma_asid(uint64_t hart_mask, uint64_t virtual, uint64_t b
 
 bool sbi_pptlb(uint64_t entry, uint64_t virtual, bool handshake, uint64_t *old)
 {
-    struct sbi_result result = call(SBI_PPTLB, 0, entry, virtual, handshake, 0, 0);
+    struct sbi_result result = call(SBI_PARAVIRTUAL, 0, entry, virtual, handshake, 0, 0);
 
     *old = result.value;
     return result.error == 0;
@@ -76,6 +76,41 @@ bool sbi_pptlb(uint64_t entry, uint64_t virtual, bool handshake, uint64_t *old)
 bool sbi_hart_start(uint64_t hart, uint64_t start, uint64_t argument)
 {
     return call(SBI_HSM, 0, hart, start, argument, 0, 0).error == 0;
+}
+
+void sbi_hart_stop(void)
+{
+    for (;;)
+        call(SBI_HSM, 1, 0, 0, 0, 0, 0);
+}
+
+void sbi_register_area(uint64_t address)
+{
+    call(SBI_PARAVIRTUAL, 0x10, address, 0, 0, 0, 0);
+}
+
+unsigned sbi_allocation(void)
+{
+    struct sbi_result result = call(SBI_PARAVIRTUAL, 0x11, 0, 0, 0, 0, 0);
+
+    return result.error == 0 ? (unsigned)result.value : 1;
+}
+
+uint64_t sbi_allocation_interrupt(bool wanted)
+{
+    struct sbi_result result = call(SBI_PARAVIRTUAL, 0x12, wanted, 0, 0, 0, 0);
+
+    return result.error == 0 ? result.value : 0;
+}
+
+void sbi_spin(unsigned reason, uint64_t partner)
+{
+    call(SBI_PARAVIRTUAL, 0x13, reason, partner, 0, 0, 0);
+}
+
+void sbi_excessive_spin(unsigned reason, bool lost)
+{
+    call(SBI_PARAVIRTUAL, 0x14, reason, lost, 0, 0, 0);
 }
 
 void sbi_shutdown(enum sbi_reset_reason reason)
@@ -88,7 +123,7 @@ void sbi_shutdown(enum sbi_reset_reason reason)
 void sbi_call_with_garbage(void)
 {
     static const enum sbi_extension extensions[] = {SBI_BASE,   SBI_TIME, SBI_IPI,
-                                                    SBI_RFENCE, SBI_DBCN, SBI_PPTLB};
+                                                    SBI_RFENCE, SBI_DBCN, SBI_PARAVIRTUAL};
     enum { FUNCTIONS = 8, NO_SUCH_EXTENSION = 0x12345678 };
     const uint64_t ones = UINT64_MAX;
 

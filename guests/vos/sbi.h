@@ -14,8 +14,8 @@ enum sbi_extension {
     SBI_HSM = 0x48534d,
     SBI_SRST = 0x53525354,
     SBI_DBCN = 0x4442434e,
-    /* Pagewalk's own: docs/vos.md. */
-    SBI_PPTLB = 0x08504157,
+    /* Pagewalk's own: docs/paravirtual.md. */
+    SBI_PARAVIRTUAL = 0x08504157,
 };
 
 enum sbi_reset_reason {
@@ -38,6 +38,17 @@ void sbi_remote_sfence_vma_asid(uint64_t hart_mask, uint64_t virtual, uint64_t b
 bool sbi_pptlb(uint64_t entry, uint64_t virtual, bool handshake, uint64_t *old);
 /* False when the hart does not start. Addresses are guest physical. */
 bool sbi_hart_start(uint64_t hart, uint64_t start, uint64_t argument);
+/* Does not return. */
+_Noreturn void sbi_hart_stop(void);
+
+/* The monitor writes at this guest physical address whether processors are dedicated (1) or shared (0). */
+void sbi_register_area(uint64_t address);
+unsigned sbi_allocation(void);
+/* The interrupt's source at the PLIC, 0 when there is none. */
+uint64_t sbi_allocation_interrupt(bool wanted);
+void sbi_spin(unsigned reason, uint64_t partner);
+void sbi_excessive_spin(unsigned reason, bool lost);
+
 /* Returns only when SRST is absent. */
 void sbi_shutdown(enum sbi_reset_reason reason);
 

@@ -1,9 +1,13 @@
 #include "sched.h"
 
+#include "../common/marker.h"
+
 #include "csr.h"
 #include "hart.h"
 #include "panic.h"
+#include "purge.h"
 #include "sbi.h"
+#include "spin.h"
 #include "spinlock.h"
 #include "timer.h"
 #include "trap.h"
@@ -117,9 +121,13 @@ static struct process *change_to(struct hart *hart, struct process *next)
 static void idle(void)
 {
     timer_disarm();
-    while ((csr_read(sip) & SIE_SOFTWARE) == 0)
+    while ((csr_read(sip) & SIE_SOFTWARE) == 0) {
         wait_for_interrupt();
+        if ((csr_read(sip) & csr_read(sie) & SIE_EXTERNAL) != 0)
+            spin_interrupt();
+    }
     csr_clear(sip, SIE_SOFTWARE);
+    purge_serve();
 }
 
 /* With the lock held: ends the machine when processes are left that all wait for one another. */
@@ -132,6 +140,15 @@ static void check_for_deadlock(void)
     shut_down(final_status);
 }
 
+/* This hart goes off line. Who has counted on it wakes another. */
+static void leave(struct hart *hart)
+{
+    spinlock_lock(&lock);
+    hart->idle = false;
+    unlock_and_wake_idle_hart();
+    spin_leave();
+}
+
 void sched_next(void)
 {
     struct hart *hart = hart_this();
@@ -139,6 +156,8 @@ void sched_next(void)
     for (;;) {
         struct process *process;
 
+        if (hart->leaves)
+            leave(hart);
         spinlock_lock(&lock);
         process = dequeue();
         if (process != NULL)
@@ -158,6 +177,13 @@ void sched_yield(void)
 {
     struct process *next;
 
+    if (hart_this()->leaves) {
+        spinlock_lock(&lock);
+        enqueue(change_to(hart_this(), NULL));
+        spinlock_unlock(&lock);
+        sched_next();
+        return;
+    }
     if (__atomic_load_n(&first, __ATOMIC_RELAXED) == NULL)
         return;
     spinlock_lock(&lock);
@@ -184,13 +210,14 @@ void sched_exit(unsigned status)
     bool is_last;
 
     spinlock_lock(&lock);
-    next = dequeue();
+    next = hart_this()->leaves ? NULL : dequeue();
     process = change_to(hart_this(), next);
     if (final_status == 0)
         final_status = status;
     is_last = --alive == 0;
     spinlock_unlock(&lock);
     process_destroy(process);
+    MARK(MARKER_TRANSACTION);
     if (is_last)
         shut_down(final_status);
     if (next == NULL)

@@ -7,6 +7,7 @@
 #include "platform.h"
 #include "sbi.h"
 #include "sched.h"
+#include "spin.h"
 #include "trap.h"
 
 extern const char boot_secondary[];
@@ -30,6 +31,17 @@ void smp_start(unsigned harts)
         hart = hart_new(platform.hart_ids[i]);
         if (!sbi_hart_start(hart->id, physical_address(boot_secondary), physical_address(hart)))
             panic("hart %lu does not start", hart->id);
+    }
+}
+
+void smp_await(void)
+{
+    for (unsigned i = 0; i < hart_count(); i++) {
+        const struct hart *hart = hart_by_number(i);
+        struct spin spin = {SPIN_PROCESS, (int64_t)hart->id, 0};
+
+        while (!__atomic_load_n(&hart->running, __ATOMIC_ACQUIRE))
+            spin_once(&spin);
     }
 }
 

@@ -1,9 +1,8 @@
-/* Test-and-test-and-set lock. The waiting loop holds the `pause` hint by which a monitor can notice
- * that a logical processor spins. The kernel runs with interrupts off, so no holder is interrupted. */
+/* Test-and-test-and-set lock. Who waits spins as spin.h says. The kernel runs with interrupts off, so no holder is interrupted. */
 #ifndef VOS_SPINLOCK_H
 #define VOS_SPINLOCK_H
 
-#include "csr.h"
+#include "spin.h"
 
 #include <stdbool.h>
 
@@ -18,9 +17,11 @@ static inline bool spinlock_try(struct spinlock *lock)
 
 static inline void spinlock_lock(struct spinlock *lock)
 {
+    struct spin spin = {SPIN_LOCK, -1, 0};
+
     while (!spinlock_try(lock))
         while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED) != 0)
-            pause();
+            spin_once(&spin);
 }
 
 static inline void spinlock_unlock(struct spinlock *lock)

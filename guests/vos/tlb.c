@@ -4,12 +4,19 @@
 #include "csr.h"
 #include "hart.h"
 #include "layout.h"
+#include "purge.h"
 #include "sbi.h"
 #include "spinlock.h"
 
 #include <stdbool.h>
 
 static unsigned last_asid;
+static bool by_partners;
+
+void tlb_purge_by_partners(bool wanted)
+{
+    by_partners = wanted;
+}
 
 static bool taken[SATP_ASID_MASK + 1];
 /* Every lower one is taken. */
@@ -72,7 +79,7 @@ static void flush_local_page_everywhere(uint64_t virtual)
     __asm__ volatile("sfence.vma %0" ::"r"(virtual) : "memory");
 }
 
-static void flush_local_asid(unsigned asid)
+void tlb_flush_local_asid(unsigned asid)
 {
     __asm__ volatile("sfence.vma zero, %0" ::"r"((uint64_t)asid) : "memory");
 }
@@ -87,8 +94,10 @@ void tlb_flush_asid(unsigned asid)
     const uint64_t all_addresses = UINT64_MAX;
     uint64_t others = other_harts();
 
-    flush_local_asid(asid);
-    if (others != 0)
+    tlb_flush_local_asid(asid);
+    if (others != 0 && by_partners)
+        purge_others(asid);
+    else if (others != 0)
         sbi_remote_sfence_vma_asid(others, 0, all_addresses, asid);
 }
 

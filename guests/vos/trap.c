@@ -4,7 +4,9 @@
 #include "csr.h"
 #include "hart.h"
 #include "panic.h"
+#include "purge.h"
 #include "sched.h"
+#include "spin.h"
 #include "syscall.h"
 #include "timer.h"
 
@@ -18,6 +20,7 @@ enum cause {
 enum interrupt {
     INTERRUPT_SOFTWARE = 1,
     INTERRUPT_TIMER = 5,
+    INTERRUPT_EXTERNAL = 9,
 };
 
 /* As a shell reports a program that SIGSEGV ended. */
@@ -99,8 +102,12 @@ static void interrupt(uint64_t number)
         sched_yield();
         break;
     case INTERRUPT_SOFTWARE:
-        /* A wake-up that came too late: this hart is busy already. */
+        /* A purge, or a wake-up that came too late: this hart is busy already. */
         csr_clear(sip, SIE_SOFTWARE);
+        purge_serve();
+        break;
+    case INTERRUPT_EXTERNAL:
+        spin_interrupt();
         break;
     default:
         panic("unexpected interrupt %lu", number);

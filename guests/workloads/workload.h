@@ -64,6 +64,7 @@ extern const struct workload workload_sieve;
 extern const struct workload workload_triad;
 extern const struct workload workload_triadp;
 extern const struct workload workload_qsort;
+extern const struct workload workload_mcf;
 extern const struct workload workload_jobs;
 
 /* Ends the program at once, after one line that says why. */

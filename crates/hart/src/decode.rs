@@ -37,6 +37,9 @@ pub(crate) fn decode(bits: u32, isa: &Isa) -> Instruction {
     }
 }
 
+/// `pause`: a `fence` with the predecessor W alone and no successor (Zihintpause).
+pub(crate) const PAUSE: u32 = 0x0100_000f;
+
 const fn system(bits: u32, length: u8) -> Instruction {
     Instruction { opcode: Opcode::System, rd: SINK, rs1: 0, rs2: 0, imm: bits as i32, length }
 }
@@ -99,6 +102,7 @@ fn full(bits: u32, isa: &Isa) -> Option<Instruction> {
             _ => return None,
         },
         0b00011 => match w.funct3() {
+            0 if isa.spins_exit && bits == PAUSE => system(bits, 4),
             // `fence` orders nothing here that is not ordered already: harts take turns on one host thread.
             0 => with(O::Nop, SINK, 0),
             _ => system(bits, 4),

@@ -24,6 +24,10 @@ pub enum Exit {
     Marker(u16),
     /// The guest wrote `stimecmp`.
     TimerSet,
+    /// `pause`, if [`Isa::spins_exit`].
+    Pause,
+    /// `wrs.nto`, if [`Isa::spins_exit`].
+    ReservationWait,
 }
 
 /// What a hart has done since it was made.

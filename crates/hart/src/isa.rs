@@ -22,6 +22,8 @@ pub struct Isa {
     pub svnapot: bool,
     /// Svadu: the hardware sets A and D bits. The MMU implements it; the hart only advertises it.
     pub svadu: bool,
+    /// `pause` and `wrs.nto` leave for the caller of [`Hart::run`](crate::Hart::run), as where a hypervisor lets them exit. Else they do nothing.
+    pub spins_exit: bool,
 }
 
 impl Default for Isa {
@@ -36,6 +38,7 @@ impl Default for Isa {
             sstc: true,
             svnapot: true,
             svadu: false,
+            spins_exit: false,
         }
     }
 }

@@ -139,6 +139,8 @@ impl Hart {
                 return Ok(None);
             }
             WFI if supervisor => (!self.wakes()).then_some(Exit::Wait),
+            decode::PAUSE if self.isa.spins_exit => Some(Exit::Pause),
+            WRS_NTO if self.isa.zawrs && self.isa.spins_exit => Some(Exit::ReservationWait),
             // A wait on a reservation may end at any time, and here it ends at once: nobody else stores while this hart runs.
             WRS_NTO | WRS_STO if self.isa.zawrs => None,
             _ if bits & 0xfe00_7fff == 0x1200_0073 && supervisor => {

@@ -1,6 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 use crate::{
+    balloon::Balloon,
     config::{Config, ConfigError, SwapKeys},
     dispatch::Dispatch,
     host_model::{HostModel, HostModelError},
@@ -57,6 +58,8 @@ pub enum VirtioKind {
     Net,
     /// A source of (repeatable) randomness.
     Rng,
+    /// A memory balloon.
+    Balloon,
 }
 
 /// Why a machine cannot be put together.
@@ -143,7 +146,8 @@ impl Machine {
             background: false,
         });
         // Nobody shares: the slice is of no importance.
-        let plan = HostPlan { reals: harts * images.len(), slice: Cycles(1), guests: guests.collect() };
+        let reals = harts * images.len();
+        let plan = HostPlan { reals, slice: Cycles(1), guests: guests.collect(), ..HostPlan::default() };
         Self::assemble_host(config, &plan)
     }
 
@@ -173,8 +177,13 @@ impl Machine {
             warmup: config.warmup.instructions(),
             background: plan.guests.iter().map(|guest| guest.background).collect(),
         };
-        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices());
-        let mut machine = Self::new(world, config.isa(), config.paging.guest.mode(), pace, dispatch);
+        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices(), plan.pause_limits);
+        // Who has processors of its own throughout is not looked at: its `pause` costs it nothing.
+        let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
+        let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
+        let isa = hart::Isa { spins_exit: looks, ..config.isa() };
+        let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
+        machine.balloon = Balloon::new(&config.balloon, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
             machine.add_processor(Processor::new(Mmu::new(&mmu)?));
@@ -182,6 +191,8 @@ impl Machine {
         for (guest, config) in plan.guests.iter().zip(&configs) {
             machine.add_image(config, guest)?;
         }
+        machine.changes = plan.changes.clone();
+        machine.changes.sort_by_key(|change| change.at);
         Ok(machine)
     }
 
@@ -196,6 +207,10 @@ impl Machine {
             initrd: image.initrd.as_deref(),
             least_memory: image.least_memory,
         };
+        if config.balloon.target.is_some() && !image.devices.contains(&VirtioKind::Balloon) {
+            let problem = "the guest has no balloon; --balloon attaches one".to_owned();
+            return Err(ConfigError::Range { key: "balloon.target", problem }.into());
+        }
         let plan = Plan::new(files, ram)?;
         let tree = device_tree(&TreeDescription {
             harts: config.harts,
@@ -298,5 +313,6 @@ fn device(kind: &VirtioKind, seed: u64) -> Result<VirtioDevice, DiskError> {
         // Locally administered, and the same in every run.
         VirtioKind::Net => VirtioDevice::Net(Net::new([0x02, 0, 0, 0, 0, 1], Box::new(DiscardFrames))),
         VirtioKind::Rng => VirtioDevice::Rng(Rng::new(seed)),
+        VirtioKind::Balloon => VirtioDevice::Balloon(devices::Balloon::new()),
     })
 }

@@ -17,7 +17,9 @@ use crate::{
 use mmu::{Fence, MmuStatistics};
 use monitor::{
     ExitCounts, ExitReason, PagingCounts,
-    sched::{Change, LogicalId, Parameters, RealId, Scheduler, State, VmId, VmStatistics, Why},
+    sched::{
+        Change, LogicalId, Parameters, PauseLoop, PauseLoopLimits, RealId, Scheduler, State, VmId, VmStatistics, Why,
+    },
 };
 use std::collections::BTreeSet;
 use types::Cycles;
@@ -41,6 +43,8 @@ pub(crate) struct Dispatch {
     seats: Vec<Option<usize>>,
     /// Timers of logical processors that wait and have no real processor. One that is out of date is dropped when it is due.
     timers: BTreeSet<(Cycles, usize)>,
+    /// What counts as a spin.
+    pub(crate) pause_limits: PauseLoopLimits,
     /// Stays that have ended, if somebody wants to know.
     pub(crate) stays: Option<Vec<Stay>>,
 }
@@ -58,6 +62,8 @@ pub(crate) struct Residence {
     begun: Counted,
     /// When it began.
     since: Cycles,
+    /// Its `pause` instructions in a row.
+    pub(crate) pauses: PauseLoop,
     /// Events that happened to it while it had no real processor: charged when it gets one.
     owed: Vec<ExitReason>,
 }
@@ -90,12 +96,13 @@ impl Counted {
 }
 
 impl Dispatch {
-    pub(crate) fn new(parameters: Parameters, prices: SchedulingPrices) -> Self {
+    pub(crate) fn new(parameters: Parameters, prices: SchedulingPrices, pause_limits: PauseLoopLimits) -> Self {
         Self {
             scheduler: Scheduler::new(0, parameters),
             prices,
             seats: Vec::new(),
             timers: BTreeSet::new(),
+            pause_limits,
             stays: None,
         }
     }
@@ -264,6 +271,7 @@ impl Machine {
         let residence = &mut logical.residence;
         residence.past.add(&counted.since(&residence.begun));
         residence.real = None;
+        residence.pauses.end();
         if let Some(stays) = &mut self.dispatch.stays {
             let Residence { since, .. } = *residence;
             stays.push(Stay { real, guest: logical.guest, hart: logical.hart_id, from: since, to: now, why });

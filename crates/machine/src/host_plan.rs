@@ -1,18 +1,33 @@
 //! A host and its guests: how many real processors, and who gets them.
 
 use crate::{assembly::Image, config::Config, units::ByteSize};
-use monitor::sched::{Allocation, spin::SpinMethod};
+use monitor::sched::{Allocation, PauseLoopLimits, spin::SpinMethod};
 use types::Cycles;
 
 /// A host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct HostPlan {
     /// Real processors.
     pub reals: usize,
     /// The time slice of logical processors on shared real ones.
     pub slice: Cycles,
+    /// What makes a row of `pause` a spin.
+    pub pause_limits: PauseLoopLimits,
     /// In their order.
     pub guests: Vec<GuestPlan>,
+    /// Changes of allocation during the run.
+    pub changes: Vec<AllocationChange>,
+}
+
+/// A change of how a guest gets its real processors.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AllocationChange {
+    /// When.
+    pub at: Cycles,
+    /// Which guest, in the plan's order.
+    pub guest: usize,
+    /// To what.
+    pub allocation: Allocation,
 }
 
 /// One guest.

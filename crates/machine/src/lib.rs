@@ -1,6 +1,7 @@
 //! Real processors, their clock and run loop, configuration and guest loading.
 
 mod assembly;
+mod balloon;
 mod bus;
 pub mod clock;
 pub mod config;
@@ -23,12 +24,13 @@ pub mod suggestion;
 pub mod system;
 mod trace;
 pub mod units;
+pub mod vlm;
 pub mod warmup;
 mod world;
 
 pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind, guest_host_bytes};
 pub use devices::{BlockConfig, ImageMode};
-pub use host_plan::{GuestPlan, HostPlan};
+pub use host_plan::{AllocationChange, GuestPlan, HostPlan};
 pub use loader::LoadError;
 pub use machine::{Console, Machine, Pace};
 pub use memory::registry;

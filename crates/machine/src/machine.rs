@@ -1,9 +1,11 @@
 //! The run loop: turns of logical processors on real ones, until the guest ends.
 
 use crate::{
+    balloon::Balloon,
     clock::Clock,
     dispatch::{Dispatch, Residence},
     firmware::Activity,
+    host_plan::AllocationChange,
     outcome::Outcome,
     region::Region,
     schedule::{Turn, next_turn},
@@ -14,7 +16,7 @@ use core::ops::Range;
 use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{
     Entry, ExitReason, HartState,
-    sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmParameters},
+    sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmId, VmParameters, spin::SpinMethod},
 };
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -78,9 +80,14 @@ pub struct Machine {
     pub(crate) dispatch: Dispatch,
     pub(crate) isa: Isa,
     pub(crate) paging: PagingMode,
+    pub(crate) balloon: Option<Balloon>,
     pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
+    /// Changes of allocation to come, in order.
+    pub(crate) changes: Vec<AllocationChange>,
+    /// Changes that could not be made, and why.
+    refused: Vec<String>,
 }
 
 /// What is kept of a guest beside its machine.
@@ -96,10 +103,12 @@ pub(crate) struct Record {
     typed: VecDeque<u8>,
     /// How it learns of its allocation.
     pub(crate) handshake: Handshake,
+    /// What happens when it spins.
+    pub(crate) spin: SpinMethod,
 }
 
 impl Record {
-    fn new(form: AllocationForm, logicals: Range<usize>) -> Self {
+    fn new(form: AllocationForm, logicals: Range<usize>, spin: SpinMethod) -> Self {
         Self {
             region: Region::default(),
             outcome: None,
@@ -107,6 +116,7 @@ impl Record {
             printed: Vec::new(),
             typed: VecDeque::new(),
             handshake: Handshake::new(form),
+            spin,
         }
     }
 }
@@ -116,7 +126,19 @@ impl Machine {
         let memory = &world.host.memory;
         let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
         let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
-        Self { world, code, logicals: Vec::new(), dispatch, isa, paging, pace, records: Vec::new() }
+        Self {
+            world,
+            code,
+            logicals: Vec::new(),
+            dispatch,
+            isa,
+            paging,
+            balloon: None,
+            pace,
+            records: Vec::new(),
+            changes: Vec::new(),
+            refused: Vec::new(),
+        }
     }
 
     /// Adds a real processor, which is shared until it is dedicated.
@@ -144,7 +166,7 @@ impl Machine {
             Allocation::Dedicated(_) => AllocationForm::Dedicated,
             Allocation::Shared => AllocationForm::Shared,
         };
-        self.records.push(Record::new(form, first..first + scheduled.logicals));
+        self.records.push(Record::new(form, first..first + scheduled.logicals, scheduled.spin));
         for hart_id in 0..scheduled.logicals {
             self.logicals.push(Logical {
                 hart: Hart::new(self.isa, self.paging),
@@ -180,6 +202,9 @@ impl Machine {
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
             let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
+            if self.ask_for_memory(next) {
+                continue;
+            }
             let Some(next) = next else {
                 if console.idle(None) {
                     continue;
@@ -192,6 +217,13 @@ impl Machine {
             {
                 self.end_all(&Outcome::Timeout(seconds));
                 break;
+            }
+            if self.changes.first().is_some_and(|change| change.at <= next) {
+                let AllocationChange { guest, allocation, .. } = self.changes.remove(0);
+                if let Err(error) = self.allocate(guest, &allocation) {
+                    self.refused.push(format!("guest {guest}: {error}"));
+                }
+                continue;
             }
             let waits =
                 Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_real(turn.index)).0));
@@ -353,7 +385,21 @@ impl Machine {
                 None
             }
             Exit::Marker(number) => self.marker(guest, number),
+            Exit::Pause => {
+                self.paused(index);
+                None
+            }
+            Exit::ReservationWait => {
+                self.waits_for_store(index);
+                None
+            }
         }
+    }
+
+    /// Changes of allocation that could not be made, one line each.
+    #[must_use]
+    pub fn refused_changes(&self) -> &[String] {
+        &self.refused
     }
 
     /// Raises and lowers the external interrupts of a guest's harts, as its PLIC has them.
@@ -382,6 +428,7 @@ impl Machine {
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
             }
+            3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
             0x100..=0x1ff => return Some(Outcome::Finished((number & 0xff) as u8)),
             // Any other HINT is one: it does nothing.
             _ => {}

@@ -2,8 +2,12 @@
 
 use crate::machine::Machine;
 use monitor::{
+    ExitReason,
     sbi::{ParavirtualRequest, SbiError, SpinReport},
-    sched::{Allocation, AllocationError, AllocationForm, LogicalId, Notice, VmId, spin::SpinCall},
+    sched::{
+        Allocation, AllocationError, AllocationForm, LogicalId, Notice, VmId,
+        spin::{SpinCall, SpinReason},
+    },
 };
 
 impl Machine {
@@ -17,8 +21,18 @@ impl Machine {
                 let notice = handshake.register(area);
                 self.notify(guest, notice).map(|()| 0)
             }
-            ParavirtualRequest::Allocation => Ok(u64::from(handshake.form().flag())),
-            ParavirtualRequest::AllocationInterrupt(_) => Err(SbiError::NotSupported),
+            ParavirtualRequest::Allocation => {
+                let flag = handshake.form().flag();
+                self.raise(guest, false);
+                Ok(u64::from(flag))
+            }
+            ParavirtualRequest::AllocationInterrupt(wanted) => {
+                handshake.want_interrupt(wanted);
+                if !wanted {
+                    self.raise(guest, false);
+                }
+                Ok(u64::from(devices::map::MONITOR_SOURCE))
+            }
             ParavirtualRequest::Spin(call) => {
                 self.spin(index, call);
                 Ok(0)
@@ -30,6 +44,32 @@ impl Machine {
                 Ok(0)
             }
         }
+    }
+
+    /// Logical processor `index`, whose turn it is, has executed `pause`: if that makes it a spin, it exits.
+    pub(crate) fn paused(&mut self, index: usize) {
+        if self.notices(index) {
+            let Some(real) = self.logicals[index].residence.real else { return };
+            let now = self.clock_of_real(real);
+            if self.logicals[index].residence.pauses.pause(now, &self.dispatch.pause_limits) {
+                self.world.charge_exit(ExitReason::PauseLoop);
+                self.spin(index, SpinCall { reason: SpinReason::PauseLoop, partner: None });
+            }
+        }
+    }
+
+    /// Logical processor `index`, whose turn it is, waits for a store to its reservation: it exits.
+    pub(crate) fn waits_for_store(&mut self, index: usize) {
+        if self.notices(index) {
+            self.world.charge_exit(ExitReason::ReservationWait);
+            self.spin(index, SpinCall { reason: SpinReason::ReservationWait, partner: None });
+        }
+    }
+
+    /// Whether an unmodified guest's spins are looked for: not where it has processors of its own, nor where nothing would come of it.
+    fn notices(&self, index: usize) -> bool {
+        let guest = self.logicals[index].guest;
+        !self.dispatch.scheduler.is_dedicated(VmId(guest)) && self.records[guest].spin.acts()
     }
 
     /// Logical processor `index`, whose turn it is, spins.
@@ -45,7 +85,7 @@ impl Machine {
     ///
     /// # Errors
     /// [`AllocationError`]; nothing has changed.
-    pub fn allocate(&mut self, guest: usize, allocation: &Allocation) -> Result<(), AllocationError> {
+    pub(crate) fn allocate(&mut self, guest: usize, allocation: &Allocation) -> Result<(), AllocationError> {
         let now = self.clock_of_real(self.world.current.processor);
         self.dispatch.scheduler.allocate(VmId(guest), allocation, now)?;
         self.carry_out(now);
@@ -60,10 +100,23 @@ impl Machine {
         Ok(())
     }
 
+    /// Drives the interrupt that says that a guest's allocation has changed.
+    fn raise(&mut self, guest: usize, high: bool) {
+        let generation = self.world.guests[guest].platform.interrupt_generation();
+        self.world.guests[guest].platform.set_monitor_interrupt(high);
+        if self.world.guests[guest].platform.interrupt_generation() != generation {
+            let now = self.clock_of_real(self.world.current.processor);
+            self.deliver_interrupts(guest, now);
+        }
+    }
+
     /// Lets a guest know of its allocation.
     fn notify(&mut self, guest: usize, notice: Notice) -> Result<(), SbiError> {
         if let Some((area, flag)) = notice.store {
             self.world.write_guest(guest, area, &flag.to_le_bytes()).map_err(|_| SbiError::Failed)?;
+        }
+        if notice.interrupt {
+            self.raise(guest, true);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use machine::config::{Config, ConfigBuilder};
 use machine::sched::{Allocation, RealId, spin::SpinMethod};
 use machine::units::ByteSize;
-use machine::{Console, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
+use machine::{AllocationChange, Console, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use std::time::Duration;
 use types::Cycles;
 
@@ -54,7 +54,8 @@ fn config(scheme: &str) -> Config {
 }
 
 fn host(reals: usize, guests: Vec<GuestPlan>) -> Machine {
-    Machine::assemble_host(&config("nested"), &HostPlan { reals, slice: SLICE, guests }).expect("a host that can be")
+    Machine::assemble_host(&config("nested"), &HostPlan { reals, slice: SLICE, guests, ..HostPlan::default() })
+        .expect("a host that can be")
 }
 
 fn run(machine: &mut Machine) -> (Vec<Outcome>, Vec<String>) {
@@ -123,7 +124,7 @@ fn weights_divide_the_processors() {
         // The slowest host: a second is not many cycles.
         let slow = ConfigBuilder::default().set("scheme", "nested").unwrap().set("host", "hitachi-1985").unwrap();
         let config = slow.set("timeout", "1").unwrap().build().unwrap();
-        let plan = HostPlan { reals, slice: Cycles(20_000), guests };
+        let plan = HostPlan { reals, slice: Cycles(20_000), guests, ..HostPlan::default() };
         let mut machine = Machine::assemble_host(&config, &plan).unwrap();
         let (outcomes, _) = run(&mut machine);
         assert_eq!(outcomes, [Outcome::Timeout(1), Outcome::Timeout(1)]);
@@ -182,7 +183,74 @@ fn dedicated_and_shared_processors_are_mixed_and_change() {
 fn a_host_without_enough_processors_is_refused() {
     let mut guest = vos(WORK, 2, SpinMethod::None);
     guest.allocation = Allocation::Dedicated(vec![RealId(0)]);
-    let plan = HostPlan { reals: 2, slice: SLICE, guests: vec![guest] };
+    let plan = HostPlan { reals: 2, slice: SLICE, guests: vec![guest], ..HostPlan::default() };
     let error = Machine::assemble_host(&config("nested"), &plan).err().expect("refused");
     assert!(error.to_string().contains("one each") && error.is_usage(), "{error}");
+}
+
+/// Heavy spins: many short processes under few locks, and TLB purges that partners are asked for.
+const SPINS: &str = "workload=qsort size=8K procs=40 purge=partners";
+
+#[test]
+fn a_guest_that_shakes_hands_calls_while_it_shares_and_spins_while_it_does_not() {
+    let reals = |numbers: &[usize]| Allocation::Dedicated(numbers.iter().copied().map(RealId).collect());
+    let calls = |handshake: &str, allocation: Allocation, changes: &[(u64, Allocation)]| {
+        let mut guest = vos(&format!("{SPINS} handshake={handshake}"), 3, SpinMethod::Wapd);
+        guest.allocation = allocation;
+        let mut other = vos("misbehave=spin", 1, SpinMethod::Wapd);
+        other.background = true;
+        let change = |(at, allocation): &(u64, Allocation)| AllocationChange {
+            at: Cycles(*at),
+            guest: 0,
+            allocation: allocation.clone(),
+        };
+        let changes = changes.iter().map(change).collect();
+        let plan = HostPlan { reals: 4, slice: SLICE, guests: vec![guest, other], changes, ..HostPlan::default() };
+        let mut machine = Machine::assemble_host(&config("nested"), &plan).unwrap();
+        let (outcomes, printed) = run(&mut machine);
+        assert_eq!(outcomes[0], Outcome::Finished(0), "{handshake}: {printed:?}");
+        assert!(machine.refused_changes().is_empty(), "{:?}", machine.refused_changes());
+        let statistics = machine.scheduling_of(0);
+        assert_eq!(statistics.ends, 40, "a process is a transaction");
+        (statistics.spin_calls[..3].iter().sum::<u64>(), machine.elapsed().0)
+    };
+    let dedicated = || reals(&[0, 1, 2]);
+    for handshake in ["area", "codes", "interrupt"] {
+        let (none, quick) = calls(handshake, dedicated(), &[]);
+        assert_eq!(none, 0, "{handshake}: f = 1");
+        let (shared, slow) = calls(handshake, Allocation::Shared, &[]);
+        assert!(shared > 0, "{handshake}: f = 0");
+        // Half-way through, its processors become its own.
+        let (flipped, _) = calls(handshake, Allocation::Shared, &[(slow / 2, dedicated())]);
+        match handshake {
+            // "A change of processor allocation forms requires the guest to be IPLed again": it goes on calling.
+            "codes" => assert!(flipped > 0),
+            _ => assert!(flipped < shared, "{handshake}: {flipped} calls of {shared}"),
+        }
+        // And the other way round: it begins to call.
+        let (flipped, _) = calls(handshake, dedicated(), &[(quick / 2, Allocation::Shared)]);
+        assert_eq!(flipped > 0, handshake != "codes", "{handshake}: {flipped}");
+    }
+    assert_eq!(calls("none", Allocation::Shared, &[]).0, 0);
+}
+
+#[test]
+fn a_guest_that_says_nothing_is_found_out_by_its_pauses() {
+    for (method, found) in [(SpinMethod::None, false), (SpinMethod::Wapd, true), (SpinMethod::DirectedYield, true)] {
+        let mut machine = host(1, vec![vos(SPINS, 3, method)]);
+        let (outcomes, printed) = run(&mut machine);
+        assert_eq!(outcomes, [Outcome::Finished(0)], "{method}: {printed:?}");
+        let noticed = machine.scheduling_of(0).spin_calls[3];
+        assert_eq!(noticed > 0, found, "{method}: {noticed}");
+    }
+}
+
+#[test]
+fn excessive_spins_take_processors_off_line_and_the_guest_goes_on() {
+    let line = format!("{SPINS} handshake=none spins=100");
+    let mut machine = host(1, vec![vos(&line, 3, SpinMethod::None), vos(WORK, 2, SpinMethod::None)]);
+    let (outcomes, printed) = run(&mut machine);
+    assert_eq!(outcomes, [Outcome::Finished(0), Outcome::Finished(0)], "{printed:?}");
+    let statistics = machine.scheduling_of(0);
+    assert!(statistics.excessive_spins > 0 && (1..=2).contains(&statistics.processors_lost), "{statistics:?}");
 }

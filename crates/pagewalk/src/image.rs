@@ -18,6 +18,9 @@ use types::PageSize;
 /// with the 2 GiB below RAM.
 const VOS_MOST_MEMORY: ByteSize = ByteSize(253 << 30);
 
+/// What Linux takes for its image and its own tables, when memory is small.
+const LINUX_ITSELF: u64 = 76 << 20;
+
 /// Which guest a command was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum GuestKind {
@@ -157,7 +160,7 @@ impl Prepared {
                 return Err(Failure::Usage(format!("memory: vos reaches at most {VOS_MOST_MEMORY}, not {asked}")));
             }
             GuestKind::Vos => (self.vos_command_line(config), LEAST_MEMORY),
-            GuestKind::Linux => (kernel_command_line(&self.linux_parameters(config)), LEAST_LINUX_MEMORY),
+            GuestKind::Linux => (kernel_command_line(&self.linux_parameters(config)), self.least_linux_memory()),
             GuestKind::File(_) => (self.append.clone(), LEAST_MEMORY),
         };
         Ok(Image {
@@ -179,6 +182,13 @@ impl Prepared {
         let page = config.scheme.guest_page();
         let line = format!("page={page} paging={} workload={name}", config.paging.guest.name());
         joined([&line, options, &self.append])
+    }
+
+    /// Linux unpacks its root file system into half of what memory is left beside the packed one, each file into whole pages. Where it
+    /// does not fit, Linux goes on with a part of it.
+    fn least_linux_memory(&self) -> u64 {
+        let root = self.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64);
+        LEAST_LINUX_MEMORY.max(LINUX_ITSELF + root * 16 / 5)
     }
 
     /// Linux maps pages of 2M by itself, unless told not to; those of 1G are reserved at boot.
@@ -222,6 +232,9 @@ fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest) -> Result<In
     if arguments.rng {
         devices.insert(GuestDevice::Rng);
     }
+    if arguments.balloon {
+        devices.insert(GuestDevice::Balloon);
+    }
     Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices })
 }
 
@@ -239,6 +252,9 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
     }
     if arguments.rng {
         devices.push(VirtioKind::Rng);
+    }
+    if arguments.balloon {
+        devices.push(VirtioKind::Balloon);
     }
     devices
 }

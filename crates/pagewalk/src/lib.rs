@@ -6,6 +6,7 @@ pub mod commands;
 mod comparison;
 pub mod error;
 pub mod guest;
+mod hosting;
 mod image;
 pub mod output;
 pub mod processor;

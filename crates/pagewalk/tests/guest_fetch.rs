@@ -179,6 +179,20 @@ fn damage_is_mended() {
 }
 
 #[test]
+fn what_no_guest_uses_is_left_out() {
+    let archive = Archive::new();
+    for (version, path) in
+        [("1", "usr/lib/gcc/14/libasan.a"), ("2", "usr/share/doc/x"), ("3", "usr/lib/gcc/14/libgcc.a")]
+    {
+        archive.publish("gcc", version, path, b"content");
+        archive.publish("libc6-dev", version, "usr/include/stdio.h", b"");
+        said(&archive.fetch(&["--only", "gcc", "--renew"]), "gcc");
+        let kept = archive.installed(&format!("gcc_{version}")).join(path).exists();
+        assert_eq!(kept, path.ends_with("libgcc.a"), "{path}");
+    }
+}
+
+#[test]
 fn a_failure_is_one_line_and_leaves_the_earlier_guest() {
     let archive = Archive::new();
     said(&archive.fetch(BASE), "fetched");

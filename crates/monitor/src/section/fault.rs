@@ -116,7 +116,7 @@ impl SectionManager {
         }
         let Some(table) = on.tables.table(vmid) else { return Err(PageError::NoSuchPage(page)) };
         // The tables first: were there no frame for one after the page had got its own, the page might have to leave for it again.
-        self.work.tables += out_of_frames(table.prepare_base(&on.host.memory, &mut on.host.frames, gpa))?;
+        self.work.tables += out_of_frames(table.add_leaf_table(&on.host.memory, &mut on.host.frames, gpa))?;
         let (frame, kind) = self.sections.page(on.host, section, page)?;
         let bits = if pageable { pageable_bits(window.access, touch.access) } else { resident_bits(window.access) };
         let leaf = Leaf { page: frame, size, bits };

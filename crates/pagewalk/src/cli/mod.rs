@@ -1,11 +1,13 @@
 //! The command line, declared once. Execution is in [`crate::commands`].
 
 mod guest;
+mod host;
 mod reserve;
 mod run;
 mod values;
 
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
+pub use host::RunArgs;
 pub use machine::units::ByteSize;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
@@ -36,6 +38,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure the simulator's own speed
     Bench(BenchArgs),
+    /// Run a host with several guests that share its processors
+    Run(RunArgs),
     /// Fetch the Linux guest, or list what is fetched
     #[command(subcommand)]
     Guest(GuestCommand),

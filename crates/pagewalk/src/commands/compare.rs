@@ -19,8 +19,8 @@ use std::sync::Arc;
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 13] =
-    ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "jobs", "hello", "spin", "crash"];
+const KNOWN_WORKLOADS: [&str; 14] =
+    ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash"];
 
 /// The one that needs system calls of `vos`.
 const VOS_WORKLOAD: &str = "jobs";

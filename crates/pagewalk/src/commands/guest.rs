@@ -55,7 +55,10 @@ fn list(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
     }
     let mut text = format!("{table}\ncache: {}\n", cache.linux().display());
     if fetched.iter().all(|set| set.name != BASE) {
-        text += "`pagewalk guest fetch` brings the sets of this list but gcc; `--only base` is the quickest\n";
+        let default: Vec<_> = PACKAGE_SETS.iter().filter(|set| set.fetched_by_default).map(|set| set.name).collect();
+        let default = default.join(", ");
+        text +=
+            &format!("`pagewalk guest fetch` brings {default}, and others by name; `--only base` is the quickest\n");
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)

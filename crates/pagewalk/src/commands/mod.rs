@@ -5,6 +5,7 @@ mod boot;
 mod compare;
 mod guest;
 mod reserve;
+mod run;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
@@ -23,6 +24,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Boot(arguments) => boot::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
+        Command::Run(arguments) => run::run(arguments),
         Command::Guest(command) => guest::run(command),
         Command::Reserve(command) => reserve::run(command),
     }

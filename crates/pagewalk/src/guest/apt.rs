@@ -45,6 +45,7 @@ pub(crate) struct Archive {
 #[derive(Debug)]
 pub(crate) struct Apt {
     config: PathBuf,
+    status: PathBuf,
     archives: PathBuf,
     no_archives: PathBuf,
 }
@@ -67,6 +68,7 @@ impl Apt {
         };
         let apt = Self {
             config: directory.join("apt.conf"),
+            status: directory.join("status"),
             archives: directory.join("archives"),
             no_archives: directory.join("no-archives"),
         };
@@ -78,7 +80,6 @@ impl Apt {
             &directory.join("sources.list"),
             &format!("deb [arch=riscv64 target=Packages{signed_by}] {mirror} {SUITE} main\n"),
         )?;
-        write(&directory.join("status"), &status())?;
         write(&apt.config, &configuration(root))?;
         Ok(apt)
     }
@@ -91,6 +92,7 @@ impl Apt {
 
     /// The archives that installing `packages` beside the stand-ins takes, in apt's order.
     pub(crate) fn resolve(&self, set: &str, packages: &[&str]) -> Result<Vec<Archive>, GuestError> {
+        write(&self.status, &status(packages))?;
         // apt leaves out of its list what the download directory has already; an empty one makes the list complete.
         let mut empty = OsString::from("Dir::Cache::Archives=");
         empty.push(&self.no_archives);
@@ -98,7 +100,10 @@ impl Apt {
         query.arg("-o").arg(empty).args(["--print-uris", "install", "--"]).args(packages);
         let output = APT_GET.output(&mut query)?;
         if !output.status.success() {
-            let unknown = String::from_utf8_lossy(&output.stderr).contains("Unable to locate package");
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            let unknown = ["Unable to locate package", "has no installation candidate"]
+                .iter()
+                .any(|known| complaint.contains(known));
             return Err(if unknown { GuestError::UnknownSet(set.to_owned()) } else { APT_GET.failed(&output) });
         }
         Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_archive).collect())
@@ -112,6 +117,7 @@ impl Apt {
         archives: &[Archive],
         mut progress: impl FnMut(u64),
     ) -> Result<(), GuestError> {
+        write(&self.status, &status(packages))?;
         let mut command = self.command();
         command.args(["--download-only", "install", "--"]).args(packages);
         let child = APT_GET.start(&mut command)?;
@@ -199,9 +205,9 @@ Dir::Log "{root}";
     )
 }
 
-/// dpkg's status of a machine on which only the stand-ins are installed.
-fn status() -> String {
-    STAND_INS.iter().fold(String::new(), |mut text, name| {
+/// dpkg's status of a machine on which only the stand-ins are installed, but for what is `wanted` itself.
+fn status(wanted: &[&str]) -> String {
+    STAND_INS.iter().filter(|name| !wanted.contains(name)).fold(String::new(), |mut text, name| {
         write!(
             text,
             "Package: {name}\nStatus: install ok installed\nVersion: 99:0\nArchitecture: riscv64\nMulti-Arch: allowed\n\
@@ -271,6 +277,13 @@ mod tests {
         assert!(matches!(key, GuestError::Signature { suite: SUITE, .. }), "{key}");
         let network = failed("E: Failed to fetch http://mirror.example/InRelease  Could not resolve\n");
         assert!(matches!(network, GuestError::Tool { program: "apt-get", .. }), "{network}");
+    }
+
+    #[test]
+    fn a_stand_in_is_brought_when_it_is_asked_for() {
+        assert!(status(&["gcc"]).contains("Package: perl-base\n"));
+        let without = status(&["perl-base"]);
+        assert!(!without.contains("Package: perl-base\n") && without.contains("Package: perl\n"), "{without}");
     }
 
     #[test]

@@ -18,6 +18,14 @@ const PRUNED: &[&str] = &[
     "etc/default",
     "etc/init.d",
     "etc/logrotate.d",
+    "usr/include/drm",
+    "usr/include/misc",
+    "usr/include/mtd",
+    "usr/include/rdma",
+    "usr/include/scsi",
+    "usr/include/sound",
+    "usr/include/video",
+    "usr/include/xen",
     "usr/lib/riscv64-linux-gnu/gconv",
     "usr/lib/systemd",
     "usr/share/bash-completion",
@@ -32,6 +40,24 @@ const PRUNED: &[&str] = &[
     "usr/share/prte/rst",
 ];
 
+/// Files, by the beginnings of their names, that no program of a set needs and that are larger than those it needs: of compilers,
+/// link-time optimization, sanitizers, and libraries for static linking; drivers of graphics.
+const PRUNED_NAMES: &[&str] = &[
+    "libasan",
+    "libbacktrace.a",
+    "libc.a",
+    "libgallium",
+    "libgomp.a",
+    "libhwasan",
+    "libitm",
+    "liblsan",
+    "libm.a",
+    "libtsan",
+    "libubsan",
+    "lto1",
+    "riscv64-linux-gnu-lto-dump",
+];
+
 /// Unpacks the archive at `path` into the cache. The package is complete when this returns, and invisible until then.
 pub(crate) fn unpack(cache: &Cache, package: &PackageId, path: &Path) -> Result<(), GuestError> {
     let work = cache.work().join(&package.name);
@@ -41,8 +67,21 @@ pub(crate) fn unpack(cache: &Cache, package: &PackageId, path: &Path) -> Result<
     for pruned in PRUNED {
         remove_tree(&work.join(pruned))?;
     }
+    prune_names(&work)?;
     keep_wanted_modules(package, &work)?;
     enter(cache, package, &work, hash_file(path)?)
+}
+
+fn prune_names(directory: &Path) -> Result<(), GuestError> {
+    for path in sorted(directory)? {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && !path.is_symlink() {
+            prune_names(&path)?;
+        } else if PRUNED_NAMES.iter().any(|pruned| name.starts_with(pruned)) {
+            fs::remove_file(&path).map_err(GuestError::at(&path))?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the tree at `root` the content of `package` in the cache.

@@ -29,6 +29,9 @@ pub struct PackageSet {
 const PLAIN: PackageSet =
     PackageSet { name: "", summary: "", packages: &[], fetched_by_default: true, environment: &[], files: &[] };
 
+/// Brought only where it is named.
+const EXTRA: PackageSet = PackageSet { fetched_by_default: false, ..PLAIN };
+
 /// The sets that Pagewalk knows; any other name is taken for a Debian package.
 pub const PACKAGE_SETS: &[PackageSet] = &[
     PackageSet {
@@ -73,47 +76,87 @@ pub const PACKAGE_SETS: &[PackageSet] = &[
         files: &[("hpccinf.txt", include_str!("hpccinf.txt"))],
         ..PLAIN
     },
+    PackageSet { name: "stress-ng", summary: "stressors of each part of a kernel", packages: &["stress-ng"], ..EXTRA },
+    PackageSet { name: "gcc", summary: "C compiler, with headers", packages: &["gcc", "libc6-dev"], ..EXTRA },
     PackageSet {
-        name: "gcc",
-        summary: "C compiler with headers",
-        packages: &["gcc", "libc6-dev"],
-        fetched_by_default: false,
-        ..PLAIN
+        name: "rt-tests",
+        summary: "hackbench, and latency tests of schedulers",
+        packages: &["rt-tests"],
+        ..EXTRA
+    },
+    PackageSet {
+        name: "sysbench",
+        summary: "benchmarks of threads, memory, mutexes",
+        packages: &["sysbench"],
+        ..EXTRA
+    },
+    PackageSet { name: "perl", summary: "Perl interpreter", packages: &["perl-base"], ..EXTRA },
+    PackageSet { name: "python", summary: "Python interpreter", packages: &["python3-minimal"], ..EXTRA },
+    PackageSet { name: "lua", summary: "Lua interpreter", packages: &["lua5.4"], ..EXTRA },
+    PackageSet {
+        name: "compressors",
+        summary: "xz, zstd, bzip2, gzip",
+        packages: &["xz-utils", "zstd", "bzip2", "gzip"],
+        ..EXTRA
     },
 ];
 
-/// Packages taken for installed, so that apt leaves them out: they serve installation scripts and system services, which a
-/// guest without installation never runs, or plug-ins that open graphics. Each would bring megabytes into every guest.
+/// Packages taken for installed, so that apt leaves them out of whatever depends on them: they serve installation scripts and
+/// system services, which a guest without installation never runs, plug-ins that open graphics, databases, sanitizers. Each would
+/// bring megabytes into every guest. A set that names one brings it all the same.
 pub(crate) const STAND_INS: &[&str] = &[
     "adduser",
     "base-passwd",
     "coreutils",
     "debconf",
     "debconf-2.0",
+    "dpkg",
     "init-system-helpers",
     "initramfs-tools",
     "kmod",
-    "libgbm1",
-    "libegl1",
-    "libgles2",
+    "libasan8",
+    "libcc1-0",
+    "libcrypt-dev",
+    "libdrm-amdgpu1",
+    "libegl-mesa0",
+    "libgprofng0",
     "libhwloc-plugins",
+    "libitm1",
+    "libllvm19",
+    "liblsan0",
     "libpam-modules",
     "libpam-modules-bin",
     "libpam0g",
+    "libtsan2",
+    "libubsan1",
+    "libwayland-server0",
+    "libx11-xcb1",
+    "libxcb-dri3-0",
+    "libxcb-present0",
+    "libxcb-randr0",
+    "libxcb-sync1",
+    "libxcb-xfixes0",
+    "libxcb1",
+    "libxshmfence1",
     "linux-base",
     "login.defs",
     "lsb-base",
+    "mariadb-common",
     "mount",
     "mpi-default-bin",
+    "mysql-common",
     "openmpi-bin",
     "openssh-client",
     "openssl-provider-legacy",
     "passwd",
     "perl",
     "perl-base",
+    "python3",
     "readline-common",
+    "rpcsvc-proto",
     "systemd",
     "sysvinit-utils",
+    "tar",
     "udev",
 ];
 

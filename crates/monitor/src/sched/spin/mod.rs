@@ -158,6 +158,12 @@ impl SpinMethod {
         }
     }
 
+    /// Whether anything may come of a spin call: what a monitor would look for spins for.
+    #[must_use]
+    pub const fn acts(self) -> bool {
+        !matches!(self, Self::None | Self::Gang)
+    }
+
     /// The method of that name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {

@@ -128,9 +128,8 @@ fn entry() -> impl Strategy<Value = u64> {
     let large = (0..16_u64, bits()).prop_map(|(page, bits)| pte(ram((32 << 20) + page * (2 << 20)), bits));
     let table = (0..TABLES).prop_map(|table| pte(ram((1 << 20) + table * 4096), V));
     let mapped_table = (0..TABLES, bits()).prop_map(|(table, bits)| pte(ram((1 << 20) + table * 4096), bits));
-    let napot = (0..4_u64, bits()).prop_map(|(page, bits)| {
-        pte(ram((16 << 20) + page * 0x1_0000 + 0x8000), bits) | 1 << 63
-    });
+    let napot =
+        (0..4_u64, bits()).prop_map(|(page, bits)| pte(ram((16 << 20) + page * 0x1_0000 + 0x8000), bits) | 1 << 63);
     let outside = prop::sample::select(vec![0_u64, 0x1000_0000, 0xc00_0000, 0x8000_0000 + super::bed::RAM, 1 << 50]);
     let outside = (outside, bits()).prop_map(|(page, bits)| pte(Gpa(page), bits));
     prop_oneof![6 => data, 2 => large, 3 => table, 2 => mapped_table, 1 => napot, 1 => outside, 1 => any::<u64>().prop_map(|entry| entry & !G), 1 => Just(0)]
@@ -158,7 +157,8 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn choice() -> impl Strategy<Value = Choice> {
-    let tables = prop::sample::select(vec![Tables::Single, Tables::Multiple(3), Tables::Multiple(4), Tables::Multiple(9)]);
+    let tables =
+        prop::sample::select(vec![Tables::Single, Tables::Multiple(3), Tables::Multiple(4), Tables::Multiple(9)]);
     let coherence = prop::sample::select(vec![Coherence::Fence, Coherence::WriteProtect]);
     let invalidation = prop::sample::select(vec![Invalidation::Selective, Invalidation::Selective, Invalidation::Full]);
     let assist = prop::sample::select(vec![Assist::None, Assist::VmAssist, Assist::MultiShadow]);

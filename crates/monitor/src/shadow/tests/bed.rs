@@ -2,16 +2,15 @@
 //! the guest writes its tables.
 
 use crate::shadow::{
-    Assist, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFaultOutcome, ShadowStatistics, Tables, Tlbs,
+    Assist, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFaultOutcome, ShadowStatistics, Tables,
+    Tlbs,
 };
 use crate::vm::{Backing, LeafStatus, MemoryAttribute, Vm};
 use crate::walk_memory::WalkMemory;
 use devices::map::RAM_BASE;
 use memory::{Host, HostPages};
 use mmu::{AdPolicy, Fence, Mmu, MmuConfig, SoftwareRules};
-use types::{
-    Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid,
-};
+use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
 pub(super) const V: u64 = 1;
 pub(super) const R: u64 = 1 << 1;
@@ -100,11 +99,8 @@ impl Tlbs for Processors<'_> {
 
 impl Bed {
     pub(super) fn new(choice: &Choice) -> Self {
-        let backing = Backing::Nested {
-            mode: SecondStageMode::Sv39x4,
-            page: choice.host_page,
-            status: LeafStatus::Preset,
-        };
+        let backing =
+            Backing::Nested { mode: SecondStageMode::Sv39x4, page: choice.host_page, status: LeafStatus::Preset };
         let config = ShadowConfig {
             tables: choice.tables,
             coherence: choice.coherence,

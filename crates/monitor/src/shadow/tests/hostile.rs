@@ -99,7 +99,7 @@ fn addresses_everywhere_do_not_exhaust_the_host() {
         bed.enter(0, context);
         let before = bed.host.frames.owned_bytes();
         for number in 0..20_000_u64 {
-            let address = (number * 7919) % (1 << 17) << 21;
+            let address = ((number * 7919) % (1 << 17)) << 21;
             let end = bed.access(0, Gva(address), Access::Read);
             assert_eq!(end, End::Memory(bed.hpa(page).unwrap()), "{address:#x}");
         }

@@ -98,7 +98,9 @@ fn the_selection_flag_spares_unused_tables_a_second_invalidation() {
 #[test]
 fn tables_are_found_again_and_the_least_recently_used_is_stolen() {
     let mut bed = bed(&multiple(3), 3);
-    for (space, found, created, stolen) in [(1, 1, 0, 0), (3, 1, 0, 0), (1, 1, 0, 0), (4, 0, 0, 1), (3, 1, 0, 0), (2, 0, 0, 1)] {
+    for (space, found, created, stolen) in
+        [(1, 1, 0, 0), (3, 1, 0, 0), (1, 1, 0, 0), (4, 0, 0, 1), (3, 1, 0, 0), (2, 0, 0, 1)]
+    {
         if space == 4 {
             bed.space(root(4));
             bed.counted();

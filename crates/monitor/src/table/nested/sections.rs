@@ -66,13 +66,13 @@ impl NestedTable {
     ///
     /// # Errors
     /// [`MapError`].
-    pub fn prepare_base(
+    pub fn add_leaf_table(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
         gpa: Gpa,
     ) -> Result<TableWork, MapError> {
-        self.table.prepare(memory, frames, gpa.0)
+        self.table.add_leaf_table(memory, frames, gpa.0)
     }
 
     /// Takes the section's base page at `gpa` out; `None` if there is none, or a section's table maps it.

@@ -51,7 +51,7 @@ impl PageTable {
     ///
     /// # Errors
     /// As [`map`](Self::map).
-    pub(in super::super) fn prepare(
+    pub(in super::super) fn add_leaf_table(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,

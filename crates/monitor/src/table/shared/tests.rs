@@ -110,7 +110,7 @@ fn what_is_mapped_once_is_seen_by_all_and_nothing_beyond_it() {
                     let gpa = Gpa(at + offset);
                     assert_eq!(table.map(memory, frames, gpa, private), Err(MapError::Occupied(gpa.0)));
                     assert_eq!(table.map_grouped(memory, frames, gpa, private), Err(MapError::Occupied(gpa.0)));
-                    assert!(table.prepare_base(memory, frames, gpa).is_err());
+                    assert!(table.add_leaf_table(memory, frames, gpa).is_err());
                 }
                 assert!(table.unmap(memory, Gpa(at)).is_none() && table.take(memory, Gpa(at)).is_none());
                 table.grant(memory, Gpa(at), LeafBits::GLOBAL);

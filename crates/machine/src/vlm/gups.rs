@@ -1,0 +1,44 @@
+//! Random updates inside a section: what granularity does for the TLB (the paper, "Alpha Granularity Hint Regions").
+
+use super::VlmError;
+use super::mappers::{AT, Mappers, Sharing};
+use mmu::{Mmu, MmuConfig, MmuStatistics, SecondStage};
+use monitor::WalkMemory;
+use types::{Access, Cycles, Gva, PageSize, TranslationContext, Vmid};
+
+/// What one run met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GupsMisses {
+    /// The largest page that maps the section.
+    pub largest: PageSize,
+    /// Updates made.
+    pub updates: u64,
+    /// What was counted.
+    pub statistics: MmuStatistics,
+}
+
+/// Makes `updates` updates at random places of a section of `bytes` bytes, by a guest that translates nothing itself. Every place is as likely; the sequence is the
+/// same each time.
+///
+/// # Errors
+/// [`VlmError`].
+pub fn gups(bytes: u64, updates: u64, largest: PageSize, processor: &MmuConfig) -> Result<GupsMisses, VlmError> {
+    let mut mappers = Mappers::new(bytes, Sharing::Shared, largest, 1, Cycles(0))?;
+    mappers.start()?;
+    let Some(table) = mappers.first() else { return Err(VlmError::Section(bytes)) };
+    let second = SecondStage::Nested { mode: table.mode(), root: table.root() };
+    let mut mmu = Mmu::new(processor)?;
+    mmu.set_context(&TranslationContext::default(), Vmid(1));
+    let mut memory = WalkMemory(&mappers.host().memory);
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for stamp in 1..=updates {
+        // Marsaglia's xorshift, 13, 7, 17.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let gva = Gva(AT.0 + random % (bytes / 8) * 8);
+        let hit = mmu.access(&mut memory, &second, gva, Access::Write, stamp);
+        debug_assert!(hit.is_ok(), "all of a preallocated section is valid: {hit:?}");
+    }
+    Ok(GupsMisses { largest, updates, statistics: *mmu.statistics() })
+}

@@ -1,0 +1,26 @@
+//! Arguments of `run`.
+
+use super::values::Setting;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `pagewalk run`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "The file's keys are in docs/hosting.md.")]
+pub struct RunArgs {
+    /// The host and its guests
+    #[arg(value_name = "CONFIG.toml")]
+    pub file: PathBuf,
+    /// Set one key of the configuration, such as host=xeon-2017
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<Setting>,
+    /// Write the measurements as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write which logical processor ran where, for Perfetto or Chrome's about:tracing
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Print what each guest printed
+    #[arg(long)]
+    pub output: bool,
+}

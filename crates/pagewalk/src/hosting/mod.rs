@@ -1,0 +1,5 @@
+//! A host with several guests: its file, what comes out of a run, and its timeline.
+
+pub(crate) mod file;
+pub(crate) mod report;
+pub(crate) mod trace;
