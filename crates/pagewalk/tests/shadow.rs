@@ -24,7 +24,8 @@ fn jobs(arguments: &[&str]) -> Vec<Value> {
 
 /// Time that the monitor spent on tables, and the rest.
 fn parts(run: &Value) -> [u64; 5] {
-    ["validation", "pptlb", "load_control", "purge_tlb", "rest"].map(|part| number(run, &format!("/shadow/time/{part}")))
+    ["validation", "pptlb", "load_control", "purge_tlb", "rest"]
+        .map(|part| number(run, &format!("/shadow/time/{part}")))
 }
 
 #[test]
@@ -50,8 +51,7 @@ fn assists_do_in_hardware_mode_what_exits_without_them() {
     for (run, [validations, switches, invalidations]) in
         [(&none, [false; 3]), (&vm_assist, [true, false, false]), (&msa, [true; 3])]
     {
-        for (what, assisted) in
-            [("validations", validations), ("switches", switches), ("invalidations", invalidations)]
+        for (what, assisted) in [("validations", validations), ("switches", switches), ("invalidations", invalidations)]
         {
             assert_eq!(number(run, &format!("/shadow/assisted/{what}")) > 0, assisted, "{what} of {run:#}");
         }
@@ -112,7 +112,8 @@ fn the_report_is_the_same_whatever_the_threads() {
 
 #[test]
 fn the_table_of_upkeep_has_a_line_for_each_run() {
-    let arguments = ["compare", "--workload", "hello", "--scheme", "native,shadow,shadow/shadow.tables=single", "--details"];
+    let arguments =
+        ["compare", "--workload", "hello", "--scheme", "native,shadow,shadow/shadow.tables=single", "--details"];
     let end = run(arguments).succeeded();
     let (_, upkeep) = end.stdout.split_once("upkeep of shadow tables").expect("the table is there");
     assert_eq!(upkeep.matches("hello").count(), 2, "{upkeep}");
@@ -132,12 +133,14 @@ fn impossible_tables_are_refused_with_the_key() {
     refused("shadow/shadow.coherence=magic", &[], &["shadow.coherence", "magic"]);
     refused("shadow/shadow.tabels=single", &[], &["tabels", "shadow.tables"]);
     // One table for each hart is always enough, and a scheme without tables does not look at the keys.
-    run(["compare", "--workload", "hello", "--scheme", "shadow/shadow.tables=single,native", "--harts", "17"]).succeeded();
+    run(["compare", "--workload", "hello", "--scheme", "shadow/shadow.tables=single,native", "--harts", "17"])
+        .succeeded();
 }
 
 #[test]
 fn a_host_without_room_for_tables_says_so() {
-    let arguments = ["boot", "--scheme", "shadow", "--memory", "64M", "--set", "host_memory=48K", "--append", "workload=hello"];
+    let arguments =
+        ["boot", "--scheme", "shadow", "--memory", "64M", "--set", "host_memory=48K", "--append", "workload=hello"];
     let end = run(arguments);
     assert!(end.code == Some(1) || end.code == Some(2), "{end:#?}");
     assert!(end.stderr.starts_with("pagewalk: ") && !end.stderr.contains("panicked"), "{end:#?}");
@@ -177,7 +180,8 @@ fn linux_boots_on_every_kind_of_shadow_table() {
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn processes_come_and_go_under_linux() {
-    let script = "for i in $(seq 40); do (echo $i | sed s/1/2/ | sort > /tmp/$i) & done; wait; cat /tmp/[0-9]* | md5sum";
+    let script =
+        "for i in $(seq 40); do (echo $i | sed s/1/2/ | sort > /tmp/$i) & done; wait; cat /tmp/[0-9]* | md5sum";
     let mut printed = None;
     for end in linux("2", script, &["--memory", "256M"]) {
         let stdout = end.succeeded().stdout;
