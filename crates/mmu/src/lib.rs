@@ -35,7 +35,7 @@ mod translate;
 mod walk;
 mod walk_cache;
 
-pub use config::{AdPolicy, ConfigError, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
+pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
 pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;
 pub use memory::{HostPage, TableMemory};
