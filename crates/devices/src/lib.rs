@@ -24,7 +24,8 @@ pub use device_tree::{TreeDescription, TreeError, device_tree};
 pub use dma::{DmaAccess, DmaError, DmaMemory};
 pub use platform::{ConfigError, ConsoleInput, DeviceFault, Platform, PlatformConfig};
 pub use virtio::{
-    Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng, VirtioDevice,
+    Balloon, Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng,
+    VirtioDevice,
 };
 /// What [`DmaMemory`] hands out.
 pub use vm_memory::VolatileSlice;

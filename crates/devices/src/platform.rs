@@ -151,8 +151,10 @@ impl Platform {
                     console.drain(&mut self.output);
                 }
             }
-            // No device of ours has a configuration that a driver may change.
-            Target::Config { .. } => {}
+            Target::Config { slot, offset } => {
+                let bytes = value.to_le_bytes();
+                self.slots[slot].device_mut().write_config(offset, &bytes[..width.bytes() as usize]);
+            }
         }
         self.drive_wires();
         Ok(())
@@ -206,6 +208,40 @@ impl Platform {
             }
         }
         self.drive_wires();
+    }
+
+    /// Asks the guest to give up so many pages of 4 KiB in all, if it has a balloon. Its driver answers in its own time.
+    pub fn ask_for_memory(&mut self, pages: u32) {
+        for slot in &mut self.slots {
+            if let VirtioDevice::Balloon(balloon) = slot.device_mut()
+                && balloon.ask_for(pages)
+            {
+                slot.config_changed();
+            }
+        }
+        self.drive_wires();
+    }
+
+    /// Takes the pages that the guest has given up since this was last asked: any addresses at all, some perhaps twice. What is in them
+    /// is lost.
+    pub fn take_given_up(&mut self) -> Vec<Gpa> {
+        let mut pages = Vec::new();
+        for slot in &mut self.slots {
+            if let VirtioDevice::Balloon(balloon) = slot.device_mut() {
+                pages.append(&mut balloon.take_given_up());
+            }
+        }
+        pages
+    }
+
+    /// Pages of 4 KiB that the guest's driver says to have given up.
+    #[must_use]
+    pub fn given_up(&self) -> u64 {
+        let balloons = self.slots.iter().filter_map(|slot| match slot.device() {
+            VirtioDevice::Balloon(balloon) => Some(u64::from(balloon.actual())),
+            _ => None,
+        });
+        balloons.sum()
     }
 
     /// What went wrong in the devices since the start, in order of slots.

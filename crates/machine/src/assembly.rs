@@ -1,6 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 use crate::{
+    balloon::Balloon,
     config::{Config, ConfigError, SwapKeys},
     dispatch::Dispatch,
     host_model::{HostModel, HostModelError},
@@ -57,6 +58,8 @@ pub enum VirtioKind {
     Net,
     /// A source of (repeatable) randomness.
     Rng,
+    /// A memory balloon.
+    Balloon,
 }
 
 /// Why a machine cannot be put together.
@@ -180,6 +183,7 @@ impl Machine {
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
         let isa = hart::Isa { spins_exit: looks, ..config.isa() };
         let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
+        machine.balloon = Balloon::new(&config.balloon, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
             machine.add_processor(Processor::new(Mmu::new(&mmu)?));
@@ -203,6 +207,10 @@ impl Machine {
             initrd: image.initrd.as_deref(),
             least_memory: image.least_memory,
         };
+        if config.balloon.target.is_some() && !image.devices.contains(&VirtioKind::Balloon) {
+            let problem = "the guest has no balloon; --balloon attaches one".to_owned();
+            return Err(ConfigError::Range { key: "balloon.target", problem }.into());
+        }
         let plan = Plan::new(files, ram)?;
         let tree = device_tree(&TreeDescription {
             harts: config.harts,
@@ -305,5 +313,6 @@ fn device(kind: &VirtioKind, seed: u64) -> Result<VirtioDevice, DiskError> {
         // Locally administered, and the same in every run.
         VirtioKind::Net => VirtioDevice::Net(Net::new([0x02, 0, 0, 0, 0, 1], Box::new(DiscardFrames))),
         VirtioKind::Rng => VirtioDevice::Rng(Rng::new(seed)),
+        VirtioKind::Balloon => VirtioDevice::Balloon(devices::Balloon::new()),
     })
 }

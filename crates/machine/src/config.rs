@@ -1,10 +1,12 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
+mod balloon;
 mod keys;
 mod native;
 mod shadow;
 mod switch;
 
+pub use balloon::BalloonKeys;
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
@@ -57,6 +59,8 @@ pub struct Config {
     pub paging: PagingKeys,
     /// The file that the monitor pages guests out to.
     pub swap: SwapKeys,
+    /// What guests with a memory balloon are asked for.
+    pub balloon: BalloonKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -79,6 +83,7 @@ impl Default for Config {
             shadow: ShadowKeys::default(),
             paging: PagingKeys::default(),
             swap: SwapKeys::default(),
+            balloon: BalloonKeys::default(),
             isa: IsaKeys::default(),
         }
     }
@@ -394,6 +399,9 @@ impl Config {
         if self.scheme.mechanism() == Mechanism::Shadow
             && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
         {
+            return Err(ConfigError::Range { key, problem });
+        }
+        if let Some((key, problem)) = self.balloon.problem(self.memory) {
             return Err(ConfigError::Range { key, problem });
         }
         Ok(())

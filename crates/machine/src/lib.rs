@@ -1,6 +1,7 @@
 //! Real processors, their clock and run loop, configuration and guest loading.
 
 mod assembly;
+mod balloon;
 mod bus;
 pub mod clock;
 pub mod config;

@@ -1,6 +1,7 @@
 //! The run loop: turns of logical processors on real ones, until the guest ends.
 
 use crate::{
+    balloon::Balloon,
     clock::Clock,
     dispatch::{Dispatch, Residence},
     firmware::Activity,
@@ -79,6 +80,7 @@ pub struct Machine {
     pub(crate) dispatch: Dispatch,
     pub(crate) isa: Isa,
     pub(crate) paging: PagingMode,
+    pub(crate) balloon: Option<Balloon>,
     pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -131,6 +133,7 @@ impl Machine {
             dispatch,
             isa,
             paging,
+            balloon: None,
             pace,
             records: Vec::new(),
             changes: Vec::new(),
@@ -199,6 +202,9 @@ impl Machine {
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
             let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
+            if self.ask_for_memory(next) {
+                continue;
+            }
             let Some(next) = next else {
                 if console.idle(None) {
                     continue;

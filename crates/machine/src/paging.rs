@@ -4,6 +4,7 @@ use crate::world::{Guest, Processor, World};
 use memory::{FrameRange, Host, HostMemory};
 use mmu::{Fence, NestedFault};
 use monitor::{Dma, DmaOutcome, FlushTlbs, FrameSupply, NestedFaultOutcome, PageUnavailable, PagingCounts, Wanted};
+use types::Gpa;
 
 /// Every real processor, and the code translated for all of them.
 pub(crate) struct Shootdown<'w> {
@@ -58,6 +59,10 @@ impl World {
         if let Some(unavailable) = unavailable {
             self.give_up(guest, unavailable);
         }
+        let given_up = self.guests[guest].platform.take_given_up();
+        if !given_up.is_empty() {
+            self.discard(guest, given_up);
+        }
         self.settle_paging();
         self.shadow_fence_due(guest);
         result
@@ -98,6 +103,12 @@ impl World {
         std::mem::take(&mut self.leave)
     }
 
+    /// A guest's balloon gave pages up. Fixed memory stays the guest's all the same.
+    fn discard(&mut self, guest: usize, pages: Vec<Gpa>) {
+        let ballooned = self.apart().1.discard(guest, pages);
+        self.charge_paging(&PagingCounts { ballooned, ..PagingCounts::default() });
+    }
+
     fn give_up(&mut self, guest: usize, unavailable: PageUnavailable) {
         self.exhausted.get_or_insert((guest, unavailable));
         self.leave = true;
@@ -112,11 +123,14 @@ impl World {
         }
         // A page that came in took long: the hart's turn is over, as others may be earlier now.
         self.leave |= counts.in_ > 0;
-        let cycles = self.costs.paging(&counts);
-        // While guests are loaded there is no processor yet, and no time.
-        if let Some(processor) = self.processors.get_mut(self.current.processor) {
-            processor.paging.add(&counts);
-            processor.monitor += cycles;
-        }
+        self.ran_short |= counts.taken() > 0;
+        self.charge_paging(&counts);
+    }
+
+    fn charge_paging(&mut self, counts: &PagingCounts) {
+        let cycles = self.costs.paging(counts);
+        let processor = self.processor();
+        processor.paging.add(counts);
+        processor.monitor += cycles;
     }
 }

@@ -91,6 +91,8 @@ pub(crate) struct World {
     pub(crate) current: Current,
     /// A guest that cannot go on, for want of memory.
     pub(crate) exhausted: Option<(usize, PageUnavailable)>,
+    /// Whether frames have run short, ever.
+    pub(crate) ran_short: bool,
     /// Whether the hart that runs has to leave: pages have moved.
     pub(crate) leave: bool,
     /// Memory that devices wrote, or that has become another page's, and no hart has been told of yet: host address and bytes.
@@ -118,6 +120,7 @@ impl World {
             clock,
             current: Current::default(),
             exhausted: None,
+            ran_short: false,
             leave: false,
             foreign_writes: Vec::new(),
         }

@@ -55,6 +55,8 @@ pub struct CostTable {
     pub table_reference: Cycles,
     page_out: Cycles,
     page_in: Cycles,
+    /// The monitor's work to take a page that a balloon gave up.
+    discard: Cycles,
     /// Entry and exit of the hardware mode for one refill by software.
     pub refill: Cycles,
     /// What the work on shadow tables costs.
@@ -95,6 +97,8 @@ impl CostTable {
             table_reference: prices.table_reference,
             page_out: prices.page_out,
             page_in: prices.page_in,
+            // An edit of the table, as it takes to map one: assumed.
+            discard: prices.nested_fault,
             refill: prices.refill_entry + prices.refill_exit,
             shadow: ShadowPrices {
                 exit: prices.exit + prices.entry,
@@ -116,10 +120,9 @@ impl CostTable {
     /// The price of taking pages away and bringing them back, beside that of the faults which asked for it.
     #[must_use]
     pub fn paging(&self, counts: &PagingCounts) -> Cycles {
-        self.page_out * counts.taken() + self.page_in * counts.in_
+        self.page_out * counts.taken() + self.page_in * counts.in_ + self.discard * counts.ballooned
     }
 
-    /// The price of all events counted: the time in the monitor, or in firmware.
     /// The price of work on shadow tables, with that of the exit and the entry if it took one.
     #[must_use]
     pub fn of_shadow(&self, work: &Work) -> Cycles {
@@ -225,7 +228,7 @@ mod tests {
     #[test]
     fn each_page_taken_or_brought_back_has_its_price() {
         let counts = PagingCounts { out: 1, clean: 2, zero: 3, in_: 4, ballooned: 5 };
-        assert_eq!(CostTable::virtualized(&PRICES).paging(&counts), Cycles(6 * 1000 + 4 * 100_000));
+        assert_eq!(CostTable::virtualized(&PRICES).paging(&counts), Cycles(6 * 1000 + 4 * 100_000 + 5));
     }
 
     #[test]

@@ -232,6 +232,9 @@ fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest) -> Result<In
     if arguments.rng {
         devices.insert(GuestDevice::Rng);
     }
+    if arguments.balloon {
+        devices.insert(GuestDevice::Balloon);
+    }
     Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices })
 }
 
@@ -249,6 +252,9 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
     }
     if arguments.rng {
         devices.push(VirtioKind::Rng);
+    }
+    if arguments.balloon {
+        devices.push(VirtioKind::Balloon);
     }
     devices
 }

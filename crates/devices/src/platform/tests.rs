@@ -1,5 +1,6 @@
 //! The bus, and each device from its driver's side.
 
+mod balloon;
 mod block;
 mod fuzz;
 

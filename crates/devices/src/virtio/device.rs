@@ -1,7 +1,7 @@
 //! What the transport needs of a device, and the closed set of devices.
 
 use super::queue::{QueueFault, Request};
-use super::{Block, Console, Net, Rng};
+use super::{Balloon, Block, Console, Net, Rng};
 
 /// A device's configuration space; what a device does not define reads as 0.
 pub(crate) type ConfigSpace = [u8; 64];
@@ -47,6 +47,8 @@ pub enum VirtioDevice {
     Net(Net),
     /// A source of random bytes.
     Rng(Rng),
+    /// A memory balloon.
+    Balloon(Balloon),
 }
 
 impl VirtioDevice {
@@ -56,6 +58,7 @@ impl VirtioDevice {
             Self::Block(device) => device,
             Self::Net(device) => device,
             Self::Rng(device) => device,
+            Self::Balloon(device) => device,
         }
     }
 
@@ -65,6 +68,15 @@ impl VirtioDevice {
             Self::Block(device) => device,
             Self::Net(device) => device,
             Self::Rng(device) => device,
+            Self::Balloon(device) => device,
+        }
+    }
+
+    /// The driver writes `bytes` to the configuration space from `offset` on. Only a balloon has a field that a driver may change.
+    pub(crate) fn write_config(&mut self, offset: u64, bytes: &[u8]) {
+        match self {
+            Self::Balloon(balloon) => balloon.write_config(offset, bytes),
+            Self::Console(_) | Self::Block(_) | Self::Net(_) | Self::Rng(_) => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 //! [`mmio`] is the transport's registers, [`queue`] takes requests off a ring, and each device is a file of its own that sees
 //! whole requests only.
 
+mod balloon;
 mod block;
 mod console;
 mod device;
@@ -12,6 +13,7 @@ mod net;
 mod queue;
 mod rng;
 
+pub use balloon::Balloon;
 pub use block::Block;
 pub use console::Console;
 pub(crate) use console::RECEIVE as CONSOLE_RECEIVE;

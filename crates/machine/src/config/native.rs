@@ -21,6 +21,7 @@ impl Config {
             memory_attribute: _, // Native memory is V=R.
             host_memory: _,      // As much as the guest has.
             swap: _,             // Nobody pages it out.
+            balloon,
             timeout,
             warmup,
             seed,
@@ -43,6 +44,7 @@ impl Config {
             memory_attribute: AttributeName::default(),
             host_memory: None,
             swap: SwapKeys::default(),
+            balloon,
             timeout,
             warmup: match warmup {
                 Warmup::None | Warmup::Touch => Warmup::None,
@@ -119,6 +121,7 @@ mod tests {
             ("mmu.walk_caches", "off"),
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),
             ("mmu.ad", "hardware"),
+            ("balloon.target", "64M"),
             ("mmu.refill", "software"),
             ("paging.guest", "sv48"),
             ("isa.sstc", "false"),

@@ -83,6 +83,9 @@ pub struct LinuxArgs {
     /// Attach a source of randomness
     #[arg(long)]
     pub rng: bool,
+    /// Attach a memory balloon; balloon.target and the like say what it is asked for
+    #[arg(long)]
+    pub balloon: bool,
     /// Which cache.
     #[command(flatten)]
     pub cache: CacheArgs,

@@ -2,13 +2,14 @@
 //! call panics or hangs, and a disk's image stays as it was.
 
 use super::*;
-use crate::virtio::{Block, BlockConfig, DiscardFrames, ImageMode, Rng};
+use crate::virtio::{Balloon, Block, BlockConfig, DiscardFrames, ImageMode, Rng};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::io::Write;
 
-const SMALL_RAM: u64 = 1 << 20;
-const QUEUES: [usize; 4] = [2, 1, 2, 1];
+/// The queues of five slots, 256 KiB apart.
+const SMALL_RAM: u64 = 0x12_0000;
+const QUEUES: [usize; 5] = [2, 1, 2, 1, 2];
 
 fn hostile_platform(image: &tempfile::NamedTempFile) -> Platform {
     let disk = BlockConfig { path: image.path().to_owned(), mode: ImageMode::Overlay, id: String::new() };
@@ -17,6 +18,7 @@ fn hostile_platform(image: &tempfile::NamedTempFile) -> Platform {
         VirtioDevice::Block(Block::open(&disk).unwrap()),
         VirtioDevice::Net(Net::new([2; 6], Box::new(DiscardFrames))),
         VirtioDevice::Rng(Rng::new(3)),
+        VirtioDevice::Balloon(Balloon::new()),
     ];
     Platform::new(PlatformConfig { harts: 3, input: ConsoleInput::Virtio, virtio }).unwrap()
 }
@@ -55,6 +57,7 @@ enum Step {
     Write(u64, Width, u64),
     Input(Vec<u8>),
     Resize(u16, u16),
+    AskForMemory(u32),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -63,6 +66,7 @@ fn step() -> impl Strategy<Value = Step> {
         12 => (device_address(), width(), value()).prop_map(|(gpa, width, value)| Step::Write(gpa, width, value)),
         1 => vec(any::<u8>(), 0..100).prop_map(Step::Input),
         1 => any::<(u16, u16)>().prop_map(|(columns, rows)| Step::Resize(columns, rows)),
+        1 => any::<u32>().prop_map(Step::AskForMemory),
     ]
 }
 
@@ -79,8 +83,10 @@ fn take(platform: &mut Platform, memory: &dyn DmaMemory, step: &Step) {
         }
         Step::Input(bytes) => assert!(platform.console_input(bytes, memory) <= bytes.len()),
         Step::Resize(columns, rows) => platform.console_resize(*columns, *rows),
+        Step::AskForMemory(pages) => platform.ask_for_memory(*pages),
     }
     platform.take_console_output();
+    assert!(platform.take_given_up().len() <= 256 << 14, "a notification is a ring of requests at the most");
 }
 
 /// A descriptor that is mostly plausible: a buffer in RAM or in a ring, of a length that fits now and then.
@@ -123,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn random_rings(rings in vec(ring(), 8), features in any::<u64>(), noise in any::<u64>(), steps in vec(step(), 0..20)) {
+    fn random_rings(rings in vec(ring(), 10), features in any::<u64>(), noise in any::<u64>(), steps in vec(step(), 0..20)) {
         let memory = ScatteredRam::new(SMALL_RAM);
         // What the buffers hold: requests to a disk, as far as they mean anything.
         let mut contents = vec![0; SMALL_RAM as usize];
