@@ -110,7 +110,7 @@ fn granularity_hints_make_groups_of_8_64_and_512_pages() {
     let near = |misses: u64, pages: u64| misses.abs_diff(20_000 * (pages - 64) / pages) < 20_000 / 50;
     assert!(near(run(PageSize::Size4K).l1d_misses, 4096));
     assert!(near(run(PageSize::Size32K).l1d_misses, 512));
-    let [hundreds, thousands] = [PageSize::Size256K, PageSize::Size2M].map(|size| run(size));
+    let [hundreds, thousands] = [PageSize::Size256K, PageSize::Size2M].map(run);
     assert_eq!((hundreds.l1d_misses, thousands.l1d_misses), (64, 8), "one each");
     assert_eq!(thousands.host_refs, 8 * 3, "each walk goes to the last level");
     // Hints do not make tables smaller.

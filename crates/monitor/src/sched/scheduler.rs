@@ -35,7 +35,7 @@ pub struct Scheduler {
     pub(super) reals: Vec<Real>,
     /// Shared real processors that nobody has.
     pub(super) idle: BTreeSet<RealId>,
-    queue: ReadyQueue,
+    pub(super) queue: ReadyQueue,
     /// Of the VMs of weight 0.
     background: ReadyQueue,
     /// Real processors with one of these.

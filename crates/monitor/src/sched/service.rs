@@ -124,6 +124,10 @@ impl Scheduler {
             self.vms[vm].account.resume(quantity, round);
         } else {
             self.contenders = Contenders { vms: vms - 1, weight: sum - weight, logicals: logicals - count };
+            if self.contenders.vms == 1 {
+                // Service ratios limit nobody any more. Without limits nobody goes out of service, and who is there would wait behind slice ends for ever.
+                self.queue.begin_service();
+            }
         }
     }
 
