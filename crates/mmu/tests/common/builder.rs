@@ -20,7 +20,7 @@ pub fn pte(address: u64, flags: u64) -> u64 {
 
 /// The PTE of a leaf that is one of a group.
 pub fn group(page: u64, size: PageSize, flags: u64) -> u64 {
-    pte(page | size.bytes() / 2, flags | N)
+    pte(page | (size.bytes() / 2), flags | N)
 }
 
 /// The level whose leaf has that size, and the PTE of such a leaf at `page`.
