@@ -54,3 +54,21 @@ fn a_host_that_cannot_be_is_refused_in_one_line() {
         ended(command(["run", "host.toml"]).current_dir(directory.path())).failed(2, &["host.toml", word]);
     }
 }
+
+#[test]
+fn spin_methods_stand_side_by_side() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("host.toml"), HOST).unwrap();
+    let run =
+        |arguments: &[&str]| ended(command(["run", "host.toml"].iter().chain(arguments)).current_dir(directory.path()));
+    let table = run(&["--spin", "rslp,none", "--json", "both.json"]).succeeded().stdout;
+    let rows: Vec<&str> = table.lines().skip(1).take(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(rows, ["rslp", "none"], "{table}");
+    let json =
+        |name: &str| -> Value { serde_json::from_slice(&fs::read(directory.path().join(name)).unwrap()).unwrap() };
+    run(&["--spin", "rslp", "--json", "one.json"]).succeeded();
+    assert_eq!(json("both.json")["runs"][0], json("one.json"), "a method's run is the same beside others");
+    assert_eq!(json("both.json")["runs"][1]["guests"][0]["spin"], "none");
+    run(&["--spin", "wopt"]).failed(2, &["wopt", "wapd"]);
+    run(&["--spin", "rslp,none", "--trace", "trace.json"]).failed(2, &["--trace"]);
+}

@@ -123,6 +123,7 @@ const fn one() -> u32 {
 }
 
 /// A host as its file has it, ready to be put together.
+#[derive(Clone)]
 pub(crate) struct Hosting {
     pub(crate) config: Config,
     pub(crate) model: HostModel,
