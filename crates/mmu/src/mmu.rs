@@ -7,6 +7,7 @@ use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::fence::Fence;
 use crate::memory::TableMemory;
 use crate::raw::{L1Entry, prefetch};
+use crate::segment::Segments;
 use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
@@ -161,14 +162,18 @@ impl Mmu {
             Ok(slot) => Ok(hit(slot, gva, l1.touch(slot, gva, access, query, stamp))),
             Err(miss) => {
                 *misses += 1;
-                self.miss(memory, second, gva, access, miss, stamp)
+                if self.walkers.segments.are_off() {
+                    self.miss::<M, false>(memory, second, gva, access, miss, stamp)
+                } else {
+                    self.miss::<M, true>(memory, second, gva, access, miss, stamp)
+                }
             }
         }
     }
 
-    /// What no L1 entry answers: L2, walk, fill. `miss` is how the L1 missed.
+    /// What no L1 entry answers: segments, L2, walk, fill. `miss` is how the L1 missed.
     #[inline(never)]
-    fn miss<M: TableMemory>(
+    fn miss<M: TableMemory, const SEGMENTS: bool>(
         &mut self,
         memory: &mut M,
         second: &SecondStage,
@@ -179,6 +184,16 @@ impl Mmu {
     ) -> Result<Hit, Fault> {
         let query = self.context.query(access);
         let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
+        let mut direct = None;
+        if SEGMENTS {
+            direct = self.walkers.guest_segment(&mut self.statistics, &self.context, gva, access);
+            let both = direct.and_then(|gpa| self.walkers.both_segments(memory, second, &self.context, gpa));
+            if let Some(translation) = both {
+                self.statistics.segment_hits += 1;
+                let slot = l1.fill(gva, query, miss, &translation);
+                return Ok(hit(slot, gva, l1.arm(slot, gva, access, query, stamp)));
+            }
+        }
         let slot = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
             Ok(translation) => {
                 self.statistics.l2_hits += 1;
@@ -188,7 +203,8 @@ impl Mmu {
             Err(l2_miss) => {
                 self.statistics.l2_misses += 1;
                 let (statistics, context) = (&mut self.statistics, &self.context);
-                let walked = self.walkers.walk(memory, statistics, second, context, gva, access)?;
+                let walked =
+                    self.walkers.walk::<M, SEGMENTS>(memory, statistics, second, context, (gva, direct), access)?;
                 self.l2.keep(gva, l2_miss, &walked);
                 l1.fill(gva, query, miss, &walked)
             }
@@ -206,6 +222,11 @@ impl Mmu {
             check_bare(second, Gpa(gva.0), access)?;
         }
         Ok(())
+    }
+
+    /// Loads the segment registers, those of the guest and those of the monitor. No TLB entry is removed: see [`Segments`].
+    pub fn set_segments(&mut self, segments: &Segments) {
+        self.walkers.segments.clone_from(segments);
     }
 
     /// Removes what the fence names.

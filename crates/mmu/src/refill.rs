@@ -32,7 +32,8 @@ pub struct RefillRoutine {
     pub nested_level: u32,
     /// For each guest physical address that the flat table translates, its entry included.
     pub flat_lookup: u32,
-    /// For each guest physical address that reserved memory translates: the bounds are compared, and the constant is added.
+    /// For each guest physical address that reserved memory or the monitor's segment translates: the bounds are compared, and the constant
+    /// is added.
     pub reserved_lookup: u32,
     /// For each entry whose A or D bit is set.
     pub update: u32,
@@ -45,12 +46,14 @@ pub(crate) struct Begun {
     guest_refs: u64,
     host_refs: u64,
     updates: u64,
+    monitor_segment_hits: u64,
 }
 
 impl Begun {
     pub(crate) const fn of(statistics: &MmuStatistics) -> Self {
         let updates = statistics.guest_updates + statistics.host_updates;
-        Self { guest_refs: statistics.guest_refs, host_refs: statistics.host_refs, updates }
+        let MmuStatistics { guest_refs, host_refs, monitor_segment_hits, .. } = *statistics;
+        Self { guest_refs, host_refs, updates, monitor_segment_hits }
     }
 
     /// Entries read before.
@@ -72,7 +75,8 @@ impl RefillRoutine {
         let guest_refs = now.guest_refs - begun.guest_refs;
         // Each entry of the guest's tables has its address translated before it is read, and so has the page in the end. The address that is
         // refused was looked up, too.
-        let lookups = guest_refs + u64::from(!ends_at_entry(result));
+        let in_segment = now.monitor_segment_hits - begun.monitor_segment_hits;
+        let lookups = guest_refs + u64::from(!ends_at_entry(result)) - in_segment;
         let times = |count: u64, instructions: u32| count * u64::from(instructions);
         let second_stage = match second {
             // A native guest's addresses are the host's.
@@ -87,6 +91,7 @@ impl RefillRoutine {
         statistics.refill_instructions += u64::from(self.begin)
             + times(guest_refs, self.guest_level)
             + second_stage
+            + times(in_segment, self.reserved_lookup)
             + times(now.updates - begun.updates, self.update)
             + times(u64::from(result.is_ok()), self.fill);
     }

@@ -64,6 +64,14 @@ statistics! {
     l2_hits: u64,
     /// L1 misses that the L2 does not answer.
     l2_misses: u64,
+    /// L1 misses that segments answer without a walk: the guest's, and where there is a second stage the monitor's. The L2 is not asked.
+    segment_hits: u64,
+    /// Walks in which the guest's segment took the place of the guest's tables.
+    guest_segment_hits: u64,
+    /// Translations of guest physical addresses in walks, of tables and of pages, by the monitor's segment.
+    monitor_segment_hits: u64,
+    /// Lookups of a segment whose page is in its escape filter, rightly or not: paging translates.
+    escape_hits: u64,
     /// Walks begun, those that fault among them.
     walks: u64,
     /// Walks made by the refill routine in the hardware mode: all of them, or none.

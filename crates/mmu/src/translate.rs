@@ -8,10 +8,11 @@ use crate::memory::{HostPage, TableMemory};
 use crate::raw::prefetch;
 use crate::refill::{Begun, Refill};
 use crate::rights::Rights;
+use crate::segment::{DirectSegment, Lookup, Segments};
 use crate::space::{Space, Spaces};
 use crate::stage::{
     Backing, ConstantStage, FlatTable, HostMapping, HostTables, NestedStage, NestedTlb, ReservedStage, SecondStage,
-    Stage,
+    SegmentedStage, Stage,
 };
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
@@ -29,6 +30,8 @@ pub(crate) struct Walkers {
     second_stage_ad: AdPolicy,
     svnapot: bool,
     refill: Refill,
+    /// The segment registers, asked before either dimension's tables.
+    pub(crate) segments: Segments,
 }
 
 impl Walkers {
@@ -42,28 +45,33 @@ impl Walkers {
             second_stage_ad: config.second_stage_ad,
             svnapot: config.svnapot,
             refill: config.refill,
+            segments: Segments::default(),
         }
     }
 
-    /// Walks the guest's tables through the second stage, and translates the page that they map.
+    /// Walks the guest's tables through the second stage, and translates the page that they map. Where `SEGMENTS`, the registers are asked:
+    /// `direct` is where the guest's segment leads, which then takes the place of the tables. (Else it is `None`: schemes without segments
+    /// do not pay for them.)
     #[inline(never)]
-    pub(crate) fn walk<M: TableMemory>(
+    pub(crate) fn walk<M: TableMemory, const SEGMENTS: bool>(
         &mut self,
         memory: &mut M,
         statistics: &mut MmuStatistics,
         second: &SecondStage,
         context: &Context,
-        gva: Gva,
+        (gva, direct): (Gva, Option<Gpa>),
         access: Access,
     ) -> Result<Translation, Fault> {
         statistics.walks += 1;
         let begun = Begun::of(statistics);
         let guest = self.guest_tree(context);
         let guest_cache = &mut self.guest_cache;
+        let direct = if SEGMENTS { direct } else { None };
+        let monitor = SEGMENTS.then_some(&self.segments.monitor);
         let result = match second {
             SecondStage::Constant { ram, offset } => {
-                let mut stage = ConstantStage { memory, statistics, ram, offset: *offset };
-                translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
+                let stage = ConstantStage { memory, statistics, ram, offset: *offset };
+                translate(guest.as_ref(), guest_cache, stage, monitor, context, (gva, direct), access)
             }
             SecondStage::Nested { mode, root } => {
                 let tree = Tree {
@@ -74,20 +82,20 @@ impl Walkers {
                     svnapot: self.svnapot,
                 };
                 let tables = HostTables { memory, statistics };
-                let mut stage =
+                let stage =
                     NestedStage::new(tables, tree, context.vmid, &mut self.host_cache, self.nested_tlb.as_mut());
-                translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
+                translate(guest.as_ref(), guest_cache, stage, monitor, context, (gva, direct), access)
             }
             SecondStage::Flat { table, first, entries } => {
                 let flat = FlatTable { table: *table, first: *first, entries: *entries, ad: self.second_stage_ad };
                 let tables = HostTables { memory, statistics };
-                let mut stage =
+                let stage =
                     NestedStage::new(tables, flat, context.vmid, &mut self.host_cache, self.nested_tlb.as_mut());
-                translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
+                translate(guest.as_ref(), guest_cache, stage, monitor, context, (gva, direct), access)
             }
             SecondStage::Reserved { ram, offset } => {
-                let mut stage = ReservedStage(ConstantStage { memory, statistics, ram, offset: *offset });
-                translate(guest.as_ref(), guest_cache, &mut stage, context, gva, access)
+                let stage = ReservedStage(ConstantStage { memory, statistics, ram, offset: *offset });
+                translate(guest.as_ref(), guest_cache, stage, monitor, context, (gva, direct), access)
             }
         };
         let refs = statistics.refs() - begun.refs();
@@ -96,6 +104,52 @@ impl Walkers {
             routine.count(statistics, &begun, second, &result);
         }
         result
+    }
+
+    /// Where the guest's segment leads: only with translation, and for the accesses that it permits.
+    pub(crate) fn guest_segment(
+        &self,
+        statistics: &mut MmuStatistics,
+        context: &Context,
+        gva: Gva,
+        access: Access,
+    ) -> Option<Gpa> {
+        let permits = Segments::GUEST_RIGHTS.meet(context.query(access).demand);
+        if context.spaces.local.is_bare() || !permits {
+            return None;
+        }
+        match self.segments.guest.look_up(gva.0, PageSize::Size4K) {
+            Lookup::Page { page, .. } => Some(Gpa(page | gva.offset(PageSize::Size4K))),
+            Lookup::Escapes => {
+                statistics.escape_hits += 1;
+                None
+            }
+            Lookup::Outside => None,
+        }
+    }
+
+    /// The translation of an access that the guest's segment leads to `gpa`, where no table is needed from there on.
+    pub(crate) fn both_segments(
+        &self,
+        memory: &impl TableMemory,
+        second: &SecondStage,
+        context: &Context,
+        gpa: Gpa,
+    ) -> Option<Translation> {
+        let size = PageSize::Size4K;
+        let hpa = match (self.segments.monitor.look_up(gpa.0, size), second) {
+            (Lookup::Page { page, .. }, _) => Hpa(page),
+            (Lookup::Outside, SecondStage::Constant { ram, offset }) if ram.contains(&gpa) => {
+                Hpa(gpa.page(size).0.wrapping_add(*offset))
+            }
+            _ => return None,
+        };
+        let host = match memory.host_page(hpa, size) {
+            HostPage::Ram(pointer) => pointer.expose_provenance(),
+            HostPage::Device | HostPage::Mixed => 0,
+        };
+        let (space, rights) = (context.spaces.local, Segments::GUEST_RIGHTS);
+        Some(Translation { hpa, gpa: gpa.page(size), host, space, rights, size })
     }
 
     /// The guest's tables; `None` without translation.
@@ -120,17 +174,36 @@ struct GuestMapping {
     space: Space,
 }
 
-/// Both stages for one access, on any second stage.
+/// Both stages for one access, on any second stage, behind the monitor's segment if there is one.
 #[inline(always)]
 fn translate<S: Stage>(
     tree: Option<&Tree>,
     cache: &mut WalkCache,
-    stage: &mut S,
+    mut stage: S,
+    monitor: Option<&DirectSegment>,
     context: &Context,
-    gva: Gva,
+    (gva, direct): (Gva, Option<Gpa>),
     access: Access,
 ) -> Result<Translation, Fault> {
-    let guest = first_stage(tree, cache, stage, context, gva, access)?;
+    match monitor {
+        Some(segment) => {
+            let mut stage = SegmentedStage { segment, inner: stage };
+            let guest = match direct {
+                Some(gpa) => by_guest_segment(&mut stage, context, gpa),
+                None => first_stage(tree, cache, &mut stage, context, gva, access)?,
+            };
+            second_stage(&mut stage, &guest, gva, access)
+        }
+        None => {
+            let guest = first_stage(tree, cache, &mut stage, context, gva, access)?;
+            second_stage(&mut stage, &guest, gva, access)
+        }
+    }
+}
+
+/// The second stage for the page that the first one found.
+#[inline(always)]
+fn second_stage<S: Stage>(stage: &mut S, guest: &GuestMapping, gva: Gva, access: Access) -> Result<Translation, Fault> {
     let gpa = Gpa(guest.page.0 | gva.offset(guest.size));
     let host = stage.translate(gpa, access, Purpose::Data, guest.size)?;
     let (size, pointer) = homogeneous(stage.memory(), &host, gpa, guest.size.min(host.size));
@@ -144,6 +217,13 @@ fn translate<S: Stage>(
         rights: guest.rights.and(host.rights),
         size,
     })
+}
+
+/// The guest's segment in place of the first stage.
+fn by_guest_segment<S: Stage>(stage: &mut S, context: &Context, gpa: Gpa) -> GuestMapping {
+    stage.statistics().guest_segment_hits += 1;
+    let size = PageSize::Size4K;
+    GuestMapping { page: gpa.page(size), size, rights: Segments::GUEST_RIGHTS, space: context.spaces.local }
 }
 
 /// The first stage: the walk of the guest's tables, or the identity.

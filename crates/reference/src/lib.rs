@@ -10,6 +10,7 @@ mod flat;
 mod mmu;
 mod pte;
 mod second_stage;
+mod segment;
 mod tlb;
 mod walk;
 mod walk_cache;
@@ -17,6 +18,7 @@ mod walk_cache;
 pub use config::{Config, Counts, Routine, Stage2};
 pub use mmu::{Answer, Mmu, Prediction};
 pub use pte::Cause;
+pub use segment::Segment;
 pub use tlb::{Array, Position};
 
 use types::{Access, Gpa, Hpa, PageSize};

@@ -1,8 +1,9 @@
 //! The whole MMU: what is looked up, in which order, what is counted and what is kept.
 
 use crate::config::{Config, Counts, Stage2};
-use crate::pte::{Cause, Demand};
+use crate::pte::{Cause, Demand, permit};
 use crate::second_stage::{Second, answers};
+use crate::segment::{GUEST_LEAF, Segment, Verdict};
 use crate::tlb::{Entry, Owner, Position, Tlb};
 use crate::walk::{Mapping, Tree, Visit, Walk};
 use crate::walk_cache::{Pointer, WalkCache, range_of};
@@ -47,6 +48,8 @@ pub struct Mmu {
     counts: Counts,
     context: TranslationContext,
     vmid: Vmid,
+    guest_segment: Option<Segment>,
+    monitor_segment: Option<Segment>,
 }
 
 fn demand(context: &TranslationContext, access: Access) -> Demand {
@@ -78,6 +81,8 @@ impl Mmu {
             counts: Counts::default(),
             context: TranslationContext::default(),
             vmid: Vmid(0),
+            guest_segment: None,
+            monitor_segment: None,
         }
     }
 
@@ -91,6 +96,52 @@ impl Mmu {
     pub fn set_context(&mut self, context: &TranslationContext, vmid: Vmid) {
         self.context = *context;
         self.vmid = vmid;
+    }
+
+    /// Loads the segment registers.
+    pub fn set_segments(&mut self, guest: Option<Segment>, monitor: Option<Segment>) {
+        self.guest_segment = guest;
+        self.monitor_segment = monitor;
+    }
+
+    /// Where the guest's segment leads, if it has a part in the access.
+    fn ask_guest_segment(&mut self, gva: Gva, access: Access) -> Option<Gpa> {
+        let segment = self.guest_segment.as_ref()?;
+        let permitted = permit(GUEST_LEAF, demand(&self.context, access)).is_ok();
+        if self.context.mode == PagingMode::Bare || !permitted {
+            return None;
+        }
+        match segment.translate(gva.0, PageSize::Size4K) {
+            Verdict::Translated(gpa, _) => Some(Gpa(gpa)),
+            Verdict::Outside => None,
+            Verdict::Escapes => {
+                self.counts.escape_hits += 1;
+                None
+            }
+        }
+    }
+
+    /// The entry for an access that the guest's segment leads to `gpa`, if no table is needed from there.
+    fn without_walk(&self, memory: &impl Memory, stage: &Stage2, gva: Gva, gpa: Gpa) -> Option<Entry> {
+        let verdict =
+            self.monitor_segment.as_ref().map_or(Verdict::Outside, |it| it.translate(gpa.0, PageSize::Size4K));
+        let hpa = match (verdict, stage) {
+            (Verdict::Translated(hpa, _), _) => hpa,
+            (Verdict::Outside, Stage2::Constant { ram, offset }) if ram.contains(&gpa) => gpa.0.wrapping_add(*offset),
+            _ => return None,
+        };
+        let page = Hpa(hpa / 4096 * 4096);
+        Some(Entry {
+            vmid: self.vmid,
+            owner: Owner::Asid(self.context.asid),
+            page: gva.0 / 4096 * 4096,
+            size: PageSize::Size4K,
+            gpa: Gpa(gpa.0 / 4096 * 4096),
+            hpa: page,
+            memory: memory.ground(page, PageSize::Size4K) == Ground::Memory,
+            first: Some(GUEST_LEAF),
+            second: None,
+        })
     }
 
     fn tick(&mut self) -> u64 {
@@ -186,13 +237,20 @@ impl Mmu {
             self.counts.l1d_misses += 1;
         }
 
+        let direct = self.ask_guest_segment(gva, access);
+        if let Some(entry) = direct.and_then(|gpa| self.without_walk(memory, stage, gva, gpa)) {
+            self.counts.segment_hits += 1;
+            let time = self.tick();
+            let (position, entry) = self.l1(access).fill(gva.0, &entry, time).expect("an L1 takes every page");
+            return Ok(answer(position, &entry, gva));
+        }
         let entry = if let Some((position, entry)) = self.l2.find(gva.0, wanted) {
             self.l2.use_at(position, time);
             self.counts.l2_hits += 1;
             entry
         } else {
             self.counts.l2_misses += 1;
-            let entry = self.walk(memory, stage, gva, access)?;
+            let entry = self.walk(memory, stage, (gva, direct), access)?;
             let time = self.tick();
             self.l2.fill(gva.0, &entry, time);
             entry
@@ -202,13 +260,19 @@ impl Mmu {
         Ok(answer(position, &entry, gva))
     }
 
-    fn walk(&mut self, memory: &mut impl Memory, stage: &Stage2, gva: Gva, access: Access) -> Result<Entry, Fault> {
+    fn walk(
+        &mut self,
+        memory: &mut impl Memory,
+        stage: &Stage2,
+        (gva, direct): (Gva, Option<Gpa>),
+        access: Access,
+    ) -> Result<Entry, Fault> {
         self.counts.walks += 1;
         let before = self.counts.guest_refs + self.counts.host_refs;
         let routine = self.config.refill;
         self.counts.refills += u64::from(routine.is_some());
         self.counts.refill_instructions += routine.map_or(0, |routine| routine.begin);
-        let result = self.translate(memory, stage, gva, access);
+        let result = self.translate(memory, stage, (gva, direct), access);
         if result.is_ok() {
             self.counts.refill_instructions += routine.map_or(0, |routine| routine.fill);
         }
@@ -221,13 +285,14 @@ impl Mmu {
         &mut self,
         memory: &mut impl Memory,
         stage: &Stage2,
-        gva: Gva,
+        (gva, direct): (Gva, Option<Gpa>),
         access: Access,
     ) -> Result<Entry, Fault> {
         let (context, vmid, seen) = (self.context, self.vmid, self.seen());
         let mut second = Second {
             memory,
             stage,
+            segment: self.monitor_segment.as_ref(),
             config: &self.config,
             cache: &mut self.host_cache,
             tlb: &mut self.nested_tlb,
@@ -238,7 +303,10 @@ impl Mmu {
         };
 
         // The first stage.
-        let (gpa, owner, first, first_size) = if context.mode == PagingMode::Bare {
+        let (gpa, owner, first, first_size) = if let Some(gpa) = direct {
+            second.counts.guest_segment_hits += 1;
+            (gpa, Owner::Asid(context.asid), Some(GUEST_LEAF), PageSize::Size4K)
+        } else if context.mode == PagingMode::Bare {
             (Gpa(gva.0), Owner::Bare, None, PageSize::Size256T)
         } else {
             let tree = Tree {
@@ -278,8 +346,7 @@ impl Mmu {
         };
 
         // The second.
-        second.note_lookup();
-        let host = second.translate(gpa, access, false)?;
+        let host = second.reach(gpa, access, false, first_size)?;
         let hpa = host.hpa.0 + (gpa.0 - host.gpa.0);
 
         // Both: no larger than either, and all of one kind.

@@ -3,6 +3,7 @@
 use crate::config::{Config, Counts, Stage2};
 use crate::flat::look_up;
 use crate::pte::{self, Cause, Demand};
+use crate::segment::{Segment, Verdict};
 use crate::tlb::{Entry, Owner, Tlb};
 use crate::walk::{Mapping, Tables, Tree, Visit, Walk};
 use crate::walk_cache::{Pointer, WalkCache, range_of};
@@ -28,6 +29,8 @@ pub(crate) fn answers(entry: &Entry, first: Demand) -> bool {
 pub(crate) struct Second<'a, M> {
     pub(crate) memory: &'a mut M,
     pub(crate) stage: &'a Stage2,
+    /// The monitor's segment.
+    pub(crate) segment: Option<&'a Segment>,
     pub(crate) config: &'a Config,
     pub(crate) cache: &'a mut WalkCache,
     pub(crate) tlb: &'a mut Option<Tlb>,
@@ -85,9 +88,10 @@ impl<M: Memory> Second<'_, M> {
     }
 
     /// The refill routine begins to translate a guest physical address.
-    pub(crate) fn note_lookup(&mut self) {
+    fn note_lookup(&mut self, in_segment: bool) {
         let Some(routine) = self.config.refill else { return };
         self.counts.refill_instructions += match self.stage {
+            _ if in_segment => routine.reserved_lookup,
             Stage2::Constant { .. } => 0,
             Stage2::Nested { .. } => routine.nested_lookup,
             Stage2::Flat { .. } => routine.flat_lookup,
@@ -95,8 +99,39 @@ impl<M: Memory> Second<'_, M> {
         };
     }
 
+    /// The segment's translation of an address, if it has one.
+    fn in_segment(&self, gpa: Gpa, largest: PageSize) -> Option<Entry> {
+        let Verdict::Translated(hpa, size) = self.segment?.translate(gpa.0, largest) else { return None };
+        let within = gpa.0 % size.bytes();
+        Some(Entry {
+            vmid: self.vmid,
+            owner: Owner::Bare,
+            page: gpa.0 - within,
+            size,
+            gpa: Gpa(gpa.0 - within),
+            hpa: Hpa(hpa - within),
+            memory: true,
+            first: None,
+            second: None,
+        })
+    }
+
+    /// An entry for the page of an address that is reached in a walk; no larger a page than `largest` is of use.
+    pub(crate) fn reach(&mut self, gpa: Gpa, access: Access, table: bool, largest: PageSize) -> Result<Entry, Fault> {
+        let found = self.in_segment(gpa, largest);
+        self.note_lookup(found.is_some());
+        if let Some(entry) = found {
+            self.counts.monitor_segment_hits += 1;
+            return Ok(entry);
+        }
+        if self.segment.is_some_and(|segment| segment.translate(gpa.0, largest) == Verdict::Escapes) {
+            self.counts.escape_hits += 1;
+        }
+        self.translate(gpa, access, table)
+    }
+
     /// An entry for the gPA's page: `page` and `gpa` are both guest physical.
-    pub(crate) fn translate(&mut self, gpa: Gpa, access: Access, table: bool) -> Result<Entry, Fault> {
+    fn translate(&mut self, gpa: Gpa, access: Access, table: bool) -> Result<Entry, Fault> {
         match self.stage.clone() {
             Stage2::Constant { ram, offset } => Ok(self.add(gpa, &ram, offset)),
             Stage2::Reserved { ram, offset } => {
@@ -236,6 +271,9 @@ impl<M: Memory> Second<'_, M> {
 
     /// Before A or D of the guest's entry at `gpa`, which was just read, is written.
     fn allow_update(&mut self, gpa: Gpa) -> Result<Entry, Fault> {
+        if let Some(entry) = self.in_segment(gpa, PageSize::Size4K) {
+            return Ok(entry);
+        }
         let has_tables = matches!(self.stage, Stage2::Nested { .. } | Stage2::Flat { .. });
         if let (true, Some((entry, walked))) = (has_tables, self.latest.take()) {
             let write = second_demand(Access::Write);
@@ -276,8 +314,7 @@ impl<M: Memory> Second<'_, M> {
 /// The guest's tables are reached through the second stage.
 impl<M: Memory> Tables for Second<'_, M> {
     fn read(&mut self, at: u64) -> Result<u64, Fault> {
-        self.note_lookup();
-        let entry = self.translate(Gpa(at), Access::Read, true)?;
+        let entry = self.reach(Gpa(at), Access::Read, true, PageSize::Size4K)?;
         let hpa = Self::host_address(&entry, Gpa(at))?;
         let pte = self.memory.read(hpa).ok_or(Fault::FirstStageTable)?;
         self.counts.guest_refs += 1;

@@ -8,11 +8,13 @@ mod constant;
 mod flat;
 mod nested;
 mod reserved;
+mod segmented;
 
 pub(crate) use constant::ConstantStage;
 pub(crate) use flat::FlatTable;
 pub(crate) use nested::{HostTables, NestedStage, NestedTlb};
 pub(crate) use reserved::ReservedStage;
+pub(crate) use segmented::SegmentedStage;
 
 use crate::fault::{Fault, Purpose};
 use crate::memory::TableMemory;

@@ -8,9 +8,12 @@
 use super::builder::{self, A, D, G, R, Shape, U, W, X};
 use super::config;
 use super::memory::{HostMemory, POINTERS};
-use super::ops::{Op, PCS, Place, TABLES, VMS};
+use super::ops::{Op, PCS, Place, SegmentOp, TABLES, VMS};
 use super::rng::Rng;
-use mmu::{AccessCause, Cause, Fault, Fence, Hit, L1Entry, Mmu, MmuConfig, Purpose, SecondStage};
+use mmu::{
+    AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Hit, L1Entry, Mmu, MmuConfig, Purpose, SecondStage,
+    Segment, Segments,
+};
 use reference::{Answer, Position, Prediction, Stage2};
 use std::collections::{BTreeMap, HashMap};
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width};
@@ -175,6 +178,10 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         l1i_misses: of.l1i_misses,
         l2_hits: of.l2_hits,
         l2_misses: of.l2_misses,
+        segment_hits: of.segment_hits,
+        guest_segment_hits: of.guest_segment_hits,
+        monitor_segment_hits: of.monitor_segment_hits,
+        escape_hits: of.escape_hits,
         walks: of.walks,
         refills: of.refills,
         refill_instructions: of.refill_instructions,
@@ -335,6 +342,10 @@ impl Harness {
         }
         add("l2", counts.l2_hits);
         add("refills", counts.refills);
+        add("both segments", counts.segment_hits);
+        add("guest segment", counts.guest_segment_hits);
+        add("monitor segment", counts.monitor_segment_hits);
+        add("escapes", counts.escape_hits);
         add("nested tlb", counts.nested_tlb_hits);
         add("guest updates", counts.guest_updates);
         add("host updates", counts.host_updates);
@@ -379,6 +390,7 @@ impl Harness {
             Op::Status { privilege, sum, mxr } => {
                 self.set_context(TranslationContext { privilege, sum, mxr, ..self.context });
             }
+            Op::Segments { guest, monitor } => self.segments(guest, monitor),
             Op::Fence(fence) => {
                 let vmid = |vm: u8| self.vms[usize::from(vm % VMS)].vmid;
                 let fence = fence.make(|place| self.gva(place), |place| self.gpa(place), vmid);
@@ -404,6 +416,56 @@ impl Harness {
         let vmid = self.vms[self.vm].vmid;
         self.mmu.set_context(&context, vmid);
         self.model.set_context(&context, vmid);
+    }
+
+    fn segments(&mut self, guest: Option<SegmentOp>, monitor: Option<SegmentOp>) {
+        let offset = self.vms[self.vm].offset;
+        let guest = guest.map(|op| {
+            let place = Place { wild: None, ..op.place };
+            let base = self.gva(place).page(PageSize::Size4K).0;
+            (op, base, self.gpa(op.target.unwrap_or(place)).page(PageSize::Size4K).0)
+        });
+        let monitor = monitor.map(|op| {
+            // The guest's tables are below the first places.
+            let base = self.gpa(Place { wild: None, ..op.place }).page(PageSize::Size4K).0;
+            (op, base, op.target.map_or(base + offset, |place| self.gpa(place).page(PageSize::Size4K).0))
+        });
+        // Near the top of the guest's addresses a range would wrap.
+        let ranged = |(op, base, target): (SegmentOp, u64, u64)| {
+            let limit = base.checked_add(op.pages * 4096)?;
+            target.checked_add(op.pages * 4096)?;
+            Some((op, base..limit, target))
+        };
+        let (guest, monitor) = (guest.and_then(ranged), monitor.and_then(ranged));
+        let escaping =
+            |op: &SegmentOp, base: u64| op.escaping.iter().flatten().map(|page| base + page * 4096).collect::<Vec<_>>();
+        let filter = |op: &SegmentOp, base: u64| {
+            let mut filter = EscapeFilter::new(1 << op.filter.0, 1 << op.filter.1).unwrap();
+            escaping(op, base).into_iter().for_each(|address| filter.insert(address));
+            filter
+        };
+        let model = |op: &SegmentOp, range: &core::ops::Range<u64>, target: u64| reference::Segment {
+            base: range.start,
+            limit: range.end,
+            offset: target.wrapping_sub(range.start),
+            escaping: escaping(op, range.start),
+            bits: 1 << op.filter.0,
+            hashes: 1 << op.filter.1,
+        };
+        let mut segments = Segments::default();
+        if let Some((op, range, target)) = &guest {
+            let segment = Segment::of_guest(Gva(range.start)..Gva(range.end), Gpa(*target)).expect("whole pages");
+            segments.guest = DirectSegment { segment, escape: filter(op, range.start) };
+        }
+        if let Some((op, range, target)) = &monitor {
+            let segment = Segment::of_monitor(Gpa(range.start)..Gpa(range.end), Hpa(*target)).expect("whole pages");
+            segments.monitor = DirectSegment { segment, escape: filter(op, range.start) };
+        }
+        self.mmu.set_segments(&segments);
+        let of = |it: &Option<(SegmentOp, core::ops::Range<u64>, u64)>| {
+            it.as_ref().map(|(op, range, target)| model(op, range, *target))
+        };
+        self.model.set_segments(of(&guest), of(&monitor));
     }
 
     fn fence(&mut self, fence: Fence) {

@@ -39,8 +39,23 @@ pub enum Op {
     Context { vm: u8, mode: PagingMode, root: u8, asid: Asid, privilege: Privilege, sum: bool, mxr: bool },
     /// Privilege, SUM or MXR alone change.
     Status { privilege: Privilege, sum: bool, mxr: bool },
+    /// The segment registers are loaded.
+    Segments { guest: Option<SegmentOp>, monitor: Option<SegmentOp> },
     /// A fence.
     Fence(FenceOp),
+}
+
+/// A segment, its addresses to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentOp {
+    pub place: Place,
+    pub pages: u64,
+    /// Where it leads; the monitor's mostly leads to the virtual machine's own memory.
+    pub target: Option<Place>,
+    /// Pages that escape, from the base on.
+    pub escaping: [Option<u64>; 3],
+    /// log2 of the filter's bits and of its hash functions.
+    pub filter: (u32, u32),
 }
 
 /// A fence, its addresses to be made.
@@ -132,6 +147,20 @@ fn any_pte(rng: &mut Rng) -> u64 {
     pte
 }
 
+fn segment(rng: &mut Rng, elsewhere: u64) -> Option<SegmentOp> {
+    if rng.one_in(3) {
+        return None;
+    }
+    let pages = 1 << rng.below(12);
+    Some(SegmentOp {
+        place: Place::random(rng),
+        pages: if rng.one_in(2) { pages } else { 1 << 18 | rng.below(512) },
+        target: rng.one_in(elsewhere).then(|| Place::random(rng)),
+        escaping: [0; 3].map(|_| rng.one_in(3).then(|| rng.below(24))),
+        filter: (6 + rng.below(4) as u32, rng.below(4) as u32),
+    })
+}
+
 fn fence(rng: &mut Rng) -> FenceOp {
     let place = (!rng.one_in(3)).then(|| Place::random(rng));
     let asid = rng.one_in(2).then(|| rng.pick(&ASIDS));
@@ -181,7 +210,8 @@ impl Op {
             }
             18..36 => Self::Status { privilege: privilege(rng), sum: rng.one_in(2), mxr: rng.one_in(8) },
             36..44 => Self::Fence(fence(rng)),
-            44..60 => Self::Mispredict { pc: pc(rng), other: pc(rng) },
+            44..46 => Self::Segments { guest: segment(rng, 1), monitor: segment(rng, 4) },
+            46..60 => Self::Mispredict { pc: pc(rng), other: pc(rng) },
             60..63 => {
                 Self::BreakTable { table: rng.below(8) as u16, level: rng.below(2) as u32, flags: rng.below(256) }
             }
