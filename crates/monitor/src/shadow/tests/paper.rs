@@ -279,6 +279,28 @@ fn a_fence_for_one_address_of_a_large_page_takes_all_its_pieces() {
 }
 
 #[test]
+fn a_fence_for_one_address_of_a_64k_page_takes_all_its_pieces() {
+    let mut bed = bed(&multiple(8), 1);
+    let napot = |page: Gpa| super::bed::pte(Gpa(page.0 | 0x8000), DATA) | 1 << 63;
+    let map = |bed: &mut Bed, page: Gpa| {
+        (0..16).for_each(|piece| bed.store(Bed::entry(root(1), Gva(0x10_0000 + piece * 4096)), napot(page)));
+    };
+    map(&mut bed, ram(40 << 20));
+    let pieces = [0, 0x5000, 0xf000];
+    for offset in pieces {
+        let page = bed.access(0, Gva(0x10_0000 + offset), Access::Write);
+        assert_eq!(page, super::bed::End::Memory(bed.hpa(ram((40 << 20) + offset)).unwrap()));
+    }
+    map(&mut bed, ram(41 << 20));
+    bed.fence(0, Some(Gva(0x10_8000)), None);
+    for offset in pieces {
+        let page = bed.access(0, Gva(0x10_0000 + offset), Access::Read);
+        assert_eq!(page, super::bed::End::Memory(bed.hpa(ram((41 << 20) + offset)).unwrap()), "{offset:#x}");
+    }
+    assert_eq!(bed.wrong(), [""; 0]);
+}
+
+#[test]
 fn superpages_are_kept_where_both_dimensions_have_them() {
     for (host_page, faults) in [(types::PageSize::Size4K, 3), (types::PageSize::Size2M, 1)] {
         let mut bed = bed(&Choice { host_page, ..multiple(8) }, 1);
