@@ -50,8 +50,12 @@ impl Step {
     }
 }
 
+/// Sets that tests use beside the default ones.
+const FURTHER_SETS: [&str; 8] = ["gcc", "stress-ng", "rt-tests", "sysbench", "perl", "python", "lua", "compressors"];
+
 fn fetch() -> Result<(), Failure> {
-    cargo(&["run", "--quiet", "--profile", "optimized", "--package", "pagewalk", "--", "guest", "fetch"])
+    let command = ["run", "--quiet", "--profile", "optimized", "--package", "pagewalk", "--", "guest", "fetch"];
+    cargo(&[&command[..], &FURTHER_SETS].concat())
 }
 
 fn guests() -> Result<(), Failure> {

@@ -155,6 +155,8 @@ fn what_cannot_be_is_refused_in_one_line() {
 
 #[test]
 fn a_full_host_ends_the_guest_with_a_reason() {
-    let arguments = ["boot", "--scheme", "flat", "--set", "host_memory='16M'", "--append", "workload=gups size=32M"];
-    run(arguments).failed(1, &["the host has no memory left"]);
+    // Neither host memory nor swap has room for what it touches.
+    let host = ["--set", "host_memory='16M'", "--set", "swap.size='4M'"];
+    let arguments = [&["boot", "--scheme", "flat"], &host[..], &["--append", "workload=gups size=32M"]].concat();
+    run(arguments).failed(1, &["the swap file is full"]);
 }

@@ -1,6 +1,6 @@
 //! The names of all keys, to tell what an unknown one may have meant.
 
-use super::{Config, MmuKeys};
+use super::{BalloonKeys, Config, MmuKeys, SwapKeys};
 use crate::refill::RefillName;
 use crate::suggestion::{answer, distance};
 use crate::units::ByteSize;
@@ -27,7 +27,9 @@ fn all() -> Vec<String> {
         refill: Some(RefillName::Hardware),
         ..MmuKeys::default()
     };
-    let config = Config { mmu, host_memory: Some(ByteSize(1)), ..Config::default() };
+    let balloon = BalloonKeys { target: Some(ByteSize(1)), ..BalloonKeys::default() };
+    let swap = SwapKeys { directory: Some("x".into()), size: Some(ByteSize(1)) };
+    let config = Config { mmu, balloon, swap, host_memory: Some(ByteSize(1)), ..Config::default() };
     leaves(&Table::try_from(config).expect("a configuration is a table"))
 }
 

@@ -109,7 +109,6 @@ impl Shadow {
             if !self.may_be_valid(table) {
                 continue;
             }
-            self.statistics.full += 1;
             self.statistics.double += u64::from(!self.tables.list[table].selected);
             touched += self.clear_entries(memory, table);
         }
@@ -129,6 +128,7 @@ impl Shadow {
         let removed = chosen.tree.clear(memory);
         // What a hart uses may be valid again at once.
         chosen.selected = in_use;
+        self.statistics.full += 1;
         self.statistics.entries_touched += removed.touched;
         self.forget_guest_tables(table);
         removed.touched

@@ -37,7 +37,7 @@ counts! {
     switches_stolen,
     /// Invalidations by address: one for each fence or call, whatever its pages.
     selective,
-    /// Tables invalidated in full, for a fence or call.
+    /// Tables invalidated in full: for a fence or call, at a switch of a single table, or to be stolen.
     full,
     /// Those among `full` that had not been selected since the invalidation before: nothing can have been valid in them.
     double,

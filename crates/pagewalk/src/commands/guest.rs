@@ -2,7 +2,7 @@
 
 use crate::cli::{CacheArgs, FetchArgs, GuestCommand};
 use crate::error::Failure;
-use crate::guest::{self, BASE, Cache, FetchRequest, Fetched, LinuxGuest, PACKAGE_SETS, SetEntry, Source};
+use crate::guest::{self, BASE, Cache, FetchRequest, Fetched, GuestError, LinuxGuest, PACKAGE_SETS, SetEntry, Source};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::table::Table;
@@ -30,14 +30,20 @@ fn fetch(arguments: &FetchArgs) -> Result<ExitCode, Failure> {
     let source = Source { mirror: arguments.mirror.clone(), keyring: arguments.keyring.clone() };
     let request = FetchRequest { sets, renew: arguments.renew, source };
     let fetched = guest::fetch(&cache, &request, &mut Progress::new())?;
-    let linux = LinuxGuest::open(cache.clone())?;
     let state = match fetched {
         Fetched::Renewed => "fetched",
         Fetched::AlreadyThere => "already there",
     };
-    let sets: Vec<_> = linux.manifest().sets.iter().map(|set| set.name.as_str()).collect();
+    let fetched = guest::fetched_sets(&cache)?;
+    let sets: Vec<_> = fetched.iter().map(|set| set.name.as_str()).collect();
     let place = cache.linux();
-    print(&format!("Linux {} {state} in {}: {}\n", linux.release()?, place.display(), sets.join(", ")))?;
+    // Sets can be there before the kernel that runs them.
+    let what = match LinuxGuest::open(cache.clone()).and_then(|linux| linux.release().map(str::to_owned)) {
+        Ok(release) => format!("Linux {release}"),
+        Err(GuestError::NotFetched { .. }) => "programs, and no kernel yet,".to_owned(),
+        Err(error) => return Err(error.into()),
+    };
+    print(&format!("{what} {state} in {}: {}\n", place.display(), sets.join(", ")))?;
     Ok(ExitCode::SUCCESS)
 }
 
