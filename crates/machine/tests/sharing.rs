@@ -1,6 +1,6 @@
 //! Guests whose logical processors share real ones.
 
-use machine::config::{Config, ConfigBuilder};
+use machine::config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, RealId, spin::SpinMethod};
 use machine::units::ByteSize;
 use machine::{AllocationChange, Console, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
@@ -42,6 +42,7 @@ fn vos(command_line: &str, harts: u32, spin: SpinMethod) -> GuestPlan {
         image,
         harts,
         memory: ByteSize(64 << 20),
+        memory_attribute: AttributeName::default(),
         weight: 1,
         allocation: Allocation::Shared,
         spin,

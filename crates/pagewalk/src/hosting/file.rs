@@ -215,6 +215,7 @@ impl Hosting {
             image: prepared.image(&self.config)?,
             harts: keys.processors,
             memory,
+            memory_attribute: self.config.memory_attribute,
             weight: keys.weight,
             allocation: keys.allocation.allocation(),
             spin,
