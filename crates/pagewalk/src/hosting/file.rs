@@ -1,6 +1,6 @@
 //! The TOML file of `pagewalk run`; its keys are documented in docs/hosting.md.
 
-use crate::cli::{DiskSpec, LinuxArgs};
+use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use machine::config::{Config, ConfigBuilder};
@@ -10,6 +10,7 @@ use machine::units::ByteSize;
 use machine::{AllocationChange, GuestPlan, HostPlan};
 use serde::Deserialize;
 use std::path::Path;
+use std::str::FromStr;
 use types::Cycles;
 
 /// The most real processors, logical ones and guests of a host.
@@ -50,6 +51,8 @@ struct GuestKeys {
     append: String,
     #[serde(default)]
     programs: Vec<String>,
+    #[serde(default)]
+    files: Vec<String>,
     #[serde(default)]
     disks: Vec<String>,
     #[serde(default = "one")]
@@ -184,6 +187,12 @@ pub(crate) fn read(path: &Path, settings: &[(String, String)]) -> Result<Hosting
     Ok(hosting)
 }
 
+/// The values of a key that has them as text.
+fn parsed<T: FromStr<Err = String>>(key: &str, texts: &[String]) -> Result<Vec<T>, Failure> {
+    let parse = |text: &String| text.parse().map_err(|problem| Failure::Usage(format!("{key}: {problem}")));
+    texts.iter().map(parse).collect()
+}
+
 impl Hosting {
     /// Adds the guests of one entry.
     fn add(&mut self, keys: &GuestKeys) -> Result<(), Failure> {
@@ -206,12 +215,13 @@ impl Hosting {
             (None, Some(command)) => (Work::Command(command.clone()), command.clone()),
             _ => return usage("one of the keys workload and run says what it does".to_owned()),
         };
-        let disks = keys.disks.iter().map(|disk| disk.parse::<DiskSpec>()).collect::<Result<Vec<_>, _>>();
-        let disks = disks.map_err(|problem| Failure::Usage(format!("disks: {problem}")))?;
+        let files: Vec<FileSpec> = parsed("files", &keys.files)?;
+        let disks: Vec<DiskSpec> = parsed("disks", &keys.disks)?;
         if let Some(shared) = disks.iter().find(|disk| disk.write && keys.count > 1) {
             return usage(format!("disks: {} guests cannot all write to {}", keys.count, shared.path.display()));
         }
         let arguments = LinuxArgs {
+            files,
             disks,
             append: (!keys.append.is_empty()).then(|| keys.append.clone()),
             programs: keys.programs.clone(),
@@ -275,6 +285,7 @@ mod tests {
             (&format!("processors = 1\n{GUEST}run = 'x'"), "workload"),
             (&format!("processors = 1\n{GUEST}background = true"), "foreground"),
             (&format!("processors = 1\n{GUEST}disks = [',write']"), "disks"),
+            (&format!("processors = 1\n{GUEST}files = ['/']"), "files"),
             (&format!("processors = 1\n{GUEST}count = 2\ndisks = ['d.img,write']"), "d.img"),
             (&format!("processors = 1\n{GUEST}{GUEST}"), "two guests"),
             (&format!("processors = 1\n{GUEST}[[change]]\nat_us = 1\nguest = 'c'\nallocation = 'shared'"), "`c`"),
