@@ -1,7 +1,8 @@
 //! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
 
 use crate::{clock::Clock, dispatch::SchedulingPrices, refill::RefillModel, suggestion::unknown, units::PageSizeName};
-use mmu::{TlbArray, WalkCacheSizes, WalkCaches};
+use memory::registry::Granularities;
+use mmu::{Groups, TlbArray, WalkCacheSizes, WalkCaches};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use types::{Cycles, PageSize};
@@ -71,6 +72,44 @@ pub struct TlbModel {
     pub walk_caches: WalkCacheModel,
     /// Entries of the nested TLB, fully associative; 0 for none.
     pub nested_tlb: u32,
+    /// Groups of base pages that one entry holds, in the second stage.
+    #[serde(default)]
+    pub groups: GroupsName,
+}
+
+/// `tlb.groups`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupsName {
+    /// 16 pages (Svnapot).
+    #[default]
+    Svnapot,
+    /// 8, 64 or 512 pages, as an Alpha's granularity hints.
+    GranularityHints,
+    /// None.
+    None,
+}
+
+impl GroupsName {
+    /// As the MMU takes them.
+    #[must_use]
+    pub const fn groups(self) -> Groups {
+        match self {
+            Self::Svnapot => Groups::Svnapot,
+            Self::GranularityHints => Groups::GranularityHints,
+            Self::None => Groups::None,
+        }
+    }
+
+    /// The sizes that contiguous memory is mapped by.
+    #[must_use]
+    pub const fn granularities(self) -> Granularities {
+        match self {
+            Self::Svnapot => Granularities::RISCV,
+            Self::GranularityHints => Granularities::HINTS,
+            Self::None => Granularities::SUPERPAGES,
+        }
+    }
 }
 
 /// One array of a TLB level.

@@ -37,7 +37,7 @@ mod translate;
 mod walk;
 mod walk_cache;
 
-pub use config::{AdPolicy, ConfigError, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
+pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
 pub use escape_filter::{EscapeFilter, EscapeFilterError};
 pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;

@@ -131,8 +131,10 @@ fn what_is_not_there_is_named() {
 fn memcached_serves_memcaslap() {
     let command = "memcached -u root -d -l 127.0.0.1 -P /run/m.pid; sleep 1; \
                    memcaslap -s 127.0.0.1:11211 -T 1 -c 4 -x 2000; kill $(cat /run/m.pid)";
-    let end = linux(command, &["--scheme", "nested"]).succeeded();
-    assert!(end.stdout.contains("TPS: "), "{end:#?}");
+    for (scheme, harts) in [("nested", "1"), ("flat", "1"), ("flat", "4"), ("flat-hw", "1"), ("flat-hw", "4")] {
+        let end = linux(command, &["--scheme", scheme, "--harts", harts]).succeeded();
+        assert!(end.stdout.contains("TPS: "), "{scheme}, {harts} harts: {end:#?}");
+    }
 }
 
 #[test]
@@ -159,8 +161,10 @@ fn sqlite_answers() {
 fn hpcc_verifies_its_results() {
     let command =
         "hpcc && grep -E '^(Success|MPIRandomAccess_.*Errors|StarRandomAccess_GUPs|StarSTREAM_Triad)' hpccoutf.txt";
-    let end = linux(command, &["--scheme", "nested:2M"]).succeeded();
-    assert!(end.stdout.contains("Success=1") && end.stdout.contains("StarSTREAM_Triad="), "{end:#?}");
+    for (scheme, harts) in [("nested:2M", "1"), ("flat", "1"), ("flat-hw", "4")] {
+        let end = linux(command, &["--scheme", scheme, "--harts", harts]).succeeded();
+        assert!(end.stdout.contains("Success=1") && end.stdout.contains("StarSTREAM_Triad="), "{scheme}: {end:#?}");
+    }
 }
 
 #[test]

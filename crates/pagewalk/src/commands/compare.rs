@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
 use crate::setup::{builder, built, machine_flags};
+use crate::side_by_side::default_threads;
 use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
@@ -62,8 +63,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     for (name, work) in works_of(arguments, &kind)? {
         works.push((name, prepare(kind.clone(), work, &arguments.linux)?));
     }
-    let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = arguments.threads.map_or_else(available, |threads| threads as usize);
+    let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let plan = Plan { works, systems, threads };
     let runs = execute(&plan)?;
 

@@ -1,6 +1,6 @@
 //! The TOML file of `pagewalk run`; its keys are documented in docs/hosting.md.
 
-use crate::cli::LinuxArgs;
+use crate::cli::{DiskSpec, LinuxArgs};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use machine::config::{Config, ConfigBuilder};
@@ -50,6 +50,8 @@ struct GuestKeys {
     append: String,
     #[serde(default)]
     programs: Vec<String>,
+    #[serde(default)]
+    disks: Vec<String>,
     #[serde(default = "one")]
     processors: u32,
     memory: Option<ByteSize>,
@@ -123,6 +125,7 @@ const fn one() -> u32 {
 }
 
 /// A host as its file has it, ready to be put together.
+#[derive(Clone)]
 pub(crate) struct Hosting {
     pub(crate) config: Config,
     pub(crate) model: HostModel,
@@ -203,7 +206,13 @@ impl Hosting {
             (None, Some(command)) => (Work::Command(command.clone()), command.clone()),
             _ => return usage("one of the keys workload and run says what it does".to_owned()),
         };
+        let disks = keys.disks.iter().map(|disk| disk.parse::<DiskSpec>()).collect::<Result<Vec<_>, _>>();
+        let disks = disks.map_err(|problem| Failure::Usage(format!("disks: {problem}")))?;
+        if let Some(shared) = disks.iter().find(|disk| disk.write && keys.count > 1) {
+            return usage(format!("disks: {} guests cannot all write to {}", keys.count, shared.path.display()));
+        }
         let arguments = LinuxArgs {
+            disks,
             append: (!keys.append.is_empty()).then(|| keys.append.clone()),
             programs: keys.programs.clone(),
             ..LinuxArgs::default()
@@ -214,6 +223,7 @@ impl Hosting {
             image: prepared.image(&self.config)?,
             harts: keys.processors,
             memory,
+            memory_attribute: self.config.memory_attribute,
             weight: keys.weight,
             allocation: keys.allocation.allocation(),
             spin,
@@ -264,6 +274,8 @@ mod tests {
             (&format!("processors = 1\n{GUEST}colour = 1"), "colour"),
             (&format!("processors = 1\n{GUEST}run = 'x'"), "workload"),
             (&format!("processors = 1\n{GUEST}background = true"), "foreground"),
+            (&format!("processors = 1\n{GUEST}disks = [',write']"), "disks"),
+            (&format!("processors = 1\n{GUEST}count = 2\ndisks = ['d.img,write']"), "d.img"),
             (&format!("processors = 1\n{GUEST}{GUEST}"), "two guests"),
             (&format!("processors = 1\n{GUEST}[[change]]\nat_us = 1\nguest = 'c'\nallocation = 'shared'"), "`c`"),
             (&format!("processors = 1\n{GUEST}[config]\nscheem = 1"), "scheem"),

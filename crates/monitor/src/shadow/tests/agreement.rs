@@ -67,6 +67,7 @@ fn model(bed: &Bed, hart: usize, gva: Gva, access: Access) -> Expected {
         first_stage_svadu: bed.ad == AdPolicy::Update,
         second_stage_svadu: true,
         svnapot: true,
+        second_stage_groups: &[16],
     };
     let mut mmu = reference::Mmu::new(&config);
     mmu.set_context(&bed.contexts[hart], bed.vm.vmid());
