@@ -11,7 +11,7 @@ pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
-pub use values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
+pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 
 use crate::error::Failure;
 use clap::error::ErrorKind;

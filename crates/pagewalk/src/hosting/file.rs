@@ -229,8 +229,9 @@ impl Hosting {
         };
         let prepared = prepare(GuestKind::parse(&keys.guest), work, &arguments)?;
         let memory = keys.memory.unwrap_or(self.config.memory);
+        let config = Config { harts: keys.processors, memory, ..self.config.clone() };
         let plan = GuestPlan {
-            image: prepared.image(&self.config)?,
+            image: prepared.image(&config)?,
             harts: keys.processors,
             memory,
             memory_attribute: self.config.memory_attribute,
