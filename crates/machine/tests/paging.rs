@@ -2,6 +2,7 @@
 
 use machine::config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use machine::sections::GuestSections;
 use machine::units::ByteSize;
 use machine::{BuildError, Console, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use std::time::Duration;
@@ -170,6 +171,7 @@ fn guest(command_line: &str, memory: u64, memory_attribute: AttributeName) -> Gu
         allocation: Allocation::Shared,
         spin: SpinMethod::None,
         background: false,
+        sections: GuestSections::default(),
     }
 }
 

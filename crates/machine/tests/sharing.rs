@@ -2,6 +2,7 @@
 
 use machine::config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use machine::sections::GuestSections;
 use machine::units::ByteSize;
 use machine::{AllocationChange, Console, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use std::time::Duration;
@@ -47,6 +48,7 @@ fn vos(command_line: &str, harts: u32, spin: SpinMethod) -> GuestPlan {
         allocation: Allocation::Shared,
         spin,
         background: false,
+        sections: GuestSections::default(),
     }
 }
 

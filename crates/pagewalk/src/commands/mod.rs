@@ -6,6 +6,7 @@ mod compare;
 mod guest;
 mod reserve;
 mod run;
+mod vlm;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
@@ -27,6 +28,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Guest(command) => guest::run(command),
         Command::Reserve(command) => reserve::run(command),
+        Command::Vlm(arguments) => vlm::run(arguments),
     }
 }
 
