@@ -44,6 +44,7 @@ void main(uint64_t hart_id, uint64_t device_tree)
     space_set_ad_policy(options.ad);
     space_set_validation(options.validation);
     pptlb_start(options.pptlb);
+    section_start(options.tables, options.page);
     clock_set_replacement(options.replacement);
     timer_set_ticks(options.ticks);
     smp_start(options.harts);

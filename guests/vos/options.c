@@ -52,6 +52,7 @@ static const struct key keys[] = {
       {"codes", HANDSHAKE_CODES},
       {"interrupt", HANDSHAKE_INTERRUPT}}},
     {KEY("purge", purge), {{"sbi", PURGE_BY_SBI}, {"partners", PURGE_BY_PARTNERS}}},
+    {KEY("tables", tables), {{"shared", SECTION_TABLES_SHARED}, {"private", SECTION_TABLES_PRIVATE}}},
     {KEY("spins", spins), {}},
     {KEY("harts", harts), {}},
     {KEY("procs", processes), {}},

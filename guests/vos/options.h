@@ -9,6 +9,7 @@
 #include "page_table.h"
 #include "pptlb.h"
 #include "purge.h"
+#include "section.h"
 #include "space.h"
 #include "spin.h"
 
@@ -32,6 +33,7 @@ struct options {
     /* Copies of the program, each in an address space of its own. */
     unsigned processes;
     enum misbehaviour misbehaviour;
+    enum section_tables tables;
     enum spin_handshake handshake;
     enum purge_by purge;
     /* Rounds after which a spin is excessive, 0 for never. */

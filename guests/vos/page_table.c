@@ -135,3 +135,41 @@ pte *page_table_find(page_table table, uint64_t virtual, enum page_size *size)
         table = pte_physical(*entry);
     }
 }
+
+/* The entry that leads to the leaf table of `virtual`; NULL when there is none above it. */
+static pte *entry_above_leaves(page_table table, uint64_t virtual)
+{
+    for (unsigned level = root_level(); level > 1; level--) {
+        pte entry = *entry_of(table, virtual, level);
+
+        if ((entry & PTE_V) == 0 || is_leaf(entry))
+            return NULL;
+        table = pte_physical(entry);
+    }
+    return entry_of(table, virtual, 1);
+}
+
+bool page_table_link(page_table table, uint64_t virtual, page_table leaves)
+{
+    pte *entry = make_entry(table, virtual, 1);
+
+    if (entry == NULL || (*entry & PTE_V) != 0)
+        return false;
+    *entry = pte_make(leaves, PTE_V);
+    return true;
+}
+
+bool page_table_is_linked(page_table table, uint64_t virtual, page_table leaves)
+{
+    pte *entry = entry_above_leaves(table, virtual);
+
+    return entry != NULL && *entry == pte_make(leaves, PTE_V);
+}
+
+void page_table_unlink(page_table table, uint64_t virtual)
+{
+    pte *entry = entry_above_leaves(table, virtual);
+
+    if (entry != NULL)
+        *entry = 0;
+}

@@ -64,6 +64,13 @@ pte *page_table_make_entry(page_table table, uint64_t virtual);
 /* The leaf that maps `virtual` and its size, NULL when there is none. */
 pte *page_table_find(page_table table, uint64_t virtual, enum page_size *size);
 
+/* Lets the 2 MiB at `virtual` be mapped by `leaves`, a leaf table that stays its owner's. False when memory has run out, or when something is
+ * mapped there. */
+bool page_table_link(page_table table, uint64_t virtual, page_table leaves);
+bool page_table_is_linked(page_table table, uint64_t virtual, page_table leaves);
+/* Takes whatever leaf table maps `virtual` out of the table, before that is destroyed. */
+void page_table_unlink(page_table table, uint64_t virtual);
+
 static inline pte pte_make(uint64_t physical, unsigned flags)
 {
     return physical >> 12 << 10 | flags;

@@ -4,6 +4,7 @@
 #include "fdt.h"
 #include "memory.h"
 #include "panic.h"
+#include "section.h"
 
 struct platform platform;
 
@@ -166,4 +167,5 @@ void platform_read(uint64_t device_tree)
     read_chosen(&fdt, root);
     read_cpus(&fdt, root);
     read_devices(&fdt, root);
+    section_read(&fdt, root);
 }

@@ -8,6 +8,7 @@
 #include "kernel_map.h"
 #include "memory.h"
 #include "sbi.h"
+#include "section.h"
 #include "tlb.h"
 
 static enum ad_policy ad_policy;
@@ -36,6 +37,7 @@ void space_destroy(struct space *space)
 {
     segment_release(space);
     segment_leave_common(space);
+    section_leave(space);
     tlb_flush_asid(space->asid);
     page_table_destroy_user(space->table);
     space->table = FRAME_NONE;

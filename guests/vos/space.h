@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { SPACE_AREAS = 8 };
+enum { SPACE_AREAS = 8, SPACE_SECTIONS = 8 };
 
 /* Values are the PTE bits that an access needs. */
 enum access {
@@ -41,6 +41,8 @@ struct space {
     struct area *heap;
     /* Its own pageable segment. */
     struct segment segment;
+    /* A bit for each section that it maps, by number. */
+    unsigned sections;
     /* Whether it may map the common segment; the next space that may. */
     bool in_common;
     struct space *next_member;

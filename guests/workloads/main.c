@@ -7,7 +7,7 @@
 static const struct workload *const workloads[] = {
     &workload_gups,  &workload_bfs,   &workload_cg,     &workload_stream, &workload_kv,
     &workload_sieve, &workload_triad, &workload_triadp, &workload_qsort,
-    &workload_mcf,   &workload_jobs,
+    &workload_mcf,   &workload_jobs,  &workload_dataset,
 };
 
 enum { WORKLOADS = sizeof(workloads) / sizeof(workloads[0]) };
@@ -102,7 +102,8 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 static int usage(void)
 {
     print("usage: pagewalk-workloads NAME [size=] [iterations=] [updates=] [seed=] [page=]"
-          " [spaces=] [frames=] [common=]\n");
+          " [spaces=] [frames=] [common=]"
+          " [section=] [role=]\n");
     for (size_t i = 0; i < WORKLOADS; i++)
         print("  %s: %s\n", workloads[i]->name, workloads[i]->synopsis);
     print("or: pagewalk-workloads COMMAND [ARGUMENT]\n");
@@ -163,6 +164,14 @@ static enum option parse_option(const char *argument, struct options *options)
     if ((value = string_after_prefix(argument, "common=")) != NULL) {
         parse_number(argument, value, &options->common);
         return OPTION_COMMON;
+    }
+    if ((value = string_after_prefix(argument, "section=")) != NULL) {
+        options->section = value;
+        return OPTION_SECTION;
+    }
+    if ((value = string_after_prefix(argument, "role=")) != NULL) {
+        options->role = value;
+        return OPTION_ROLE;
     }
     fail(OUTCOME_USAGE, "%s: unknown option", argument);
 }

@@ -20,7 +20,7 @@ mod uart;
 mod virtio;
 
 pub use bus::BusError;
-pub use device_tree::{TreeDescription, TreeError, device_tree};
+pub use device_tree::{TreeDescription, TreeError, TreeSection, device_tree};
 pub use dma::{DmaAccess, DmaError, DmaMemory};
 pub use platform::{ConfigError, ConsoleInput, DeviceFault, Platform, PlatformConfig};
 pub use virtio::{

@@ -9,6 +9,7 @@ use crate::{
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
     scheme::Mechanism,
+    sections::{self, GuestSections},
     warmup::Warmup,
     world::{Guest, Processor, World},
 };
@@ -16,9 +17,12 @@ use devices::{
     Block, BlockConfig, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription,
     VirtioDevice, device_tree,
 };
+use memory::registry::SectionName;
+use memory::section::BackingError;
 use memory::{Host, HostPages};
 use mmu::Mmu;
 use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
+use monitor::section::{SectionCreateError, SectionMapError};
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -101,6 +105,26 @@ pub enum BuildError {
     /// The host's memory does not suffice for what is loaded.
     #[error("the guest cannot be loaded: {0}")]
     Page(#[from] PageUnavailable),
+    /// Frames of the host, before anybody has any.
+    #[error("reserved memory: {0}")]
+    Frames(#[from] memory::FrameError),
+    /// A guest under this scheme maps no sections.
+    #[error("guests with sections need scheme nested, and not {0}")]
+    SectionScheme(&'static str),
+    /// A section.
+    #[error(transparent)]
+    Section(#[from] SectionCreateError),
+    /// A section's file.
+    #[error("section {name}: {error}")]
+    SectionFile {
+        /// The section.
+        name: SectionName,
+        /// Why.
+        error: BackingError,
+    },
+    /// A section in a guest.
+    #[error(transparent)]
+    SectionMap(#[from] SectionMapError),
     /// The swap file cannot be made.
     #[error("swap.directory: no swap file in {}: {error}", .directory.display())]
     Swap {
@@ -145,6 +169,7 @@ impl Machine {
             allocation: own(index),
             spin: SpinMethod::None,
             background: false,
+            sections: GuestSections::default(),
         });
         // Nobody shares: the slice is of no importance.
         let reals = harts * images.len();
@@ -166,11 +191,15 @@ impl Machine {
             }
         };
         let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
-        let enough = configs.iter().map(guest_host_bytes).fold(0, u64::saturating_add);
-        let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
-        let host = Host::new(host_bytes, HostPages::Huge)?;
+        let sizes = model.tlb.groups.granularities();
+        let enough = || sections::host_bytes(plan, &configs, sizes);
+        let host_bytes = config.host_memory.map_or_else(enough, |bytes| bytes.0);
+        let mut host = Host::new(host_bytes, HostPages::Huge)?;
+        let sections = sections::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
-        let world = World::new(host, pager, costs, model.clock());
+        let mut world = World::new(host, pager, costs, model.clock());
+        world.sections = sections;
+        world.create_sections(&plan.sections)?;
         let pace = Pace {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
@@ -222,6 +251,7 @@ impl Machine {
             initrd: plan.initrd(),
             seed: config.seed,
             virtio_slots: image.devices.len(),
+            sections: &guest.sections.tree(),
         })?;
         let tree_at = plan.tree(tree.len() as u64)?;
 
@@ -237,6 +267,7 @@ impl Machine {
         }
         let index = self.world.vms.len();
         self.world.vms.push(vm);
+        self.world.map_sections(config, index, &guest.sections)?;
         let mut dma = Dma::new(self.world.apart().1, index);
         let written = plan.write(&mut dma, tree_at, &tree);
         if let Some(unavailable) = dma.finish().unavailable {

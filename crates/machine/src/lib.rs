@@ -18,6 +18,7 @@ pub mod refill;
 mod region;
 mod schedule;
 pub mod scheme;
+pub mod sections;
 mod shadow;
 mod statistics;
 pub mod suggestion;

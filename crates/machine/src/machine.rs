@@ -248,6 +248,7 @@ impl Machine {
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
+        self.world.close_sections();
         (0..self.records.len()).for_each(|guest| self.print(guest, console));
         self.records.iter().map(|record| record.outcome.clone().expect("every guest has ended")).collect()
     }
@@ -286,6 +287,7 @@ impl Machine {
             self.logicals[index].state = HartState::Stopped;
         }
         self.remove_from_dispatch(guest, self.clock_of_real(self.world.current.processor));
+        self.world.leave_sections(guest);
         if self.goes_on() {
             self.world.release(guest);
         }

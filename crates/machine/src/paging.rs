@@ -71,7 +71,10 @@ impl World {
     /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device. `None`: the guest cannot go on.
     pub(crate) fn fill(&mut self, fault: &NestedFault) -> Option<NestedFaultOutcome> {
         let guest = self.current.guest;
-        let outcome = self.apart().1.nested_fault(guest, fault.gpa, fault.access);
+        let outcome = match self.section_fault(fault) {
+            Some(outcome) => outcome,
+            None => self.apart().1.nested_fault(guest, fault.gpa, fault.access),
+        };
         self.settle_paging();
         outcome.map_err(|unavailable| self.give_up(guest, unavailable)).ok()
     }

@@ -1,6 +1,7 @@
 //! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
 
 use crate::clock::Clock;
+use crate::sections::HostSections;
 use devices::{BusError, Platform};
 use memory::Host;
 use mmu::{Mmu, MmuStatistics, NestedFault};
@@ -83,6 +84,8 @@ pub(crate) struct World {
     pub(crate) guests: Vec<Guest>,
     /// The guests' memory, in the same order.
     pub(crate) vms: Vec<Vm>,
+    /// Memory that guests share, and what is reserved for it.
+    pub(crate) sections: Option<HostSections>,
     /// Pages guests out where the host's memory is less than they can need.
     pub(crate) pager: Option<Pager>,
     pub(crate) costs: CostTable,
@@ -115,6 +118,7 @@ impl World {
             processors: Vec::new(),
             guests: Vec::new(),
             vms: Vec::new(),
+            sections: None,
             pager,
             costs,
             clock,

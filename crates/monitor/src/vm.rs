@@ -252,6 +252,14 @@ impl Vm {
         self.ram.clone()
     }
 
+    /// The table that the hardware walks for its second stage, where that is a tree: what sections are mapped by.
+    pub(crate) const fn nested_table(&mut self) -> Option<&mut NestedTable> {
+        match &mut self.second {
+            Presentation::Nested { table: HostTable::Nested(table), .. } if self.shadow.is_none() => Some(table),
+            Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved => None,
+        }
+    }
+
     /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
     #[must_use]
     pub fn second_stage(&self) -> SecondStage {

@@ -43,6 +43,9 @@ pub enum PageUnavailable {
     /// It cannot be read from the swap file.
     #[error(transparent)]
     Swap(SwapError),
+    /// It is a section's, and that cannot provide it: what [`SectionFaultError`](crate::section::SectionFaultError) says.
+    #[error("{0}")]
+    Section(String),
 }
 
 /// The host's frames with all that share them, for the length of one event. VMs go by their number in `vms`.

@@ -5,6 +5,7 @@ mod host;
 mod reserve;
 mod run;
 mod values;
+mod vlm;
 
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
@@ -12,6 +13,7 @@ pub use machine::units::ByteSize;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
+pub use vlm::VlmArgs;
 
 use crate::error::Failure;
 use clap::error::ErrorKind;
@@ -48,6 +50,8 @@ pub enum Command {
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
     #[command(subcommand)]
     Reserve(ReserveCommand),
+    /// Measure what very large sections cost: tables, start-up, TLB misses, private and shared (Noel and Karkhanis 1998)
+    Vlm(VlmArgs),
 }
 
 /// Reads the process's command line. Asked for help or the version, it prints them and ends the process.

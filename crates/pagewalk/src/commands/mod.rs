@@ -7,6 +7,7 @@ mod guest;
 mod hosts;
 mod reserve;
 mod run;
+mod vlm;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
@@ -29,6 +30,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Guest(command) => guest::run(command),
         Command::Hosts(arguments) => hosts::run(arguments),
         Command::Reserve(command) => reserve::run(command),
+        Command::Vlm(arguments) => vlm::run(arguments),
     }
 }
 
