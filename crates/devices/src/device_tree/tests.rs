@@ -56,6 +56,7 @@ fn machine() -> TreeDescription<'static> {
         initrd: Some(Gpa(0x8800_0000)..Gpa(0x8812_3456)),
         seed: 42,
         virtio_slots: 2,
+        primary_region: Some(Gpa(0x1_c000_0000)..Gpa(0x2_0000_0000)),
     }
 }
 
