@@ -26,7 +26,7 @@ struct options {
     enum validation validation;
     enum pptlb_use pptlb;
     enum replacement replacement;
-    /* Ticks of the scheduler in a second. */
+    /* Ticks of the scheduler in a second, 0 for none. */
     unsigned ticks;
     /* Harts to use, 0 for all. */
     unsigned harts;

@@ -26,7 +26,10 @@ const char *timer_name(void)
 
 void timer_arm(void)
 {
-    set_deadline(read_time() + platform.timebase_hertz / ticks_per_second);
+    if (ticks_per_second == 0)
+        timer_disarm();
+    else
+        set_deadline(read_time() + platform.timebase_hertz / ticks_per_second);
 }
 
 void timer_disarm(void)

@@ -6,7 +6,7 @@
 
 enum { DEFAULT_TICKS_PER_SECOND = 100 };
 
-/* Before the first tick: 1 to 1000000. */
+/* Before the first tick: up to 1000000; 0 for no tick at all. */
 void timer_set_ticks(unsigned per_second);
 /* "sstc" or "sbi". */
 const char *timer_name(void);

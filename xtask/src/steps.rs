@@ -21,7 +21,7 @@ pub(crate) const STEPS: &[Step] = &[
         summary: "install the Debian packages that tests need, if any is missing (root or sudo)",
         run: packages::install,
     },
-    Step { name: "fetch", summary: "fetch the Linux guest, as `pagewalk guest fetch` does", run: fetch },
+    Step { name: "fetch", summary: "fetch the Linux guest, with all package sets that tests use", run: fetch },
     Step { name: "guests", summary: "rebuild vos and the workloads, compare the bytes, run them on QEMU", run: guests },
     Step { name: "debug", summary: "tests that need only Rust, with debug assertions", run: debug },
     Step { name: "release", summary: "all tests at full speed, those with the Linux guest and QEMU too", run: release },

@@ -4,11 +4,14 @@
 
 use machine::config::Config;
 use machine::host_model::HostModel;
+use machine::registry::Granularities;
 use machine::vlm::{Mappers, Sharing, VlmError, gups};
 use types::{Cycles, PageSize};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
+/// Base pages alone: hints do not make tables smaller.
+const BASE: Granularities = Granularities::RISCV.at_most(PageSize::Size4K);
 const BOTH: [Sharing; 2] = [Sharing::Private, Sharing::Shared];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +35,7 @@ fn figure_4(scale: u64, step: Cycles) -> Result<(), VlmError> {
         let bytes = gigabytes * GIB;
         let mut runs = Vec::new();
         for sharing in BOTH {
-            let mut mappers = Mappers::new(bytes, sharing, PageSize::Size4K, 1000 / scale as u16, step)?;
+            let mut mappers = Mappers::new(bytes, sharing, BASE, 1000 / scale as u16, step)?;
             let mut at = Vec::new();
             for wanted in [scale, 100, 200, 400, 600, 800, 1000].map(|wanted| wanted / scale) {
                 while mappers.count() < wanted {
@@ -60,7 +63,7 @@ fn figure_8(scale: u64, step: Cycles, hz: u64) -> Result<(), VlmError> {
     println!("{:>8} {:>10} {:>10}", "VMs", "private", "shared");
     let mut runs = Vec::new();
     for sharing in BOTH {
-        let mut mappers = Mappers::new(bytes, sharing, PageSize::Size4K, vms, step)?;
+        let mut mappers = Mappers::new(bytes, sharing, BASE, vms, step)?;
         let (mut total, mut at) = (0, Vec::new());
         for vm in 1..=vms {
             total += mappers.start()?.0;
@@ -86,7 +89,7 @@ fn figure_9(scale: u64, step: Cycles, hz: u64) -> Result<(), VlmError> {
         let bytes = gigabytes * GIB;
         let mut seconds = Vec::new();
         for sharing in BOTH {
-            let mut mappers = Mappers::new(bytes, sharing, PageSize::Size4K, vms, step)?;
+            let mut mappers = Mappers::new(bytes, sharing, BASE, vms, step)?;
             let total: u64 = (0..vms).map(|_| mappers.start().map(|cycles| cycles.0)).sum::<Result<_, _>>()?;
             seconds.push(total as f64 / hz as f64);
         }
@@ -102,8 +105,9 @@ fn granularity(host: &str) -> Result<(), Box<dyn std::error::Error>> {
     let processor = config.mmu(&model)?;
     println!("gups inside a section of 1 GiB on {host}: of 1000 updates");
     println!("{:>8} {:>10} {:>10} {:>10}", "pages", "L1 misses", "walks", "references");
-    for largest in [PageSize::Size4K, PageSize::Size64K, PageSize::Size2M, PageSize::Size1G] {
-        let run = gups(GIB, 1_000_000, largest, &processor)?;
+    let sizes = model.tlb.groups.granularities();
+    for largest in sizes.descending() {
+        let run = gups(GIB, 1_000_000, sizes.at_most(largest), &processor)?;
         let per = |count: u64| count as f64 * 1000.0 / run.updates as f64;
         let [misses, walks, references] =
             [run.statistics.l1d_misses, run.statistics.walks, run.statistics.host_refs].map(per);

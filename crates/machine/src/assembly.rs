@@ -142,6 +142,7 @@ impl Machine {
             image: image.clone(),
             harts: config.harts,
             memory: config.memory,
+            memory_attribute: config.memory_attribute,
             weight: 1,
             allocation: own(index),
             spin: SpinMethod::None,

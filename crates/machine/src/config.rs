@@ -506,6 +506,7 @@ impl Config {
             first_stage_ad: self.ad(),
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,
+            second_stage_groups: host.tlb.groups.groups(),
             refill,
         })
     }

@@ -1,7 +1,8 @@
 //! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
 
 use crate::{clock::Clock, dispatch::SchedulingPrices, refill::RefillModel, suggestion::unknown, units::PageSizeName};
-use mmu::{TlbArray, WalkCacheSizes, WalkCaches};
+use memory::registry::Granularities;
+use mmu::{Groups, TlbArray, WalkCacheSizes, WalkCaches};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use types::{Cycles, PageSize};
@@ -71,6 +72,44 @@ pub struct TlbModel {
     pub walk_caches: WalkCacheModel,
     /// Entries of the nested TLB, fully associative; 0 for none.
     pub nested_tlb: u32,
+    /// Groups of base pages that one entry holds, in the second stage.
+    #[serde(default)]
+    pub groups: GroupsName,
+}
+
+/// `tlb.groups`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupsName {
+    /// 16 pages (Svnapot).
+    #[default]
+    Svnapot,
+    /// 8, 64 or 512 pages, as an Alpha's granularity hints.
+    GranularityHints,
+    /// None.
+    None,
+}
+
+impl GroupsName {
+    /// As the MMU takes them.
+    #[must_use]
+    pub const fn groups(self) -> Groups {
+        match self {
+            Self::Svnapot => Groups::Svnapot,
+            Self::GranularityHints => Groups::GranularityHints,
+            Self::None => Groups::None,
+        }
+    }
+
+    /// The sizes that contiguous memory is mapped by.
+    #[must_use]
+    pub const fn granularities(self) -> Granularities {
+        match self {
+            Self::Svnapot => Granularities::RISCV,
+            Self::GranularityHints => Granularities::HINTS,
+            Self::None => Granularities::SUPERPAGES,
+        }
+    }
 }
 
 /// One array of a TLB level.
@@ -222,15 +261,22 @@ impl HostModel {
     /// # Errors
     /// [`HostModelError`], naming the file and the key.
     pub fn load(name: &str) -> Result<Self, HostModelError> {
-        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
-            return Self::parse(name, text);
-        }
-        if !Path::new(name).exists() {
-            return Err(HostModelError::Unknown { name: name.to_owned() });
-        }
-        let text =
-            std::fs::read_to_string(name).map_err(|error| HostModelError::Read { path: name.to_owned(), error })?;
-        Self::parse(name, &text)
+        Self::parse(name, &Self::text(name)?)
+    }
+
+    /// The file of a model, with the sources of its numbers: that of a shipped name, or at that path.
+    ///
+    /// # Errors
+    /// [`HostModelError`], if there is no such file.
+    pub fn text(name: &str) -> Result<String, HostModelError> {
+        let text = match SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            Some((_, text)) => (*text).to_owned(),
+            None if Path::new(name).exists() => {
+                std::fs::read_to_string(name).map_err(|error| HostModelError::Read { path: name.to_owned(), error })?
+            }
+            None => return Err(HostModelError::Unknown { name: name.to_owned() }),
+        };
+        Ok(text)
     }
 
     fn parse(path: &str, text: &str) -> Result<Self, HostModelError> {

@@ -1,6 +1,10 @@
 //! A host and its guests: how many real processors, and who gets them.
 
-use crate::{assembly::Image, config::Config, units::ByteSize};
+use crate::{
+    assembly::Image,
+    config::{AttributeName, Config},
+    units::ByteSize,
+};
 use monitor::sched::{Allocation, PauseLoopLimits, spin::SpinMethod};
 use types::Cycles;
 
@@ -39,6 +43,8 @@ pub struct GuestPlan {
     pub harts: u32,
     /// Memory.
     pub memory: ByteSize,
+    /// How that lies in the host's.
+    pub memory_attribute: AttributeName,
     /// Its part in the service ratio of those that share.
     pub weight: u32,
     /// Whose its real processors are.
@@ -52,6 +58,7 @@ pub struct GuestPlan {
 impl GuestPlan {
     /// The host's configuration, with what the guest has for itself.
     pub(crate) fn config(&self, host: &Config) -> Config {
-        Config { harts: self.harts, memory: self.memory, ..host.clone() }
+        let Self { harts, memory, memory_attribute, .. } = *self;
+        Config { harts, memory, memory_attribute, ..host.clone() }
     }
 }

@@ -71,6 +71,39 @@ pub enum AdPolicy {
     Fault,
 }
 
+/// Which groups of base pages one TLB entry holds, if each of their leaves says so: the N bit, and in the page number the group's size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Groups {
+    /// None: the N bit is reserved.
+    None,
+    /// Of 16 pages (RISC-V Unprivileged, Svnapot).
+    #[default]
+    Svnapot,
+    /// Of 8, 64 or 512 pages, as the granularity hint of an Alpha's PTE (Alpha Architecture Reference Manual, "Page Table Entry"). Svnapot reserves the encodings: the lowest bit
+    /// of the page number that is set is half of the group.
+    GranularityHints,
+}
+
+impl Groups {
+    /// Svnapot, or nothing.
+    #[must_use]
+    pub const fn of_svnapot(svnapot: bool) -> Self {
+        if svnapot { Self::Svnapot } else { Self::None }
+    }
+
+    /// The size of the group that a leaf of the last level with N and this page number is of; `None` where that is reserved.
+    #[must_use]
+    pub(crate) const fn size(self, page_number: u64) -> Option<PageSize> {
+        match (self, page_number.trailing_zeros()) {
+            (Self::Svnapot, 3) => Some(PageSize::Size64K),
+            (Self::GranularityHints, 2) => Some(PageSize::Size32K),
+            (Self::GranularityHints, 5) => Some(PageSize::Size256K),
+            (Self::GranularityHints, 8) => Some(PageSize::Size2M),
+            (Self::None | Self::Svnapot | Self::GranularityHints, _) => None,
+        }
+    }
+}
+
 /// Everything that is chosen of an MMU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MmuConfig {
@@ -91,8 +124,10 @@ pub struct MmuConfig {
     pub first_stage_ad: AdPolicy,
     /// A/D bits of the second stage's tables.
     pub second_stage_ad: AdPolicy,
-    /// Svnapot: the N bit makes a 64K page; without it the bit is reserved.
+    /// Svnapot in the guest's tables: the N bit makes a 64K page; without it the bit is reserved.
     pub svnapot: bool,
+    /// Groups in the second stage's tables.
+    pub second_stage_groups: Groups,
 }
 
 impl Default for MmuConfig {
@@ -118,6 +153,7 @@ impl Default for MmuConfig {
             first_stage_ad: AdPolicy::Update,
             second_stage_ad: AdPolicy::Update,
             svnapot: true,
+            second_stage_groups: Groups::Svnapot,
         }
     }
 }

@@ -11,7 +11,8 @@
 use types::PageSize;
 
 /// The sizes that have bits; larger pages are taken in pieces of these where any page escapes.
-const SIZES: [PageSize; 4] = [PageSize::Size4K, PageSize::Size64K, PageSize::Size2M, PageSize::Size1G];
+const SIZES: [PageSize; 6] =
+    [PageSize::Size4K, PageSize::Size32K, PageSize::Size64K, PageSize::Size256K, PageSize::Size2M, PageSize::Size1G];
 
 /// Bits of a page number.
 const NUMBER_BITS: u32 = 52;

@@ -39,7 +39,7 @@ mod walk;
 mod walk_cache;
 
 pub use classify::MissClass;
-pub use config::{AdPolicy, ConfigError, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
+pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
 pub use escape_filter::{EscapeFilter, EscapeFilterError};
 pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;

@@ -1,5 +1,6 @@
 //! One page-table entry (RISC-V Privileged 1.13, sections 12.4.1 and 12.5, Svnapot).
 
+use crate::config::Groups;
 use crate::fault::Cause;
 use crate::rights::{Demand, Owners, Rights};
 use types::{Access, PageSize};
@@ -48,7 +49,7 @@ impl Pte {
 
     /// Steps 3 to 5 of the walk: what the entry is, at `level`, or what is wrong with it.
     #[inline(always)]
-    pub(crate) const fn decode(self, level: u32, svnapot: bool) -> Result<Kind, Cause> {
+    pub(crate) const fn decode(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
         // Step 3.
         if !self.has(Self::V) {
             return Err(Cause::Invalid);
@@ -56,7 +57,7 @@ impl Pte {
         if self.has(Self::W) && !self.has(Self::R) {
             return Err(Cause::WriteWithoutRead);
         }
-        if self.has(Self::RESERVED) || (self.has(Self::N) && !svnapot) {
+        if self.has(Self::RESERVED) || (self.has(Self::N) && matches!(groups, Groups::None)) {
             return Err(Cause::Reserved);
         }
         // Step 4.
@@ -67,11 +68,10 @@ impl Pte {
             return if level == 0 { Err(Cause::NoLeaf) } else { Ok(Kind::Pointer) };
         }
         if self.has(Self::N) {
-            // Table 47: the one encoding that is defined.
-            return if level == 0 && self.address() & 0xf000 == 0x8000 {
-                Ok(Kind::Leaf(PageSize::Size64K))
-            } else {
-                Err(Cause::Reserved)
+            // Table 47: the one encoding that is defined; or those of granularity hints.
+            return match groups.size(self.address() >> 12) {
+                Some(size) if level == 0 => Ok(Kind::Leaf(size)),
+                _ => Err(Cause::Reserved),
             };
         }
         // Step 5.
@@ -168,23 +168,41 @@ mod tests {
         for low in 0..16 {
             let pte = Pte(LEAF | Pte::N | low << Pte::PPN_SHIFT);
             let expected = if low == 8 { Ok(Kind::Leaf(PageSize::Size64K)) } else { Err(Cause::Reserved) };
-            assert_eq!(pte.decode(0, true), expected, "{low:#x}");
-            assert_eq!(pte.decode(0, false), Err(Cause::Reserved));
-            assert_eq!(pte.decode(1, true), Err(Cause::Reserved));
+            assert_eq!(pte.decode(0, Groups::Svnapot), expected, "{low:#x}");
+            assert_eq!(pte.decode(0, Groups::None), Err(Cause::Reserved));
+            assert_eq!(pte.decode(1, Groups::Svnapot), Err(Cause::Reserved));
+        }
+    }
+
+    #[test]
+    fn granularity_hints_are_of_8_64_and_512_pages() {
+        use PageSize::{Size2M, Size32K, Size256K};
+        for bit in 0..20 {
+            for above in [0, 1 << 30] {
+                let pte = Pte(LEAF | Pte::N | (1 << bit | above) << Pte::PPN_SHIFT);
+                let size = [(2, Size32K), (5, Size256K), (8, Size2M)].into_iter().find(|(of, _)| *of == bit);
+                let expected = size.map_or(Err(Cause::Reserved), |(_, size)| Ok(Kind::Leaf(size)));
+                assert_eq!(pte.decode(0, Groups::GranularityHints), expected, "{bit}");
+                assert_eq!(pte.decode(1, Groups::GranularityHints), Err(Cause::Reserved));
+            }
         }
     }
 
     #[test]
     fn every_reserved_bit_is_refused() {
         for bit in 54..63 {
-            assert_eq!(Pte(LEAF | 1 << bit).decode(0, true), Err(Cause::Reserved), "bit {bit} of a leaf");
-            assert_eq!(Pte(Pte::V | 1 << bit).decode(1, true), Err(Cause::Reserved), "bit {bit} of a pointer");
+            assert_eq!(Pte(LEAF | 1 << bit).decode(0, Groups::Svnapot), Err(Cause::Reserved), "bit {bit} of a leaf");
+            assert_eq!(
+                Pte(Pte::V | 1 << bit).decode(1, Groups::Svnapot),
+                Err(Cause::Reserved),
+                "bit {bit} of a pointer"
+            );
         }
         for bits in [Pte::U, Pte::A, Pte::D, Pte::N] {
-            assert_eq!(Pte(Pte::V | bits).decode(1, true), Err(Cause::Reserved), "{bits:#x} of a pointer");
+            assert_eq!(Pte(Pte::V | bits).decode(1, Groups::Svnapot), Err(Cause::Reserved), "{bits:#x} of a pointer");
         }
         // RSW and G are not reserved.
-        assert_eq!(Pte(Pte::V | Pte::G | 3 << 8).decode(1, true), Ok(Kind::Pointer));
+        assert_eq!(Pte(Pte::V | Pte::G | 3 << 8).decode(1, Groups::Svnapot), Ok(Kind::Pointer));
     }
 
     #[test]
@@ -194,17 +212,17 @@ mod tests {
             for bit in 12..56 {
                 let pte = Pte(LEAF | 1 << (bit - 2));
                 let expected = if bit < size.shift() { Err(Cause::Misaligned) } else { Ok(Kind::Leaf(size)) };
-                assert_eq!(pte.decode(level, true), expected, "bit {bit} at level {level}");
+                assert_eq!(pte.decode(level, Groups::Svnapot), expected, "bit {bit} at level {level}");
             }
         }
     }
 
     #[test]
     fn combinations_of_permissions() {
-        assert_eq!(Pte(LEAF & !Pte::V).decode(0, true), Err(Cause::Invalid));
-        assert_eq!(Pte(Pte::V | Pte::W).decode(0, true), Err(Cause::WriteWithoutRead));
-        assert_eq!(Pte(Pte::V | Pte::W | Pte::X).decode(0, true), Err(Cause::WriteWithoutRead));
-        assert_eq!(Pte(Pte::V).decode(0, true), Err(Cause::NoLeaf));
-        assert_eq!(Pte(Pte::V | Pte::X).decode(0, true), Ok(Kind::Leaf(PageSize::Size4K)));
+        assert_eq!(Pte(LEAF & !Pte::V).decode(0, Groups::Svnapot), Err(Cause::Invalid));
+        assert_eq!(Pte(Pte::V | Pte::W).decode(0, Groups::Svnapot), Err(Cause::WriteWithoutRead));
+        assert_eq!(Pte(Pte::V | Pte::W | Pte::X).decode(0, Groups::Svnapot), Err(Cause::WriteWithoutRead));
+        assert_eq!(Pte(Pte::V).decode(0, Groups::Svnapot), Err(Cause::NoLeaf));
+        assert_eq!(Pte(Pte::V | Pte::X).decode(0, Groups::Svnapot), Ok(Kind::Leaf(PageSize::Size4K)));
     }
 }

@@ -1,6 +1,6 @@
 //! The walk of a guest's tables as a monitor makes it: the same walker, with no cache, over whatever reads the tables for it.
 
-use crate::config::{AdPolicy, WalkCacheSizes};
+use crate::config::{AdPolicy, Groups};
 use crate::context::Context;
 use crate::fault::{AccessCause, Cause, Fault};
 use crate::pte::Pte;
@@ -63,9 +63,9 @@ pub fn software_walk(
         root: context.root.0 & ((1 << 56) - (1 << 12)),
         spaces: Spaces::of_guest(context.mode, Vmid(0), context.asid),
         ad: rules.ad,
-        svnapot: rules.svnapot,
+        groups: Groups::of_svnapot(rules.svnapot),
     };
-    let mut nothing = WalkCache::new(WalkCacheSizes::OFF);
+    let mut nothing = WalkCache::OFF;
     let walked = tree.walk(&mut Reader(tables), &mut nothing, gva.0, prepared.query(access).of_leaf);
     let leaf = walked.map_err(|failure| match failure {
         Failure::Refused(cause) => Fault::Page(cause),

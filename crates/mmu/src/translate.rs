@@ -1,6 +1,6 @@
 //! Both stages for one access: what a miss in every TLB costs.
 
-use crate::config::{AdPolicy, MmuConfig};
+use crate::config::{AdPolicy, Groups, MmuConfig};
 use crate::context::Context;
 use crate::fault::{Fault, Purpose};
 use crate::guest_tables::GuestTables;
@@ -28,7 +28,8 @@ pub(crate) struct Walkers {
     pub(crate) nested_tlb: Option<NestedTlb>,
     first_stage_ad: AdPolicy,
     second_stage_ad: AdPolicy,
-    svnapot: bool,
+    first_stage_groups: Groups,
+    second_stage_groups: Groups,
     refill: Refill,
     /// The segment registers, asked before either dimension's tables.
     pub(crate) segments: Segments,
@@ -43,7 +44,8 @@ impl Walkers {
             nested_tlb: config.nested_tlb.as_ref().map(|array| NestedTlb::new(core::slice::from_ref(array))),
             first_stage_ad: config.first_stage_ad,
             second_stage_ad: config.second_stage_ad,
-            svnapot: config.svnapot,
+            first_stage_groups: Groups::of_svnapot(config.svnapot),
+            second_stage_groups: config.second_stage_groups,
             refill: config.refill,
             segments: Segments::default(),
         }
@@ -79,7 +81,7 @@ impl Walkers {
                     root: root.0 & ((1 << 56) - (1 << 14)),
                     spaces: Spaces::of_guest_physical(context.vmid),
                     ad: self.second_stage_ad,
-                    svnapot: self.svnapot,
+                    groups: self.second_stage_groups,
                 };
                 let tables = HostTables { memory, statistics };
                 let stage =
@@ -161,7 +163,7 @@ impl Walkers {
             root: context.translation.root.0 & ((1 << 56) - (1 << 12)),
             spaces: context.spaces,
             ad: self.first_stage_ad,
-            svnapot: self.svnapot,
+            groups: self.first_stage_groups,
         })
     }
 }

@@ -3,7 +3,7 @@
 //! The steps are those of RISC-V Privileged 1.13, section 12.3.2. A nested walk is this walker over a reader that
 //! itself translates each table's address through stage 2, which is this walker again over the host's memory.
 
-use crate::config::AdPolicy;
+use crate::config::{AdPolicy, Groups};
 use crate::fault::Cause;
 use crate::pte::{Kind, Pte};
 use crate::rights::Demand;
@@ -86,7 +86,8 @@ pub(crate) struct Tree {
     /// Tags of its walk-cache entries.
     pub(crate) spaces: Spaces,
     pub(crate) ad: AdPolicy,
-    pub(crate) svnapot: bool,
+    /// Groups that its leaves may be of.
+    pub(crate) groups: Groups,
 }
 
 /// The end of a walk.
@@ -141,7 +142,7 @@ impl Tree {
             let at = R::Address::of(table + self.geometry.slot(address, level));
             let pte = reader.read(at).map_err(Failure::Reader)?;
             // Steps 3 to 5.
-            match pte.decode(level, self.svnapot).map_err(Failure::Refused)? {
+            match pte.decode(level, self.groups).map_err(Failure::Refused)? {
                 Kind::Pointer => {
                     table = pte.address();
                     global |= pte.is_global();

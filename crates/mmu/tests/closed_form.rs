@@ -27,6 +27,8 @@ const FLAGS: u64 = R | W | X | U | A | D;
 fn refs(levels: u32, size: PageSize) -> Option<u64> {
     let saved = match size {
         PageSize::Size4K | PageSize::Size64K => 0,
+        // Granularity hints, which these processors do not take.
+        PageSize::Size32K | PageSize::Size256K => return None,
         PageSize::Size2M => 1,
         PageSize::Size1G => 2,
         PageSize::Size512G => 3,

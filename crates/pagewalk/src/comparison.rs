@@ -10,4 +10,4 @@ pub(crate) use execute::{Finished, Plan, execute};
 pub(crate) use model::model;
 pub(crate) use report::report;
 pub(crate) use shadow::upkeep;
-pub(crate) use table::{details, lacks_natives, overview};
+pub(crate) use table::{Over, details, lacks_natives, overview};

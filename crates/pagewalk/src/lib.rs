@@ -13,6 +13,7 @@ pub mod processor;
 pub mod progress;
 mod quiet;
 mod setup;
+mod side_by_side;
 mod systems;
 pub mod table;
 pub mod terminal;

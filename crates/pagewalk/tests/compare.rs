@@ -181,7 +181,9 @@ fn figure(end: &common::Ended, name: &str) -> u64 {
 
 #[test]
 fn jobs_page_switch_and_purge_and_keep_their_data() {
-    for (scheme, harts) in [("native", "1"), ("native", "4"), ("nested", "1"), ("nested:4K+2M", "4")] {
+    for (scheme, harts) in
+        [("native", "1"), ("native", "4"), ("nested", "1"), ("nested:4K+2M", "4"), ("shadow", "1"), ("shadow", "4")]
+    {
         for options in ["", "ad=fault", "validate=retry ticks=20000", "pptlb=plain", "pptlb=off"] {
             let append = format!("workload=jobs size=64K common=32K frames=60 iterations=20 spaces=4,7,3 {options}");
             let end = run(["boot", "--harts", harts, "--scheme", scheme, "--append", &append]).succeeded();
@@ -196,6 +198,15 @@ fn jobs_page_switch_and_purge_and_keep_their_data() {
             assert!(invalidated <= out && invalidated > out / 2, "one for each page that was mapped: {end:#?}");
         }
     }
+}
+
+#[test]
+fn jobs_without_ticks_and_reference_bits_are_the_same_instructions_under_every_scheme() {
+    let append = "size=64K common=32K frames=60 iterations=20 spaces=4,7,3 replace=fifo ticks=0";
+    let schemes = "native,nested,nested:4K+2M,shadow,flat";
+    let results = runs(&["--workload", "jobs", "--append", append, "--scheme", schemes]);
+    let retired: Vec<_> = results.iter().map(|run| number(run, "/instructions")).collect();
+    assert!(retired.iter().all(|&instructions| instructions == retired[0]), "{retired:?}");
 }
 
 #[test]

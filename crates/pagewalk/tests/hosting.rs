@@ -54,3 +54,53 @@ fn a_host_that_cannot_be_is_refused_in_one_line() {
         ended(command(["run", "host.toml"]).current_dir(directory.path())).failed(2, &["host.toml", word]);
     }
 }
+
+#[test]
+fn spin_methods_stand_side_by_side() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("host.toml"), HOST).unwrap();
+    let run =
+        |arguments: &[&str]| ended(command(["run", "host.toml"].iter().chain(arguments)).current_dir(directory.path()));
+    let table = run(&["--spin", "rslp,none", "--json", "both.json"]).succeeded().stdout;
+    let rows: Vec<&str> = table.lines().skip(1).take(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(rows, ["rslp", "none"], "{table}");
+    let json =
+        |name: &str| -> Value { serde_json::from_slice(&fs::read(directory.path().join(name)).unwrap()).unwrap() };
+    run(&["--spin", "rslp", "--json", "one.json"]).succeeded();
+    assert_eq!(json("both.json")["runs"][0], json("one.json"), "a method's run is the same beside others");
+    assert_eq!(json("both.json")["runs"][1]["guests"][0]["spin"], "none");
+    run(&["--spin", "wopt"]).failed(2, &["wopt", "wapd"]);
+    run(&["--spin", "rslp,none", "--trace", "trace.json"]).failed(2, &["--trace"]);
+}
+
+/// The file of `experiments/spin` of that name.
+fn experiment(name: &str) -> String {
+    format!("{}/../../experiments/spin/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "slow without optimization")]
+fn a_guest_that_loses_processors_by_spinning_loses_none_under_rslp_and_wapd() {
+    let directory = tempfile::tempdir().unwrap();
+    let report = directory.path().join("heavy.json");
+    let arguments = ["run", &experiment("heavy"), "--spin", "rslp,wopd,wapd", "--json", report.to_str().unwrap()];
+    ended(&mut command(arguments)).succeeded();
+    let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    let lost = |run: usize| -> u64 {
+        let guests = report["runs"][run]["guests"].as_array().unwrap();
+        guests.iter().map(|guest| guest["processors_lost"].as_u64().unwrap()).sum()
+    };
+    assert_eq!((lost(0), lost(2)), (0, 0));
+    assert!(lost(1) > 0, "WOPD lets excessive spins through (section 3.3.2)");
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn linux_on_shared_processors_serves_more_with_spin_control_than_without() {
+    let printed = ended(&mut command(["run", &experiment("memcached"), "--spin", "none,rslp", "--output"]));
+    let printed = printed.succeeded().stdout;
+    let throughput: Vec<f64> =
+        printed.split("TPS: ").skip(1).map(|rest| rest.split_whitespace().next().unwrap().parse().unwrap()).collect();
+    let [none, rslp] = throughput[..] else { panic!("{printed}") };
+    assert!(rslp >= 2.0 * none, "{rslp} transactions per second with rslp, {none} with none");
+}

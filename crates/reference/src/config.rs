@@ -18,6 +18,8 @@ pub struct Config {
     pub first_stage_svadu: bool,
     pub second_stage_svadu: bool,
     pub svnapot: bool,
+    /// Pages of the groups that leaves of the second stage may be of.
+    pub second_stage_groups: &'static [u64],
 }
 
 /// Instructions of the routine that refills the TLBs, for each of its steps.

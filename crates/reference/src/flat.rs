@@ -9,7 +9,7 @@ use types::{Gpa, Hpa, PageSize};
 /// What an entry of a flat table maps: a 4K page, or 2M if bit 63 and of the page number's low nine bits only the highest are set.
 pub(crate) fn interpret_flat(pte: u64) -> Result<Leaf, Cause> {
     let marked = pte >> 63 == 1;
-    let leaf = match interpret(pte % (1 << 63), 0, false)? {
+    let leaf = match interpret(pte % (1 << 63), 0, &[])? {
         Step::Stop(leaf) => leaf,
         Step::Descend(_) => unreachable!("nothing is below the last level"),
     };

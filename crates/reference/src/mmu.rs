@@ -313,7 +313,7 @@ impl Mmu {
                 levels: levels(context.mode),
                 wide_root: false,
                 svadu: self.config.first_stage_svadu,
-                svnapot: self.config.svnapot,
+                groups: if self.config.svnapot { &[16] } else { &[] },
             };
             let time = second.tick();
             let start = self.guest_cache.deepest(tree.levels, gva.0, time, &seen);

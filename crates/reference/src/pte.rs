@@ -70,7 +70,7 @@ pub(crate) fn global(pte: u64) -> bool {
 }
 
 /// Steps 3, 4 and 5.
-pub(crate) fn interpret(pte: u64, level: u32, svnapot: bool) -> Result<Step, Cause> {
+pub(crate) fn interpret(pte: u64, level: u32, groups: &[u64]) -> Result<Step, Cause> {
     let (v, r, w, x) = (bit(pte, 0), bit(pte, 1), bit(pte, 2), bit(pte, 3));
     let (u, a, d) = (bit(pte, 4), bit(pte, 6), bit(pte, 7));
     let n = bit(pte, 63);
@@ -87,7 +87,7 @@ pub(crate) fn interpret(pte: u64, level: u32, svnapot: bool) -> Result<Step, Cau
     if pbmt != 0 || reserved != 0 {
         return Err(Cause::Reserved);
     }
-    if n && !svnapot {
+    if n && groups.is_empty() {
         return Err(Cause::Reserved);
     }
 
@@ -103,11 +103,10 @@ pub(crate) fn interpret(pte: u64, level: u32, svnapot: bool) -> Result<Step, Cau
     }
 
     if n {
-        if level != 0 || ppn % 16 != 8 {
-            return Err(Cause::Reserved);
-        }
-        let page = (ppn - 8) * 4096;
-        return Ok(Step::Stop(Leaf { page, size: PageSize::Size64K, pte }));
+        let group = groups.iter().find(|&&pages| level == 0 && ppn % pages == pages / 2);
+        let Some(&pages) = group else { return Err(Cause::Reserved) };
+        let size = PageSize::ALL.into_iter().find(|size| size.bytes() == pages * 4096).expect("a size with a name");
+        return Ok(Step::Stop(Leaf { page: (ppn - pages / 2) * 4096, size, pte }));
     }
     let pages = 512u64.pow(level);
     if !ppn.is_multiple_of(pages) {

@@ -84,7 +84,7 @@ impl<M: Memory> Second<'_, M> {
             Stage2::Flat { .. } => 1,
             Stage2::Constant { .. } | Stage2::Reserved { .. } => unreachable!("there are no tables"),
         };
-        Tree { levels, wide_root: true, svadu: self.config.second_stage_svadu, svnapot: self.config.svnapot }
+        Tree { levels, wide_root: true, svadu: self.config.second_stage_svadu, groups: self.config.second_stage_groups }
     }
 
     /// The refill routine begins to translate a guest physical address.

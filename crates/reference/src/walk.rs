@@ -20,8 +20,8 @@ pub(crate) struct Tree {
     pub(crate) wide_root: bool,
     /// The hardware sets A and D.
     pub(crate) svadu: bool,
-    /// 64K pages.
-    pub(crate) svnapot: bool,
+    /// Pages of the groups that leaves may be of.
+    pub(crate) groups: &'static [u64],
 }
 
 /// A pointer that the walk followed.
@@ -65,7 +65,7 @@ impl Walk<'_> {
         let index = self.address / 4096 / 512u64.pow(level) % entries;
         let at = table + index * 8;
         let pte = self.tables.read(at)?;
-        let step = interpret(pte, level, self.tree.svnapot).map_err(self.refuse)?;
+        let step = interpret(pte, level, self.tree.groups).map_err(self.refuse)?;
         let global = global_above || global(pte);
         match step {
             Step::Descend(next) => {

@@ -2,15 +2,20 @@
 
 use core::{fmt, str::FromStr};
 
-/// The size of a page. 64K is Svnapot's contiguous range of sixteen base pages; the others are leaves of a table level.
+/// The size of a page. 64K is Svnapot's contiguous range of sixteen base pages; 32K and 256K are groups of 8 and 64, as the Alpha's granularity hints make
+/// them; the others are leaves of a table level.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum PageSize {
     /// 4 KiB, the base page.
     #[default]
     Size4K,
+    /// 32 KiB (a granularity hint).
+    Size32K,
     /// 64 KiB (Svnapot).
     Size64K,
+    /// 256 KiB (a granularity hint).
+    Size256K,
     /// 2 MiB, a leaf one level up.
     Size2M,
     /// 1 GiB, a leaf two levels up.
@@ -23,8 +28,16 @@ pub enum PageSize {
 
 impl PageSize {
     /// All sizes, ascending.
-    pub const ALL: [Self; 6] =
-        [Self::Size4K, Self::Size64K, Self::Size2M, Self::Size1G, Self::Size512G, Self::Size256T];
+    pub const ALL: [Self; 8] = [
+        Self::Size4K,
+        Self::Size32K,
+        Self::Size64K,
+        Self::Size256K,
+        Self::Size2M,
+        Self::Size1G,
+        Self::Size512G,
+        Self::Size256T,
+    ];
 
     /// log2 of the size in bytes.
     #[inline]
@@ -32,7 +45,9 @@ impl PageSize {
     pub const fn shift(self) -> u32 {
         match self {
             Self::Size4K => 12,
+            Self::Size32K => 15,
             Self::Size64K => 16,
+            Self::Size256K => 18,
             Self::Size2M => 21,
             Self::Size1G => 30,
             Self::Size512G => 39,
@@ -53,8 +68,10 @@ impl PageSize {
     pub const fn smaller(self) -> Option<Self> {
         match self {
             Self::Size4K => None,
-            Self::Size64K => Some(Self::Size4K),
-            Self::Size2M => Some(Self::Size64K),
+            Self::Size32K => Some(Self::Size4K),
+            Self::Size64K => Some(Self::Size32K),
+            Self::Size256K => Some(Self::Size64K),
+            Self::Size2M => Some(Self::Size256K),
             Self::Size1G => Some(Self::Size2M),
             Self::Size512G => Some(Self::Size1G),
             Self::Size256T => Some(Self::Size512G),
@@ -83,7 +100,9 @@ impl fmt::Display for PageSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Size4K => "4K",
+            Self::Size32K => "32K",
             Self::Size64K => "64K",
+            Self::Size256K => "256K",
             Self::Size2M => "2M",
             Self::Size1G => "1G",
             Self::Size512G => "512G",
@@ -98,7 +117,7 @@ pub struct UnknownPageSize(pub String);
 
 impl fmt::Display for UnknownPageSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown page size `{}` (4K, 64K, 2M, 1G, 512G, 256T)", self.0)
+        write!(f, "unknown page size `{}` (4K, 32K, 64K, 256K, 2M, 1G, 512G, 256T)", self.0)
     }
 }
 

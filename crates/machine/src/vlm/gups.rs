@@ -2,28 +2,27 @@
 
 use super::VlmError;
 use super::mappers::{AT, Mappers, Sharing};
+use memory::registry::Granularities;
 use mmu::{Mmu, MmuConfig, MmuStatistics, SecondStage};
 use monitor::WalkMemory;
-use types::{Access, Cycles, Gva, PageSize, TranslationContext, Vmid};
+use types::{Access, Cycles, Gva, TranslationContext, Vmid};
 
 /// What one run met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GupsMisses {
-    /// The largest page that maps the section.
-    pub largest: PageSize,
     /// Updates made.
     pub updates: u64,
     /// What was counted.
     pub statistics: MmuStatistics,
 }
 
-/// Makes `updates` updates at random places of a section of `bytes` bytes, by a guest that translates nothing itself. Every place is as likely; the sequence is the
+/// Makes `updates` updates at random places of a section of `bytes` bytes that is mapped by pages of `sizes`, by a guest that translates nothing itself. Every place is as likely; the sequence is the
 /// same each time.
 ///
 /// # Errors
 /// [`VlmError`].
-pub fn gups(bytes: u64, updates: u64, largest: PageSize, processor: &MmuConfig) -> Result<GupsMisses, VlmError> {
-    let mut mappers = Mappers::new(bytes, Sharing::Shared, largest, 1, Cycles(0))?;
+pub fn gups(bytes: u64, updates: u64, sizes: Granularities, processor: &MmuConfig) -> Result<GupsMisses, VlmError> {
+    let mut mappers = Mappers::new(bytes, Sharing::Shared, sizes, 1, Cycles(0))?;
     mappers.start()?;
     let Some(table) = mappers.first() else { return Err(VlmError::Section(bytes)) };
     let second = SecondStage::Nested { mode: table.mode(), root: table.root() };
@@ -40,5 +39,5 @@ pub fn gups(bytes: u64, updates: u64, largest: PageSize, processor: &MmuConfig) 
         let hit = mmu.access(&mut memory, &second, gva, Access::Write, stamp);
         debug_assert!(hit.is_ok(), "all of a preallocated section is valid: {hit:?}");
     }
-    Ok(GupsMisses { largest, updates, statistics: *mmu.statistics() })
+    Ok(GupsMisses { updates, statistics: *mmu.statistics() })
 }

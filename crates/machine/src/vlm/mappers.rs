@@ -66,7 +66,7 @@ pub struct Mappers {
 }
 
 impl Mappers {
-    /// A section of `bytes` bytes on a host that has room for it and `most` mappers, mapped by pages of at most `largest`. A step of the
+    /// A section of `bytes` bytes on a host that has room for it and `most` mappers, mapped by pages of `sizes`. A step of the
     /// monitor takes `monitor_step`.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Mappers {
     pub fn new(
         bytes: u64,
         sharing: Sharing,
-        largest: PageSize,
+        sizes: Granularities,
         most: u16,
         monitor_step: Cycles,
     ) -> Result<Self, VlmError> {
@@ -100,9 +100,9 @@ impl Mappers {
         let host_bytes = bytes + shared_table_bytes(bytes) + PageSize::Size1G.bytes() + u64::from(most) * per_mapper;
         let host_bytes = host_bytes.next_multiple_of(PageSize::Size4K.bytes());
         let mut host = Host::new(host_bytes, HostPages::Base)?;
-        let reserved = ReservedMemory::honour(&registry, &mut host, 0, Granularities::RISCV)?;
+        let reserved = ReservedMemory::honour(&registry, &mut host, 0, sizes)?;
         let reserved_bytes = host.frames.owned_bytes();
-        let mut manager = SectionManager::new(reserved, Granularities::RISCV.at_most(largest));
+        let mut manager = SectionManager::new(reserved, sizes);
         let mut tables = BTreeMap::new();
         let mut on = SectionHost { host: &mut host, tables: &mut tables, processors: &mut NoProcessors };
         manager.create_resident(&mut on, &name, bytes, Lifetime::Permanent)?;

@@ -1,10 +1,11 @@
 use super::*;
-use mmu::{MmuConfig, TlbArray, WalkCaches};
+use memory::registry::Granularities;
+use mmu::{Groups, MmuConfig, TlbArray, WalkCaches};
 use types::{Cycles, PageSize};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-const BASE: PageSize = PageSize::Size4K;
+const BASE: Granularities = Granularities::RISCV.at_most(PageSize::Size4K);
 
 fn mappers(bytes: u64, sharing: Sharing, count: u16) -> (Mappers, Vec<u64>) {
     let mut mappers = Mappers::new(bytes, sharing, BASE, count, Cycles(1)).unwrap();
@@ -80,7 +81,10 @@ fn processor() -> MmuConfig {
 /// Where the entries reach over the section, each page misses once; otherwise, as many updates miss as there are pages without an entry.
 #[test]
 fn a_group_of_pages_is_one_entry_of_the_tlb() {
-    let misses = |bytes, largest| gups(bytes, 20_000, largest, &processor()).unwrap().statistics.l1d_misses;
+    let misses = |bytes, largest| {
+        let sizes = Granularities::RISCV.at_most(largest);
+        gups(bytes, 20_000, sizes, &processor()).unwrap().statistics.l1d_misses
+    };
     let bytes = 64 * MIB;
     assert_eq!(misses(bytes, PageSize::Size2M), 32, "one each");
     assert_eq!(misses(GIB, PageSize::Size1G), 1);
@@ -88,8 +92,28 @@ fn a_group_of_pages_is_one_entry_of_the_tlb() {
         let expected = 20_000 * (pages - 64) / pages;
         misses.abs_diff(expected) < 20_000 / 50
     };
-    let (base, grouped) = (misses(bytes, BASE), misses(bytes, PageSize::Size64K));
+    let (base, grouped) = (misses(bytes, PageSize::Size4K), misses(bytes, PageSize::Size64K));
     assert!(near(base, bytes / 4096), "{base}");
     assert!(near(grouped, bytes / 65536), "{grouped}");
     assert!(near(misses(GIB, PageSize::Size2M), 512));
+}
+
+/// The paper's groups of 8, 64 and 512 pages, each with an entry for every page.
+#[test]
+fn granularity_hints_make_groups_of_8_64_and_512_pages() {
+    let processor = MmuConfig { second_stage_groups: Groups::GranularityHints, ..processor() };
+    let bytes = 16 * MIB;
+    let run = |largest| {
+        let sizes = Granularities::HINTS.at_most(largest);
+        gups(bytes, 20_000, sizes, &processor).unwrap().statistics
+    };
+    let near = |misses: u64, pages: u64| misses.abs_diff(20_000 * (pages - 64) / pages) < 20_000 / 50;
+    assert!(near(run(PageSize::Size4K).l1d_misses, 4096));
+    assert!(near(run(PageSize::Size32K).l1d_misses, 512));
+    let [hundreds, thousands] = [PageSize::Size256K, PageSize::Size2M].map(run);
+    assert_eq!((hundreds.l1d_misses, thousands.l1d_misses), (64, 8), "one each");
+    assert_eq!(thousands.host_refs, 8 * 3, "each walk goes to the last level");
+    // Hints do not make tables smaller.
+    let of = |sizes| Mappers::new(bytes, Sharing::Shared, sizes, 1, Cycles(1)).unwrap().table_bytes();
+    assert_eq!(of(Granularities::HINTS), shared_table_bytes(bytes));
 }

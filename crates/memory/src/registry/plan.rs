@@ -19,6 +19,8 @@ use types::{Hpa, PageSize};
 pub struct Granularities {
     sizes: &'static [PageSize],
     largest: PageSize,
+    /// Whether a size that a table of an upper level maps has its leaf there, and is no group of base pages.
+    superpages: bool,
 }
 
 impl Granularities {
@@ -26,12 +28,30 @@ impl Granularities {
     pub const RISCV: Self = Self {
         sizes: &[PageSize::Size1G, PageSize::Size2M, PageSize::Size64K, PageSize::Size4K],
         largest: PageSize::Size1G,
+        superpages: true,
+    };
+
+    /// The same without Svnapot.
+    pub const SUPERPAGES: Self = Self { sizes: &[PageSize::Size1G, PageSize::Size2M, PageSize::Size4K], ..Self::RISCV };
+
+    /// An Alpha's: groups of 8, 64 and 512 base pages, each with an entry for every page.
+    pub const HINTS: Self = Self {
+        sizes: &[PageSize::Size2M, PageSize::Size256K, PageSize::Size32K, PageSize::Size4K],
+        largest: PageSize::Size2M,
+        superpages: false,
     };
 
     /// Those of them that are no larger.
     #[must_use]
     pub const fn at_most(self, largest: PageSize) -> Self {
         Self { largest, ..self }
+    }
+
+    /// The level of the tables in which a page of `size` has its entries; in the last level, 0, one for each base page.
+    #[must_use]
+    pub fn level(self, size: PageSize) -> u32 {
+        let of = |level: &u32| self.superpages && PageSize::of_level(*level) == size;
+        (0..=4).find(of).unwrap_or(0)
     }
 
     /// The largest first.

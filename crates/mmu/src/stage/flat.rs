@@ -7,6 +7,7 @@
 
 use super::nested::{HostTables, HostTree};
 use crate::config::AdPolicy;
+use crate::config::Groups;
 use crate::fault::{AccessCause, Cause};
 use crate::memory::TableMemory;
 use crate::pte::Pte;
@@ -43,7 +44,7 @@ impl FlatTable {
 fn decode(pte: Pte) -> Result<PageSize, Cause> {
     const MARK: u64 = 0x100 << 12;
     let within = Hpa(pte.address()).offset(PageSize::Size2M);
-    Pte(pte.0 & !Pte::N).decode(0, false)?;
+    Pte(pte.0 & !Pte::N).decode(0, Groups::None)?;
     match (pte.0 & Pte::N != 0, within) {
         (false, _) => Ok(PageSize::Size4K),
         (true, MARK) => Ok(PageSize::Size2M),

@@ -18,11 +18,16 @@ pub fn pte(address: u64, flags: u64) -> u64 {
     (address >> 12) << 10 | flags | V
 }
 
+/// The PTE of a leaf that is one of a group.
+pub fn group(page: u64, size: PageSize, flags: u64) -> u64 {
+    pte(page | (size.bytes() / 2), flags | N)
+}
+
 /// The level whose leaf has that size, and the PTE of such a leaf at `page`.
 pub fn leaf(page: u64, size: PageSize, flags: u64) -> (u32, u64) {
     match size {
         PageSize::Size4K => (0, pte(page, flags)),
-        PageSize::Size64K => (0, pte(page | 0x8000, flags | N)),
+        PageSize::Size32K | PageSize::Size64K | PageSize::Size256K => (0, group(page, size, flags)),
         PageSize::Size2M => (1, pte(page, flags)),
         PageSize::Size1G => (2, pte(page, flags)),
         PageSize::Size512G => (3, pte(page, flags)),
@@ -57,7 +62,7 @@ pub fn slot(shape: Shape, table: u64, level: u32, address: u64) -> u64 {
 }
 
 /// Writes the path to a leaf at `level`, with tables from `new_table` where there are none (it returns the pointer),
-/// and all sixteen PTEs of a 64K page. The tables are at hPA = their address + `offset`.
+/// and all PTEs of a group. The tables are at hPA = their address + `offset`.
 pub fn map_page(
     memory: &mut HostMemory,
     shape: Shape,
@@ -83,9 +88,9 @@ pub fn map_page(
     if leaf_level >= shape.levels {
         return;
     }
-    let pieces = if leaf & N != 0 { 16 } else { 1 };
+    let pieces = if leaf & N != 0 { 2 << (leaf >> 10).trailing_zeros() } else { 1 };
     for piece in 0..pieces {
-        let address = if pieces == 1 { address } else { address & !0xffff | piece << 12 };
+        let address = if pieces == 1 { address } else { address & !(pieces * 4096 - 1) | piece << 12 };
         memory.write(slot(shape, table, leaf_level, address).wrapping_add(offset), leaf);
     }
 }

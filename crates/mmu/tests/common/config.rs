@@ -1,7 +1,7 @@
 //! Configurations, and how each is said to the model.
 
 use super::rng::Rng;
-use mmu::{AdPolicy, MmuConfig, Refill, RefillRoutine, TlbArray, WalkCacheSizes, WalkCaches};
+use mmu::{AdPolicy, Groups, MmuConfig, Refill, RefillRoutine, TlbArray, WalkCacheSizes, WalkCaches};
 use types::PageSize::{self, *};
 
 fn array(array: &TlbArray) -> reference::Array {
@@ -33,6 +33,11 @@ pub fn model(config: &MmuConfig) -> reference::Config {
         first_stage_svadu: config.first_stage_ad == AdPolicy::Update,
         second_stage_svadu: config.second_stage_ad == AdPolicy::Update,
         svnapot: config.svnapot,
+        second_stage_groups: match config.second_stage_groups {
+            Groups::None => &[],
+            Groups::Svnapot => &[16],
+            Groups::GranularityHints => &[8, 64, 512],
+        },
     }
 }
 
@@ -121,5 +126,6 @@ pub fn random(rng: &mut Rng) -> MmuConfig {
         first_stage_ad: policy(rng),
         second_stage_ad: policy(rng),
         svnapot: !rng.one_in(4),
+        second_stage_groups: rng.pick(&[Groups::None, Groups::Svnapot, Groups::Svnapot, Groups::GranularityHints]),
     }
 }

@@ -11,8 +11,8 @@ use super::memory::{HostMemory, POINTERS};
 use super::ops::{Op, PCS, Place, SegmentOp, TABLES, VMS};
 use super::rng::Rng;
 use mmu::{
-    AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Hit, L1Entry, Mmu, MmuConfig, Purpose, SecondStage,
-    Segment, Segments,
+    AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Groups, Hit, L1Entry, Mmu, MmuConfig, Purpose,
+    SecondStage, Segment, Segments,
 };
 use reference::{Answer, Position, Prediction, Stage2};
 use std::collections::{BTreeMap, HashMap};
@@ -213,7 +213,7 @@ fn sign_extended(address: u64, bits: u32) -> u64 {
 
 /// The size of page with which an address is mapped: mostly the same for all of a region, so that mapping one page does
 /// not unmap the others.
-fn size_for(rng: &mut Rng, address: u64, levels: u32, svnapot: bool) -> PageSize {
+fn size_for(rng: &mut Rng, address: u64, levels: u32, groups: Groups) -> PageSize {
     let index = |level: u32| address >> (12 + 9 * level) & 511;
     let size = if rng.one_in(300) {
         rng.pick(&PageSize::ALL)
@@ -225,12 +225,16 @@ fn size_for(rng: &mut Rng, address: u64, levels: u32, svnapot: bool) -> PageSize
         PageSize::Size1G
     } else if matches!(index(1), 1 | 511) {
         PageSize::Size2M
-    } else if svnapot && address & 0x1_0000 != 0 {
+    } else if groups == Groups::Svnapot && address & 0x1_0000 != 0 {
         PageSize::Size64K
+    } else if groups == Groups::GranularityHints && address & 0x8_0000 != 0 {
+        PageSize::Size256K
+    } else if groups == Groups::GranularityHints && address & 0x4_0000 != 0 {
+        PageSize::Size32K
     } else {
         PageSize::Size4K
     };
-    size.min(PageSize::ALL[levels as usize])
+    size.min(PageSize::of_level(levels - 1))
 }
 
 impl Harness {
@@ -305,8 +309,13 @@ impl Harness {
     }
 
     fn map_host(&mut self, gpa: Gpa, size: PageSize, flags: u64) {
-        let hpa = gpa.page(size).0.wrapping_add(self.vms[self.vm].offset) & ((1 << 56) - 1);
-        self.map_host_leaf(gpa, builder::leaf(Hpa(hpa).page(size).0, size, flags));
+        let hpa = self.host_page(gpa, size);
+        self.map_host_leaf(gpa, builder::leaf(hpa.0, size, flags));
+    }
+
+    /// The page of the host that `gpa` is mapped to.
+    fn host_page(&self, gpa: Gpa, size: PageSize) -> Hpa {
+        Hpa(gpa.page(size).0.wrapping_add(self.vms[self.vm].offset) & ((1 << 56) - 1)).page(size)
     }
 
     fn map_host_leaf(&mut self, gpa: Gpa, leaf: (u32, u64)) {
@@ -612,7 +621,12 @@ impl Harness {
                 if self.context.privilege == Privilege::User {
                     flags |= U;
                 }
-                let size = size_for(&mut rng, gva.0, self.context.mode.levels(), self.mmu.config().svnapot);
+                let size = size_for(
+                    &mut rng,
+                    gva.0,
+                    self.context.mode.levels(),
+                    Groups::of_svnapot(self.mmu.config().svnapot),
+                );
                 let target = self.gpa(Place { wild: None, ..Place::random(&mut rng) });
                 self.map_guest(gva, size, target, flags);
             }
@@ -633,9 +647,15 @@ impl Harness {
                 let mut flags = if rng.one_in(8) { R | U } else { R | W | X | U };
                 flags |= if rng.one_in(4) { 0 } else { A };
                 flags |= if rng.one_in(3) { 0 } else { D };
-                let svnapot = self.mmu.config().svnapot && levels > 2;
-                let size = size_for(&mut rng, fault.gpa.0, levels, svnapot);
-                self.map_host(fault.gpa, size, flags);
+                let groups = if levels > 2 { self.mmu.config().second_stage_groups } else { Groups::None };
+                let size = size_for(&mut rng, fault.gpa.0, levels, groups);
+                if groups == Groups::GranularityHints && size == PageSize::Size2M && rng.one_in(2) {
+                    // 512 leaves instead of one a level up.
+                    let hpa = self.host_page(fault.gpa, size);
+                    self.map_host_leaf(fault.gpa, (0, builder::group(hpa.0, size, flags)));
+                } else {
+                    self.map_host(fault.gpa, size, flags);
+                }
             }
         }
     }

@@ -142,7 +142,7 @@ fn any_pte(rng: &mut Rng) -> u64 {
         pte |= 1 << (54 + rng.below(10));
     }
     if rng.one_in(8) {
-        pte |= N | 0x8 << 10;
+        pte |= N | rng.pick(&[0x8, 0x8, 0x8, 0x4, 0x20, 0x100]) << 10;
     }
     pte
 }
@@ -176,7 +176,9 @@ impl Op {
     pub fn random(rng: &mut Rng) -> Self {
         let size = |rng: &mut Rng| {
             use PageSize::*;
-            rng.pick(&[Size4K, Size4K, Size4K, Size64K, Size64K, Size2M, Size2M, Size1G, Size512G, Size256T])
+            rng.pick(&[
+                Size4K, Size4K, Size4K, Size64K, Size64K, Size32K, Size256K, Size2M, Size2M, Size1G, Size512G, Size256T,
+            ])
         };
         // Tables that are given out first are in use most.
         let table = |rng: &mut Rng| {

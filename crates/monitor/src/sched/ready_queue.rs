@@ -131,6 +131,14 @@ impl ReadyQueue {
         self.proper.pop_first().map(|(order, logical)| (Place(order), logical))
     }
 
+    /// Begins a round of service now: who is out of service is proper-ready, before those who came later.
+    pub fn begin_service(&mut self) {
+        if !self.out_of_service.is_empty() {
+            self.service_fillings += 1;
+            self.proper.append(&mut self.out_of_service);
+        }
+    }
+
     /// How often the out-of-service queue has moved on: each time begins a round of service.
     #[must_use]
     pub const fn services(&self) -> u64 {

@@ -78,6 +78,7 @@ impl Scheduler {
     /// `logical` has been busy for so long.
     pub fn charge(&mut self, logical: LogicalId, busy: Cycles) {
         let block = &mut self.logicals[logical.0];
+        block.fresh &= busy == Cycles(0);
         self.vms[block.vm].statistics.busy += busy;
         if block.dedicated.is_none() {
             block.slice_left = Cycles(block.slice_left.0.saturating_sub(busy.0));
@@ -124,6 +125,10 @@ impl Scheduler {
             self.vms[vm].account.resume(quantity, round);
         } else {
             self.contenders = Contenders { vms: vms - 1, weight: sum - weight, logicals: logicals - count };
+            if self.contenders.vms == 1 {
+                // Service ratios limit nobody any more. Without limits nobody goes out of service, and who is there would wait behind slice ends for ever.
+                self.queue.begin_service();
+            }
         }
     }
 

@@ -106,7 +106,7 @@ impl SectionManager {
             let (frame, kind) = self.sections.page(on.host, section, page)?;
             if let Some(shared) = self.shared.get_mut(&section) {
                 let leaf = Leaf { page: frame, size, bits: LeafBits::FULL };
-                self.work.tables += shared.map(&on.host.memory, page * size.bytes(), leaf);
+                self.work.tables += shared.map(&on.host.memory, 0, page * size.bytes(), leaf);
             }
             return Ok(kind);
         }
@@ -120,7 +120,7 @@ impl SectionManager {
         let (frame, kind) = self.sections.page(on.host, section, page)?;
         let bits = if pageable { pageable_bits(window.access, touch.access) } else { resident_bits(window.access) };
         let leaf = Leaf { page: frame, size, bits };
-        self.work.tables += out_of_frames(table.map_grouped(&on.host.memory, &mut on.host.frames, gpa, leaf))?;
+        self.work.tables += out_of_frames(table.map_at(&on.host.memory, &mut on.host.frames, 0, gpa, leaf))?;
         if pageable && let Some(space) = self.spaces.get_mut(&vmid) {
             space.working_set.insert(gpa, self.age);
             self.age += 1;

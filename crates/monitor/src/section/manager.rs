@@ -47,14 +47,14 @@ pub struct SectionManager {
     /// Tables of those sections that have their own.
     pub(super) shared: BTreeMap<SectionId, SharedTables>,
     /// Page sizes that contiguous pages are mapped by.
-    sizes: Granularities,
+    pub(super) sizes: Granularities,
     pub(super) work: SectionWork,
     /// When the next page comes into a working set.
     pub(super) age: u64,
 }
 
 impl SectionManager {
-    /// No sections, on a host with this reserved memory, whose second stage knows pages of `sizes`: with 64K among them its MMU must have Svnapot.
+    /// No sections, on a host with this reserved memory, whose second stage knows pages of `sizes`: its MMU must have the groups among them.
     #[must_use]
     pub fn new(reserved: ReservedMemory, sizes: Granularities) -> Self {
         Self {
@@ -221,7 +221,8 @@ impl SectionManager {
             SectionKind::Fluid | SectionKind::Pageable { .. } => None,
         };
         let sizes = contiguous.map_or_else(Vec::new, |frames| self.sizes_for(frames));
-        let largest = sizes.first().copied().unwrap_or_default();
+        let superpage = |size: &&PageSize| self.sizes.level(**size) > 0;
+        let largest = sizes.iter().find(superpage).copied().unwrap_or_default();
         let mut tables = loop {
             match SharedTables::new(&on.host.memory, &mut on.host.frames, bytes, largest, reserved) {
                 Ok(tables) => break tables,
@@ -236,7 +237,7 @@ impl SectionManager {
         if let Some(frames) = contiguous {
             for (offset, size) in pieces(bytes, &sizes, 0) {
                 let leaf = Leaf { page: frames.start().wrapping_add(offset), size, bits: LeafBits::FULL };
-                self.work.tables += tables.map(&on.host.memory, offset, leaf);
+                self.work.tables += tables.map(&on.host.memory, self.sizes.level(size), offset, leaf);
             }
         }
         self.shared.insert(id, tables);

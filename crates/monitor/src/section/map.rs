@@ -159,7 +159,8 @@ impl SectionManager {
         for (offset, size) in pieces(window.pages * PAGE, &sizes, skew) {
             let leaf = Leaf { page: hpa.wrapping_add(offset), size, bits: resident_bits(window.access) };
             let gpa = at.wrapping_add(offset);
-            self.work.tables += out_of_frames(table.map_grouped(&host.memory, &mut host.frames, gpa, leaf))?;
+            self.work.tables +=
+                out_of_frames(table.map_at(&host.memory, &mut host.frames, self.sizes.level(size), gpa, leaf))?;
         }
         Ok(())
     }

@@ -160,6 +160,11 @@ impl Entry {
         Self(self.0 & !bits.0)
     }
 
+    /// With these bits in place of those.
+    pub(super) const fn with_bits(self, bits: LeafBits) -> Self {
+        Self(self.0 & !LeafBits::ALL | bits.0)
+    }
+
     pub(super) const fn is_valid(self) -> bool {
         self.0 & Self::VALID != 0
     }

@@ -6,6 +6,7 @@ use types::{Hpa, PageSize, PagingMode, SecondStageMode};
 
 mod linked;
 mod range;
+pub(super) use range::entries_of;
 
 /// Entries of a table that is not the root.
 const ENTRIES: u64 = 512;
@@ -237,7 +238,8 @@ impl PageTable {
     /// Gives the page that holds `address` other bits; returns the page as it was.
     pub(super) fn set_bits(&mut self, memory: &HostMemory, address: u64, bits: LeafBits) -> Option<Leaf> {
         let (slot, leaf) = self.leaf(memory, address)?;
-        write(memory, slot, Entry::leaf(leaf.page, bits));
+        // The rest of the entry may say that it is one of a group.
+        write(memory, slot, read(memory, slot).with_bits(bits));
         Some(leaf)
     }
 

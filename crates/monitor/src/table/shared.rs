@@ -4,7 +4,7 @@
 //! can be linked. Entries beyond the section's end are empty, and stay so.
 
 use super::entry::{Entry, LeafBits};
-use super::page_table::{Leaf, write};
+use super::page_table::{Leaf, entries_of, write};
 use super::work::TableWork;
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Hpa, PageSize};
@@ -24,7 +24,7 @@ pub struct SharedTables {
 }
 
 impl SharedTables {
-    /// Empty tables for a section of `bytes` bytes, to be mapped by pages of `largest` as far as they go, and by base pages for the rest. They are in `reserved`, as far as that goes, and
+    /// Empty tables for a section of `bytes` bytes, to be mapped by superpages of `largest` as far as they go, and by the last level for the rest. They are in `reserved`, as far as that goes, and
     /// else in free frames.
     ///
     /// # Errors
@@ -117,18 +117,17 @@ impl SharedTables {
         self.work.tables
     }
 
-    /// Maps the page of `leaf` to byte `offset` of the section, where nothing is. Every VM that has the tables sees it at once.
+    /// Maps the page of `leaf` to byte `offset` of the section, where nothing is, by entries of tables of `level`. Every VM that has the tables sees it at once.
     ///
     /// # Panics
     /// In builds with assertions: the page is not within the section, not aligned, or of a size for which the tables were not made.
-    pub fn map(&mut self, memory: &HostMemory, offset: u64, leaf: Leaf) -> TableWork {
+    pub fn map(&mut self, memory: &HostMemory, level: u32, offset: u64, leaf: Leaf) -> TableWork {
         let Leaf { page, size, bits } = leaf;
         let within = offset + size.bytes() <= self.bytes;
         let aligned = offset.is_multiple_of(size.bytes()) && page.is_aligned(size.bytes());
         debug_assert!(within && aligned, "{size} at {offset:#x} of {:#x} bytes, in {page}", self.bytes);
         let bits = bits | LeafBits::USER;
-        let level = (0..=self.top()).find(|&level| PageSize::of_level(level) == size);
-        let (level, count) = level.map_or((0, size.bytes() / TABLE), |level| (level, 1));
+        let count = entries_of(size, level).unwrap_or(0);
         let span = PageSize::of_level(level + 1).bytes();
         let Some(table) = self.table(level, offset / span * span) else {
             debug_assert!(false, "no table of level {level} for {offset:#x}");

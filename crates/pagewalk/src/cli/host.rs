@@ -2,6 +2,7 @@
 
 use super::values::Setting;
 use clap::Args;
+use machine::sched::spin::SpinMethod;
 use std::path::PathBuf;
 
 /// `pagewalk run`.
@@ -14,13 +15,31 @@ pub struct RunArgs {
     /// Set one key of the configuration, such as host=xeon-2017
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<Setting>,
+    /// Run once with each of these spin methods for all guests, and print the runs side by side: none, yield, rslp, wopd, wapd, directed-yield, gang
+    #[arg(long = "spin", value_name = "METHOD,..", value_delimiter = ',', value_parser = spin_method)]
+    pub methods: Vec<SpinMethod>,
     /// Write the measurements as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write which logical processor ran where, for Perfetto or Chrome's about:tracing
+    /// Write which logical processor ran where, for Perfetto or Chrome's about:tracing; of one run
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Print what each guest printed
     #[arg(long)]
     pub output: bool,
+}
+
+/// `pagewalk hosts`.
+#[derive(Args, Clone, Debug)]
+pub struct HostsArgs {
+    /// Print this one as its file has it, every number with its source [default: list all]
+    #[arg(value_name = "NAME|FILE")]
+    pub name: Option<String>,
+}
+
+fn spin_method(name: &str) -> Result<SpinMethod, String> {
+    SpinMethod::of(name).ok_or_else(|| {
+        let names = SpinMethod::ALL.map(SpinMethod::name).join(", ");
+        format!("there are {names}")
+    })
 }

@@ -7,11 +7,11 @@ mod run;
 mod values;
 
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
-pub use host::RunArgs;
+pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs};
-pub use values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
+pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 
 use crate::error::Failure;
 use clap::error::ErrorKind;
@@ -45,6 +45,8 @@ pub enum Command {
     /// Fetch the Linux guest, or list what is fetched
     #[command(subcommand)]
     Guest(GuestCommand),
+    /// List the models of hosts, or print one with the sources of its numbers
+    Hosts(HostsArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
     #[command(subcommand)]
     Reserve(ReserveCommand),

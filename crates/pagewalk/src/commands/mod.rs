@@ -5,6 +5,7 @@ mod boot;
 mod compare;
 mod explain;
 mod guest;
+mod hosts;
 mod reserve;
 mod run;
 
@@ -28,6 +29,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),
+        Command::Hosts(arguments) => hosts::run(arguments),
         Command::Reserve(command) => reserve::run(command),
     }
 }

@@ -6,9 +6,10 @@ use crate::error::Failure;
 use crate::output::print;
 use crate::setup::configuration;
 use crate::table::Table;
+use machine::host_model::HostModel;
 use machine::registry::{
-    Change, EditError, Granularities, Held, Preallocation, Registry, RegistryFile, Reservation, Scope, SectionName,
-    StartPlan, Tuning, default_path,
+    Change, EditError, Held, Preallocation, Registry, RegistryFile, Reservation, Scope, SectionName, StartPlan, Tuning,
+    default_path,
 };
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -91,9 +92,10 @@ fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let file = file(&arguments.registry)?;
     let registry = file.read()?;
     let guests = machine::guest_host_bytes(&config).saturating_mul(u64::from(arguments.guests));
-    let tuning = Tuning::new(&registry, pages(guests), Granularities::RISCV);
+    let sizes = HostModel::load(&config.host)?.tlb.groups.granularities();
+    let tuning = Tuning::new(&registry, pages(guests), sizes);
     let host_bytes = arguments.host_memory.map_or(tuning.least_host_bytes, |size| size.0);
-    let plan = Tuning::plan(&registry, host_bytes, tuning.minimum_fluid, Granularities::RISCV);
+    let plan = Tuning::plan(&registry, host_bytes, tuning.minimum_fluid, sizes);
     let shown = Shown { file: &file, registry: &registry, tuning, host_bytes, plan: &plan };
     print(&shown.text())?;
     arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &shown.json()))

@@ -3,9 +3,13 @@
 use super::{check_report, write_report};
 use crate::cli::RunArgs;
 use crate::error::Failure;
-use crate::hosting::{file, report, trace};
+use crate::hosting::file::{self, Hosting};
+use crate::hosting::methods::{self, Figures};
+use crate::hosting::{report, trace};
 use crate::output::{print, print_bytes};
-use machine::{Console, Machine, Outcome};
+use crate::side_by_side::{default_threads, side_by_side};
+use machine::{Console, GuestPlan, Machine, Outcome};
+use serde_json::json;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,38 +23,110 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let hosting = file::read(&arguments.file, &settings)?;
     check_report(arguments.json.as_deref())?;
     check_report(arguments.trace.as_deref())?;
-    let mut machine = Machine::assemble_host(&hosting.config, &hosting.plan)?;
-    if arguments.trace.is_some() {
-        machine.record_stays();
+    if let [_, _, ..] = arguments.methods[..] {
+        return compare_methods(arguments, &hosting);
     }
-    let mut console = Transcripts(vec![Vec::new(); hosting.names.len()]);
-    let outcomes = machine.run_all(&mut console);
+    let hosting = match arguments.methods[..] {
+        [method] => methods::with_method(&hosting, method),
+        _ => hosting,
+    };
+    let mut ran = Ran::run(&hosting, arguments.trace.is_some())?;
     if arguments.output {
-        for (name, output) in hosting.names.iter().zip(&console.0) {
-            print(&format!("{name}:\n"))?;
-            print_bytes(output)?;
-        }
+        ran.print_output(&hosting)?;
     }
-    let overhead = report::overhead(&hosting, &machine) * 100.0;
+    let overhead = report::overhead(&hosting, &ran.machine) * 100.0;
     let processors = hosting.plan.reals;
     let host = &hosting.model.name;
     print(&format!(
         "{}\n{processors} processors of {host}, {overhead:.3} % of their time for scheduling\n",
-        report::table(&hosting, &machine, &outcomes)
+        report::table(&hosting, &ran.machine, &ran.outcomes)
     ))?;
     if let Some(path) = &arguments.json {
-        write_report(path, &report::report(&hosting, &machine, &outcomes))?;
+        write_report(path, &report::report(&hosting, &ran.machine, &ran.outcomes))?;
     }
     if let Some(path) = &arguments.trace {
-        write_report(path, &trace::trace(&hosting, &machine.take_stays()))?;
+        write_report(path, &trace::trace(&hosting, &ran.machine.take_stays()))?;
     }
-    if let Some(refused) = machine.refused_changes().first() {
-        return Err(Failure::Run(format!("a change of allocation was refused: {refused}")));
+    ran.judge(&hosting)
+}
+
+/// One run for each method.
+fn compare_methods(arguments: &RunArgs, hosting: &Hosting) -> Result<ExitCode, Failure> {
+    if arguments.trace.is_some() {
+        return Err(Failure::Usage("--trace is of one run; --spin names several methods".to_owned()));
     }
-    let failed = |(_, outcome): &(usize, &Outcome)| !outcome.succeeded() && **outcome != Outcome::Unfinished;
-    match outcomes.iter().enumerate().find(failed) {
-        Some((guest, outcome)) => Err(Failure::Run(format!("guest `{}`: {outcome}", hosting.names[guest]))),
-        None => Ok(ExitCode::SUCCESS),
+    let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
+        let hosting = methods::with_method(hosting, method);
+        let ran = Ran::run(&hosting, false)?;
+        let figures = Figures::of(&hosting, &ran.machine, method, ran.failed().count());
+        let report = report::report(&hosting, &ran.machine, &ran.outcomes);
+        Ok((figures, report, hosting, ran))
+    });
+    let runs: Vec<_> = runs.into_iter().collect::<Result<_, Failure>>()?;
+    let (mut figures, mut reports, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
+    for (of_method, report, hosting, ran) in runs {
+        if arguments.output {
+            print(&format!("== {}\n", hosting.plan.guests[0].spin))?;
+            ran.print_output(&hosting)?;
+        }
+        figures.push(of_method);
+        reports.push(report);
+        verdicts.push(ran.judge(&hosting));
+    }
+    print(&format!(
+        "{}\nms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors\n",
+        methods::table(&figures),
+        hosting.plan.reals
+    ))?;
+    if let Some(path) = &arguments.json {
+        write_report(path, &json!({ "runs": reports }))?;
+    }
+    verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
+}
+
+/// A host that was run.
+struct Ran {
+    machine: Machine,
+    outcomes: Vec<Outcome>,
+    console: Transcripts,
+}
+
+impl Ran {
+    fn run(hosting: &Hosting, record_stays: bool) -> Result<Self, Failure> {
+        let mut machine = Machine::assemble_host(&hosting.config, &hosting.plan)?;
+        if record_stays {
+            machine.record_stays();
+        }
+        let mut console = Transcripts(vec![Vec::new(); hosting.names.len()]);
+        let outcomes = machine.run_all(&mut console);
+        Ok(Self { machine, outcomes, console })
+    }
+
+    fn print_output(&self, hosting: &Hosting) -> Result<(), Failure> {
+        for (name, output) in hosting.names.iter().zip(&self.console.0) {
+            print(&format!("{name}:\n"))?;
+            print_bytes(output)?;
+        }
+        Ok(())
+    }
+
+    /// The guests that did not come to a good end. One in the background needs none.
+    fn failed(&self) -> impl Iterator<Item = (usize, &Outcome)> {
+        let failed = |(_, outcome): &(usize, &Outcome)| !outcome.succeeded() && **outcome != Outcome::Unfinished;
+        self.outcomes.iter().enumerate().filter(failed)
+    }
+
+    fn judge(&self, hosting: &Hosting) -> Result<ExitCode, Failure> {
+        if let Some(refused) = self.machine.refused_changes().first() {
+            return Err(Failure::Run(format!("a change of allocation was refused: {refused}")));
+        }
+        match self.failed().next() {
+            Some((guest, outcome)) => {
+                let GuestPlan { spin, .. } = &hosting.plan.guests[guest];
+                Err(Failure::Run(format!("guest `{}` with {spin}: {outcome}", hosting.names[guest])))
+            }
+            None => Ok(ExitCode::SUCCESS),
+        }
     }
 }
 

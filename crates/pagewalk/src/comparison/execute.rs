@@ -2,13 +2,11 @@
 
 use crate::error::Failure;
 use crate::image::Prepared;
-use crate::progress::Progress;
 use crate::quiet::QuietConsole;
+use crate::side_by_side::side_by_side;
 use crate::systems::{Configured, named};
 use machine::{Machine, Outcome, Statistics};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
 
 /// What is to be run.
 pub(crate) struct Plan {
@@ -48,38 +46,7 @@ pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
         .iter()
         .flat_map(|(name, prepared)| plan.systems.iter().map(move |on| (name.as_str(), prepared, on)))
         .collect();
-    let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<Finished, Failure>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let mut progress = Progress::new();
-    progress.count("running", jobs.len() as u64);
-    let (done, finished) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..plan.threads.clamp(1, jobs.len().max(1)) {
-            let (done, next, jobs, results) = (done.clone(), &next, &jobs, &results);
-            scope.spawn(move || {
-                while let Some((index, &(work, prepared, on))) = take(next, jobs) {
-                    let result = run(work, prepared, on);
-                    *results[index].lock().expect("no thread panics with a result in hand") = Some(result);
-                    // Nobody listens once the bar is gone.
-                    let _ = done.send(());
-                }
-            });
-        }
-        drop(done);
-        for (count, ()) in finished.iter().enumerate() {
-            progress.at(count as u64 + 1);
-        }
-    });
-    results
-        .into_iter()
-        .map(|result| result.into_inner().expect("no thread panicked").expect("every job was taken"))
-        .collect()
-}
-
-/// The next job and its index.
-fn take<'j, T>(next: &AtomicUsize, jobs: &'j [T]) -> Option<(usize, &'j T)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    jobs.get(index).map(|job| (index, job))
+    side_by_side(plan.threads, &jobs, |&(work, prepared, on)| run(work, prepared, on)).into_iter().collect()
 }
 
 fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished, Failure> {

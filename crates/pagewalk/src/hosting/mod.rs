@@ -1,5 +1,6 @@
 //! A host with several guests: its file, what comes out of a run, and its timeline.
 
 pub(crate) mod file;
+pub(crate) mod methods;
 pub(crate) mod report;
 pub(crate) mod trace;

@@ -136,18 +136,78 @@ fn two_address_spaces_with_one_asid_do_not_hang_the_monitor() {
     for choice in choices() {
         let mut bed = Bed::new(&Choice { tables: Tables::Multiple(3), ..choice });
         let other = ram(2 << 20);
-        for (root, page) in [(ROOT, 30 << 20), (other, 31 << 20)] {
+        let own = [(ROOT, Gva(0x3000), ram(30 << 20)), (other, Gva(0x4000), ram(31 << 20))];
+        for (root, gva, page) in own {
             bed.space(root);
-            bed.map(root, Gva(0x3000), ram(page), DATA);
+            bed.map(root, gva, page, DATA);
         }
-        for root in [ROOT, other, ROOT, other] {
+        for (root, gva, page) in [own[0], own[1], own[0], own[1]] {
             bed.switch(0, root, 1);
-            assert!(matches!(bed.access(0, Gva(0x3000), Access::Read), End::Memory(_)));
-            assert_eq!(bed.access(0, Gva(0x5000), Access::Read), End::PageFault);
+            assert_eq!(bed.access(0, gva, Access::Read), End::Memory(bed.hpa(page).unwrap()));
         }
-        // With a fence it sees its own.
-        bed.fence(0, None, Some(1));
-        assert_eq!(bed.access(0, Gva(0x3000), Access::Read), End::Memory(bed.hpa(ram(31 << 20)).unwrap()));
+        assert_eq!(bed.wrong(), [""; 0]);
+    }
+}
+
+/// Frames of tables that were given back become tables of another space, or pages of the guest, which writes whatever it likes.
+#[test]
+fn a_freed_table_translates_for_nobody() {
+    for choice in choices() {
+        let mut bed = Bed::new(&Choice { harts: 2, tables: Tables::Multiple(2), ..choice });
+        let roots = [ROOT, ram(2 << 20), ram(3 << 20)];
+        for (number, root) in roots.into_iter().enumerate() {
+            bed.space(root);
+            bed.map(root, Gva(0x3000), ram((30 << 20) + number as u64 * 4096), DATA);
+        }
+        // Every page is there, so that the frames are for tables.
+        for page in [30 << 20, (30 << 20) + 4096, (30 << 20) + 8192, 32 << 20] {
+            bed.access(bed.bare(), Gva(ram(page).0), Access::Write);
+        }
+        for (number, root) in roots.into_iter().enumerate() {
+            bed.switch(0, root, number as u16 + 1);
+            bed.access(0, Gva(0x3000), Access::Write);
+        }
+        // The first space's table was stolen, by one that has every page.
+        for number in 0..64 {
+            bed.map(roots[2], Gva(number << 12), ram(32 << 20), DATA);
+            bed.access(0, Gva(number << 12), Access::Read);
+        }
+        // Every page that is filled now is full of entries for the host's first page.
+        let forged = pte(Gpa(memory::HOST_BASE.0), DATA | super::bed::X);
+        for number in 0..64_u64 {
+            for index in 0..512 {
+                bed.store(ram((40 << 20) + number * 4096 + index * 8), forged);
+            }
+        }
+        bed.switch(0, ROOT, 1);
+        for number in (0..64_u64).filter(|&number| number != 3) {
+            assert_eq!(bed.access(0, Gva(number << 12), Access::Read), End::PageFault, "{choice:?}");
+        }
+        assert_eq!(bed.wrong(), [""; 0]);
+    }
+}
+
+#[test]
+fn addresses_with_and_without_translation_are_kept_apart() {
+    for choice in choices() {
+        let mut bed = Bed::new(&choice);
+        bed.space(ROOT);
+        let (low, high) = (Gva(0x3000), Gva(ram(30 << 20).0));
+        bed.map(ROOT, low, ram(31 << 20), DATA & !super::bed::U);
+        let translated = types::TranslationContext {
+            mode: PagingMode::Sv39,
+            root: ROOT,
+            privilege: types::Privilege::Supervisor,
+            ..types::TranslationContext::default()
+        };
+        for _ in 0..2 {
+            bed.enter(0, translated);
+            assert_eq!(bed.access(0, low, Access::Read), End::Memory(bed.hpa(ram(31 << 20)).unwrap()));
+            assert_eq!(bed.access(0, high, Access::Read), End::PageFault);
+            bed.enter(0, types::TranslationContext::default());
+            assert_eq!(bed.access(0, low, Access::Read), End::AccessFault);
+            assert_eq!(bed.access(0, high, Access::Read), End::Memory(bed.hpa(ram(30 << 20)).unwrap()));
+        }
         assert_eq!(bed.wrong(), [""; 0]);
     }
 }

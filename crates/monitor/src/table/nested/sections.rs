@@ -47,19 +47,20 @@ impl NestedTable {
         self.table.linked(memory, gpa.0)
     }
 
-    /// Maps a section's page, or group of pages, to `gpa`, which takes the place of nothing.
+    /// Maps a section's page, or group of pages, to `gpa`, which takes the place of nothing, by entries of tables of `level`.
     ///
     /// # Errors
     /// [`MapError`].
-    pub fn map_grouped(
+    pub fn map_at(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
+        level: u32,
         gpa: Gpa,
         leaf: Leaf,
     ) -> Result<TableWork, MapError> {
         let bits = leaf.bits | LeafBits::USER;
-        self.table.map_grouped(memory, frames, gpa.0, Leaf { bits, ..leaf })
+        self.table.map_at(memory, frames, level, gpa.0, Leaf { bits, ..leaf })
     }
 
     /// Sees to it that a base page can be mapped to `gpa` without a table being added.

@@ -17,14 +17,15 @@ pub(in super::super) struct Cleared {
 }
 
 impl PageTable {
-    /// Maps the page of `leaf`, which may be a group of base pages as well, to `address`.
+    /// Maps the page of `leaf` to `address` by entries of tables of `level`. In the last level, 0, it may be a group of base pages.
     ///
     /// # Errors
     /// As [`map`](Self::map). Where several entries make a group, either all of them are written or none.
-    pub(in super::super) fn map_grouped(
+    pub(in super::super) fn map_at(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
+        level: u32,
         address: u64,
         leaf: Leaf,
     ) -> Result<TableWork, MapError> {
@@ -32,11 +33,7 @@ impl PageTable {
         if !page.is_aligned(size.bytes()) || address & (size.bytes() - 1) != 0 {
             return Err(MapError::Misaligned { address, page, size });
         }
-        let (level, count) = match self.shape.level_of(size) {
-            Some(level) => (level, 1),
-            None if size < PageSize::Size2M => (0, size.bytes() / PageSize::Size4K.bytes()),
-            None => return Err(MapError::Size(size)),
-        };
+        let count = entries_of(size, level).filter(|_| level < self.shape.levels).ok_or(MapError::Size(size))?;
         let (first, made) = self.place(memory, frames, address, level)?;
         let entry_at = |index: u64| first.wrapping_add(index * 8);
         if (0..count).any(|index| read(memory, entry_at(index)).is_valid()) {
@@ -73,6 +70,14 @@ impl PageTable {
         let entries = self.shape.root_bytes() / 8;
         clear(memory, table, entries, range, &mut leaves, &mut cleared);
         cleared
+    }
+}
+
+/// How many entries of tables of `level` map a page of `size`; `None` where none do.
+pub(in super::super) fn entries_of(size: PageSize, level: u32) -> Option<u64> {
+    match level {
+        0 if size <= PageSize::Size2M => Some(size.bytes() / PageSize::Size4K.bytes()),
+        _ => (PageSize::of_level(level) == size).then_some(1),
     }
 }
 

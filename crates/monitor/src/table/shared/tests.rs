@@ -95,7 +95,7 @@ fn what_is_mapped_once_is_seen_by_all_and_nothing_beyond_it() {
             }
             // After they were linked: nothing is to be flushed.
             for offset in [0, 2 * MIB - 4096, 2 * MIB, bytes - 4096] {
-                tables.map(memory, offset, leaf(0x1_0000_0000 + offset, PageSize::Size4K));
+                tables.map(memory, 0, offset, leaf(0x1_0000_0000 + offset, PageSize::Size4K));
             }
             for (vm, table) in vms.iter_mut().enumerate() {
                 let at = (vm as u64 + 1) * 4 * span.max(GIB);
@@ -109,7 +109,7 @@ fn what_is_mapped_once_is_seen_by_all_and_nothing_beyond_it() {
                 for offset in [0x1000, bytes, 6 * MIB - 4096] {
                     let gpa = Gpa(at + offset);
                     assert_eq!(table.map(memory, frames, gpa, private), Err(MapError::Occupied(gpa.0)));
-                    assert_eq!(table.map_grouped(memory, frames, gpa, private), Err(MapError::Occupied(gpa.0)));
+                    assert_eq!(table.map_at(memory, frames, 0, gpa, private), Err(MapError::Occupied(gpa.0)));
                     assert!(table.add_leaf_table(memory, frames, gpa).is_err());
                 }
                 assert!(table.unmap(memory, Gpa(at)).is_none() && table.take(memory, Gpa(at)).is_none());

@@ -1,0 +1,85 @@
+//! What is chosen of a VM's shadow tables.
+
+use mmu::SoftwareRules;
+use types::PageSize;
+
+/// How many shadow tables a VM has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tables {
+    /// One for each logical processor, invalidated in full at each switch.
+    Single,
+    /// Up to so many, one for each address space.
+    Multiple(usize),
+}
+
+/// What keeps shadow tables coherent with the guest's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coherence {
+    /// The guest's fences: a shadow table is a TLB in software.
+    Fence,
+    /// The monitor sees every store to a table of the guest.
+    WriteProtect,
+}
+
+/// How the invalidation of a page, or of an address space, is simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Invalidation {
+    /// By invalidating every table in full.
+    Full,
+    /// As the paper's conventional system does (section 3.3.1): in full where the instruction names a real page, which PPTLB does, and
+    /// otherwise by invalidating what it names.
+    Conventional,
+    /// By invalidating what the fence names.
+    Selective,
+}
+
+/// What the host's hardware mode does without an exit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assist {
+    /// Nothing.
+    None,
+    /// VM-Assist: validations.
+    VmAssist,
+    /// The Multi-Shadow Assist besides: selective invalidations, and switches to tables that are there.
+    MultiShadow,
+}
+
+/// Everything that is chosen of a VM's shadow tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShadowConfig {
+    /// How many.
+    pub tables: Tables,
+    /// What keeps them coherent.
+    pub coherence: Coherence,
+    /// What a fence invalidates.
+    pub invalidation: Invalidation,
+    /// What takes no exit.
+    pub assist: Assist,
+    /// Whether a table that was not selected since it was invalidated is spared the next full invalidation.
+    pub selection_flag: bool,
+    /// Logical processors of the VM. There are at least as many tables as these.
+    pub harts: usize,
+    /// How the guest's tables are to be read.
+    pub rules: SoftwareRules,
+    /// Whether entries are checked after each fence, and can be at any time (`Vm::check_shadow`).
+    pub check: bool,
+}
+
+impl ShadowConfig {
+    /// The most frames that tables take, for RAM of so many bytes.
+    pub(super) const fn budget(&self, ram_bytes: u64) -> u64 {
+        let tables = 1 + match self.tables {
+            Tables::Single => self.harts,
+            Tables::Multiple(count) => count,
+        } as u64;
+        // Each table may map all of RAM, up to eight do; and each may have a few tables for what is scattered.
+        let full = if tables < 8 { tables } else { 8 };
+        ram_bytes.div_ceil(PageSize::Size2M.bytes()) * full + 128 * tables
+    }
+
+    /// Host memory for tables, in bytes.
+    #[must_use]
+    pub const fn host_bytes(&self, ram_bytes: u64) -> u64 {
+        self.budget(ram_bytes) * PageSize::Size4K.bytes()
+    }
+}

@@ -1,0 +1,133 @@
+//! A VM's shadow tables, as the machine and the rest of the monitor use them.
+
+use super::statistics::{Activity, ShadowStatistics};
+use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFaultOutcome, Tlbs};
+use crate::table::Leaf;
+use crate::vm::{Vm, Wanted};
+use memory::{Host, HostMemory, OutOfFrames};
+use mmu::Fence;
+use types::{Access, Cycles, Gpa, Gva, PageSize, TranslationContext};
+
+/// A guest with shadow tables. Each of these does nothing for a guest without.
+impl Vm {
+    /// Gives the guest shadow tables, before it runs.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: the host has no room for the roots.
+    pub fn shadow_with(&mut self, host: &mut Host, config: ShadowConfig) -> Result<(), OutOfFrames> {
+        self.shadow = Some(Box::new(Shadow::new(host, self.vmid(), &self.ram(), config)?));
+        Ok(())
+    }
+
+    /// Whether the guest has shadow tables.
+    #[inline]
+    #[must_use]
+    pub const fn is_shadowed(&self) -> bool {
+        self.shadow.is_some()
+    }
+
+    /// What was counted of the guest's shadow tables.
+    #[must_use]
+    pub fn shadow_statistics(&self) -> Option<&ShadowStatistics> {
+        self.shadow.as_ref().map(|shadow| &shadow.statistics)
+    }
+
+    /// Adds to the time that the upkeep of shadow tables took.
+    pub fn spend_on_shadow(&mut self, activity: Activity, cycles: Cycles) {
+        if let Some(shadow) = &mut self.shadow {
+            shadow.statistics.time.spend(activity, cycles);
+        }
+    }
+
+    /// Whether hart `hart` translates in `context` with the table that it has: then it does from now on. Privilege and `sstatus` are the
+    /// hardware's.
+    pub fn shadow_stays(&mut self, hart: usize, context: &TranslationContext) -> bool {
+        self.shadow.as_mut().is_none_or(|shadow| shadow.stays(hart, context))
+    }
+
+    /// Hart `hart` translates in `context` from now on; what that took, if it is another address space's.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: no room for a table; the hart keeps the one it had.
+    pub fn shadow_switch(
+        &mut self,
+        host: &mut Host,
+        tlbs: &mut impl Tlbs,
+        hart: usize,
+        context: &TranslationContext,
+    ) -> Result<Option<Event>, OutOfFrames> {
+        self.with_shadow(|shadow, _| shadow.switch(host, tlbs, hart, context)).unwrap_or(Ok(None))
+    }
+
+    /// What the hardware is to translate in for hart `hart`.
+    #[must_use]
+    pub fn shadow_context(&self, hart: usize) -> Option<TranslationContext> {
+        self.shadow.as_ref().map(|shadow| shadow.hardware_context(hart))
+    }
+
+    /// The shadow table refuses an access of hart `hart`.
+    ///
+    /// # Errors
+    /// [`Wanted`]: what has to be provided before the fault can be handled.
+    pub fn shadow_fault(
+        &mut self,
+        host: &mut Host,
+        tlbs: &mut impl Tlbs,
+        hart: usize,
+        gva: Gva,
+        access: Access,
+    ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
+        self.with_shadow(|shadow, vm| shadow.fault(&mut Exited { vm, host, tlbs, hart }, gva, access))
+            .unwrap_or(Ok((ShadowFaultOutcome::PageFault, None)))
+    }
+
+    /// The guest fences the address translation of `harts`. The tables do; the TLBs named by the fence are the caller's.
+    pub fn shadow_fence(
+        &mut self,
+        host: &Host,
+        tlbs: &mut impl Tlbs,
+        harts: impl Fn(usize) -> bool,
+        fence: &GuestFence<'_>,
+    ) -> Option<Event> {
+        self.with_shadow(|shadow, vm| shadow.fence(vm, host, tlbs, harts, fence))?
+    }
+
+    /// Takes every shadow entry away that maps part of `page`, the host's page at `gpa`: it is about to be unmapped. The TLBs are fenced with
+    /// the [`Invalidation`](crate::Invalidation) of that, which is for everything that they have of the VM.
+    pub(crate) fn drop_shadow_entries(&mut self, memory: &HostMemory, gpa: Gpa, page: &Leaf) {
+        let Some(shadow) = &mut self.shadow else { return };
+        for offset in (0..page.size.bytes()).step_by(PageSize::Size4K.bytes() as usize) {
+            let hpa = page.page.wrapping_add(offset);
+            for place in shadow.reverse.of(gpa.wrapping_add(offset)) {
+                if shadow.tables.mapping(memory, place.table, place.gva, hpa).is_some() {
+                    let _ = shadow.tables.list[place.table as usize].tree.invalidate(memory, place.gva, |_| true);
+                }
+            }
+        }
+    }
+
+    /// Somebody else than a hart is about to store to `bytes` bytes at `gpa`.
+    pub(crate) fn shadow_stored(&mut self, memory: &HostMemory, gpa: Gpa, bytes: u64) {
+        if let Some(shadow) = &mut self.shadow {
+            let mut page = gpa.page(PageSize::Size4K);
+            while page.0 < gpa.0 + bytes {
+                shadow.store_by_others(memory, page);
+                page = page.wrapping_add(PageSize::Size4K.bytes());
+            }
+        }
+    }
+
+    /// What TLBs are to be fenced for after stores of others than harts, if anything.
+    pub fn shadow_fence_due(&mut self) -> Option<Fence> {
+        let shadow = self.shadow.as_mut()?;
+        core::mem::take(&mut shadow.guest_tables.dropped).then(|| shadow.everything())
+    }
+
+    /// Does `work` on the shadow tables, with the rest of the VM at hand.
+    pub(super) fn with_shadow<T>(&mut self, work: impl FnOnce(&mut Shadow, &mut Self) -> T) -> Option<T> {
+        let mut shadow = self.shadow.take()?;
+        let done = work(&mut shadow, self);
+        self.shadow = Some(shadow);
+        Some(done)
+    }
+}

@@ -1,0 +1,94 @@
+//! Spin methods side by side: the same host once with each, by the items of the 1995 paper's Tables 2 to 4.
+
+use super::file::Hosting;
+use super::report;
+use crate::table::Table;
+use machine::Machine;
+use machine::sched::spin::SpinMethod;
+use types::Cycles;
+
+/// The host with one method for all of its guests.
+pub(crate) fn with_method(hosting: &Hosting, method: SpinMethod) -> Hosting {
+    let mut hosting = hosting.clone();
+    for guest in &mut hosting.plan.guests {
+        guest.spin = method;
+    }
+    hosting
+}
+
+/// The tables' items for a whole host: of its guests in the foreground together.
+pub(crate) struct Figures {
+    method: SpinMethod,
+    elapsed_seconds: f64,
+    busy_seconds: f64,
+    reals: usize,
+    calls: u64,
+    ends: u64,
+    overhead: f64,
+    excessive: u64,
+    lost: u64,
+    failed: usize,
+}
+
+impl Figures {
+    /// Of a run; `failed` of its guests did not come to a good end.
+    pub(crate) fn of(hosting: &Hosting, machine: &Machine, method: SpinMethod, failed: usize) -> Self {
+        let seconds = |cycles: Cycles| cycles.0 as f64 / hosting.model.clock_hz as f64;
+        let mut figures = Self {
+            method,
+            elapsed_seconds: seconds(machine.elapsed()),
+            busy_seconds: 0.0,
+            reals: hosting.plan.reals,
+            calls: 0,
+            ends: 0,
+            overhead: report::overhead(hosting, machine),
+            excessive: 0,
+            lost: 0,
+            failed,
+        };
+        for guest in (0..hosting.plan.guests.len()).filter(|&guest| !hosting.plan.guests[guest].background) {
+            let counted = machine.scheduling_of(guest);
+            figures.busy_seconds += seconds(counted.busy);
+            figures.calls += counted.calls();
+            figures.ends += counted.ends;
+            figures.excessive += counted.excessive_spins;
+            figures.lost += counted.processors_lost;
+        }
+        figures
+    }
+
+    fn cells(&self) -> [String; 10] {
+        let per = |count: u64, seconds: f64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        let utilisation = if self.elapsed_seconds > 0.0 { self.busy_seconds / self.elapsed_seconds } else { 0.0 };
+        [
+            self.method.name().to_owned(),
+            format!("{:.3}", self.elapsed_seconds * 1e3),
+            format!("{:.2}", per(self.calls, self.busy_seconds)),
+            format!("{:.2}", utilisation * 100.0 / self.reals as f64),
+            format!("{:.3}", per(self.ends, self.elapsed_seconds)),
+            format!("{:.3}", per(self.ends, self.busy_seconds)),
+            format!("{:.3}", self.overhead * 100.0),
+            self.excessive.to_string(),
+            self.lost.to_string(),
+            self.failed.to_string(),
+        ]
+    }
+}
+
+/// A line for each method.
+pub(crate) fn table(runs: &[Figures]) -> Table {
+    let mut table = Table::new([
+        "spin",
+        "ms",
+        "hyp. calls/s",
+        "guest rho %",
+        "ETR",
+        "ITR",
+        "overhead %",
+        "excessive",
+        "lost",
+        "failed",
+    ]);
+    runs.iter().for_each(|run| table.row(run.cells()));
+    table
+}
