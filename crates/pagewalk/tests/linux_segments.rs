@@ -20,7 +20,7 @@ fn compiled(scratch: &Scratch, name: &str, source: &str) -> String {
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn workloads_compute_the_same_and_miss_in_their_segment() {
-    let workloads = "gups:4M,bfs:10,cg:S,kv:4M";
+    let workloads = "gups:4M,bfs:14,cg:S,kv:4M";
     let arguments = ["--guest", "linux", "--workload", workloads, "--scheme", SCHEMES, "--memory", "512M"];
     let runs = runs(&arguments);
     assert_eq!(runs.len(), 4 * 6);
