@@ -106,7 +106,9 @@ fn a_process_that_does_not_own_the_region_is_refused() {
     // The second one begins while the first holds the region; a third has it after both.
     let command = format!("{PRELOAD} /hold & sleep 1; {PRELOAD} /hold; sleep 3; {PRELOAD} /hold; echo over");
     let arguments = ["boot", "--guest", "linux", "--memory", "512M", "--scheme", "dual-direct", "--file", &program];
-    let ended = run(arguments.iter().chain(&["--run", &command])).succeeded();
+    let ended = run(arguments.iter().chain(&["--run", &command]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.starts_with("pagewalk: refused: segment 0x"), "the monitor's log: {ended:?}");
     assert_eq!(ended.stdout.matches("pagewalk-region: the segment is refused, status 21").count(), 1, "{ended:?}");
     assert!(ended.stdout.contains("over"), "{ended:?}");
 }
