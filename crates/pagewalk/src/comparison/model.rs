@@ -102,9 +102,16 @@ pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
             run.on.system.to_string(),
             percent(predicted),
             percent(simulated),
-            format!("{:+.2} points of cycles, {:+.1} %", 100.0 * (predicted - simulated), {
-                100.0 * (predicted / simulated.max(1e-9) - 1.0)
-            }),
+            // What is next to nothing has no ratio that would say anything.
+            if simulated < 0.001 {
+                format!("{:+.2} points", 100.0 * (predicted - simulated))
+            } else {
+                format!(
+                    "{:+.2} points, {:+.1} %",
+                    100.0 * (predicted - simulated),
+                    100.0 * (predicted / simulated - 1.0)
+                )
+            },
         ]);
     }
     any.then_some(table)
