@@ -102,24 +102,31 @@ pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
             run.on.system.to_string(),
             percent(predicted),
             percent(simulated),
-            // What is next to nothing has no ratio that would say anything.
-            if simulated < 0.001 {
-                format!("{:+.2} points", 100.0 * (predicted - simulated))
-            } else {
-                format!(
-                    "{:+.2} points, {:+.1} %",
-                    100.0 * (predicted - simulated),
-                    100.0 * (predicted / simulated - 1.0)
-                )
-            },
+            deviation(predicted, simulated),
         ]);
     }
     any.then_some(table)
 }
 
+/// A prediction over what was simulated: in relation to it, or, of what is too small for that to say anything, in points of cycles.
+fn deviation(predicted: f64, simulated: f64) -> String {
+    const LEAST: f64 = 0.002;
+    if simulated < LEAST {
+        format!("{:+.3} points", 100.0 * (predicted - simulated))
+    } else {
+        format!("{:+.1} %", 100.0 * (predicted / simulated - 1.0))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn deviations_are_relative_where_there_is_something_to_relate_to() {
+        assert_eq!(deviation(0.11, 0.10), "+10.0 %");
+        assert_eq!(deviation(0.0005, 0.0), "+0.050 points");
+    }
 
     fn measured(per_miss: f64, misses: [f64; 4]) -> Measured {
         Measured { per_miss, per_hit: 7.0, misses, hits: [0.0, 0.0, 0.0, 10.0], guest: 1000.0, monitor: 0.0 }
