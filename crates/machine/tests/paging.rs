@@ -5,6 +5,7 @@ mod common;
 use common::{Transcript, VOS};
 use machine::config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use machine::sections::GuestSections;
 use machine::units::ByteSize;
 use machine::{BuildError, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
@@ -153,6 +154,7 @@ fn guest(command_line: &str, memory: u64, memory_attribute: AttributeName) -> Gu
         allocation: Allocation::Shared,
         spin: SpinMethod::None,
         background: false,
+        sections: GuestSections::default(),
     }
 }
 

@@ -5,6 +5,7 @@ mod common;
 use common::{Transcript, VOS};
 use machine::config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use machine::sections::GuestSections;
 use machine::units::ByteSize;
 use machine::{AllocationChange, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
@@ -30,6 +31,7 @@ fn vos(command_line: &str, harts: u32, spin: SpinMethod) -> GuestPlan {
         allocation: Allocation::Shared,
         spin,
         background: false,
+        sections: GuestSections::default(),
     }
 }
 

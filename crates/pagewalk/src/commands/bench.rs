@@ -50,11 +50,10 @@ struct Measured {
 
 impl Measured {
     fn new(benchmark: &Benchmark, on: &Arc<Configured>) -> Self {
-        let Benchmark { name, about, .. } = *benchmark;
-        Self { name, about, on: on.clone(), instructions: 0, mips: Vec::new() }
+        Self { name: benchmark.name, about: benchmark.about, on: on.clone(), instructions: 0, mips: Vec::new() }
     }
 
-    /// Runs it once more.
+    /// Runs the benchmark once more.
     fn measure(&mut self, benchmark: &Benchmark, prepared: &Prepared) -> Result<(), Failure> {
         let config = &self.on.config;
         let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
@@ -62,7 +61,7 @@ impl Measured {
         let outcome = machine.run(&mut QuietConsole::default());
         let whole = start.elapsed();
         if !outcome.succeeded() {
-            return Err(Failure::Run(format!("{} under {}: {outcome}", self.name, self.on.system)));
+            return Err(Failure::Run(format!("{} under {}: {outcome}", benchmark.name, self.on.system)));
         }
         // A workload is measured in its region of interest, the boot from the first instruction on.
         let time: Duration;
@@ -70,8 +69,9 @@ impl Measured {
             Some(_) => (machine.measured().instructions, machine.region_host_time()),
             None => (machine.statistics().instructions, whole),
         };
-        self.mips.push(self.instructions as f64 / time.as_secs_f64() / 1e6);
-        self.mips.sort_by(f64::total_cmp);
+        let mips = self.instructions as f64 / time.as_secs_f64() / 1e6;
+        let place = self.mips.partition_point(|&other| other < mips);
+        self.mips.insert(place, mips);
         Ok(())
     }
 
@@ -91,21 +91,21 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let benchmarks = benchmarks(&arguments.workloads)?;
     check_report(arguments.json.as_deref())?;
     let mut progress = Progress::new();
-    progress.count("measuring", (benchmarks.len() * systems.len() * arguments.repeat as usize) as u64);
+    progress.count("measuring", (benchmarks.len() * systems.len()) as u64 * u64::from(arguments.repeat));
     let mut measured = Vec::new();
     let mut done = 0;
     for (benchmark, size) in benchmarks {
         let prepared = prepared(benchmark, size.as_deref(), arguments)?;
-        let mut rows: Vec<Measured> = systems.iter().map(|on| Measured::new(benchmark, on)).collect();
-        // In turn, so that a load that comes and goes on this host is the same for all.
+        let mut of_each: Vec<_> = systems.iter().map(|on| Measured::new(benchmark, on)).collect();
+        // In turns, so that whatever else the host does is done to all of them.
         for _ in 0..arguments.repeat {
-            for row in &mut rows {
-                row.measure(benchmark, &prepared)?;
+            for run in &mut of_each {
+                run.measure(benchmark, &prepared)?;
                 done += 1;
                 progress.at(done);
             }
         }
-        measured.extend(rows);
+        measured.append(&mut of_each);
     }
     drop(progress);
     print(&table(&measured).to_string())?;
