@@ -8,4 +8,4 @@ mod table;
 pub(crate) use execute::{Finished, Plan, execute};
 pub(crate) use report::report;
 pub(crate) use shadow::upkeep;
-pub(crate) use table::{details, lacks_natives, overview};
+pub(crate) use table::{Over, details, lacks_natives, overview};

@@ -32,6 +32,14 @@ pub struct RunArgs {
     pub output: bool,
 }
 
+/// `pagewalk hosts`.
+#[derive(Args, Clone, Debug)]
+pub struct HostsArgs {
+    /// Print this one as its file has it, every number with its source [default: list all]
+    #[arg(value_name = "NAME|FILE")]
+    pub name: Option<String>,
+}
+
 fn spin_method(name: &str) -> Result<SpinMethod, String> {
     SpinMethod::of(name).ok_or_else(|| {
         let names = SpinMethod::ALL.map(SpinMethod::name).join(", ");

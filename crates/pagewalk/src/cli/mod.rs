@@ -8,11 +8,11 @@ mod values;
 mod vlm;
 
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
-pub use host::RunArgs;
+pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
-pub use values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
+pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 
 use crate::error::Failure;
@@ -45,6 +45,8 @@ pub enum Command {
     /// Fetch the Linux guest, or list what is fetched
     #[command(subcommand)]
     Guest(GuestCommand),
+    /// List the models of hosts, or print one with the sources of its numbers
+    Hosts(HostsArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
     #[command(subcommand)]
     Reserve(ReserveCommand),

@@ -2,7 +2,7 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{check_report, write_report};
-use crate::comparison::{Finished, Plan, details, execute, lacks_natives, overview, report, upkeep};
+use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, overview, report, upkeep};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
@@ -61,15 +61,24 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     check_report(arguments.json.as_deref())?;
     let mut works = Vec::new();
     for (name, work) in works_of(arguments, &kind)? {
-        works.push((name, prepare(kind.clone(), work, &arguments.linux)?));
+        if matches!(work, Work::Command(_)) && works.iter().any(|(other, _)| *other == name) {
+            let problem = format!("--run: `{name}` is there twice; --run 'NAME: COMMAND' gives a command another name");
+            return Err(Failure::Usage(problem));
+        }
+        let prepared = prepare(kind.clone(), work, &arguments.linux)?;
+        // Whatever cannot be is said before anything runs.
+        systems.iter().try_for_each(|on| prepared.image(&on.config).map(drop))?;
+        works.push((name, prepared));
     }
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let plan = Plan { works, systems, threads };
     let runs = execute(&plan)?;
 
-    if arguments.run.is_some() {
-        // The user's own program: what it printed is theirs to see, once where all runs agree.
-        show_outputs(&runs)?;
+    // The user's own programs: what they printed is theirs to see, once where all runs agree.
+    let workloads = plan.works.len() - arguments.runs.len();
+    for (own, of_work) in arguments.runs.iter().zip(runs.chunks(plan.systems.len()).skip(workloads)) {
+        let heading = (plan.works.len() > 1).then_some(own.name.as_str());
+        show_outputs(heading, of_work)?;
     }
     if arguments.details || plan.works.len() == 1 {
         print(&details(&runs).to_string())?;
@@ -80,9 +89,13 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             print("\n-: the native machine to compare with was not run; --native adds it\n")?;
         }
     } else {
-        let table = overview(&runs, &plan.systems);
+        let table = overview(&runs, &plan.systems, Over::Ideal);
         let hosts = hosts(&plan.systems);
         print(&format!("cycles over those of a machine whose translation is free ({hosts})\n\n{table}"))?;
+        if arguments.native {
+            let table = overview(&runs, &plan.systems, Over::Native);
+            print(&format!("\ncycles over those of the same machine without its monitor\n\n{table}"))?;
+        }
     }
     if let Some(path) = &arguments.json {
         let value = report(&kind.name(), &config, &host, &runs);
@@ -112,19 +125,17 @@ fn hosts(systems: &[Arc<Configured>]) -> String {
 }
 
 fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Work)>, Failure> {
-    if let Some(command) = &arguments.run {
-        if *kind != GuestKind::Linux {
-            return Err(Failure::Usage("--run is for --guest linux; vos runs workloads".to_owned()));
-        }
-        return Ok(vec![(command.clone(), Work::Command(command.clone()))]);
+    if !arguments.runs.is_empty() && *kind != GuestKind::Linux {
+        return Err(Failure::Usage("--run is for --guest linux; vos runs workloads".to_owned()));
     }
     if let GuestKind::File(_) = kind {
         return Ok(vec![(kind.name(), Work::Console)]);
     }
-    if arguments.workloads.is_empty() {
+    if arguments.workloads.is_empty() && arguments.runs.is_empty() {
         let work = |name: &str| (name.to_owned(), Work::Workload { name: name.to_owned(), options: String::new() });
         return Ok(WORKLOADS.map(work).into());
     }
+    let commands = arguments.runs.iter().map(|run| Ok((run.name.clone(), Work::Command(run.command.clone()))));
     arguments
         .workloads
         .iter()
@@ -146,11 +157,15 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
             };
             Ok((label, Work::Workload { name: spec.name.clone(), options }))
         })
+        .chain(commands)
         .collect()
 }
 
 /// Prints what the guests printed: of the first, and of each other that printed something else.
-fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
+fn show_outputs(heading: Option<&str>, runs: &[Finished]) -> Result<(), Failure> {
+    if let Some(heading) = heading {
+        print(&format!("{heading}:\n"))?;
+    }
     let mut shown: Vec<&[u8]> = Vec::new();
     for run in runs {
         if shown.contains(&run.output.as_slice()) {

@@ -4,6 +4,7 @@ mod bench;
 mod boot;
 mod compare;
 mod guest;
+mod hosts;
 mod reserve;
 mod run;
 mod vlm;
@@ -27,6 +28,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Guest(command) => guest::run(command),
+        Command::Hosts(arguments) => hosts::run(arguments),
         Command::Reserve(command) => reserve::run(command),
         Command::Vlm(arguments) => vlm::run(arguments),
     }

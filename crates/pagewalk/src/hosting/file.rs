@@ -1,7 +1,7 @@
 //! The TOML file of `pagewalk run`; its keys are documented in docs/hosting.md.
 
 use super::sections::{self, SectionKeys, WindowKeys};
-use crate::cli::LinuxArgs;
+use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use machine::config::{Config, ConfigBuilder};
@@ -12,6 +12,7 @@ use machine::units::{ByteSize, PageSizeName};
 use machine::{AllocationChange, GuestPlan, HostPlan};
 use serde::Deserialize;
 use std::path::Path;
+use std::str::FromStr;
 use types::Cycles;
 
 /// The most real processors, logical ones and guests of a host.
@@ -55,6 +56,10 @@ pub(super) struct GuestKeys {
     append: String,
     #[serde(default)]
     programs: Vec<String>,
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    disks: Vec<String>,
     #[serde(default = "one")]
     processors: u32,
     memory: Option<ByteSize>,
@@ -194,6 +199,12 @@ pub(crate) fn read(path: &Path, settings: &[(String, String)], registry: Registr
     Ok(hosting)
 }
 
+/// The values of a key that has them as text.
+fn parsed<T: FromStr<Err = String>>(key: &str, texts: &[String]) -> Result<Vec<T>, Failure> {
+    let parse = |text: &String| text.parse().map_err(|problem| Failure::Usage(format!("{key}: {problem}")));
+    texts.iter().map(parse).collect()
+}
+
 impl Hosting {
     /// Adds the guests of one entry.
     fn add(&mut self, keys: &GuestKeys) -> Result<(), Failure> {
@@ -216,15 +227,23 @@ impl Hosting {
             (None, Some(command)) => (Work::Command(command.clone()), command.clone()),
             _ => return usage("one of the keys workload and run says what it does".to_owned()),
         };
+        let files: Vec<FileSpec> = parsed("files", &keys.files)?;
+        let disks: Vec<DiskSpec> = parsed("disks", &keys.disks)?;
+        if let Some(shared) = disks.iter().find(|disk| disk.write && keys.count > 1) {
+            return usage(format!("disks: {} guests cannot all write to {}", keys.count, shared.path.display()));
+        }
         let arguments = LinuxArgs {
+            files,
+            disks,
             append: (!keys.append.is_empty()).then(|| keys.append.clone()),
             programs: keys.programs.clone(),
             ..LinuxArgs::default()
         };
         let prepared = prepare(GuestKind::parse(&keys.guest), work, &arguments)?;
         let memory = keys.memory.unwrap_or(self.config.memory);
+        let config = Config { harts: keys.processors, memory, ..self.config.clone() };
         let plan = GuestPlan {
-            image: prepared.image(&self.config)?,
+            image: prepared.image(&config)?,
             harts: keys.processors,
             memory,
             memory_attribute: self.config.memory_attribute,
@@ -279,6 +298,9 @@ mod tests {
             (&format!("processors = 1\n{GUEST}colour = 1"), "colour"),
             (&format!("processors = 1\n{GUEST}run = 'x'"), "workload"),
             (&format!("processors = 1\n{GUEST}background = true"), "foreground"),
+            (&format!("processors = 1\n{GUEST}disks = [',write']"), "disks"),
+            (&format!("processors = 1\n{GUEST}files = ['/']"), "files"),
+            (&format!("processors = 1\n{GUEST}count = 2\ndisks = ['d.img,write']"), "d.img"),
             (&format!("processors = 1\n{GUEST}{GUEST}"), "two guests"),
             (&format!("processors = 1\n{GUEST}[[change]]\nat_us = 1\nguest = 'c'\nallocation = 'shared'"), "`c`"),
             (&format!("processors = 1\n{GUEST}sections = [{{ name = 'x' }}]"), "no section x"),
