@@ -57,6 +57,8 @@ static void destroy(page_table table, unsigned level, unsigned entries)
 
         if ((entry & PTE_V) == 0)
             continue;
+        if (is_leaf(entry) && (entry & PTE_LENT) != 0)
+            continue;
         if (is_leaf(entry))
             frames_give(pte_physical(entry), 9 * level);
         else

@@ -29,6 +29,8 @@ enum pte_flag {
     PTE_G = 0x20,
     PTE_A = 0x40,
     PTE_D = 0x80,
+    /* For software: the frame is not the table's to give back. */
+    PTE_LENT = 0x100,
 };
 
 typedef uint64_t pte;
@@ -49,7 +51,7 @@ static inline uint64_t page_bytes(enum page_size size)
 page_table page_table_new(void);
 /* A table whose upper half is that of `kernel`: the subtrees are shared. */
 page_table page_table_new_user(page_table kernel);
-/* Gives back a user table and every frame that its lower half maps. */
+/* Gives back a user table and every frame that its lower half maps, unless it is lent. */
 void page_table_destroy_user(page_table table);
 
 /* Maps a page; addresses must be aligned to its size. False when a table cannot be allocated, or

@@ -4,6 +4,7 @@
 #define VOS_SPACE_H
 
 #include "page_table.h"
+#include "platform.h"
 #include "segment.h"
 
 #include <stddef.h>
@@ -39,6 +40,8 @@ struct space {
     unsigned area_count;
     /* The area that space_grow_heap enlarges. */
     struct area *heap;
+    /* The primary region: where the heap's beginning lies. Empty for none. */
+    struct range region;
     /* Its own pageable segment. */
     struct segment segment;
     /* A bit for each section that it maps, by number. */

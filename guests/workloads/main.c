@@ -55,6 +55,22 @@ static int command_exit(const char *argument)
     return OUTCOME_FAILED;
 }
 
+/* Touches both ends of a mebibyte, and then, if asked, a byte of the user's choice behind its beginning. */
+static int command_reach(const char *argument)
+{
+    enum { BYTES = 1 << 20 };
+    volatile unsigned char *memory = memory_take(BYTES, ALIGN_PAGE);
+    uint64_t offset = 0;
+
+    if (argument != NULL && !number_parse(argument, &offset))
+        fail(OUTCOME_USAGE, "usage: reach [OFFSET]");
+    memory[0] = 1;
+    memory[BYTES - 1] = 2;
+    memory[offset] += 3;
+    print("reach: ok %u %u\n", memory[0], memory[BYTES - 1]);
+    return OUTCOME_OK;
+}
+
 static int command_roi(const char *argument)
 {
     if (argument != NULL && string_equal(argument, "begin"))
@@ -91,6 +107,8 @@ static const struct {
     {"hello", "prints a line", command_hello},
     {"spin", "loops for ever", command_spin},
     {"crash", "stores to an unmapped address", command_crash},
+    {"reach", "[OFFSET]: touches both ends of a mebibyte, and the byte at an offset from its beginning",
+     command_reach},
     {"exit", "STATUS: marks that the command ended with this status, then pauses for ever",
      command_exit},
     {"roi", "begin|end: marks the region of interest", command_roi},

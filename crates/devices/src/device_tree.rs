@@ -43,6 +43,8 @@ pub struct TreeDescription<'a> {
     pub seed: u64,
     /// Virtio slots in use: 0 to `virtio_slots` − 1.
     pub virtio_slots: usize,
+    /// The primary region, outside of RAM, if there is one.
+    pub primary_region: Option<Range<Gpa>>,
     /// Memory that is shared with other guests.
     pub sections: &'a [TreeSection<'a>],
 }
@@ -223,6 +225,9 @@ fn soc(tree: &mut FdtWriter, machine: &TreeDescription<'_>) -> Result<(), TreeEr
     for slot in 0..machine.virtio_slots {
         virtio_node(tree, slot)?;
     }
+    if let Some(memory) = &machine.primary_region {
+        primary_region_node(tree, memory)?;
+    }
     tree.end_node(node)?;
     Ok(())
 }
@@ -291,6 +296,17 @@ fn sections(tree: &mut FdtWriter, sections: &[TreeSection<'_>]) -> Result<(), Tr
         }
         tree.end_node(node)?;
     }
+    tree.end_node(node)?;
+    Ok(())
+}
+
+/// Registers first, then the memory.
+fn primary_region_node(tree: &mut FdtWriter, memory: &Range<Gpa>) -> Result<(), TreeError> {
+    let registers = map::PRIMARY_REGION;
+    let node = tree.begin_node(&format!("primary-region@{:x}", registers.base.0))?;
+    tree.property_string("compatible", "pagewalk,primary-region")?;
+    let bytes = memory.end.0 - memory.start.0;
+    tree.property_array_u64("reg", &[registers.base.0, registers.bytes, memory.start.0, bytes])?;
     tree.end_node(node)?;
     Ok(())
 }

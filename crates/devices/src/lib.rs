@@ -13,6 +13,7 @@ mod dma;
 pub mod map;
 mod platform;
 mod plic;
+mod primary_region;
 mod random;
 #[cfg(test)]
 mod testing;
@@ -23,6 +24,7 @@ pub use bus::BusError;
 pub use device_tree::{TreeDescription, TreeError, TreeSection, device_tree};
 pub use dma::{DmaAccess, DmaError, DmaMemory};
 pub use platform::{ConfigError, ConsoleInput, DeviceFault, Platform, PlatformConfig};
+pub use primary_region::{RegionRegisters, RegionRequest, RegionStatus};
 pub use virtio::{
     Balloon, Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng,
     VirtioDevice,

@@ -158,6 +158,9 @@ impl Bus for World {
         if self.vm().is_shadowed() {
             return self.set_shadow_context(context);
         }
+        if self.guests[self.current.guest].region.is_some() {
+            self.switch_segment(context);
+        }
         let vmid = self.vm().vmid();
         self.processor().mmu.set_context(context, vmid);
     }
@@ -270,7 +273,11 @@ impl World {
 
     fn store_device(&mut self, gpa: Gpa, width: Width, value: u64, address: u64) -> Result<(), Trap> {
         self.charge_exit(ExitReason::Mmio);
-        self.write_device(gpa, width, value).map_err(|_| Trap { cause: Exception::StoreAccess, value: address })
+        self.write_device(gpa, width, value).map_err(|_| Trap { cause: Exception::StoreAccess, value: address })?;
+        if devices::map::PRIMARY_REGION.offset(gpa).is_some() {
+            self.serve_region(Gva(address));
+        }
+        Ok(())
     }
 }
 

@@ -108,6 +108,7 @@ impl World {
 
     /// A guest's balloon gave pages up. Fixed memory stays the guest's all the same.
     fn discard(&mut self, guest: usize, pages: Vec<Gpa>) {
+        self.hot_add(guest, &pages);
         let ballooned = self.apart().1.discard(guest, pages);
         self.charge_paging(&PagingCounts { ballooned, ..PagingCounts::default() });
     }

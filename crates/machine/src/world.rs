@@ -1,6 +1,7 @@
 //! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
 
 use crate::clock::Clock;
+use crate::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::HostSections;
 use devices::{BusError, Platform};
 use memory::Host;
@@ -34,6 +35,8 @@ pub(crate) struct Processor {
     pub(crate) accounted: Cycles,
     /// Of the time in the monitor, that for scheduling.
     pub(crate) scheduling: Cycles,
+    /// The guest and hart that its segment registers were loaded for.
+    pub(crate) tenant: Option<(usize, usize)>,
     /// By guest: which of its logical processors ran here last.
     pub(crate) tenants: Vec<Option<usize>>,
 }
@@ -53,6 +56,7 @@ impl Processor {
             entered: 0,
             accounted: Cycles(0),
             scheduling: Cycles(0),
+            tenant: None,
             tenants: Vec::new(),
         }
     }
@@ -75,6 +79,7 @@ impl Processor {
 /// What a virtual machine has beside its memory: its devices.
 pub(crate) struct Guest {
     pub(crate) platform: Platform,
+    pub(crate) region: Option<GuestRegion>,
 }
 
 /// See the module.
@@ -90,6 +95,8 @@ pub(crate) struct World {
     pub(crate) pager: Option<Pager>,
     pub(crate) costs: CostTable,
     clock: Clock,
+    /// Which segment registers the processors have.
+    pub(crate) segments: SegmentHardware,
     /// Whose turn it is.
     pub(crate) current: Current,
     /// A guest that cannot go on, for want of memory.
@@ -122,6 +129,7 @@ impl World {
             pager,
             costs,
             clock,
+            segments: SegmentHardware::default(),
             current: Current::default(),
             exhausted: None,
             ran_short: false,

@@ -1,5 +1,6 @@
 //! The MMU of one hart: the miss path from L1 to the tables, context changes and fences.
 
+use crate::classify::Classifier;
 use crate::config::{ConfigError, MmuConfig};
 use crate::context::{Context, View};
 use crate::directory::Miss;
@@ -39,6 +40,8 @@ pub struct Mmu {
     l1d: L1,
     l2: L2,
     walkers: Walkers,
+    /// Segments whose hits are counted and not made.
+    classifier: Option<Box<Classifier>>,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
     statistics: MmuStatistics,
@@ -58,6 +61,7 @@ impl Mmu {
             l1d: L1::new(&config.l1d, View::OF_DATA),
             l2: L2::new(&config.l2),
             walkers: Walkers::new(config),
+            classifier: None,
             fetches: 0,
             statistics: MmuStatistics::default(),
         })
@@ -194,6 +198,7 @@ impl Mmu {
                 return Ok(hit(slot, gva, l1.arm(slot, gva, access, query, stamp)));
             }
         }
+        let mut l2_hit = true;
         let slot = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
             Ok(translation) => {
                 self.statistics.l2_hits += 1;
@@ -201,6 +206,7 @@ impl Mmu {
                 l1.fill(gva, query, miss, translation)
             }
             Err(l2_miss) => {
+                l2_hit = false;
                 self.statistics.l2_misses += 1;
                 let (statistics, context) = (&mut self.statistics, &self.context);
                 let walked =
@@ -209,7 +215,11 @@ impl Mmu {
                 l1.fill(gva, query, miss, &walked)
             }
         };
-        Ok(hit(slot, gva, l1.arm(slot, gva, access, query, stamp)))
+        let hit = hit(slot, gva, l1.arm(slot, gva, access, query, stamp));
+        if let Some(classifier) = &self.classifier {
+            classifier.count(&mut self.statistics, &self.context, (gva, access), hit.gpa, l2_hit);
+        }
+        Ok(hit)
     }
 
     /// Faults that need no lookup: addresses that no table translates.
@@ -227,6 +237,11 @@ impl Mmu {
     /// Loads the segment registers, those of the guest and those of the monitor. No TLB entry is removed: see [`Segments`].
     pub fn set_segments(&mut self, segments: &Segments) {
         self.walkers.segments.clone_from(segments);
+    }
+
+    /// From now on misses are counted by what these segments would answer, whatever the registers hold. `None` ends that.
+    pub fn classify_by(&mut self, segments: Option<&Segments>) {
+        self.classifier = segments.map(|segments| Box::new(Classifier(segments.clone())));
     }
 
     /// Removes what the fence names.

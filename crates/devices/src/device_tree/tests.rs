@@ -57,6 +57,7 @@ fn machine() -> TreeDescription<'static> {
         seed: 42,
         virtio_slots: 2,
         sections: &[],
+        primary_region: Some(Gpa(0x1_c000_0000)..Gpa(0x2_0000_0000)),
     }
 }
 

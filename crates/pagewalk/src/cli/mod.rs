@@ -11,7 +11,7 @@ pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
-pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
+pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs};
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 
@@ -40,6 +40,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure the simulator's own speed
     Bench(BenchArgs),
+    /// Say what schemes give and take: dimensions, references, changes, and what they refuse
+    Explain(ExplainArgs),
     /// Run a host with several guests that share its processors
     Run(RunArgs),
     /// Fetch the Linux guest, or list what is fetched

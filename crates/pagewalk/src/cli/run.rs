@@ -140,6 +140,10 @@ pub struct CompareArgs {
     /// Also run the native machines that the overheads are over, where --scheme does not have them
     #[arg(long)]
     pub native: bool,
+    /// Classify misses by the segments that would hold them, and print what a linear model makes of that beside each scheme with segments
+    /// [default schemes: native, nested and those with segments]
+    #[arg(long)]
+    pub model: bool,
     /// What comes before measurement: `touch` (all memory of the guest is mapped beforehand, free of charge), or so many instructions of the
     /// region of interest [default: none]
     #[arg(long, value_name = "none|touch|INSTRUCTIONS")]
@@ -163,6 +167,14 @@ pub struct CompareArgs {
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,
+}
+
+/// `pagewalk explain`.
+#[derive(Args, Clone, Debug)]
+pub struct ExplainArgs {
+    /// Schemes, such as vmm-direct [default: all]
+    #[arg(value_name = "SCHEME")]
+    pub schemes: Vec<String>,
 }
 
 /// `pagewalk bench`.

@@ -2,7 +2,7 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{check_report, write_report};
-use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, overview, report, upkeep};
+use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, model, overview, report, upkeep};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
@@ -11,6 +11,7 @@ use crate::side_by_side::default_threads;
 use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
+use machine::scheme::Mechanism;
 use machine::suggestion::unknown;
 use machine::system::System;
 use std::process::ExitCode;
@@ -20,8 +21,10 @@ use std::sync::Arc;
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 14] =
-    ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash"];
+const KNOWN_WORKLOADS: [&str; 15] = [
+    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash",
+    "reach",
+];
 
 /// The one that needs system calls of `vos`.
 const VOS_WORKLOAD: &str = "jobs";
@@ -41,6 +44,10 @@ const SCHEMES: [&str; 8] = [
 /// The same for Linux, which maps 1G pages only to programs that ask for them.
 const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "native:2M", "nested:2M+2M"];
 
+/// What the linear model is about, and what it predicts from.
+const MODEL_SCHEMES: [&str; 6] =
+    ["native:4K", "nested:4K+4K", "native-segment:4K", "vmm-direct:4K", "guest-direct:4K+4K", "dual-direct:4K"];
+
 /// Runs the command.
 ///
 /// # Errors
@@ -51,8 +58,18 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
     let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
-    let builder = builder(defaults, &arguments.machine.config, &flags)?;
-    let config = built(&builder)?;
+    if arguments.model {
+        flags.push(("segment.classify", "true".to_owned()));
+    }
+    let mut builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let mut config = built(&builder)?;
+    if arguments.model && config.segment.region.is_none() {
+        // What would lie in a segment has to lie there without one, too.
+        let region = config.segment.region_bytes(Mechanism::DualDirect, config.memory);
+        builder =
+            builder.set("segment.region", &region.to_string()).map_err(|error| Failure::Usage(error.to_string()))?;
+        config = built(&builder)?;
+    }
     let host = HostModel::load(&config.host)?;
     let mut systems = configured(&builder, systems(arguments, &kind), &arguments.sweeps)?;
     if arguments.native {
@@ -97,6 +114,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             print(&format!("\ncycles over those of the same machine without its monitor\n\n{table}"))?;
         }
     }
+    if let Some(table) = model(&runs).filter(|_| arguments.model) {
+        print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
+    }
+    refusals(&runs);
     if let Some(path) = &arguments.json {
         let value = report(&kind.name(), &config, &host, &runs);
         write_report(path, &value)?;
@@ -109,8 +130,32 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
     if !arguments.schemes.is_empty() {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
     }
-    let default: &[&str] = if *kind == GuestKind::Vos { &SCHEMES } else { &LINUX_SCHEMES };
+    let default: &[&str] = if arguments.model {
+        &MODEL_SCHEMES
+    } else if *kind == GuestKind::Vos {
+        &SCHEMES
+    } else {
+        &LINUX_SCHEMES
+    };
     default.iter().map(|scheme| scheme.parse().expect("the default schemes exist")).collect()
+}
+
+/// Says which segments guests asked for in vain.
+fn refusals(runs: &[Finished]) {
+    for run in runs {
+        let (count, noted) = &run.refused;
+        for text in noted {
+            eprintln!("pagewalk: {} under {}: refused: {text}", run.work, run.on.system);
+        }
+        if *count > noted.len() as u64 {
+            eprintln!(
+                "pagewalk: {} under {}: {} more segments refused",
+                run.work,
+                run.on.system,
+                count - noted.len() as u64
+            );
+        }
+    }
 }
 
 /// The names of all hosts, in the order of the systems.
