@@ -239,6 +239,24 @@ fn processes_of_vos_share_leaf_tables_of_a_section_and_find_what_others_left() {
 }
 
 #[test]
+fn granularity_decides_how_often_gups_inside_a_section_misses() {
+    let scratch = Scratch::new();
+    let file = scratch.text("reserved.toml");
+    ended(&mut command(["reserve", "add", "cache", "--size", "1G", "--alloc", "--file", &file])).succeeded();
+    let walks = ["4K", "64K", "2M", "1G"].map(|granularity| {
+        // The guest's own pages are of a gigabyte, so that the host's decide.
+        let text = format!("granularity = '{granularity}'\n")
+            + &host(&section("cache", "1G", ""))
+            + &guest("gups", "page=1G section=cache size=64M updates=20000", "sections = [{ name = 'cache' }]")
+                .replace("'dataset'", "'gups'");
+        let end = run(&scratch, &text).succeeded();
+        assert!(end.stdout.contains("gups: ok"), "{}", end.stdout);
+        number(&report(&scratch), "/guests/0/walks/count")
+    });
+    assert!(walks[0] > 2 * walks[1] && walks[1] > 10 * walks[2] && walks[2] >= walks[3], "{walks:?}");
+}
+
+#[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn a_program_in_two_linux_machines_and_one_in_vos_share_one_data_set() {
     let scratch = Scratch::new();

@@ -34,8 +34,8 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     check_report(arguments.json.as_deref())?;
     let failed = |error: VlmError| Failure::Run(error.to_string());
     let divisor = if arguments.full { 1 } else { 10 };
-    // What is free, and a part of it for others.
-    let budget = kibibytes("/proc/meminfo", "MemAvailable").map_or(1 << 30, |free| (free << 10) / 4 * 3);
+    // Half of what is free, so that others have some.
+    let budget = kibibytes("/proc/meminfo", "MemAvailable").map_or(1 << 30, |free| (free << 10) / 2);
     let scale = Scale { divisor, budget };
     let model = HostModel::load(HOST)?;
     let (step, hz) = (model.prices.prices().monitor_step, model.clock_hz);
