@@ -217,7 +217,7 @@ mod tests {
     use super::super::shared_table_bytes;
     use super::*;
 
-    const SMALL: Scale = Scale { divisor: 100, budget: 4 << 20 };
+    const SMALL: Scale = Scale { divisor: 100, budget: 1 << 20 };
 
     #[test]
     fn figure_4_grows_with_mappers_for_private_tables_only() {
