@@ -7,16 +7,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
-for folder in common vos workloads; do
+for folder in common region vos workloads; do
     mkdir -p "$copy/elsewhere/$folder"
     find "$here/$folder" -maxdepth 1 -type f \
-        ! -name vos.elf ! -name pagewalk-workloads -exec cp {} "$copy/elsewhere/$folder/" \;
+        ! -name vos.elf ! -name pagewalk-workloads ! -name '*.so' -exec cp {} "$copy/elsewhere/$folder/" \;
 done
 cp "$here/Makefile" "$copy/elsewhere/"
 make -s -C "$copy/elsewhere" >/dev/null
 
 status=0
-for image in vos/vos.elf workloads/pagewalk-workloads; do
+for image in vos/vos.elf workloads/pagewalk-workloads region/libpagewalk-region.so; do
     if cmp "$here/$image" "$copy/elsewhere/$image"; then
         echo "$image: same bytes"
     else

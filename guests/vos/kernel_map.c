@@ -66,6 +66,8 @@ void kernel_map_start(enum page_size largest)
     /* Devices lie in the first GiB. */
     map_range((struct range){0, GIGAPAGE_BYTES}, largest);
     map_range(platform.memory, largest);
+    if (platform.region.begin < platform.region.end)
+        map_range(platform.region, largest);
     turn_on();
 }
 

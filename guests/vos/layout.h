@@ -21,6 +21,9 @@
 #define USER_HEAP_BASE 0x1000000000
 #define USER_STACK_TOP 0x2000000000
 #define USER_STACK_BYTES 0x800000
+/* Sections, one behind the other. */
+#define USER_SECTION_BASE 0x2000000000
+#define USER_SECTION_END 0x3000000000
 /* Pageable segments: a space's own, and the common one, which has the same addresses in all spaces. */
 #define USER_SEGMENT_BASE 0x3000000000
 #define USER_COMMON_BASE 0x3800000000

@@ -44,8 +44,11 @@ void main(uint64_t hart_id, uint64_t device_tree)
     space_set_ad_policy(options.ad);
     space_set_validation(options.validation);
     pptlb_start(options.pptlb);
+    section_start(options.tables, options.page);
     clock_set_replacement(options.replacement);
     timer_set_ticks(options.ticks);
+    region_start(options.region == REGION_ON, options.processes,
+                 page_bytes(options.page));
     smp_start(options.harts);
     tlb_purge_by_partners(options.purge == PURGE_BY_PARTNERS);
     spin_start(options.handshake, options.spins);

@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "panic.h"
 #include "platform.h"
+#include "region.h"
 #include "sbi.h"
 #include "timer.h"
 
@@ -164,6 +165,9 @@ void misbehave(enum misbehaviour misbehaviour)
         break;
     case MISBEHAVE_SBI:
         sbi_call_with_garbage();
+        break;
+    case MISBEHAVE_SEGMENT:
+        region_ask_for_trouble();
         break;
     }
 }

@@ -23,6 +23,8 @@ enum misbehaviour {
     MISBEHAVE_VIRTIO,
     /* Calls every SBI extension with arguments of all ones, and goes on to the workload. */
     MISBEHAVE_SBI,
+    /* Asks for segments that it may not have, prints the answers, and goes on to the workload. */
+    MISBEHAVE_SEGMENT,
 };
 
 /* Called when the kernel is up, before the first process. */

@@ -12,7 +12,7 @@ struct choice {
     unsigned value;
 };
 
-enum { MOST_CHOICES = 9, MOST_TICKS = 1000000 };
+enum { MOST_CHOICES = 10, MOST_TICKS = 1000000 };
 
 /* A key that vos knows, and the four bytes of struct options that it sets. */
 struct key {
@@ -33,6 +33,7 @@ static const struct key keys[] = {
     {KEY("ad", ad), {{"preset", AD_PRESET}, {"fault", AD_ON_FAULT}}},
     {KEY("clear", clear), {{"reused", CLEAR_REUSED}, {"always", CLEAR_ALWAYS}}},
     {KEY("validate", validation), {{"fence", VALIDATE_FENCE}, {"retry", VALIDATE_RETRY}}},
+    {KEY("region", region), {{"on", REGION_ON}, {"off", REGION_OFF}}},
     {KEY("pptlb", pptlb),
      {{"handshake", PPTLB_HANDSHAKE}, {"plain", PPTLB_PLAIN}, {"off", PPTLB_OFF}}},
     {KEY("replace", replacement), {{"clock", REPLACE_CLOCK}, {"fifo", REPLACE_FIFO}}},
@@ -45,13 +46,15 @@ static const struct key keys[] = {
       {"satp", MISBEHAVE_SATP},
       {"plic", MISBEHAVE_PLIC},
       {"virtio", MISBEHAVE_VIRTIO},
-      {"sbi", MISBEHAVE_SBI}}},
+      {"sbi", MISBEHAVE_SBI},
+      {"segment", MISBEHAVE_SEGMENT}}},
     {KEY("handshake", handshake),
      {{"none", HANDSHAKE_NONE},
       {"area", HANDSHAKE_AREA},
       {"codes", HANDSHAKE_CODES},
       {"interrupt", HANDSHAKE_INTERRUPT}}},
     {KEY("purge", purge), {{"sbi", PURGE_BY_SBI}, {"partners", PURGE_BY_PARTNERS}}},
+    {KEY("tables", tables), {{"shared", SECTION_TABLES_SHARED}, {"private", SECTION_TABLES_PRIVATE}}},
     {KEY("spins", spins), {}},
     {KEY("harts", harts), {}},
     {KEY("procs", processes), {}},

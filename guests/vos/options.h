@@ -9,6 +9,8 @@
 #include "page_table.h"
 #include "pptlb.h"
 #include "purge.h"
+#include "region.h"
+#include "section.h"
 #include "space.h"
 #include "spin.h"
 
@@ -31,7 +33,10 @@ struct options {
     unsigned harts;
     /* Copies of the program, each in an address space of its own. */
     unsigned processes;
+    /* Whether processes have primary regions, where the monitor keeps memory apart for them. */
+    enum region_use region;
     enum misbehaviour misbehaviour;
+    enum section_tables tables;
     enum spin_handshake handshake;
     enum purge_by purge;
     /* Rounds after which a spin is excessive, 0 for never. */

@@ -57,6 +57,8 @@ static void destroy(page_table table, unsigned level, unsigned entries)
 
         if ((entry & PTE_V) == 0)
             continue;
+        if (is_leaf(entry) && (entry & PTE_LENT) != 0)
+            continue;
         if (is_leaf(entry))
             frames_give(pte_physical(entry), 9 * level);
         else
@@ -134,4 +136,42 @@ pte *page_table_find(page_table table, uint64_t virtual, enum page_size *size)
             return NULL;
         table = pte_physical(*entry);
     }
+}
+
+/* The entry that leads to the leaf table of `virtual`; NULL when there is none above it. */
+static pte *entry_above_leaves(page_table table, uint64_t virtual)
+{
+    for (unsigned level = root_level(); level > 1; level--) {
+        pte entry = *entry_of(table, virtual, level);
+
+        if ((entry & PTE_V) == 0 || is_leaf(entry))
+            return NULL;
+        table = pte_physical(entry);
+    }
+    return entry_of(table, virtual, 1);
+}
+
+bool page_table_link(page_table table, uint64_t virtual, page_table leaves)
+{
+    pte *entry = make_entry(table, virtual, 1);
+
+    if (entry == NULL || (*entry & PTE_V) != 0)
+        return false;
+    *entry = pte_make(leaves, PTE_V);
+    return true;
+}
+
+bool page_table_is_linked(page_table table, uint64_t virtual, page_table leaves)
+{
+    pte *entry = entry_above_leaves(table, virtual);
+
+    return entry != NULL && *entry == pte_make(leaves, PTE_V);
+}
+
+void page_table_unlink(page_table table, uint64_t virtual)
+{
+    pte *entry = entry_above_leaves(table, virtual);
+
+    if (entry != NULL)
+        *entry = 0;
 }

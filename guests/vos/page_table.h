@@ -29,6 +29,8 @@ enum pte_flag {
     PTE_G = 0x20,
     PTE_A = 0x40,
     PTE_D = 0x80,
+    /* For software: the frame is not the table's to give back. */
+    PTE_LENT = 0x100,
 };
 
 typedef uint64_t pte;
@@ -49,7 +51,7 @@ static inline uint64_t page_bytes(enum page_size size)
 page_table page_table_new(void);
 /* A table whose upper half is that of `kernel`: the subtrees are shared. */
 page_table page_table_new_user(page_table kernel);
-/* Gives back a user table and every frame that its lower half maps. */
+/* Gives back a user table and every frame that its lower half maps, unless it is lent. */
 void page_table_destroy_user(page_table table);
 
 /* Maps a page; addresses must be aligned to its size. False when a table cannot be allocated, or
@@ -63,6 +65,13 @@ pte *page_table_entry(page_table table, uint64_t virtual);
 pte *page_table_make_entry(page_table table, uint64_t virtual);
 /* The leaf that maps `virtual` and its size, NULL when there is none. */
 pte *page_table_find(page_table table, uint64_t virtual, enum page_size *size);
+
+/* Lets the 2 MiB at `virtual` be mapped by `leaves`, a leaf table that stays its owner's. False when memory has run out, or when something is
+ * mapped there. */
+bool page_table_link(page_table table, uint64_t virtual, page_table leaves);
+bool page_table_is_linked(page_table table, uint64_t virtual, page_table leaves);
+/* Takes whatever leaf table maps `virtual` out of the table, before that is destroyed. */
+void page_table_unlink(page_table table, uint64_t virtual);
 
 static inline pte pte_make(uint64_t physical, unsigned flags)
 {

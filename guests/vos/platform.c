@@ -4,6 +4,7 @@
 #include "fdt.h"
 #include "memory.h"
 #include "panic.h"
+#include "section.h"
 
 struct platform platform;
 
@@ -32,15 +33,22 @@ static unsigned cells(const struct fdt *fdt, fdt_node node, const char *name, un
     return property.value != NULL ? (unsigned)fdt_number(property, 0, 1) : otherwise;
 }
 
-/* The first entry of a node's `reg`, whose parent is `parent`. */
-static struct range reg(const struct fdt *fdt, fdt_node parent, fdt_node node)
+/* Entry `number` of a node's `reg`, whose parent is `parent`. */
+static struct range reg_number(const struct fdt *fdt, fdt_node parent, fdt_node node, unsigned number)
 {
     unsigned address_cells = cells(fdt, parent, "#address-cells", 2);
     unsigned size_cells = cells(fdt, parent, "#size-cells", 1);
+    unsigned first = number * (address_cells + size_cells);
     struct fdt_property property = fdt_property(fdt, node, "reg");
-    uint64_t begin = fdt_number(property, 0, address_cells);
+    uint64_t begin = fdt_number(property, first, address_cells);
 
-    return (struct range){begin, begin + fdt_number(property, address_cells, size_cells)};
+    return (struct range){begin, begin + fdt_number(property, first + address_cells, size_cells)};
+}
+
+/* The first entry. */
+static struct range reg(const struct fdt *fdt, fdt_node parent, fdt_node node)
+{
+    return reg_number(fdt, parent, node, 0);
 }
 
 static void read_memory(const struct fdt *fdt, fdt_node root)
@@ -136,6 +144,8 @@ static void read_device(const struct fdt *fdt, fdt_node parent, fdt_node node)
         platform.uart = registers.begin;
     else if (fdt_lists(compatible, "riscv,plic0"))
         platform.plic = registers;
+    else if (fdt_lists(compatible, "pagewalk,primary-region"))
+        platform.region = reg_number(fdt, parent, node, 1);
     else if (fdt_lists(compatible, "virtio,mmio") && platform.virtio_count < PLATFORM_VIRTIO)
         platform.virtio[platform.virtio_count++] = registers.begin;
 }
@@ -166,4 +176,5 @@ void platform_read(uint64_t device_tree)
     read_chosen(&fdt, root);
     read_cpus(&fdt, root);
     read_devices(&fdt, root);
+    section_read(&fdt, root);
 }

@@ -34,6 +34,8 @@ struct platform {
     uint64_t uart;
     /* Registers of the PLIC; empty for none. */
     struct range plic;
+    /* Memory kept apart for primary regions; empty for none. */
+    struct range region;
     /* Guest physical addresses of virtio-mmio devices. */
     uint64_t virtio[PLATFORM_VIRTIO];
     unsigned virtio_count;

@@ -113,6 +113,11 @@ void sbi_excessive_spin(unsigned reason, bool lost)
     call(SBI_PARAVIRTUAL, 0x14, reason, lost, 0, 0, 0);
 }
 
+int64_t sbi_set_segment(uint64_t begin, uint64_t end, uint64_t target)
+{
+    return call(SBI_PARAVIRTUAL, 0x20, begin, end, target, 0, 0).error;
+}
+
 void sbi_shutdown(enum sbi_reset_reason reason)
 {
     enum { SHUTDOWN = 0 };

@@ -49,6 +49,9 @@ uint64_t sbi_allocation_interrupt(bool wanted);
 void sbi_spin(unsigned reason, uint64_t partner);
 void sbi_excessive_spin(unsigned reason, bool lost);
 
+/* This hart's segment registers; equal `begin` and `end` turn them off. The SBI error, 0 for none. */
+int64_t sbi_set_segment(uint64_t begin, uint64_t end, uint64_t target);
+
 /* Returns only when SRST is absent. */
 void sbi_shutdown(enum sbi_reset_reason reason);
 

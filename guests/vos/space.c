@@ -7,7 +7,9 @@
 #include "hart.h"
 #include "kernel_map.h"
 #include "memory.h"
+#include "region.h"
 #include "sbi.h"
+#include "section.h"
 #include "tlb.h"
 
 static enum ad_policy ad_policy;
@@ -29,15 +31,27 @@ bool space_create(struct space *space)
     if (space->table == FRAME_NONE)
         return false;
     space->asid = tlb_take_asid();
+    space->region = region_take();
     return true;
+}
+
+/* This hart's segment registers hold what of the heap lies in the primary region. */
+static void load_region(const struct space *space)
+{
+    uint64_t begin = space->heap->begin;
+    uint64_t end = begin + (space->region.end - space->region.begin);
+
+    region_load(begin, end < space->heap->end ? end : space->heap->end, space->region.begin);
 }
 
 void space_destroy(struct space *space)
 {
     segment_release(space);
     segment_leave_common(space);
+    section_leave(space);
     tlb_flush_asid(space->asid);
     page_table_destroy_user(space->table);
+    region_give(space->region, space->heap->end - space->heap->begin);
     space->table = FRAME_NONE;
     tlb_give_asid(space->asid);
 }
@@ -58,6 +72,7 @@ uint64_t space_grow_heap(struct space *space, uint64_t bytes)
     if (bytes == 0 || bytes > room - PAGE_BYTES)
         return 0;
     space->heap->end += round_up(bytes, PAGE_BYTES);
+    load_region(space);
     return begin;
 }
 
@@ -118,6 +133,7 @@ void space_enter(const struct space *space)
 {
     counter_add(COUNTER_SWITCHES);
     set_table(space->table, space->asid);
+    load_region(space);
     if (space->asid == 0)
         tlb_flush_local();
 }
@@ -168,6 +184,38 @@ static unsigned flags_of(const struct area *area, enum access access)
     return flags;
 }
 
+/* Where the page at `page` of the heap lies in the primary region, FRAME_NONE where it does not. */
+static uint64_t frame_of_region(const struct space *space, const struct area *area, uint64_t page,
+                                enum page_size size)
+{
+    uint64_t offset = page - area->begin;
+
+    if (area != space->heap || offset + page_bytes(size) > space->region.end - space->region.begin ||
+        (space->region.begin + offset) % page_bytes(size) != 0)
+        return FRAME_NONE;
+    return space->region.begin + offset;
+}
+
+/* The largest page around `virtual` that the region holds whole; false where it lies outside. */
+static bool add_region_page(struct space *space, const struct area *area, uint64_t virtual,
+                            enum access access, enum fault_result *result)
+{
+    for (enum page_size size = area->page_size;; size--) {
+        uint64_t page = round_down(virtual, page_bytes(size));
+        uint64_t frame = page < area->begin ? FRAME_NONE : frame_of_region(space, area, page, size);
+
+        if (frame != FRAME_NONE) {
+            *result = page_table_map(space->table, page, frame, size,
+                                     flags_of(area, access) | PTE_LENT)
+                          ? FAULT_RESOLVED
+                          : FAULT_NO_MEMORY;
+            return true;
+        }
+        if (size == PAGE_4K)
+            return false;
+    }
+}
+
 static enum fault_result add_page(struct space *space, const struct area *area, uint64_t virtual,
                                   enum access access)
 {
@@ -208,8 +256,13 @@ static enum fault_result resident_page_fault(struct space *space, const struct a
     enum page_size size;
     pte *entry = page_table_find(space->table, virtual, &size);
 
-    if (entry == NULL)
-        return add_page(space, area, virtual, access);
+    if (entry == NULL) {
+        enum fault_result result;
+
+        return add_region_page(space, area, virtual, access, &result)
+                   ? result
+                   : add_page(space, area, virtual, access);
+    }
     *entry |= access == ACCESS_STORE ? PTE_A | PTE_D : PTE_A;
     return FAULT_RESOLVED;
 }

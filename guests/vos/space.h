@@ -4,11 +4,12 @@
 #define VOS_SPACE_H
 
 #include "page_table.h"
+#include "platform.h"
 #include "segment.h"
 
 #include <stddef.h>
 
-enum { SPACE_AREAS = 8 };
+enum { SPACE_AREAS = 8, SPACE_SECTIONS = 8 };
 
 /* Values are the PTE bits that an access needs. */
 enum access {
@@ -39,8 +40,12 @@ struct space {
     unsigned area_count;
     /* The area that space_grow_heap enlarges. */
     struct area *heap;
+    /* The primary region: where the heap's beginning lies. Empty for none. */
+    struct range region;
     /* Its own pageable segment. */
     struct segment segment;
+    /* A bit for each section that it maps, by number. */
+    unsigned sections;
     /* Whether it may map the common segment; the next space that may. */
     bool in_common;
     struct space *next_member;

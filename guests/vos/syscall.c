@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "message.h"
 #include "sched.h"
+#include "section.h"
 #include "timer.h"
 
 enum {
@@ -36,6 +37,7 @@ enum {
     SYSTEM_VOS_RECEIVE,
     SYSTEM_VOS_REPLY,
     SYSTEM_VOS_COUNT,
+    SYSTEM_VOS_SECTION,
 };
 
 enum { MAP_ANONYMOUS = 0x20, MAP_FIXED = 0x10 };
@@ -117,6 +119,28 @@ static uint64_t start_another(const struct process *process)
     return id;
 }
 
+/* a0: the name, without its end; a1: its length; a2: whether to write; a3: bytes. a1 is then the section's length. */
+static void map_section(struct process *process, uint64_t *a)
+{
+    char name[64] = {0};
+    struct section_request request = {name, a[2] != 0, a[3]};
+
+    if (a[1] >= sizeof(name)) {
+        a[0] = error(ERROR_INVALID);
+        return;
+    }
+    for (uint64_t i = 0; i < a[1]; i++) {
+        const char *byte = space_user_pointer(&process->space, a[0] + i, ACCESS_LOAD);
+
+        if (byte == NULL) {
+            a[0] = error(ERROR_FAULT);
+            return;
+        }
+        name[i] = *byte;
+    }
+    a[0] = address_or_error(section_map(&process->space, &request, &a[1]));
+}
+
 /* Another process may be current afterwards. */
 static void vos_syscall(struct process *process)
 {
@@ -150,6 +174,9 @@ static void vos_syscall(struct process *process)
         break;
     case SYSTEM_VOS_COUNT:
         a[0] = a[0] < COUNTERS ? counter_read((enum counter)a[0]) : error(ERROR_INVALID);
+        break;
+    case SYSTEM_VOS_SECTION:
+        map_section(process, a);
         break;
     default:
         a[0] = error(ERROR_NO_SYSTEM_CALL);

@@ -3,7 +3,9 @@
  *
  * size:    bytes of the table, a power of two
  * updates: default 4 for each word of the table
+ * section: where the table is, if it is to be one that machines share; nobody else may use it meanwhile
  * seed:    how far into the sequence the first stream starts */
+#include "section.h"
 #include "workload.h"
 
 enum { STREAMS = 128 };
@@ -68,6 +70,16 @@ static void __attribute__((noinline)) update(uint64_t *table, uint64_t words, ui
         }
 }
 
+static uint64_t *take_section(const char *name, uint64_t bytes)
+{
+    uint64_t there = 0;
+    uint64_t *table = section_take(name, true, &there);
+
+    if (there < bytes)
+        fail(OUTCOME_USAGE, "gups: section %s: %lu bytes are less than size=%lu", name, there, bytes);
+    return table;
+}
+
 static enum outcome run(const struct options *options)
 {
     uint64_t bytes = option_size(options, 16 << 20, 4096, (uint64_t)1 << 40);
@@ -83,7 +95,8 @@ static enum outcome run(const struct options *options)
     if (updates < STREAMS)
         fail(OUTCOME_USAGE, "gups: updates=%lu: must be at least %d", updates, STREAMS);
     updates -= updates % STREAMS;
-    table = memory_take(bytes, ALIGN_PAGE);
+    table = options->section != NULL ? take_section(options->section, bytes)
+                                     : memory_take(bytes, ALIGN_PAGE);
     for (uint64_t i = 0; i < words; i++)
         table[i] = i;
 
@@ -108,6 +121,6 @@ static enum outcome run(const struct options *options)
 const struct workload workload_gups = {
     .name = "gups",
     .synopsis = "RandomAccess; size = bytes of the table, updates",
-    .takes = OPTION_SIZE | OPTION_UPDATES | OPTION_SEED,
+    .takes = OPTION_SIZE | OPTION_UPDATES | OPTION_SEED | OPTION_SECTION,
     .run = run,
 };

@@ -1,6 +1,9 @@
 #include "linux.h"
 
 enum {
+    SYSTEM_OPENAT = 56,
+    SYSTEM_CLOSE = 57,
+    SYSTEM_READ = 63,
     SYSTEM_WRITE = 64,
     SYSTEM_EXIT_GROUP = 94,
     SYSTEM_CLOCK_GETTIME = 113,
@@ -58,6 +61,42 @@ void *linux_map(size_t bytes, enum linux_map_flags flags)
 {
     uint64_t address = call(SYSTEM_MMAP, 0, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS | flags,
                             (uint64_t)-1, 0);
+
+    return address >= FIRST_ERROR ? NULL : (void *)address;
+}
+
+static int open_with(const char *path, uint64_t flags)
+{
+    enum { CURRENT_DIRECTORY = -100 };
+    uint64_t file = call(SYSTEM_OPENAT, (uint64_t)CURRENT_DIRECTORY, (uint64_t)path, flags, 0, 0, 0);
+
+    return file >= FIRST_ERROR ? -1 : (int)file;
+}
+
+bool linux_read_file(const char *path, void *to, size_t bytes)
+{
+    int file = open_with(path, 0);
+    bool whole;
+
+    if (file < 0)
+        return false;
+    whole = call(SYSTEM_READ, (uint64_t)file, (uint64_t)to, bytes, 0, 0, 0) == bytes;
+    call(SYSTEM_CLOSE, (uint64_t)file, 0, 0, 0, 0, 0);
+    return whole;
+}
+
+int linux_open(const char *path)
+{
+    enum { READ_WRITE = 2, SYNCHRONOUS = 0x101000 };
+
+    return open_with(path, READ_WRITE | SYNCHRONOUS);
+}
+
+void *linux_map_file(int file, uint64_t offset, size_t bytes)
+{
+    enum { MAP_SHARED = 1 };
+    uint64_t address =
+        call(SYSTEM_MMAP, 0, bytes, PROT_READ_WRITE, MAP_SHARED, (uint64_t)file, offset);
 
     return address >= FIRST_ERROR ? NULL : (void *)address;
 }

@@ -22,6 +22,12 @@ enum linux_advice {
 
 /* Zeroed private memory, or NULL when there is none. */
 void *linux_map(size_t bytes, enum linux_map_flags flags);
+/* The first bytes of a file; false when there are fewer. */
+bool linux_read_file(const char *path, void *to, size_t bytes);
+/* For reading and writing; negative when it cannot be opened. */
+int linux_open(const char *path);
+/* Shared memory of a file from `offset` on, or NULL. */
+void *linux_map_file(int file, uint64_t offset, size_t bytes);
 /* madvise; false when the kernel refuses. */
 bool linux_advise(void *memory, size_t bytes, enum linux_advice advice);
 /* Nanoseconds of CLOCK_MONOTONIC. */

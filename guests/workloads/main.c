@@ -7,7 +7,7 @@
 static const struct workload *const workloads[] = {
     &workload_gups,  &workload_bfs,   &workload_cg,     &workload_stream, &workload_kv,
     &workload_sieve, &workload_triad, &workload_triadp, &workload_qsort,
-    &workload_mcf,   &workload_jobs,
+    &workload_mcf,   &workload_jobs,  &workload_dataset,
 };
 
 enum { WORKLOADS = sizeof(workloads) / sizeof(workloads[0]) };
@@ -55,6 +55,22 @@ static int command_exit(const char *argument)
     return OUTCOME_FAILED;
 }
 
+/* Touches both ends of a mebibyte, and then, if asked, a byte of the user's choice behind its beginning. */
+static int command_reach(const char *argument)
+{
+    enum { BYTES = 1 << 20 };
+    volatile unsigned char *memory = memory_take(BYTES, ALIGN_PAGE);
+    uint64_t offset = 0;
+
+    if (argument != NULL && !number_parse(argument, &offset))
+        fail(OUTCOME_USAGE, "usage: reach [OFFSET]");
+    memory[0] = 1;
+    memory[BYTES - 1] = 2;
+    memory[offset] += 3;
+    print("reach: ok %u %u\n", memory[0], memory[BYTES - 1]);
+    return OUTCOME_OK;
+}
+
 static int command_roi(const char *argument)
 {
     if (argument != NULL && string_equal(argument, "begin"))
@@ -91,6 +107,8 @@ static const struct {
     {"hello", "prints a line", command_hello},
     {"spin", "loops for ever", command_spin},
     {"crash", "stores to an unmapped address", command_crash},
+    {"reach", "[OFFSET]: touches both ends of a mebibyte, and the byte at an offset from its beginning",
+     command_reach},
     {"exit", "STATUS: marks that the command ended with this status, then pauses for ever",
      command_exit},
     {"roi", "begin|end: marks the region of interest", command_roi},
@@ -102,7 +120,8 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 static int usage(void)
 {
     print("usage: pagewalk-workloads NAME [size=] [iterations=] [updates=] [seed=] [page=]"
-          " [spaces=] [frames=] [common=]\n");
+          " [spaces=] [frames=] [common=]"
+          " [section=] [role=]\n");
     for (size_t i = 0; i < WORKLOADS; i++)
         print("  %s: %s\n", workloads[i]->name, workloads[i]->synopsis);
     print("or: pagewalk-workloads COMMAND [ARGUMENT]\n");
@@ -163,6 +182,14 @@ static enum option parse_option(const char *argument, struct options *options)
     if ((value = string_after_prefix(argument, "common=")) != NULL) {
         parse_number(argument, value, &options->common);
         return OPTION_COMMON;
+    }
+    if ((value = string_after_prefix(argument, "section=")) != NULL) {
+        options->section = value;
+        return OPTION_SECTION;
+    }
+    if ((value = string_after_prefix(argument, "role=")) != NULL) {
+        options->role = value;
+        return OPTION_ROLE;
     }
     fail(OUTCOME_USAGE, "%s: unknown option", argument);
 }

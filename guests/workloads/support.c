@@ -3,6 +3,7 @@
 #include "../common/bytes.h"
 #include "../common/format.h"
 #include "../common/number.h"
+#include "region.h"
 
 static char line[256];
 static size_t line_length;
@@ -126,8 +127,13 @@ void *memory_take(size_t bytes, size_t alignment)
 
     bytes = round_up(bytes, ALIGN_PAGE);
     switch (memory_pages) {
-    case MEMORY_PAGES_ANY:
+    case MEMORY_PAGES_ANY: {
+        void *memory = region_take(bytes, alignment);
+
+        if (memory != NULL)
+            return memory;
         break;
+    }
     case MEMORY_PAGES_4K:
         return map_advised(bytes, alignment, LINUX_ADVICE_NO_HUGE_PAGES);
     case MEMORY_PAGES_2M:

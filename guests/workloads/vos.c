@@ -1,5 +1,7 @@
 #include "vos.h"
 
+#include "../common/bytes.h"
+
 #include <stddef.h>
 
 enum {
@@ -13,6 +15,7 @@ enum {
     SYSTEM_RECEIVE,
     SYSTEM_REPLY,
     SYSTEM_COUNT,
+    SYSTEM_SECTION,
 };
 
 struct registers {
@@ -105,4 +108,15 @@ bool vos_reply(uint64_t caller, struct vos_answer answer)
 uint64_t vos_count(enum vos_counter counter)
 {
     return call(SYSTEM_COUNT, (struct registers){.a0 = counter}).a0;
+}
+
+void *vos_section(const char *name, bool write, uint64_t *bytes)
+{
+    struct registers result = call(
+        SYSTEM_SECTION, (struct registers){(uint64_t)name, string_length(name), write, *bytes});
+
+    if (failed(result.a0))
+        return NULL;
+    *bytes = result.a1;
+    return (void *)result.a0;
 }

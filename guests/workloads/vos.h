@@ -47,5 +47,8 @@ bool vos_receive(struct vos_message *message);
 /* Answers a call that was received. */
 bool vos_reply(uint64_t caller, struct vos_answer answer);
 uint64_t vos_count(enum vos_counter counter);
+/* A section of this name, mapped to be written to or not, NULL when there is none. `bytes` is how much of it to map, 0 for all, and then
+ * its length. */
+void *vos_section(const char *name, bool write, uint64_t *bytes);
 
 #endif

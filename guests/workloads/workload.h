@@ -26,6 +26,8 @@ enum option {
     OPTION_SPACES = 32,
     OPTION_FRAMES = 64,
     OPTION_COMMON = 128,
+    OPTION_SECTION = 256,
+    OPTION_ROLE = 512,
 };
 
 struct options {
@@ -39,6 +41,10 @@ struct options {
     const char *spaces;
     uint64_t frames;
     uint64_t common;
+    /* Memory that is shared with other machines, by name; NULL for the program's own. */
+    const char *section;
+    /* Of workload dataset; see there. */
+    const char *role;
 };
 
 /* The size as a number, or `otherwise` when none was given. Ends the program with OUTCOME_USAGE when
@@ -66,6 +72,7 @@ extern const struct workload workload_triadp;
 extern const struct workload workload_qsort;
 extern const struct workload workload_mcf;
 extern const struct workload workload_jobs;
+extern const struct workload workload_dataset;
 
 /* Ends the program at once, after one line that says why. */
 _Noreturn void fail(enum outcome outcome, const char *template, ...)

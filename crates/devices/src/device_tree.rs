@@ -43,6 +43,21 @@ pub struct TreeDescription<'a> {
     pub seed: u64,
     /// Virtio slots in use: 0 to `virtio_slots` − 1.
     pub virtio_slots: usize,
+    /// The primary region, outside of RAM, if there is one.
+    pub primary_region: Option<Range<Gpa>>,
+    /// Memory that is shared with other guests.
+    pub sections: &'a [TreeSection<'a>],
+}
+
+/// A section of memory outside RAM.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeSection<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it is.
+    pub memory: Range<Gpa>,
+    /// Whether the guest may write to it.
+    pub writable: bool,
 }
 
 /// Why a tree cannot be written.
@@ -92,6 +107,7 @@ pub fn device_tree(machine: &TreeDescription<'_>) -> Result<Vec<u8>, TreeError> 
     memory(&mut tree, machine)?;
     cpus(&mut tree, machine, &isa)?;
     soc(&mut tree, machine)?;
+    sections(&mut tree, machine.sections)?;
     tree.end_node(root)?;
     Ok(tree.finish()?)
 }
@@ -209,6 +225,9 @@ fn soc(tree: &mut FdtWriter, machine: &TreeDescription<'_>) -> Result<(), TreeEr
     for slot in 0..machine.virtio_slots {
         virtio_node(tree, slot)?;
     }
+    if let Some(memory) = &machine.primary_region {
+        primary_region_node(tree, memory)?;
+    }
     tree.end_node(node)?;
     Ok(())
 }
@@ -254,6 +273,40 @@ fn virtio_node(tree: &mut FdtWriter, slot: usize) -> Result<(), TreeError> {
     tree.property_string("compatible", "virtio,mmio")?;
     window(tree, place)?;
     interrupt(tree, map::virtio_source(slot))?;
+    tree.end_node(node)?;
+    Ok(())
+}
+
+/// `/sections/section-0` and so on: a binding of our own. Nodes are numbered because a section's name may be none of a node.
+fn sections(tree: &mut FdtWriter, sections: &[TreeSection<'_>]) -> Result<(), TreeError> {
+    if sections.is_empty() {
+        return Ok(());
+    }
+    let node = tree.begin_node("sections")?;
+    tree.property_u32("#address-cells", 2)?;
+    tree.property_u32("#size-cells", 2)?;
+    tree.property_null("ranges")?;
+    for (number, section) in sections.iter().enumerate() {
+        let node = tree.begin_node(&format!("section-{number}"))?;
+        tree.property_string("compatible", "pagewalk,section")?;
+        tree.property_string("label", section.name)?;
+        tree.property_array_u64("reg", &[section.memory.start.0, section.memory.end.0 - section.memory.start.0])?;
+        if !section.writable {
+            tree.property_null("read-only")?;
+        }
+        tree.end_node(node)?;
+    }
+    tree.end_node(node)?;
+    Ok(())
+}
+
+/// Registers first, then the memory.
+fn primary_region_node(tree: &mut FdtWriter, memory: &Range<Gpa>) -> Result<(), TreeError> {
+    let registers = map::PRIMARY_REGION;
+    let node = tree.begin_node(&format!("primary-region@{:x}", registers.base.0))?;
+    tree.property_string("compatible", "pagewalk,primary-region")?;
+    let bytes = memory.end.0 - memory.start.0;
+    tree.property_array_u64("reg", &[registers.base.0, registers.bytes, memory.start.0, bytes])?;
     tree.end_node(node)?;
     Ok(())
 }

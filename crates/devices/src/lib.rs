@@ -13,6 +13,7 @@ mod dma;
 pub mod map;
 mod platform;
 mod plic;
+mod primary_region;
 mod random;
 #[cfg(test)]
 mod testing;
@@ -20,9 +21,10 @@ mod uart;
 mod virtio;
 
 pub use bus::BusError;
-pub use device_tree::{TreeDescription, TreeError, device_tree};
+pub use device_tree::{TreeDescription, TreeError, TreeSection, device_tree};
 pub use dma::{DmaAccess, DmaError, DmaMemory};
 pub use platform::{ConfigError, ConsoleInput, DeviceFault, Platform, PlatformConfig};
+pub use primary_region::{RegionRegisters, RegionRequest, RegionStatus};
 pub use virtio::{
     Balloon, Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng,
     VirtioDevice,

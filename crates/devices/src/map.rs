@@ -43,6 +43,9 @@ pub const VIRTIO: Window = Window { base: Gpa(0x1000_1000), bytes: VIRTIO_SLOTS 
 /// Length of one virtio-mmio slot in bytes.
 pub const VIRTIO_SLOT_BYTES: u64 = 0x1000;
 
+/// The register page of the primary region.
+pub const PRIMARY_REGION: Window = Window { base: Gpa(0x1001_0000), bytes: 0x1000 };
+
 /// First address of RAM.
 pub const RAM_BASE: Gpa = Gpa(0x8000_0000);
 

@@ -4,8 +4,10 @@ use crate::bus::BusError;
 use crate::dma::DmaMemory;
 use crate::map::{self, VIRTIO_SLOT_BYTES, VIRTIO_SLOTS};
 use crate::plic::{self, Plic};
+use crate::primary_region::RegionRegisters;
 use crate::uart::{self, Uart};
 use crate::virtio::{MmioSlot, QueueFault, VirtioDevice};
+use core::ops::Range;
 use types::{Gpa, Width};
 
 /// The device that the user's keyboard is plugged into.
@@ -27,6 +29,8 @@ pub struct PlatformConfig {
     pub input: ConsoleInput,
     /// Virtio devices, at most 8; the nth is in slot n.
     pub virtio: Vec<VirtioDevice>,
+    /// The guest's primary region, if it has one.
+    pub primary_region: Option<Range<Gpa>>,
 }
 
 /// Why a platform cannot be built.
@@ -74,6 +78,7 @@ pub struct Platform {
     plic: Plic,
     uart: Uart,
     slots: Vec<MmioSlot>,
+    region: Option<RegionRegisters>,
     input: ConsoleInput,
     output: Vec<u8>,
 }
@@ -84,6 +89,7 @@ enum Target {
     Uart(u8),
     Slot { slot: usize, offset: u32 },
     Config { slot: usize, offset: u64 },
+    Region(u64),
 }
 
 impl Platform {
@@ -106,6 +112,7 @@ impl Platform {
             plic: Plic::new(config.harts),
             uart: Uart::new(),
             slots: config.virtio.into_iter().map(MmioSlot::new).collect(),
+            region: config.primary_region.map(RegionRegisters::new),
             input: config.input,
             output: Vec::new(),
         })
@@ -115,7 +122,7 @@ impl Platform {
     #[inline]
     #[must_use]
     pub fn contains(gpa: Gpa) -> bool {
-        map::PLIC.offset(gpa).is_some() || map::UART.offset(gpa).is_some() || map::VIRTIO.offset(gpa).is_some()
+        [map::PLIC, map::UART, map::VIRTIO, map::PRIMARY_REGION].iter().any(|window| window.offset(gpa).is_some())
     }
 
     /// A guest's load of `width` at `gpa`, zero-extended.
@@ -128,6 +135,7 @@ impl Platform {
             Target::Uart(register) => u64::from(self.uart.read(register)),
             Target::Slot { slot, offset } => u64::from(self.slots[slot].read(offset)),
             Target::Config { slot, offset } => self.slots[slot].read_config(offset, width),
+            Target::Region(offset) => self.region.as_ref().map_or(0, |region| region.read(offset)),
         };
         self.drive_wires();
         Ok(value)
@@ -154,6 +162,11 @@ impl Platform {
             Target::Config { slot, offset } => {
                 let bytes = value.to_le_bytes();
                 self.slots[slot].device_mut().write_config(offset, &bytes[..width.bytes() as usize]);
+            }
+            Target::Region(offset) => {
+                if let Some(region) = &mut self.region {
+                    region.write(offset, value);
+                }
             }
         }
         self.drive_wires();
@@ -244,6 +257,11 @@ impl Platform {
         balloons.sum()
     }
 
+    /// The registers of the primary region, if the guest has one.
+    pub fn primary_region(&mut self) -> Option<&mut RegionRegisters> {
+        self.region.as_mut()
+    }
+
     /// What went wrong in the devices since the start, in order of slots.
     #[must_use]
     pub fn faults(&self) -> Vec<DeviceFault> {
@@ -272,6 +290,7 @@ impl Platform {
             Target::Plic(_) | Target::Slot { .. } => width == Width::Word,
             // Section 4.2.2.2: a 64-bit field is accessed as two halves.
             Target::Config { .. } => width != Width::Double,
+            Target::Region(_) => width == Width::Double,
         };
         match (fits, gpa.is_aligned(width.bytes())) {
             (false, _) => Err(BusError::Width(gpa, width)),
@@ -286,6 +305,9 @@ impl Platform {
         }
         if let Some(offset) = map::PLIC.offset(gpa) {
             return Some(Target::Plic(offset));
+        }
+        if let Some(offset) = map::PRIMARY_REGION.offset(gpa) {
+            return self.region.is_some().then_some(Target::Region(offset));
         }
         let offset = map::VIRTIO.offset(gpa)?;
         let (slot, offset) = ((offset / VIRTIO_SLOT_BYTES) as usize, offset % VIRTIO_SLOT_BYTES);

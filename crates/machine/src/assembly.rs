@@ -4,11 +4,14 @@ use crate::{
     balloon::Balloon,
     config::{Config, ConfigError, SwapKeys},
     dispatch::Dispatch,
+    faulty::Faults,
     host_model::{HostModel, HostModelError},
     host_plan::{GuestPlan, HostPlan},
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
+    primary_region::{GuestRegion, SegmentHardware},
     scheme::Mechanism,
+    sections::{self, GuestSections},
     warmup::Warmup,
     world::{Guest, Processor, World},
 };
@@ -16,9 +19,12 @@ use devices::{
     Block, BlockConfig, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription,
     VirtioDevice, device_tree,
 };
+use memory::registry::SectionName;
+use memory::section::BackingError;
 use memory::{Host, HostPages};
 use mmu::Mmu;
 use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
+use monitor::section::{SectionCreateError, SectionMapError};
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -101,6 +107,26 @@ pub enum BuildError {
     /// The host's memory does not suffice for what is loaded.
     #[error("the guest cannot be loaded: {0}")]
     Page(#[from] PageUnavailable),
+    /// Frames of the host, before anybody has any.
+    #[error("reserved memory: {0}")]
+    Frames(#[from] memory::FrameError),
+    /// A guest under this scheme maps no sections.
+    #[error("guests with sections need scheme nested, and not {0}")]
+    SectionScheme(&'static str),
+    /// A section.
+    #[error(transparent)]
+    Section(#[from] SectionCreateError),
+    /// A section's file.
+    #[error("section {name}: {error}")]
+    SectionFile {
+        /// The section.
+        name: SectionName,
+        /// Why.
+        error: BackingError,
+    },
+    /// A section in a guest.
+    #[error(transparent)]
+    SectionMap(#[from] SectionMapError),
     /// The swap file cannot be made.
     #[error("swap.directory: no swap file in {}: {error}", .directory.display())]
     Swap {
@@ -145,6 +171,7 @@ impl Machine {
             allocation: own(index),
             spin: SpinMethod::None,
             background: false,
+            sections: GuestSections::default(),
         });
         // Nobody shares: the slice is of no importance.
         let reals = harts * images.len();
@@ -159,18 +186,24 @@ impl Machine {
     pub fn assemble_host(config: &Config, plan: &HostPlan) -> Result<Self, BuildError> {
         let model = HostModel::load(&config.host)?;
         let prices = model.prices.prices();
-        let costs = match config.scheme.mechanism() {
-            Mechanism::Native => CostTable::native(&prices),
-            Mechanism::Nested | Mechanism::Shadow | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => {
-                CostTable::virtualized(&prices)
-            }
-        };
+        let native = config.scheme.mechanism().is_native();
+        let costs = if native { CostTable::native(&prices) } else { CostTable::virtualized(&prices) };
         let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
-        let enough = configs.iter().map(guest_host_bytes).fold(0, u64::saturating_add);
-        let host_bytes = config.host_memory.map_or(enough, |bytes| bytes.0);
-        let host = Host::new(host_bytes, HostPages::Huge)?;
+        let sizes = model.tlb.groups.granularities();
+        let enough = || sections::host_bytes(plan, &configs, sizes);
+        let host_bytes = config.host_memory.map_or_else(enough, |bytes| bytes.0);
+        let mut host = Host::new(host_bytes, HostPages::Huge)?;
+        let mut faults = Faults::new(config, host_bytes, &model.clock());
+        for hpa in faults.take_first() {
+            // Nobody has any yet; one outside of memory is of no consequence.
+            let _ = host.frames.mark_faulty(hpa);
+        }
+        let sections = sections::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
-        let world = World::new(host, pager, costs, model.clock());
+        let mut world = World::new(host, pager, costs, model.clock());
+        world.sections = sections;
+        world.create_sections(&plan.sections)?;
+        world.segments = SegmentHardware::of(config.scheme.mechanism(), config.segment.classify);
         let pace = Pace {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
@@ -184,6 +217,7 @@ impl Machine {
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
         let isa = hart::Isa { spins_exit: looks, ..config.isa() };
         let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
+        machine.faults = faults;
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
@@ -200,8 +234,10 @@ impl Machine {
     /// Makes a guest of an image and adds it.
     fn add_image(&mut self, config: &Config, guest: &GuestPlan) -> Result<(), BuildError> {
         let image = &guest.image;
-        let ram_bytes = config.memory.0;
+        let region_bytes = config.segment.region_bytes(config.scheme.mechanism(), config.memory);
+        let ram_bytes = config.memory.0 - region_bytes;
         let ram = devices::map::RAM_BASE..Gpa(devices::map::RAM_BASE.0 + ram_bytes);
+        let region = (region_bytes > 0 || config.segment.hot_add).then(|| ram.end..ram.end.wrapping_add(region_bytes));
         let files = BootFiles {
             kernel_name: &image.kernel_name,
             kernel: &image.kernel,
@@ -222,13 +258,15 @@ impl Machine {
             initrd: plan.initrd(),
             seed: config.seed,
             virtio_slots: image.devices.len(),
+            sections: &guest.sections.tree(),
+            primary_region: region.clone(),
         })?;
         let tree_at = plan.tree(tree.len() as u64)?;
 
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
-        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, ram_bytes, backing(config), attribute)?;
+        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, backing(config), attribute)?;
         if let Some(shadow) = config.shadow() {
             vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
         }
@@ -237,6 +275,7 @@ impl Machine {
         }
         let index = self.world.vms.len();
         self.world.vms.push(vm);
+        self.world.map_sections(config, index, &guest.sections)?;
         let mut dma = Dma::new(self.world.apart().1, index);
         let written = plan.write(&mut dma, tree_at, &tree);
         if let Some(unavailable) = dma.finish().unavailable {
@@ -254,14 +293,16 @@ impl Machine {
             harts,
             input: ConsoleInput::Uart,
             virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
+            primary_region: region.clone(),
         })?;
+        let region = region.map(|memory| GuestRegion::new(memory, harts, config.segment.hot_add));
         let scheduled = VmParameters {
             logicals: harts,
             weight: guest.weight,
             allocation: guest.allocation.clone(),
             spin: guest.spin,
         };
-        self.add_guest(Guest { platform }, &scheduled, plan.entry(), tree_at.0)?;
+        self.add_guest(Guest { platform, region }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
 }
@@ -270,16 +311,20 @@ impl Machine {
 #[must_use]
 pub fn guest_host_bytes(config: &Config) -> u64 {
     let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
-    Vm::host_bytes(config.memory.0, backing(config)).saturating_add(tables)
+    // Each faulty frame takes the place of another, and may cut a piece in two.
+    let faulty = (u64::from(config.faulty.count) + config.faulty.addresses.len() as u64) * 2 * 4096;
+    // What a balloon takes out of a fixed memory stays with the guest, and what is added for it comes on top.
+    let added = if config.segment.hot_add { config.balloon.target.map_or(0, |target| target.0) } else { 0 };
+    [tables, faulty, added].into_iter().fold(Vm::host_bytes(config.memory.0, backing(config)), u64::saturating_add)
 }
 
 /// How the guest's memory is backed under a scheme.
 fn backing(config: &Config) -> Backing {
     match config.scheme.mechanism() {
-        Mechanism::Native => Backing::Native,
+        Mechanism::Native | Mechanism::NativeSegment => Backing::Native,
         // Virtual Equal Shadow: the guest's own table is the shadow table.
         Mechanism::Shadow if config.shadow.ves => Backing::Reserved,
-        Mechanism::Nested | Mechanism::Shadow => Backing::Nested {
+        Mechanism::Nested | Mechanism::Shadow | Mechanism::GuestDirect => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
             status: leaf_status(config),
@@ -288,6 +333,9 @@ fn backing(config: &Config) -> Backing {
             Backing::Flat { page: config.scheme.host_page().unwrap_or_default(), status: leaf_status(config) }
         }
         Mechanism::Reserved => Backing::Reserved,
+        Mechanism::VmmDirect | Mechanism::DualDirect => {
+            Backing::Direct { mode: config.paging.host.mode(), filter: config.segment.filter.size() }
+        }
     }
 }
 

@@ -141,6 +141,9 @@ impl Bus for World {
         if self.vm().is_shadowed() {
             return self.set_shadow_context(context);
         }
+        if self.guests[self.current.guest].region.is_some() {
+            self.switch_segment(context);
+        }
         let vmid = self.vm().vmid();
         self.processor().mmu.set_context(context, vmid);
     }
@@ -304,6 +307,9 @@ impl World {
     fn store_device(&mut self, gpa: Gpa, width: Width, value: u64, address: u64) -> Result<Stored, Stop> {
         self.charge_exit(ExitReason::Mmio);
         self.write_device(gpa, width, value).map_err(|_| Trap { cause: Exception::StoreAccess, value: address })?;
+        if devices::map::PRIMARY_REGION.offset(gpa).is_some() {
+            self.serve_region(Gva(address));
+        }
         // The device's requests may have moved pages, or a balloon given some up.
         Ok(if self.take_leave() { Stored::DoneAndLeave } else { Stored::Done([None, None]) })
     }

@@ -1,12 +1,16 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
 mod balloon;
+mod faulty;
 mod keys;
 mod native;
+mod segment;
 mod shadow;
 mod switch;
 
 pub use balloon::BalloonKeys;
+pub use faulty::FaultyKeys;
+pub use segment::{FilterKeys, SegmentKeys};
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
 
@@ -14,6 +18,7 @@ use crate::{
     host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
     refill::RefillName,
     scheme::{Mechanism, Scheme},
+    tradeoffs::ServiceName,
     units::ByteSize,
     warmup::Warmup,
 };
@@ -55,12 +60,16 @@ pub struct Config {
     pub mmu: MmuKeys,
     /// Shadow tables.
     pub shadow: ShadowKeys,
+    /// Direct segments.
+    pub segment: SegmentKeys,
     /// Paging modes.
     pub paging: PagingKeys,
     /// The file that the monitor pages guests out to.
     pub swap: SwapKeys,
     /// What guests with a memory balloon are asked for.
     pub balloon: BalloonKeys,
+    /// Hard faults of the host's memory.
+    pub faulty: FaultyKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -81,9 +90,11 @@ impl Default for Config {
             engine: EngineName::Threaded,
             mmu: MmuKeys::default(),
             shadow: ShadowKeys::default(),
+            segment: SegmentKeys::default(),
             paging: PagingKeys::default(),
             swap: SwapKeys::default(),
             balloon: BalloonKeys::default(),
+            faulty: FaultyKeys::default(),
             isa: IsaKeys::default(),
         }
     }
@@ -401,6 +412,25 @@ impl Config {
         {
             return Err(ConfigError::Range { key, problem });
         }
+        if let Some((key, problem)) = self.segment.problem(self.memory, &self.balloon) {
+            return Err(ConfigError::Range { key, problem });
+        }
+        let tradeoffs = self.scheme.mechanism().tradeoffs();
+        let swaps = self.swap.directory.is_some() || self.swap.size.is_some();
+        for (key, asked, service) in [
+            ("balloon.target", self.balloon.target.is_some() && !self.segment.hot_add, ServiceName::Ballooning),
+            ("swap", swaps, ServiceName::MonitorSwapping),
+        ] {
+            if let Some(reason) = tradeoffs.refusal(service).filter(|_| asked) {
+                return Err(ConfigError::Range {
+                    key,
+                    problem: format!("refused under {}: {reason}", self.scheme.name()),
+                });
+            }
+        }
+        if let Some((key, problem)) = self.faulty.problem() {
+            return Err(ConfigError::Range { key, problem });
+        }
         if let Some((key, problem)) = self.balloon.problem(self.memory) {
             return Err(ConfigError::Range { key, problem });
         }
@@ -436,9 +466,9 @@ impl Config {
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
         match self.scheme.mechanism() {
-            Mechanism::Native | Mechanism::Nested | Mechanism::Flat | Mechanism::FlatHw | Mechanism::Reserved => None,
             Mechanism::Shadow if self.shadow.ves => None,
             Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
+            _ => None,
         }
     }
 

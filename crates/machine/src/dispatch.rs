@@ -284,6 +284,7 @@ impl Machine {
         self.world.processors[real].idle += Cycles(now.0.saturating_sub(clock.0));
         let guest = self.logicals[index].guest;
         self.warm_or_flush(index, real, guest);
+        self.world.load_segments(real, guest, self.logicals[index].hart_id);
         let logical = &mut self.logicals[index];
         let processor = &mut self.world.processors[real];
         processor.entered = logical.hart.counts().instructions;

@@ -68,6 +68,7 @@ impl Machine {
     fn execute(&mut self, index: usize, request: &Request, now: Cycles) -> Answer {
         let guest = self.logicals[index].guest;
         match *request {
+            Request::Paravirtual(ref request) => Answer::Return(self.paravirtual(index, request)),
             Request::Base(query) => Answer::Return(Ok(query.answer())),
             Request::SetTimer { at } => {
                 self.logicals[index].hart.set_timer(at);
@@ -107,7 +108,6 @@ impl Machine {
                 }
             }),
             Request::Console(request) => Answer::Return(self.console_call(guest, request)),
-            Request::Paravirtual(request) => Answer::Return(self.paravirtual(index, request)),
         }
     }
 
@@ -187,6 +187,8 @@ impl Machine {
         logical.hart.set_pc(entry.pc.0);
         logical.hart.set_register(A0, logical.hart_id as u64);
         logical.hart.set_register(A1, entry.opaque);
+        let (guest, hart) = (logical.guest, logical.hart_id);
+        self.world.reset_segment(guest, hart);
     }
 }
 

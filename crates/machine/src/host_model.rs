@@ -261,15 +261,22 @@ impl HostModel {
     /// # Errors
     /// [`HostModelError`], naming the file and the key.
     pub fn load(name: &str) -> Result<Self, HostModelError> {
-        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
-            return Self::parse(name, text);
-        }
-        if !Path::new(name).exists() {
-            return Err(HostModelError::Unknown { name: name.to_owned() });
-        }
-        let text =
-            std::fs::read_to_string(name).map_err(|error| HostModelError::Read { path: name.to_owned(), error })?;
-        Self::parse(name, &text)
+        Self::parse(name, &Self::text(name)?)
+    }
+
+    /// The file of a model, with the sources of its numbers: that of a shipped name, or at that path.
+    ///
+    /// # Errors
+    /// [`HostModelError`], if there is no such file.
+    pub fn text(name: &str) -> Result<String, HostModelError> {
+        let text = match SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            Some((_, text)) => (*text).to_owned(),
+            None if Path::new(name).exists() => {
+                std::fs::read_to_string(name).map_err(|error| HostModelError::Read { path: name.to_owned(), error })?
+            }
+            None => return Err(HostModelError::Unknown { name: name.to_owned() }),
+        };
+        Ok(text)
     }
 
     fn parse(path: &str, text: &str) -> Result<Self, HostModelError> {

@@ -3,10 +3,12 @@
 use crate::{
     assembly::Image,
     config::{AttributeName, Config},
+    sections::{GuestSections, SectionPlan},
     units::ByteSize,
 };
+use memory::registry::Registry;
 use monitor::sched::{Allocation, PauseLoopLimits, spin::SpinMethod};
-use types::Cycles;
+use types::{Cycles, PageSize};
 
 /// A host.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,12 @@ pub struct HostPlan {
     pub guests: Vec<GuestPlan>,
     /// Changes of allocation during the run.
     pub changes: Vec<AllocationChange>,
+    /// The reserved memory registry.
+    pub registry: Registry,
+    /// Memory that guests share.
+    pub sections: Vec<SectionPlan>,
+    /// The largest page that preallocated sections are mapped by; `None` for that of the scheme.
+    pub granularity: Option<PageSize>,
 }
 
 /// A change of how a guest gets its real processors.
@@ -53,6 +61,8 @@ pub struct GuestPlan {
     pub spin: SpinMethod,
     /// Whether the run does not wait for its end.
     pub background: bool,
+    /// What it shares with others.
+    pub sections: GuestSections,
 }
 
 impl GuestPlan {

@@ -4,6 +4,7 @@ use crate::{
     balloon::Balloon,
     clock::Clock,
     dispatch::{Dispatch, Residence},
+    faulty::Faults,
     firmware::Activity,
     host_plan::AllocationChange,
     outcome::Outcome,
@@ -81,6 +82,7 @@ pub struct Machine {
     pub(crate) isa: Isa,
     pub(crate) paging: PagingMode,
     pub(crate) balloon: Option<Balloon>,
+    pub(crate) faults: Faults,
     pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -134,6 +136,7 @@ impl Machine {
             isa,
             paging,
             balloon: None,
+            faults: Faults::default(),
             pace,
             records: Vec::new(),
             changes: Vec::new(),
@@ -202,7 +205,7 @@ impl Machine {
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
             let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
-            if self.ask_for_memory(next) {
+            if self.ask_for_memory(next) || self.let_frames_fail(next) {
                 continue;
             }
             let Some(next) = next else {
@@ -248,6 +251,7 @@ impl Machine {
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
+        self.world.close_sections();
         (0..self.records.len()).for_each(|guest| self.print(guest, console));
         self.records.iter().map(|record| record.outcome.clone().expect("every guest has ended")).collect()
     }
@@ -286,6 +290,7 @@ impl Machine {
             self.logicals[index].state = HartState::Stopped;
         }
         self.remove_from_dispatch(guest, self.clock_of_real(self.world.current.processor));
+        self.world.leave_sections(guest);
         if self.goes_on() {
             self.world.release(guest);
         }
@@ -490,6 +495,12 @@ impl Machine {
     #[must_use]
     pub fn region_host_time(&self) -> Duration {
         self.records[0].region.host_time()
+    }
+
+    /// Segments that the first guest asked for and was refused: how many, and the first of them in words.
+    #[must_use]
+    pub fn refused_segments(&self) -> (u64, &[String]) {
+        self.world.refused_segments(0)
     }
 
     /// What is wrong with the tables that the monitor keeps: one line each. Empty unless a guest has shadow tables that are checked.

@@ -71,7 +71,10 @@ impl World {
     /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device. `None`: the guest cannot go on.
     pub(crate) fn fill(&mut self, fault: &NestedFault) -> Option<NestedFaultOutcome> {
         let guest = self.current.guest;
-        let outcome = self.apart().1.nested_fault(guest, fault.gpa, fault.access);
+        let outcome = match self.section_fault(fault) {
+            Some(outcome) => outcome,
+            None => self.apart().1.nested_fault(guest, fault.gpa, fault.access),
+        };
         self.settle_paging();
         outcome.map_err(|unavailable| self.give_up(guest, unavailable)).ok()
     }
@@ -105,6 +108,7 @@ impl World {
 
     /// A guest's balloon gave pages up. Fixed memory stays the guest's all the same.
     fn discard(&mut self, guest: usize, pages: Vec<Gpa>) {
+        self.hot_add(guest, &pages);
         let ballooned = self.apart().1.discard(guest, pages);
         self.charge_paging(&PagingCounts { ballooned, ..PagingCounts::default() });
     }

@@ -12,10 +12,11 @@ use monitor::{
 
 impl Machine {
     /// Answers a request of logical processor `index`.
-    pub(crate) fn paravirtual(&mut self, index: usize, request: ParavirtualRequest) -> Result<u64, SbiError> {
+    pub(crate) fn paravirtual(&mut self, index: usize, request: &ParavirtualRequest) -> Result<u64, SbiError> {
         let guest = self.logicals[index].guest;
         let handshake = &mut self.records[guest].handshake;
-        match request {
+        match *request {
+            ParavirtualRequest::SetSegment(ref request) => self.world.set_segment(request),
             ParavirtualRequest::PartialPurge(purge) => self.world.partial_purge(&purge),
             ParavirtualRequest::RegisterArea(area) => {
                 let notice = handshake.register(area);

@@ -20,11 +20,30 @@ pub enum Mechanism {
     FlatHw,
     /// Walks of the guest's table, with a constant added to each address: reserved memory.
     Reserved,
+    /// No virtual machine: the guest's segment, else a walk.
+    NativeSegment,
+    /// Walks of the guest's table, with each address translated by the monitor's segment.
+    VmmDirect,
+    /// The guest's segment, then the monitor's table; else two-dimensional walks.
+    GuestDirect,
+    /// Both segments; else a walk whose steps each may hit the monitor's.
+    DualDirect,
 }
 
 impl Mechanism {
     /// Every mechanism, in the order of lists.
-    pub const ALL: [Self; 6] = [Self::Native, Self::Nested, Self::Shadow, Self::Flat, Self::FlatHw, Self::Reserved];
+    pub const ALL: [Self; 10] = [
+        Self::Native,
+        Self::Nested,
+        Self::Shadow,
+        Self::Flat,
+        Self::FlatHw,
+        Self::Reserved,
+        Self::NativeSegment,
+        Self::VmmDirect,
+        Self::GuestDirect,
+        Self::DualDirect,
+    ];
 
     /// The name in schemes.
     #[must_use]
@@ -36,6 +55,10 @@ impl Mechanism {
             Self::Flat => "flat",
             Self::FlatHw => "flat-hw",
             Self::Reserved => "reserved",
+            Self::NativeSegment => "native-segment",
+            Self::VmmDirect => "vmm-direct",
+            Self::GuestDirect => "guest-direct",
+            Self::DualDirect => "dual-direct",
         }
     }
 
@@ -43,16 +66,41 @@ impl Mechanism {
     #[must_use]
     pub const fn has_host_pages(self) -> bool {
         match self {
-            Self::Native | Self::Reserved => false,
-            Self::Nested | Self::Shadow | Self::Flat | Self::FlatHw => true,
+            Self::Native | Self::Reserved | Self::NativeSegment | Self::VmmDirect | Self::DualDirect => false,
+            Self::Nested | Self::Shadow | Self::Flat | Self::FlatHw | Self::GuestDirect => true,
         }
+    }
+
+    /// Whether there is no virtual machine.
+    #[must_use]
+    pub const fn is_native(self) -> bool {
+        matches!(self, Self::Native | Self::NativeSegment)
+    }
+
+    /// Whether the hardware has segment registers for the guest.
+    #[must_use]
+    pub const fn has_guest_segment(self) -> bool {
+        matches!(self, Self::NativeSegment | Self::GuestDirect | Self::DualDirect)
+    }
+
+    /// Whether the hardware has segment registers for the monitor.
+    #[must_use]
+    pub const fn has_monitor_segment(self) -> bool {
+        matches!(self, Self::VmmDirect | Self::DualDirect)
     }
 
     /// Who refills the TLBs, where the mechanism says so; else it is the host's way.
     #[must_use]
     pub const fn refill(self) -> Option<RefillName> {
         match self {
-            Self::Native | Self::Nested | Self::Shadow | Self::Reserved => None,
+            Self::Native
+            | Self::Nested
+            | Self::Shadow
+            | Self::Reserved
+            | Self::NativeSegment
+            | Self::VmmDirect
+            | Self::GuestDirect
+            | Self::DualDirect => None,
             Self::Flat => Some(RefillName::Software),
             Self::FlatHw => Some(RefillName::Hardware),
         }
@@ -201,12 +249,25 @@ mod tests {
             ("flat-hw:4K+2M", "flat-hw:4K+2M"),
             ("reserved:2M", "reserved:2M"),
             ("shadow:2M+4K", "shadow:2M+4K"),
+            ("native-segment", "native-segment:4K"),
+            ("vmm-direct:2M", "vmm-direct:2M"),
+            ("guest-direct", "guest-direct:4K+4K"),
+            ("dual-direct", "dual-direct:4K"),
         ] {
             let scheme: Scheme = text.parse().unwrap();
             assert_eq!(scheme.to_string(), full);
             assert_eq!(full.parse(), Ok(scheme));
         }
-        for bad in ["", "nest", "native:4K+4K", "nested:3K", "nested:4K+4K+4K", "nested:", "reserved:4K+4K"] {
+        for bad in [
+            "",
+            "nest",
+            "native:4K+4K",
+            "nested:3K",
+            "nested:4K+4K+4K",
+            "nested:",
+            "reserved:4K+4K",
+            "dual-direct:4K+4K",
+        ] {
             assert!(bad.parse::<Scheme>().is_err(), "{bad}");
         }
     }

@@ -29,10 +29,14 @@ impl World {
     /// The current hart translates in `context`: the hardware does in that of its shadow table.
     pub(crate) fn set_shadow_context(&mut self, context: &TranslationContext) {
         let Current { processor, guest, hart } = self.current;
-        loop {
+        // Every trap comes here, with another privilege in the same address space.
+        while !self.vms[guest].shadow_stays(hart, context) {
             let mut tlbs = Processors { all: &mut self.processors, here: processor };
             match self.vms[guest].shadow_switch(&mut self.host, &mut tlbs, hart, context) {
-                Ok(event) => break self.charge_shadow(event),
+                Ok(event) => {
+                    self.charge_shadow(event);
+                    break;
+                }
                 Err(frames) if !self.provide(frames.into()) => break,
                 Err(_) => {}
             }

@@ -1,6 +1,8 @@
 //! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
 
 use crate::clock::Clock;
+use crate::primary_region::{GuestRegion, SegmentHardware};
+use crate::sections::HostSections;
 use devices::{BusError, Platform};
 use memory::Host;
 use mmu::{Mmu, MmuStatistics, NestedFault};
@@ -33,6 +35,8 @@ pub(crate) struct Processor {
     pub(crate) accounted: Cycles,
     /// Of the time in the monitor, that for scheduling.
     pub(crate) scheduling: Cycles,
+    /// The guest and hart that its segment registers were loaded for.
+    pub(crate) tenant: Option<(usize, usize)>,
     /// By guest: which of its logical processors ran here last.
     pub(crate) tenants: Vec<Option<usize>>,
 }
@@ -52,6 +56,7 @@ impl Processor {
             entered: 0,
             accounted: Cycles(0),
             scheduling: Cycles(0),
+            tenant: None,
             tenants: Vec::new(),
         }
     }
@@ -74,6 +79,7 @@ impl Processor {
 /// What a virtual machine has beside its memory: its devices.
 pub(crate) struct Guest {
     pub(crate) platform: Platform,
+    pub(crate) region: Option<GuestRegion>,
 }
 
 /// See the module.
@@ -83,10 +89,14 @@ pub(crate) struct World {
     pub(crate) guests: Vec<Guest>,
     /// The guests' memory, in the same order.
     pub(crate) vms: Vec<Vm>,
+    /// Memory that guests share, and what is reserved for it.
+    pub(crate) sections: Option<HostSections>,
     /// Pages guests out where the host's memory is less than they can need.
     pub(crate) pager: Option<Pager>,
     pub(crate) costs: CostTable,
     clock: Clock,
+    /// Which segment registers the processors have.
+    pub(crate) segments: SegmentHardware,
     /// Whose turn it is.
     pub(crate) current: Current,
     /// A guest that cannot go on, for want of memory.
@@ -115,9 +125,11 @@ impl World {
             processors: Vec::new(),
             guests: Vec::new(),
             vms: Vec::new(),
+            sections: None,
             pager,
             costs,
             clock,
+            segments: SegmentHardware::default(),
             current: Current::default(),
             exhausted: None,
             ran_short: false,

@@ -1,28 +1,11 @@
 //! Several guests on one host.
 
+mod common;
+
+use common::{Transcript, VOS};
 use machine::config::ConfigBuilder;
-use machine::{Console, Image, LEAST_MEMORY, Machine, Outcome};
+use machine::{Image, LEAST_MEMORY, Machine, Outcome};
 use monitor::ExitReason;
-use std::time::Duration;
-
-const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
-
-/// Keeps what each guest prints.
-#[derive(Default)]
-struct Transcript(Vec<String>);
-
-impl Console for Transcript {
-    fn output(&mut self, guest: usize, bytes: &[u8]) {
-        self.0.resize(self.0.len().max(guest + 1), String::new());
-        self.0[guest] += &String::from_utf8_lossy(bytes);
-    }
-    fn input(&mut self) -> std::io::Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
-    fn idle(&mut self, _: Option<Duration>) -> bool {
-        false
-    }
-}
 
 fn image(workload: &str) -> Image {
     Image {

@@ -1,30 +1,14 @@
 //! Guests on a host with less memory than they use.
 
+mod common;
+
+use common::{Transcript, VOS};
 use machine::config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use machine::sections::GuestSections;
 use machine::units::ByteSize;
-use machine::{BuildError, Console, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
-use std::time::Duration;
+use machine::{BuildError, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
-
-const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
-
-/// Keeps what each guest prints.
-#[derive(Default)]
-struct Transcript(Vec<String>);
-
-impl Console for Transcript {
-    fn output(&mut self, guest: usize, bytes: &[u8]) {
-        self.0.resize(self.0.len().max(guest + 1), String::new());
-        self.0[guest] += &String::from_utf8_lossy(bytes);
-    }
-    fn input(&mut self) -> std::io::Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
-    fn idle(&mut self, _: Option<Duration>) -> bool {
-        false
-    }
-}
 
 fn config(settings: &[(&str, &str)]) -> Config {
     let set = |builder: ConfigBuilder, &(key, value): &(&str, &str)| builder.set(key, value).unwrap();
@@ -170,6 +154,7 @@ fn guest(command_line: &str, memory: u64, memory_attribute: AttributeName) -> Gu
         allocation: Allocation::Shared,
         spin: SpinMethod::None,
         background: false,
+        sections: GuestSections::default(),
     }
 }
 

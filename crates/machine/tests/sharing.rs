@@ -1,33 +1,17 @@
 //! Guests whose logical processors share real ones.
 
+mod common;
+
+use common::{Transcript, VOS};
 use machine::config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use machine::sections::GuestSections;
 use machine::units::ByteSize;
-use machine::{AllocationChange, Console, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
-use std::time::Duration;
+use machine::{AllocationChange, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
-
-const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
 
 /// A quarter of a millisecond of the default host.
 const SLICE: Cycles = Cycles(600_000);
-
-/// Keeps what each guest prints.
-#[derive(Default)]
-struct Transcript(Vec<String>);
-
-impl Console for Transcript {
-    fn output(&mut self, guest: usize, bytes: &[u8]) {
-        self.0.resize(self.0.len().max(guest + 1), String::new());
-        self.0[guest] += &String::from_utf8_lossy(bytes);
-    }
-    fn input(&mut self) -> std::io::Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
-    fn idle(&mut self, _: Option<Duration>) -> bool {
-        false
-    }
-}
 
 fn vos(command_line: &str, harts: u32, spin: SpinMethod) -> GuestPlan {
     let image = Image {
@@ -47,6 +31,7 @@ fn vos(command_line: &str, harts: u32, spin: SpinMethod) -> GuestPlan {
         allocation: Allocation::Shared,
         spin,
         background: false,
+        sections: GuestSections::default(),
     }
 }
 

@@ -10,13 +10,16 @@
 //! 3. A frame is all zeroes when it is handed out. One that had an owner is cleared then, not when it is freed: what is paid for is
 //!    only what is used again.
 //!
+//! 4. A faulty frame is never handed out again: a free one is withdrawn at once, an owned one when its owner gives it back. The one exception
+//!    is whoever asks for frames [with faults](FrameAllocator::allocate_with_faults), is told which are faulty, and uses none of those.
+//!
 //! # Order
 //! The lowest fit wins, so a run hands out the same frames each time, small tables fill the gaps that alignment left, and the
 //! top of memory stays whole for large pages.
 
 use crate::{HostMemory, bytes::HOST_BASE};
 use core::fmt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use types::{Hpa, PageSize};
 
 const FRAME: u64 = PageSize::Size4K.bytes();
@@ -87,6 +90,9 @@ pub enum FrameError {
     /// To reserve: at least one has an owner.
     #[error("frames {0} are owned already")]
     Owned(FrameRange),
+    /// To reserve: at least one is faulty.
+    #[error("frame {1} of {0} is faulty")]
+    Faulty(FrameRange, Hpa),
     /// To free: at least one has no owner.
     #[error("frames {0} are not owned")]
     Free(FrameRange),
@@ -101,6 +107,8 @@ pub struct FrameAllocator {
     /// One bit per frame, from that of [`HOST_BASE`] on: it had an owner before, so it may hold anything.
     used: Vec<u64>,
     total_frames: u64,
+    /// Faulty frames by number, and whether each has an owner.
+    faulty: BTreeMap<u64, bool>,
 }
 
 impl FrameAllocator {
@@ -114,7 +122,61 @@ impl FrameAllocator {
             free_frames: total_frames,
             used: vec![0; total_frames.div_ceil(64) as usize],
             total_frames,
+            faulty: BTreeMap::new(),
         }
+    }
+
+    /// The frame that holds `hpa` has a hard fault: nobody gets it from now on. Whether somebody has it, who then has to do without.
+    ///
+    /// # Errors
+    /// [`FrameError::Outside`].
+    pub fn mark_faulty(&mut self, hpa: Hpa) -> Result<bool, FrameError> {
+        let range = FrameRange { start: hpa.page(PageSize::Size4K), bytes: FRAME };
+        let (frame, _) = self.frames_of(range)?;
+        if let Some(&owned) = self.faulty.get(&frame) {
+            return Ok(owned);
+        }
+        let owned = !self.withdraw(frame);
+        self.faulty.insert(frame, owned);
+        Ok(owned)
+    }
+
+    /// The faulty frames.
+    pub fn faulty_frames(&self) -> impl Iterator<Item = Hpa> {
+        self.faulty.keys().map(|&frame| Hpa(frame * FRAME))
+    }
+
+    /// As [`Self::allocate_contiguous_from`], with faulty frames among what is handed out, which the caller must not use; they are not zeroed.
+    /// Returns them too.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn allocate_with_faults(
+        &mut self,
+        memory: &HostMemory,
+        least: Hpa,
+        bytes: u64,
+        alignment: PageSize,
+    ) -> Result<(FrameRange, Vec<Hpa>), OutOfFrames> {
+        let withdrawn: BTreeSet<u64> =
+            self.faulty.iter().filter(|&(_, &owned)| !owned).map(|(&frame, _)| frame).collect();
+        for &frame in &withdrawn {
+            self.give(frame, 1);
+        }
+        let taken = self.allocate_contiguous_from(memory, least, bytes, alignment);
+        let inside = |frame: u64| {
+            let at = Hpa(frame * FRAME);
+            taken.is_ok_and(|range| range.start() <= at && at < range.end())
+        };
+        for &frame in &withdrawn {
+            if inside(frame) {
+                self.faulty.insert(frame, true);
+            } else {
+                self.withdraw(frame);
+            }
+        }
+        let faulty = withdrawn.into_iter().filter(|&frame| inside(frame)).map(|frame| Hpa(frame * FRAME)).collect();
+        Ok((taken?, faulty))
     }
 
     /// Free bytes.
@@ -187,6 +249,9 @@ impl FrameAllocator {
     /// [`FrameError::Outside`] or [`FrameError::Owned`].
     pub fn reserve(&mut self, memory: &HostMemory, range: FrameRange) -> Result<(), FrameError> {
         let (first, frames) = self.frames_of(range)?;
+        if let Some((&faulty, _)) = self.faulty.range(first..first + frames).next() {
+            return Err(FrameError::Faulty(range, Hpa(faulty * FRAME)));
+        }
         let run = self.free.range(..=first).next_back().map(|(&start, &end)| (start, end));
         let (run, _) = run.filter(|&(_, end)| first + frames <= end).ok_or(FrameError::Owned(range))?;
         self.take(run, first, frames);
@@ -200,15 +265,36 @@ impl FrameAllocator {
     /// # Errors
     /// [`FrameError::Outside`] or [`FrameError::Free`].
     pub fn free(&mut self, range: FrameRange) -> Result<(), FrameError> {
-        let (mut first, frames) = self.frames_of(range)?;
+        let (first, frames) = self.frames_of(range)?;
+        let below = self.free.range(..first + frames).next_back();
+        let withdrawn = self.faulty.range(first..first + frames).any(|(_, &owned)| !owned);
+        if frames > 0 && (withdrawn || below.is_some_and(|(_, &below_end)| below_end > first)) {
+            return Err(FrameError::Free(range));
+        }
+        self.give(first, frames);
+        let faulty: Vec<u64> = self.faulty.range(first..first + frames).map(|(&frame, _)| frame).collect();
+        for frame in faulty {
+            self.withdraw(frame);
+            self.faulty.insert(frame, false);
+        }
+        Ok(())
+    }
+
+    /// Takes a frame out of the free ones, without an owner; whether it was among them.
+    fn withdraw(&mut self, frame: u64) -> bool {
+        let run = self.free.range(..=frame).next_back().map(|(&start, &end)| (start, end));
+        let Some((run, _)) = run.filter(|&(_, end)| frame < end) else { return false };
+        self.take(run, frame, 1);
+        true
+    }
+
+    /// Adds frames that are not free to those that are.
+    fn give(&mut self, mut first: u64, frames: u64) {
         if frames == 0 {
-            return Ok(());
+            return;
         }
         let mut end = first + frames;
         let below = self.free.range(..end).next_back().map(|(&start, &end)| (start, end));
-        if below.is_some_and(|(_, below_end)| below_end > first) {
-            return Err(FrameError::Free(range));
-        }
         if let Some((start, below_end)) = below
             && below_end == first
         {
@@ -219,7 +305,6 @@ impl FrameAllocator {
         }
         self.free.insert(first, end);
         self.free_frames += frames;
-        Ok(())
     }
 
     /// Takes `frames` frames from `first` out of the free run that starts at `run` and holds them all.
@@ -245,7 +330,7 @@ impl FrameAllocator {
             let (word, bit) = bit_of(frame);
             let used = self.used[word] & bit != 0;
             self.used[word] |= bit;
-            if used {
+            if used && !self.faulty.contains_key(&frame) {
                 run += 1;
             } else {
                 zero(memory, frame - run, run);

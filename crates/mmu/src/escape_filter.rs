@@ -54,10 +54,7 @@ impl EscapeFilter {
     /// # Errors
     /// [`EscapeFilterError`].
     pub fn new(bits: u32, hashes: u32) -> Result<Self, EscapeFilterError> {
-        let bits_fit = bits.is_power_of_two() && (64..=1 << 20).contains(&bits);
-        if !bits_fit || !matches!(hashes, 1 | 2 | 4 | 8) {
-            return Err(EscapeFilterError { bits, hashes });
-        }
+        Self::check(bits, hashes)?;
         Ok(Self::build(bits, hashes))
     }
 
@@ -69,6 +66,15 @@ impl EscapeFilter {
             hashes,
             empty: true,
         }
+    }
+
+    /// Whether a filter of this size can be built.
+    ///
+    /// # Errors
+    /// [`EscapeFilterError`].
+    pub const fn check(bits: u32, hashes: u32) -> Result<(), EscapeFilterError> {
+        let bits_fit = bits.is_power_of_two() && bits >= 64 && bits <= 1 << 20;
+        if bits_fit && matches!(hashes, 1 | 2 | 4 | 8) { Ok(()) } else { Err(EscapeFilterError { bits, hashes }) }
     }
 
     /// Whether no page was inserted.

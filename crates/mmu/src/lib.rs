@@ -13,6 +13,7 @@
 //!   tables uses too ([`software_walk`]).
 #![deny(unsafe_code)]
 
+mod classify;
 mod config;
 mod context;
 mod directory;
@@ -37,6 +38,7 @@ mod translate;
 mod walk;
 mod walk_cache;
 
+pub use classify::MissClass;
 pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
 pub use escape_filter::{EscapeFilter, EscapeFilterError};
 pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};

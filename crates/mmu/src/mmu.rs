@@ -1,5 +1,6 @@
 //! The MMU of one hart: the miss path from L1 to the tables, context changes and fences.
 
+use crate::classify::Classifier;
 use crate::config::{ConfigError, MmuConfig};
 use crate::context::{Context, View};
 use crate::directory::Miss;
@@ -39,6 +40,8 @@ pub struct Mmu {
     l1d: L1,
     l2: L2,
     walkers: Walkers,
+    /// Segments whose hits are counted and not made.
+    classifier: Option<Box<Classifier>>,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
     statistics: MmuStatistics,
@@ -58,6 +61,7 @@ impl Mmu {
             l1d: L1::new(&config.l1d, View::OF_DATA),
             l2: L2::new(&config.l2),
             walkers: Walkers::new(config),
+            classifier: None,
             fetches: 0,
             statistics: MmuStatistics::default(),
         })
@@ -191,7 +195,7 @@ impl Mmu {
         (gva, access, stamp): (Gva, Access, u64),
         miss: Miss,
     ) -> Result<Hit, Fault> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
+        let Self { context, l1i, l1d, l2, walkers, statistics, classifier, .. } = self;
         let l1 = if access == Access::Execute { l1i } else { l1d };
         let made = Made { gva, access, query: context.query(access), stamp };
         let fill = Fill { l1, made, miss };
@@ -204,18 +208,24 @@ impl Mmu {
                 return Ok(fill.l1(&translation));
             }
         }
-        match l2.touch(gva.0, |entry| entry.answers(made.query)) {
+        let (l2_hit, hit) = match l2.touch(gva.0, |entry| entry.answers(made.query)) {
             Ok(translation) => {
                 statistics.l2_hits += 1;
                 prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
-                Ok(fill.l1(translation))
+                (true, fill.l1(translation))
             }
             Err(l2_miss) => {
                 statistics.l2_misses += 1;
                 let fill = FillBoth { l1: fill, l2, miss: l2_miss };
-                walkers.walk::<M, _, SEGMENTS>(memory, statistics, second, context, (gva, direct), access, fill)
+                let walked =
+                    walkers.walk::<M, _, SEGMENTS>(memory, statistics, second, context, (gva, direct), access, fill)?;
+                (false, walked)
             }
+        };
+        if let Some(classifier) = classifier {
+            classifier.count(statistics, context, (gva, access), hit.gpa, l2_hit);
         }
+        Ok(hit)
     }
 
     /// Faults that need no lookup: addresses that no table translates.
@@ -233,6 +243,11 @@ impl Mmu {
     /// Loads the segment registers, those of the guest and those of the monitor. No TLB entry is removed: see [`Segments`].
     pub fn set_segments(&mut self, segments: &Segments) {
         self.walkers.segments.clone_from(segments);
+    }
+
+    /// From now on misses are counted by what these segments would answer, whatever the registers hold. `None` ends that.
+    pub fn classify_by(&mut self, segments: Option<&Segments>) {
+        self.classifier = segments.map(|segments| Box::new(Classifier(segments.clone())));
     }
 
     /// Removes what the fence names.

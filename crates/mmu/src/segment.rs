@@ -54,6 +54,12 @@ impl Segment {
         whole.then_some(Self { base: range.start, limit: range.end, offset: target.wrapping_sub(range.start) })
     }
 
+    /// BASE and LIMIT.
+    #[must_use]
+    pub const fn range(&self) -> Range<u64> {
+        self.base..self.limit
+    }
+
     /// Whether it holds an address.
     #[must_use]
     pub const fn contains(&self, address: u64) -> bool {

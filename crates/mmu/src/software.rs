@@ -1,6 +1,6 @@
 //! The walk of a guest's tables as a monitor makes it: the same walker, with no cache, over whatever reads the tables for it.
 
-use crate::config::{AdPolicy, Groups, WalkCacheSizes};
+use crate::config::{AdPolicy, Groups};
 use crate::context::Context;
 use crate::fault::{AccessCause, Cause, Fault};
 use crate::pte::Pte;
@@ -65,7 +65,7 @@ pub fn software_walk(
         ad: rules.ad,
         groups: Groups::of_svnapot(rules.svnapot),
     };
-    let mut nothing = WalkCache::new(WalkCacheSizes::OFF);
+    let mut nothing = WalkCache::OFF;
     let walked = tree.walk(&mut Reader(tables), &mut nothing, gva.0, prepared.query(access).of_leaf);
     let leaf = walked.map_err(|failure| match failure {
         Failure::Refused(cause) => Fault::Page(cause),

@@ -70,8 +70,14 @@ statistics! {
     guest_segment_hits: u64,
     /// Translations of guest physical addresses in walks, of tables and of pages, by the monitor's segment.
     monitor_segment_hits: u64,
+    /// Those of them that are of the page that the walk is for.
+    monitor_segment_pages: u64,
     /// Lookups of a segment whose page is in its escape filter, rightly or not: paging translates.
     escape_hits: u64,
+    /// L1 misses that the L2 answers, by the segments that would hold them: see [`MissClass`](crate::MissClass); zeroes unless that is asked.
+    classified_hits: [u64; 4],
+    /// The same for those that it does not answer.
+    classified_misses: [u64; 4],
     /// Walks begun, those that fault among them.
     walks: u64,
     /// Walks made by the refill routine in the hardware mode: all of them, or none.

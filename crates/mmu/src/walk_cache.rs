@@ -82,6 +82,9 @@ pub(crate) struct WalkCache {
 }
 
 impl WalkCache {
+    /// A cache of no entries at all. Unlike [`Self::new`] it costs nothing to make: the monitor walks without one, at each of its faults.
+    pub(crate) const OFF: Self = Self { levels: [const { None }; 4] };
+
     /// An empty cache.
     pub(crate) fn new(sizes: WalkCacheSizes) -> Self {
         Self {

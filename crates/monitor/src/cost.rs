@@ -2,7 +2,9 @@
 
 use crate::exits::{ExitCounts, ExitReason};
 use crate::paging::PagingCounts;
+use crate::section::SectionWork;
 use crate::shadow::{Way, Work};
+use memory::section::FileCounts;
 use types::Cycles;
 
 /// The prices of one host, all in cycles. Its model says where each comes from.
@@ -133,6 +135,18 @@ impl CostTable {
             Way::Within => prices.monitor_step * work.steps,
         };
         switch + self.table_reference * work.references + prices.fill * work.filled
+    }
+
+    /// The price of a request concerning sections.
+    #[must_use]
+    pub fn of_section(&self, work: &SectionWork) -> Cycles {
+        self.shadow.monitor_step * work.steps()
+    }
+
+    /// The price of moving pages between memory and the files of sections, beside that of the faults which asked for it.
+    #[must_use]
+    pub fn pages_of_files(&self, files: FileCounts) -> Cycles {
+        self.page_in * files.reads + self.page_out * files.writes
     }
 
     /// The price of all events counted, without what shadow tables took: the time in the monitor, or in firmware.

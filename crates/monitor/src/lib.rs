@@ -17,6 +17,7 @@ mod dma;
 mod exits;
 mod hart_state;
 mod paging;
+mod primary_region;
 pub mod sbi;
 pub mod sched;
 pub mod section;
@@ -31,10 +32,11 @@ pub use cost::{CostTable, Prices};
 pub use dma::{Dma, DmaOutcome, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
 pub use hart_state::{Entry, HartState, Suspend};
-pub use paging::{FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
+pub use paging::{FaultyFrame, FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
+pub use primary_region::{PrimaryRegion, Refusal, SegmentRequest};
 pub use table::{
     ClearedRange, FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable, SharedTables,
     TableWork,
 };
-pub use vm::{Backing, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError, Wanted};
+pub use vm::{Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError, Wanted};
 pub use walk_memory::WalkMemory;

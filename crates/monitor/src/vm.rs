@@ -1,15 +1,21 @@
 //! A virtual machine's memory.
 
 mod attribute;
+mod direct;
+mod error;
+mod escape;
 
 pub use attribute::MemoryAttribute;
+pub use direct::FilterSize;
+pub use error::VmError;
 
 use crate::shadow::Shadow;
 use crate::table::{FlatTable, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
 use attribute::Store;
 use core::ops::Range;
 use devices::map::RAM_BASE;
-use memory::{FrameAllocator, FrameError, FrameRange, Host, HostMemory, OutOfFrames};
+use direct::Direct;
+use memory::{FrameAllocator, FrameRange, Host, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Access, Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
@@ -36,6 +42,14 @@ pub enum Backing {
     },
     /// No table, but one constant: RAM is in one piece, V=Resident at the least.
     Reserved,
+    /// The monitor's segment, over all the memory that is there from the start, in one piece; and a nested table, of pages of 4K, for what is
+    /// added later and for what escapes.
+    Direct {
+        /// Shape of the table.
+        mode: SecondStageMode,
+        /// Size of the segment's escape filter.
+        filter: FilterSize,
+    },
 }
 
 /// A and D bits of a second-stage leaf when it is made.
@@ -63,14 +77,14 @@ impl Backing {
     fn check(self, ram: &Range<Gpa>) -> Result<(), VmError> {
         match self {
             Self::Nested { page, .. } if !page_sizes(page).any(|size| size == page) => Err(VmError::PageSize(page)),
-            Self::Nested { mode, .. } if ram.end.0 > 1 << mode.address_bits() => {
+            Self::Nested { mode, .. } | Self::Direct { mode, .. } if ram.end.0 > 1 << mode.address_bits() => {
                 let (bytes, bits) = (ram.end.0 - ram.start.0, mode.address_bits());
                 Err(VmError::RamBeyondTable { bytes, bits })
             }
             Self::Flat { page, .. } if !matches!(page, PageSize::Size4K | PageSize::Size2M) => {
                 Err(VmError::FlatPageSize(page))
             }
-            Self::Native | Self::Nested { .. } | Self::Flat { .. } | Self::Reserved => Ok(()),
+            Self::Native | Self::Nested { .. } | Self::Flat { .. } | Self::Reserved | Self::Direct { .. } => Ok(()),
         }
     }
 }
@@ -84,53 +98,6 @@ pub enum NestedFaultOutcome {
     Device,
     /// Nothing is at the address: an access fault of the guest.
     Nothing,
-}
-
-/// Why a VM cannot be made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum VmError {
-    /// Not a positive multiple of 4 KiB.
-    #[error("guest memory of {0} bytes: the size must be a positive multiple of 4096")]
-    RamSize(u64),
-    /// More than the nested table translates.
-    #[error("guest memory of {bytes} bytes ends beyond the {bits} bits of address of the nested table")]
-    RamBeyondTable {
-        /// Size of RAM.
-        bytes: u64,
-        /// Bits of guest physical address.
-        bits: u32,
-    },
-    /// Not a size that a nested table maps here.
-    #[error("the host cannot map pages of {0} (4K, 2M, 1G)")]
-    PageSize(PageSize),
-    /// Not a size that a flat table has entries for.
-    #[error("a flat table cannot map pages of {0} (4K, 2M)")]
-    FlatPageSize(PageSize),
-    /// No free piece of host memory is as long as the flat table.
-    #[error("the flat table of {bytes} bytes for guest memory of {ram_bytes} has to be in one piece: {problem}")]
-    FlatTable {
-        /// Length of the table.
-        bytes: u64,
-        /// Size of RAM.
-        ram_bytes: u64,
-        /// What is there.
-        problem: OutOfFrames,
-    },
-    /// No free piece of host memory is as long as RAM.
-    #[error("reserved guest memory has to be in one piece: {0}")]
-    Reserved(OutOfFrames),
-    /// The host has no such memory, or another VM has it.
-    #[error("the host cannot be the guest's alone: {0}")]
-    Native(FrameError),
-    /// The same, for a V=R machine.
-    #[error("memory_attribute: V=R is for one guest of a host at the most, with its RAM at the same addresses: {0}")]
-    Real(FrameError),
-    /// The host has no such piece for a V=Resident machine.
-    #[error("memory_attribute: V=Resident needs the guest's RAM in one piece: {0}")]
-    NotContiguous(OutOfFrames),
-    /// No frame for the nested table.
-    #[error(transparent)]
-    OutOfFrames(#[from] OutOfFrames),
 }
 
 /// A virtual machine: its identifier and its RAM, from [`RAM_BASE`] on.
@@ -161,6 +128,11 @@ enum Presentation {
     },
     /// A constant.
     Reserved,
+    /// A segment, and a table for what is not in it.
+    Direct {
+        table: HostTable,
+        segment: Box<Direct>,
+    },
 }
 
 impl Vm {
@@ -187,6 +159,7 @@ impl Vm {
         let end = RAM_BASE.checked_add(ram_bytes).filter(|_| whole_pages).ok_or(VmError::RamSize(ram_bytes))?;
         let ram = RAM_BASE..end;
         backing.check(&ram)?;
+        let mut faulty = Vec::new();
         let store = match backing {
             Backing::Native => {
                 Store::new(host, &ram, MemoryAttribute::Real, PageSize::Size4K).map_err(|error| match error {
@@ -203,6 +176,11 @@ impl Vm {
                 })?
             }
             Backing::Nested { page, .. } | Backing::Flat { page, .. } => Store::new(host, &ram, attribute, page)?,
+            Backing::Direct { .. } => {
+                let (store, frames) = Store::with_faults(host, &ram, attribute)?;
+                faulty = frames;
+                store
+            }
         };
         let second = Presentation::new(host, vmid, &ram, store, backing).inspect_err(|_| {
             if let Some(frames) = store.fixed(&ram) {
@@ -210,7 +188,11 @@ impl Vm {
                 debug_assert!(freed.is_ok(), "taken above");
             }
         })?;
-        Ok(Self { vmid, ram, store, second, supplied: false, shadow: None })
+        let mut vm = Self { vmid, ram, store, second, supplied: false, shadow: None };
+        for frame in faulty {
+            vm.replace_at_once(host, frame)?;
+        }
+        Ok(vm)
     }
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
@@ -227,7 +209,9 @@ impl Vm {
                 let table = ram_bytes / 512 + PageSize::Size4K.bytes();
                 (ram_bytes + table).next_multiple_of(page.bytes()) + page.bytes()
             }
-            Backing::Reserved => {
+            Backing::Reserved | Backing::Direct { .. } => {
+                let tables = if matches!(backing, Backing::Direct { .. }) { escape::TABLES_BYTES } else { 0 };
+                let ram_bytes = ram_bytes.saturating_add(tables);
                 let page = if ram_bytes < PageSize::Size1G.bytes() { PageSize::Size2M } else { PageSize::Size1G };
                 ram_bytes.next_multiple_of(page.bytes()) + page.bytes()
             }
@@ -252,6 +236,17 @@ impl Vm {
         self.ram.clone()
     }
 
+    /// The table that the hardware walks for its second stage, where that is a tree: what sections are mapped by.
+    pub(crate) const fn nested_table(&mut self) -> Option<&mut NestedTable> {
+        match &mut self.second {
+            Presentation::Nested { table: HostTable::Nested(table), .. } if self.shadow.is_none() => Some(table),
+            Presentation::Native
+            | Presentation::Nested { .. }
+            | Presentation::Reserved
+            | Presentation::Direct { .. } => None,
+        }
+    }
+
     /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
     #[must_use]
     #[inline]
@@ -261,7 +256,7 @@ impl Vm {
         }
         match &self.second {
             Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
-            Presentation::Nested { table, .. } => table.second_stage(),
+            Presentation::Nested { table, .. } | Presentation::Direct { table, .. } => table.second_stage(),
             Presentation::Reserved => {
                 let start = self.store.hpa(self.ram.start).unwrap_or(Hpa(self.ram.start.0));
                 SecondStage::Reserved { ram: self.ram.clone(), offset: start.0.wrapping_sub(self.ram.start.0) }
@@ -299,7 +294,11 @@ impl Vm {
 
     /// The piece of host memory at `gpa`, from there to the end of its page, if it has a frame, with A and D bits as `access` sets them.
     pub(crate) fn touch(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<FramePiece> {
-        if let Some(start) = self.store.hpa(gpa).filter(|_| self.is_ram(gpa, 1)) {
+        if let Some(piece) = self.segment_piece(gpa) {
+            return Some(piece);
+        }
+        let is_fixed = self.is_ram(gpa, 1) && !matches!(self.second, Presentation::Direct { .. });
+        if let Some(start) = self.store.hpa(gpa).filter(|_| is_fixed) {
             return Some(FramePiece { start, bytes: self.ram.end.0 - gpa.0 });
         }
         self.touch_page(memory, gpa, access).map(|leaf| FramePiece::of(&leaf, gpa))
@@ -435,6 +434,7 @@ impl Vm {
     fn pages(&mut self) -> (&mut HostTable, PageSize, LeafBits) {
         match &mut self.second {
             Presentation::Nested { table, page, bits } => (table, *page, *bits),
+            Presentation::Direct { table, .. } => (table, PageSize::Size4K, LeafStatus::Preset.bits()),
             Presentation::Native | Presentation::Reserved => unreachable!("such a guest's memory is fixed"),
         }
     }
@@ -445,6 +445,7 @@ impl Vm {
             _ if !self.is_ram(gpa, 1) => None,
             Presentation::Native | Presentation::Reserved => self.fixed_page(gpa),
             Presentation::Nested { table, .. } => table.lookup(memory, gpa),
+            Presentation::Direct { table, .. } => self.segment_page(gpa).or_else(|| table.lookup(memory, gpa)),
         }
     }
 
@@ -453,7 +454,7 @@ impl Vm {
         // A constant takes no table, whatever the hardware is shown.
         match (&self.second, self.store) {
             (Presentation::Nested { table, .. }, Store::Paged) => table.levels(),
-            (Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved, _) => 0,
+            (_, _) => 0,
         }
     }
 
@@ -501,6 +502,11 @@ impl Presentation {
         let (table, page, status) = match backing {
             Backing::Native => return Ok(Self::Native),
             Backing::Reserved => return Ok(Self::Reserved),
+            Backing::Direct { mode, filter } => {
+                let table = HostTable::Nested(NestedTable::new(memory, frames, mode, vmid)?);
+                let frames = store.fixed(ram).ok_or(VmError::RamSize(ram.end.0 - ram.start.0))?;
+                return Ok(Self::Direct { table, segment: Box::new(Direct::new(ram.start, frames, filter)) });
+            }
             Backing::Nested { mode, page, status } => {
                 (HostTable::Nested(NestedTable::new(memory, frames, mode, vmid)?), page, status)
             }

@@ -1,11 +1,13 @@
 //! A comparison: one workload, or several, on several systems, side by side on the host's processors.
 
 mod execute;
+mod model;
 mod report;
 mod shadow;
 mod table;
 
 pub(crate) use execute::{Finished, Plan, execute};
+pub(crate) use model::model;
 pub(crate) use report::report;
 pub(crate) use shadow::upkeep;
-pub(crate) use table::{details, lacks_natives, overview};
+pub(crate) use table::{Over, details, lacks_natives, overview};

@@ -21,6 +21,12 @@ const VOS_MOST_MEMORY: ByteSize = ByteSize(253 << 30);
 /// What Linux takes for its image and its own tables, when memory is small.
 const LINUX_ITSELF: u64 = 76 << 20;
 
+/// More than any device tree takes.
+const DEVICE_TREE_ROOM: u64 = 1 << 20;
+
+/// Workloads that allocate no heap, the only memory that `vos` maps in pages of 1G.
+const WITHOUT_HEAP: [&str; 4] = ["hello", "spin", "crash", "jobs"];
+
 /// Which guest a command was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum GuestKind {
@@ -152,8 +158,9 @@ impl Prepared {
     /// The image for a run with this configuration.
     ///
     /// # Errors
-    /// [`Failure::Usage`]: more memory than the guest can use.
+    /// [`Failure::Usage`]: more memory than the guest can use, or none for the pages that the scheme has.
     pub(crate) fn image(&self, config: &Config) -> Result<Image, Failure> {
+        self.check_gigapages(config)?;
         let (command_line, least_memory) = match self.kind {
             GuestKind::Vos if config.memory > VOS_MOST_MEMORY => {
                 let asked = config.memory;
@@ -171,6 +178,43 @@ impl Prepared {
             least_memory,
             devices: self.devices.clone(),
         })
+    }
+
+    /// Whether the guest, where it is to have pages of 1G, has memory for one. The first GiB of RAM holds the kernel, and the end of RAM the
+    /// root file system and the device tree.
+    fn check_gigapages(&self, config: &Config) -> Result<(), Failure> {
+        let (scheme, memory) = (config.scheme, config.memory);
+        if scheme.guest_page() != PageSize::Size1G || !self.wants_pages() {
+            return Ok(());
+        }
+        let at_end = self.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64) + DEVICE_TREE_ROOM;
+        let least = ByteSize((2 * PageSize::Size1G.bytes() + at_end).next_multiple_of(1 << 20));
+        if memory >= least {
+            return Ok(());
+        }
+        let guest = self.kind.name();
+        Err(Failure::Usage(format!(
+            "memory: under {scheme} {guest} takes pages of 1G, and of {memory} none is left for it beside the kernel in the first GiB and the \
+             device tree at the end; it needs {least}"
+        )))
+    }
+
+    /// Whether what the guest does takes pages of the scheme's size.
+    fn wants_pages(&self) -> bool {
+        // A size that the user gives the guest by itself is the user's own concern.
+        if self.append.split_whitespace().any(|word| word.starts_with("page=")) {
+            return false;
+        }
+        let appended = || self.append.split_whitespace().rev().find_map(|word| word.strip_prefix("workload="));
+        let name = match (&self.kind, &self.work) {
+            (GuestKind::Vos, Work::Workload { name, .. }) => appended().unwrap_or(name),
+            (GuestKind::Vos, Work::Console) => appended().unwrap_or("hello"),
+            (GuestKind::Vos, Work::Command(text)) => text.split_whitespace().next().unwrap_or_default(),
+            // It is told at boot to set one aside.
+            (GuestKind::Linux, _) => return true,
+            (GuestKind::File(_), _) => return false,
+        };
+        !WITHOUT_HEAP.contains(&name)
     }
 
     fn vos_command_line(&self, config: &Config) -> String {

@@ -41,6 +41,25 @@ fn image(length: usize, size: u64, magic: &[u8; 4]) -> Vec<u8> {
     image
 }
 
+/// vos takes its heap in pages of the scheme's size; the first GiB holds the kernel, and the end of memory the device tree.
+#[test]
+fn memory_without_a_free_gib_is_named_before_anything_runs() {
+    let said = |scheme: &'static str| ["memory: ", scheme, "pages of 1G", "it needs 2049M"];
+    for scheme in ["native:1G", "nested:1G+1G", "flat:1G+2M"] {
+        for memory in ["1G", "1500M", "2G"] {
+            let arguments = ["--scheme", scheme, "--memory", memory];
+            let both = ["compare", "--workload", "hello,gups:64K"];
+            let end = run([&both[..], &arguments].concat()).failed(2, &said(scheme));
+            assert!(end.stdout.is_empty(), "nothing ran: {end:#?}");
+            run([&["boot", "--append", "workload=gups size=64K"], &arguments[..]].concat()).failed(2, &said(scheme));
+            run([&["compare", "--workload", "hello"], &arguments[..]].concat()).succeeded();
+        }
+        run(["compare", "--workload", "gups:64K", "--scheme", scheme, "--memory", "2049M"]).succeeded();
+    }
+    // Whoever gives the guest another size has what they asked for.
+    run(["boot", "--scheme", "native:1G", "--append", "workload=gups size=64K page=4K"]).succeeded();
+}
+
 #[test]
 fn a_kernel_that_is_none_is_refused() {
     boot("empty", b"").failed(2, &["empty"]);

@@ -105,6 +105,29 @@ fn a_nested_tlb_and_walk_caches_serve_the_hardware_walker_of_flat_tables() {
     assert!(refs(&runs[0]) > refs(&runs[1]) && refs(&runs[1]) > refs(&runs[2]), "{runs:#?}");
 }
 
+/// 512 equal entries, of which any one tells the TLB of the superpage; one nested fault writes them all.
+#[test]
+fn a_superpage_of_the_flat_table_fills_the_tlb_with_a_superpage() {
+    let one_array = ["--set", "mmu.l1d=[{ sizes = ['4K', '2M'], sets = 1, ways = 16 }]", "--set", "mmu.l2=[]"];
+    let arguments = ["--workload", "gups:8M", "--append", "updates=20000", "--scheme"];
+    for scheme in ["flat", "flat-hw"] {
+        let systems = format!("{scheme}:2M+4K,{scheme}:2M+2M,{scheme}:4K+2M");
+        let runs = runs(&[&arguments[..], &[&systems], &one_array].concat());
+        let misses: Vec<u64> = runs.iter().map(|run| number(run, "/tlb/l1d_misses")).collect();
+        assert!(misses[0] > 15_000 && misses[1] < 100 && misses[2] > 15_000, "{misses:?}");
+        let faults = |scheme: &str| {
+            let scratch = common::Scratch::new();
+            let json = scratch.text("out.json");
+            let append = "workload=hello page=2M";
+            run(["boot", "--scheme", scheme, "--append", append, "--json", &json]).succeeded();
+            let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+            number(&report, "/runs/0/exits/nested_fault")
+        };
+        let (small, large) = (faults(&format!("{scheme}:2M+4K")), faults(&format!("{scheme}:2M+2M")));
+        assert!(large * 4 < small, "{small} faults, and {large} with superpages");
+    }
+}
+
 #[test]
 fn several_harts_share_a_flat_table() {
     for scheme in ["flat", "flat-hw:2M+2M"] {
@@ -151,6 +174,19 @@ fn what_cannot_be_is_refused_in_one_line() {
     // The table of 16 MiB, or RAM itself, has no piece of host memory.
     refused("flat", &["memory='8G'", "host_memory='8M'"], &["flat table of 16777216 bytes", "one piece"]);
     refused("reserved", &["memory='64M'", "host_memory='32M'"], &["reserved guest memory", "one piece"]);
+}
+
+/// The first guest has 8 MiB of the host in one piece; what is left for the second is not as long.
+#[test]
+fn a_second_guest_whose_table_has_no_piece_is_refused() {
+    let scratch = common::Scratch::new();
+    let hosts = |host_memory: &str| {
+        let config = format!("[config]\nscheme = 'flat'\nmemory = '4G'\nhost_memory = '{host_memory}'\n");
+        let guests = "[[guest]]\nname = 'g'\nworkload = 'hello'\ncount = 2\n";
+        run(["run", &scratch.write("host.toml", format!("processors = 2\n{config}{guests}"))])
+    };
+    hosts("12M").failed(2, &["flat table of 8388608 bytes", "one piece"]);
+    hosts("32M").succeeded();
 }
 
 #[test]

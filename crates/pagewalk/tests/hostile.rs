@@ -5,7 +5,7 @@ mod common;
 use common::{Ended, Scratch, ended, run, slow_host};
 use std::process::Command;
 
-const SCHEMES: [&str; 4] = ["native", "nested", "flat", "reserved"];
+const SCHEMES: [&str; 6] = ["native", "nested", "flat", "flat:4K+2M", "flat-hw", "reserved"];
 
 /// Boots vos with `append`, under `scheme`, for at most `seconds` of a slow host's time.
 fn boot(scheme: &str, append: &str, seconds: &str, more: &[&str]) -> Ended {

@@ -72,3 +72,35 @@ fn spin_methods_stand_side_by_side() {
     run(&["--spin", "wopt"]).failed(2, &["wopt", "wapd"]);
     run(&["--spin", "rslp,none", "--trace", "trace.json"]).failed(2, &["--trace"]);
 }
+
+/// The file of `experiments/spin` of that name.
+fn experiment(name: &str) -> String {
+    format!("{}/../../experiments/spin/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "slow without optimization")]
+fn a_guest_that_loses_processors_by_spinning_loses_none_under_rslp_and_wapd() {
+    let directory = tempfile::tempdir().unwrap();
+    let report = directory.path().join("heavy.json");
+    let arguments = ["run", &experiment("heavy"), "--spin", "rslp,wopd,wapd", "--json", report.to_str().unwrap()];
+    ended(&mut command(arguments)).succeeded();
+    let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    let lost = |run: usize| -> u64 {
+        let guests = report["runs"][run]["guests"].as_array().unwrap();
+        guests.iter().map(|guest| guest["processors_lost"].as_u64().unwrap()).sum()
+    };
+    assert_eq!((lost(0), lost(2)), (0, 0));
+    assert!(lost(1) > 0, "WOPD lets excessive spins through (section 3.3.2)");
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn linux_on_shared_processors_serves_more_with_spin_control_than_without() {
+    let printed = ended(&mut command(["run", &experiment("memcached"), "--spin", "none,rslp", "--output"]));
+    let printed = printed.succeeded().stdout;
+    let throughput: Vec<f64> =
+        printed.split("TPS: ").skip(1).map(|rest| rest.split_whitespace().next().unwrap().parse().unwrap()).collect();
+    let [none, rslp] = throughput[..] else { panic!("{printed}") };
+    assert!(rslp >= 2.0 * none, "{rslp} transactions per second with rslp, {none} with none");
+}

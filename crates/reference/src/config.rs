@@ -47,6 +47,7 @@ pub struct Counts {
     pub segment_hits: u64,
     pub guest_segment_hits: u64,
     pub monitor_segment_hits: u64,
+    pub monitor_segment_pages: u64,
     pub escape_hits: u64,
     pub walks: u64,
     pub refills: u64,

@@ -122,6 +122,9 @@ impl<M: Memory> Second<'_, M> {
         self.note_lookup(found.is_some());
         if let Some(entry) = found {
             self.counts.monitor_segment_hits += 1;
+            if !table {
+                self.counts.monitor_segment_pages += 1;
+            }
             return Ok(entry);
         }
         if self.segment.is_some_and(|segment| segment.translate(gpa.0, largest) == Verdict::Escapes) {

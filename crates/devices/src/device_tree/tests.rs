@@ -56,6 +56,8 @@ fn machine() -> TreeDescription<'static> {
         initrd: Some(Gpa(0x8800_0000)..Gpa(0x8812_3456)),
         seed: 42,
         virtio_slots: 2,
+        sections: &[],
+        primary_region: Some(Gpa(0x1_c000_0000)..Gpa(0x2_0000_0000)),
     }
 }
 
@@ -148,6 +150,20 @@ fn phandles_are_unique() {
 fn without_an_initrd_there_is_no_such_property() {
     let tree = parse(&device_tree(&TreeDescription { initrd: None, ..machine() }).unwrap());
     assert!(!tree.keys().any(|key| key.contains("initrd")));
+}
+
+#[test]
+fn sections_are_numbered_and_named() {
+    let section = |name, start, writable| TreeSection { name, memory: Gpa(start)..Gpa(start + 0x20_0000), writable };
+    let sections = [section("cache", 0x2_0000_0000, true), section("a$b", 0x2_4000_0000, false)];
+    let tree = parse(&device_tree(&TreeDescription { sections: &sections, ..machine() }).unwrap());
+    assert_eq!(tree["/sections/section-0:reg"], words(&[2, 0, 0, 0x20_0000]));
+    assert_eq!(tree["/sections/section-0:label"], b"cache\0");
+    assert_eq!(tree["/sections/section-1:label"], b"a$b\0");
+    assert_eq!(tree["/sections/section-1:compatible"], b"pagewalk,section\0");
+    assert!(tree.contains_key("/sections/section-1:read-only"));
+    assert!(!tree.contains_key("/sections/section-0:read-only"));
+    assert!(!self::tree().keys().any(|key| key.starts_with("/sections")));
 }
 
 #[test]

@@ -16,7 +16,7 @@ const LINE_STATUS: Gpa = Gpa(map::UART.base.0 + 5);
 const CLAIM: Gpa = Gpa(map::PLIC.base.0 + 0x20_0004);
 
 fn platform(virtio: Vec<VirtioDevice>) -> Platform {
-    Platform::new(PlatformConfig { harts: 2, input: ConsoleInput::Uart, virtio }).unwrap()
+    Platform::new(PlatformConfig { harts: 2, input: ConsoleInput::Uart, virtio, primary_region: None }).unwrap()
 }
 
 fn buffer(offset: u64) -> Gpa {
@@ -38,7 +38,7 @@ fn a_platform_can_move_between_threads() {
 
 #[test]
 fn impossible_configurations_are_refused() {
-    let config = |harts, input, virtio| PlatformConfig { harts, input, virtio };
+    let config = |harts, input, virtio| PlatformConfig { harts, input, virtio, primary_region: None };
     let rngs = |count: usize| (0..count).map(|_| VirtioDevice::Rng(Rng::new(0))).collect();
     let error = |config| Platform::new(config).unwrap_err();
     assert_eq!(error(config(0, ConsoleInput::Uart, vec![])), ConfigError::Harts(0));
@@ -178,6 +178,7 @@ fn the_console_reads_what_the_user_types() {
         harts: 1,
         input: ConsoleInput::Virtio,
         virtio: vec![VirtioDevice::Rng(Rng::new(0)), VirtioDevice::Console(Console::new())],
+        primary_region: None,
     };
     let mut platform = Platform::new(config).unwrap();
     let driver = Driver { slot: 1, memory: &memory };
@@ -201,8 +202,12 @@ fn the_console_reads_what_the_user_types() {
 #[test]
 fn a_receive_buffer_without_room_does_not_hang_input() {
     let memory = ScatteredRam::new(RAM);
-    let config =
-        PlatformConfig { harts: 1, input: ConsoleInput::Virtio, virtio: vec![VirtioDevice::Console(Console::new())] };
+    let config = PlatformConfig {
+        harts: 1,
+        input: ConsoleInput::Virtio,
+        virtio: vec![VirtioDevice::Console(Console::new())],
+        primary_region: None,
+    };
     let mut platform = Platform::new(config).unwrap();
     let driver = Driver { slot: 0, memory: &memory };
     let mut queues = driver.start(&mut platform, VERSION_1, 2);
@@ -245,4 +250,20 @@ fn the_net_sends_frames_without_their_header_and_never_receives() {
     queues[1].add(&memory, &[Buffer::Readable(buffer(0), 11)]);
     driver.notify(&mut platform, &queues[1]);
     assert!(matches!(platform.faults()[..], [DeviceFault::Queue { device: "net", fault: QueueFault::Request, .. }]));
+}
+
+#[test]
+fn the_register_page_is_there_where_the_guest_has_a_primary_region() {
+    let memory = ScatteredRam::new(RAM);
+    let page = map::PRIMARY_REGION.base;
+    let build = |primary_region| {
+        Platform::new(PlatformConfig { harts: 1, input: ConsoleInput::Uart, virtio: vec![], primary_region }).unwrap()
+    };
+    assert!(Platform::contains(page));
+    assert_eq!(build(None).read(page, Width::Double), Err(BusError::NoDevice(page)));
+    let mut platform = build(Some(Gpa(0x9000_0000)..Gpa(0x9800_0000)));
+    assert_eq!(platform.read(page.wrapping_add(8), Width::Double), Ok(0x9000_0000));
+    assert_eq!(platform.read(page, Width::Word), Err(BusError::Width(page, Width::Word)));
+    platform.write(page.wrapping_add(0x38), Width::Double, 0, &memory).unwrap();
+    assert!(platform.primary_region().unwrap().take_request().is_some());
 }

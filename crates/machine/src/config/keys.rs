@@ -1,6 +1,6 @@
 //! The names of all keys, to tell what an unknown one may have meant.
 
-use super::{BalloonKeys, Config, MmuKeys, SwapKeys};
+use super::{BalloonKeys, Config, MmuKeys, SegmentKeys, SwapKeys};
 use crate::refill::RefillName;
 use crate::suggestion::{answer, distance};
 use crate::units::ByteSize;
@@ -29,7 +29,8 @@ fn all() -> Vec<String> {
     };
     let balloon = BalloonKeys { target: Some(ByteSize(1)), ..BalloonKeys::default() };
     let swap = SwapKeys { directory: Some("x".into()), size: Some(ByteSize(1)) };
-    let config = Config { mmu, balloon, swap, host_memory: Some(ByteSize(1)), ..Config::default() };
+    let segment = SegmentKeys { region: Some(ByteSize(1)), ..SegmentKeys::default() };
+    let config = Config { mmu, balloon, swap, segment, host_memory: Some(ByteSize(1)), ..Config::default() };
     leaves(&Table::try_from(config).expect("a configuration is a table"))
 }
 

@@ -1,6 +1,9 @@
 //! The native machine that a system is measured against.
 
-use super::{AttributeName, Config, EngineName, HostPaging, MmuKeys, PagingKeys, ShadowKeys, SwapKeys, Switch};
+use super::{
+    AttributeName, Config, EngineName, FaultyKeys, HostPaging, MmuKeys, PagingKeys, SegmentKeys, ShadowKeys, SwapKeys,
+    Switch,
+};
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
 use crate::warmup::Warmup;
@@ -29,6 +32,8 @@ impl Config {
             engine: _, // Either gives the same cycles.
             mmu: MmuKeys { l1d, l1i, l2, walk_caches, nested_tlb: _, refill, ad },
             shadow: _, // It has no shadow tables.
+            segment: SegmentKeys { region, filter: _, classify: _, hot_add },
+            faulty: _, // Its memory is sound.
             paging: PagingKeys { guest, host: _ },
             isa,
         } = self.clone();
@@ -63,6 +68,8 @@ impl Config {
                 ad,
             },
             shadow: ShadowKeys::default(),
+            segment: SegmentKeys { region, hot_add, ..SegmentKeys::default() },
+            faulty: FaultyKeys::default(),
             paging: PagingKeys { guest, host: HostPaging::default() },
             isa,
         }
@@ -88,6 +95,9 @@ mod tests {
             ("scheme", "flat"),
             ("scheme", "reserved"),
             ("scheme", "shadow"),
+            ("scheme", "dual-direct"),
+            ("segment.filter.bits", "1024"),
+            ("faulty.count", "3"),
             ("shadow.count", "9"),
             ("mmu.refill", "hardware"),
             ("mmu.nested_tlb", "off"),
@@ -122,6 +132,7 @@ mod tests {
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),
             ("mmu.ad", "hardware"),
             ("balloon.target", "64M"),
+            ("segment.region", "64M"),
             ("mmu.refill", "software"),
             ("paging.guest", "sv48"),
             ("isa.sstc", "false"),

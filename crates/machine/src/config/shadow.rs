@@ -15,7 +15,7 @@ pub struct ShadowKeys {
     pub count: u32,
     /// What keeps tables coherent with the guest's.
     pub coherence: CoherenceName,
-    /// What a fence with an operand invalidates.
+    /// What a fence with an operand, or a PPTLB, invalidates.
     pub invalidation: InvalidationName,
     /// What the host's hardware mode does.
     pub assist: AssistName,
@@ -68,6 +68,8 @@ pub enum CoherenceName {
 pub enum InvalidationName {
     /// Every table, in full.
     Full,
+    /// Every table, in full, for PPTLB; what the fence names, for a fence.
+    Conventional,
     /// What the fence names.
     Selective,
 }
@@ -121,6 +123,7 @@ impl ShadowKeys {
             },
             invalidation: match self.invalidation {
                 InvalidationName::Full => shadow::Invalidation::Full,
+                InvalidationName::Conventional => shadow::Invalidation::Conventional,
                 InvalidationName::Selective => shadow::Invalidation::Selective,
             },
             assist: match self.assist {

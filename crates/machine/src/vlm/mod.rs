@@ -2,6 +2,7 @@
 //! take, how long many VMs take to start, and what granularity does for the TLB. No guest runs: VMs have nested tables and no harts, and the monitor's
 //! work is counted and priced by a host model.
 
+pub mod figures;
 mod gups;
 mod mappers;
 
@@ -35,6 +36,9 @@ pub enum VlmError {
     /// Its end.
     #[error(transparent)]
     Unmap(#[from] SectionUnmapError),
+    /// The host's model.
+    #[error("{0}")]
+    Host(String),
     /// The processor.
     #[error("mmu.{0}")]
     Mmu(#[from] mmu::ConfigError),

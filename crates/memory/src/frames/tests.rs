@@ -144,3 +144,42 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_faulty_frame_is_handed_out_to_nobody_who_does_not_know() {
+    let (memory, mut frames) = host(1 << 20);
+    let bad = |number: u64| HOST_BASE.wrapping_add(number * FRAME);
+    assert_eq!(frames.mark_faulty(bad(1).wrapping_add(7)), Ok(false));
+    assert_eq!(frames.mark_faulty(bad(1)), Ok(false), "twice is once");
+    assert_eq!(frames.free_bytes(), (1 << 20) - FRAME);
+    assert_eq!(frames.allocate_contiguous(&memory, 2 * FRAME, PageSize::Size4K), Ok(range(2 * FRAME, 2 * FRAME)));
+    // One that has an owner stays with it, and is gone when it comes back.
+    assert_eq!(frames.mark_faulty(bad(3)), Ok(true));
+    assert_eq!(frames.free(range(2 * FRAME, 2 * FRAME)), Ok(()));
+    assert_eq!(frames.free(range(2 * FRAME, 2 * FRAME)), Err(FrameError::Free(range(2 * FRAME, 2 * FRAME))));
+    assert_eq!(frames.free_bytes(), (1 << 20) - 2 * FRAME);
+    let mine = range(2 * FRAME, 2 * FRAME);
+    assert_eq!(frames.reserve(&memory, mine), Err(FrameError::Faulty(mine, bad(3))));
+    assert_eq!(frames.faulty_frames().collect::<Vec<_>>(), [bad(1), bad(3)]);
+    assert!(frames.mark_faulty(Hpa(0)).is_err());
+}
+
+#[test]
+fn whoever_takes_frames_with_faults_is_told_which() {
+    let (memory, mut frames) = host(1 << 20);
+    let bad = |number: u64| HOST_BASE.wrapping_add(number * FRAME);
+    memory.write(bad(9), 0x5a_u64).unwrap();
+    for number in [9, 30] {
+        frames.mark_faulty(bad(number)).unwrap();
+    }
+    assert!(frames.allocate_contiguous(&memory, 1 << 20, PageSize::Size4K).is_err());
+    let taken = frames.allocate_with_faults(&memory, HOST_BASE, 16 * FRAME, PageSize::Size4K).unwrap();
+    assert_eq!(taken, (range(0, 16 * FRAME), vec![bad(9)]));
+    assert_eq!(memory.read(bad(9)), Ok(0x5a_u64), "nobody has touched it");
+    assert_eq!(frames.free_bytes(), (1 << 20) - 17 * FRAME);
+    assert!(frames.allocate_with_faults(&memory, HOST_BASE, 1 << 20, PageSize::Size4K).is_err());
+    assert_eq!(frames.free_bytes(), (1 << 20) - 17 * FRAME, "a refusal changes nothing");
+    frames.free(range(0, 16 * FRAME)).unwrap();
+    assert_eq!(frames.free_bytes(), (1 << 20) - 2 * FRAME);
+    assert_eq!(frames.owned_bytes(), 2 * FRAME, "nobody's, but lost");
+}

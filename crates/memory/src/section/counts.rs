@@ -52,3 +52,11 @@ pub struct FileCounts {
     /// Pages written.
     pub writes: u64,
 }
+
+impl FileCounts {
+    /// What was counted since `earlier`, the same counts at another time.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self { reads: self.reads.saturating_sub(earlier.reads), writes: self.writes.saturating_sub(earlier.writes) }
+    }
+}

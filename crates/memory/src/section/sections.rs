@@ -1,7 +1,7 @@
 //! All sections of a host.
 
 use super::backing::{BackingError, BackingFile};
-use super::counts::{FaultCounts, FaultKind};
+use super::counts::{FaultCounts, FaultKind, FileCounts};
 use super::definition::{Body, Lifetime, Section};
 use super::error::{CreateError, DeleteError, NoSuchSection, PageError};
 use super::pageable::{Dropped, Pageable};
@@ -42,6 +42,8 @@ pub struct Sections {
     modified_list: BTreeMap<u64, PageOf>,
     /// The next place in either.
     place: u64,
+    /// What sections that are no more have moved from and to their files.
+    ended: BTreeMap<SectionId, FileCounts>,
 }
 
 impl Sections {
@@ -55,6 +57,7 @@ impl Sections {
             free_list: BTreeMap::new(),
             modified_list: BTreeMap::new(),
             place: 0,
+            ended: BTreeMap::new(),
         }
     }
 
@@ -73,6 +76,17 @@ impl Sections {
     #[must_use]
     pub fn get(&self, id: SectionId) -> Option<&Section> {
         self.sections.get(&id)
+    }
+
+    /// What a section that is no more had moved from and to its file, when its last modified page was written.
+    #[must_use]
+    pub fn ended(&self, id: SectionId) -> Option<FileCounts> {
+        self.ended.get(&id).copied()
+    }
+
+    /// All of them, in the order in which they were created.
+    pub fn iter(&self) -> impl Iterator<Item = (SectionId, &Section)> {
+        self.sections.iter().map(|(&id, section)| (id, section))
     }
 
     /// The section `name`.
@@ -152,7 +166,9 @@ impl Sections {
                 Vacated { frames: merge(listed.into_iter().map(|(_, frame, _)| frame)), reserved: None }
             }
         };
-        self.sections.remove(&id);
+        if let Some(section) = self.sections.remove(&id) {
+            self.ended.insert(id, section.file_counts());
+        }
         Ok(vacated)
     }
 

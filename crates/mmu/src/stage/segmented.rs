@@ -32,7 +32,9 @@ impl<S: Stage> Stage for SegmentedStage<'_, '_, S> {
     fn translate(&mut self, gpa: Gpa, access: Access, purpose: Purpose, limit: PageSize) -> Result<HostMapping, Fault> {
         match self.segment.look_up(gpa.0, limit) {
             Lookup::Page { page, size } => {
-                self.statistics().monitor_segment_hits += 1;
+                let statistics = self.statistics();
+                statistics.monitor_segment_hits += 1;
+                statistics.monitor_segment_pages += u64::from(purpose == Purpose::Data);
                 return Ok(mapping(page, size));
             }
             Lookup::Escapes => self.statistics().escape_hits += 1,

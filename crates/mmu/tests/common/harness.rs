@@ -181,6 +181,7 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         segment_hits: of.segment_hits,
         guest_segment_hits: of.guest_segment_hits,
         monitor_segment_hits: of.monitor_segment_hits,
+        monitor_segment_pages: of.monitor_segment_pages,
         escape_hits: of.escape_hits,
         walks: of.walks,
         refills: of.refills,

@@ -23,11 +23,13 @@
 
 mod core_map;
 mod counts;
+mod faulty;
 mod pager;
 mod supply;
 mod swap;
 
 pub use counts::PagingCounts;
+pub use faulty::FaultyFrame;
 pub use pager::Pager;
 pub use supply::{FrameSupply, NoVictim, PageUnavailable};
 pub use swap::{Swap, SwapError};

@@ -43,6 +43,9 @@ pub enum PageUnavailable {
     /// It cannot be read from the swap file.
     #[error(transparent)]
     Swap(SwapError),
+    /// It is a section's, and that cannot provide it: what [`SectionFaultError`](crate::section::SectionFaultError) says.
+    #[error("{0}")]
+    Section(String),
 }
 
 /// The host's frames with all that share them, for the length of one event. VMs go by their number in `vms`.
@@ -68,6 +71,9 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
     pub fn nested_fault(&mut self, vm: usize, gpa: Gpa, access: Access) -> Result<NestedFaultOutcome, PageUnavailable> {
         if Platform::contains(gpa) {
             return Ok(NestedFaultOutcome::Device);
+        }
+        if self.with_room(|supply| supply.vms[vm].map_escaping(supply.memory, supply.frames, gpa))? {
+            return Ok(NestedFaultOutcome::Mapped);
         }
         let filled = self.fill(vm, gpa, access)?;
         Ok(filled.map_or(NestedFaultOutcome::Nothing, |_| NestedFaultOutcome::Mapped))
@@ -191,7 +197,7 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
     }
 
     /// Calls `allocate` until it has its frames, with pages taken away from guests where there are none.
-    fn with_room<T>(
+    pub(super) fn with_room<T>(
         &mut self,
         mut allocate: impl FnMut(&mut Self) -> Result<T, OutOfFrames>,
     ) -> Result<T, PageUnavailable> {
@@ -248,7 +254,7 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
     }
 
     /// Splits a superpage.
-    fn split(&mut self, vm: usize, gpa: Gpa) -> Result<bool, OutOfFrames> {
+    pub(super) fn split(&mut self, vm: usize, gpa: Gpa) -> Result<bool, OutOfFrames> {
         let whole = self.vms[vm].page(self.memory, gpa);
         let split = self.vms[vm].split_page(self.memory, self.frames, gpa)?;
         if let (Some(whole), Some(piece), Some(pager)) =
@@ -260,7 +266,7 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
     }
 
     /// Takes the page that holds `gpa` out of the tables.
-    fn take(&mut self, vm: usize, gpa: Gpa, batch: &mut Batch) {
+    pub(super) fn take(&mut self, vm: usize, gpa: Gpa, batch: &mut Batch) {
         let Some(leaf) = self.vms[vm].page(self.memory, gpa) else { return };
         let Some(invalidation) = self.vms[vm].unmap_page(self.memory, gpa) else { return };
         if let Some(pager) = self.pager.as_deref_mut() {
@@ -270,7 +276,7 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
     }
 
     /// Flushes the processors of what was taken away, and frees the frames; returns how many.
-    fn perform(&mut self, batch: Batch) -> u64 {
+    pub(super) fn perform(&mut self, batch: Batch) -> u64 {
         for invalidation in batch.invalidations {
             let freed = invalidation.perform(&mut self.processors, self.frames);
             debug_assert!(freed.is_ok(), "the tables owned them: {freed:?}");
@@ -281,7 +287,7 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
 
 /// Pages that were taken out of tables, and wait for their flush.
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     /// One for each VM.
     invalidations: Vec<Invalidation>,
     /// Base pages.

@@ -69,6 +69,9 @@ pub enum SbiError {
     /// An argument is out of its range.
     #[error("invalid parameter")]
     InvalidParam,
+    /// The caller may not have that.
+    #[error("denied")]
+    Denied,
     /// An address is not one that can be used so.
     #[error("invalid address")]
     InvalidAddress,
@@ -85,6 +88,7 @@ impl SbiError {
             Self::Failed => -1,
             Self::NotSupported => -2,
             Self::InvalidParam => -3,
+            Self::Denied => -4,
             Self::InvalidAddress => -5,
             Self::AlreadyAvailable => -6,
         }

@@ -2,6 +2,7 @@
 //! chapter 15), and its last bytes read "PAW".
 
 use super::{Limits, SbiCall, SbiError};
+use crate::primary_region::SegmentRequest;
 use crate::sched::spin::{SpinCall, SpinReason};
 use types::{Gpa, Gva};
 
@@ -32,7 +33,7 @@ pub struct SpinReport {
 }
 
 /// What a guest that knows Pagewalk asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParavirtualRequest {
     /// The entry is made invalid, and every processor forgets what it translated; returns the entry as it was.
     PartialPurge(PartialPurge),
@@ -46,6 +47,8 @@ pub enum ParavirtualRequest {
     Spin(SpinCall),
     /// The caller has spun excessively.
     ExcessiveSpin(SpinReport),
+    /// The caller's segment registers; nobody has looked at them yet.
+    SetSegment(SegmentRequest),
 }
 
 pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<ParavirtualRequest, SbiError> {
@@ -74,6 +77,7 @@ pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<ParavirtualReque
         }
         0x14 if second > 1 => return Err(SbiError::InvalidParam),
         0x14 => ParavirtualRequest::ExcessiveSpin(SpinReport { reason: reason(first)?, lost: second == 1 }),
+        0x20 => ParavirtualRequest::SetSegment(SegmentRequest { range: Gva(first)..Gva(second), target: Gpa(third) }),
         _ => return Err(SbiError::NotSupported),
     })
 }

@@ -122,6 +122,8 @@ pub(super) struct LogicalBlock {
     pub(super) since: Cycles,
     /// Whether it has waited since a spin call.
     pub(super) spun: bool,
+    /// Whether it has had no time of the real processor yet that it was last despatched on.
+    pub(super) fresh: bool,
     pub(super) ran_on: Option<RealId>,
 }
 

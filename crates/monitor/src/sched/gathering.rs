@@ -5,7 +5,7 @@ use types::Cycles;
 
 impl Scheduler {
     /// `opener` was despatched. If it is the first of its VM to run, its ready partners are despatched with it, on idle real processors or on
-    /// those that other VMs have, as far as there are any. All have what `opener` has left of its slice. Those that have consumed theirs, or are
+    /// those that other VMs have and have run on, as far as there are any. All have what `opener` has left of its slice. Those that have consumed theirs, or are
     /// out of service, stay where they are.
     pub(super) fn gather(&mut self, opener: LogicalId, now: Cycles) {
         let vm = self.logicals[opener.0].vm;
@@ -28,9 +28,13 @@ impl Scheduler {
         }
     }
 
-    /// A shared real processor that another VM has.
+    /// A shared real processor that another VM has, and has had some time of: gangs that displace one another before they ran would leave a VM
+    /// that is always displaced first without any.
     fn of_another(&self, vm: usize) -> Option<RealId> {
-        let others = |occupant: LogicalId| self.logicals[occupant.0].vm != vm;
+        let others = |occupant: LogicalId| {
+            let block = &self.logicals[occupant.0];
+            block.vm != vm && !block.fresh
+        };
         self.reals.iter().position(|real| !real.dedicated && real.occupant.is_some_and(others)).map(RealId)
     }
 }

@@ -87,6 +87,7 @@ impl Scheduler {
             slice_left: self.parameters.slice,
             since: Cycles(0),
             spun: false,
+            fresh: false,
             ran_on: None,
         }));
         self.vms.push(VmBlock {
@@ -180,9 +181,10 @@ impl Scheduler {
             return;
         }
         let vm = &self.vms[block.vm];
-        // A gang leaves together, as it came.
+        // A gang leaves together, as it came. Who joined it later and has had no time yet stays: it might join and leave like that for ever.
         let leaving: Vec<LogicalId> = if vm.control.co_schedules() {
-            vm.running.iter().map(|number| LogicalId(vm.first + number)).collect()
+            let members = vm.running.iter().map(|number| LogicalId(vm.first + number));
+            members.filter(|&member| member == logical || !self.logicals[member.0].fresh).collect()
         } else {
             vec![logical]
         };
@@ -314,6 +316,7 @@ impl Scheduler {
         self.changes.push(Change::Despatched { real, logical });
         self.set_state(logical, State::Running(real));
         let block = &mut self.logicals[logical.0];
+        block.fresh = true;
         let vm = &mut self.vms[block.vm];
         let wait = Cycles(now.0.saturating_sub(block.since.0));
         vm.statistics.despatches += 1;

@@ -78,6 +78,7 @@ impl Scheduler {
     /// `logical` has been busy for so long.
     pub fn charge(&mut self, logical: LogicalId, busy: Cycles) {
         let block = &mut self.logicals[logical.0];
+        block.fresh &= busy == Cycles(0);
         self.vms[block.vm].statistics.busy += busy;
         if block.dedicated.is_none() {
             block.slice_left = Cycles(block.slice_left.0.saturating_sub(busy.0));

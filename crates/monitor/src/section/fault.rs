@@ -74,10 +74,12 @@ impl SectionManager {
         }
         let gpa = gpa.page(PageSize::Size4K);
         let touch = Touch { vmid, gpa, access, section: window.section, page };
+        let before = self.work.tables.tables;
         loop {
             match self.validate(on, &window, touch) {
                 Ok(kind) => {
                     if let Some(space) = self.spaces.get_mut(&vmid) {
+                        space.tables += self.work.tables.tables - before;
                         space.faults.count(kind);
                     }
                     self.work.cleared += u64::from(kind == FaultKind::DemandZero);

@@ -106,6 +106,13 @@ impl SectionManager {
         self.spaces.get(&vmid).map_or(0, |space| space.working_set.len())
     }
 
+    /// Bytes of tables that a VM has for itself because of sections: those that map them, and those that lead to links. Once a window is unmapped beside others, what
+    /// there was at the most.
+    #[must_use]
+    pub fn private_table_bytes(&self, vmid: Vmid) -> u64 {
+        self.spaces.get(&vmid).map_or(0, |space| space.tables * PAGE)
+    }
+
     /// A VM may map sections from now on. One of the same identifier must have been [removed](Self::remove_vm).
     pub fn add_vm(&mut self, profile: VmProfile) {
         let before = self.spaces.insert(profile.vmid, SectionSpace::new(profile));

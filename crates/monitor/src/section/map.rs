@@ -28,7 +28,9 @@ impl SectionManager {
         if on.tables.table(request.vmid).is_none() {
             return Err(SectionMapError::NoVm(request.vmid));
         }
+        let mut before;
         loop {
+            before = self.work.tables.tables;
             let placed = self.enter(on, request.vmid, &window);
             let Err(frames) = placed else { break };
             self.leave(on, request.vmid, &window, |_, _| {});
@@ -42,6 +44,7 @@ impl SectionManager {
         debug_assert!(attached.is_ok(), "it was found above");
         if let Some(space) = self.spaces.get_mut(&request.vmid) {
             space.insert(window.clone());
+            space.tables += self.work.tables.tables - before;
         }
         Ok(window)
     }

@@ -24,6 +24,7 @@
 
 mod error;
 mod fault;
+mod guests;
 mod manager;
 mod map;
 mod pressure;

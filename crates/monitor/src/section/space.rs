@@ -56,12 +56,14 @@ pub(super) struct SectionSpace {
     windows: BTreeMap<Gpa, Window>,
     pub(super) working_set: WorkingSet,
     pub(super) faults: FaultCounts,
+    /// Tables of the VM's own that were added for sections. Where a section leaves they are not counted down one by one: with the last window they are all gone.
+    pub(super) tables: u64,
 }
 
 impl SectionSpace {
     pub(super) fn new(profile: VmProfile) -> Self {
         let working_set = WorkingSet::new(profile.quota);
-        Self { profile, windows: BTreeMap::new(), working_set, faults: FaultCounts::default() }
+        Self { profile, windows: BTreeMap::new(), working_set, faults: FaultCounts::default(), tables: 0 }
     }
 
     /// The window whose region holds `gpa`.
@@ -80,7 +82,11 @@ impl SectionSpace {
 
     /// Takes the window that begins at `at` out.
     pub(super) fn remove(&mut self, at: Gpa) -> Option<Window> {
-        self.windows.remove(&at)
+        let window = self.windows.remove(&at);
+        if self.windows.is_empty() {
+            self.tables = 0;
+        }
+        window
     }
 
     /// Where a map of pages `first..end` of a section would go, whose shared tables are `shared`.

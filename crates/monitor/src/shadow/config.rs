@@ -21,11 +21,14 @@ pub enum Coherence {
     WriteProtect,
 }
 
-/// How a fence with an address or an address space is simulated.
+/// How the invalidation of a page, or of an address space, is simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalidation {
     /// By invalidating every table in full.
     Full,
+    /// As the paper's conventional system does (section 3.3.1): in full where the instruction names a real page, which PPTLB does, and
+    /// otherwise by invalidating what it names.
+    Conventional,
     /// By invalidating what the fence names.
     Selective,
 }

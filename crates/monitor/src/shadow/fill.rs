@@ -4,10 +4,10 @@ use super::reader::GuestReader;
 use super::reverse::Place;
 use super::statistics::{Activity, Way, Work};
 use super::tables::BARE;
-use super::{Assist, Coherence, Event, Shadow, Tlbs, steps};
+use super::{Assist, Coherence, Event, Exited, Shadow, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::table::{Displaced, Leaf, LeafBits, composed_bits};
-use crate::vm::{Resolved, Vm, Wanted};
+use crate::vm::{Resolved, Wanted};
 use devices::Platform;
 use memory::{Host, HostMemory, OutOfFrames};
 use mmu::{Fault, Fence, SoftwareLeaf, software_walk};
@@ -35,21 +35,18 @@ struct GuestPage {
 }
 
 impl Shadow {
-    /// Handles a fault of hart `hart` at `gva`.
+    /// Handles a fault at `gva`.
     ///
     /// # Errors
     /// [`Wanted`]: what has to be provided before the fault can be handled.
     pub(super) fn fault(
         &mut self,
-        vm: &mut Vm,
-        host: &mut Host,
-        tlbs: &mut impl Tlbs,
-        hart: usize,
+        exited: &mut Exited<'_, impl Tlbs>,
         gva: Gva,
         access: Access,
     ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
-        let mut reader = GuestReader::new(vm, host, self.config.rules);
-        let walked = self.guest_page(&mut reader, hart, gva, access);
+        let mut reader = GuestReader::new(exited.vm, exited.host, self.config.rules);
+        let walked = self.guest_page(&mut reader, exited.hart, gva, access);
         let GuestReader { path, references, filled, wanted, .. } = reader;
         if let Some(wanted) = wanted {
             return Err(wanted);
@@ -74,6 +71,7 @@ impl Shadow {
         // A page that may be stored to from now on is dirty for the host: it is not asked again.
         let writes = page.leaf.pte & WRITABLE_AND_DIRTY == WRITABLE_AND_DIRTY;
         let kind = if writes { Access::Write } else { access };
+        let Exited { vm, host, .. } = exited;
         let Some(resolved) = vm.resolve(&host.memory, &mut host.frames, page.gpa, kind)? else {
             self.statistics.reflected += 1;
             return Ok((ShadowFaultOutcome::AccessFault, Some(self.event(ExitReason::ShadowFault, work))));
@@ -81,7 +79,7 @@ impl Shadow {
         let host_references = u64::from(vm.host_levels());
         if access == Access::Write && self.is_guest_table(page.gpa) {
             let hpa = Hpa(resolved.leaf.page.0 | page.gpa.offset(resolved.leaf.size));
-            let looked_at = self.store_to_table(host, tlbs, page.gpa);
+            let looked_at = self.store_to_table(host, exited.tlbs, page.gpa);
             let references = references + host_references + looked_at;
             let work = Work { activity: Activity::Validation, references, ..work };
             let event = self.event(ExitReason::TableWrite, work);
@@ -89,13 +87,14 @@ impl Shadow {
             return Ok((ShadowFaultOutcome::StoreOnce(hpa), Some(event)));
         }
         if self.config.coherence == Coherence::WriteProtect {
-            self.protect_path(vm, host, tlbs, hart, gva, &path);
+            self.protect_path(exited, gva, &path);
         }
-        let entry = self.validate(vm, host, tlbs, hart, gva, &page, &resolved)?;
+        let entry = self.validate(exited, gva, &page, &resolved)?;
+        let table = self.harts[exited.hart].table;
         if let Some(audit) = &mut self.audit {
-            audit.record(self.harts[hart].table, gva.page(entry.size), &path);
+            audit.record(table, gva.page(entry.size), &path);
         }
-        let table_references = u64::from(self.tables.list[self.harts[hart].table].tree.levels());
+        let table_references = u64::from(self.tables.list[table].tree.levels());
         let assisted = self.config.assist != Assist::None && filled == 0 && !resolved.fresh;
         self.statistics.assisted_validations += u64::from(assisted);
         let work = Work {
@@ -127,19 +126,16 @@ impl Shadow {
     }
 
     /// Composes the entry of `gva` and writes it.
-    #[expect(clippy::too_many_arguments, reason = "to be made smaller")]
     fn validate(
         &mut self,
-        vm: &Vm,
-        host: &mut Host,
-        tlbs: &mut impl Tlbs,
-        hart: usize,
+        exited: &mut Exited<'_, impl Tlbs>,
         gva: Gva,
         page: &GuestPage,
         resolved: &Resolved,
     ) -> Result<Leaf, OutOfFrames> {
-        self.make_room(host, tlbs);
-        let table = self.harts[hart].table;
+        let Exited { host, tlbs, hart, .. } = exited;
+        self.make_room(host, *tlbs);
+        let table = self.harts[*hart].table;
         let entry = self.compose(page, &resolved.leaf);
         let guest_size = if table == BARE { entry.size } else { page.leaf.size };
         let tree = &mut self.tables.list[table].tree;
@@ -153,7 +149,7 @@ impl Shadow {
             }
             // The guest has changed its table: what TLBs still have of the old page is gone before anybody relies on that.
             Displaced::Page(_) if entry.size == PageSize::Size4K => {
-                tlbs.fence_everywhere(&Fence::Vvma { vmid: vm.vmid(), gva: Some(gva), asid: None });
+                tlbs.fence_everywhere(&Fence::Vvma { vmid: self.vmid, gva: Some(gva), asid: None });
             }
             Displaced::Page(_) | Displaced::Larger => tlbs.fence_everywhere(&self.everything()),
             Displaced::Smaller(frames) => {

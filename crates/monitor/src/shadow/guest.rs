@@ -1,7 +1,7 @@
 //! A VM's shadow tables, as the machine and the rest of the monitor use them.
 
 use super::statistics::{Activity, ShadowStatistics};
-use super::{Event, GuestFence, Shadow, ShadowConfig, ShadowFaultOutcome, Tlbs};
+use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFaultOutcome, Tlbs};
 use crate::table::Leaf;
 use crate::vm::{Vm, Wanted};
 use memory::{Host, HostMemory, OutOfFrames};
@@ -39,10 +39,16 @@ impl Vm {
         }
     }
 
-    /// Hart `hart` translates in `context` from now on: what the hardware is to translate in, and what that took.
+    /// Whether hart `hart` translates in `context` with the table that it has: then it does from now on. Privilege and `sstatus` are the
+    /// hardware's.
+    pub fn shadow_stays(&mut self, hart: usize, context: &TranslationContext) -> bool {
+        self.shadow.as_mut().is_none_or(|shadow| shadow.stays(hart, context))
+    }
+
+    /// Hart `hart` translates in `context` from now on; what that took, if it is another address space's.
     ///
     /// # Errors
-    /// [`OutOfFrames`]: no room for a table.
+    /// [`OutOfFrames`]: no room for a table; the hart keeps the one it had.
     pub fn shadow_switch(
         &mut self,
         host: &mut Host,
@@ -50,7 +56,7 @@ impl Vm {
         hart: usize,
         context: &TranslationContext,
     ) -> Result<Option<Event>, OutOfFrames> {
-        self.with_shadow(|shadow, vm| shadow.switch(vm, host, tlbs, hart, context)).unwrap_or(Ok(None))
+        self.with_shadow(|shadow, _| shadow.switch(host, tlbs, hart, context)).unwrap_or(Ok(None))
     }
 
     /// What the hardware is to translate in for hart `hart`.
@@ -71,7 +77,7 @@ impl Vm {
         gva: Gva,
         access: Access,
     ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
-        self.with_shadow(|shadow, vm| shadow.fault(vm, host, tlbs, hart, gva, access))
+        self.with_shadow(|shadow, vm| shadow.fault(&mut Exited { vm, host, tlbs, hart }, gva, access))
             .unwrap_or(Ok((ShadowFaultOutcome::PageFault, None)))
     }
 

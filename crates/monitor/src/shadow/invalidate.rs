@@ -1,6 +1,6 @@
 //! A guest's fences, where shadow tables are kept coherent by them: what is invalidated in which tables.
 //!
-//! | fence | `selective` | `full` |
+//! | fence | `selective`, `conventional` | `full` |
 //! |---|---|---|
 //! | no operand (Purge TLB) | every table that is selected | the same |
 //! | address space | the tables of that ASID | every table that is selected |
@@ -43,7 +43,7 @@ impl Shadow {
         if self.config.coherence == Coherence::WriteProtect {
             return None;
         }
-        let selective = self.config.invalidation == Invalidation::Selective;
+        let selective = self.config.invalidation != Invalidation::Full;
         let asid = fence.asid.filter(|_| selective);
         let tables: Vec<usize> = (0..self.tables.list.len())
             .filter(|&table| match self.config.tables {

@@ -40,6 +40,7 @@ pub use invalidate::GuestFence;
 pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
 use crate::exits::ExitReason;
+use crate::vm::Vm;
 use check::Audit;
 use core::ops::Range;
 use memory::{FrameRange, Host, OutOfFrames};
@@ -56,6 +57,14 @@ pub trait Tlbs {
 
     /// Does `fence` on every processor where the guest runs.
     fn fence_everywhere(&mut self, fence: &Fence);
+}
+
+/// A logical processor that has left the guest, and what its exit is handled with.
+struct Exited<'x, T> {
+    vm: &'x mut Vm,
+    host: &'x mut Host,
+    tlbs: &'x mut T,
+    hart: usize,
 }
 
 /// Work on shadow tables that came from an exit or an assist.

@@ -56,7 +56,7 @@ impl Shadow {
             let _ = self.store_to_table(host, tlbs, purge.entry);
         }
         let old = vm.clear_valid(host, purge.entry)?;
-        if !purge.handshake || self.config.invalidation == Invalidation::Full {
+        if !purge.handshake || self.config.invalidation != Invalidation::Selective {
             tlbs.fence_everywhere(&self.everything());
             let tables: Vec<usize> = (BARE + 1..self.tables.list.len()).collect();
             let event = self.purge(&host.memory, &tables, Activity::Pptlb, false);

@@ -4,30 +4,38 @@ use super::statistics::{Activity, Way, Work};
 use super::tables::{BARE, Come, Key};
 use super::{Assist, Event, Shadow, Tables, Tlbs, steps};
 use crate::exits::ExitReason;
-use crate::vm::Vm;
 use memory::{Host, OutOfFrames};
 use mmu::Fence;
 use types::TranslationContext;
 
 impl Shadow {
-    /// Hart `hart` translates in `context` from now on. `None` where its table stays the same: privilege and `sstatus` are the hardware's.
+    /// Whether hart `hart` translates in `context` with the table that it has: then it does from now on.
+    #[inline]
+    pub(super) fn stays(&mut self, hart: usize, context: &TranslationContext) -> bool {
+        let known = &mut self.harts[hart].context;
+        let stays = Key::of(known) == Key::of(context);
+        if stays {
+            *known = *context;
+        }
+        stays
+    }
+
+    /// Hart `hart` translates in `context` from now on. `None` where its table stays the same.
     ///
     /// # Errors
     /// [`OutOfFrames`]: no room for a table; the hart keeps the one it had.
     pub(super) fn switch(
         &mut self,
-        vm: &mut Vm,
         host: &mut Host,
         tlbs: &mut impl Tlbs,
         hart: usize,
         context: &TranslationContext,
     ) -> Result<Option<Event>, OutOfFrames> {
-        let (old, new) = (Key::of(&self.harts[hart].context), Key::of(context));
-        if old == new {
-            self.harts[hart].context = *context;
+        if self.stays(hart, context) {
             return Ok(None);
         }
-        let (table, come) = self.table_for(vm, host, tlbs, hart, new)?;
+        let (old, new) = (Key::of(&self.harts[hart].context), Key::of(context));
+        let (table, come) = self.table_for(host, tlbs, hart, new)?;
         self.harts[hart].context = *context;
         self.harts[hart].table = table;
         if old.is_bare() != new.is_bare() {
@@ -62,7 +70,6 @@ impl Shadow {
     /// to `cleared`.
     fn table_for(
         &mut self,
-        vm: &Vm,
         host: &mut Host,
         tlbs: &mut impl Tlbs,
         hart: usize,
@@ -87,27 +94,20 @@ impl Shadow {
                 if self.tables.list[table].tree.mode() == key.mode {
                     self.cleared += self.clear_table(host, table);
                 } else {
-                    self.rebuild(vm, host, tlbs, table, key)?;
+                    self.rebuild(host, tlbs, table, key)?;
                 }
                 self.tables.list[table].key = Some(key);
                 // The paper purges the TLB with the table; here its walk caches would also lead to tables of another address space.
                 tlbs.fence_here(&self.everything());
             }
-            (Come::Stolen, _) => self.rebuild(vm, host, tlbs, table, key)?,
+            (Come::Stolen, _) => self.rebuild(host, tlbs, table, key)?,
         }
         self.tables.select(table);
         Ok((table, come))
     }
 
     /// Takes a table from its address space, thoroughly invalidated, and gives it to `key`.
-    fn rebuild(
-        &mut self,
-        _vm: &Vm,
-        host: &mut Host,
-        tlbs: &mut impl Tlbs,
-        table: usize,
-        key: Key,
-    ) -> Result<(), OutOfFrames> {
+    fn rebuild(&mut self, host: &mut Host, tlbs: &mut impl Tlbs, table: usize, key: Key) -> Result<(), OutOfFrames> {
         let looked_at = self.clear_table(host, table);
         self.cleared += looked_at;
         let tree = &mut self.tables.list[table].tree;

@@ -6,7 +6,7 @@
 //! then it is being filled, or freed and used for something else.
 
 use super::reader::Path;
-use super::{Coherence, Shadow, Tlbs};
+use super::{Coherence, Exited, Shadow, Tlbs};
 use crate::table::{LeafBits, Removed};
 use crate::vm::Vm;
 use memory::{Host, HostMemory};
@@ -118,22 +118,15 @@ impl Shadow {
         }
     }
 
-    /// Write-protects the pages that a walk of hart `hart` for `gva` read, the root's first.
-    pub(super) fn protect_path(
-        &mut self,
-        vm: &Vm,
-        host: &Host,
-        tlbs: &mut impl Tlbs,
-        hart: usize,
-        gva: Gva,
-        path: &Path,
-    ) {
-        let table = self.harts[hart].table;
+    /// Write-protects the pages that a walk for `gva` read, the root's first.
+    pub(super) fn protect_path(&mut self, exited: &mut Exited<'_, impl Tlbs>, gva: Gva, path: &Path) {
+        let Exited { vm, host, tlbs, hart } = exited;
+        let table = self.harts[*hart].table;
         let levels = self.tables.list[table].tree.levels();
         for (level, step) in (0..levels).rev().zip(path.steps()) {
             let base = if level + 1 == levels { Gva(0) } else { gva.page(PageSize::of_level(level + 1)) };
             if self.guest_tables.add(step.at, Derived { table, base, level }) {
-                self.protect(vm, &host.memory, tlbs, step.at);
+                self.protect(vm, &host.memory, *tlbs, step.at);
             }
         }
     }

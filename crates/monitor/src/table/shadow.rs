@@ -8,10 +8,13 @@
 //! # Tables stay
 //! An invalidation clears leaf entries and leaves the tables in place, as those of the paper, whose area is acquired once (section 3.2): it
 //! has to look at every entry whether one is valid or not. [`ShadowTable::release`] alone gives tables back.
+//!
+//! That is what the simulated monitor does. Here a table remembers where leaves were placed since all were cleared, and clears those.
 
 use super::entry::{Entry, LeafBits};
 use super::page_table::{Leaf, Shape, read, slot, write};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
+use std::collections::BTreeSet;
 use types::{Gva, Hpa, PageSize, PagingMode};
 
 /// In the span of the entry lie, or lay, pieces of a guest page that is at least as large.
@@ -31,7 +34,23 @@ pub(crate) struct ShadowTable {
     shape: Shape,
     /// Tables, the root among them.
     tables: u64,
+    /// Those among them that are of the last level.
+    last_tables: u64,
+    /// Every entry that may be a leaf, and others.
+    placed: Vec<Slot>,
+    /// `placed` is cleared of those others when it gets as long as this.
+    most_placed: usize,
 }
+
+/// Where an entry lies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Slot {
+    at: Hpa,
+    level: u32,
+}
+
+/// The least value of `most_placed`.
+const FEW: usize = 1024;
 
 /// What stood where a leaf was placed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,7 +89,7 @@ impl ShadowTable {
     pub(crate) fn new(memory: &HostMemory, frames: &mut FrameAllocator, mode: PagingMode) -> Result<Self, OutOfFrames> {
         let shape = Shape::first_stage(mode);
         let root = frames.allocate_contiguous(memory, shape.root_bytes(), PageSize::Size4K)?;
-        Ok(Self { root, mode, shape, tables: 1 })
+        Ok(Self { root, mode, shape, tables: 1, last_tables: 0, placed: Vec::new(), most_placed: FEW })
     }
 
     pub(crate) const fn root(&self) -> Hpa {
@@ -162,6 +181,7 @@ impl ShadowTable {
             } else {
                 let below = frames.allocate(memory, PageSize::Size4K)?.start();
                 self.tables += 1;
+                self.last_tables += u64::from(level == 1);
                 write(memory, at, Entry::pointer(below).with_software(marks));
                 if entry.is_leaf() {
                     displaced = Displaced::Larger;
@@ -176,12 +196,26 @@ impl ShadowTable {
             displaced = Displaced::Page(leaf(old, level));
         } else if old.is_valid() {
             let mut below = Vec::new();
-            tables_below(memory, old.address(), level, &mut below);
+            self.last_tables -= tables_below(memory, old.address(), level, &mut below);
             self.tables -= below.len() as u64;
+            let gone: BTreeSet<Hpa> = below.iter().map(|frames| frames.start()).collect();
+            self.placed.retain(|slot| !gone.contains(&slot.at.page(PageSize::Size4K)));
             displaced = Displaced::Smaller(below);
         }
         write(memory, at, Entry::leaf(leaf_.page, leaf_.bits));
+        self.remember(memory, Slot { at, level });
         Ok(displaced)
+    }
+
+    /// Notes that a leaf was placed.
+    fn remember(&mut self, memory: &HostMemory, slot: Slot) {
+        if self.placed.len() >= self.most_placed {
+            self.placed.sort_unstable();
+            self.placed.dedup();
+            self.placed.retain(|slot| read(memory, slot.at).is_leaf());
+            self.most_placed = FEW.max(2 * self.placed.len());
+        }
+        self.placed.push(slot);
     }
 
     /// Takes away what holds `gva`, if `holds` says so of it: its page, or all pieces of a guest page, which are not asked about.
@@ -235,9 +269,18 @@ impl ShadowTable {
         }
     }
 
-    /// Takes everything away.
+    /// Takes everything away. All entries of the last tables count as looked at, and larger pages.
     pub(crate) fn clear(&mut self, memory: &HostMemory) -> Removed {
-        clear_below(memory, self.root(), self.shape.levels - 1)
+        let touched = self.last_tables * ENTRIES;
+        let mut removed = Removed { touched, cleared: 0, pieces: self.last_tables > 0 };
+        for Slot { at, level } in self.placed.drain(..) {
+            if read(memory, at).is_leaf() {
+                write(memory, at, vacated(level));
+                let large = level > 0;
+                removed.add(Removed { touched: u64::from(large), cleared: 1, pieces: large });
+            }
+        }
+        removed
     }
 
     /// Gives up every table but the root, with all that they map. The frames are the caller's, to free when no walk cache leads there.
@@ -245,12 +288,13 @@ impl ShadowTable {
         let mut below = Vec::new();
         for_each_entry(memory, self.root(), |entry| {
             if entry.is_valid() && !entry.is_leaf() {
-                tables_below(memory, entry.address(), self.shape.levels - 1, &mut below);
+                let _ = tables_below(memory, entry.address(), self.shape.levels - 1, &mut below);
             }
         });
         let zeroed = memory.zero(self.root(), self.shape.root_bytes());
         debug_assert!(zeroed.is_ok(), "the root lies in memory");
-        self.tables = 1;
+        (self.tables, self.last_tables) = (1, 0);
+        self.placed.clear();
         below
     }
 
@@ -296,16 +340,18 @@ fn for_each_entry(memory: &HostMemory, table: Hpa, mut visit: impl FnMut(Entry))
     }
 }
 
-/// `table`, which a pointer of `level` leads to, and all below it.
-fn tables_below(memory: &HostMemory, table: Hpa, level: u32, found: &mut Vec<FrameRange>) {
+/// Finds `table`, which a pointer of `level` leads to, and all below it. Returns how many are of the last level.
+fn tables_below(memory: &HostMemory, table: Hpa, level: u32, found: &mut Vec<FrameRange>) -> u64 {
+    let mut last = u64::from(level == 1);
     if level > 1 {
         for_each_entry(memory, table, |entry| {
             if entry.is_valid() && !entry.is_leaf() {
-                tables_below(memory, entry.address(), level - 1, found);
+                last += tables_below(memory, entry.address(), level - 1, found);
             }
         });
     }
     found.extend(FrameRange::new(table, PageSize::Size4K.bytes()));
+    last
 }
 
 /// Clears every leaf entry in the table of `level` at `table` and in those below. All entries of a last table count as looked at.
@@ -348,3 +394,6 @@ pub(crate) fn composed_bits(guest: u64, global: bool, host: LeafBits) -> LeafBit
     let bits = bits | LeafBits::ACCESSED | LeafBits::DIRTY;
     if global { bits | LeafBits::GLOBAL } else { bits }
 }
+
+#[cfg(test)]
+mod tests;

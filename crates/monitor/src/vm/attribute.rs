@@ -70,9 +70,7 @@ impl Store {
                 Ok(Self::Identity)
             }
             MemoryAttribute::Resident => {
-                // The largest page that RAM has at all; above hPA = gPA, so that α is never 0.
-                let page = super::page_sizes(page).find(|size| size.bytes() <= bytes).unwrap_or_default();
-                let least = Hpa(ram.start.0).wrapping_add(page.bytes());
+                let (least, page) = Self::above(ram, page);
                 let frames = host
                     .frames
                     .allocate_contiguous_from(&host.memory, least, bytes, page)
@@ -80,6 +78,30 @@ impl Store {
                 Ok(Self::Offset(frames.start().0.wrapping_sub(ram.start.0)))
             }
         }
+    }
+
+    /// The same for the monitor's segment, which may have faulty frames: those among them. A piece without any is not looked for first.
+    pub(super) fn with_faults(
+        host: &mut Host,
+        ram: &core::ops::Range<Gpa>,
+        attribute: MemoryAttribute,
+    ) -> Result<(Self, Vec<Hpa>), VmError> {
+        if attribute == MemoryAttribute::Real {
+            return Self::new(host, ram, attribute, PageSize::Size4K).map(|store| (store, Vec::new()));
+        }
+        // The guest's own large pages are to be whole in the host.
+        let (least, page) = Self::above(ram, PageSize::Size1G);
+        let bytes = ram.end.0 - ram.start.0;
+        let taken = host.frames.allocate_with_faults(&host.memory, least, bytes, page);
+        let (frames, faulty) = taken.map_err(VmError::Segment)?;
+        Ok((Self::Offset(frames.start().0.wrapping_sub(ram.start.0)), faulty))
+    }
+
+    /// The largest page that RAM has at all; and an address above hPA = gPA, so that α is never 0.
+    fn above(ram: &core::ops::Range<Gpa>, page: PageSize) -> (Hpa, PageSize) {
+        let bytes = ram.end.0 - ram.start.0;
+        let page = super::page_sizes(page).find(|size| size.bytes() <= bytes).unwrap_or_default();
+        (Hpa(ram.start.0).wrapping_add(page.bytes()), page)
     }
 
     /// The frames of `ram` that are the VM's whatever it touches.

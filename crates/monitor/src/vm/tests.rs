@@ -1,7 +1,7 @@
 use super::*;
 use crate::paging::{NoVictim, PageUnavailable};
 use crate::testing::{NoProcessors, Processor, supply};
-use memory::{HOST_BASE, HostPages};
+use memory::{FrameError, HOST_BASE, HostPages};
 use mmu::MmuConfig;
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ fn machine(ram_bytes: u64, backing: Backing) -> (Host, Vm) {
 fn page_of(backing: Backing) -> PageSize {
     match backing {
         Backing::Nested { page, .. } | Backing::Flat { page, .. } => page,
-        Backing::Native | Backing::Reserved => panic!("nothing is mapped"),
+        Backing::Native | Backing::Reserved | Backing::Direct { .. } => panic!("nothing is mapped"),
     }
 }
 
@@ -339,7 +339,7 @@ fn status_bits_are_set_by_whoever_is_to() {
 fn status_bits_are_set(backing: impl Fn(LeafStatus) -> Backing) {
     let bits = |vm: &Vm, host: &Host| match &vm.second {
         Presentation::Nested { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
-        Presentation::Native | Presentation::Reserved => panic!(),
+        Presentation::Native | Presentation::Reserved | Presentation::Direct { .. } => panic!(),
     };
     let both = LeafBits::ACCESSED | LeafBits::DIRTY;
 

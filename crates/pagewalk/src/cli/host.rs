@@ -18,6 +18,9 @@ pub struct RunArgs {
     /// Run once with each of these spin methods for all guests, and print the runs side by side: none, yield, rslp, wopd, wapd, directed-yield, gang
     #[arg(long = "spin", value_name = "METHOD,..", value_delimiter = ',', value_parser = spin_method)]
     pub methods: Vec<SpinMethod>,
+    /// The registry of reserved memory that the host honours [default: ~/.config/pagewalk/reserved-memory.toml]
+    #[arg(long, value_name = "FILE", env = "PAGEWALK_RESERVED_MEMORY")]
+    pub reserved_memory: Option<PathBuf>,
     /// Write the measurements as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -27,6 +30,14 @@ pub struct RunArgs {
     /// Print what each guest printed
     #[arg(long)]
     pub output: bool,
+}
+
+/// `pagewalk hosts`.
+#[derive(Args, Clone, Debug)]
+pub struct HostsArgs {
+    /// Print this one as its file has it, every number with its source [default: list all]
+    #[arg(value_name = "NAME|FILE")]
+    pub name: Option<String>,
 }
 
 fn spin_method(name: &str) -> Result<SpinMethod, String> {

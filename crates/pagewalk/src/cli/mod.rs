@@ -5,13 +5,15 @@ mod host;
 mod reserve;
 mod run;
 mod values;
+mod vlm;
 
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
-pub use host::RunArgs;
+pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
-pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, LinuxArgs, MachineArgs};
-pub use values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
+pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs};
+pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
+pub use vlm::VlmArgs;
 
 use crate::error::Failure;
 use clap::error::ErrorKind;
@@ -38,14 +40,20 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure the simulator's own speed
     Bench(BenchArgs),
+    /// Say what schemes give and take: dimensions, references, changes, and what they refuse
+    Explain(ExplainArgs),
     /// Run a host with several guests that share its processors
     Run(RunArgs),
     /// Fetch the Linux guest, or list what is fetched
     #[command(subcommand)]
     Guest(GuestCommand),
+    /// List the models of hosts, or print one with the sources of its numbers
+    Hosts(HostsArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
     #[command(subcommand)]
     Reserve(ReserveCommand),
+    /// Measure what very large sections cost: tables, start-up, TLB misses, private and shared (Noel and Karkhanis 1998)
+    Vlm(VlmArgs),
 }
 
 /// Reads the process's command line. Asked for help or the version, it prints them and ends the process.

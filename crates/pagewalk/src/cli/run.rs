@@ -1,7 +1,7 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
 use super::guest::CacheArgs;
-use super::values::{DiskSpec, FileSpec, Setting, WorkloadSpec};
+use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 use clap::Args;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
@@ -128,7 +128,7 @@ pub struct CompareArgs {
     pub guest: String,
     /// Workloads of gups, bfs, cg, stream, kv, sieve, triad, triadp, qsort, each with its size if you want: gups:256M,bfs,kv (docs/workloads.md)
     /// [default: gups,bfs,cg,stream,kv]
-    #[arg(long = "workload", value_name = "NAME[:SIZE]", value_delimiter = ',', conflicts_with = "run")]
+    #[arg(long = "workload", value_name = "NAME[:SIZE]", value_delimiter = ',')]
     pub workloads: Vec<WorkloadSpec>,
     /// Systems to compare: translation schemes, each with its page sizes and settings of its own if you want:
     /// native,nested:4K+2M,nested/host=xeon-2017/mmu.nested_tlb=off [default: native and nested, in all page sizes]
@@ -140,13 +140,18 @@ pub struct CompareArgs {
     /// Also run the native machines that the overheads are over, where --scheme does not have them
     #[arg(long)]
     pub native: bool,
+    /// Classify misses by the segments that would hold them, and print what a linear model makes of that beside each scheme with segments
+    /// [default schemes: native, nested and those with segments]
+    #[arg(long)]
+    pub model: bool,
     /// What comes before measurement: `touch` (all memory of the guest is mapped beforehand, free of charge), or so many instructions of the
     /// region of interest [default: none]
     #[arg(long, value_name = "none|touch|INSTRUCTIONS")]
     pub warmup: Option<Warmup>,
-    /// Compare this command, run in the Linux guest's shell, instead of workloads
-    #[arg(long, value_name = "COMMAND")]
-    pub run: Option<String>,
+    /// Compare this command, run in the Linux guest's shell, after the workloads if any are named; may be repeated. NAME is what the tables call
+    /// it: --run 'gcc: gcc -O2 -c /a.c'
+    #[arg(long = "run", value_name = "[NAME: ]COMMAND")]
+    pub runs: Vec<CommandSpec>,
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -162,6 +167,14 @@ pub struct CompareArgs {
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,
+}
+
+/// `pagewalk explain`.
+#[derive(Args, Clone, Debug)]
+pub struct ExplainArgs {
+    /// Schemes, such as vmm-direct [default: all]
+    #[arg(value_name = "SCHEME")]
+    pub schemes: Vec<String>,
 }
 
 /// `pagewalk bench`.

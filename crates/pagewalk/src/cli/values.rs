@@ -47,6 +47,32 @@ impl FromStr for WorkloadSpec {
     }
 }
 
+/// `[NAME: ]COMMAND`: a command for the guest's shell, and what a report calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandSpec {
+    /// The name, or else the command itself.
+    pub name: String,
+    /// The command.
+    pub command: String,
+}
+
+impl FromStr for CommandSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // No program's name ends in a colon, and the shell's own `:` has nothing before it.
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.+".contains(c));
+        let (name, command) = match text.split_once(": ") {
+            Some((name, command)) if is_name(name) => (name, command.trim()),
+            _ => (text, text),
+        };
+        if command.trim().is_empty() {
+            return Err(format!("`{text}` is not [NAME: ]COMMAND"));
+        }
+        Ok(Self { name: name.to_owned(), command: command.to_owned() })
+    }
+}
+
 /// `HOST[:GUEST]`: a file of the host and where the guest finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSpec {
@@ -106,6 +132,17 @@ mod tests {
         let parsed = "mmu.l2 = 128x12".parse();
         assert_eq!(parsed, Ok(Setting { key: "mmu.l2".to_owned(), value: "128x12".to_owned() }));
         assert!("=1".parse::<Setting>().is_err() && "key".parse::<Setting>().is_err());
+    }
+
+    #[test]
+    fn commands_may_have_names() {
+        let parts = |text: &str| text.parse::<CommandSpec>().map(|spec| (spec.name, spec.command));
+        let whole = |text: &str| Ok((text.to_owned(), text.to_owned()));
+        assert_eq!(parts("gcc: gcc -c a.c"), Ok(("gcc".to_owned(), "gcc -c a.c".to_owned())));
+        for unnamed in ["uname -a", "echo a: b", ": nothing", "a=b: c", "PATH=/a:/b ls"] {
+            assert_eq!(parts(unnamed), whole(unnamed));
+        }
+        assert!("gcc:  ".parse::<CommandSpec>().is_err() && " ".parse::<CommandSpec>().is_err());
     }
 
     #[test]

@@ -49,6 +49,32 @@ struct Measured {
 }
 
 impl Measured {
+    fn new(benchmark: &Benchmark, on: &Arc<Configured>) -> Self {
+        Self { name: benchmark.name, about: benchmark.about, on: on.clone(), instructions: 0, mips: Vec::new() }
+    }
+
+    /// Runs the benchmark once more.
+    fn measure(&mut self, benchmark: &Benchmark, prepared: &Prepared) -> Result<(), Failure> {
+        let config = &self.on.config;
+        let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
+        let start = Instant::now();
+        let outcome = machine.run(&mut QuietConsole::default());
+        let whole = start.elapsed();
+        if !outcome.succeeded() {
+            return Err(Failure::Run(format!("{} under {}: {outcome}", benchmark.name, self.on.system)));
+        }
+        // A workload is measured in its region of interest, the boot from the first instruction on.
+        let time: Duration;
+        (self.instructions, time) = match benchmark.size {
+            Some(_) => (machine.measured().instructions, machine.region_host_time()),
+            None => (machine.statistics().instructions, whole),
+        };
+        let mips = self.instructions as f64 / time.as_secs_f64() / 1e6;
+        let place = self.mips.partition_point(|&other| other < mips);
+        self.mips.insert(place, mips);
+        Ok(())
+    }
+
     fn median(&self) -> f64 {
         self.mips[self.mips.len() / 2]
     }
@@ -65,14 +91,21 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let benchmarks = benchmarks(&arguments.workloads)?;
     check_report(arguments.json.as_deref())?;
     let mut progress = Progress::new();
-    progress.count("measuring", (benchmarks.len() * systems.len()) as u64);
+    progress.count("measuring", (benchmarks.len() * systems.len()) as u64 * u64::from(arguments.repeat));
     let mut measured = Vec::new();
+    let mut done = 0;
     for (benchmark, size) in benchmarks {
         let prepared = prepared(benchmark, size.as_deref(), arguments)?;
-        for on in &systems {
-            measured.push(measure(benchmark, &prepared, on, arguments.repeat)?);
-            progress.at(measured.len() as u64);
+        let mut of_each: Vec<_> = systems.iter().map(|on| Measured::new(benchmark, on)).collect();
+        // In turns, so that whatever else the host does is done to all of them.
+        for _ in 0..arguments.repeat {
+            for run in &mut of_each {
+                run.measure(benchmark, &prepared)?;
+                done += 1;
+                progress.at(done);
+            }
         }
+        measured.append(&mut of_each);
     }
     drop(progress);
     print(&table(&measured).to_string())?;
@@ -129,30 +162,6 @@ fn prepared(benchmark: &Benchmark, size: Option<&str>, arguments: &BenchArgs) ->
         }
         None => prepare(GuestKind::Linux, Work::Command("true".to_owned()), &linux),
     }
-}
-
-fn measure(benchmark: &Benchmark, prepared: &Prepared, on: &Arc<Configured>, repeat: u32) -> Result<Measured, Failure> {
-    let config = &on.config;
-    let mut mips = Vec::new();
-    let mut instructions = 0;
-    for _ in 0..repeat {
-        let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
-        let start = Instant::now();
-        let outcome = machine.run(&mut QuietConsole::default());
-        let whole = start.elapsed();
-        if !outcome.succeeded() {
-            return Err(Failure::Run(format!("{} under {}: {outcome}", benchmark.name, on.system)));
-        }
-        // A workload is measured in its region of interest, the boot from the first instruction on.
-        let time: Duration;
-        (instructions, time) = match benchmark.size {
-            Some(_) => (machine.measured().instructions, machine.region_host_time()),
-            None => (machine.statistics().instructions, whole),
-        };
-        mips.push(instructions as f64 / time.as_secs_f64() / 1e6);
-    }
-    mips.sort_by(f64::total_cmp);
-    Ok(Measured { name: benchmark.name, about: benchmark.about, on: on.clone(), instructions, mips })
 }
 
 fn table(measured: &[Measured]) -> Table {

@@ -52,10 +52,14 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             outcome: outcome.clone(),
             statistics,
             output: Vec::new(),
+            refused: (machine.refused_segments().0, Vec::new()),
             wrong: Vec::new(),
         };
         let value = report(&kind.name(), &on.config, &on.host, &[run]);
         write_report(path, &value)?;
+    }
+    for text in machine.refused_segments().1 {
+        eprintln!("pagewalk: refused: {text}");
     }
     check(&machine.check())?;
     match &outcome {

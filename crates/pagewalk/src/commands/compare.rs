@@ -2,7 +2,7 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{check_report, write_report};
-use crate::comparison::{Finished, Plan, details, execute, lacks_natives, overview, report, upkeep};
+use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, model, overview, report, upkeep};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
@@ -11,6 +11,7 @@ use crate::side_by_side::default_threads;
 use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
+use machine::scheme::Mechanism;
 use machine::suggestion::unknown;
 use machine::system::System;
 use std::process::ExitCode;
@@ -20,8 +21,10 @@ use std::sync::Arc;
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 14] =
-    ["gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash"];
+const KNOWN_WORKLOADS: [&str; 15] = [
+    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash",
+    "reach",
+];
 
 /// The one that needs system calls of `vos`.
 const VOS_WORKLOAD: &str = "jobs";
@@ -41,6 +44,10 @@ const SCHEMES: [&str; 8] = [
 /// The same for Linux, which maps 1G pages only to programs that ask for them.
 const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "native:2M", "nested:2M+2M"];
 
+/// What the linear model is about, and what it predicts from.
+const MODEL_SCHEMES: [&str; 6] =
+    ["native:4K", "nested:4K+4K", "native-segment:4K", "vmm-direct:4K", "guest-direct:4K+4K", "dual-direct:4K"];
+
 /// Runs the command.
 ///
 /// # Errors
@@ -51,8 +58,18 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
     let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
-    let builder = builder(defaults, &arguments.machine.config, &flags)?;
-    let config = built(&builder)?;
+    if arguments.model {
+        flags.push(("segment.classify", "true".to_owned()));
+    }
+    let mut builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let mut config = built(&builder)?;
+    if arguments.model && config.segment.region.is_none() {
+        // What would lie in a segment has to lie there without one, too.
+        let region = config.segment.region_bytes(Mechanism::DualDirect, config.memory);
+        builder =
+            builder.set("segment.region", &region.to_string()).map_err(|error| Failure::Usage(error.to_string()))?;
+        config = built(&builder)?;
+    }
     let host = HostModel::load(&config.host)?;
     let mut systems = configured(&builder, systems(arguments, &kind), &arguments.sweeps)?;
     if arguments.native {
@@ -61,15 +78,24 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     check_report(arguments.json.as_deref())?;
     let mut works = Vec::new();
     for (name, work) in works_of(arguments, &kind)? {
-        works.push((name, prepare(kind.clone(), work, &arguments.linux)?));
+        if matches!(work, Work::Command(_)) && works.iter().any(|(other, _)| *other == name) {
+            let problem = format!("--run: `{name}` is there twice; --run 'NAME: COMMAND' gives a command another name");
+            return Err(Failure::Usage(problem));
+        }
+        let prepared = prepare(kind.clone(), work, &arguments.linux)?;
+        // Whatever cannot be is said before anything runs.
+        systems.iter().try_for_each(|on| prepared.image(&on.config).map(drop))?;
+        works.push((name, prepared));
     }
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let plan = Plan { works, systems, threads };
     let runs = execute(&plan)?;
 
-    if arguments.run.is_some() {
-        // The user's own program: what it printed is theirs to see, once where all runs agree.
-        show_outputs(&runs)?;
+    // The user's own programs: what they printed is theirs to see, once where all runs agree.
+    let workloads = plan.works.len() - arguments.runs.len();
+    for (own, of_work) in arguments.runs.iter().zip(runs.chunks(plan.systems.len()).skip(workloads)) {
+        let heading = (plan.works.len() > 1).then_some(own.name.as_str());
+        show_outputs(heading, of_work)?;
     }
     if arguments.details || plan.works.len() == 1 {
         print(&details(&runs).to_string())?;
@@ -80,10 +106,18 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             print("\n-: the native machine to compare with was not run; --native adds it\n")?;
         }
     } else {
-        let table = overview(&runs, &plan.systems);
+        let table = overview(&runs, &plan.systems, Over::Ideal);
         let hosts = hosts(&plan.systems);
         print(&format!("cycles over those of a machine whose translation is free ({hosts})\n\n{table}"))?;
+        if arguments.native {
+            let table = overview(&runs, &plan.systems, Over::Native);
+            print(&format!("\ncycles over those of the same machine without its monitor\n\n{table}"))?;
+        }
     }
+    if let Some(table) = model(&runs).filter(|_| arguments.model) {
+        print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
+    }
+    refusals(&runs);
     if let Some(path) = &arguments.json {
         let value = report(&kind.name(), &config, &host, &runs);
         write_report(path, &value)?;
@@ -96,8 +130,32 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
     if !arguments.schemes.is_empty() {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
     }
-    let default: &[&str] = if *kind == GuestKind::Vos { &SCHEMES } else { &LINUX_SCHEMES };
+    let default: &[&str] = if arguments.model {
+        &MODEL_SCHEMES
+    } else if *kind == GuestKind::Vos {
+        &SCHEMES
+    } else {
+        &LINUX_SCHEMES
+    };
     default.iter().map(|scheme| scheme.parse().expect("the default schemes exist")).collect()
+}
+
+/// Says which segments guests asked for in vain.
+fn refusals(runs: &[Finished]) {
+    for run in runs {
+        let (count, noted) = &run.refused;
+        for text in noted {
+            eprintln!("pagewalk: {} under {}: refused: {text}", run.work, run.on.system);
+        }
+        if *count > noted.len() as u64 {
+            eprintln!(
+                "pagewalk: {} under {}: {} more segments refused",
+                run.work,
+                run.on.system,
+                count - noted.len() as u64
+            );
+        }
+    }
 }
 
 /// The names of all hosts, in the order of the systems.
@@ -112,19 +170,17 @@ fn hosts(systems: &[Arc<Configured>]) -> String {
 }
 
 fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Work)>, Failure> {
-    if let Some(command) = &arguments.run {
-        if *kind != GuestKind::Linux {
-            return Err(Failure::Usage("--run is for --guest linux; vos runs workloads".to_owned()));
-        }
-        return Ok(vec![(command.clone(), Work::Command(command.clone()))]);
+    if !arguments.runs.is_empty() && *kind != GuestKind::Linux {
+        return Err(Failure::Usage("--run is for --guest linux; vos runs workloads".to_owned()));
     }
     if let GuestKind::File(_) = kind {
         return Ok(vec![(kind.name(), Work::Console)]);
     }
-    if arguments.workloads.is_empty() {
+    if arguments.workloads.is_empty() && arguments.runs.is_empty() {
         let work = |name: &str| (name.to_owned(), Work::Workload { name: name.to_owned(), options: String::new() });
         return Ok(WORKLOADS.map(work).into());
     }
+    let commands = arguments.runs.iter().map(|run| Ok((run.name.clone(), Work::Command(run.command.clone()))));
     arguments
         .workloads
         .iter()
@@ -146,11 +202,15 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
             };
             Ok((label, Work::Workload { name: spec.name.clone(), options }))
         })
+        .chain(commands)
         .collect()
 }
 
 /// Prints what the guests printed: of the first, and of each other that printed something else.
-fn show_outputs(runs: &[Finished]) -> Result<(), Failure> {
+fn show_outputs(heading: Option<&str>, runs: &[Finished]) -> Result<(), Failure> {
+    if let Some(heading) = heading {
+        print(&format!("{heading}:\n"))?;
+    }
     let mut shown: Vec<&[u8]> = Vec::new();
     for run in runs {
         if shown.contains(&run.output.as_slice()) {

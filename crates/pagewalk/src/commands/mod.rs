@@ -3,9 +3,12 @@
 mod bench;
 mod boot;
 mod compare;
+mod explain;
 mod guest;
+mod hosts;
 mod reserve;
 mod run;
+mod vlm;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
@@ -25,8 +28,11 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),
+        Command::Hosts(arguments) => hosts::run(arguments),
         Command::Reserve(command) => reserve::run(command),
+        Command::Vlm(arguments) => vlm::run(arguments),
     }
 }
 

@@ -8,6 +8,8 @@ use crate::hosting::methods::{self, Figures};
 use crate::hosting::{report, trace};
 use crate::output::{print, print_bytes};
 use crate::side_by_side::{default_threads, side_by_side};
+use machine::registry::{Registry, RegistryFile, default_path};
+use machine::sections::{SectionPlan, SectionStore};
 use machine::{Console, GuestPlan, Machine, Outcome};
 use serde_json::json;
 use std::process::ExitCode;
@@ -20,7 +22,7 @@ use std::time::Duration;
 pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let settings: Vec<(String, String)> =
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
-    let hosting = file::read(&arguments.file, &settings)?;
+    let hosting = file::read(&arguments.file, &settings, registry(arguments)?)?;
     check_report(arguments.json.as_deref())?;
     check_report(arguments.trace.as_deref())?;
     if let [_, _, ..] = arguments.methods[..] {
@@ -35,12 +37,16 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         ran.print_output(&hosting)?;
     }
     let overhead = report::overhead(&hosting, &ran.machine) * 100.0;
+    ran.warn();
     let processors = hosting.plan.reals;
     let host = &hosting.model.name;
     print(&format!(
         "{}\n{processors} processors of {host}, {overhead:.3} % of their time for scheduling\n",
         report::table(&hosting, &ran.machine, &ran.outcomes)
     ))?;
+    if let Some(sections) = report::sections_table(&hosting, &ran.machine) {
+        print(&format!("{sections}\n"))?;
+    }
     if let Some(path) = &arguments.json {
         write_report(path, &report::report(&hosting, &ran.machine, &ran.outcomes))?;
     }
@@ -50,10 +56,22 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     ran.judge(&hosting)
 }
 
+/// What is reserved on the host.
+fn registry(arguments: &RunArgs) -> Result<Registry, Failure> {
+    let file = arguments.reserved_memory.clone().or_else(default_path).map(RegistryFile::new);
+    Ok(file.map(|file| file.read()).transpose()?.unwrap_or_default())
+}
+
 /// One run for each method.
 fn compare_methods(arguments: &RunArgs, hosting: &Hosting) -> Result<ExitCode, Failure> {
     if arguments.trace.is_some() {
         return Err(Failure::Usage("--trace is of one run; --spin names several methods".to_owned()));
+    }
+    let written = |section: &SectionPlan| matches!(section.store, SectionStore::File { writable: true, .. });
+    if let Some(section) = hosting.plan.sections.iter().find(|section| written(section)) {
+        let problem =
+            format!("--spin names several methods, whose runs would all write to the file of section {}", section.name);
+        return Err(Failure::Usage(problem));
     }
     let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
         let hosting = methods::with_method(hosting, method);
@@ -116,9 +134,19 @@ impl Ran {
         self.outcomes.iter().enumerate().filter(failed)
     }
 
+    /// Says which reservations did not fit: the run goes on without them.
+    fn warn(&self) {
+        for refused in self.machine.reserved_memory().iter().flat_map(|reserved| &reserved.refused) {
+            eprintln!("pagewalk: reserved memory: {refused}");
+        }
+    }
+
     fn judge(&self, hosting: &Hosting) -> Result<ExitCode, Failure> {
         if let Some(refused) = self.machine.refused_changes().first() {
             return Err(Failure::Run(format!("a change of allocation was refused: {refused}")));
+        }
+        if let Some(problem) = self.machine.section_problems().first() {
+            return Err(Failure::Run(problem.clone()));
         }
         match self.failed().next() {
             Some((guest, outcome)) => {

@@ -30,6 +30,8 @@ pub(crate) struct Finished {
     pub(crate) statistics: Statistics,
     /// What the guest printed.
     pub(crate) output: Vec<u8>,
+    /// Segments that the guest was refused: how many, and the first of them in words.
+    pub(crate) refused: (u64, Vec<String>),
     /// What `--check` found.
     pub(crate) wrong: Vec<String>,
 }
@@ -61,6 +63,10 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished
         outcome,
         statistics: machine.measured(),
         output: console.output,
+        refused: {
+            let (count, noted) = machine.refused_segments();
+            (count, noted.to_vec())
+        },
         wrong: machine.check(),
     })
 }

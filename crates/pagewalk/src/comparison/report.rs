@@ -1,6 +1,7 @@
 //! The comparison as JSON. The keys are a contract: see docs/json.md.
 
 use super::Finished;
+use machine::MissClass;
 use machine::config::Config;
 use machine::host_model::HostModel;
 use serde_json::{Map, Value, json};
@@ -72,6 +73,15 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         },
         "segment_hits": mmu.segment_hits,
         "escape_hits": mmu.escape_hits,
+        "segments": {
+            "both": mmu.segment_hits,
+            "guest": mmu.guest_segment_hits,
+            "monitor": mmu.monitor_segment_pages,
+            "monitor_steps": mmu.monitor_segment_hits,
+            "escaped": mmu.escape_hits,
+            "refused": run.refused.0,
+            "classified": classes(&mmu.classified_misses),
+        },
         "exits": exits,
         "paging": paging,
         "shadow": super::shadow::value(run),
@@ -80,5 +90,19 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
             "translation": time.translation.0,
             "monitor": time.monitor.0,
         },
+    })
+}
+
+/// Misses of the second level by the segments that would hold them, where that was asked.
+fn classes(counts: &[u64; 4]) -> Value {
+    if counts.iter().all(|&count| count == 0) {
+        return Value::Null;
+    }
+    let of = |class: MissClass| counts[class as usize];
+    json!({
+        "neither": of(MissClass::Neither),
+        "guest": of(MissClass::Guest),
+        "monitor": of(MissClass::Monitor),
+        "both": of(MissClass::Both),
     })
 }

@@ -7,22 +7,36 @@ use crate::table::Table;
 use std::ptr;
 use std::sync::Arc;
 
-/// What translation costs: one line for each workload, one column for each scheme. Systems with settings of their own have long names, and
-/// are then the lines.
-pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>]) -> Table {
-    let names = systems.iter().map(|on| on.system.to_string());
+/// What a run's cycles are set against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Over {
+    /// The same run, if translation were free.
+    Ideal,
+    /// The same work on the native machine; native systems have no place in such a table.
+    Native,
+}
+
+/// What translation, or the monitor, costs: one line for each workload, one column for each scheme. Systems with settings of their own have
+/// long names, and are then the lines.
+pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>], over: Over) -> Table {
+    let shown = |on: &Configured| over == Over::Ideal || !on.is_native();
+    let cost = |run: &Finished| match over {
+        Over::Ideal => percent(overhead_ideal(run)),
+        Over::Native => native_of(runs, run).map_or_else(|| "-".to_owned(), |native| percent(overhead(run, native))),
+    };
     let works: Vec<&[Finished]> = runs.chunks(systems.len()).collect();
     if systems.iter().any(|on| on.system.has_settings()) {
         let mut table = Table::new(["system"].into_iter().chain(works.iter().map(|runs| runs[0].work.as_str())));
-        for (index, name) in names.enumerate() {
-            let costs = works.iter().map(|runs| percent(overhead_ideal(&runs[index])));
-            table.row([name].into_iter().chain(costs));
+        for (index, on) in systems.iter().enumerate().filter(|(_, on)| shown(on)) {
+            let costs = works.iter().map(|runs| cost(&runs[index]));
+            table.row([on.system.to_string()].into_iter().chain(costs));
         }
         return table;
     }
+    let names = systems.iter().filter(|on| shown(on)).map(|on| on.system.to_string());
     let mut table = Table::new(["workload".to_owned(), "M instr".to_owned()].into_iter().chain(names));
     for runs in works {
-        let costs = runs.iter().map(|run| percent(overhead_ideal(run)));
+        let costs = runs.iter().filter(|run| shown(&run.on)).map(cost);
         table.row([runs[0].work.clone(), millions(runs[0].statistics.instructions)].into_iter().chain(costs));
     }
     table

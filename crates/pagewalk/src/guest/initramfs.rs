@@ -2,6 +2,7 @@
 
 use super::GuestError;
 use super::cpio::{Archive, MERGED, Node};
+use super::images::REGION_LIBRARY;
 use super::modules::GuestDevice;
 use super::sets::PackageSet;
 use std::borrow::Cow;
@@ -59,6 +60,7 @@ pub struct Initramfs<'a> {
 
 const BUSYBOX: &str = "usr/bin/busybox";
 const WORKLOADS: &str = "usr/bin/pagewalk-workloads";
+const REGION: &str = "usr/lib/libpagewalk-region.so";
 
 /// Directories that stand empty until something is mounted on or written to them, with their modes.
 const DIRECTORIES: &[(&str, u32)] = &[
@@ -153,6 +155,7 @@ impl<'a> Builder<'a> {
     /// Adds the workloads, the task and the user's files, and encodes the whole.
     pub(crate) fn finish(mut self, spec: &Initramfs<'a>) -> Result<Vec<u8>, GuestError> {
         self.archive.insert(WORKLOADS, program(spec.workloads))?;
+        self.archive.insert(REGION, program(REGION_LIBRARY))?;
         self.archive.insert("pagewalk/environment", plain(self.environment))?;
         if let Task::Command { text, region } = &spec.task {
             self.archive.insert("pagewalk/command", plain(format!("{text}\n")))?;

@@ -1,15 +1,18 @@
 //! The TOML file of `pagewalk run`; its keys are documented in docs/hosting.md.
 
-use crate::cli::LinuxArgs;
+use super::sections::{self, SectionKeys, WindowKeys};
+use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use machine::config::{Config, ConfigBuilder};
 use machine::host_model::HostModel;
+use machine::registry::Registry;
 use machine::sched::{Allocation, PauseLoopLimits, RealId, spin::SpinMethod};
-use machine::units::ByteSize;
+use machine::units::{ByteSize, PageSizeName};
 use machine::{AllocationChange, GuestPlan, HostPlan};
 use serde::Deserialize;
 use std::path::Path;
+use std::str::FromStr;
 use types::Cycles;
 
 /// The most real processors, logical ones and guests of a host.
@@ -27,6 +30,9 @@ struct HostFile {
     guest: Vec<GuestKeys>,
     #[serde(default)]
     change: Vec<ChangeKeys>,
+    #[serde(default)]
+    section: Vec<SectionKeys>,
+    granularity: Option<PageSizeName>,
 }
 
 #[derive(Deserialize)]
@@ -38,7 +44,7 @@ struct PauseKeys {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GuestKeys {
+pub(super) struct GuestKeys {
     name: String,
     #[serde(default = "default_kernel")]
     guest: String,
@@ -50,6 +56,10 @@ struct GuestKeys {
     append: String,
     #[serde(default)]
     programs: Vec<String>,
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    disks: Vec<String>,
     #[serde(default = "one")]
     processors: u32,
     memory: Option<ByteSize>,
@@ -63,6 +73,10 @@ struct GuestKeys {
     background: bool,
     #[serde(default = "one")]
     count: u32,
+    #[serde(default)]
+    pub(super) sections: Vec<WindowKeys>,
+    pub(super) group: Option<u32>,
+    pub(super) quota: Option<ByteSize>,
 }
 
 #[derive(Deserialize)]
@@ -138,7 +152,7 @@ pub(crate) struct Hosting {
 ///
 /// # Errors
 /// [`Failure::Usage`], naming the file and the key; or what the guests' images fail with.
-pub(crate) fn read(path: &Path, settings: &[(String, String)]) -> Result<Hosting, Failure> {
+pub(crate) fn read(path: &Path, settings: &[(String, String)], registry: Registry) -> Result<Hosting, Failure> {
     let name = path.display().to_string();
     let wrong = |problem: String| Failure::Usage(format!("{name}: {problem}"));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
@@ -158,6 +172,9 @@ pub(crate) fn read(path: &Path, settings: &[(String, String)]) -> Result<Hosting
         |us: u64| Cycles((u128::from(us) * u128::from(model.clock_hz) / 1_000_000).min(u128::from(u64::MAX)) as u64);
     let mut hosting =
         Hosting { config, names: Vec::new(), work: Vec::new(), plan: HostPlan::default(), model: model.clone() };
+    hosting.plan.registry = registry;
+    hosting.plan.granularity = file.granularity.map(|size| size.0);
+    hosting.plan.sections = sections::host(&file.section, &file.guest).map_err(wrong)?;
     for keys in &file.guest {
         hosting.add(keys).map_err(|failure| match failure {
             Failure::Usage(problem) => wrong(format!("guest `{}`: {problem}", keys.name)),
@@ -182,6 +199,12 @@ pub(crate) fn read(path: &Path, settings: &[(String, String)]) -> Result<Hosting
     Ok(hosting)
 }
 
+/// The values of a key that has them as text.
+fn parsed<T: FromStr<Err = String>>(key: &str, texts: &[String]) -> Result<Vec<T>, Failure> {
+    let parse = |text: &String| text.parse().map_err(|problem| Failure::Usage(format!("{key}: {problem}")));
+    texts.iter().map(parse).collect()
+}
+
 impl Hosting {
     /// Adds the guests of one entry.
     fn add(&mut self, keys: &GuestKeys) -> Result<(), Failure> {
@@ -204,15 +227,23 @@ impl Hosting {
             (None, Some(command)) => (Work::Command(command.clone()), command.clone()),
             _ => return usage("one of the keys workload and run says what it does".to_owned()),
         };
+        let files: Vec<FileSpec> = parsed("files", &keys.files)?;
+        let disks: Vec<DiskSpec> = parsed("disks", &keys.disks)?;
+        if let Some(shared) = disks.iter().find(|disk| disk.write && keys.count > 1) {
+            return usage(format!("disks: {} guests cannot all write to {}", keys.count, shared.path.display()));
+        }
         let arguments = LinuxArgs {
+            files,
+            disks,
             append: (!keys.append.is_empty()).then(|| keys.append.clone()),
             programs: keys.programs.clone(),
             ..LinuxArgs::default()
         };
         let prepared = prepare(GuestKind::parse(&keys.guest), work, &arguments)?;
         let memory = keys.memory.unwrap_or(self.config.memory);
+        let config = Config { harts: keys.processors, memory, ..self.config.clone() };
         let plan = GuestPlan {
-            image: prepared.image(&self.config)?,
+            image: prepared.image(&config)?,
             harts: keys.processors,
             memory,
             memory_attribute: self.config.memory_attribute,
@@ -220,6 +251,7 @@ impl Hosting {
             allocation: keys.allocation.allocation(),
             spin,
             background: keys.background,
+            sections: sections::guest(&self.plan.sections, &self.config, memory, keys).map_err(Failure::Usage)?,
         };
         for number in 1..=keys.count {
             let name = if keys.count == 1 { keys.name.clone() } else { format!("{}-{number}", keys.name) };
@@ -241,7 +273,7 @@ mod tests {
     fn read_text(text: &str) -> Result<Hosting, Failure> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        read(file.path(), &[])
+        read(file.path(), &[], Registry::default())
     }
 
     const GUEST: &str = "[[guest]]\nname = 'a'\nworkload = 'qsort'\nprocessors = 2\n";
@@ -266,8 +298,13 @@ mod tests {
             (&format!("processors = 1\n{GUEST}colour = 1"), "colour"),
             (&format!("processors = 1\n{GUEST}run = 'x'"), "workload"),
             (&format!("processors = 1\n{GUEST}background = true"), "foreground"),
+            (&format!("processors = 1\n{GUEST}disks = [',write']"), "disks"),
+            (&format!("processors = 1\n{GUEST}files = ['/']"), "files"),
+            (&format!("processors = 1\n{GUEST}count = 2\ndisks = ['d.img,write']"), "d.img"),
             (&format!("processors = 1\n{GUEST}{GUEST}"), "two guests"),
             (&format!("processors = 1\n{GUEST}[[change]]\nat_us = 1\nguest = 'c'\nallocation = 'shared'"), "`c`"),
+            (&format!("processors = 1\n{GUEST}sections = [{{ name = 'x' }}]"), "no section x"),
+            (&format!("processors = 1\n{GUEST}sections = [{{ name = 'x', acess = 'rw' }}]"), "acess"),
             (&format!("processors = 1\n{GUEST}[config]\nscheem = 1"), "scheem"),
         ] {
             let failure = read_text(text).err().unwrap_or_else(|| panic!("{text} is accepted")).to_string();

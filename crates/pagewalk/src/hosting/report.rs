@@ -2,7 +2,10 @@
 
 use super::file::Hosting;
 use crate::table::Table;
+use machine::registry::{Scope, SectionName};
 use machine::sched::{Histogram, spin::SpinReason};
+use machine::sections::{FaultCounts, GuestFigures, SectionFigures, WindowFigures};
+use machine::units::ByteSize;
 use machine::{Machine, Outcome};
 use serde_json::{Map, Value, json};
 
@@ -42,6 +45,50 @@ pub(crate) fn table(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome]) 
     table
 }
 
+/// What guests have of sections; `None` if nobody has any.
+pub(crate) fn sections_table(hosting: &Hosting, machine: &Machine) -> Option<Table> {
+    let mut table = Table::new([
+        "guest",
+        "section",
+        "at",
+        "size",
+        "access",
+        "tables",
+        "own KiB",
+        "shared KiB",
+        "global valid",
+        "demand zero",
+        "listed",
+        "disk",
+    ]);
+    let sections: Vec<_> = machine.sections().collect();
+    let mut any = false;
+    for (guest, name) in hosting.names.iter().enumerate() {
+        let Some(figures) = machine.sections_of(guest) else { continue };
+        let FaultCounts { global_valid, demand_zero, listed, disk } = figures.faults;
+        for (number, window) in figures.windows.iter().enumerate() {
+            any = true;
+            let shared = sections.iter().find(|section| section.name == window.name && window.shared_level.is_some());
+            let once = |figure: u64| if number == 0 { figure.to_string() } else { String::new() };
+            table.row([
+                name.clone(),
+                window.name.to_string(),
+                window.at.to_string(),
+                ByteSize(window.bytes).to_string(),
+                if window.writable { "rw" } else { "ro" }.to_owned(),
+                window.shared_level.map_or("private".to_owned(), |level| format!("shared at level {level}")),
+                once(figures.private_table_bytes >> 10),
+                shared.map_or(String::new(), |section| (section.shared_table_bytes >> 10).to_string()),
+                once(global_valid),
+                once(demand_zero),
+                once(listed),
+                once(disk),
+            ]);
+        }
+    }
+    any.then_some(table)
+}
+
 /// The part of all real processors' time that went into scheduling.
 pub(crate) fn overhead(hosting: &Hosting, machine: &Machine) -> f64 {
     machine.scheduling_time().0 as f64 / (machine.elapsed().0.max(1) as f64 * hosting.plan.reals as f64)
@@ -59,8 +106,58 @@ pub(crate) fn report(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome])
         "elapsed": machine.elapsed().0,
         "scheduling": machine.scheduling_time().0,
         "overhead": overhead(hosting, machine),
+        "sections": machine.sections().map(section).collect::<Vec<_>>(),
+        "reserved_memory": machine.reserved_memory().map(|reserved| json!({
+            "fluid_pages": reserved.fluid_pages,
+            "minimum_fluid_pages": reserved.minimum_fluid_pages,
+            "refused": reserved.refused,
+        })),
         "guests": guests,
     })
+}
+
+fn section(section: &SectionFigures) -> Value {
+    json!({
+        "name": section.name.text(),
+        "group": group(&section.name),
+        "bytes": section.bytes,
+        "kind": section.kind,
+        "shared_table_bytes": section.shared_table_bytes,
+        "mappers": section.mappers,
+        "faults": faults(&section.faults),
+        "file": { "reads": section.files.reads, "writes": section.files.writes },
+    })
+}
+
+fn of_guest(figures: &GuestFigures) -> Value {
+    let window = |window: &WindowFigures| {
+        json!({
+            "name": window.name.text(),
+            "group": group(&window.name),
+            "at": window.at.0,
+            "bytes": window.bytes,
+            "access": if window.writable { "rw" } else { "ro" },
+            "shared_level": window.shared_level,
+            "map_time": window.map_time.0,
+        })
+    };
+    json!({
+        "private_table_bytes": figures.private_table_bytes,
+        "faults": faults(&figures.faults),
+        "windows": figures.windows.iter().map(window).collect::<Vec<_>>(),
+    })
+}
+
+fn faults(counts: &FaultCounts) -> Value {
+    let FaultCounts { global_valid, demand_zero, listed, disk } = *counts;
+    json!({ "global_valid": global_valid, "demand_zero": demand_zero, "listed": listed, "disk": disk })
+}
+
+const fn group(name: &SectionName) -> Option<u32> {
+    match name.scope() {
+        Scope::System => None,
+        Scope::Group(group) => Some(group),
+    }
 }
 
 fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usize) -> Value {
@@ -68,6 +165,7 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
     let statistics = machine.scheduling_of(guest);
     let merit = statistics.merit(machine.elapsed(), hosting.model.clock_hz, hosting.plan.reals);
     let counted = machine.statistics_of(guest);
+    let region = machine.measured_of(guest).mmu;
     let calls: Map<String, Value> = SpinReason::ALL
         .into_iter()
         .zip(statistics.spin_calls)
@@ -100,6 +198,18 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
         "preemptions": statistics.preemptions,
         "waits": histogram(&statistics.waits),
         "spin_waits": histogram(&statistics.spin_waits),
+        "sections": machine.sections_of(guest).map(of_guest),
+        "tlb": {
+            "l1d_misses": region.l1d_misses,
+            "l1i_misses": region.l1i_misses,
+            "l2_misses": region.l2_misses,
+        },
+        "walks": {
+            "count": region.walks,
+            "guest_refs": region.guest_refs,
+            "host_refs": region.host_refs,
+            "max_refs": region.max_refs,
+        },
         "exits": exits,
         "time": {
             "guest": counted.time.guest.0,

@@ -20,7 +20,13 @@ fn hostile_platform(image: &tempfile::NamedTempFile) -> Platform {
         VirtioDevice::Rng(Rng::new(3)),
         VirtioDevice::Balloon(Balloon::new()),
     ];
-    Platform::new(PlatformConfig { harts: 3, input: ConsoleInput::Virtio, virtio }).unwrap()
+    Platform::new(PlatformConfig {
+        harts: 3,
+        input: ConsoleInput::Virtio,
+        virtio,
+        primary_region: Some(Gpa(0x9000_0000)..Gpa(0x9010_0000)),
+    })
+    .unwrap()
 }
 
 fn image() -> tempfile::NamedTempFile {
@@ -33,6 +39,7 @@ fn image() -> tempfile::NamedTempFile {
 fn device_address() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => (0..QUEUES.len(), 0_u64..0x120).prop_map(|(slot, offset)| virtio_slot(slot).base.0 + offset / 4 * 4),
+        1 => (0_u64..8).prop_map(|register| 0x1001_0000 + 8 * register),
         1 => (0_u64..0x9100).prop_map(|offset| 0x1000_0000 + offset),
         2 => (0_u64..8).prop_map(|offset| 0x1000_0000 + offset),
         1 => (0_u64..0x60_0000).prop_map(|offset| 0x0c00_0000 + offset),

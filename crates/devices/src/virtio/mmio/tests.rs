@@ -22,6 +22,7 @@ fn platform() -> Platform {
             VirtioDevice::Console(Console::new()),
             VirtioDevice::Net(Net::new(MAC, Box::new(DiscardFrames))),
         ],
+        primary_region: None,
     })
     .unwrap()
 }

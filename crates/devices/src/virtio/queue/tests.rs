@@ -17,6 +17,7 @@ fn platform() -> Platform {
         harts: 1,
         input: ConsoleInput::Uart,
         virtio: vec![VirtioDevice::Rng(Rng::new(1)), VirtioDevice::Console(Console::new())],
+        primary_region: None,
     })
     .unwrap()
 }

@@ -60,18 +60,10 @@ impl SpinControl for DirectedYield {
         LogicalSet::EMPTY
     }
 
-    fn waiting(&self) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
     fn release_all(&mut self) -> LogicalSet {
         self.spinning = LogicalSet::EMPTY;
         self.eligible = LogicalSet::EMPTY;
         LogicalSet::EMPTY
-    }
-
-    fn co_schedules(&self) -> bool {
-        false
     }
 
     fn examined(&self) -> u64 {

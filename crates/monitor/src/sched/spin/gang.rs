@@ -2,7 +2,6 @@
 //! spun. After Ousterhout, "Scheduling Techniques for Concurrent Systems" (ICDCS 1982), who calls it coscheduling. A spin is not acted upon.
 
 use super::{Answer, Partners, SpinCall, SpinControl};
-use crate::sched::set::LogicalSet;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -13,23 +12,7 @@ impl SpinControl for Gang {
         Answer::Continue
     }
 
-    fn despatched(&mut self, _: usize) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
-    fn waiting(&self) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
-    fn release_all(&mut self) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
     fn co_schedules(&self) -> bool {
         true
-    }
-
-    fn examined(&self) -> u64 {
-        0
     }
 }

@@ -97,26 +97,37 @@ pub enum Answer {
     YieldTo(usize),
 }
 
-/// One VM's spin control. Logical processors are numbers from 0 in their VM.
+/// One VM's spin control. Logical processors are numbers from 0 in their VM. A method that puts nobody into a wait state has only [`SpinControl::spin`] to say.
 pub trait SpinControl: fmt::Debug + Send {
     /// Logical processor `caller`, which runs, spins. A caller that is told to wait is released later.
     fn spin(&mut self, caller: usize, call: SpinCall, partners: &Partners) -> Answer;
 
     /// Logical processor `number`, which was ready and not in a wait state due to spinning, is despatched. Those whose wait state due to
     /// spinning that ends.
-    fn despatched(&mut self, number: usize) -> LogicalSet;
+    fn despatched(&mut self, number: usize) -> LogicalSet {
+        let _ = number;
+        LogicalSet::EMPTY
+    }
 
     /// Those in a wait state due to spinning.
-    fn waiting(&self) -> LogicalSet;
+    fn waiting(&self) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
 
     /// Ends every wait state due to spinning, because the VM is scheduled otherwise from now on; whose it was.
-    fn release_all(&mut self) -> LogicalSet;
+    fn release_all(&mut self) -> LogicalSet {
+        LogicalSet::EMPTY
+    }
 
     /// Whether the VM's logical processors are despatched together.
-    fn co_schedules(&self) -> bool;
+    fn co_schedules(&self) -> bool {
+        false
+    }
 
     /// How many control blocks of partners have been looked at so far: what the method's own overhead is priced by.
-    fn examined(&self) -> u64;
+    fn examined(&self) -> u64 {
+        0
+    }
 }
 
 /// The methods.

@@ -1,7 +1,7 @@
 //! `rslp`: requeuing the spinning logical processor (section 3.2.2, 5), so that it runs after all its partners.
 
 use super::{Answer, Partners, SpinCall, SpinControl};
-use crate::sched::{ready_queue::Subqueue, set::LogicalSet};
+use crate::sched::ready_queue::Subqueue;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,22 +29,6 @@ impl SpinControl for Rslp {
         } else {
             Subqueue::ProperReady
         })
-    }
-
-    fn despatched(&mut self, _: usize) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
-    fn waiting(&self) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
-    fn release_all(&mut self) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
-    fn co_schedules(&self) -> bool {
-        false
     }
 
     fn examined(&self) -> u64 {

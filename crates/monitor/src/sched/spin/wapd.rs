@@ -86,10 +86,6 @@ impl SpinControl for Wapd {
         core::mem::take(&mut self.aspw)
     }
 
-    fn co_schedules(&self) -> bool {
-        false
-    }
-
     fn examined(&self) -> u64 {
         self.examined
     }

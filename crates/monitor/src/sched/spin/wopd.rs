@@ -45,10 +45,6 @@ impl SpinControl for Wopd {
         core::mem::take(&mut self.waiting)
     }
 
-    fn co_schedules(&self) -> bool {
-        false
-    }
-
     fn examined(&self) -> u64 {
         self.examined
     }

@@ -4,7 +4,7 @@
 //! time-slice-end queue to their turn.
 
 use super::{Answer, Partners, SpinCall, SpinControl};
-use crate::sched::{ready_queue::Subqueue, set::LogicalSet};
+use crate::sched::ready_queue::Subqueue;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -13,25 +13,5 @@ pub struct Yield;
 impl SpinControl for Yield {
     fn spin(&mut self, _: usize, _: SpinCall, _: &Partners) -> Answer {
         Answer::Requeue(Subqueue::ProperReady)
-    }
-
-    fn despatched(&mut self, _: usize) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
-    fn waiting(&self) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
-    fn release_all(&mut self) -> LogicalSet {
-        LogicalSet::EMPTY
-    }
-
-    fn co_schedules(&self) -> bool {
-        false
-    }
-
-    fn examined(&self) -> u64 {
-        0
     }
 }

@@ -129,12 +129,16 @@ fn a_gang_comes_and_leaves_together() {
     let mut scheduler = host(3, &vms);
     // LIP2 of the gang was the third that woke: it runs, and its partners wait for real processors no longer than to the next decision.
     assert_eq!(running(&scheduler, 3), [0, 1, 2]);
+    for logical in 0..3 {
+        scheduler.charge(LogicalId(logical), Cycles(1));
+    }
     scheduler.block(LogicalId(2), T0);
     assert_eq!(running(&scheduler, 3), [4, 1, 3], "LIP3 takes LIP4 along, on the real processor of LIP0");
     scheduler.wake(LogicalId(2), T0);
+    scheduler.charge(LogicalId(4), SLICE);
     scheduler.charge(LogicalId(3), SLICE);
     scheduler.slice_end(LogicalId(3), T0);
-    assert_eq!(scheduler.state(LogicalId(4)), scheduler.state(LogicalId(4)));
+    assert_eq!(scheduler.statistics(VmId(1)).slice_ends, 2, "LIP4 leaves with LIP3");
     assert!(running(&scheduler, 3).contains(&0), "who was displaced goes on first");
     assert_eq!(scheduler.statistics(VmId(0)).preemptions, 1);
 }

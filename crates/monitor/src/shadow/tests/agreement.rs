@@ -161,7 +161,12 @@ fn choice() -> impl Strategy<Value = Choice> {
     let tables =
         prop::sample::select(vec![Tables::Single, Tables::Multiple(3), Tables::Multiple(4), Tables::Multiple(9)]);
     let coherence = prop::sample::select(vec![Coherence::Fence, Coherence::WriteProtect]);
-    let invalidation = prop::sample::select(vec![Invalidation::Selective, Invalidation::Selective, Invalidation::Full]);
+    let invalidation = prop::sample::select(vec![
+        Invalidation::Selective,
+        Invalidation::Selective,
+        Invalidation::Conventional,
+        Invalidation::Full,
+    ]);
     let assist = prop::sample::select(vec![Assist::None, Assist::VmAssist, Assist::MultiShadow]);
     let attribute =
         prop::sample::select(vec![MemoryAttribute::Virtual, MemoryAttribute::Resident, MemoryAttribute::Real]);

@@ -66,6 +66,17 @@ fn a_selective_invalidation_touches_an_entry_of_each_table_and_a_full_one_all() 
 }
 
 #[test]
+fn a_virtual_page_is_found_in_every_table_where_a_real_one_is_not() {
+    let mut bed = bed(&Choice { invalidation: Invalidation::Conventional, ..multiple(8) }, 6);
+    bed.fence(0, Some(COMMON), None);
+    let counted = bed.counted();
+    assert_eq!((counted.selective, counted.full, counted.entries_touched), (1, 0, 6), "section 3.3.1, (1)");
+    bed.partial_purge(0, Bed::entry(root(1), COMMON), COMMON, true);
+    let counted = bed.counted();
+    assert_eq!((counted.selective, counted.full, counted.entries_touched), (0, 6, 6 * PAGES), "section 3.3.1, (2)");
+}
+
+#[test]
 fn a_fence_for_one_address_space_touches_its_table_alone() {
     let mut bed = bed(&multiple(8), 5);
     bed.fence(0, Some(COMMON), Some(3));
@@ -172,7 +183,8 @@ fn pptlb_takes_the_pair_away_where_the_real_page_is_the_same() {
 
 #[test]
 fn pptlb_without_the_handshake_invalidates_every_table() {
-    for (handshake, invalidation) in [(false, Invalidation::Selective), (true, Invalidation::Full)] {
+    let ways = [(false, Invalidation::Selective), (true, Invalidation::Conventional), (true, Invalidation::Full)];
+    for (handshake, invalidation) in ways {
         let mut bed = bed(&Choice { invalidation, ..multiple(8) }, 6);
         bed.partial_purge(0, Bed::entry(root(1), COMMON), COMMON, handshake);
         let counted = bed.counted();

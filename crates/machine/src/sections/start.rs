@@ -1,0 +1,201 @@
+//! A machine starts: reservations are honoured before anything else takes memory, sections are made, and guests map them.
+
+use super::HostSections;
+use super::figures::{Ledger, ReservedFigures};
+use super::plan::{GuestSections, SectionPlan, SectionStore, taken};
+use crate::assembly::{BuildError, LEAST_MEMORY, guest_host_bytes};
+use crate::config::{AttributeName, Config};
+use crate::host_plan::HostPlan;
+use crate::scheme::Mechanism;
+use crate::vlm::private_table_bytes;
+use crate::world::World;
+use devices::TreeSection;
+use memory::registry::{Granularities, Preallocation, Registry, ReservedMemory, Tuning, table_pages};
+use memory::section::{BackingFile, Lifetime};
+use memory::{FrameRange, HOST_BASE, Host};
+use monitor::section::{MapRequest, SectionAccess, SectionManager, VmProfile};
+use types::PageSize;
+
+const PAGE: u64 = PageSize::Size4K.bytes();
+
+/// The least quota: the pages that one instruction may need at once, with those of its tables, and some more.
+const LEAST_QUOTA: u64 = 16;
+
+/// Host memory, in bytes, that is enough for all guests, reservations and sections of `plan`, whatever happens.
+pub(crate) fn host_bytes(plan: &HostPlan, configs: &[Config], sizes: Granularities) -> u64 {
+    let guests = configs.iter().map(guest_host_bytes).fold(0, u64::saturating_add);
+    if plan.registry.is_empty() && plan.sections.is_empty() {
+        return guests;
+    }
+    let others = guests.saturating_add(unreserved_bytes(plan, true));
+    let least = Tuning::new(&plan.registry, others.div_ceil(PAGE), sizes).least_host_bytes;
+    // What alignment leaves between preallocated pages is of no use for a guest in one piece.
+    let gaps: u64 = plan
+        .registry
+        .descending()
+        .iter()
+        .filter(|entry| entry.preallocation != Preallocation::Fluid)
+        .map(|entry| sizes.within(entry.bytes()).next().map_or(0, PageSize::bytes))
+        .sum();
+    least.saturating_add(gaps)
+}
+
+/// Bytes of sections and their tables for which nothing is reserved, or not enough; those of files among them only if nothing of them is to leave.
+fn unreserved_bytes(plan: &HostPlan, files: bool) -> u64 {
+    let reserved = |section: &SectionPlan| {
+        plan.registry.get(&section.name).is_some_and(|entry| !entry.freed && entry.bytes() >= section.bytes)
+    };
+    let sections = plan.sections.iter().filter(|section| match section.store {
+        SectionStore::Resident => !reserved(section),
+        SectionStore::File { .. } => files,
+    });
+    let data: u64 = sections.map(|section| section.bytes + table_pages(section.bytes) * PAGE).sum();
+    let windows = plan.guests.iter().flat_map(|guest| &guest.sections.windows);
+    // A window may begin and end within what a table of each level maps.
+    data + windows.map(|window| private_table_bytes(window.bytes) + 4 * PAGE).sum::<u64>()
+}
+
+/// Honours the registry on `host`, of which nothing is taken yet; `None` where nobody has anything to do with sections.
+///
+/// # Errors
+/// [`BuildError::SectionScheme`], [`BuildError::Frames`].
+pub(crate) fn start(
+    config: &Config,
+    plan: &HostPlan,
+    configs: &[Config],
+    sizes: Granularities,
+    host: &mut Host,
+) -> Result<Option<HostSections>, BuildError> {
+    if plan.registry.is_empty() && plan.sections.is_empty() {
+        return Ok(None);
+    }
+    let mechanism = config.scheme.mechanism();
+    if plan.guests.iter().any(|guest| !guest.sections.windows.is_empty()) && mechanism != Mechanism::Nested {
+        return Err(BuildError::SectionScheme(mechanism.name()));
+    }
+    let held = real_memory(config, configs).filter(|&range| host.frames.reserve(&host.memory, range).is_ok());
+    let reserved = honour(&plan.registry, host, minimum_fluid(plan, config, configs) / PAGE, sizes, held);
+    if let Some(range) = held {
+        host.frames.free(range)?;
+    }
+    let reserved = reserved?;
+    let fluid = reserved.fluid();
+    let figures = ReservedFigures {
+        fluid_pages: fluid.count(),
+        minimum_fluid_pages: fluid.minimum(),
+        refused: reserved.refused().iter().map(ToString::to_string).collect(),
+    };
+    let largest = plan.granularity.or(config.scheme.host_page()).unwrap_or_default();
+    let manager = SectionManager::new(reserved, sizes.at_most(largest));
+    Ok(Some(HostSections { manager, ledger: Ledger { reserved: figures, ..Ledger::default() } }))
+}
+
+fn honour(
+    registry: &Registry,
+    host: &mut Host,
+    minimum: u64,
+    sizes: Granularities,
+    held: Option<FrameRange>,
+) -> Result<ReservedMemory, memory::FrameError> {
+    // What is held is neither free nor to be left free.
+    let minimum = minimum.saturating_sub(held.map_or(0, |range| range.bytes() / PAGE));
+    ReservedMemory::honour(registry, host, minimum, sizes)
+}
+
+/// The memory of a guest that can be nowhere else, if there is one.
+fn real_memory(config: &Config, configs: &[Config]) -> Option<FrameRange> {
+    let native = config.scheme.mechanism() == Mechanism::Native;
+    let real = configs.iter().find(|guest| native || guest.memory_attribute == AttributeName::Real)?;
+    FrameRange::new(HOST_BASE, real.memory.0)
+}
+
+/// Bytes without which the guests cannot be.
+fn minimum_fluid(plan: &HostPlan, config: &Config, configs: &[Config]) -> u64 {
+    let paged = |guest: &Config| config.host_memory.is_some() && guest.memory_attribute == AttributeName::Virtual;
+    let least = |guest: &Config| {
+        let all = guest_host_bytes(guest);
+        if paged(guest) { all.min(LEAST_MEMORY) } else { all }
+    };
+    // Sections without a reservation are promised fluid pages when they are made, and may then go below the minimum no more than a reservation may.
+    let sections = if config.host_memory.is_some() { 0 } else { unreserved_tables(plan) };
+    configs.iter().map(least).fold(sections, u64::saturating_add)
+}
+
+/// Bytes of tables that guests may need for sections.
+fn unreserved_tables(plan: &HostPlan) -> u64 {
+    let windows = plan.guests.iter().flat_map(|guest| &guest.sections.windows);
+    windows.map(|window| private_table_bytes(window.bytes) + 4 * PAGE).sum()
+}
+
+impl GuestSections {
+    /// What its device tree says of them.
+    pub(crate) fn tree(&self) -> Vec<TreeSection<'_>> {
+        let section = |window: &'_ super::GuestSection| window.at..window.at.wrapping_add(window.bytes);
+        let windows = self.windows.iter();
+        windows
+            .map(|window| TreeSection {
+                name: window.name.text(),
+                memory: section(window),
+                writable: window.access == SectionAccess::ReadWrite,
+            })
+            .collect()
+    }
+}
+
+impl World {
+    /// Makes the sections of a plan.
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    pub(crate) fn create_sections(&mut self, plans: &[SectionPlan]) -> Result<(), BuildError> {
+        self.with_sections(|HostSections { manager, ledger }, on| {
+            for SectionPlan { name, bytes, store, permanent } in plans {
+                let lifetime = if *permanent { Lifetime::Permanent } else { Lifetime::Temporary };
+                match store {
+                    SectionStore::Resident => manager.create_resident(on, name, *bytes, lifetime)?,
+                    SectionStore::File { path, writable } => {
+                        let file = BackingFile::open(path, *writable)
+                            .map_err(|error| BuildError::SectionFile { name: name.clone(), error })?;
+                        manager.create_pageable(name, *bytes, file, lifetime)?
+                    }
+                };
+            }
+            let _ = manager.take_work();
+            ledger.note_sections(manager);
+            Ok(())
+        })
+        .unwrap_or(Ok(()))
+    }
+
+    /// Maps what a guest has of sections into it. What that takes is noted, and in no guest's time.
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    pub(crate) fn map_sections(
+        &mut self,
+        config: &Config,
+        guest: usize,
+        plan: &GuestSections,
+    ) -> Result<(), BuildError> {
+        let vmid = self.vms[guest].vmid();
+        let costs = self.costs.clone();
+        self.with_sections(|HostSections { manager, ledger }, on| {
+            manager.add_vm(VmProfile {
+                vmid,
+                group: plan.group,
+                mode: config.paging.host.mode(),
+                taken: taken(config.memory.0).map(|(_, range)| range).into(),
+                quota: plan.quota.map_or(u64::MAX, |quota| (quota.0 / PAGE).max(LEAST_QUOTA)),
+            });
+            for window in &plan.windows {
+                let request = MapRequest::whole(vmid, window.name.clone(), window.at);
+                let request = MapRequest { access: window.access, ..request };
+                manager.map(on, &request)?;
+                ledger.map_times.insert((vmid, window.at), costs.of_section(&manager.take_work()));
+            }
+            ledger.note_guest(manager, vmid);
+            Ok(())
+        })
+        .unwrap_or(Ok(()))
+    }
+}

@@ -1,0 +1,147 @@
+//! The linear model of Gandhi et al. 2014 (slide 27): what each mode with segments costs, predicted from two runs without any, beside
+//! what it costs when it is simulated.
+//!
+//! The paper counts TLB misses on a real machine, classifies them by the segments that would hold them (BadgerTrap), and gives each
+//! class the cost of a miss that was measured: a native one where a segment has taken a dimension away, a virtualized one where none has,
+//! and none where both have. So does this. What the mode takes beside walks is that of the run that it is predicted from: hits of the
+//! second TLB level, but for those that both segments answer before it, and the monitor's time, but for faults on memory that it maps beforehand.
+
+use super::Finished;
+use super::report::overhead_ideal;
+use crate::systems::Configured;
+use crate::table::Table;
+use machine::MissClass;
+use machine::scheme::Mechanism;
+
+/// Translation of one run, as the model takes it.
+struct Measured {
+    /// Cycles of walks for a miss.
+    per_miss: f64,
+    /// Cycles of a hit of the second TLB level.
+    per_hit: f64,
+    /// Misses by class, and hits of the second level.
+    misses: [f64; 4],
+    hits: [f64; 4],
+    /// Cycles of the guest's own instructions.
+    guest: f64,
+    /// Cycles of the monitor, or the firmware.
+    monitor: f64,
+}
+
+impl Measured {
+    fn of(run: &Finished) -> Self {
+        let (mmu, time) = (&run.statistics.mmu, run.statistics.time);
+        let floats = |counts: [u64; 4]| counts.map(|count| count as f64);
+        let hit = run.on.host.prices.l2_tlb_hit as f64;
+        let walks = time.translation.0 as f64 - hit * mmu.l2_hits as f64;
+        Self {
+            per_miss: walks / mmu.l2_misses.max(1) as f64,
+            per_hit: hit,
+            misses: floats(mmu.classified_misses),
+            hits: floats(mmu.classified_hits),
+            guest: time.guest.0 as f64,
+            monitor: time.monitor.0 as f64,
+        }
+    }
+}
+
+/// Cycles over those of a machine whose translation is free, minus one, as the model has it: from a native run and, for a virtual machine, one
+/// with nested paging. `None` where that tells nothing of the mechanism.
+fn predict(mechanism: Mechanism, native: &Measured, base: Option<&Measured>) -> Option<f64> {
+    use MissClass::{Both, Guest, Monitor, Neither};
+    let class = |counts: &[f64; 4], class: MissClass| counts[class as usize];
+    // In a class with a segment of the monitor that the mode does not have, and so on: what is left of each class.
+    let (from, costs, free) = match mechanism {
+        Mechanism::NativeSegment => (native, [native.per_miss, 0.0, native.per_miss, 0.0], true),
+        Mechanism::VmmDirect => {
+            let base = base?;
+            (base, [base.per_miss, base.per_miss, native.per_miss, native.per_miss], false)
+        }
+        Mechanism::GuestDirect => {
+            let base = base?;
+            (base, [base.per_miss, native.per_miss, base.per_miss, native.per_miss], false)
+        }
+        Mechanism::DualDirect => {
+            let base = base?;
+            (base, [base.per_miss, native.per_miss, native.per_miss, 0.0], true)
+        }
+        _ => return None,
+    };
+    let walks: f64 =
+        [Neither, Guest, Monitor, Both].into_iter().map(|of| class(&from.misses, of) * costs[of as usize]).sum();
+    let freed = match (free, mechanism) {
+        (false, _) => 0.0,
+        (true, Mechanism::NativeSegment) => class(&from.hits, Guest) + class(&from.hits, Both),
+        (true, _) => class(&from.hits, Both),
+    };
+    let hits = (from.hits.iter().sum::<f64>() - freed) * from.per_hit;
+    Some((walks + hits + from.monitor) / from.guest.max(1.0))
+}
+
+/// One line for each run under a scheme with segments. `None` if there is none, or nothing to predict it from.
+pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
+    let mut table = Table::new(["workload", "scheme", "predicted", "simulated", "prediction over truth"]);
+    let mut any = false;
+    for run in runs {
+        let mechanism = run.on.config.scheme.mechanism();
+        let find = |wanted: Mechanism| {
+            let same = |on: &Configured| {
+                let scheme = on.config.scheme;
+                scheme.mechanism() == wanted && scheme.guest_page() == run.on.config.scheme.guest_page()
+            };
+            runs.iter().find(|other| other.work == run.work && same(&other.on) && other.on.host == run.on.host)
+        };
+        let Some(native) = find(Mechanism::Native).map(Measured::of) else { continue };
+        let base = find(Mechanism::Nested).map(Measured::of);
+        let Some(predicted) = predict(mechanism, &native, base.as_ref()) else { continue };
+        any = true;
+        let simulated = overhead_ideal(run);
+        let percent = |ratio: f64| format!("{:.2} %", 100.0 * ratio);
+        table.row([
+            run.work.clone(),
+            run.on.system.to_string(),
+            percent(predicted),
+            percent(simulated),
+            deviation(predicted, simulated),
+        ]);
+    }
+    any.then_some(table)
+}
+
+/// A prediction over what was simulated: in relation to it, or, of what is too small for that to say anything, in points of cycles.
+fn deviation(predicted: f64, simulated: f64) -> String {
+    const LEAST: f64 = 0.002;
+    if simulated < LEAST {
+        format!("{:+.3} points", 100.0 * (predicted - simulated))
+    } else {
+        format!("{:+.1} %", 100.0 * (predicted / simulated - 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviations_are_relative_where_there_is_something_to_relate_to() {
+        assert_eq!(deviation(0.11, 0.10), "+10.0 %");
+        assert_eq!(deviation(0.0005, 0.0), "+0.050 points");
+    }
+
+    fn measured(per_miss: f64, misses: [f64; 4]) -> Measured {
+        Measured { per_miss, per_hit: 7.0, misses, hits: [0.0, 0.0, 0.0, 10.0], guest: 1000.0, monitor: 0.0 }
+    }
+
+    #[test]
+    fn each_class_costs_what_the_mode_leaves_of_it() {
+        let native = measured(20.0, [1.0, 9.0, 0.0, 0.0]);
+        let base = measured(60.0, [0.0, 0.0, 2.0, 8.0]);
+        let of = |mechanism| predict(mechanism, &native, Some(&base)).unwrap() * 1000.0;
+        assert_eq!(of(Mechanism::VmmDirect), 10.0 * 20.0 + 70.0);
+        assert_eq!(of(Mechanism::GuestDirect), 2.0 * 60.0 + 8.0 * 20.0 + 70.0);
+        assert_eq!(of(Mechanism::DualDirect), 2.0 * 20.0);
+        assert_eq!(of(Mechanism::NativeSegment), 20.0);
+        assert_eq!(predict(Mechanism::Nested, &native, Some(&base)), None);
+        assert_eq!(predict(Mechanism::VmmDirect, &native, None), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! `pagewalk hosts`.
+
+mod common;
+
+use common::{command, ended};
+use std::fs;
+
+#[test]
+fn hosts_are_listed_and_printed_with_their_sources() {
+    let list = ended(&mut command(["hosts"])).succeeded().stdout;
+    let names: Vec<&str> = list.lines().skip(1).take(5).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["sandybridge-2012", "xeon-2017", "sunway-1621", "alpha-1997", "hitachi-1985"]);
+    let printed = ended(&mut command(["hosts", "sunway-1621"])).succeeded().stdout;
+    let file = fs::read_to_string(format!("{}/../../hosts/sunway-1621.toml", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    assert_eq!(printed, file);
+}
+
+#[test]
+fn what_is_printed_is_a_host_of_ones_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mine.toml");
+    let printed = ended(&mut command(["hosts", "xeon-2017"])).succeeded().stdout;
+    fs::write(&file, printed.replace("name = \"xeon-2017\"", "name = \"mine\"")).unwrap();
+    assert!(ended(&mut command(["hosts", file.to_str().unwrap()])).succeeded().stdout.contains("\"mine\""));
+    fs::write(&file, "name = 1").unwrap();
+    ended(&mut command(["hosts", file.to_str().unwrap()])).failed(2, &["mine.toml"]);
+    ended(&mut command(["hosts", "xeon-2016"])).failed(2, &["xeon-2016", "xeon-2017"]);
+}

@@ -1,0 +1,269 @@
+//! Sections in real guests: `pagewalk run` with `[[section]]`.
+
+mod common;
+
+use common::{Ended, Scratch, command, ended, number};
+use serde_json::Value;
+use std::fs;
+
+const MIB: u64 = 1 << 20;
+
+/// A host of nested guests with these further keys.
+fn host(rest: &str) -> String {
+    format!("processors = 2\n[config]\nscheme = 'nested'\nmemory = '16M'\ntimeout = 60\n{rest}")
+}
+
+/// A guest that runs `dataset` with `options`.
+fn guest(name: &str, options: &str, keys: &str) -> String {
+    format!("[[guest]]\nname = '{name}'\nworkload = 'dataset'\noptions = '{options}'\n{keys}\n")
+}
+
+fn section(name: &str, size: &str, keys: &str) -> String {
+    format!("[[section]]\nname = '{name}'\nsize = '{size}'\n{keys}\n")
+}
+
+/// Runs the host `text` with the registry in `scratch`, if it has one.
+fn run(scratch: &Scratch, text: &str) -> Ended {
+    scratch.write("host.toml", text);
+    let registry = scratch.text("reserved.toml");
+    let arguments = ["run", "host.toml", "--output", "--json", "out.json", "--reserved-memory", &registry];
+    ended(command(arguments).current_dir(scratch.path("")))
+}
+
+fn report(scratch: &Scratch) -> Value {
+    serde_json::from_slice(&fs::read(scratch.path("out.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn one_guest_writes_and_the_others_read_the_same_memory_by_the_same_tables() {
+    let scratch = Scratch::new();
+    let text = host(&section("cache", "6M", ""))
+        + &guest("writer", "section=cache role=wait updates=2", "sections = [{ name = 'cache' }]")
+        + &guest("reader", "section=cache role=read", "sections = [{ name = 'cache', access = 'ro' }]")
+        + &guest("shared", "section=cache role=read updates=1", "sections = [{ name = 'cache' }]")
+        + &guest("askew", "section=cache role=read updates=1", "sections = [{ name = 'cache', at = 0x1_0000_1000 }]");
+    let end = run(&scratch, &text).succeeded();
+    assert_eq!(end.stdout.matches("dataset: ok read").count(), 3, "{}", end.stdout);
+    let report = report(&scratch);
+    let of = |guest: usize, pointer: &str| number(&report, &format!("/guests/{guest}/sections/{pointer}"));
+    let pages = 6 * MIB / 4096;
+    // Whoever came first took the page, and it was valid for all who share its entry. Private entries are made one by one.
+    assert_eq!(number(&report, "/sections/0/faults/demand_zero"), pages);
+    assert_eq!(
+        of(0, "faults/demand_zero")
+            + of(1, "faults/demand_zero")
+            + of(2, "faults/demand_zero")
+            + of(3, "faults/demand_zero"),
+        pages
+    );
+    for private in [1, 3] {
+        assert_eq!(of(private, "faults/global_valid") + of(private, "faults/demand_zero"), pages, "{report:#}");
+        assert!(report.pointer(&format!("/guests/{private}/sections/windows/0/shared_level")).unwrap().is_null());
+        // Leaf tables, and the table that leads to them; one leaf table more where they are not aligned.
+        assert_eq!(of(private, "private_table_bytes"), (3 + u64::from(private == 3) + 1) * 4096);
+    }
+    for shared in [0, 2] {
+        assert_eq!((of(shared, "windows/0/shared_level"), of(shared, "private_table_bytes")), (0, 4096));
+        assert_eq!(of(shared, "windows/0/at"), 3 << 30);
+    }
+    assert!(of(0, "faults/global_valid") + of(2, "faults/global_valid") <= pages, "{report:#}");
+    assert_eq!(number(&report, "/sections/0/mappers"), 4);
+    assert_eq!(report["sections"][0]["kind"], "fluid");
+}
+
+#[test]
+fn the_registry_decides_and_a_second_run_is_the_same() {
+    let scratch = Scratch::new();
+    let reserve = |arguments: &[&str]| {
+        let file = scratch.text("reserved.toml");
+        let all = [&["reserve"], arguments, &["--file", &file]].concat();
+        ended(&mut command(all)).succeeded();
+    };
+    reserve(&["add", "cache", "--size", "4M", "--alloc", "--zeroed"]);
+    let text = host(&section("cache", "4M", ""))
+        + &guest("writer", "section=cache role=wait updates=1", "sections = [{ name = 'cache' }]")
+        + &guest("reader", "section=cache updates=1", "sections = [{ name = 'cache' }]");
+    run(&scratch, &text).succeeded();
+    let first = report(&scratch);
+    assert_eq!(first["sections"][0]["kind"], "alloc");
+    // All of it is mapped from the start.
+    assert_eq!(number(&first, "/sections/0/faults/global_valid") + number(&first, "/sections/0/faults/demand_zero"), 0);
+    assert_eq!(number(&first, "/sections/0/shared_table_bytes"), 3 * 4096);
+    run(&scratch, &text).succeeded();
+    assert_eq!(first, report(&scratch));
+
+    reserve(&["modify", "cache", "--no-page-tables"]);
+    run(&scratch, &text).succeeded();
+    let private = report(&scratch);
+    assert_eq!(number(&private, "/sections/0/shared_table_bytes"), 0);
+    assert_eq!(number(&private, "/guests/0/sections/private_table_bytes"), 3 * 4096);
+    let time = |report: &Value| number(report, "/guests/1/sections/windows/0/map_time");
+    assert!(time(&private) > time(&first), "1024 entries take longer than two links");
+
+    reserve(&["add", "much", "--size", "64M", "--alloc"]);
+    let small = text.replace("timeout", "host_memory = '48M'\ntimeout");
+    let end = run(&scratch, &small);
+    assert!(end.code == Some(0) && end.stderr.starts_with("pagewalk: reserved memory: much: 16417 pages"), "{end:#?}");
+    assert_eq!(report(&scratch)["sections"][0]["kind"], "alloc");
+    assert_eq!(report(&scratch)["reserved_memory"]["refused"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn pages_of_a_file_come_and_go_and_what_is_written_is_in_the_file() {
+    let scratch = Scratch::new();
+    fs::write(scratch.path("data"), vec![7; 2 << 20]).unwrap();
+    let data = format!("kind = 'pageable'\npath = '{}'", scratch.text("data"));
+    let text = host(&section("data", "2M", &data))
+        + &guest("writer", "section=data role=wait updates=1 seed=5", "sections = [{ name = 'data' }]")
+        + &guest("reader", "section=data updates=1 seed=5", "sections = [{ name = 'data' }]\nquota = '256K'");
+    run(&scratch, &text).succeeded();
+    let report = report(&scratch);
+    assert_eq!(report["sections"][0]["kind"], "pageable");
+    assert_eq!(number(&report, "/sections/0/faults/disk"), 512);
+    assert_eq!(number(&report, "/sections/0/file/reads"), 512);
+    assert!(number(&report, "/sections/0/file/writes") >= 512, "{report:#}");
+    let bytes = fs::read(scratch.path("data")).unwrap();
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    assert_eq!((bytes.len(), word(0)), (2 << 20, 0x6461_7461_7365_7405));
+    // splitmix64 of 5, where the numbers begin.
+    let mix = |z: u64| {
+        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    assert_eq!((word(4096), word(bytes.len() - 8)), (mix(5), mix(5 + (511 << 9) - 1)));
+}
+
+#[test]
+fn who_may_only_read_cannot_write_and_nothing_is_behind_the_end() {
+    // 3 MiB: the last leaf table is half empty, and may not show anything of anybody else there.
+    for (options, keys, cause) in [
+        ("role=touch", "sections = [{ name = 'cache', access = 'ro' }]", "cause 7"),
+        ("role=scan size=0x301000", "sections = [{ name = 'cache' }]", "cause 5"),
+        ("role=touch size=0x301000", "sections = [{ name = 'cache' }]", "cause 7"),
+        ("role=scan size=0x301000", "sections = [{ name = 'cache', access = 'ro' }]", "cause 5"),
+    ] {
+        let scratch = Scratch::new();
+        let other = guest("other", "section=cache role=scan", "sections = [{ name = 'cache' }]");
+        let text =
+            host(&section("cache", "3M", "")) + &guest("evil", &format!("section=cache {options}"), keys) + &other;
+        let end = run(&scratch, &text).failed(1, &["evil", "139"]);
+        assert!(end.stdout.contains(cause), "{options} {keys}: {}", end.stdout);
+        // Nothing that was stored by the one who may not has arrived, and the other guest came to a good end.
+        let good =
+            if options.starts_with("role=scan") || keys.contains("ro") { "pages=768 sum=0" } else { "pages=768" };
+        assert!(end.stdout.contains(good), "{options} {keys}: {}", end.stdout);
+    }
+}
+
+#[test]
+fn a_guest_that_dies_gives_its_section_back_and_the_others_keep_it() {
+    let scratch = Scratch::new();
+    let dying = |name: &str, misbehave: &str| {
+        guest(name, "section=cache role=write", "sections = [{ name = 'cache' }]\nbackground = true")
+            .replace("options = '", &format!("options = 'misbehave={misbehave} "))
+    };
+    let text = host(&section("cache", "4M", ""))
+        + &dying("first", "panic")
+        + &dying("second", "satp")
+        + &guest("writer", "section=cache role=wait updates=1", "sections = [{ name = 'cache' }]")
+        + &guest("reader", "section=cache updates=1", "sections = [{ name = 'cache' }]");
+    let end = run(&scratch, &text);
+    assert!(end.stdout.contains("dataset: ok read"), "{end:#?}");
+    let report = report(&scratch);
+    assert_eq!(number(&report, "/sections/0/mappers"), 4);
+    assert_eq!(number(&report, "/sections/0/faults/demand_zero"), 1024);
+}
+
+#[test]
+fn a_group_has_its_own_section_of_a_name() {
+    let scratch = Scratch::new();
+    let member = |name: &str, options: &str| guest(name, options, "group = 5\nsections = [{ name = 'cache' }]");
+    let text = host(&section("cache", "2M", ""))
+        + &section("cache", "2M", "group = 5")
+        + &guest("system", "section=cache role=scan", "sections = [{ name = 'cache' }]")
+        + &member("writer", "section=cache role=wait updates=1")
+        + &member("reader", "section=cache updates=1");
+    let end = run(&scratch, &text).succeeded();
+    assert!(end.stdout.contains("scanned pages=512 sum=0"), "the system's section is empty: {}", end.stdout);
+    let refused =
+        text.replace("group = 5\nsections = [{ name = 'cache' }]", "sections = [{ name = 'cache', group = 5 }]");
+    run(&scratch, &refused).failed(2, &["host.toml", "writer", "sections", "group 5"]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line_with_file_and_key() {
+    let scratch = Scratch::new();
+    let with =
+        |section_keys: &str, guest_keys: &str| host(section_keys) + &guest("a", "section=cache role=scan", guest_keys);
+    let cache = section("cache", "2M", "");
+    let one = "sections = [{ name = 'cache' }]";
+    for (text, words) in [
+        (with("", one), &["guest `a`", "sections", "no section cache"][..]),
+        (with(&cache, "sections = [{ name = 'cache', at = 0x100000800 }]"), &["guest `a`", "at", "4096"]),
+        (with(&cache, "sections = [{ name = 'cache', at = 0x80000000 }]"), &["guest `a`", "at", "memory"]),
+        (with(&cache, "sections = [{ name = 'cache', at = 0x10000000 }]"), &["guest `a`", "at", "devices"]),
+        (with(&cache, "sections = [{ name = 'cache', access = 'rx' }]"), &["rx"]),
+        (with(&cache, "sections = [{ name = 'cache' }, { name = 'cache', at = 0x200000000 }]"), &["cache", "twice"]),
+        (with(&(cache.clone() + &cache), one), &["section `cache`", "name"]),
+        (with(&section("ca che", "2M", ""), one), &["section", "name", "ca che"]),
+        (with(&section("cache", "2M", "kind = 'pageable'"), one), &["section `cache`", "path"]),
+        (with(&section("cache", "2M", "path = 'x'"), one), &["section `cache`", "path"]),
+        (with(&section("cache", "4097", ""), one), &["section `cache`", "size"]),
+        (with(&section("cache", "2M", "color = 1"), one), &["color"]),
+    ] {
+        run(&scratch, &text).failed(2, &[&["host.toml"][..], words].concat());
+    }
+    for scheme in ["flat", "shadow", "native", "reserved"] {
+        let text = with(&cache, one).replace("'nested'", &format!("'{scheme}'"));
+        run(&scratch, &text).failed(2, &["host.toml", "guest `a`", "sections", "nested", scheme]);
+    }
+    let missing = with(&section("cache", "2M", "kind = 'pageable'\npath = 'missing'"), one);
+    run(&scratch, &missing).failed(2, &["cache", "missing"]);
+    let large = with(&cache, one).replace("timeout", "host_memory = '16M'\ntimeout").replace("'2M'", "'64M'");
+    run(&scratch, &large).failed(2, &["cache", "16417"]);
+    scratch.write("reserved.toml", "version = 1\n[[reservation]]\nname = 'x'\nsize = 'much'\n");
+    run(&scratch, &with(&cache, one)).failed(2, &["reserved.toml", "size"]);
+}
+
+#[test]
+fn processes_of_vos_share_leaf_tables_of_a_section_and_find_what_others_left() {
+    let scratch = Scratch::new();
+    for keys in ["", "tables=private", "page=2M"] {
+        let text = host(&section("cache", "4M", ""))
+            + &guest("many", &format!("{keys} procs=4 section=cache role=touch"), "sections = [{ name = 'cache' }]");
+        let end = run(&scratch, &text).succeeded();
+        assert_eq!(end.stdout.matches("dataset: ok touched pages=1024").count(), 4, "{keys}: {}", end.stdout);
+        assert_eq!(number(&report(&scratch), "/sections/0/faults/demand_zero"), 1024, "{keys}");
+    }
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_program_in_two_linux_machines_and_one_in_vos_share_one_data_set() {
+    let scratch = Scratch::new();
+    let linux = |name: &str, options: &str, sections: &str| {
+        guest(name, options, &format!("guest = 'linux'\nmemory = '128M'\nsections = [{{ name = 'cache'{sections} }}]"))
+    };
+    let text = host(&section("cache", "4M", ""))
+        + &linux("writer", "section=cache role=wait updates=2", "")
+        + &linux("reader", "section=cache updates=1", "")
+        + &guest("vos", "section=cache updates=1", "sections = [{ name = 'cache' }]");
+    let end = run(&scratch, &text).succeeded();
+    assert_eq!(end.stdout.matches("dataset: ok read words=523776 errors=0").count(), 2, "{}", end.stdout);
+    let report = report(&scratch);
+    assert_eq!(number(&report, "/sections/0/faults/demand_zero"), 1024);
+    assert_eq!(number(&report, "/guests/1/sections/windows/0/shared_level"), 0);
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_linux_machine_that_may_only_read_cannot_write() {
+    let scratch = Scratch::new();
+    let keys = "guest = 'linux'\nmemory = '128M'\nsections = [{ name = 'cache', access = 'ro' }]";
+    let text = host(&section("cache", "4M", ""))
+        + &guest("evil", "section=cache role=touch", keys)
+        + &guest("other", "section=cache role=scan", "sections = [{ name = 'cache' }]");
+    let end = run(&scratch, &text).failed(1, &["evil"]);
+    assert!(end.stdout.contains("scanned pages=1024 sum=0") && !end.stdout.contains("touched"), "{}", end.stdout);
+}
