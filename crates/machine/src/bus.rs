@@ -15,8 +15,8 @@ const MOST_FAULTS: u32 = 64;
 
 /// What an address leads to.
 enum Reached {
-    /// Memory: the MMU's hit, and where the byte lies in the host.
-    Ram(Hit, *mut u8),
+    /// Memory: the site of the entry that was hit, and where the byte lies in the host.
+    Ram(u16, *mut u8),
     /// Memory that this access alone may store to: nothing was cached.
     Once(*mut u8),
     /// A device's register.
@@ -63,24 +63,23 @@ impl Bus for World {
             .is_some_and(|at| at.cast_const() == page.start())
     }
 
+    #[inline]
     fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
-        let split = Split::of(address, width);
-        if let Some(split) = split.filter(|split| split.second != 0) {
-            let low = self.load_bytes(address, split.first, stamp)?;
-            let high = self.load_bytes(address.wrapping_add(split.first), split.second, stamp)?;
-            return Ok(Loaded::Value(low | high << (8 * split.first)));
+        if let Some(split) = Split::of(address, width) {
+            return self.load_misaligned(address, width, split, stamp);
         }
         match self.reach(address, Access::Read, stamp)? {
-            Reached::Ram(hit, _) if split.is_none() => {
-                *site = hit.site;
+            Reached::Ram(found, _) => {
+                *site = found;
                 Ok(Loaded::Retry)
             }
-            // SAFETY: misaligned, but within one page of memory.
-            Reached::Ram(_, at) | Reached::Once(at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
+            // SAFETY: aligned, in memory.
+            Reached::Once(at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
             Reached::Device(gpa) => Ok(Loaded::Value(self.load_device(gpa, width, address)?)),
         }
     }
 
+    #[inline]
     fn store_miss(
         &mut self,
         address: u64,
@@ -89,33 +88,17 @@ impl Bus for World {
         site: &mut u16,
         stamp: u32,
     ) -> Result<Stored, Stop> {
-        let split = Split::of(address, width);
-        if let Some(split) = split.filter(|split| split.second != 0) {
-            // Both pages are checked before a byte is written; were the first to move while the second comes, the hart would leave.
-            let low = self.reach_ram(address, Access::Write, stamp)?;
-            let high = self.reach_ram(address.wrapping_add(split.first), Access::Write, stamp)?;
-            // SAFETY: each part lies within its page of memory.
-            unsafe {
-                write_bytes(low, split.first, value);
-                write_bytes(high, split.second, value >> (8 * split.first));
-            }
-            return Ok(Stored::Done([Some(HostPage::containing(low)), Some(HostPage::containing(high))]));
+        if let Some(split) = Split::of(address, width) {
+            return self.store_misaligned(address, width, value, split, stamp);
         }
         match self.reach(address, Access::Write, stamp)? {
-            Reached::Ram(hit, _) if split.is_none() => {
-                *site = hit.site;
+            Reached::Ram(found, _) => {
+                *site = found;
                 Ok(Stored::Retry)
             }
-            Reached::Ram(_, at) | Reached::Once(at) => {
-                // SAFETY: within one page of memory.
-                unsafe { write_bytes(at, width.bytes(), value) };
-                Ok(Stored::Done([Some(HostPage::containing(at)), None]))
-            }
-            Reached::Device(gpa) => {
-                self.store_device(gpa, width, value, address)?;
-                // The device's requests may have moved pages, or a balloon given some up.
-                Ok(if self.take_leave() { Stored::DoneAndLeave } else { Stored::Done([None, None]) })
-            }
+            // SAFETY: aligned, in memory.
+            Reached::Once(at) => Ok(unsafe { store_bytes(at, width, value) }),
+            Reached::Device(gpa) => self.store_device(gpa, width, value, address),
         }
     }
 
@@ -128,8 +111,8 @@ impl Bus for World {
         stamp: u32,
     ) -> Result<hart::Reached, Stop> {
         match self.reach(address, access, stamp)? {
-            Reached::Ram(hit, _) => {
-                *site = hit.site;
+            Reached::Ram(found, _) => {
+                *site = found;
                 Ok(hart::Reached::Retry)
             }
             Reached::Once(at) => Ok(hart::Reached::Once(at)),
@@ -143,9 +126,9 @@ impl Bus for World {
             return Ok(Fetched { page: HostPage::containing(at), site: latest });
         }
         match self.reach(address, Access::Execute, 0)? {
-            Reached::Ram(hit, at) => {
-                self.processor().fetch_site = hit.site;
-                Ok(Fetched { page: HostPage::containing(at), site: hit.site })
+            Reached::Ram(site, at) => {
+                self.processor().fetch_site = site;
+                Ok(Fetched { page: HostPage::containing(at), site })
             }
             // Nothing is fetched once only.
             Reached::Device(_) | Reached::Once(_) => {
@@ -189,42 +172,46 @@ impl Bus for World {
 }
 
 impl World {
-    /// Translates, with nested faults handled on the way.
-    #[cold]
+    /// Translates, with faults of the host's tables handled on the way.
     #[inline(never)]
     fn reach(&mut self, address: u64, access: Access, stamp: u32) -> Result<Reached, Stop> {
         if self.take_leave() {
             // Pages have moved since the latest access: for a shadow table, when the hart changed its address space.
             return Err(Stop::Leave);
         }
+        match self.translate(address, access, stamp) {
+            Ok(hit) => Ok(Reached::of(&hit)),
+            Err(fault) => self.reach_after(fault, address, access, stamp),
+        }
+    }
+
+    /// The same, once a translation has met `fault`.
+    #[cold]
+    #[inline(never)]
+    fn reach_after(&mut self, mut fault: Fault, address: u64, access: Access, stamp: u32) -> Result<Reached, Stop> {
         for _ in 0..MOST_FAULTS {
-            let fault = match self.translate(address, access, stamp) {
-                Ok(hit) => {
-                    return Ok(match hit.host {
-                        Some(host) => Reached::Ram(hit, host),
-                        None => Reached::Device(hit.gpa),
-                    });
-                }
-                Err(fault) => fault,
-            };
             if self.vm().is_shadowed() {
-                match self.reach_again(address, access)? {
-                    Some(reached) => return Ok(reached),
-                    None => continue,
+                if let Some(reached) = self.reach_again(address, access)? {
+                    return Ok(reached);
+                }
+            } else {
+                match fault {
+                    Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }.into()),
+                    Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }.into()),
+                    Fault::Nested(nested) => match self.nested_fault(&nested).ok_or(Stop::Leave)? {
+                        NestedFaultOutcome::Mapped => {}
+                        NestedFaultOutcome::Device if nested.purpose == mmu::Purpose::Data => {
+                            return Ok(Reached::Device(nested.gpa));
+                        }
+                        NestedFaultOutcome::Device | NestedFaultOutcome::Nothing => {
+                            return Err(Trap { cause: access_fault(access), value: address }.into());
+                        }
+                    },
                 }
             }
-            match fault {
-                Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }.into()),
-                Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }.into()),
-                Fault::Nested(nested) => match self.nested_fault(&nested).ok_or(Stop::Leave)? {
-                    NestedFaultOutcome::Mapped => {}
-                    NestedFaultOutcome::Device if nested.purpose == mmu::Purpose::Data => {
-                        return Ok(Reached::Device(nested.gpa));
-                    }
-                    NestedFaultOutcome::Device | NestedFaultOutcome::Nothing => {
-                        return Err(Trap { cause: access_fault(access), value: address }.into());
-                    }
-                },
+            match self.translate(address, access, stamp) {
+                Ok(hit) => return Ok(Reached::of(&hit)),
+                Err(again) => fault = again,
             }
         }
         debug_assert!(false, "the monitor maps {address:#x} again and again, and the walker does not find it");
@@ -246,6 +233,7 @@ impl World {
         Err(Trap { cause, value: address }.into())
     }
 
+    #[inline(always)]
     fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
         let second = self.vm().second_stage();
         let mmu = &mut self.processors[self.current.processor].mmu;
@@ -260,24 +248,80 @@ impl World {
         }
     }
 
+    /// A load that is not aligned, or a part of one. It hits no window.
+    #[cold]
+    fn load_misaligned(&mut self, address: u64, width: Width, split: Split, stamp: u32) -> Result<Loaded, Stop> {
+        if split.second != 0 {
+            let low = self.load_bytes(address, split.first, stamp)?;
+            let high = self.load_bytes(address.wrapping_add(split.first), split.second, stamp)?;
+            return Ok(Loaded::Value(low | high << (8 * split.first)));
+        }
+        match self.reach(address, Access::Read, stamp)? {
+            // SAFETY: within one page of memory.
+            Reached::Ram(_, at) | Reached::Once(at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
+            Reached::Device(gpa) => Ok(Loaded::Value(self.load_device(gpa, width, address)?)),
+        }
+    }
+
+    /// The same of a store.
+    #[cold]
+    fn store_misaligned(
+        &mut self,
+        address: u64,
+        width: Width,
+        value: u64,
+        split: Split,
+        stamp: u32,
+    ) -> Result<Stored, Stop> {
+        if split.second != 0 {
+            // Both pages are checked before a byte is written; were the first to move while the second comes, the hart would leave.
+            let low = self.reach_ram(address, Access::Write, stamp)?;
+            let high = self.reach_ram(address.wrapping_add(split.first), Access::Write, stamp)?;
+            // SAFETY: each part lies within its page of memory.
+            unsafe {
+                write_bytes(low, split.first, value);
+                write_bytes(high, split.second, value >> (8 * split.first));
+            }
+            return Ok(Stored::Done([Some(HostPage::containing(low)), Some(HostPage::containing(high))]));
+        }
+        match self.reach(address, Access::Write, stamp)? {
+            // SAFETY: within one page of memory.
+            Reached::Ram(_, at) | Reached::Once(at) => Ok(unsafe { store_bytes(at, width, value) }),
+            Reached::Device(gpa) => self.store_device(gpa, width, value, address),
+        }
+    }
+
     fn load_bytes(&mut self, address: u64, bytes: u64, stamp: u32) -> Result<u64, Stop> {
         let at = self.reach_ram(address, Access::Read, stamp)?;
         // SAFETY: the caller stays within the page.
         Ok(unsafe { read_bytes(at, bytes) })
     }
 
+    #[cold]
     fn load_device(&mut self, gpa: Gpa, width: Width, address: u64) -> Result<u64, Trap> {
         self.charge_exit(ExitReason::Mmio);
         self.guest().platform.read(gpa, width).map_err(|_| Trap { cause: Exception::LoadAccess, value: address })
     }
 
-    fn store_device(&mut self, gpa: Gpa, width: Width, value: u64, address: u64) -> Result<(), Trap> {
+    #[cold]
+    fn store_device(&mut self, gpa: Gpa, width: Width, value: u64, address: u64) -> Result<Stored, Stop> {
         self.charge_exit(ExitReason::Mmio);
         self.write_device(gpa, width, value).map_err(|_| Trap { cause: Exception::StoreAccess, value: address })?;
         if devices::map::PRIMARY_REGION.offset(gpa).is_some() {
             self.serve_region(Gva(address));
         }
-        Ok(())
+        // The device's requests may have moved pages, or a balloon given some up.
+        Ok(if self.take_leave() { Stored::DoneAndLeave } else { Stored::Done([None, None]) })
+    }
+}
+
+impl Reached {
+    #[inline(always)]
+    fn of(hit: &Hit) -> Self {
+        match hit.host {
+            Some(at) => Self::Ram(hit.site, at),
+            None => Self::Device(hit.gpa),
+        }
     }
 }
 
@@ -292,6 +336,7 @@ struct Split {
 
 impl Split {
     /// `None` for an aligned access, which never divides.
+    #[inline(always)]
     fn of(address: u64, width: Width) -> Option<Self> {
         let bytes = width.bytes();
         (address & (bytes - 1) != 0).then(|| {
@@ -315,6 +360,16 @@ unsafe fn read_bytes(at: *const u8, bytes: u64) -> u64 {
 unsafe fn write_bytes(at: *mut u8, bytes: u64, value: u64) {
     // SAFETY: by the contract.
     unsafe { at.copy_from_nonoverlapping(value.to_le_bytes().as_ptr(), bytes as usize) };
+}
+
+/// A store that is complete with this.
+///
+/// # Safety
+/// The bytes of `width` are writable at `at`.
+unsafe fn store_bytes(at: *mut u8, width: Width, value: u64) -> Stored {
+    // SAFETY: by the contract.
+    unsafe { write_bytes(at, width.bytes(), value) };
+    Stored::Done([Some(HostPage::containing(at)), None])
 }
 
 const fn page_fault(access: Access) -> Exception {

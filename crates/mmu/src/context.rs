@@ -2,6 +2,7 @@
 
 use crate::rights::{Demand, Masks};
 use crate::space::Spaces;
+use crate::walk::Geometry;
 use types::{Access, Gva, PageSize, PagingMode, Privilege, TranslationContext, Vmid};
 
 /// Which of an L1 entry's fast copies is in use. A change of view costs nothing: no entry is touched.
@@ -64,6 +65,8 @@ pub(crate) struct Context {
     pub(crate) translation: TranslationContext,
     pub(crate) vmid: Vmid,
     pub(crate) spaces: Spaces,
+    /// Shape of the guest's tables; `None` without translation.
+    pub(crate) geometry: Option<Geometry>,
     /// By access.
     queries: [Query; 3],
     /// Bits of an address above the translated ones.
@@ -80,7 +83,8 @@ impl Context {
             Query::new(translation, spaces, Access::Execute),
         ];
         let unused = 64 - translation.mode.address_bits();
-        Self { translation: *translation, vmid, spaces, queries, unused }
+        let geometry = Geometry::of_first_stage(translation.mode);
+        Self { translation: *translation, vmid, spaces, geometry, queries, unused }
     }
 
     /// Whether views armed for `self` hold for `other`: privilege and SUM only choose the view, and the root is not

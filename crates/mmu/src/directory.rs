@@ -49,30 +49,29 @@ impl Place {
     }
 }
 
-/// The addresses between which the pages of one size lie: an address outside needs no search.
+/// In which gibibytes pages of one size lie, a bit for several of them: an address in none of these needs no search.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
-    /// First byte of the lowest page.
-    first: u64,
-    /// Last byte of the highest.
-    last: u64,
-}
+struct Regions(u64);
 
-impl Extent {
-    const NONE: Self = Self { first: u64::MAX, last: 0 };
+impl Regions {
+    const NONE: Self = Self(0);
+    const SHIFT: u32 = 30;
 
+    /// The bit of an address: the topmost six of a product that depends on all of its bits (Fibonacci hashing).
     #[inline(always)]
-    const fn contains(&self, address: u64) -> bool {
-        (self.first <= address) & (address <= self.last)
+    const fn bit(address: u64) -> u32 {
+        ((address >> Self::SHIFT).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32
     }
 
-    /// Grows it around the page of 2^`shift` bytes that holds `address`.
-    #[cold]
-    #[inline(never)]
-    fn include(&mut self, address: u64, shift: u32) {
-        let offsets = (1 << shift) - 1;
-        self.first = self.first.min(address & !offsets);
-        self.last = self.last.max(address | offsets);
+    #[inline(always)]
+    const fn may_hold(self, address: u64) -> bool {
+        self.0 >> Self::bit(address) & 1 != 0
+    }
+
+    /// Adds the page of 2^`shift` bytes that holds `address`.
+    #[inline(always)]
+    const fn include(&mut self, address: u64, shift: u32) {
+        self.0 |= if shift > Self::SHIFT { u64::MAX } else { 1 << Self::bit(address) };
     }
 }
 
@@ -125,6 +124,14 @@ fn matches<P, U>(set: &[Group<P, U>], key: Key) -> u64 {
     }
 }
 
+/// Where a page was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    /// First slot of its set.
+    pub(crate) first: usize,
+    pub(crate) slot: usize,
+}
+
 /// The first slot of a set that holds a page which `accept` takes.
 #[inline(always)]
 fn find_in<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
@@ -168,9 +175,9 @@ pub(crate) struct Directory<P, U> {
     places: Vec<Place>,
     /// Those places, in the same order, that hold something: a size that nobody has is not looked up.
     active: Vec<Place>,
-    /// By page size, between which addresses those that are kept lie, or lay since there were none: a kernel's large pages are far from
-    /// its programs' small ones.
-    extents: [Extent; PageSize::ALL.len()],
+    /// By page size, where those that are kept lie, or lay since there were none: a kernel's large pages are far from its programs' small
+    /// ones.
+    regions: [Regions; PageSize::ALL.len()],
     /// By how many bits a size exceeds 4K: slots that hold a page of it; and last, those that hold none.
     live: [u32; 65],
     /// By page size: the place in which a page is kept.
@@ -212,8 +219,8 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         let mut live = [0; 65];
         live[Key::NONE.excess()] = (groups.len() * LANES) as u32;
         let active = Vec::with_capacity(places.len());
-        let extents = [Extent::NONE; PageSize::ALL.len()];
-        Self { places, active, extents, live, homes, groups: groups.into_boxed_slice() }
+        let regions = [Regions::NONE; PageSize::ALL.len()];
+        Self { places, active, regions, live, homes, groups: groups.into_boxed_slice() }
     }
 
     /// Slots, the padding among them.
@@ -234,6 +241,24 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         (&group.payloads[lane], &mut group.uses, lane)
     }
 
+    /// What is known of a group's use.
+    #[inline(always)]
+    pub(crate) fn uses(&self, group: usize) -> &U {
+        &self.groups[group].uses
+    }
+
+    /// The same, to change it.
+    #[inline(always)]
+    pub(crate) fn uses_mut(&mut self, group: usize) -> &mut U {
+        &mut self.groups[group].uses
+    }
+
+    /// The first slot of the set of `address`.
+    #[inline(always)]
+    pub(crate) fn first(&self, place: &Place, address: u64) -> usize {
+        place.set(address).start * LANES
+    }
+
     /// The set of `address`: the number of its first slot, and its groups.
     #[inline(always)]
     pub(crate) fn set(&self, place: &Place, address: u64) -> (usize, &[Group<P, U>]) {
@@ -242,21 +267,44 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
     }
 
     #[inline(always)]
-    fn find_at(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    fn find_at(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<Found, Miss> {
         let (first, set) = self.set(place, address);
-        find_in(set, Key::new(address, place.shift), accept).map(|slot| first + slot)
+        find_in(set, Key::new(address, place.shift), accept).map(|slot| Found { first, slot: first + slot })
+    }
+
+    /// Whether a search for `address` would look at `slot` before any slot of another size, and take it.
+    #[inline(always)]
+    pub(crate) fn holds(&self, slot: usize, address: u64, accept: impl Fn(&P) -> bool) -> bool {
+        let (Some(place), Some(group)) = (self.active.first(), self.groups.get(slot / LANES)) else { return false };
+        let lane = slot % LANES;
+        group.keys[lane] == Key::new(address, place.shift).0 && accept(&group.payloads[lane])
+    }
+
+    /// Whether a slot holds no page.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self, slot: usize) -> bool {
+        self.groups[slot / LANES].keys[slot % LANES] == Key::NONE.0
+    }
+
+    /// The first slot of a set that holds no page; there is one. (Padding comes last.)
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn first_empty(&self, place: &Place, address: u64) -> usize {
+        let (first, set) = self.set(place, address);
+        let mut keys = set.iter().flat_map(|group| group.keys);
+        first + keys.position(|key| key == Key::NONE.0).expect("the set has an empty slot")
     }
 
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
     #[inline(always)]
-    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
+    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<Found, Miss> {
         let mut refused = false;
         for place in &self.active {
-            if !self.extents[place.size as usize].contains(address) {
+            if !self.regions[place.size as usize].may_hold(address) {
                 continue;
             }
             match self.find_at(place, address, &accept) {
-                Ok(slot) => return Ok(slot),
+                Ok(found) => return Ok(found),
                 Err(miss) => refused |= miss == Miss::Refused,
             }
         }
@@ -266,16 +314,16 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
     /// The slot that already holds a page, of the payloads that `same` takes. `miss` is how the address was not found
     /// just before.
     #[inline(always)]
-    pub(crate) fn same(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<usize> {
+    pub(crate) fn same(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<Found> {
         match miss {
             Miss::Absent => None,
             Miss::Refused => self.find_at(place, address, same).ok(),
         }
     }
 
-    /// Puts a page into a slot of its set; what is known of its group's use comes back, with the slot's lane in it.
+    /// Puts a page into a slot of its set.
     #[inline(always)]
-    pub(crate) fn put(&mut self, slot: usize, place: &Place, address: u64, payload: &P) -> (&mut U, usize) {
+    pub(crate) fn put(&mut self, slot: usize, place: &Place, address: u64, payload: &P) {
         let new = Key::new(address, place.shift);
         let (index, lane) = (slot / LANES, slot % LANES);
         let group = &mut self.groups[index];
@@ -284,16 +332,12 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         if old.excess() != new.excess() {
             self.count(old, new);
         }
-        let extent = &mut self.extents[place.size as usize];
-        if !extent.contains(address) {
-            extent.include(address, place.shift);
-        }
-        (&mut self.groups[index].uses, lane)
+        self.regions[place.size as usize].include(address, place.shift);
     }
 
     #[inline(never)]
     fn count(&mut self, old: Key, new: Key) {
-        let Self { places, active, live, extents, .. } = self;
+        let Self { places, active, live, regions, .. } = self;
         live[old.excess()] -= 1;
         live[new.excess()] += 1;
         if live[old.excess()] == 0 || live[new.excess()] == 1 {
@@ -301,13 +345,13 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
             active.clear();
             active.extend(places.iter().filter(held));
             for place in places.iter().filter(|place| !held(place)) {
-                extents[place.size as usize] = Extent::NONE;
+                regions[place.size as usize] = Regions::NONE;
             }
         }
     }
 
-    /// Empties every slot whose payload `drops` names, and reports it with its group's use and its lane.
-    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(usize, &mut U, usize)) {
+    /// Empties every slot whose payload `drops` names, and reports it.
+    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(&mut Self, usize)) {
         if self.active.is_empty() {
             return;
         }
@@ -321,24 +365,23 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         }
     }
 
-    /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it likewise.
+    /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it.
     pub(crate) fn remove_page(
         &mut self,
         address: u64,
         drops: impl Fn(&P) -> bool,
-        mut removed: impl FnMut(usize, &mut U, usize),
+        mut removed: impl FnMut(&mut Self, usize),
     ) {
-        while let Ok(slot) = self.find(address, &drops) {
+        while let Ok(Found { slot, .. }) = self.find(address, &drops) {
             self.empty(slot, &mut removed);
         }
     }
 
-    fn empty(&mut self, slot: usize, removed: &mut impl FnMut(usize, &mut U, usize)) {
+    fn empty(&mut self, slot: usize, removed: &mut impl FnMut(&mut Self, usize)) {
         let (index, lane) = (slot / LANES, slot % LANES);
         let old = Key(core::mem::replace(&mut self.groups[index].keys[lane], Key::NONE.0));
         self.count(old, Key::NONE);
-        let (_, uses, lane) = self.entry(slot);
-        removed(slot, uses, lane);
+        removed(self, slot);
     }
 
     /// Every group: the number of its first slot, its use, and the payloads of the slots that hold a page, by lane.

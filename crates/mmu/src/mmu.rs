@@ -12,8 +12,8 @@ use crate::segment::Segments;
 use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
-use crate::tlb::{L1, L2, Translation};
-use crate::translate::Walkers;
+use crate::tlb::{L1, L2, Made, Translation};
+use crate::translate::{Then, Walkers};
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
 /// What answers an access.
@@ -154,7 +154,6 @@ impl Mmu {
         stamp: u64,
     ) -> Result<Hit, Fault> {
         self.check_address(second, gva, access)?;
-        let query = self.context.query(access);
         let (l1, misses, stamp) = match access {
             Access::Read | Access::Write => (&mut self.l1d, &mut self.statistics.l1d_misses, stamp),
             Access::Execute => {
@@ -162,62 +161,69 @@ impl Mmu {
                 (&mut self.l1i, &mut self.statistics.l1i_misses, self.fetches)
             }
         };
-        match l1.find(gva, query) {
-            Ok(slot) => Ok(hit(slot, gva, l1.touch(slot, gva, access, query, stamp))),
+        let made = Made { gva, access, query: self.context.query(access), stamp };
+        match l1.find(gva, made.query) {
+            Ok(slot) => Ok(hit(slot, gva, &l1.touch(slot, made))),
             Err(miss) => {
                 *misses += 1;
                 if self.walkers.segments.are_off() {
-                    self.miss::<M, false>(memory, second, gva, access, miss, stamp)
+                    self.miss::<M, false>(memory, second, (gva, access, stamp), miss)
                 } else {
-                    self.miss::<M, true>(memory, second, gva, access, miss, stamp)
+                    self.miss_beside_segments(memory, second, (gva, access, stamp), miss)
                 }
             }
         }
     }
 
-    /// What no L1 entry answers: segments, L2, walk, fill. `miss` is how the L1 missed.
     #[inline(never)]
+    fn miss_beside_segments<M: TableMemory>(
+        &mut self,
+        memory: &mut M,
+        second: &SecondStage,
+        (gva, access, stamp): (Gva, Access, u64),
+        miss: Miss,
+    ) -> Result<Hit, Fault> {
+        self.miss::<M, true>(memory, second, (gva, access, stamp), miss)
+    }
+
+    /// What no L1 entry answers: segments, L2, walk, fill. `miss` is how the L1 missed.
+    #[inline(always)]
     fn miss<M: TableMemory, const SEGMENTS: bool>(
         &mut self,
         memory: &mut M,
         second: &SecondStage,
-        gva: Gva,
-        access: Access,
+        (gva, access, stamp): (Gva, Access, u64),
         miss: Miss,
-        stamp: u64,
     ) -> Result<Hit, Fault> {
-        let query = self.context.query(access);
-        let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
+        let Self { context, l1i, l1d, l2, walkers, statistics, classifier, .. } = self;
+        let l1 = if access == Access::Execute { l1i } else { l1d };
+        let made = Made { gva, access, query: context.query(access), stamp };
+        let fill = Fill { l1, made, miss };
         let mut direct = None;
         if SEGMENTS {
-            direct = self.walkers.guest_segment(&mut self.statistics, &self.context, gva, access);
-            let both = direct.and_then(|gpa| self.walkers.both_segments(memory, second, &self.context, gpa));
+            direct = walkers.guest_segment(statistics, context, gva, access);
+            let both = direct.and_then(|gpa| walkers.both_segments(memory, second, context, gpa));
             if let Some(translation) = both {
-                self.statistics.segment_hits += 1;
-                let slot = l1.fill(gva, query, miss, &translation);
-                return Ok(hit(slot, gva, l1.arm(slot, gva, access, query, stamp)));
+                statistics.segment_hits += 1;
+                return Ok(fill.l1(&translation));
             }
         }
-        let mut l2_hit = true;
-        let slot = match self.l2.touch(gva.0, |entry| entry.answers(query)) {
+        let (l2_hit, hit) = match l2.touch(gva.0, |entry| entry.answers(made.query)) {
             Ok(translation) => {
-                self.statistics.l2_hits += 1;
+                statistics.l2_hits += 1;
                 prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
-                l1.fill(gva, query, miss, translation)
+                (true, fill.l1(translation))
             }
             Err(l2_miss) => {
-                l2_hit = false;
-                self.statistics.l2_misses += 1;
-                let (statistics, context) = (&mut self.statistics, &self.context);
+                statistics.l2_misses += 1;
+                let fill = FillBoth { l1: fill, l2, miss: l2_miss };
                 let walked =
-                    self.walkers.walk::<M, SEGMENTS>(memory, statistics, second, context, (gva, direct), access)?;
-                self.l2.keep(gva, l2_miss, &walked);
-                l1.fill(gva, query, miss, &walked)
+                    walkers.walk::<M, _, SEGMENTS>(memory, statistics, second, context, (gva, direct), access, fill)?;
+                (false, walked)
             }
         };
-        let hit = hit(slot, gva, l1.arm(slot, gva, access, query, stamp));
-        if let Some(classifier) = &self.classifier {
-            classifier.count(&mut self.statistics, &self.context, (gva, access), hit.gpa, l2_hit);
+        if let Some(classifier) = classifier {
+            classifier.count(statistics, context, (gva, access), hit.gpa, l2_hit);
         }
         Ok(hit)
     }
@@ -292,8 +298,8 @@ impl Mmu {
         }
         if let Some(tlb) = &mut self.walkers.nested_tlb {
             match gpa {
-                Some(gpa) => tlb.remove_page(gpa.0, |entry| named(entry.space)),
-                None => tlb.remove(|entry| named(entry.space)),
+                Some(gpa) => tlb.remove_page(gpa, named),
+                None => tlb.remove(named),
             }
         }
     }
@@ -312,6 +318,38 @@ impl Mmu {
     /// Begins counting anew.
     pub fn reset_statistics(&mut self) {
         self.statistics = MmuStatistics::default();
+    }
+}
+
+/// A fill of the L1, after a miss.
+struct Fill<'a> {
+    l1: &'a mut L1,
+    made: Made<'a>,
+    miss: Miss,
+}
+
+impl Fill<'_> {
+    #[inline(always)]
+    fn l1(self, translation: &Translation) -> Hit {
+        let (slot, kept) = self.l1.fill(self.made, self.miss, translation);
+        hit(slot, self.made.gva, &kept)
+    }
+}
+
+/// A fill of both levels.
+struct FillBoth<'a> {
+    l1: Fill<'a>,
+    l2: &'a mut L2,
+    miss: Miss,
+}
+
+impl Then for FillBoth<'_> {
+    type Result = Hit;
+
+    #[inline(always)]
+    fn then(self, walked: Translation) -> Hit {
+        self.l2.keep(self.l1.made.gva, self.miss, &walked);
+        self.l1.l1(&walked)
     }
 }
 

@@ -64,19 +64,20 @@ impl Begun {
 
 impl RefillRoutine {
     /// Counts one refill, from what the walk has counted and how it ended.
-    pub(crate) fn count<T>(
+    #[inline(never)]
+    pub(crate) fn count(
         &self,
         statistics: &mut MmuStatistics,
         begun: &Begun,
         second: &SecondStage,
-        result: &Result<T, Fault>,
+        fault: Option<Fault>,
     ) {
         let now = Begun::of(statistics);
         let guest_refs = now.guest_refs - begun.guest_refs;
         // Each entry of the guest's tables has its address translated before it is read, and so has the page in the end. The address that is
         // refused was looked up, too.
         let in_segment = now.monitor_segment_hits - begun.monitor_segment_hits;
-        let lookups = guest_refs + u64::from(!ends_at_entry(result)) - in_segment;
+        let lookups = guest_refs + u64::from(!fault.is_some_and(ends_at_entry)) - in_segment;
         let times = |count: u64, instructions: u32| count * u64::from(instructions);
         let second_stage = match second {
             // A native guest's addresses are the host's.
@@ -93,15 +94,15 @@ impl RefillRoutine {
             + second_stage
             + times(in_segment, self.reserved_lookup)
             + times(now.updates - begun.updates, self.update)
-            + times(u64::from(result.is_ok()), self.fill);
+            + times(u64::from(fault.is_none()), self.fill);
     }
 }
 
-/// Whether the walk ended at an entry of the guest's tables: it refuses, or its A or D bit may not be written.
-const fn ends_at_entry<T>(result: &Result<T, Fault>) -> bool {
-    match result {
-        Err(Fault::Page(_)) => true,
-        Err(Fault::Nested(fault)) => matches!((fault.purpose, fault.access), (Purpose::Table, Access::Write)),
-        Ok(_) | Err(Fault::Access(_)) => false,
+/// Whether a walk with that fault ended at an entry of the guest's tables: it refuses, or its A or D bit may not be written.
+const fn ends_at_entry(fault: Fault) -> bool {
+    match fault {
+        Fault::Page(_) => true,
+        Fault::Nested(fault) => matches!((fault.purpose, fault.access), (Purpose::Table, Access::Write)),
+        Fault::Access(_) => false,
     }
 }

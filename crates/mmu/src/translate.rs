@@ -41,7 +41,7 @@ impl Walkers {
         Self {
             guest_cache: WalkCache::new(config.walk_caches.guest),
             host_cache: WalkCache::new(config.walk_caches.host),
-            nested_tlb: config.nested_tlb.as_ref().map(|array| NestedTlb::new(core::slice::from_ref(array))),
+            nested_tlb: config.nested_tlb.as_ref().map(NestedTlb::new),
             first_stage_ad: config.first_stage_ad,
             second_stage_ad: config.second_stage_ad,
             first_stage_groups: Groups::of_svnapot(config.svnapot),
@@ -51,11 +51,12 @@ impl Walkers {
         }
     }
 
-    /// Walks the guest's tables through the second stage, and translates the page that they map. Where `SEGMENTS`, the registers are asked:
-    /// `direct` is where the guest's segment leads, which then takes the place of the tables. (Else it is `None`: schemes without segments
-    /// do not pay for them.)
-    #[inline(never)]
-    pub(crate) fn walk<M: TableMemory, const SEGMENTS: bool>(
+    /// Walks the guest's tables through the second stage, translates the page that they map, and hands it to `then`. Where `SEGMENTS`, the
+    /// registers are asked: `direct` is where the guest's segment leads, which then takes the place of the tables. (Else it is `None`:
+    /// schemes without segments do not pay for them.)
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "an access, and what it is made on")]
+    pub(crate) fn walk<M: TableMemory, T: Then, const SEGMENTS: bool>(
         &mut self,
         memory: &mut M,
         statistics: &mut MmuStatistics,
@@ -63,17 +64,25 @@ impl Walkers {
         context: &Context,
         (gva, direct): (Gva, Option<Gpa>),
         access: Access,
-    ) -> Result<Translation, Fault> {
-        statistics.walks += 1;
-        let begun = Begun::of(statistics);
-        let guest = self.guest_tree(context);
-        let guest_cache = &mut self.guest_cache;
-        let direct = if SEGMENTS { direct } else { None };
-        let monitor = SEGMENTS.then_some(&self.segments.monitor);
-        let result = match second {
+        then: T,
+    ) -> Result<T::Result, Fault> {
+        let tree = self.guest_tree(context);
+        let Self { guest_cache, host_cache, nested_tlb, refill, segments, .. } = self;
+        let request = Request {
+            tree: tree.as_ref(),
+            monitor: SEGMENTS.then_some(&segments.monitor),
+            context,
+            gva,
+            direct: if SEGMENTS { direct } else { None },
+            access,
+            refill,
+            second,
+        };
+        match second {
             SecondStage::Constant { ram, offset } => {
                 let stage = ConstantStage { memory, statistics, ram, offset: *offset };
-                translate(guest.as_ref(), guest_cache, stage, monitor, context, (gva, direct), access)
+                // The usual one is small, and part of the miss.
+                counted::<_, _, SEGMENTS>(&request, guest_cache, stage, then)
             }
             SecondStage::Nested { mode, root } => {
                 let tree = Tree {
@@ -84,28 +93,20 @@ impl Walkers {
                     groups: self.second_stage_groups,
                 };
                 let tables = HostTables { memory, statistics };
-                let stage =
-                    NestedStage::new(tables, tree, context.vmid, &mut self.host_cache, self.nested_tlb.as_mut());
-                translate(guest.as_ref(), guest_cache, stage, monitor, context, (gva, direct), access)
+                let stage = NestedStage::new(tables, tree, context.vmid, host_cache, nested_tlb.as_mut());
+                through::<_, _, SEGMENTS>(&request, guest_cache, stage, then)
             }
             SecondStage::Flat { table, first, entries } => {
                 let flat = FlatTable { table: *table, first: *first, entries: *entries, ad: self.second_stage_ad };
                 let tables = HostTables { memory, statistics };
-                let stage =
-                    NestedStage::new(tables, flat, context.vmid, &mut self.host_cache, self.nested_tlb.as_mut());
-                translate(guest.as_ref(), guest_cache, stage, monitor, context, (gva, direct), access)
+                let stage = NestedStage::new(tables, flat, context.vmid, host_cache, nested_tlb.as_mut());
+                through::<_, _, SEGMENTS>(&request, guest_cache, stage, then)
             }
             SecondStage::Reserved { ram, offset } => {
                 let stage = ReservedStage(ConstantStage { memory, statistics, ram, offset: *offset });
-                translate(guest.as_ref(), guest_cache, stage, monitor, context, (gva, direct), access)
+                through::<_, _, SEGMENTS>(&request, guest_cache, stage, then)
             }
-        };
-        let refs = statistics.refs() - begun.refs();
-        statistics.max_refs = statistics.max_refs.max(refs);
-        if let Refill::Software(routine) = &self.refill {
-            routine.count(statistics, &begun, second, &result);
         }
-        result
     }
 
     /// Where the guest's segment leads: only with translation, and for the accesses that it permits.
@@ -158,7 +159,7 @@ impl Walkers {
     #[inline(always)]
     fn guest_tree(&self, context: &Context) -> Option<Tree> {
         Some(Tree {
-            geometry: Geometry::of_first_stage(context.translation.mode)?,
+            geometry: context.geometry?,
             // `satp.PPN` has 44 bits.
             root: context.translation.root.0 & ((1 << 56) - (1 << 12)),
             spaces: context.spaces,
@@ -176,31 +177,81 @@ struct GuestMapping {
     space: Space,
 }
 
-/// Both stages for one access, on any second stage, behind the monitor's segment if there is one.
+/// What is done with the translation that a walk finds. (A closure could not be told to become part of its caller.)
+pub(crate) trait Then {
+    /// What comes of it.
+    type Result;
+
+    /// Does it.
+    fn then(self, walked: Translation) -> Self::Result;
+}
+
+/// What a walk is made for.
+struct Request<'a> {
+    /// The guest's tables; `None` without translation.
+    tree: Option<&'a Tree>,
+    monitor: Option<&'a DirectSegment>,
+    context: &'a Context,
+    gva: Gva,
+    direct: Option<Gpa>,
+    access: Access,
+    refill: &'a Refill,
+    second: &'a SecondStage,
+}
+
+/// A walk with its counts, on any second stage, and what follows it.
+///
+/// There is one of these functions for each stage, and `then` is part of it, so that the translation gets from the tables to the TLBs in
+/// registers. Were it returned through memory, it would be read back in other pieces than it was written in, and such a read waits until
+/// every earlier store is in the cache, those of the guest that miss there among them.
+#[inline(never)]
+fn through<S: Stage, T: Then, const SEGMENTS: bool>(
+    request: &Request<'_>,
+    cache: &mut WalkCache,
+    stage: S,
+    then: T,
+) -> Result<T::Result, Fault> {
+    counted::<S, T, SEGMENTS>(request, cache, stage, then)
+}
+
 #[inline(always)]
-fn translate<S: Stage>(
-    tree: Option<&Tree>,
+fn counted<S: Stage, T: Then, const SEGMENTS: bool>(
+    request: &Request<'_>,
     cache: &mut WalkCache,
     mut stage: S,
-    monitor: Option<&DirectSegment>,
-    context: &Context,
-    (gva, direct): (Gva, Option<Gpa>),
-    access: Access,
-) -> Result<Translation, Fault> {
-    match monitor {
-        Some(segment) => {
-            let mut stage = SegmentedStage { segment, inner: stage };
-            let guest = match direct {
-                Some(gpa) => by_guest_segment(&mut stage, context, gpa),
-                None => first_stage(tree, cache, &mut stage, context, gva, access)?,
-            };
-            second_stage(&mut stage, &guest, gva, access)
-        }
-        None => {
-            let guest = first_stage(tree, cache, &mut stage, context, gva, access)?;
-            second_stage(&mut stage, &guest, gva, access)
-        }
+    then: T,
+) -> Result<T::Result, Fault> {
+    let statistics = stage.statistics();
+    statistics.walks += 1;
+    let begun = Begun::of(statistics);
+    let translated = translate::<S, SEGMENTS>(request, cache, &mut stage);
+    let statistics = stage.statistics();
+    let refs = statistics.refs() - begun.refs();
+    statistics.max_refs = statistics.max_refs.max(refs);
+    if let Refill::Software(routine) = request.refill {
+        routine.count(statistics, &begun, request.second, translated.err());
     }
+    Ok(then.then(translated?))
+}
+
+/// Both stages for one access, behind the monitor's segment if there is one.
+#[inline(always)]
+fn translate<S: Stage, const SEGMENTS: bool>(
+    request: &Request<'_>,
+    cache: &mut WalkCache,
+    stage: &mut S,
+) -> Result<Translation, Fault> {
+    let Request { tree, monitor, context, gva, direct, access, .. } = *request;
+    if SEGMENTS && let Some(segment) = monitor {
+        let mut stage = SegmentedStage { segment, inner: stage };
+        let guest = match direct {
+            Some(gpa) => by_guest_segment(&mut stage, context, gpa),
+            None => first_stage(tree, cache, &mut stage, context, gva, access)?,
+        };
+        return second_stage(&mut stage, &guest, gva, access);
+    }
+    let guest = first_stage(tree, cache, stage, context, gva, access)?;
+    second_stage(stage, &guest, gva, access)
 }
 
 /// The second stage for the page that the first one found.

@@ -122,7 +122,7 @@ pub(crate) enum Failure<F> {
 impl Tree {
     /// Walks to the leaf of `address`, which has no bits but those the geometry translates (a canonical one may repeat
     /// the topmost), sets A and D as the policy says, and keeps each non-leaf PTE that it passed in `cache`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn walk<R: PteReader>(
         &self,
         reader: &mut R,

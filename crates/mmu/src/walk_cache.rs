@@ -25,11 +25,60 @@ struct Pointer {
     table: u64,
 }
 
+/// The PTEs of one level.
+#[derive(Debug)]
+struct Level {
+    array: Lru<Pointer>,
+    /// How the latest search of the array ended that found nothing.
+    miss: Miss,
+    latest: Option<Latest>,
+}
+
+/// The latest entry that was used, while no other is: whoever asks for the same gets it again, without a search, and as it is the most
+/// recently used one already, no order changes.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    /// The address, without the bits that one PTE of the level spans.
+    prefix: u64,
+    /// Where it was asked for.
+    spaces: Spaces,
+    pointer: Pointer,
+}
+
+impl Level {
+    /// The PTE for an address, which is now the most recently used one.
+    #[inline(always)]
+    fn find(&mut self, spaces: Spaces, address: u64, level: u32) -> Option<Pointer> {
+        let prefix = address >> PageSize::of_level(level).shift();
+        if let Some(latest) = &self.latest
+            && latest.prefix == prefix
+            && latest.spaces == spaces
+        {
+            return Some(latest.pointer);
+        }
+        self.search(spaces, address, prefix)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, spaces: Spaces, address: u64, prefix: u64) -> Option<Pointer> {
+        match self.array.touch(address, |pointer| spaces.contain(pointer.space)) {
+            Ok(&pointer) => {
+                self.latest = Some(Latest { prefix, spaces, pointer });
+                Some(pointer)
+            }
+            Err(miss) => {
+                self.miss = miss;
+                None
+            }
+        }
+    }
+}
+
 /// The page-walk cache of one dimension.
 #[derive(Debug)]
 pub(crate) struct WalkCache {
     /// Index l − 1 holds PTEs read at level l.
-    levels: [Option<Lru<Pointer>>; 4],
+    levels: [Option<Level>; 4],
 }
 
 impl WalkCache {
@@ -42,7 +91,11 @@ impl WalkCache {
             levels: core::array::from_fn(|index| {
                 // An entry stands for what one PTE of its level maps: a page of that size, for the directory.
                 let span = PageSize::of_level(index as u32 + 1);
-                (sizes.0[index] > 0).then(|| Lru::new(&[TlbArray::new(&[span], 1, sizes.0[index])]))
+                (sizes.0[index] > 0).then(|| Level {
+                    array: Lru::new(&[TlbArray::new(&[span], 1, sizes.0[index])]),
+                    miss: Miss::Absent,
+                    latest: None,
+                })
             }),
         }
     }
@@ -52,26 +105,31 @@ impl WalkCache {
     #[inline(always)]
     pub(crate) fn deepest(&mut self, spaces: Spaces, address: u64, root_level: u32) -> Option<Start> {
         for level in 1..=root_level {
-            let Some(array) = &mut self.levels[level as usize - 1] else { continue };
-            if let Ok(pointer) = array.touch(address, |pointer| spaces.contain(pointer.space)) {
+            let Some(cached) = &mut self.levels[level as usize - 1] else { continue };
+            if let Some(pointer) = cached.find(spaces, address, level) {
                 return Some(Start { level: level - 1, table: pointer.table, global: pointer.space != spaces.local });
             }
         }
         None
     }
 
-    /// Keeps a non-leaf PTE read at `level` on the way to `address`. `global` is G of it or of one above it.
+    /// Keeps a non-leaf PTE read at `level` on the way to `address`, for which [`Self::deepest`] was asked when the walk began, and did not
+    /// find it at this level. `global` is G of it or of one above it.
+    #[inline(never)]
     pub(crate) fn fill(&mut self, spaces: Spaces, address: u64, level: u32, table: u64, global: bool) {
-        let Some(array) = &mut self.levels[level as usize - 1] else { return };
-        let space = spaces.of(global);
+        let Some(cached) = &mut self.levels[level as usize - 1] else { return };
+        let pointer = Pointer { space: spaces.of(global), table };
         let span = PageSize::of_level(level);
-        array.fill(address, span, Miss::Refused, |_| Pointer { space, table }, |other| other.space == space);
+        cached.array.fill(address, span, cached.miss, |_| pointer, |other| other.space == pointer.space);
+        // Nothing else there answers, or the walk would have begun there.
+        cached.latest = Some(Latest { prefix: address >> span.shift(), spaces, pointer });
     }
 
     /// Drops the entries of the spaces that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(Space) -> bool) {
-        for array in self.levels.iter_mut().flatten() {
-            array.remove(|pointer| drops(pointer.space));
+        for level in self.levels.iter_mut().flatten() {
+            level.array.remove(|pointer| drops(pointer.space));
+            level.latest = None;
         }
     }
 }

@@ -249,6 +249,7 @@ impl Vm {
 
     /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
     #[must_use]
+    #[inline]
     pub fn second_stage(&self) -> SecondStage {
         if self.shadow.is_some() {
             return SecondStage::Constant { ram: ANYWHERE, offset: 0 };

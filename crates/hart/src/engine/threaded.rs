@@ -278,7 +278,7 @@ macro_rules! define_handlers {
         mod misses {
             use super::*;
 
-            $(handler!($load, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $load, |hart, op, acc, window, env| {
                 unsafe {
                     if memory::load_hits_latest::<$load_t, B>(&*hart, op, acc, window, &*env.cast()) {
                         return handlers::$load::<B>(hart, op, acc, window, env);
@@ -287,7 +287,7 @@ macro_rules! define_handlers {
                 }
             });)*
 
-            $(handler!($fload, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $fload, |hart, op, acc, window, env| {
                 unsafe {
                     if memory::load_hits_latest::<$fload_t, B>(&*hart, op, acc, window, &*env.cast()) {
                         return handlers::$fload::<B>(hart, op, acc, window, env);
@@ -296,7 +296,7 @@ macro_rules! define_handlers {
                 }
             });)*
 
-            $(handler!($store, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $store, |hart, op, acc, window, env| {
                 unsafe {
                     if memory::store_hits_latest::<$store_t, B>(&*hart, op, acc, window, &*env.cast()) {
                         return handlers::$store::<B>(hart, op, acc, window, env);
@@ -305,7 +305,7 @@ macro_rules! define_handlers {
                 }
             });)*
 
-            $(handler!($fstore, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $fstore, |hart, op, acc, window, env| {
                 unsafe {
                     if memory::store_hits_latest::<$fstore_t, B>(&*hart, op, acc, window, &*env.cast()) {
                         return handlers::$fstore::<B>(hart, op, acc, window, env);

@@ -120,11 +120,11 @@ pub(crate) unsafe fn store_hits_latest<T: Cell, B: Bus>(
     }
 }
 
-/// The miss path of a load; a value that the bus loaded itself goes through `deliver`.
+/// The miss path of a load, which is inlined as far as the bus, because a program that misses often spends its time there; a value that the bus loaded itself goes through `deliver`.
 ///
 /// # Safety
 /// `op` is a load of a live block.
-#[cold]
+#[inline(always)]
 pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     hart: &mut Hart,
     op: *mut MicroOp,
@@ -151,7 +151,7 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
 ///
 /// # Safety
 /// `op` is a store of a live block.
-#[cold]
+#[inline(always)]
 pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     hart: &mut Hart,
     value: u64,
@@ -296,6 +296,8 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
 }
 
 /// Leaves the engine at `op`, which did not come to its end.
+#[cold]
+#[inline(never)]
 fn leave_with(hart: &mut Hart, op: *const MicroOp, stop: Stop) -> After {
     hart.leave = match stop {
         Stop::Trap(trap) => Leave::Trap(trap),

@@ -17,15 +17,6 @@ pub(crate) fn matching<const N: usize>(groups: [&Words; N], wanted: u64) -> u64 
     mask
 }
 
-/// The least word of some groups, none of which has its topmost bit set, and its first place.
-#[inline(always)]
-pub(crate) fn least<const N: usize>(groups: [&Words; N]) -> (u64, usize) {
-    let lowest = groups.into_iter().fold([i64::MAX.cast_unsigned(); LANES], engine::lower);
-    let [a, b, c, d] = lowest;
-    let least = a.min(b).min(c.min(d));
-    (least, matching(groups, least).trailing_zeros() as usize)
-}
-
 /// The least of four words that are in registers, and its first lane. (A vector load of words just gathered would wait
 /// for each of their stores.)
 #[inline(always)]
@@ -38,8 +29,7 @@ pub(crate) fn least_gathered([a, b, c, d]: Words) -> (u64, usize) {
 mod engine {
     use super::Words;
     use core::arch::x86_64::{
-        __m256i, _mm256_blendv_epi8, _mm256_castsi256_pd, _mm256_cmpeq_epi64, _mm256_cmpgt_epi64, _mm256_loadu_si256,
-        _mm256_movemask_pd, _mm256_set1_epi64x, _mm256_storeu_si256,
+        __m256i, _mm256_castsi256_pd, _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_movemask_pd, _mm256_set1_epi64x,
     };
 
     #[inline(always)]
@@ -56,19 +46,6 @@ mod engine {
             _mm256_movemask_pd(_mm256_castsi256_pd(equal)).cast_unsigned()
         }
     }
-
-    /// Lane by lane the lower word, as signed numbers.
-    #[inline(always)]
-    pub(super) fn lower(one: Words, two: &Words) -> Words {
-        let mut lower = one;
-        // SAFETY: the module exists only where the target has AVX2, and the store is to 32 bytes.
-        unsafe {
-            let (one, two) = (load(&one), load(two));
-            let chosen = _mm256_blendv_epi8(one, two, _mm256_cmpgt_epi64(one, two));
-            _mm256_storeu_si256(lower.as_mut_ptr().cast(), chosen);
-        }
-        lower
-    }
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
@@ -77,14 +54,10 @@ use plain as engine;
 /// The same without AVX2.
 #[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "avx2"))))]
 mod plain {
-    use super::{LANES, Words};
+    use super::Words;
 
     pub(super) fn matching(group: &Words, wanted: u64) -> u32 {
         group.iter().rev().fold(0, |mask, &word| mask << 1 | u32::from(word == wanted))
-    }
-
-    pub(super) fn lower(one: Words, two: &Words) -> Words {
-        core::array::from_fn::<_, LANES, _>(|lane| one[lane].min(two[lane]))
     }
 }
 
@@ -99,7 +72,6 @@ mod tests {
             let group: Words = core::array::from_fn(|lane| words[number >> (2 * lane) & 3]);
             for wanted in words {
                 assert_eq!(engine::matching(&group, wanted), plain::matching(&group, wanted), "{group:?} {wanted}");
-                assert_eq!(engine::lower(group, &[wanted; 4]), plain::lower(group, &[wanted; 4]), "{group:?} {wanted}");
             }
         }
     }
@@ -111,9 +83,6 @@ mod tests {
 
     #[test]
     fn the_first_least_is_found() {
-        assert_eq!(least([&[5, 4, 9, 4], &[6, 4, 7, 8]]), (4, 1));
-        assert_eq!(least([&[5, 4, 9, 4], &[6, 3, 7, 8]]), (3, 5));
-        assert_eq!(least([&[i64::MAX.cast_unsigned(); 4]]), (i64::MAX.cast_unsigned(), 0));
         assert_eq!(least_gathered([5, 4, 9, 4]), (4, 1));
         assert_eq!(least_gathered([5, 5, 4, 3]), (3, 3));
         assert_eq!(least_gathered([6; 4]), (6, 0));

@@ -2,6 +2,7 @@
 //! nested TLB and a page-walk cache of its own.
 
 use super::{Backing, HostMapping, Stage};
+use crate::config::TlbArray;
 use crate::directory::Miss;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::lru::Lru;
@@ -26,7 +27,45 @@ pub(crate) struct NestedEntry {
 
 /// The nested TLB: gPA page → hPA page. Every translation by the second stage asks it before walking, those of tables
 /// and those of data; an entry answers only what it permits.
-pub(crate) type NestedTlb = Lru<NestedEntry>;
+#[derive(Debug)]
+pub(crate) struct NestedTlb {
+    entries: Lru<NestedEntry>,
+    /// Where the latest entry was found that answered for a page, and for a table: the next ones are often on the same page. At most one
+    /// entry of a VMID holds a page, so that a guess that fits is what a search would find.
+    guesses: [usize; 2],
+}
+
+impl NestedTlb {
+    /// An empty one. The configuration was checked before.
+    pub(crate) fn new(array: &TlbArray) -> Self {
+        Self { entries: Lru::new(core::slice::from_ref(array)), guesses: [0; 2] }
+    }
+
+    /// The entry of a VMID that answers.
+    #[inline(always)]
+    fn touch(&mut self, space: Space, gpa: Gpa, masks: Masks, purpose: Purpose) -> Result<&NestedEntry, Miss> {
+        let guess = &mut self.guesses[purpose as usize];
+        self.entries.touch_guessed(guess, gpa.0, |entry| (entry.space == space) & entry.rights.meet(masks))
+    }
+
+    /// Keeps what a walk found. `miss` is how the address was not found just before.
+    #[inline(always)]
+    fn fill(&mut self, gpa: Gpa, miss: Miss, space: Space, mapping: &HostMapping) {
+        let rights = mapping.rights;
+        let piece = |size| NestedEntry { space, page: mapping.hpa(gpa).page(size), size, rights };
+        self.entries.fill(gpa.0, mapping.size, miss, piece, |other| other.space == space);
+    }
+
+    /// Drops the entries of the spaces that `drops` names.
+    pub(crate) fn remove(&mut self, drops: impl Fn(Space) -> bool) {
+        self.entries.remove(|entry| drops(entry.space));
+    }
+
+    /// Drops those for pages of `gpa`.
+    pub(crate) fn remove_page(&mut self, gpa: Gpa, drops: impl Fn(Space) -> bool) {
+        self.entries.remove_page(gpa.0, |entry| drops(entry.space));
+    }
+}
 
 /// The tables of a second stage, however they are arranged.
 pub(crate) trait HostTree {
@@ -89,7 +128,7 @@ pub(crate) struct NestedStage<'a, M, T> {
     latest: Option<Latest>,
 }
 
-/// The latest translation, and where it comes from.
+/// The latest translation of a table's address, and where it comes from.
 struct Latest {
     mapping: HostMapping,
     /// Of a walk; the nested TLB does not keep it.
@@ -145,37 +184,34 @@ impl<'a, M: TableMemory, T: HostTree> NestedStage<'a, M, T> {
         Self { tables, tree, vmid, cache, tlb, latest: None }
     }
 
-    /// The nested TLB's answer.
+    /// The nested TLB's answer, or how it has none.
     #[inline(always)]
-    fn cached(&mut self, gpa: Gpa, demand: Demand) -> Option<HostMapping> {
-        let tlb = self.tlb.as_deref_mut()?;
-        let space = Space::bare(self.vmid);
-        let masks = Masks::of(demand);
-        let found = tlb.touch(gpa.0, |entry| (entry.space == space) & entry.rights.meet(masks));
-        let Ok(&NestedEntry { page, size, rights, .. }) = found else {
-            self.tables.statistics.nested_tlb_misses += 1;
-            return None;
-        };
-        self.tables.statistics.nested_tlb_hits += 1;
-        Some(HostMapping { page, size, rights, backing: Backing::Host })
+    fn cached(&mut self, gpa: Gpa, demand: Demand, purpose: Purpose) -> Result<HostMapping, Miss> {
+        let tlb = self.tlb.as_deref_mut().ok_or(Miss::Absent)?;
+        let found = tlb.touch(Space::bare(self.vmid), gpa, Masks::of(demand), purpose);
+        let statistics = &mut self.tables.statistics;
+        match found {
+            Ok(&NestedEntry { page, size, rights, .. }) => {
+                statistics.nested_tlb_hits += 1;
+                Ok(HostMapping { page, size, rights, backing: Backing::Host })
+            }
+            Err(miss) => {
+                statistics.nested_tlb_misses += 1;
+                Err(miss)
+            }
+        }
     }
 
-    /// Keeps a walk's result.
-    fn keep(&mut self, gpa: Gpa, leaf: Leaf<Hpa>) -> HostMapping {
+    /// Keeps a walk's result. `miss` is how the nested TLB did not have it just before.
+    #[inline(always)]
+    fn keep(&mut self, gpa: Gpa, miss: Miss, leaf: &Leaf<Hpa>) -> HostMapping {
         let rights = leaf.pte.second_stage_rights();
-        let mapping = HostMapping { page: leaf_page(&leaf), size: leaf.size, rights, backing: Backing::Host };
+        let mapping = HostMapping { page: Hpa(leaf.page()), size: leaf.size, rights, backing: Backing::Host };
         if let Some(tlb) = self.tlb.as_deref_mut() {
-            let space = Space::bare(self.vmid);
-            let piece = |size| NestedEntry { space, page: mapping.hpa(gpa).page(size), size, rights };
-            tlb.fill(gpa.0, leaf.size, Miss::Refused, piece, |other| other.space == space);
+            tlb.fill(gpa, miss, Space::bare(self.vmid), &mapping);
         }
-        self.latest = Some(Latest { mapping, leaf: Some(leaf) });
         mapping
     }
-}
-
-fn leaf_page(leaf: &Leaf<Hpa>) -> Hpa {
-    Hpa(leaf.page())
 }
 
 impl<M: TableMemory, T: HostTree> Stage for NestedStage<'_, M, T> {
@@ -195,12 +231,18 @@ impl<M: TableMemory, T: HostTree> Stage for NestedStage<'_, M, T> {
             return Err(refusal(gpa, access, purpose)(Failure::Refused(cause)));
         }
         let demand = Demand::of_second_stage(access);
-        if let Some(mapping) = self.cached(gpa, demand) {
-            self.latest = Some(Latest { mapping, leaf: None });
-            return Ok(mapping);
+        let (mapping, leaf) = match self.cached(gpa, demand, purpose) {
+            Ok(mapping) => (mapping, None),
+            Err(miss) => {
+                let walked = self.tree.walk(&mut self.tables, self.cache, gpa, demand);
+                let leaf = walked.map_err(refusal(gpa, access, purpose))?;
+                (self.keep(gpa, miss, &leaf), Some(leaf))
+            }
+        };
+        if purpose == Purpose::Table {
+            self.latest = Some(Latest { mapping, leaf });
         }
-        let leaf = self.tree.walk(&mut self.tables, self.cache, gpa, demand).map_err(refusal(gpa, access, purpose))?;
-        Ok(self.keep(gpa, leaf))
+        Ok(mapping)
     }
 
     /// The hardware still has the leaf that it walked to for the read: setting that leaf's D takes no second walk. Only
@@ -217,13 +259,16 @@ impl<M: TableMemory, T: HostTree> Stage for NestedStage<'_, M, T> {
                 let finished =
                     self.tree.finish(&mut self.tables, leaf, demand).map_err(refusal(gpa, access, purpose))?;
                 if let Some(leaf) = finished {
-                    return Ok(self.keep(gpa, leaf));
+                    // The read has put the page there.
+                    let mapping = self.keep(gpa, Miss::Refused, &leaf);
+                    self.latest = Some(Latest { mapping, leaf: Some(leaf) });
+                    return Ok(mapping);
                 }
             }
         }
         if let Some(tlb) = self.tlb.as_deref_mut() {
             let space = Space::bare(self.vmid);
-            tlb.remove_page(gpa.0, |entry| entry.space == space);
+            tlb.remove_page(gpa, |other| other == space);
         }
         self.translate(gpa, access, purpose, PageSize::Size4K)
     }

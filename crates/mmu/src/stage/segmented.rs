@@ -8,9 +8,9 @@ use crate::statistics::MmuStatistics;
 use types::{Access, Gpa, Hpa, PageSize};
 
 /// A second stage behind a segment during one walk.
-pub(crate) struct SegmentedStage<'a, S> {
+pub(crate) struct SegmentedStage<'a, 's, S> {
     pub(crate) segment: &'a DirectSegment,
-    pub(crate) inner: S,
+    pub(crate) inner: &'s mut S,
 }
 
 /// What the segment leads to.
@@ -18,7 +18,7 @@ pub(crate) const fn mapping(page: u64, size: PageSize) -> HostMapping {
     HostMapping { page: Hpa(page), size, rights: Rights::ALL, backing: Backing::Host }
 }
 
-impl<S: Stage> Stage for SegmentedStage<'_, S> {
+impl<S: Stage> Stage for SegmentedStage<'_, '_, S> {
     type Memory = S::Memory;
 
     fn memory(&mut self) -> &mut S::Memory {

@@ -2,7 +2,7 @@
 
 mod l1;
 
-pub(crate) use l1::L1;
+pub(crate) use l1::{L1, Made};
 
 use crate::context::Query;
 use crate::directory::Miss;
