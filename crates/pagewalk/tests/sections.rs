@@ -218,6 +218,8 @@ fn what_cannot_be_is_refused_in_one_line_with_file_and_key() {
         let text = with(&cache, one).replace("'nested'", &format!("'{scheme}'"));
         run(&scratch, &text).failed(2, &["host.toml", "guest `a`", "sections", "nested", scheme]);
     }
+    let added = "segment = { hot_add = true }\nballoon = { target = '8M' }\ntimeout";
+    run(&scratch, &with(&cache, one).replace("timeout", added)).failed(2, &["segment.hot_add", "sections"]);
     let missing = with(&section("cache", "2M", "kind = 'pageable'\npath = 'missing'"), one);
     run(&scratch, &missing).failed(2, &["cache", "missing"]);
     let large = with(&cache, one).replace("timeout", "host_memory = '16M'\ntimeout").replace("'2M'", "'64M'");

@@ -4,7 +4,7 @@ use super::HostSections;
 use super::figures::{Ledger, ReservedFigures};
 use super::plan::{GuestSections, SectionPlan, SectionStore, taken};
 use crate::assembly::{BuildError, LEAST_MEMORY, guest_host_bytes};
-use crate::config::{AttributeName, Config};
+use crate::config::{AttributeName, Config, ConfigError};
 use crate::host_plan::HostPlan;
 use crate::scheme::Mechanism;
 use crate::vlm::private_table_bytes;
@@ -72,6 +72,10 @@ pub(crate) fn start(
     let mechanism = config.scheme.mechanism();
     if plan.guests.iter().any(|guest| !guest.sections.windows.is_empty()) && mechanism != Mechanism::Nested {
         return Err(BuildError::SectionScheme(mechanism.name()));
+    }
+    if config.segment.hot_add && plan.guests.iter().any(|guest| !guest.sections.windows.is_empty()) {
+        let problem = "what is added to a primary region lies behind RAM, where this guest has sections".to_owned();
+        return Err(ConfigError::Range { key: "segment.hot_add", problem }.into());
     }
     let held = real_memory(config, configs).filter(|&range| host.frames.reserve(&host.memory, range).is_ok());
     let reserved = honour(&plan.registry, host, minimum_fluid(plan, config, configs) / PAGE, sizes, held);
