@@ -303,7 +303,10 @@ mod tests {
             (&format!("processors = 1\n{GUEST}count = 2\ndisks = ['d.img,write']"), "d.img"),
             (&format!("processors = 1\n{GUEST}{GUEST}"), "two guests"),
             (&format!("processors = 1\n{GUEST}[[change]]\nat_us = 1\nguest = 'c'\nallocation = 'shared'"), "`c`"),
-            (&format!("processors = 1\n{GUEST}sections = [{{ name = 'x' }}]"), "no section x"),
+            (
+                &format!("processors = 1\n[config]\nscheme = 'nested'\n{GUEST}sections = [{{ name = 'x' }}]"),
+                "no section x",
+            ),
             (&format!("processors = 1\n{GUEST}sections = [{{ name = 'x', acess = 'rw' }}]"), "acess"),
             (&format!("processors = 1\n{GUEST}[config]\nscheem = 1"), "scheem"),
         ] {
