@@ -12,8 +12,11 @@ pub mod output;
 pub mod processor;
 pub mod progress;
 mod quiet;
+mod reproduce;
 mod setup;
 mod side_by_side;
 mod systems;
 pub mod table;
 pub mod terminal;
+
+pub use reproduce::end_with_parent;

@@ -2,6 +2,7 @@
 
 mod guest;
 mod host;
+mod reproduce;
 mod reserve;
 mod run;
 mod values;
@@ -10,6 +11,7 @@ mod vlm;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
+pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs};
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
@@ -40,6 +42,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure the simulator's own speed
     Bench(BenchArgs),
+    /// Make a paper's evaluation: its figures and ours, and what becomes of its claims
+    Reproduce(ReproduceArgs),
     /// Say what schemes give and take: dimensions, references, changes, and what they refuse
     Explain(ExplainArgs),
     /// Run a host with several guests that share its processors

@@ -6,6 +6,7 @@ mod compare;
 mod explain;
 mod guest;
 mod hosts;
+mod reproduce;
 mod reserve;
 mod run;
 mod vlm;
@@ -31,6 +32,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),
         Command::Hosts(arguments) => hosts::run(arguments),
+        Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Reserve(command) => reserve::run(command),
         Command::Vlm(arguments) => vlm::run(arguments),
     }
