@@ -1,7 +1,8 @@
 //! Expressions over what was measured: those of Jinja, whose values are the commands' JSON.
 //!
 //! A result is the JSON as the command writes it, with its lists made easy to reach: the run of `gups` under `nested:4K+4K` in the result
-//! `tlb` is `tlb.of.gups["nested:4K+4K"]`, and the guest `a` of a host's run `spin` is `spin.guest.a`.
+//! `tlb` is `tlb.of.gups["nested:4K+4K"]`, the guest `a` of a host's
+//! run `spin` is `spin.guest.a`, and the totals of the method `wapd` among several are `spin.by.wapd`.
 
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value, context};
@@ -14,7 +15,8 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Nothing yet, but the functions `every`, `some` and `each` of a list and an expression of `it`, `mean` of a list, and
+    /// Nothing yet, but the functions `every`, `some` and `each` of a list and an expression of `it`, `mean` of a list,
+    /// `means` of a list of results of the same form (each number in it the mean of theirs), and
     /// `least_at` of a list of points and one of values: the point with the least value, the first of several.
     pub(crate) fn new() -> Self {
         let mut environment = Environment::new();
@@ -23,6 +25,7 @@ impl Measured {
         environment.add_function("some", some);
         environment.add_function("each", each);
         environment.add_function("mean", mean);
+        environment.add_function("means", means);
         environment.add_function("least_at", least_at);
         Self { environment }
     }
@@ -92,6 +95,14 @@ fn indexed(result: &Json) -> Json {
         }
         object.insert("of".to_owned(), of.into());
     }
+    if let Some(Json::Array(runs)) = object.get("runs") {
+        let methods =
+            runs.iter().filter_map(|run| Some((run["total"]["spin"].as_str()?.to_owned(), run["total"].clone())));
+        let by: Map<String, Json> = methods.collect();
+        if !by.is_empty() {
+            object.insert("by".to_owned(), by.into());
+        }
+    }
     if let Some(Json::Array(guests)) = object.get("guests") {
         let named = guests.iter().filter_map(|guest| Some((guest["name"].as_str()?.to_owned(), guest.clone())));
         let guest: Map<String, Json> = named.collect();
@@ -145,6 +156,34 @@ fn mean(list: &Value) -> Result<f64, Error> {
     Ok(values.iter().sum::<f64>() / values.len() as f64)
 }
 
+fn means(list: &Value) -> Result<Value, Error> {
+    let results =
+        serde_json::to_value(list).map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?;
+    let Json::Array(results) = results else { return Err(Error::new(ErrorKind::InvalidOperation, "no list")) };
+    Ok(Value::from_serialize(mean_of(&results.iter().collect::<Vec<_>>())))
+}
+
+/// Each number the mean of all results' numbers in its place; whatever is no number in all of them is that of the first, or null if it differs.
+fn mean_of(results: &[&Json]) -> Json {
+    let Some(&first) = results.first() else { return Json::Null };
+    if let Some(numbers) = results.iter().map(|result| result.as_f64()).collect::<Option<Vec<_>>>() {
+        return (numbers.iter().sum::<f64>() / numbers.len() as f64).into();
+    }
+    let at = |get: &dyn Fn(&'_ Json) -> Json| results.iter().map(|result| get(result)).collect::<Vec<_>>();
+    match first {
+        Json::Object(object) => {
+            let mean = |key: &String| mean_of(&at(&|result| result[key].clone()).iter().collect::<Vec<_>>());
+            object.keys().map(|key| (key.clone(), mean(key))).collect::<Map<_, _>>().into()
+        }
+        Json::Array(array) => {
+            let mean = |index| mean_of(&at(&|result| result[index].clone()).iter().collect::<Vec<_>>());
+            (0..array.len()).map(mean).collect::<Vec<_>>().into()
+        }
+        other if results.iter().all(|result| *result == other) => other.clone(),
+        _ => Json::Null,
+    }
+}
+
 fn least_at(points: &Value, values: &Value) -> Result<Value, Error> {
     let values = values.try_iter()?.map(f64::try_from).collect::<Result<Vec<_>, _>>()?;
     let pairs = points.try_iter()?.zip(&values);
@@ -182,6 +221,10 @@ mod tests {
         assert!(value("every([1, 2], 'it <= x')").is_true());
         assert!(!value("some([3, 4], 'it <= x')").is_true());
         assert_eq!(value("mean(each([1, 2], 'it * x'))"), Value::from(3.0));
+        assert_eq!(
+            value("means([{'a': [1, 'w'], 'b': 1}, {'a': [2, 'v'], 'b': 4}])|string"),
+            Value::from("{'a': [1.5, none], 'b': 2.5}")
+        );
         assert_eq!(value("least_at([7, 8, 9], [2, 1, 1])"), Value::from(8));
     }
 
