@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(value("mean(each([1, 2], 'it * x'))"), Value::from(3.0));
         assert_eq!(
             value("means([{'a': [1, 'w'], 'b': 1}, {'a': [2, 'v'], 'b': 4}])|string"),
-            Value::from("{'a': [1.5, none], 'b': 2.5}")
+            Value::from("{\"a\": [1.5, None], \"b\": 2.5}")
         );
         assert_eq!(value("least_at([7, 8, 9], [2, 1, 1])"), Value::from(8));
     }
