@@ -1,6 +1,7 @@
 //! Pagewalk's command as a library: the command line, guests, commands and reports.
 #![forbid(unsafe_code)]
 
+mod advice;
 pub mod cli;
 pub mod commands;
 mod comparison;

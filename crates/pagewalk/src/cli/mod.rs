@@ -1,5 +1,6 @@
 //! The command line, declared once. Execution is in [`crate::commands`].
 
+mod advise;
 mod guest;
 mod host;
 mod reproduce;
@@ -8,6 +9,7 @@ mod run;
 mod values;
 mod vlm;
 
+pub use advise::AdviseArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
@@ -44,6 +46,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// Make a paper's evaluation: its figures and ours, and what becomes of its claims
     Reproduce(ReproduceArgs),
+    /// Say which scheme, page sizes and spin method serve what was measured best, and what stands in the way
+    Advise(AdviseArgs),
     /// Say what schemes give and take: dimensions, references, changes, and what they refuse
     Explain(ExplainArgs),
     /// Run a host with several guests that share its processors

@@ -1,5 +1,6 @@
 //! What the commands do. Each returns the process's exit code, or why it failed.
 
+mod advise;
 mod bench;
 mod boot;
 mod compare;
@@ -32,6 +33,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),
         Command::Hosts(arguments) => hosts::run(arguments),
+        Command::Advise(arguments) => advise::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Reserve(command) => reserve::run(command),
         Command::Vlm(arguments) => vlm::run(arguments),
