@@ -10,6 +10,7 @@ pub mod guest;
 mod hosting;
 mod image;
 pub mod output;
+mod paragraph;
 pub mod processor;
 pub mod progress;
 mod quiet;
