@@ -2,7 +2,8 @@
 
 use crate::{
     balloon::Balloon,
-    config::{Config, ConfigError, SwapKeys},
+    caches::Caches,
+    config::{Config, ConfigError, FidelityName, SwapKeys},
     dispatch::Dispatch,
     faulty::Faults,
     host_model::{HostModel, HostModelError},
@@ -201,6 +202,7 @@ impl Machine {
         let sections = sections::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
         let mut world = World::new(host, pager, costs, model.clock());
+        world.caches = caches(config, &model, plan.reals, &world.host)?;
         world.sections = sections;
         world.create_sections(&plan.sections)?;
         world.segments = SegmentHardware::of(config.scheme.mechanism(), config.segment.classify);
@@ -342,6 +344,20 @@ fn backing(config: &Config) -> Backing {
 /// A pager wants to know which pages are in use, and which were written to.
 const fn leaf_status(config: &Config) -> LeafStatus {
     if config.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset }
+}
+
+/// The caches of `reals` processors, if the configuration asks for them.
+fn caches(config: &Config, model: &HostModel, reals: usize, host: &Host) -> Result<Option<Caches>, ConfigError> {
+    if config.fidelity == FidelityName::Counts {
+        return Ok(None);
+    }
+    let refused = |problem| ConfigError::Range { key: "fidelity", problem };
+    let caches = model.caches.as_ref().ok_or_else(|| refused(format!("host model {} has no [caches]", model.name)))?;
+    let (base, bytes) = host.memory.host_range();
+    if bytes as u64 > caches.most_memory() {
+        return Err(refused(format!("the caches of {} reach {} bytes of memory", model.name, caches.most_memory())));
+    }
+    Ok(Some(Caches::new(caches, reals, base)))
 }
 
 /// Where the host's memory is given, it may be less than the guests can need.

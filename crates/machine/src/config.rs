@@ -37,6 +37,8 @@ use types::{PageSize, PagingMode, SecondStageMode};
 pub struct Config {
     /// Host model: a shipped one's name, or a TOML file's path.
     pub host: String,
+    /// How time is kept.
+    pub fidelity: FidelityName,
     /// Translation scheme.
     pub scheme: Scheme,
     /// Harts of the guest, 1 to 64.
@@ -80,6 +82,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             host: DEFAULT_HOST.to_owned(),
+            fidelity: FidelityName::default(),
             scheme: Scheme::default(),
             harts: 1,
             memory: ByteSize(1 << 30),
@@ -100,6 +103,17 @@ impl Default for Config {
             isa: IsaKeys::default(),
         }
     }
+}
+
+/// `fidelity`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FidelityName {
+    /// A table reference has a fixed price, and other accesses have none.
+    #[default]
+    Counts,
+    /// Data, instructions and table entries come through modelled caches.
+    Cycles,
 }
 
 /// `memory_attribute`, by the names of paper 000.

@@ -3,6 +3,7 @@
 use crate::{
     balloon::Balloon,
     clock::Clock,
+    code::Code,
     dispatch::{Dispatch, Residence},
     faulty::Faults,
     firmware::Activity,
@@ -14,7 +15,7 @@ use crate::{
     world::{Current, Guest, Processor, World},
 };
 use core::ops::Range;
-use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
+use hart::{Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{
     Entry, ExitReason, HartState,
     sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmId, VmParameters, spin::SpinMethod},
@@ -76,7 +77,7 @@ pub struct Pace {
 /// A host with its guests, ready to run.
 pub struct Machine {
     pub(crate) world: World,
-    pub(crate) code: CodeCache<World>,
+    pub(crate) code: Code,
     pub(crate) logicals: Vec<Logical>,
     pub(crate) dispatch: Dispatch,
     pub(crate) isa: Isa,
@@ -125,12 +126,9 @@ impl Record {
 
 impl Machine {
     pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
-        let memory = &world.host.memory;
-        let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
-        let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
         Self {
+            code: Code::new(isa, &world),
             world,
-            code,
             logicals: Vec::new(),
             dispatch,
             isa,
@@ -363,7 +361,7 @@ impl Machine {
         // Whatever moved before this turn, the hart begins it by looking everything up.
         self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
-        let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
+        let exit = self.code.run(&mut logical.hart, &mut self.world, budget, self.pace.engine);
         if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.

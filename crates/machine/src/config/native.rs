@@ -18,6 +18,7 @@ impl Config {
     pub fn native(&self, host: &HostModel) -> Self {
         let Self {
             host: name,
+            fidelity,
             scheme,
             harts,
             memory,
@@ -43,6 +44,7 @@ impl Config {
             walk_caches.resolve(host.walk_caches(refill), WalkCacheModel::OFF);
         Self {
             host: name,
+            fidelity,
             scheme: Scheme::native(scheme.guest_page()),
             harts,
             memory,

@@ -30,6 +30,11 @@ pub const REFERENCE: &[Reference] = &[
          TOML file like those in `hosts/` (`pagewalk hosts NAME` prints one, with the sources of its numbers)",
     ),
     key(
+        &["fidelity"],
+        "how time is kept: `counts`, a table reference has a fixed price; `cycles`, data, instructions and table entries \
+         come through modelled caches ([caches.md](caches.md))",
+    ),
+    key(
         &["scheme"],
         "a scheme of those below, with the guest's page size and, after a plus, that of the monitor's pages: \
          `native:2M`, `nested:4K+2M`. Sizes 4K, 2M, 1G. `compare` and `bench` take their schemes from `--scheme`",
