@@ -22,13 +22,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The C library's own, which it exports under these names. */
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
-void __libc_free(void *memory);
-
 enum { DEFAULT_THRESHOLD = 128 << 10 };
 
 static struct extents extents;
@@ -49,6 +42,57 @@ static void lock(void)
 static void unlock(void)
 {
     __atomic_store_n(&lock_taken, 0, __ATOMIC_RELEASE);
+}
+
+/* Whoever would serve the program without this library: the C library, or an allocator of the program's such as jemalloc. All
+ * of it or nothing, as none of them knows the memory of another. */
+static struct {
+    void *(*malloc)(size_t bytes);
+    void *(*calloc)(size_t count, size_t bytes);
+    void *(*realloc)(void *memory, size_t bytes);
+    void *(*memalign)(size_t alignment, size_t bytes);
+    void (*free)(void *memory);
+    size_t (*usable_size)(void *memory);
+} next;
+
+/* What dlsym itself asks for while it looks for them; it is not given back. */
+static _Alignas(16) char early[4096];
+static size_t early_bytes;
+static bool looking;
+
+static void *take_early(size_t bytes)
+{
+    void *memory = early + early_bytes;
+
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (bytes > sizeof early - early_bytes)
+        return NULL;
+    early_bytes += bytes;
+    return memory;
+}
+
+static bool is_early(const void *memory)
+{
+    return (const char *)memory >= early && (const char *)memory < early + sizeof early;
+}
+
+/* Whether the next allocator is known: not while it is looked for. */
+static bool next_is_known(void)
+{
+    if (__atomic_load_n(&next.usable_size, __ATOMIC_ACQUIRE) != NULL)
+        return true;
+    if (looking)
+        return false;
+    /* The first allocation, and so before there is a second thread. */
+    looking = true;
+    next.malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+    next.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+    next.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+    next.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
+    next.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+    __atomic_store_n(&next.usable_size, (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size"), __ATOMIC_RELEASE);
+    looking = false;
+    return true;
 }
 
 static void *raw_map(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
@@ -173,7 +217,9 @@ void *malloc(size_t bytes)
 {
     void *memory = take(bytes, 0, false);
 
-    return memory != NULL ? memory : __libc_malloc(bytes);
+    if (memory != NULL)
+        return memory;
+    return next_is_known() ? next.malloc(bytes) : take_early(bytes);
 }
 
 void *calloc(size_t count, size_t bytes)
@@ -183,13 +229,18 @@ void *calloc(size_t count, size_t bytes)
 
     if (!__builtin_mul_overflow(count, bytes, &total))
         memory = take(total, 0, true);
-    return memory != NULL ? memory : __libc_calloc(count, bytes);
+    if (memory != NULL)
+        return memory;
+    return next_is_known() ? next.calloc(count, bytes) : take_early(count * bytes);
 }
 
 void free(void *memory)
 {
+    if (is_early(memory))
+        return;
     if (!is_ours(memory)) {
-        __libc_free(memory);
+        if (next_is_known())
+            next.free(memory);
         return;
     }
     give(memory, length_of(memory));
@@ -202,9 +253,16 @@ void *realloc(void *memory, size_t bytes)
 
     if (memory == NULL)
         return malloc(bytes);
-    if (!is_ours(memory)) {
-        /* One that becomes large stays with the C library, which knows its length. */
-        return __libc_realloc(memory, bytes);
+    if (!is_ours(memory) && !is_early(memory)) {
+        /* One that becomes large stays where it is from: only that allocator knows its length. */
+        return next_is_known() ? next.realloc(memory, bytes) : NULL;
+    }
+    if (is_early(memory)) {
+        length = (size_t)(early + sizeof early - (char *)memory);
+        other = malloc(bytes);
+        if (other != NULL)
+            memcpy(other, memory, bytes < length ? bytes : length);
+        return other;
     }
     length = length_of(memory);
     if (bytes != 0 && pages(bytes) <= length)
@@ -221,7 +279,9 @@ void *memalign(size_t alignment, size_t bytes)
 {
     void *memory = (alignment & (alignment - 1)) == 0 ? take(bytes, alignment, false) : NULL;
 
-    return memory != NULL ? memory : __libc_memalign(alignment, bytes);
+    if (memory != NULL)
+        return memory;
+    return next_is_known() ? next.memalign(alignment, bytes) : NULL;
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes)
@@ -244,13 +304,9 @@ int posix_memalign(void **result, size_t alignment, size_t bytes)
 
 size_t malloc_usable_size(void *memory)
 {
-    static size_t (*next)(void *);
-
-    if (memory != NULL && is_ours(memory))
-        return length_of(memory);
-    if (next == NULL)
-        next = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
-    return next(memory);
+    if (memory == NULL || is_early(memory) || !next_is_known())
+        return 0;
+    return is_ours(memory) ? length_of(memory) : next.usable_size(memory);
 }
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
@@ -321,13 +377,13 @@ int madvise(void *memory, size_t bytes, int advice)
 
 pid_t fork(void)
 {
-    static pid_t (*next)(void);
+    static pid_t (*libc_fork)(void);
 
     if (active) {
         errno = EAGAIN;
         return -1;
     }
-    if (next == NULL)
-        next = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
-    return next();
+    if (libc_fork == NULL)
+        libc_fork = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
+    return libc_fork();
 }
