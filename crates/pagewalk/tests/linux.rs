@@ -2,23 +2,9 @@
 
 mod common;
 
-use common::{Ended, Scratch, compare_bytes, number, run, runs};
+use common::{Scratch, compare_bytes, compiled, linux, number, run, runs};
 use std::fs;
 use std::process::Command;
-
-/// Runs `command` in the guest, with `arguments` for `boot`.
-fn linux(command: &str, arguments: &[&str]) -> Ended {
-    run([&["boot", "--guest", "linux", "--run", command], arguments].concat())
-}
-
-/// Compiles a program for the guest with the cross compiler; its path.
-fn compiled(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> String {
-    let file = scratch.write(&format!("{name}.c"), source);
-    let program = scratch.text(name);
-    let status = Command::new("riscv64-linux-gnu-gcc").args(["-O2", "-o", &program, &file]).args(flags).status();
-    assert!(status.expect("the cross compiler is installed").success());
-    program
-}
 
 /// A program that nobody has seen before: it sorts, sums in floating point, prints, and fails on request.
 const PROGRAM: &str = r#"

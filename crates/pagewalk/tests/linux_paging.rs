@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{Ended, Scratch, number, run};
+use common::{Ended, Scratch, number};
 use serde_json::Value;
 
 /// Runs `command` in a guest, with `arguments` for `boot`; also its statistics.
 fn linux(command: &str, arguments: &[&str]) -> (Ended, Value) {
     let scratch = Scratch::new();
     let json = scratch.text("out.json");
-    let end = run([&["boot", "--guest", "linux", "--json", &json, "--run", command], arguments].concat());
+    let end = common::linux(command, &[&["--json", &json], arguments].concat());
     let report = std::fs::read(json).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     (end, report.unwrap_or_default())
 }

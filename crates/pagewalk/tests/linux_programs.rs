@@ -3,12 +3,7 @@
 
 mod common;
 
-use common::{Ended, Scratch, run, runs};
-
-/// Runs `command` in the guest, with `arguments` for `boot`.
-fn linux(command: &str, arguments: &[&str]) -> Ended {
-    run([&["boot", "--guest", "linux", "--run", command], arguments].concat())
-}
+use common::{Scratch, linux, runs};
 
 /// Sorts, sums square roots by several threads, and prints the sum.
 const SOURCE: &str = r#"

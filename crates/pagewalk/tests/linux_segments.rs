@@ -3,19 +3,9 @@
 
 mod common;
 
-use common::{Scratch, number, run, runs};
-use std::process::Command;
+use common::{Scratch, compiled, number, run, runs};
 
 const SCHEMES: &str = "native,nested,native-segment,vmm-direct,guest-direct,dual-direct";
-
-/// Compiles a program for the guest with the cross compiler; its path.
-fn compiled(scratch: &Scratch, name: &str, source: &str) -> String {
-    let file = scratch.write(&format!("{name}.c"), source);
-    let program = scratch.text(name);
-    let status = Command::new("riscv64-linux-gnu-gcc").args(["-O2", "-o", &program, &file]).status();
-    assert!(status.expect("the cross compiler is installed").success());
-    program
-}
 
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
@@ -80,7 +70,7 @@ const PRELOAD: &str = "LD_PRELOAD=/usr/lib/libpagewalk-region.so";
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn a_program_runs_unchanged_from_the_region_one_process_after_the_other() {
     let scratch = Scratch::new();
-    let program = compiled(&scratch, "sum", PROGRAM);
+    let program = compiled(&scratch, "sum", PROGRAM, &[]);
     let command = format!("{PRELOAD} /sum; {PRELOAD} /sum; /sum");
     let mut printed = Vec::new();
     for scheme in ["native", "nested", "native-segment", "guest-direct", "dual-direct"] {
@@ -102,7 +92,7 @@ fn a_program_runs_unchanged_from_the_region_one_process_after_the_other() {
 fn a_process_that_does_not_own_the_region_is_refused() {
     let scratch = Scratch::new();
     let source = "#include <unistd.h>\nint main(void) { sleep(3); return 0; }";
-    let program = compiled(&scratch, "hold", source);
+    let program = compiled(&scratch, "hold", source, &[]);
     // The second one begins while the first holds the region; a third has it after both.
     let command = format!("{PRELOAD} /hold & sleep 1; {PRELOAD} /hold; sleep 3; {PRELOAD} /hold; echo over");
     let arguments = ["boot", "--guest", "linux", "--memory", "512M", "--scheme", "dual-direct", "--file", &program];

@@ -100,7 +100,7 @@ impl Store {
     /// The largest page that RAM has at all; and an address above hPA = gPA, so that α is never 0.
     fn above(ram: &core::ops::Range<Gpa>, page: PageSize) -> (Hpa, PageSize) {
         let bytes = ram.end.0 - ram.start.0;
-        let page = super::page_sizes(page).find(|size| size.bytes() <= bytes).unwrap_or_default();
+        let page = super::presentation::page_sizes(page).find(|size| size.bytes() <= bytes).unwrap_or_default();
         (Hpa(ram.start.0).wrapping_add(page.bytes()), page)
     }
 

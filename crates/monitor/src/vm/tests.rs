@@ -4,6 +4,7 @@ use crate::testing::{NoProcessors, Processor, supply};
 use memory::{FrameError, HOST_BASE, HostPages};
 use mmu::MmuConfig;
 use proptest::prelude::*;
+use types::SecondStageMode;
 
 const MODES: [SecondStageMode; 3] = [SecondStageMode::Sv39x4, SecondStageMode::Sv48x4, SecondStageMode::Sv57x4];
 const SIZES: [PageSize; 3] = [PageSize::Size4K, PageSize::Size2M, PageSize::Size1G];

@@ -138,3 +138,17 @@ pub(crate) fn slow_host(scratch: &Scratch) -> [String; 2] {
     assert_ne!(slow, text, "the shipped model's clock has changed");
     ["--set".to_owned(), format!("host={}", scratch.write("slow.toml", slow))]
 }
+
+/// Runs `command` in a Linux guest, with `arguments` for `boot`.
+pub(crate) fn linux(command: &str, arguments: &[&str]) -> Ended {
+    run([&["boot", "--guest", "linux", "--run", command], arguments].concat())
+}
+
+/// Compiles a program for the guest with the cross compiler; its path.
+pub(crate) fn compiled(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> String {
+    let file = scratch.write(&format!("{name}.c"), source);
+    let program = scratch.text(name);
+    let status = Command::new("riscv64-linux-gnu-gcc").args(["-O2", "-o", &program, &file]).args(flags).status();
+    assert!(status.expect("the cross compiler is installed").success());
+    program
+}
