@@ -5,6 +5,7 @@ mod balloon;
 mod bus;
 pub mod clock;
 pub mod config;
+mod disk;
 mod dispatch;
 mod faulty;
 mod firmware;

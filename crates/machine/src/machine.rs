@@ -3,6 +3,7 @@
 use crate::{
     balloon::Balloon,
     clock::Clock,
+    disk::Disks,
     dispatch::{Dispatch, Residence},
     faulty::Faults,
     firmware::Activity,
@@ -83,6 +84,7 @@ pub struct Machine {
     pub(crate) paging: PagingMode,
     pub(crate) balloon: Option<Balloon>,
     pub(crate) faults: Faults,
+    pub(crate) disks: Disks,
     pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -137,6 +139,7 @@ impl Machine {
             paging,
             balloon: None,
             faults: Faults::default(),
+            disks: Disks::default(),
             pace,
             records: Vec::new(),
             changes: Vec::new(),
@@ -204,7 +207,8 @@ impl Machine {
             let turn = next_turn((0..self.world.processors.len()).map(|real| self.ready(real)));
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
-            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
+            let disk = self.disks.first_due();
+            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
             if self.ask_for_memory(next) || self.let_frames_fail(next) {
                 continue;
             }
@@ -220,6 +224,9 @@ impl Machine {
             {
                 self.end_all(&Outcome::Timeout(seconds));
                 break;
+            }
+            if self.serve_disk(next) {
+                continue;
             }
             if self.changes.first().is_some_and(|change| change.at <= next) {
                 let AllocationChange { guest, allocation, .. } = self.changes.remove(0);
@@ -238,7 +245,7 @@ impl Machine {
                 self.timer_due();
                 continue;
             };
-            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due)].into_iter().flatten().min(), ..turn };
+            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due), disk].into_iter().flatten().min(), ..turn };
             let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
             let guest = self.logicals[index].guest;
             match self.take(turn, index) {
@@ -294,6 +301,11 @@ impl Machine {
         if self.goes_on() {
             self.world.release(guest);
         }
+    }
+
+    /// Whether a guest has ended.
+    pub(crate) fn has_ended(&self, guest: usize) -> bool {
+        self.records[guest].outcome.is_some()
     }
 
     /// Every guest that has not ended yet ends so.
@@ -374,6 +386,7 @@ impl Machine {
             self.begin_region(guest);
         }
         let now = self.clock_of_real(real);
+        self.take_disk_notifications(guest, now);
         if self.world.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(self.world.current.guest, now);
         }

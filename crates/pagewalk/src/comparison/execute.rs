@@ -32,6 +32,8 @@ pub(crate) struct Finished {
     pub(crate) output: Vec<u8>,
     /// Segments that the guest was refused: how many, and the first of them in words.
     pub(crate) refused: (u64, Vec<String>),
+    /// That the escape filter of the guest's segment is too small, if it is.
+    pub(crate) saturated: Option<String>,
     /// What `--check` found.
     pub(crate) wrong: Vec<String>,
 }
@@ -67,6 +69,7 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
+        saturated: machine.saturated_filter().map(|filter| filter.to_string()),
         wrong: machine.check(),
     })
 }
