@@ -4,6 +4,7 @@ use crate::{
     balloon::Balloon,
     caches::Caches,
     config::{Config, ConfigError, FidelityName, SwapKeys},
+    disk::Disks,
     dispatch::Dispatch,
     faulty::Faults,
     host_model::{HostModel, HostModelError},
@@ -220,6 +221,7 @@ impl Machine {
         let isa = hart::Isa { spins_exit: looks, ..config.isa() };
         let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
         machine.faults = faults;
+        machine.disks = Disks::new(config, &model.clock());
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
@@ -291,12 +293,15 @@ impl Machine {
         self.world.pager.as_mut().map(Pager::take_counts);
 
         let harts = config.harts as usize;
-        let platform = Platform::new(PlatformConfig {
+        let mut platform = Platform::new(PlatformConfig {
             harts,
             input: ConsoleInput::Uart,
             virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
             primary_region: region.clone(),
         })?;
+        if self.disks.take_time() {
+            platform.postpone_disks();
+        }
         let region = region.map(|memory| GuestRegion::new(memory, harts, config.segment.hot_add));
         let scheduled = VmParameters {
             logicals: harts,

@@ -7,6 +7,7 @@ mod caches;
 pub mod clock;
 mod code;
 pub mod config;
+mod disk;
 mod dispatch;
 mod faulty;
 mod firmware;

@@ -4,6 +4,7 @@ use crate::{
     balloon::Balloon,
     clock::Clock,
     code::Code,
+    disk::Disks,
     dispatch::{Dispatch, Residence},
     faulty::Faults,
     firmware::Activity,
@@ -84,6 +85,7 @@ pub struct Machine {
     pub(crate) paging: PagingMode,
     pub(crate) balloon: Option<Balloon>,
     pub(crate) faults: Faults,
+    pub(crate) disks: Disks,
     pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -135,6 +137,7 @@ impl Machine {
             paging,
             balloon: None,
             faults: Faults::default(),
+            disks: Disks::default(),
             pace,
             records: Vec::new(),
             changes: Vec::new(),
@@ -202,7 +205,8 @@ impl Machine {
             let turn = next_turn((0..self.world.processors.len()).map(|real| self.ready(real)));
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
-            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
+            let disk = self.disks.first_due();
+            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
             if self.ask_for_memory(next) || self.let_frames_fail(next) {
                 continue;
             }
@@ -218,6 +222,9 @@ impl Machine {
             {
                 self.end_all(&Outcome::Timeout(seconds));
                 break;
+            }
+            if self.serve_disk(next) {
+                continue;
             }
             if self.changes.first().is_some_and(|change| change.at <= next) {
                 let AllocationChange { guest, allocation, .. } = self.changes.remove(0);
@@ -236,7 +243,7 @@ impl Machine {
                 self.timer_due();
                 continue;
             };
-            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due)].into_iter().flatten().min(), ..turn };
+            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due), disk].into_iter().flatten().min(), ..turn };
             let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
             let guest = self.logicals[index].guest;
             match self.take(turn, index) {
@@ -292,6 +299,11 @@ impl Machine {
         if self.goes_on() {
             self.world.release(guest);
         }
+    }
+
+    /// Whether a guest has ended.
+    pub(crate) fn has_ended(&self, guest: usize) -> bool {
+        self.records[guest].outcome.is_some()
     }
 
     /// Every guest that has not ended yet ends so.
@@ -372,6 +384,7 @@ impl Machine {
             self.begin_region(guest);
         }
         let now = self.clock_of_real(real);
+        self.take_disk_notifications(guest, now);
         if self.world.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(self.world.current.guest, now);
         }

@@ -36,6 +36,8 @@ pub(crate) struct Finished {
     pub(crate) output: Vec<u8>,
     /// Segments that the guest was refused: how many, and the first of them in words.
     pub(crate) refused: (u64, Vec<String>),
+    /// That the escape filter of the guest's segment is too small, if it is.
+    pub(crate) saturated: Option<String>,
     /// What `--check` found.
     pub(crate) wrong: Vec<String>,
 }
@@ -78,6 +80,7 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>, keep: Option<&Stor
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
+        saturated: machine.saturated_filter().map(|filter| filter.to_string()),
         wrong: machine.check(),
     };
     if let Some(kept) = kept {
