@@ -27,6 +27,7 @@ use memory::{Host, HostPages};
 use mmu::Mmu;
 use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
 use monitor::section::{SectionCreateError, SectionMapError};
+use monitor::shadow::ShadowConfig;
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -113,8 +114,13 @@ pub enum BuildError {
     #[error("reserved memory: {0}")]
     Frames(#[from] memory::FrameError),
     /// A guest under this scheme maps no sections.
-    #[error("guests with sections need scheme nested, and not {0}")]
-    SectionScheme(&'static str),
+    #[error("sections: scheme {scheme} maps none: {why}")]
+    SectionScheme {
+        /// The scheme.
+        scheme: &'static str,
+        /// What it lacks.
+        why: &'static str,
+    },
     /// A section.
     #[error(transparent)]
     Section(#[from] SectionCreateError),
@@ -272,6 +278,8 @@ impl Machine {
         let attribute = config.memory_attribute.attribute();
         let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, backing(config), attribute)?;
         if let Some(shadow) = config.shadow() {
+            let shadow =
+                ShadowConfig { sections_end: guest.sections.end(), section_bytes: guest.sections.bytes(), ..shadow };
             vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
         }
         if self.world.pager.is_some() {
