@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Scratch, compiled, number, run, runs};
+use common::{Scratch, compiled, number, predictions_within_a_tenth, run, runs};
 
 const SCHEMES: &str = "native,nested,native-segment,vmm-direct,guest-direct,dual-direct";
 
@@ -27,6 +27,15 @@ fn workloads_compute_the_same_and_miss_in_their_segment() {
         };
         assert!(expected > 0, "{run:#}");
     }
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn the_linear_model_predicts_each_mode() {
+    let arguments =
+        ["compare", "--model", "--guest", "linux", "--memory", "512M", "--workload", "gups:4M,bfs:14,cg:S,kv:4M"];
+    let report = run(arguments).succeeded().stdout;
+    assert_eq!(predictions_within_a_tenth(&report), 16, "{report}");
 }
 
 /// Fills memory that malloc gave, grows it, and sums it.
@@ -226,12 +235,14 @@ int main(void)
     if (pid == 0)
         _exit(0);
     printf("%s\n", pid < 0 ? strerror(errno) : "forked");
+    if (memory[bytes - 1] != 5)
+        return 1;
     free(memory);
     pid = fork();
     if (pid == 0)
         _exit(0);
     printf("%s\n", pid < 0 ? strerror(errno) : "forked");
-    return memory[bytes - 1] != 5;
+    return 0;
 }
 "#;
     let program = compiled(&scratch, "large", source, &[]);
