@@ -227,7 +227,8 @@ fn a_fork_without_memory_for_the_copy_fails_cleanly() {
 int main(void)
 {
     size_t bytes = 250 << 20;
-    char *memory = malloc(bytes);
+    /* Volatile, so that the compiler keeps it. */
+    char *volatile memory = malloc(bytes);
     pid_t pid;
 
     memset(memory, 5, bytes);
