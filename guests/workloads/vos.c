@@ -16,6 +16,8 @@ enum {
     SYSTEM_REPLY,
     SYSTEM_COUNT,
     SYSTEM_SECTION,
+    SYSTEM_LEAVE_SECTIONS,
+    SYSTEM_ASK_SECTION,
 };
 
 struct registers {
@@ -119,4 +121,16 @@ void *vos_section(const char *name, bool write, uint64_t *bytes)
         return NULL;
     *bytes = result.a1;
     return (void *)result.a0;
+}
+
+void vos_leave_sections(void)
+{
+    call(SYSTEM_LEAVE_SECTIONS, (struct registers){0});
+}
+
+int64_t vos_ask_section(const char *name, enum vos_section_request request, uint64_t at)
+{
+    return (int64_t)call(SYSTEM_ASK_SECTION,
+                         (struct registers){(uint64_t)name, string_length(name), request, at})
+        .a0;
 }

@@ -63,6 +63,7 @@ impl<'s> Kept<'s> {
             output,
             refused,
             wrong: Vec::new(),
+            sections: serde_json::Value::Null,
         })
     }
 

@@ -85,6 +85,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         "exits": exits,
         "paging": paging,
         "shadow": super::shadow::value(run),
+        "sections": run.sections,
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,
