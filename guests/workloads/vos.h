@@ -64,4 +64,12 @@ enum vos_section_request {
 /* Asks for it; to be mapped at guest physical `at`, where 0 is where the section was. 0, or the SBI error; 1 when there is no such section. */
 int64_t vos_ask_section(const char *name, enum vos_section_request request, uint64_t at);
 
+enum { VOS_SECTOR_BYTES = 512 };
+
+/* 0 without a disk. */
+uint64_t vos_disk_sectors(void);
+/* Whole sectors, within a page of memory; the process waits. False when the disk is too short, or fails. */
+bool vos_disk_read(uint64_t sector, void *memory, uint64_t bytes);
+bool vos_disk_write(uint64_t sector, const void *memory, uint64_t bytes);
+
 #endif

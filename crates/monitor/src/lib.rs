@@ -38,5 +38,7 @@ pub use table::{
     ClearedRange, FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable, SectionTable,
     SharedTables, TableWork,
 };
-pub use vm::{Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, VmError, Wanted};
+pub use vm::{
+    Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, SaturatedFilter, Vm, VmError, Wanted,
+};
 pub use walk_memory::WalkMemory;

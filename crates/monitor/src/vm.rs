@@ -7,7 +7,7 @@ mod escape;
 mod presentation;
 
 pub use attribute::MemoryAttribute;
-pub use direct::FilterSize;
+pub use direct::{FilterSize, SaturatedFilter};
 pub use error::VmError;
 pub use presentation::{Backing, LeafStatus};
 

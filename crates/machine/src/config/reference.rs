@@ -30,6 +30,11 @@ pub const REFERENCE: &[Reference] = &[
          TOML file like those in `hosts/` (`pagewalk hosts NAME` prints one, with the sources of its numbers)",
     ),
     key(
+        &["fidelity"],
+        "how time is kept: `counts`, a table reference has a fixed price; `cycles`, data, instructions and table entries \
+         come through modelled caches ([caches.md](caches.md))",
+    ),
+    key(
         &["scheme"],
         "a scheme of those below, with the guest's page size and, after a plus, that of the monitor's pages: \
          `native:2M`, `nested:4K+2M`. Sizes 4K, 2M, 1G. `compare` and `bench` take their schemes from `--scheme`",
@@ -132,8 +137,8 @@ pub const REFERENCE: &[Reference] = &[
     ),
     key(
         &["segment.filter.bits", "segment.filter.hashes"],
-        "escape filters: bits for each page size, a power of two from 64 to 1048576, and hash functions, 1, 2, 4 or 8 \
-         ([segments.md](segments.md))",
+        "escape filters: bits for each page size, a power of two from 64 to 1048576, or `auto`, as many as the pages \
+         that escape need, and 256 at least; and hash functions, 1, 2, 4 or 8 ([segments.md](segments.md))",
     ),
     key(
         &["segment.classify"],
@@ -151,6 +156,11 @@ pub const REFERENCE: &[Reference] = &[
     ),
     key(&["faulty.addresses"], "pages that have some, by a host physical address in each: `[0xc0001000, …]`"),
     key(&["faulty.at"], "from when on, in seconds of guest time; 0 is from before the guests' memory is allocated"),
+    key(
+        &["disk.latency_us"],
+        "disks: microseconds of guest time from a request to its interrupt, up to a second; 0 has a request done before \
+         the guest goes on",
+    ),
     key(
         &["paging.guest"],
         "`sv39`, `sv48`, `sv57`: the largest mode that `satp` takes. vos uses it; Linux uses the largest",
@@ -218,6 +228,6 @@ mod tests {
         }
         let default = |key: &str| REFERENCE.iter().find(|reference| reference.keys.contains(&key)).unwrap().default();
         assert_eq!(default("scheme"), "native:4K");
-        assert_eq!(default("segment.filter.hashes"), "256, 4");
+        assert_eq!(default("segment.filter.hashes"), "auto, 4");
     }
 }

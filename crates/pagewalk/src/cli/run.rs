@@ -83,7 +83,7 @@ pub struct LinuxArgs {
     /// Linux: put fetched package sets (see `guest list`) into the guest, beside those whose programs --run names
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     pub programs: Vec<String>,
-    /// Attach a disk; the file stays as it is unless `,write` is added
+    /// Attach a disk; the file stays as it is unless `,write` is added, and `blank:SIZE` is a disk of zeroes for this run
     #[arg(long = "disk", value_name = "FILE[,write]")]
     pub disks: Vec<DiskSpec>,
     /// Attach a network card

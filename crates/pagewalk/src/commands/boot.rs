@@ -59,6 +59,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             statistics,
             output: Vec::new(),
             refused: (machine.refused_segments().0, Vec::new()),
+            saturated: None,
             wrong: Vec::new(),
             sections: sections_of_one(&machine),
         };
@@ -67,6 +68,9 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
     for text in machine.refused_segments().1 {
         eprintln!("pagewalk: refused: {text}");
+    }
+    if let Some(filter) = machine.saturated_filter() {
+        eprintln!("pagewalk: {filter} (segment.filter.bits)");
     }
     check(&machine.check())?;
     if let Some(problem) = machine.section_problems().first() {

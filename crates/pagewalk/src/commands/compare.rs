@@ -23,13 +23,13 @@ use std::sync::Arc;
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 15] = [
-    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash",
-    "reach",
+const KNOWN_WORKLOADS: [&str; 16] = [
+    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "io", "hello", "spin",
+    "crash", "reach",
 ];
 
-/// The one that needs system calls of `vos`.
-const VOS_WORKLOAD: &str = "jobs";
+/// Those that need system calls of `vos`.
+const VOS_WORKLOADS: [&str; 2] = ["jobs", "io"];
 
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [
@@ -132,7 +132,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
         print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
     }
-    refusals(&runs);
+    notes(&runs);
     if let Some(path) = &arguments.json {
         let value = report(&kind.name(), &config, &host, &runs);
         write_report(path, &value)?;
@@ -155,8 +155,8 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
     default.iter().map(|scheme| scheme.parse().expect("the default schemes exist")).collect()
 }
 
-/// Says which segments guests asked for in vain.
-fn refusals(runs: &[Finished]) {
+/// Says which segments guests asked for in vain, and which escape filters are too small.
+fn notes(runs: &[Finished]) {
     for run in runs {
         let (count, noted) = &run.refused;
         for text in noted {
@@ -169,6 +169,9 @@ fn refusals(runs: &[Finished]) {
                 run.on.system,
                 count - noted.len() as u64
             );
+        }
+        if let Some(filter) = &run.saturated {
+            eprintln!("pagewalk: {} under {}: {filter} (segment.filter.bits)", run.work, run.on.system);
         }
     }
 }
@@ -206,9 +209,10 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
                     unknown("workload", &spec.name, KNOWN_WORKLOADS)
                 )));
             }
-            if *kind == GuestKind::Linux && spec.name == VOS_WORKLOAD {
+            if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
                 return Err(Failure::Usage(format!(
-                    "--workload: `{VOS_WORKLOAD}` is for --guest vos, whose paging it drives"
+                    "--workload: `{}` is for --guest vos, whose system calls it needs",
+                    spec.name
                 )));
             }
             let (label, options) = match &spec.size {

@@ -41,6 +41,8 @@ pub(crate) struct Finished {
     pub(crate) output: Vec<u8>,
     /// Segments that the guest was refused: how many, and the first of them in words.
     pub(crate) refused: (u64, Vec<String>),
+    /// That the escape filter of the guest's segment is too small, if it is.
+    pub(crate) saturated: Option<String>,
     /// What `--check` found.
     pub(crate) wrong: Vec<String>,
     /// What there was of sections and reserved memory; null of a kept run, which had neither.
@@ -86,6 +88,7 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>, plan: &Plan) -> Re
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
+        saturated: machine.saturated_filter().map(|filter| filter.to_string()),
         wrong: machine.check(),
         sections: sections_of_one(&machine),
     };

@@ -22,6 +22,7 @@ struct Run {
     statistics: Statistics,
     output: Vec<u8>,
     refused: (u64, Vec<String>),
+    saturated: Option<String>,
 }
 
 /// Good ends.
@@ -49,7 +50,7 @@ impl<'s> Kept<'s> {
 
     /// The run, if it is kept.
     pub(super) fn find(&self, work: &str, on: &Arc<Configured>) -> Option<Finished> {
-        let Run { outcome, statistics, output, refused } = self.store.get(&self.key)?;
+        let Run { outcome, statistics, output, refused, saturated } = self.store.get(&self.key)?;
         let outcome = match outcome {
             Good::Finished => Outcome::Finished(0),
             Good::Shutdown => Outcome::Shutdown,
@@ -62,6 +63,7 @@ impl<'s> Kept<'s> {
             statistics,
             output,
             refused,
+            saturated,
             wrong: Vec::new(),
             sections: serde_json::Value::Null,
         })
@@ -82,7 +84,8 @@ impl<'s> Kept<'s> {
             return Ok(());
         }
         let (statistics, output) = (run.statistics.clone(), run.output.clone());
-        let kept = Run { outcome, statistics, output, refused: run.refused.clone() };
+        let (refused, saturated) = (run.refused.clone(), run.saturated.clone());
+        let kept = Run { outcome, statistics, output, refused, saturated };
         self.store
             .put(&self.key, &kept)
             .map_err(|error| Failure::Run(format!("{}: {error}", self.store.directory().display())))

@@ -84,6 +84,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         },
         "exits": exits,
         "paging": paging,
+        "caches": super::caches::value(statistics),
         "shadow": super::shadow::value(run),
         "sections": run.sections,
         "time": {

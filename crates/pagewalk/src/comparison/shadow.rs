@@ -32,8 +32,7 @@ pub(super) fn value(run: &Finished) -> Value {
         "table_writes": shadow.table_writes,
         "unprotects": shadow.unprotects,
         "not_in_tlb_ratio": not_in_tlb_ratio(run),
-        // NIBR, of the buffer storage: nothing models caches.
-        "not_in_buffer_ratio": Value::Null,
+        "not_in_buffer_ratio": super::caches::not_in_buffer_ratio(&run.statistics),
         "mean_instruction_cycles": mean_instruction_cycles(run),
         "time": {
             "validation": shadow.time.validation.0,
