@@ -16,6 +16,7 @@ pub mod progress;
 mod quiet;
 mod reproduce;
 mod setup;
+mod shared_memory;
 mod side_by_side;
 mod systems;
 pub mod table;

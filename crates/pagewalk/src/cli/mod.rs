@@ -17,7 +17,7 @@ pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
-pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs};
+pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 

@@ -33,6 +33,15 @@ pub struct ConfigArgs {
     pub settings: Vec<Setting>,
 }
 
+/// The registry of reserved memory.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Machine")]
+pub struct ReservedMemoryArgs {
+    /// The registry of reserved memory that the host honours [default: ~/.config/pagewalk/reserved-memory.toml]
+    #[arg(long, value_name = "FILE", env = "PAGEWALK_RESERVED_MEMORY")]
+    pub reserved_memory: Option<PathBuf>,
+}
+
 /// Size of the machine and limits of its run.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Machine")]
@@ -114,6 +123,9 @@ pub struct BootArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Reserved memory.
+    #[command(flatten)]
+    pub reserved: ReservedMemoryArgs,
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,
@@ -168,6 +180,9 @@ pub struct CompareArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Reserved memory.
+    #[command(flatten)]
+    pub reserved: ReservedMemoryArgs,
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,

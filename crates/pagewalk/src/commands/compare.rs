@@ -7,9 +7,9 @@ use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
 use crate::reproduce::Store;
-use crate::setup::{builder, built, machine_flags};
+use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
-use crate::systems::{Configured, configured, with_natives};
+use crate::systems::{Configured, configured, named, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
@@ -63,7 +63,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if arguments.model {
         flags.push(("segment.classify", "true".to_owned()));
     }
-    let mut builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let registry = arguments.reserved.reserved_memory.as_ref();
+    let (mut builder, shared) = builder_with_sections(defaults, &arguments.machine.config, &flags, registry)?;
     let mut config = built(&builder)?;
     if arguments.model && config.segment.region.is_none() {
         // What would lie in a segment has to lie there without one, too.
@@ -86,7 +87,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         }
         let prepared = prepare(kind.clone(), work, &arguments.linux)?;
         // Whatever cannot be is said before anything runs.
-        systems.iter().try_for_each(|on| prepared.image(&on.config).map(drop))?;
+        systems.iter().try_for_each(|on| {
+            let plan = shared.plan(&on.config, prepared.image(&on.config)?);
+            plan.map(drop).map_err(|failure| Failure::Usage(named(&on.system, &failure.line())))
+        })?;
         works.push((name, prepared));
     }
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
@@ -95,7 +99,11 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         Store::open(directory.clone()).map_err(failed)
     };
     let keep = arguments.keep.as_ref().map(opened).transpose()?;
-    let plan = Plan { works, systems, threads, keep };
+    if let Some(section) = shared.written().filter(|_| works.len() * systems.len() > 1) {
+        let problem = format!("these runs would all write to the file of section {}", section.name);
+        return Err(Failure::Usage(problem));
+    }
+    let plan = Plan { works, systems, threads, keep, shared };
     let runs = execute(&plan)?;
 
     // The user's own programs: what they printed is theirs to see, once where all runs agree.

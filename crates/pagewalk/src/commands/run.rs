@@ -7,8 +7,8 @@ use crate::hosting::file::{self, Hosting};
 use crate::hosting::methods::{self, Figures};
 use crate::hosting::{report, trace};
 use crate::output::{print, print_bytes};
+use crate::shared_memory::{registry, warn_of_refusals};
 use crate::side_by_side::{default_threads, side_by_side};
-use machine::registry::{Registry, RegistryFile, default_path};
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{Console, GuestPlan, Machine, Outcome};
 use serde_json::json;
@@ -22,7 +22,7 @@ use std::time::Duration;
 pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let settings: Vec<(String, String)> =
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
-    let hosting = file::read(&arguments.file, &settings, registry(arguments)?)?;
+    let hosting = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
     check_report(arguments.json.as_deref())?;
     check_report(arguments.trace.as_deref())?;
     if let [_, _, ..] = arguments.methods[..] {
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         ran.print_output(&hosting)?;
     }
     let overhead = report::overhead(&hosting, &ran.machine) * 100.0;
-    ran.warn();
+    warn_of_refusals(&ran.machine);
     let processors = hosting.plan.reals;
     let host = &hosting.model.name;
     print(&format!(
@@ -54,12 +54,6 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         write_report(path, &trace::trace(&hosting, &ran.machine.take_stays()))?;
     }
     ran.judge(&hosting)
-}
-
-/// What is reserved on the host.
-fn registry(arguments: &RunArgs) -> Result<Registry, Failure> {
-    let file = arguments.reserved_memory.clone().or_else(default_path).map(RegistryFile::new);
-    Ok(file.map(|file| file.read()).transpose()?.unwrap_or_default())
 }
 
 /// One run for each method.
@@ -133,13 +127,6 @@ impl Ran {
     fn failed(&self) -> impl Iterator<Item = (usize, &Outcome)> {
         let failed = |(_, outcome): &(usize, &Outcome)| !outcome.succeeded() && **outcome != Outcome::Unfinished;
         self.outcomes.iter().enumerate().filter(failed)
-    }
-
-    /// Says which reservations did not fit: the run goes on without them.
-    fn warn(&self) {
-        for refused in self.machine.reserved_memory().iter().flat_map(|reserved| &reserved.refused) {
-            eprintln!("pagewalk: reserved memory: {refused}");
-        }
     }
 
     fn judge(&self, hosting: &Hosting) -> Result<ExitCode, Failure> {

@@ -7,11 +7,11 @@ use crate::output::print;
 use crate::table::Table;
 use machine::config::Config;
 use machine::host_model::HostModel;
-use machine::vlm::VlmError;
 use machine::vlm::figures::{
     Granularity, Residence, Scale, StartUp, TableMemory, granularity, residence, start_up_by_section, start_up_by_vms,
     table_memory,
 };
+use machine::vlm::{ShadowMemory, VlmError, shadow_memory};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::ExitCode;
@@ -45,6 +45,12 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     let residence = residence(scale, || used = resident()).map_err(failed)?;
     let memory = table_memory(scale).map_err(failed)?;
     print(&format!("Figure 4: MiB of tables\n{}\n", figure_4(&memory)))?;
+    let (section, counts) = if arguments.full { (1 << 30, [1, 10, 20, 50]) } else { (1 << 27, [1, 10, 20, 50]) };
+    let shadow = shadow_memory(section, &counts).map_err(failed)?;
+    print(&format!(
+        "The same of shadow tables, when every guest has used all of the section\n{}\n",
+        figure_4_shadow(&shadow)
+    ))?;
     let by_vms = start_up_by_vms(scale, step).map_err(failed)?;
     print(&format!(
         "Figure 8: seconds until so many VMs have mapped a section, on {HOST}\n{}\n",
@@ -70,6 +76,7 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
             "divisor": divisor,
             "clock_hz": hz,
             "figure_4": memory.iter().map(table_memory_json).collect::<Vec<_>>(),
+            "shadow_tables": shadow.iter().map(shadow_memory_json).collect::<Vec<_>>(),
             "figure_8": by_vms.iter().map(start_up_json).collect::<Vec<_>>(),
             "figure_9": by_section.iter().map(start_up_json).collect::<Vec<_>>(),
             "granularity": granularities,
@@ -118,6 +125,21 @@ fn figure_4(points: &[TableMemory]) -> Table {
     table
 }
 
+fn figure_4_shadow(points: &[ShadowMemory]) -> Table {
+    let mut table = Table::new(["section MiB", "guests", "private", "shared", "faults, private", "faults, shared"]);
+    for point in points {
+        table.row([
+            mib(point.section),
+            point.mappers.to_string(),
+            mib(point.private),
+            mib(point.shared),
+            point.faults.0.to_string(),
+            point.faults.1.to_string(),
+        ]);
+    }
+    table
+}
+
 fn start_up(points: &[StartUp], hz: u64) -> Table {
     let seconds = |cycles: Cycles| format!("{:.6}", cycles.0 as f64 / hz as f64);
     let mut table = Table::new(["section MiB", "VMs", "private", "shared"]);
@@ -159,6 +181,17 @@ fn table_memory_json(point: &TableMemory) -> Value {
         "shared": point.shared,
         "paper_private": private,
         "paper_shared": shared,
+    })
+}
+
+fn shadow_memory_json(point: &ShadowMemory) -> Value {
+    json!({
+        "section": point.section,
+        "mappers": point.mappers,
+        "private": point.private,
+        "shared": point.shared,
+        "faults_private": point.faults.0,
+        "faults_shared": point.faults.1,
     })
 }
 

@@ -65,6 +65,7 @@ impl<'s> Kept<'s> {
             refused,
             saturated,
             wrong: Vec::new(),
+            sections: serde_json::Value::Null,
         })
     }
 

@@ -86,6 +86,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         "paging": paging,
         "caches": super::caches::value(statistics),
         "shadow": super::shadow::value(run),
+        "sections": run.sections,
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,
