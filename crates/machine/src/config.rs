@@ -4,12 +4,14 @@ mod balloon;
 mod faulty;
 mod keys;
 mod native;
+mod reference;
 mod segment;
 mod shadow;
 mod switch;
 
 pub use balloon::BalloonKeys;
 pub use faulty::FaultyKeys;
+pub use reference::{REFERENCE, Reference};
 pub use segment::{FilterKeys, SegmentKeys};
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;

@@ -4,10 +4,11 @@ use crate::caches::CacheStatistics;
 use mmu::MmuStatistics;
 use monitor::shadow::ShadowStatistics;
 use monitor::{ExitCounts, PagingCounts};
+use serde::{Deserialize, Serialize};
 use types::Cycles;
 
 /// Counts of one or several processors, over a run or a region of interest of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Statistics {
     /// Instructions retired.
     pub instructions: u64,
@@ -30,7 +31,7 @@ pub struct Statistics {
 }
 
 /// Cycles by what they were spent on. Waiting is not among them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Time {
     /// Instructions, as if translation were free; where caches are modelled, with what their own accesses wait for lines.
     pub guest: Cycles,

@@ -2,6 +2,7 @@
 
 mod caches;
 mod execute;
+mod keep;
 mod model;
 mod report;
 mod shadow;

@@ -6,7 +6,7 @@ use types::Cycles;
 macro_rules! statistics {
     ($($(#[$about:meta])* $name:ident: $counter:ty,)*) => {
         /// Counts of a processor's caches, or of several. The last level's are of the accesses that came from there.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
         pub struct CacheStatistics {
             $($(#[$about])* pub $name: $counter,)*
             /// Table entries that walks read, by where they were found: [`Found`].

@@ -5,7 +5,7 @@ use types::Cycles;
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Counts of one VM.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
         pub struct ShadowStatistics {
             $($(#[$doc])* pub $name: u64,)*
             /// Where the time of upkeep went.
@@ -79,7 +79,7 @@ pub enum Activity {
 }
 
 /// Cycles by activity, exits and entries included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct ShadowTime {
     /// [`Activity::Validation`].
     pub validation: Cycles,

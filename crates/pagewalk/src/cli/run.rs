@@ -155,6 +155,10 @@ pub struct CompareArgs {
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Keep each run that is finished in this directory, and do not run again what is kept there: a comparison that was interrupted goes on
+    /// where it was. Another build of Pagewalk, another configuration or another guest runs anew
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
     /// Print a line for each run: misses, references per walk, exits; a single workload has that anyway
     #[arg(long)]
     pub details: bool,

@@ -6,6 +6,7 @@ use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, m
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
+use crate::reproduce::Store;
 use crate::setup::{builder, built, machine_flags};
 use crate::side_by_side::default_threads;
 use crate::systems::{Configured, configured, with_natives};
@@ -14,6 +15,7 @@ use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
 use machine::suggestion::unknown;
 use machine::system::System;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -88,7 +90,12 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         works.push((name, prepared));
     }
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
-    let plan = Plan { works, systems, threads };
+    let opened = |directory: &PathBuf| {
+        let failed = |error| Failure::Usage(format!("--keep: {}: {error}", directory.display()));
+        Store::open(directory.clone()).map_err(failed)
+    };
+    let keep = arguments.keep.as_ref().map(opened).transpose()?;
+    let plan = Plan { works, systems, threads, keep };
     let runs = execute(&plan)?;
 
     // The user's own programs: what they printed is theirs to see, once where all runs agree.

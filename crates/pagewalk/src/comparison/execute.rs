@@ -1,8 +1,10 @@
 //! Runs a plan's machines on several host threads. Results come in the plan's order, whatever ends first.
 
+use super::keep::Kept;
 use crate::error::Failure;
 use crate::image::Prepared;
 use crate::quiet::QuietConsole;
+use crate::reproduce::Store;
 use crate::side_by_side::side_by_side;
 use crate::systems::{Configured, named};
 use machine::{Machine, Outcome, Statistics};
@@ -16,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) systems: Vec<Arc<Configured>>,
     /// Host threads.
     pub(crate) threads: usize,
+    /// Where finished runs are kept, and found.
+    pub(crate) keep: Option<Store>,
 }
 
 /// A run that came to its end.
@@ -46,18 +50,25 @@ pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
         .iter()
         .flat_map(|(name, prepared)| plan.systems.iter().map(move |on| (name.as_str(), prepared, on)))
         .collect();
-    side_by_side(plan.threads, &jobs, |&(work, prepared, on)| run(work, prepared, on)).into_iter().collect()
+    side_by_side(plan.threads, &jobs, |&(work, prepared, on)| run(work, prepared, on, plan.keep.as_ref()))
+        .into_iter()
+        .collect()
 }
 
-fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished, Failure> {
+fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>, keep: Option<&Store>) -> Result<Finished, Failure> {
     let config = &on.config;
-    let mut machine = Machine::assemble(config, &prepared.image(config)?).map_err(|error| {
+    let image = prepared.image(config)?;
+    let kept = keep.and_then(|store| Kept::place(store, &image, on));
+    if let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on)) {
+        return Ok(found);
+    }
+    let mut machine = Machine::assemble(config, &image).map_err(|error| {
         let text = named(&on.system, &error);
         if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
     })?;
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
-    Ok(Finished {
+    let finished = Finished {
         work: work.to_owned(),
         on: on.clone(),
         outcome,
@@ -68,5 +79,9 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished
             (count, noted.to_vec())
         },
         wrong: machine.check(),
-    })
+    };
+    if let Some(kept) = kept {
+        kept.keep(&finished)?;
+    }
+    Ok(finished)
 }
