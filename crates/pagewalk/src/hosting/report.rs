@@ -199,7 +199,8 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
     let statistics = machine.scheduling_of(guest);
     let merit = statistics.merit(machine.elapsed(), hosting.model.clock_hz, hosting.plan.reals);
     let counted = machine.statistics_of(guest);
-    let region = machine.measured_of(guest).mmu;
+    let measured = machine.measured_of(guest);
+    let region = measured.mmu;
     let calls: Map<String, Value> = SpinReason::ALL
         .into_iter()
         .zip(statistics.spin_calls)
@@ -244,6 +245,7 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
             "host_refs": region.host_refs,
             "max_refs": region.max_refs,
         },
+        "caches": crate::comparison::caches::value(&measured),
         "exits": exits,
         "time": {
             "guest": counted.time.guest.0,
