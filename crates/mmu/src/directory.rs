@@ -19,6 +19,11 @@ impl Key {
         Self(((address >> shift << 1) | 1) << (shift - PageSize::Size4K.shift()))
     }
 
+    /// The page's first byte.
+    const fn page(self) -> u64 {
+        self.0 >> self.excess() >> 1 << (self.excess() as u32 + PageSize::Size4K.shift())
+    }
+
     /// By how many bits the page's size exceeds 4K; 64 for no page.
     #[inline(always)]
     const fn excess(self) -> usize {
@@ -169,7 +174,7 @@ fn find_in_parts<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> boo
 /// group.
 ///
 /// A set takes whole groups; the slots beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Directory<P, U> {
     /// In the order of lookup: the arrays as listed, in each the sizes ascending.
     places: Vec<Place>,
@@ -382,6 +387,12 @@ impl<P: Copy + Default, U: Copy> Directory<P, U> {
         let old = Key(core::mem::replace(&mut self.groups[index].keys[lane], Key::NONE.0));
         self.count(old, Key::NONE);
         removed(self, slot);
+    }
+
+    /// Every page that is held: its first byte, and its payload.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (u64, &P)> {
+        let slots = self.groups.iter().flat_map(|group| group.keys.iter().zip(&group.payloads));
+        slots.filter(|(key, _)| **key != Key::NONE.0).map(|(&key, payload)| (Key(key).page(), payload))
     }
 
     /// Every group: the number of its first slot, its use, and the payloads of the slots that hold a page, by lane.

@@ -19,7 +19,7 @@ struct Neighbours {
 }
 
 /// Arrays whose slots are replaced in the order of their last use: a hit or a fill.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lru<P> {
     directory: Directory<P, [Neighbours; LANES]>,
     /// The most recently used slot of each set, by its first slot / [`LANES`].

@@ -2,6 +2,7 @@
 
 mod guest;
 mod host;
+mod report;
 mod reserve;
 mod run;
 mod values;
@@ -10,6 +11,7 @@ mod vlm;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
+pub use report::ReportArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs};
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
@@ -49,6 +51,8 @@ pub enum Command {
     Guest(GuestCommand),
     /// List the models of hosts, or print one with the sources of its numbers
     Hosts(HostsArgs),
+    /// Make a page for a browser of JSON that a command wrote earlier
+    Report(ReportArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
     #[command(subcommand)]
     Reserve(ReserveCommand),

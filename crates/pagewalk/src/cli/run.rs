@@ -155,6 +155,12 @@ pub struct CompareArgs {
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the comparison as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Record a walk of each run, reference by reference, for --json; --html does that anyway
+    #[arg(long)]
+    pub walks: bool,
     /// Print a line for each run: misses, references per walk, exits; a single workload has that anyway
     #[arg(long)]
     pub details: bool,

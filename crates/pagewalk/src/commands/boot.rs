@@ -53,6 +53,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             statistics,
             output: Vec::new(),
             refused: (machine.refused_segments().0, Vec::new()),
+            walk: None,
             wrong: Vec::new(),
         };
         let value = report(&kind.name(), &on.config, &on.host, &[run]);

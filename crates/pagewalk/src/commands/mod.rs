@@ -6,13 +6,14 @@ mod compare;
 mod explain;
 mod guest;
 mod hosts;
+mod report;
 mod reserve;
 mod run;
 mod vlm;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
-use crate::output::{check_writable, write_json};
+use crate::output::{check_writable, write_atomically, write_json};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -31,6 +32,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),
         Command::Hosts(arguments) => hosts::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Reserve(command) => reserve::run(command),
         Command::Vlm(arguments) => vlm::run(arguments),
     }
@@ -44,6 +46,11 @@ fn check_report(path: Option<&Path>) -> Result<(), Failure> {
 /// Writes a report.
 fn write_report(path: &Path, report: &Value) -> Result<(), Failure> {
     write_json(path, report).map_err(|error| unwritten(path, &error))
+}
+
+/// Writes a report as a page.
+fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
+    write_atomically(path, page.as_bytes()).map_err(|error| unwritten(path, &error))
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {

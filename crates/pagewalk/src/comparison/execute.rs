@@ -5,7 +5,7 @@ use crate::image::Prepared;
 use crate::quiet::QuietConsole;
 use crate::side_by_side::side_by_side;
 use crate::systems::{Configured, named};
-use machine::{Machine, Outcome, Statistics};
+use machine::{Machine, Outcome, RecordedWalk, Statistics};
 use std::sync::Arc;
 
 /// What is to be run.
@@ -16,6 +16,8 @@ pub(crate) struct Plan {
     pub(crate) systems: Vec<Arc<Configured>>,
     /// Host threads.
     pub(crate) threads: usize,
+    /// Whether a walk of each run is recorded.
+    pub(crate) walks: bool,
 }
 
 /// A run that came to its end.
@@ -32,6 +34,8 @@ pub(crate) struct Finished {
     pub(crate) output: Vec<u8>,
     /// Segments that the guest was refused: how many, and the first of them in words.
     pub(crate) refused: (u64, Vec<String>),
+    /// A walk of it, where that was asked.
+    pub(crate) walk: Option<RecordedWalk>,
     /// What `--check` found.
     pub(crate) wrong: Vec<String>,
 }
@@ -46,15 +50,18 @@ pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
         .iter()
         .flat_map(|(name, prepared)| plan.systems.iter().map(move |on| (name.as_str(), prepared, on)))
         .collect();
-    side_by_side(plan.threads, &jobs, |&(work, prepared, on)| run(work, prepared, on)).into_iter().collect()
+    side_by_side(plan.threads, &jobs, |&(work, prepared, on)| run(work, prepared, on, plan.walks)).into_iter().collect()
 }
 
-fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished, Failure> {
+fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>, walks: bool) -> Result<Finished, Failure> {
     let config = &on.config;
     let mut machine = Machine::assemble(config, &prepared.image(config)?).map_err(|error| {
         let text = named(&on.system, &error);
         if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
     })?;
+    if walks {
+        machine.record_walks();
+    }
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
     Ok(Finished {
@@ -67,6 +74,7 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
+        walk: machine.recorded_walk(0).cloned(),
         wrong: machine.check(),
     })
 }

@@ -1,6 +1,7 @@
 //! The comparison as JSON. The keys are a contract: see docs/json.md.
 
 use super::Finished;
+use crate::walks;
 use machine::MissClass;
 use machine::config::Config;
 use machine::host_model::HostModel;
@@ -41,7 +42,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
     let paging: Map<String, Value> =
         statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
-    json!({
+    let mut entry = json!({
         "guest": guest,
         "workload": run.work,
         "scheme": scheme.to_string(),
@@ -90,7 +91,11 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
             "translation": time.translation.0,
             "monitor": time.monitor.0,
         },
-    })
+    });
+    if let Some(walk) = &run.walk {
+        entry["recorded_walk"] = walks::value(walk);
+    }
+    entry
 }
 
 /// Misses of the second level by the segments that would hold them, where that was asked.

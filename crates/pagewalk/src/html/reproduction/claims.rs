@@ -1,0 +1,40 @@
+//! A paper's claims and what became of them.
+
+use crate::html::document::{Block, Section, Verdict};
+use serde::Deserialize;
+
+/// Verdicts in the order of their goodness, and how the style sheet calls them.
+pub(super) const VERDICTS: [(&str, &str); 4] =
+    [("holds", "good"), ("holds in direction", "fair"), ("does not hold", "bad"), ("not measured", "none")];
+
+/// A claim.
+#[derive(Deserialize)]
+pub(super) struct Claim {
+    claim: String,
+    source: String,
+    rule: String,
+    pub(super) verdict: String,
+    evidence: Option<String>,
+    explanation: Option<String>,
+}
+
+/// The section.
+pub(super) fn section(claims: &[Claim]) -> Section {
+    let verdict = |claim: &Claim| Verdict {
+        claim: claim.claim.clone(),
+        verdict: claim.verdict.clone(),
+        class: VERDICTS.iter().find(|(verdict, _)| *verdict == claim.verdict).map_or("none", |(_, class)| class),
+        source: claim.source.clone(),
+        rule: claim.rule.clone(),
+        evidence: claim.evidence.clone().unwrap_or_default(),
+        explanation: claim.explanation.clone().unwrap_or_default(),
+    };
+    Section {
+        id: "claims",
+        title: "The paper's claims".to_owned(),
+        intro: vec![
+            "Each verdict is by a rule that stood in the experiment's file before anything was measured.".to_owned(),
+        ],
+        blocks: vec![Block::Verdicts { verdicts: claims.iter().map(verdict).collect() }],
+    }
+}
