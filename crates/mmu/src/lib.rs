@@ -26,6 +26,7 @@ mod memory;
 mod mmu;
 mod pte;
 mod raw;
+mod recency;
 mod record;
 mod refill;
 mod rights;

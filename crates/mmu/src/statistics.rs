@@ -30,7 +30,7 @@ impl Counter for [u64; 4] {
 macro_rules! statistics {
     ($($(#[$about:meta])* $name:ident: $counter:ty,)*) => {
         /// Counts of one MMU since it was made or its statistics were reset.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
         pub struct MmuStatistics {
             $($(#[$about])* pub $name: $counter,)*
             /// Most PTEs read by one walk, both dimensions together.

@@ -78,7 +78,7 @@ impl fmt::Display for ExitReason {
 }
 
 /// Exits by reason.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct ExitCounts([u64; ExitReason::ALL.len()]);
 
 impl ExitCounts {

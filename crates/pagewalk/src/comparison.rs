@@ -1,6 +1,8 @@
 //! A comparison: one workload, or several, on several systems, side by side on the host's processors.
 
+mod caches;
 mod execute;
+mod keep;
 mod model;
 mod report;
 mod shadow;

@@ -1,6 +1,7 @@
 //! Pagewalk's command as a library: the command line, guests, commands and reports.
 #![forbid(unsafe_code)]
 
+mod advice;
 pub mod cli;
 pub mod commands;
 mod comparison;
@@ -10,12 +11,16 @@ mod hosting;
 mod html;
 mod image;
 pub mod output;
+mod paragraph;
 pub mod processor;
 pub mod progress;
 mod quiet;
+mod reproduce;
 mod setup;
 mod side_by_side;
 mod systems;
 pub mod table;
 pub mod terminal;
 mod walks;
+
+pub use reproduce::end_with_parent;

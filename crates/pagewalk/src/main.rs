@@ -13,6 +13,7 @@ fn main() -> ExitCode {
 
 #[inline(never)]
 fn run() -> ExitCode {
+    pagewalk::end_with_parent();
     let outcome = pagewalk::cli::parse().and_then(|cli| pagewalk::commands::run(&cli));
     outcome.unwrap_or_else(|failure| {
         eprintln!("pagewalk: {}", failure.line());

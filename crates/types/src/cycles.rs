@@ -1,10 +1,12 @@
 //! Simulated time.
 
 use core::{fmt, iter::Sum, ops};
+use serde::{Deserialize, Serialize};
 
 /// A span, or a point, of a real processor's time, in cycles of its clock.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[repr(transparent)]
+#[serde(transparent)]
 pub struct Cycles(pub u64);
 
 impl ops::Add for Cycles {

@@ -1,7 +1,7 @@
 //! What paging has done.
 
 /// Base pages, by what happened to them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct PagingCounts {
     /// Written to the swap file, and taken away.
     pub out: u64,

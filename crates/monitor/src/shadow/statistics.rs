@@ -5,7 +5,7 @@ use types::Cycles;
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Counts of one VM.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
         pub struct ShadowStatistics {
             $($(#[$doc])* pub $name: u64,)*
             /// Where the time of upkeep went.
@@ -43,6 +43,8 @@ counts! {
     double,
     /// Entries made.
     validations,
+    /// Leaf tables of sections linked, among `validations`.
+    links,
     /// Those made in hardware mode, by VM-Assist.
     assisted_validations,
     /// Switches in hardware mode, by Load-Control-Assist.
@@ -79,7 +81,7 @@ pub enum Activity {
 }
 
 /// Cycles by activity, exits and entries included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct ShadowTime {
     /// [`Activity::Validation`].
     pub validation: Cycles,

@@ -1,17 +1,23 @@
 //! The command line, declared once. Execution is in [`crate::commands`].
 
+mod advise;
+mod config;
 mod guest;
 mod host;
 mod report;
+mod reproduce;
 mod reserve;
 mod run;
 mod values;
 mod vlm;
 
+pub use advise::AdviseArgs;
+pub use config::ConfigReferenceArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
 pub use report::ReportArgs;
+pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs};
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
@@ -42,6 +48,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure the simulator's own speed
     Bench(BenchArgs),
+    /// Make a paper's evaluation: its figures and ours, and what becomes of its claims
+    Reproduce(ReproduceArgs),
+    /// Say which scheme, page sizes and spin method serve what was measured best, and what stands in the way
+    Advise(AdviseArgs),
     /// Say what schemes give and take: dimensions, references, changes, and what they refuse
     Explain(ExplainArgs),
     /// Run a host with several guests that share its processors
@@ -49,6 +59,8 @@ pub enum Command {
     /// Fetch the Linux guest, or list what is fetched
     #[command(subcommand)]
     Guest(GuestCommand),
+    /// List the keys of the configuration: defaults, meaning, values
+    Config(ConfigReferenceArgs),
     /// List the models of hosts, or print one with the sources of its numbers
     Hosts(HostsArgs),
     /// Make a page for a browser of JSON that a command wrote earlier

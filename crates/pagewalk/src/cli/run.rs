@@ -74,7 +74,7 @@ pub struct LinuxArgs {
     /// Linux: put fetched package sets (see `guest list`) into the guest, beside those whose programs --run names
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     pub programs: Vec<String>,
-    /// Attach a disk; the file stays as it is unless `,write` is added
+    /// Attach a disk; the file stays as it is unless `,write` is added, and `blank:SIZE` is a disk of zeroes for this run
     #[arg(long = "disk", value_name = "FILE[,write]")]
     pub disks: Vec<DiskSpec>,
     /// Attach a network card
@@ -161,6 +161,10 @@ pub struct CompareArgs {
     /// Record a walk of each run, reference by reference, for --json; --html does that anyway
     #[arg(long)]
     pub walks: bool,
+    /// Keep each run that is finished in this directory, and do not run again what is kept there: a comparison that was interrupted goes on
+    /// where it was. Another build of Pagewalk, another configuration or another guest runs anew
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
     /// Print a line for each run: misses, references per walk, exits; a single workload has that anyway
     #[arg(long)]
     pub details: bool,

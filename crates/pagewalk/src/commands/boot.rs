@@ -54,6 +54,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             output: Vec::new(),
             refused: (machine.refused_segments().0, Vec::new()),
             walk: None,
+            saturated: None,
             wrong: Vec::new(),
         };
         let value = report(&kind.name(), &on.config, &on.host, &[run]);
@@ -61,6 +62,9 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
     for text in machine.refused_segments().1 {
         eprintln!("pagewalk: refused: {text}");
+    }
+    if let Some(filter) = machine.saturated_filter() {
+        eprintln!("pagewalk: {filter} (segment.filter.bits)");
     }
     check(&machine.check())?;
     match &outcome {

@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::html;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
+use crate::reproduce::Store;
 use crate::setup::{builder, built, machine_flags};
 use crate::side_by_side::default_threads;
 use crate::systems::{Configured, configured, with_natives};
@@ -15,6 +16,7 @@ use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
 use machine::suggestion::unknown;
 use machine::system::System;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -22,13 +24,13 @@ use std::sync::Arc;
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 15] = [
-    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash",
-    "reach",
+const KNOWN_WORKLOADS: [&str; 16] = [
+    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "io", "hello", "spin",
+    "crash", "reach",
 ];
 
-/// The one that needs system calls of `vos`.
-const VOS_WORKLOAD: &str = "jobs";
+/// Those that need system calls of `vos`.
+const VOS_WORKLOADS: [&str; 2] = ["jobs", "io"];
 
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [
@@ -90,7 +92,13 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         works.push((name, prepared));
     }
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
-    let plan = Plan { works, systems, threads, walks: arguments.walks || arguments.html.is_some() };
+    let opened = |directory: &PathBuf| {
+        let failed = |error| Failure::Usage(format!("--keep: {}: {error}", directory.display()));
+        Store::open(directory.clone()).map_err(failed)
+    };
+    let keep = arguments.keep.as_ref().map(opened).transpose()?;
+    let walks = arguments.walks || arguments.html.is_some();
+    let plan = Plan { works, systems, threads, walks, keep };
     let runs = execute(&plan)?;
 
     // The user's own programs: what they printed is theirs to see, once where all runs agree.
@@ -119,7 +127,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
         print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
     }
-    refusals(&runs);
+    notes(&runs);
     if arguments.json.is_some() || arguments.html.is_some() {
         let value = report(&kind.name(), &config, &host, &runs);
         arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &value))?;
@@ -143,8 +151,8 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
     default.iter().map(|scheme| scheme.parse().expect("the default schemes exist")).collect()
 }
 
-/// Says which segments guests asked for in vain.
-fn refusals(runs: &[Finished]) {
+/// Says which segments guests asked for in vain, and which escape filters are too small.
+fn notes(runs: &[Finished]) {
     for run in runs {
         let (count, noted) = &run.refused;
         for text in noted {
@@ -157,6 +165,9 @@ fn refusals(runs: &[Finished]) {
                 run.on.system,
                 count - noted.len() as u64
             );
+        }
+        if let Some(filter) = &run.saturated {
+            eprintln!("pagewalk: {} under {}: {filter} (segment.filter.bits)", run.work, run.on.system);
         }
     }
 }
@@ -194,9 +205,10 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
                     unknown("workload", &spec.name, KNOWN_WORKLOADS)
                 )));
             }
-            if *kind == GuestKind::Linux && spec.name == VOS_WORKLOAD {
+            if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
                 return Err(Failure::Usage(format!(
-                    "--workload: `{VOS_WORKLOAD}` is for --guest vos, whose paging it drives"
+                    "--workload: `{}` is for --guest vos, whose system calls it needs",
+                    spec.name
                 )));
             }
             let (label, options) = match &spec.size {

@@ -1,12 +1,15 @@
 //! What the commands do. Each returns the process's exit code, or why it failed.
 
+mod advise;
 mod bench;
 mod boot;
 mod compare;
+mod config;
 mod explain;
 mod guest;
 mod hosts;
 mod report;
+mod reproduce;
 mod reserve;
 mod run;
 mod vlm;
@@ -31,8 +34,11 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),
+        Command::Config(arguments) => config::run(arguments),
         Command::Hosts(arguments) => hosts::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Advise(arguments) => advise::run(arguments),
+        Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Reserve(command) => reserve::run(command),
         Command::Vlm(arguments) => vlm::run(arguments),
     }

@@ -83,7 +83,8 @@ fn compare_methods(arguments: &RunArgs, hosting: &Hosting) -> Result<ExitCode, F
         let hosting = methods::with_method(hosting, method);
         let ran = Ran::run(&hosting, false)?;
         let figures = Figures::of(&hosting, &ran.machine, method, ran.failed().count());
-        let report = report::report(&hosting, &ran.machine, &ran.outcomes);
+        let mut report = report::report(&hosting, &ran.machine, &ran.outcomes);
+        report["total"] = figures.json();
         Ok((figures, report, hosting, ran))
     });
     let runs: Vec<_> = runs.into_iter().collect::<Result<_, Failure>>()?;

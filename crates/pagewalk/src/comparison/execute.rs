@@ -1,11 +1,15 @@
 //! Runs a plan's machines on several host threads. Results come in the plan's order, whatever ends first.
 
+use super::keep::Kept;
 use crate::error::Failure;
 use crate::image::Prepared;
 use crate::quiet::QuietConsole;
+use crate::reproduce::Store;
 use crate::side_by_side::side_by_side;
 use crate::systems::{Configured, named};
-use machine::{Machine, Outcome, RecordedWalk, Statistics};
+use crate::walks;
+use machine::{Machine, Outcome, Statistics};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// What is to be run.
@@ -18,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// Whether a walk of each run is recorded.
     pub(crate) walks: bool,
+    /// Where finished runs are kept, and found.
+    pub(crate) keep: Option<Store>,
 }
 
 /// A run that came to its end.
@@ -34,8 +40,10 @@ pub(crate) struct Finished {
     pub(crate) output: Vec<u8>,
     /// Segments that the guest was refused: how many, and the first of them in words.
     pub(crate) refused: (u64, Vec<String>),
-    /// A walk of it, where that was asked.
-    pub(crate) walk: Option<RecordedWalk>,
+    /// A walk of it, where that was asked, as its report has it.
+    pub(crate) walk: Option<Value>,
+    /// That the escape filter of the guest's segment is too small, if it is.
+    pub(crate) saturated: Option<String>,
     /// What `--check` found.
     pub(crate) wrong: Vec<String>,
 }
@@ -50,21 +58,29 @@ pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
         .iter()
         .flat_map(|(name, prepared)| plan.systems.iter().map(move |on| (name.as_str(), prepared, on)))
         .collect();
-    side_by_side(plan.threads, &jobs, |&(work, prepared, on)| run(work, prepared, on, plan.walks)).into_iter().collect()
+    let run = |&(work, prepared, on): &(&str, &Prepared, &Arc<Configured>)| run(plan, work, prepared, on);
+    side_by_side(plan.threads, &jobs, run).into_iter().collect()
 }
 
-fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>, walks: bool) -> Result<Finished, Failure> {
+fn run(plan: &Plan, work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished, Failure> {
     let config = &on.config;
-    let mut machine = Machine::assemble(config, &prepared.image(config)?).map_err(|error| {
+    let image = prepared.image(config)?;
+    let kept = plan.keep.as_ref().and_then(|store| Kept::place(store, &image, on));
+    if let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
+        && (found.walk.is_some() || !plan.walks)
+    {
+        return Ok(Finished { walk: found.walk.filter(|_| plan.walks), ..found });
+    }
+    let mut machine = Machine::assemble(config, &image).map_err(|error| {
         let text = named(&on.system, &error);
         if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
     })?;
-    if walks {
+    if plan.walks {
         machine.record_walks();
     }
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
-    Ok(Finished {
+    let finished = Finished {
         work: work.to_owned(),
         on: on.clone(),
         outcome,
@@ -74,7 +90,12 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>, walks: bool) -> Re
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
-        walk: machine.recorded_walk(0).cloned(),
+        walk: machine.recorded_walk(0).map(walks::value),
+        saturated: machine.saturated_filter().map(|filter| filter.to_string()),
         wrong: machine.check(),
-    })
+    };
+    if let Some(kept) = kept {
+        kept.keep(&finished)?;
+    }
+    Ok(finished)
 }

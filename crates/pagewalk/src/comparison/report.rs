@@ -1,7 +1,6 @@
 //! The comparison as JSON. The keys are a contract: see docs/json.md.
 
 use super::Finished;
-use crate::walks;
 use machine::MissClass;
 use machine::config::Config;
 use machine::host_model::HostModel;
@@ -85,6 +84,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         },
         "exits": exits,
         "paging": paging,
+        "caches": super::caches::value(statistics),
         "shadow": super::shadow::value(run),
         "time": {
             "guest": time.guest.0,
@@ -93,7 +93,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         },
     });
     if let Some(walk) = &run.walk {
-        entry["recorded_walk"] = walks::value(walk);
+        entry["recorded_walk"] = walk.clone();
     }
     entry
 }

@@ -5,6 +5,7 @@ use super::report;
 use crate::table::Table;
 use machine::Machine;
 use machine::sched::spin::SpinMethod;
+use serde_json::{Value, json};
 use types::Cycles;
 
 /// The host with one method for all of its guests.
@@ -57,22 +58,57 @@ impl Figures {
         figures
     }
 
+    fn calls_per_busy_second(&self) -> f64 {
+        per(self.calls, self.busy_seconds)
+    }
+
+    /// Of one real processor, as the paper has it.
+    fn utilisation(&self) -> f64 {
+        if self.elapsed_seconds > 0.0 { self.busy_seconds / self.elapsed_seconds / self.reals as f64 } else { 0.0 }
+    }
+
+    fn etr(&self) -> f64 {
+        per(self.ends, self.elapsed_seconds)
+    }
+
+    fn itr(&self) -> f64 {
+        per(self.ends, self.busy_seconds)
+    }
+
+    /// The same as JSON.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "spin": self.method.name(),
+            "calls_per_busy_second": self.calls_per_busy_second(),
+            "utilisation": self.utilisation(),
+            "ends": self.ends,
+            "etr": self.etr(),
+            "itr": self.itr(),
+            "overhead": self.overhead,
+            "excessive_spins": self.excessive,
+            "processors_lost": self.lost,
+            "failed": self.failed,
+        })
+    }
+
     fn cells(&self) -> [String; 10] {
-        let per = |count: u64, seconds: f64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-        let utilisation = if self.elapsed_seconds > 0.0 { self.busy_seconds / self.elapsed_seconds } else { 0.0 };
         [
             self.method.name().to_owned(),
             format!("{:.3}", self.elapsed_seconds * 1e3),
-            format!("{:.2}", per(self.calls, self.busy_seconds)),
-            format!("{:.2}", utilisation * 100.0 / self.reals as f64),
-            format!("{:.3}", per(self.ends, self.elapsed_seconds)),
-            format!("{:.3}", per(self.ends, self.busy_seconds)),
+            format!("{:.2}", self.calls_per_busy_second()),
+            format!("{:.2}", self.utilisation() * 100.0),
+            format!("{:.3}", self.etr()),
+            format!("{:.3}", self.itr()),
             format!("{:.3}", self.overhead * 100.0),
             self.excessive.to_string(),
             self.lost.to_string(),
             self.failed.to_string(),
         ]
     }
+}
+
+fn per(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
 /// A line for each method.

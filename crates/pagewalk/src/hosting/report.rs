@@ -123,6 +123,7 @@ fn section(section: &SectionFigures) -> Value {
         "bytes": section.bytes,
         "kind": section.kind,
         "shared_table_bytes": section.shared_table_bytes,
+        "shadow_table_bytes": section.shadow_table_bytes,
         "mappers": section.mappers,
         "faults": faults(&section.faults),
         "file": { "reads": section.files.reads, "writes": section.files.writes },
@@ -143,6 +144,10 @@ fn of_guest(figures: &GuestFigures) -> Value {
     };
     json!({
         "private_table_bytes": figures.private_table_bytes,
+        "shadow": figures.shadow.map(|shadow| json!({
+            "own_table_bytes": shadow.own_table_bytes,
+            "links": shadow.links,
+        })),
         "faults": faults(&figures.faults),
         "windows": figures.windows.iter().map(window).collect::<Vec<_>>(),
     })

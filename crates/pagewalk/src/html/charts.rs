@@ -41,7 +41,7 @@ pub(super) fn pairs(description: &str, pairs: &[Pair], longest: f64, colours: [&
                 "field": "value",
                 "type": "quantitative",
                 "scale": { "domain": [negative, longest * 1.45], "nice": false },
-                "axis": { "title": null, "format": "~s", "tickCount": 4, "grid": true, "domain": false, "ticks": false },
+                "axis": { "title": null, "tickCount": 4, "grid": true, "domain": false, "ticks": false },
             },
             "yOffset": { "field": "whose", "type": "nominal", "sort": ["paper", "ours"] },
         },
@@ -82,15 +82,26 @@ pub(super) struct Curve {
     pub(super) quoted: bool,
 }
 
-/// What an axis of curves is of.
-pub(super) struct Axis<'t> {
-    pub(super) title: &'t str,
-    /// How its numbers are written, as d3-format has it.
-    pub(super) format: &'t str,
+/// What the numbers of an axis are.
+#[derive(Clone, Copy)]
+pub(super) enum Numbers {
+    Plain,
+    /// Ratios, written as percentages.
+    Ratios,
+}
+
+impl Numbers {
+    /// As d3-format has it.
+    const fn format(self) -> &'static str {
+        match self {
+            Self::Plain => ",",
+            Self::Ratios => ".0%",
+        }
+    }
 }
 
 /// Curves over numbers, or over texts in the order in which they come. Each is told from the others by marks and dashes, not by colour alone.
-pub(super) fn lines(description: &str, curves: &[Curve], x: &Axis<'_>, y: &Axis<'_>) -> Value {
+pub(super) fn lines(description: &str, curves: &[Curve], x: &str, y: &str) -> Value {
     let points = curves.iter().flat_map(|curve| curve.points.iter().map(move |(at, value)| (curve, at, value)));
     let numeric = points.clone().all(|(_, at, _)| at.is_number());
     let values: Vec<Value> =
@@ -103,17 +114,16 @@ pub(super) fn lines(description: &str, curves: &[Curve], x: &Axis<'_>, y: &Axis<
         ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right"];
     let shapes: Vec<&str> = (0..curves.len()).map(|index| shapes[index % shapes.len()]).collect();
     let legend = if curves.len() > 1 {
-        json!({ "title": null, "orient": "top", "direction": "vertical", "symbolSize": 60, "labelLimit": 260 })
+        json!({ "title": null, "orient": "top", "direction": "vertical", "symbolSize": 60, "labelLimit": 260, "labelFontSize": 12, "offset": 20 })
     } else {
         Value::Null
     };
     let mut horizontal = json!({
         "field": "x",
         "type": if numeric { "quantitative" } else { "ordinal" },
-        "axis": { "title": x.title, "grid": false, "labelAngle": 0, "labelOverlap": true, "tickCount": 6 },
+        "axis": { "title": x, "grid": false, "labelAngle": 0, "labelOverlap": true, "tickCount": 6 },
     });
     if numeric {
-        horizontal["axis"]["format"] = json!(x.format);
         horizontal["scale"] = json!({ "zero": false, "padding": 8 });
     } else {
         horizontal["sort"] = Value::Null;
@@ -130,7 +140,7 @@ pub(super) fn lines(description: &str, curves: &[Curve], x: &Axis<'_>, y: &Axis<
             "y": {
                 "field": "y",
                 "type": "quantitative",
-                "axis": { "title": y.title, "format": y.format, "tickCount": 5, "domain": false, "ticks": false, "titleAnchor": "start", "titleAngle": 0, "titleAlign": "left", "titleY": -8, "titleX": 0 },
+                "axis": { "title": y, "tickCount": 5, "domain": false, "ticks": false, "titleAnchor": "start", "titleAngle": 0, "titleAlign": "left", "titleY": -8, "titleX": 0 },
             },
             "color": { "field": "curve", "type": "nominal", "scale": { "domain": names, "range": colours }, "legend": legend },
             "shape": { "field": "curve", "type": "nominal", "scale": { "domain": names, "range": shapes }, "legend": legend },
@@ -169,7 +179,7 @@ pub(super) fn cut(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Bars one below the other, each with its name before it and its value behind it.
-pub(super) fn bars(description: &str, bars: &[Bar], longest: f64, format: &str) -> Value {
+pub(super) fn bars(description: &str, bars: &[Bar], longest: f64, numbers: Numbers) -> Value {
     let values: Vec<Value> = bars
         .iter()
         .map(|bar| {
@@ -197,7 +207,7 @@ pub(super) fn bars(description: &str, bars: &[Bar], longest: f64, format: &str) 
                 "type": "quantitative",
                 // Room for the labels.
                 "scale": { "domain": [negative, longest * 1.45], "nice": false },
-                "axis": { "title": null, "format": format, "tickCount": 4, "grid": true, "domain": false, "ticks": false },
+                "axis": { "title": null, "format": numbers.format(), "tickCount": 4, "grid": true, "domain": false, "ticks": false },
             },
         },
         "layer": [

@@ -78,11 +78,11 @@ pub(crate) fn reproduction(report: &Value) -> Result<String, Failure> {
 fn findings(claims: &[Claim]) -> Vec<Finding> {
     claims::VERDICTS
         .iter()
-        .map(|(verdict, _)| (verdict, claims.iter().filter(|claim| claim.verdict == *verdict).count()))
+        .map(|(verdict, _, phrase)| (phrase, claims.iter().filter(|claim| claim.verdict == *verdict).count()))
         .filter(|&(_, count)| count > 0)
-        .map(|(verdict, count)| Finding {
+        .map(|(phrase, count)| Finding {
             number: count.to_string(),
-            text: format!("of {}: {verdict}", counted(claims.len(), "claim")),
+            text: format!("of {} {phrase}", counted(claims.len(), "claim")),
         })
         .collect()
 }

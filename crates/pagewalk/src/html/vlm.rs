@@ -1,6 +1,6 @@
 //! The report of `vlm`: Figures 4, 8 and 9 of the 1998 paper.
 
-use super::charts::{self, Axis, Bar, Curve};
+use super::charts::{self, Bar, Curve, Numbers};
 use super::document::{Block, Chart, Charts, DataTable, Document, Finding, Section};
 use super::figures::grouped;
 use super::page::page;
@@ -81,7 +81,7 @@ pub(crate) fn vlm(report: &Value) -> Result<String, Failure> {
                 &vlm,
                 "start-section",
                 "Start-up by the size of the section",
-                "Figure 9: the same number of VMs map sections of more and more memory. With shared tables the time stays nearly the same.",
+                "Figure 9: the same number of VMs map sections of more and more memory. In the paper the time stays nearly the same with shared tables.",
                 &vlm.figure_9,
                 By::Section,
             ),
@@ -115,7 +115,7 @@ fn findings(vlm: &Vlm) -> Vec<Finding> {
         findings.push(Finding {
             number: format!("{:.0} ×", private as f64 / point.shared.max(1) as f64),
             text: format!(
-                "more memory for private tables: {:.1} MiB against {:.1} MiB where {} map {:.0} MiB",
+                "more memory for private tables: {:.1} MiB against {:.1} MiB where {} VMs map {:.0} MiB",
                 mib(private),
                 mib(point.shared),
                 point.mappers,
@@ -158,9 +158,8 @@ fn start_up(vlm: &Vlm, id: &'static str, title: &str, intro: &str, points: &[Sta
         let private = point.private.map_or_else(|| "–".to_owned(), time);
         table.row([format!("{:.1}", mib(point.section)), point.vms.to_string(), private, time(point.shared)]);
     }
-    let (x, y) = (Axis { title: axis, format: ",.0f" }, Axis { title: "milliseconds", format: ",.0f" });
-    let spec = charts::lines(&description, &curves, &x, &y);
-    section(id, title, &[intro], vec![Chart { title: title.to_owned(), description, spec }], table)
+    let spec = charts::lines(&description, &curves, axis, "milliseconds");
+    section(id, title, &[intro], vec![Chart { title: String::new(), description, spec }], table)
 }
 
 fn section(id: &'static str, title: &str, intro: &[&str], charts: Vec<Chart>, table: DataTable) -> Section {
@@ -206,10 +205,9 @@ fn tables(vlm: &Vlm) -> Section {
     ];
     let description =
         format!("Curves: MiB of tables over the number of VMs that map a section of {:.0} MiB", mib(largest));
-    let (x, y) = (Axis { title: "VMs", format: ",.0f" }, Axis { title: "MiB of tables", format: ",.0f" });
     let chart = Chart {
         title: format!("A section of {:.0} MiB", mib(largest)),
-        spec: charts::lines(&description, &curves, &x, &y),
+        spec: charts::lines(&description, &curves, "VMs", "MiB of tables"),
         description,
     };
     let intro = "Figure 4. RISC-V's tables have entries of 8 bytes for pages of 4K, the Alpha's the same for pages of 8K: private tables take twice as much here.";
@@ -238,7 +236,7 @@ fn granularity(vlm: &Vlm) -> Section {
         let description = format!("Bars: table references of 1000 updates on {host}. {}", charts::spoken(&bars));
         charts.push(Chart {
             title: host.clone(),
-            spec: charts::bars(&description, &bars, longest, ",.0f"),
+            spec: charts::bars(&description, &bars, longest, Numbers::Plain),
             description,
         });
     }

@@ -1,7 +1,7 @@
 //! Overhead by workload and scheme.
 
 use super::Run;
-use crate::html::charts::{self, Bar};
+use crate::html::charts::{self, Bar, Numbers};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{percent, signed_percent};
 use crate::html::palette;
@@ -26,7 +26,7 @@ pub(super) fn overhead(works: &[&[Run]]) -> Section {
             .collect();
         let workload = &runs[0].workload;
         let description = format!("Bars: overhead of {workload} over free translation. {}", charts::spoken(&bars));
-        let spec = charts::bars(&description, &bars, longest, ".0%");
+        let spec = charts::bars(&description, &bars, longest, Numbers::Ratios);
         charts.push(Chart { title: workload.clone(), description, spec });
         for run in *runs {
             let over_native = run.overhead.map_or_else(|| "–".to_owned(), signed_percent);

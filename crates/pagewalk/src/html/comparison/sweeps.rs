@@ -1,7 +1,7 @@
 //! Curves over the values of a setting, such as the number of shadow tables in the 1985 paper's figures.
 
 use super::Run;
-use crate::html::charts::{self, Axis, Curve};
+use crate::html::charts::{self, Curve};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{listed, signed_percent};
 use crate::html::palette;
@@ -73,8 +73,7 @@ fn block(works: &[&[Run]], key: &str, figure: &Figure) -> Option<Block> {
         if curves.iter().any(|curve| curve.points.len() > 1) {
             let workload = &runs[0].workload;
             let description = format!("Curves: {} of {workload} over {key}; the table has the numbers", figure.title);
-            let (x, y) = (Axis { title: key, format: "~g" }, Axis { title: figure.axis, format: "~g" });
-            let spec = charts::lines(&description, &curves, &x, &y);
+            let spec = charts::lines(&description, &curves, key, figure.axis);
             charts.push(Chart { title: workload.clone(), description, spec });
         }
     }

@@ -1,7 +1,7 @@
 //! Spin methods side by side.
 
 use super::Hosting;
-use crate::html::charts::{self, Bar};
+use crate::html::charts::{self, Bar, Numbers};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{grouped, percent};
 use crate::html::palette;
@@ -36,7 +36,7 @@ impl Sums {
 }
 
 /// A chart of one figure for all methods.
-fn figure(runs: &[Hosting], title: &str, format: &str, of: impl Fn(&Hosting) -> (f64, String)) -> Chart {
+fn figure(runs: &[Hosting], title: &str, numbers: Numbers, of: impl Fn(&Hosting) -> (f64, String)) -> Chart {
     let bars: Vec<Bar> = runs
         .iter()
         .map(|run| {
@@ -46,7 +46,7 @@ fn figure(runs: &[Hosting], title: &str, format: &str, of: impl Fn(&Hosting) -> 
         .collect();
     let longest = charts::cut(bars.iter().map(|bar| bar.value));
     let description = format!("Bars by spin method: {title}. {}", charts::spoken(&bars));
-    Chart { title: title.to_owned(), spec: charts::bars(&description, &bars, longest, format), description }
+    Chart { title: title.to_owned(), spec: charts::bars(&description, &bars, longest, numbers), description }
 }
 
 /// The section: the items of the paper's tables, as charts and as a table.
@@ -54,19 +54,21 @@ pub(super) fn section(runs: &[Hosting]) -> Section {
     const TITLE: &str = "Spin methods side by side";
     let whole = |value: f64| (value, grouped(value.round() as u64));
     let charts = vec![
-        figure(runs, "Time until the last guest has ended, ms", ",.0f", |run| {
+        figure(runs, "Time until the last guest has ended, ms", Numbers::Plain, |run| {
             let value = run.milliseconds(run.elapsed);
             (value, format!("{value:.2}"))
         }),
-        figure(runs, "Transactions per second (ETR)", "~s", |run| {
+        figure(runs, "Transactions per second (ETR)", Numbers::Plain, |run| {
             let sums = Sums::of(run);
             whole(sums.per_second(sums.ends))
         }),
-        figure(runs, "Spin calls per CPU-busy second", "~s", |run| {
+        figure(runs, "Spin calls per CPU-busy second", Numbers::Plain, |run| {
             let sums = Sums::of(run);
             whole(sums.per_busy_second(sums.calls))
         }),
-        figure(runs, "Time for scheduling, of all processors", ".0%", |run| (run.overhead, percent(run.overhead))),
+        figure(runs, "Time for scheduling, of all processors", Numbers::Ratios, |run| {
+            (run.overhead, percent(run.overhead))
+        }),
     ];
     let mut table = DataTable::new(
         "Spin methods",

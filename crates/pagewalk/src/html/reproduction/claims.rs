@@ -3,9 +3,13 @@
 use crate::html::document::{Block, Section, Verdict};
 use serde::Deserialize;
 
-/// Verdicts in the order of their goodness, and how the style sheet calls them.
-pub(super) const VERDICTS: [(&str, &str); 4] =
-    [("holds", "good"), ("holds in direction", "fair"), ("does not hold", "bad"), ("not measured", "none")];
+/// Verdicts in the order of their goodness: how the style sheet calls each, and what so many claims do.
+pub(super) const VERDICTS: [(&str, &str, &str); 4] = [
+    ("holds", "good", "hold"),
+    ("holds in direction", "fair", "hold in direction"),
+    ("does not hold", "bad", "do not hold"),
+    ("not measured", "none", "were not measured"),
+];
 
 /// A claim.
 #[derive(Deserialize)]
@@ -23,7 +27,7 @@ pub(super) fn section(claims: &[Claim]) -> Section {
     let verdict = |claim: &Claim| Verdict {
         claim: claim.claim.clone(),
         verdict: claim.verdict.clone(),
-        class: VERDICTS.iter().find(|(verdict, _)| *verdict == claim.verdict).map_or("none", |(_, class)| class),
+        class: VERDICTS.iter().find(|(verdict, ..)| *verdict == claim.verdict).map_or("none", |(_, class, _)| class),
         source: claim.source.clone(),
         rule: claim.rule.clone(),
         evidence: claim.evidence.clone().unwrap_or_default(),

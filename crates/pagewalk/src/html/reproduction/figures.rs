@@ -1,6 +1,6 @@
 //! A paper's figures, with what was measured beside what it says.
 
-use crate::html::charts::{self, Axis, Curve, Pair};
+use crate::html::charts::{self, Curve, Pair};
 use crate::html::document::{Block, Chart, Charts, DataTable, Heading, Key, Section};
 use crate::html::palette;
 use serde::Deserialize;
@@ -63,8 +63,13 @@ impl Figure {
         Block::Figure { notes, group: Charts { caption, legend, charts, table } }
     }
 
+    /// Digits behind the point; no number here tells more than twelve.
+    fn digits(&self) -> usize {
+        self.digits.unwrap_or(1).min(12)
+    }
+
     fn number(&self, value: Option<&Option<f64>>) -> String {
-        let digits = self.digits.unwrap_or(1);
+        let digits = self.digits();
         value.copied().flatten().map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
     }
 
@@ -111,7 +116,9 @@ impl Figure {
             (0..self.x.len()).map(|index| (self.at(index), of(index))).collect()
         };
         let values = groups.iter().flat_map(|(_, pairs)| pairs.iter().flat_map(Pair::values));
-        let longest = charts::cut(values);
+        // A scale on which numbers that read as nothing look like nothing.
+        let least = 10_f64.powi(1 - self.digits() as i32);
+        let longest = charts::cut(values).max(least);
         groups
             .into_iter()
             .map(|(title, pairs)| {
@@ -140,10 +147,10 @@ impl Figure {
             }
         }
         let description = format!("Curves: {} over {}; the table has the numbers", self.title, self.x_label);
-        let (x, y) = (
-            Axis { title: &self.x_label, format: "~g" },
-            Axis { title: self.unit.as_deref().unwrap_or(""), format: "~g" },
-        );
-        Chart { title: String::new(), spec: charts::lines(&description, &curves, &x, &y), description }
+        Chart {
+            title: String::new(),
+            spec: charts::lines(&description, &curves, &self.x_label, self.unit.as_deref().unwrap_or_default()),
+            description,
+        }
     }
 }

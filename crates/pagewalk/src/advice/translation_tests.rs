@@ -1,0 +1,62 @@
+use super::*;
+
+fn run(scheme: &str, cycles: u64) -> Value {
+    json!({ "workload": "gups", "scheme": scheme, "settings": {}, "host": null, "cycles": cycles, "overhead": 0.5 })
+}
+
+fn advice(runs: &[(&str, u64)]) -> TranslationAdvice {
+    let runs: Vec<Value> = runs.iter().map(|(scheme, cycles)| run(scheme, *cycles)).collect();
+    TranslationAdvice::of("gups", &runs.iter().collect::<Vec<_>>()).unwrap()
+}
+
+fn advised(advice: &TranslationAdvice) -> [&str; 3] {
+    Goal::ALL.map(|goal| advice.advised(goal).map_or("none", |candidate| &candidate.system))
+}
+
+#[test]
+fn each_goal_has_the_fastest_system_that_meets_it() {
+    let advice = advice(&[
+        ("native:4K", 900),
+        ("nested:4K+4K", 2000),
+        ("shadow:4K+4K", 1500),
+        ("vmm-direct:4K", 1200),
+        ("dual-direct:4K", 800),
+        ("nested:2M+2M", 1000),
+    ]);
+    assert_eq!(advised(&advice), ["dual-direct:4K", "vmm-direct:4K", "nested:2M+2M"]);
+    assert_eq!(advice.baseline.system, "nested:4K+4K");
+    assert!((advice.saves(advice.advised(Goal::Best).unwrap()) - 0.6).abs() < 1e-9);
+}
+
+#[test]
+fn of_systems_as_good_as_each_other_the_one_with_least_in_its_way_is_advised() {
+    let advice =
+        advice(&[("dual-direct:4K", 1000), ("vmm-direct:4K", 1002), ("nested:4K+4K", 1004), ("shadow:4K+4K", 1001)]);
+    assert_eq!(advised(&advice), ["nested:4K+4K"; 3]);
+}
+
+#[test]
+fn another_host_is_no_choice() {
+    let mut other = run("shadow:4K+4K", 1);
+    other["host"] = json!({ "name": "xeon-2017" });
+    let here = [run("nested:4K+4K", 10), run("flat:4K+4K", 9)];
+    let advice = TranslationAdvice::of("gups", &[&other, &here[0], &here[1]]).unwrap();
+    assert_eq!(advice.advised(Goal::Best).unwrap().system, "flat:4K+4K");
+}
+
+#[test]
+fn there_is_no_choice_of_one() {
+    assert!(TranslationAdvice::of("gups", &[&run("nested:4K+4K", 10), &run("native:4K", 5)]).is_none());
+}
+
+#[test]
+fn what_stands_in_the_way_is_said() {
+    let text = |scheme: &str| {
+        Obstacle::of(&scheme.parse().unwrap()).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(text("nested:4K+4K"), "");
+    assert!(text("nested:2M+1G").contains("the host needs free memory in pieces of 1G"));
+    assert!(text("nested:2M+1G").contains("the guest needs free memory in pieces of 2M"));
+    assert!(text("dual-direct").contains("ballooning") && text("dual-direct").contains("primary regions"));
+    assert!(text("shadow").contains("shadow tables"));
+}

@@ -1,0 +1,28 @@
+//! Arguments of `reproduce`.
+
+use super::guest::CacheArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `pagewalk reproduce`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "What is measured is kept, in the cache beside the guests: a run that was interrupted goes on where it was. docs/reproduce.md."
+)]
+pub struct ReproduceArgs {
+    /// Paper: umeno1985, umeno1995, gandhi2014, noel1998 or sha2022; or a file *.toml with an experiment of yours
+    #[arg(value_name = "PAPER")]
+    pub paper: String,
+    /// As near to the paper's sizes as this machine allows, instead of a few minutes
+    #[arg(long)]
+    pub full: bool,
+    /// Write the figures, the verdicts and all that was measured as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the same as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Which cache.
+    #[command(flatten)]
+    pub cache: CacheArgs,
+}

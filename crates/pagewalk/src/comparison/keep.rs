@@ -1,0 +1,95 @@
+//! Finished runs that are kept, so that a comparison that was interrupted goes on where it was.
+
+use super::Finished;
+use crate::error::Failure;
+use crate::reproduce::{Key, Store};
+use crate::systems::Configured;
+use machine::{Image, Outcome, Statistics, VirtioKind};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Where one run is kept.
+#[derive(Debug)]
+pub(super) struct Kept<'s> {
+    store: &'s Store,
+    key: Key,
+}
+
+/// What is kept of a run that came to a good end. One that did not runs again.
+#[derive(Serialize, Deserialize)]
+struct Run {
+    outcome: Good,
+    statistics: Statistics,
+    output: Vec<u8>,
+    refused: (u64, Vec<String>),
+    saturated: Option<String>,
+    walk: Option<Value>,
+}
+
+/// Good ends.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Good {
+    Finished,
+    Shutdown,
+    Reset,
+}
+
+impl<'s> Kept<'s> {
+    /// The place of a run; `None` if it depends on more than its image and configuration, which is what a disk holds.
+    pub(super) fn place(store: &'s Store, image: &Image, on: &Configured) -> Option<Self> {
+        if image.devices.iter().any(|device| matches!(device, VirtioKind::Block(_))) {
+            return None;
+        }
+        let devices = format!("{:?}", image.devices);
+        let configuration = serde_json::to_vec(&(&on.config, &on.host)).ok()?;
+        let initrd = image.initrd.as_deref().unwrap_or_default();
+        let parts: [&[u8]; 6] =
+            [b"run", &image.kernel, initrd, image.command_line.as_bytes(), devices.as_bytes(), &configuration];
+        Some(Self { store, key: store.key(parts) })
+    }
+
+    /// The run, if it is kept.
+    pub(super) fn find(&self, work: &str, on: &Arc<Configured>) -> Option<Finished> {
+        let Run { outcome, statistics, output, refused, saturated, walk } = self.store.get(&self.key)?;
+        let outcome = match outcome {
+            Good::Finished => Outcome::Finished(0),
+            Good::Shutdown => Outcome::Shutdown,
+            Good::Reset => Outcome::Reset,
+        };
+        Some(Finished {
+            work: work.to_owned(),
+            on: on.clone(),
+            outcome,
+            statistics,
+            output,
+            refused,
+            saturated,
+            walk,
+            wrong: Vec::new(),
+        })
+    }
+
+    /// Keeps a run, if it came to a good end.
+    ///
+    /// # Errors
+    /// [`Failure::Run`], as the host's system says.
+    pub(super) fn keep(&self, run: &Finished) -> Result<(), Failure> {
+        let outcome = match run.outcome {
+            Outcome::Finished(0) => Good::Finished,
+            Outcome::Shutdown => Good::Shutdown,
+            Outcome::Reset => Good::Reset,
+            _ => return Ok(()),
+        };
+        if !run.wrong.is_empty() {
+            return Ok(());
+        }
+        let (statistics, output) = (run.statistics.clone(), run.output.clone());
+        let (refused, saturated) = (run.refused.clone(), run.saturated.clone());
+        let kept = Run { outcome, statistics, output, refused, saturated, walk: run.walk.clone() };
+        self.store
+            .put(&self.key, &kept)
+            .map_err(|error| Failure::Run(format!("{}: {error}", self.store.directory().display())))
+    }
+}

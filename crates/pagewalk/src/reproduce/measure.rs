@@ -1,0 +1,198 @@
+//! Measurements: each is a command of Pagewalk that a user can type as well, run as a process of its own.
+
+use super::experiment::{Experiment, Measure};
+use super::store::Store;
+use crate::error::Failure;
+use crate::progress::Progress;
+use crate::side_by_side::{default_threads, side_by_side};
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The command that uses all of the host's processors by itself.
+const PARALLEL: &str = "compare";
+
+/// How large the run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scale {
+    /// Minutes.
+    Short,
+    /// As near to the paper as the host allows.
+    Full,
+}
+
+/// A measurement that is done.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    /// Its name.
+    pub(crate) id: String,
+    /// What it is for.
+    pub(crate) about: String,
+    /// The commands, as a user would type them.
+    pub(crate) commands: Vec<String>,
+    /// The subcommand.
+    pub(crate) kind: String,
+    /// Its JSON; of several values, a map of each one's.
+    pub(crate) result: Value,
+}
+
+/// One process to run.
+#[derive(Clone, Debug)]
+struct Job {
+    measure: usize,
+    each: Option<String>,
+    arguments: Vec<String>,
+    file: Option<String>,
+}
+
+/// Runs what the experiment measures, but for what `store` has.
+///
+/// # Errors
+/// [`Failure`]: a command of the experiment does not read, or fails; what is finished by then is kept.
+pub(crate) fn measure(
+    experiment: &Experiment,
+    scale: Scale,
+    store: &Store,
+    cache: &Path,
+) -> Result<Vec<Done>, Failure> {
+    let jobs = experiment
+        .measure
+        .iter()
+        .enumerate()
+        .map(|(index, measure)| jobs(experiment, scale, index, measure))
+        .collect::<Result<Vec<_>, _>>()?
+        .concat();
+    // What guests are made of is not in a command's words.
+    let guests = fs::read(cache.join("linux/manifest.json")).unwrap_or_default();
+    let mut progress = Progress::new();
+    let mut results: Vec<(Job, Value)> = Vec::new();
+    for group in jobs.chunk_by(|one, next| !one.alone() && !next.alone()) {
+        let names: Vec<&str> = group.iter().map(|job| experiment.measure[job.measure].id.as_str()).collect();
+        progress.count(&format!("measuring {}", names[0]), jobs.len() as u64);
+        progress.at(results.len() as u64);
+        let threads = if group[0].alone() { 1 } else { default_threads() };
+        let done = side_by_side(threads, group, |job| {
+            job.result(&experiment.measure[job.measure].id, store, cache, &guests).map(|value| (job.clone(), value))
+        });
+        results.extend(done.into_iter().collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(experiment.measure.iter().enumerate().map(|(index, measure)| Done::of(index, measure, &results)).collect())
+}
+
+fn jobs(experiment: &Experiment, scale: Scale, index: usize, measure: &Measure) -> Result<Vec<Job>, Failure> {
+    let values: Vec<Option<&String>> =
+        if measure.each.is_empty() { vec![None] } else { measure.each.iter().map(Some).collect() };
+    let job = |each: Option<&String>| {
+        let fill = |text: &str| {
+            let mut text = text.to_owned();
+            for (name, size) in &experiment.size {
+                let value = if scale == Scale::Full { &size.full } else { &size.short };
+                text = text.replace(&format!("{{{name}}}"), value);
+            }
+            each.map_or(text.clone(), |each| text.replace("{each}", each))
+        };
+        let line = fill(&measure.command);
+        let arguments = shlex::split(&line)
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| Failure::Usage(format!("measure `{}`: the command does not read: {line}", measure.id)))?;
+        let file = measure.file.as_ref().map(|table| filled(table, &fill).to_string());
+        Ok(Job { measure: index, each: each.cloned(), arguments, file })
+    };
+    values.into_iter().map(job).collect()
+}
+
+/// The table with `fill` of all texts in it.
+fn filled(table: &toml::Table, fill: &impl Fn(&str) -> String) -> toml::Table {
+    fn of(value: &toml::Value, fill: &impl Fn(&str) -> String) -> toml::Value {
+        match value {
+            toml::Value::String(text) => toml::Value::String(fill(text)),
+            toml::Value::Array(values) => values.iter().map(|value| of(value, fill)).collect::<Vec<_>>().into(),
+            toml::Value::Table(table) => filled(table, fill).into(),
+            other => other.clone(),
+        }
+    }
+    table.iter().map(|(key, value)| (key.clone(), of(value, fill))).collect()
+}
+
+impl Job {
+    /// Whether nothing else should run beside it.
+    fn alone(&self) -> bool {
+        self.arguments[0] == PARALLEL
+    }
+
+    fn result(&self, id: &str, store: &Store, cache: &Path, guests: &[u8]) -> Result<Value, Failure> {
+        let words = self.arguments.iter().map(String::as_bytes);
+        let key = store.key(words.chain([self.file.as_deref().unwrap_or_default().as_bytes(), guests]));
+        if let Some(value) = store.get(&key) {
+            return Ok(value);
+        }
+        let value = self.run(id, store, cache)?;
+        let kept = store.put(&key, &value);
+        kept.map_err(|error| Failure::Run(format!("{}: {error}", store.directory().display())))?;
+        Ok(value)
+    }
+
+    fn run(&self, id: &str, store: &Store, cache: &Path) -> Result<Value, Failure> {
+        let failed = |problem: String| Failure::Run(format!("measure `{id}`: pagewalk {}: {problem}", self.line()));
+        let broken = |error: std::io::Error| failed(error.to_string());
+        let directory = tempfile::tempdir().map_err(broken)?;
+        let report = directory.path().join("report.json");
+        let mut arguments: Vec<OsString> = self.arguments.iter().map(Into::into).collect();
+        arguments.extend(["--json".into(), report.clone().into()]);
+        if self.alone() {
+            arguments.extend(["--keep".into(), store.directory().into(), "--cache".into(), cache.into()]);
+        }
+        if let Some(text) = &self.file {
+            let path = directory.path().join(format!("{id}.toml"));
+            fs::write(&path, text).map_err(broken)?;
+            arguments.push(path.into());
+        }
+        let program = std::env::current_exe().map_err(broken)?;
+        let output =
+            Command::new(program).args(arguments).env(CHILD, "1").stdin(Stdio::null()).output().map_err(broken)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+            return Err(failed(last.trim_start_matches("pagewalk: ").to_owned()));
+        }
+        serde_json::from_slice(&fs::read(&report).map_err(broken)?).map_err(|error| failed(error.to_string()))
+    }
+
+    /// The arguments as a shell reads them.
+    fn line(&self) -> String {
+        shlex::try_join(self.arguments.iter().map(String::as_str)).unwrap_or_else(|_| self.arguments.join(" "))
+    }
+}
+
+/// Set for the processes of measurements: see [`end_with_parent`].
+const CHILD: &str = "PAGEWALK_MEASUREMENT";
+
+/// Makes this process, if it is one of a measurement, end with the one that wants it.
+pub fn end_with_parent() {
+    if std::env::var_os(CHILD).is_some() {
+        // Where it cannot be had, the process ends when it is done.
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    }
+}
+
+impl Done {
+    fn of(index: usize, measure: &Measure, results: &[(Job, Value)]) -> Self {
+        let of_this: Vec<&(Job, Value)> = results.iter().filter(|(job, _)| job.measure == index).collect();
+        let result = match &of_this[..] {
+            [(Job { each: None, .. }, value)] => value.clone(),
+            several => {
+                let named = |(job, value): &&(Job, Value)| (job.each.clone().unwrap_or_default(), value.clone());
+                several.iter().map(named).collect::<Map<String, Value>>().into()
+            }
+        };
+        Self {
+            id: measure.id.clone(),
+            about: measure.about.clone(),
+            commands: of_this.iter().map(|(job, _)| format!("pagewalk {}", job.line())).collect(),
+            kind: of_this[0].0.arguments[0].clone(),
+            result,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Results that are kept: what is finished is not measured again.
+//!
+//! A result is a file of its own, whose name is a hash of the program's own file and of all that the result depends on, and which appears whole. So another
+//! build of Pagewalk measures anew, and a run that is killed loses what was not finished alone.
+
+use crate::output::write_json;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+use std::{fs, io};
+
+/// A directory of results, all made by this program's file.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    directory: PathBuf,
+    binary: String,
+}
+
+/// Which result: a hash.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Key(String);
+
+impl Store {
+    /// The results in `directory`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// As the host's system says.
+    pub(crate) fn open(directory: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&directory)?;
+        let binary = hex(&Sha256::digest(fs::read(std::env::current_exe()?)?));
+        Ok(Self { directory, binary })
+    }
+
+    /// The key of what depends on `parts` and this program.
+    pub(crate) fn key<P: AsRef<[u8]>>(&self, parts: impl IntoIterator<Item = P>) -> Key {
+        let mut hash = Sha256::new();
+        hash.update(&self.binary);
+        for part in parts {
+            let part = part.as_ref();
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        Key(hex(&hash.finalize()))
+    }
+
+    /// What is kept under `key`. A file that does not read is as good as none: it is measured again and replaced.
+    pub(crate) fn get<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()
+    }
+
+    /// Keeps `value`.
+    ///
+    /// # Errors
+    /// As the host's system says; nothing is left half-written.
+    pub(crate) fn put(&self, key: &Key, value: &impl Serialize) -> io::Result<()> {
+        write_json(&self.path(key), value)
+    }
+
+    /// Where the results are.
+    pub(crate) fn directory(&self) -> &std::path::Path {
+        &self.directory
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        self.directory.join(format!("{}.json", key.0))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_found_by_all_that_it_depends_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("runs")).unwrap();
+        let key = store.key(["compare", "gups"]);
+        assert_eq!(store.get::<Vec<u64>>(&key), None);
+        store.put(&key, &[1u64, 2]).unwrap();
+        assert_eq!(store.get(&key), Some(vec![1u64, 2]));
+        // Where one part ends and the next begins is a part of it.
+        for other in [&["compare", "kv"][..], &["comparegups"], &["compareg", "ups"], &[]] {
+            assert_ne!(store.key(other), key);
+        }
+    }
+
+    #[test]
+    fn another_build_does_not_find_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().to_owned()).unwrap();
+        let other = Store { binary: "another".to_owned(), ..store.clone() };
+        assert_ne!(store.key(["a"]), other.key(["a"]));
+    }
+
+    #[test]
+    fn a_damaged_file_is_as_good_as_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().to_owned()).unwrap();
+        let key = store.key(["a"]);
+        store.put(&key, &[1u64]).unwrap();
+        fs::write(store.path(&key), b"[1").unwrap();
+        assert_eq!(store.get::<Vec<u64>>(&key), None);
+    }
+}
