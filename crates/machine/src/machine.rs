@@ -13,6 +13,7 @@ use crate::{
     region::Region,
     schedule::{Turn, next_turn},
     statistics::Statistics,
+    walks::RecordedWalk,
     world::{Current, Guest, Processor, World},
 };
 use core::ops::Range;
@@ -93,6 +94,8 @@ pub struct Machine {
     pub(crate) changes: Vec<AllocationChange>,
     /// Changes that could not be made, and why.
     refused: Vec<String>,
+    /// Whether a walk of each guest is recorded.
+    pub(crate) records_walks: bool,
 }
 
 /// What is kept of a guest beside its machine.
@@ -110,6 +113,8 @@ pub(crate) struct Record {
     pub(crate) handshake: Handshake,
     /// What happens when it spins.
     pub(crate) spin: SpinMethod,
+    /// A walk of it.
+    pub(crate) walk: Option<RecordedWalk>,
 }
 
 impl Record {
@@ -122,6 +127,7 @@ impl Record {
             typed: VecDeque::new(),
             handshake: Handshake::new(form),
             spin,
+            walk: None,
         }
     }
 }
@@ -142,6 +148,7 @@ impl Machine {
             records: Vec::new(),
             changes: Vec::new(),
             refused: Vec::new(),
+            records_walks: false,
         }
     }
 
@@ -443,9 +450,15 @@ impl Machine {
             2 => {
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
+                self.record_walk(guest);
             }
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
-            0x100..=0x1ff => return Some(Outcome::Finished((number & 0xff) as u8)),
+            0x100..=0x1ff => {
+                if self.records[guest].walk.is_none() {
+                    self.record_walk(guest);
+                }
+                return Some(Outcome::Finished((number & 0xff) as u8));
+            }
             // Any other HINT is one: it does nothing.
             _ => {}
         }

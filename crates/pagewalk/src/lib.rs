@@ -8,6 +8,7 @@ mod comparison;
 pub mod error;
 pub mod guest;
 mod hosting;
+mod html;
 mod image;
 pub mod output;
 mod paragraph;
@@ -21,5 +22,6 @@ mod side_by_side;
 mod systems;
 pub mod table;
 pub mod terminal;
+mod walks;
 
 pub use reproduce::end_with_parent;

@@ -167,6 +167,12 @@ pub struct CompareArgs {
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the comparison as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Record a walk of each run, reference by reference, for --json; --html does that anyway
+    #[arg(long)]
+    pub walks: bool,
     /// Keep each run that is finished in this directory, and do not run again what is kept there: a comparison that was interrupted goes on
     /// where it was. Another build of Pagewalk, another configuration or another guest runs anew
     #[arg(long, value_name = "DIR")]

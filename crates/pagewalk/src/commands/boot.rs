@@ -59,6 +59,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             statistics,
             output: Vec::new(),
             refused: (machine.refused_segments().0, Vec::new()),
+            walk: None,
             saturated: None,
             wrong: Vec::new(),
             sections: sections_of_one(&machine),

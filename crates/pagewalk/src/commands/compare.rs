@@ -1,9 +1,10 @@
 //! `pagewalk compare`.
 
 use crate::cli::CompareArgs;
-use crate::commands::{check_report, write_report};
+use crate::commands::{check_report, write_page, write_report};
 use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, model, overview, report, upkeep};
 use crate::error::Failure;
+use crate::html;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
 use crate::reproduce::Store;
@@ -79,6 +80,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         systems = with_natives(&builder, &systems)?;
     }
     check_report(arguments.json.as_deref())?;
+    check_report(arguments.html.as_deref())?;
     let mut works = Vec::new();
     for (name, work) in works_of(arguments, &kind)? {
         if matches!(work, Work::Command(_)) && works.iter().any(|(other, _)| *other == name) {
@@ -103,7 +105,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         let problem = format!("these runs would all write to the file of section {}", section.name);
         return Err(Failure::Usage(problem));
     }
-    let plan = Plan { works, systems, threads, keep, shared };
+    let walks = arguments.walks || arguments.html.is_some();
+    let plan = Plan { works, systems, threads, walks, keep, shared };
     let runs = execute(&plan)?;
 
     // The user's own programs: what they printed is theirs to see, once where all runs agree.
@@ -133,9 +136,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
     }
     notes(&runs);
-    if let Some(path) = &arguments.json {
+    if arguments.json.is_some() || arguments.html.is_some() {
         let value = report(&kind.name(), &config, &host, &runs);
-        write_report(path, &value)?;
+        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &value))?;
+        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::comparison(&value)?))?;
     }
     failures(&kind, &runs)
 }

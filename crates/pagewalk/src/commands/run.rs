@@ -1,17 +1,18 @@
 //! `pagewalk run`.
 
-use super::{check_report, write_report};
+use super::{check_report, write_page, write_report};
 use crate::cli::RunArgs;
 use crate::error::Failure;
 use crate::hosting::file::{self, Hosting};
 use crate::hosting::methods::{self, Figures};
 use crate::hosting::{report, trace};
+use crate::html;
 use crate::output::{print, print_bytes};
 use crate::shared_memory::{registry, warn_of_refusals};
 use crate::side_by_side::{default_threads, side_by_side};
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{Console, GuestPlan, Machine, Outcome};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
     let hosting = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
     check_report(arguments.json.as_deref())?;
+    check_report(arguments.html.as_deref())?;
     check_report(arguments.trace.as_deref())?;
     if let [_, _, ..] = arguments.methods[..] {
         return compare_methods(arguments, &hosting);
@@ -47,13 +49,17 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(sections) = report::sections_table(&hosting, &ran.machine) {
         print(&format!("{sections}\n"))?;
     }
-    if let Some(path) = &arguments.json {
-        write_report(path, &report::report(&hosting, &ran.machine, &ran.outcomes))?;
-    }
+    write_reports(arguments, &report::report(&hosting, &ran.machine, &ran.outcomes))?;
     if let Some(path) = &arguments.trace {
         write_report(path, &trace::trace(&hosting, &ran.machine.take_stays()))?;
     }
     ran.judge(&hosting)
+}
+
+/// Writes what was measured, as the user wants it.
+fn write_reports(arguments: &RunArgs, report: &Value) -> Result<(), Failure> {
+    arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, report))?;
+    arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::hosting(report)?))
 }
 
 /// One run for each method.
@@ -91,9 +97,7 @@ fn compare_methods(arguments: &RunArgs, hosting: &Hosting) -> Result<ExitCode, F
         methods::table(&figures),
         hosting.plan.reals
     ))?;
-    if let Some(path) = &arguments.json {
-        write_report(path, &json!({ "runs": reports }))?;
-    }
+    write_reports(arguments, &json!({ "runs": reports }))?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
 }
 

@@ -1,8 +1,9 @@
 //! `pagewalk vlm`: the evaluation of Noel and Karkhanis (1998), side by side with the paper's numbers.
 
-use super::{check_report, write_report};
+use super::{check_report, write_page, write_report};
 use crate::cli::VlmArgs;
 use crate::error::Failure;
+use crate::html;
 use crate::output::print;
 use crate::table::Table;
 use machine::config::Config;
@@ -32,6 +33,7 @@ const UPDATES: u64 = 1_000_000;
 /// [`Failure`].
 pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     check_report(arguments.json.as_deref())?;
+    check_report(arguments.html.as_deref())?;
     let failed = |error: VlmError| Failure::Run(error.to_string());
     let divisor = if arguments.full { 1 } else { 10 };
     // Half of what is free, so that others have some.
@@ -69,7 +71,7 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
         granularities.push(json!({ "host": host, "pages": lines.iter().map(granularity_json).collect::<Vec<_>>() }));
     }
     print(&resident_line(&residence, before, used))?;
-    if let Some(path) = &arguments.json {
+    if arguments.json.is_some() || arguments.html.is_some() {
         let report = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "host": HOST,
@@ -89,7 +91,8 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
                 "rss_used": used,
             },
         });
-        write_report(path, &report)?;
+        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &report))?;
+        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::vlm(&report)?))?;
     }
     if residence.agreed * 4096 != residence.section {
         return Err(Failure::Run(format!(
