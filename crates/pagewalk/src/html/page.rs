@@ -58,7 +58,7 @@ fn data(document: &Document) -> Value {
     for block in document.sections.iter().flat_map(|section| &section.blocks) {
         match block {
             Block::Charts(group) | Block::Figure { group, .. } => {
-                charts.extend(group.charts.iter().map(|chart| &chart.spec))
+                charts.extend(group.charts.iter().map(|chart| &chart.spec));
             }
             Block::Explorer { walks: some } => walks.extend(some),
             Block::Table(_) | Block::Folded { .. } | Block::Verdicts { .. } => {}
