@@ -39,17 +39,17 @@ impl Page {
         let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut page =
             Self { child, input, output, session: None, number: 0, complaints: Vec::new(), _profile: profile };
-        let target = page.call("Target.createTarget", json!({ "url": "about:blank" }));
-        let attached = page.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
+        let target = page.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attached = page.call("Target.attachToTarget", &json!({ "targetId": target["targetId"], "flatten": true }));
         page.session = Some(attached["sessionId"].as_str().expect("a session").to_owned());
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            page.call(&format!("{domain}.enable"), json!({}));
+            page.call(&format!("{domain}.enable"), &json!({}));
         }
         let offline = json!({ "offline": true, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0 });
-        page.call("Network.emulateNetworkConditions", offline);
+        page.call("Network.emulateNetworkConditions", &offline);
         page.resize(width);
         page.medium("", scheme);
-        page.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
+        page.call("Page.navigate", &json!({ "url": format!("file://{}", path.display()) }));
         page.wait_for("document.readyState === 'complete' && document.documentElement.hasAttribute('data-drawn')");
         page
     }
@@ -57,19 +57,19 @@ impl Page {
     /// Makes the window so wide.
     pub(crate) fn resize(&mut self, width: u32) {
         let metrics = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false });
-        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        self.call("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
     /// Shows the page as on `medium` ("" for the screen), in the colour scheme `scheme`.
     pub(crate) fn medium(&mut self, medium: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.call("Emulation.setEmulatedMedia", json!({ "media": medium, "features": features }));
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
     }
 
     /// The value of an expression, awaited.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-        let result = self.call("Runtime.evaluate", parameters);
+        let result = self.call("Runtime.evaluate", &parameters);
         assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
         result["result"]["value"].clone()
     }
@@ -77,13 +77,13 @@ impl Page {
     /// Presses and releases a key.
     pub(crate) fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
-            self.call("Input.dispatchKeyEvent", json!({ "type": kind, "key": key, "code": key }));
+            self.call("Input.dispatchKeyEvent", &json!({ "type": kind, "key": key, "code": key }));
         }
     }
 
     /// The page on paper, in base64.
     pub(crate) fn pdf(&mut self) -> String {
-        self.call("Page.printToPDF", json!({}))["data"].as_str().expect("a PDF").to_owned()
+        self.call("Page.printToPDF", &json!({}))["data"].as_str().expect("a PDF").to_owned()
     }
 
     /// What axe-core finds wrong: the rule and the elements.
@@ -104,7 +104,7 @@ impl Page {
             // While the page loads, the one before it is thrown away with whatever waits in it.
             let result = self.try_call(
                 "Runtime.evaluate",
-                json!({ "expression": waiting, "returnByValue": true, "awaitPromise": true }),
+                &json!({ "expression": waiting, "returnByValue": true, "awaitPromise": true }),
             );
             if let Ok(result) = result {
                 break result["result"]["value"].clone();
@@ -113,11 +113,11 @@ impl Page {
         assert_eq!(came, true, "{condition}: {:?}", self.complaints);
     }
 
-    fn call(&mut self, method: &str, parameters: Value) -> Value {
+    fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.try_call(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    fn try_call(&mut self, method: &str, parameters: Value) -> Result<Value, Value> {
+    fn try_call(&mut self, method: &str, parameters: &Value) -> Result<Value, Value> {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": parameters });
         if let Some(session) = &self.session {
