@@ -375,12 +375,17 @@ impl Machine {
         let guest = self.logicals[index].guest;
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let logical = &mut self.logicals[index];
-        let budget = self.world.clock().instructions_in(cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
+        let budget = self.world.instructions_in(real, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         // Whatever moved before this turn, the hart begins it by looking everything up.
         self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = self.code.run(&mut logical.hart, &mut self.world, budget, self.pace.engine);
+        let took = self.clock_of_real(real) - turn.from;
+        if let Some(caches) = &mut self.world.caches {
+            let instructions = self.logicals[index].hart.counts().instructions - self.world.processors[real].retired;
+            caches.note_turn(real, instructions, took);
+        }
         if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.
