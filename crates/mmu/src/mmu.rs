@@ -282,8 +282,9 @@ impl Mmu {
         missed: (Miss, Miss),
     ) -> Result<Hit, Fault> {
         let second = second();
+        let (gva, access, _) = made;
         // One function for each kind, in which all of a walk is.
-        match second {
+        let slot = match second {
             SecondStage::Constant { .. } => {
                 self.walk_through::<M, SEGMENTS, { kind::CONSTANT }>(memory, &second, made, direct, missed)
             }
@@ -296,9 +297,15 @@ impl Mmu {
             SecondStage::Reserved { .. } => {
                 self.walk_through::<M, SEGMENTS, { kind::RESERVED }>(memory, &second, made, direct, missed)
             }
-        }
+        }?;
+        let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
+        let hit = hit(slot, gva, l1.entry(slot));
+        self.classify((gva, access), &hit, false);
+        Ok(hit)
     }
 
+    /// Returns the slot in which the L1 keeps what the walk has found. (A [`Hit`] would be written in pieces and read as a whole: see
+    /// [`Translation::words`].)
     #[inline(never)]
     fn walk_through<M: TableMemory, const SEGMENTS: bool, const KIND: u8>(
         &mut self,
@@ -307,7 +314,7 @@ impl Mmu {
         (gva, access, stamp): (Gva, Access, u64),
         direct: Option<Gpa>,
         (miss, l2_miss): (Miss, Miss),
-    ) -> Result<Hit, Fault> {
+    ) -> Result<usize, Fault> {
         let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
         statistics.l2_misses += 1;
         let walked = walkers.walk::<M, SEGMENTS, KIND>(memory, statistics, second, context, (gva, direct), access)?;
@@ -315,19 +322,13 @@ impl Mmu {
         let made = Made { gva, access, query: context.query(access), stamp };
         let region = region(gva.0);
         let absent = (miss == Miss::ABSENT) & (l2_miss == Miss::ABSENT) & (walked.size == PageSize::Size4K);
-        let hit = if absent & l1.has_base_alone(region) & l2.has_base_alone(region) {
+        if absent & l1.has_base_alone(region) & l2.has_base_alone(region) {
             let page = BasePage::new(gva.0);
             l2.fill_base(page, &walked);
-            let slot = l1.fill_base(page, made, &walked);
-            hit(slot, gva, &walked)
-        } else {
-            let [hpa, gpa, host, kind] = walked.words();
-            self.fill_both((gva, access, stamp), (miss, l2_miss), hpa, gpa, host, kind)
-        };
-        if let Some(classifier) = &self.classifier {
-            classifier.count(&mut self.statistics, &self.context, (gva, access), hit.gpa, false);
+            return Ok(l1.fill_base(page, made, &walked));
         }
-        Ok(hit)
+        let [hpa, gpa, host, kind] = walked.words();
+        Ok(self.fill_both((gva, access, stamp), (miss, l2_miss), hpa, gpa, host, kind))
     }
 
     #[inline(never)]
@@ -339,11 +340,11 @@ impl Mmu {
         gpa: u64,
         host: u64,
         kind: u64,
-    ) -> Hit {
+    ) -> usize {
         let walked = Translation::of_words([hpa, gpa, host, kind]);
         let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
         self.l2.keep(gva, l2_miss, &walked);
-        Fill { l1, made: Made { gva, access, query: self.context.query(access), stamp }, miss }.l1(&walked)
+        l1.fill(Made { gva, access, query: self.context.query(access), stamp }, miss, &walked).0
     }
 
     #[inline(always)]

@@ -106,6 +106,12 @@ impl L1 {
         self.windows.execute_hit(view, site, gva, stamp)
     }
 
+    /// What is kept in a slot.
+    #[inline(always)]
+    pub(crate) fn entry(&self, slot: usize) -> &Translation {
+        self.directory.payload(slot)
+    }
+
     /// Number of sites.
     pub(crate) fn slots(&self) -> usize {
         self.directory.slots()
