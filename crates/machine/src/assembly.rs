@@ -4,6 +4,7 @@ use crate::{
     balloon::Balloon,
     caches::Caches,
     config::{Config, ConfigError, FidelityName, SwapKeys},
+    disk::Disks,
     dispatch::Dispatch,
     faulty::Faults,
     host_model::{HostModel, HostModelError},
@@ -12,7 +13,7 @@ use crate::{
     machine::{Machine, Pace},
     primary_region::{GuestRegion, SegmentHardware},
     scheme::Mechanism,
-    sections::{self, GuestSections},
+    sections,
     warmup::Warmup,
     world::{Guest, Processor, World},
 };
@@ -24,8 +25,9 @@ use memory::registry::SectionName;
 use memory::section::BackingError;
 use memory::{Host, HostPages};
 use mmu::Mmu;
-use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
+use monitor::sched::{Allocation, AllocationError, Parameters, VmParameters};
 use monitor::section::{SectionCreateError, SectionMapError};
+use monitor::shadow::ShadowConfig;
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -112,8 +114,13 @@ pub enum BuildError {
     #[error("reserved memory: {0}")]
     Frames(#[from] memory::FrameError),
     /// A guest under this scheme maps no sections.
-    #[error("guests with sections need scheme nested, and not {0}")]
-    SectionScheme(&'static str),
+    #[error("sections: scheme {scheme} maps none: {why}")]
+    SectionScheme {
+        /// The scheme.
+        scheme: &'static str,
+        /// What it lacks.
+        why: &'static str,
+    },
     /// A section.
     #[error(transparent)]
     Section(#[from] SectionCreateError),
@@ -161,23 +168,7 @@ impl Machine {
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
     pub fn assemble_all(config: &Config, images: &[Image]) -> Result<Self, BuildError> {
-        let harts = config.harts as usize;
-        let own = |index: usize| Allocation::Dedicated((index * harts..(index + 1) * harts).map(RealId).collect());
-        let guests = images.iter().enumerate().map(|(index, image)| GuestPlan {
-            image: image.clone(),
-            harts: config.harts,
-            memory: config.memory,
-            memory_attribute: config.memory_attribute,
-            weight: 1,
-            allocation: own(index),
-            spin: SpinMethod::None,
-            background: false,
-            sections: GuestSections::default(),
-        });
-        // Nobody shares: the slice is of no importance.
-        let reals = harts * images.len();
-        let plan = HostPlan { reals, slice: Cycles(1), guests: guests.collect(), ..HostPlan::default() };
-        Self::assemble_host(config, &plan)
+        Self::assemble_host(config, &HostPlan::dedicated(config, images))
     }
 
     /// A machine with the real processors and guests of `plan`, and all else as `config` says, ready to run.
@@ -220,6 +211,7 @@ impl Machine {
         let isa = hart::Isa { spins_exit: looks, ..config.isa() };
         let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
         machine.faults = faults;
+        machine.disks = Disks::new(config, &model.clock());
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
@@ -270,6 +262,8 @@ impl Machine {
         let attribute = config.memory_attribute.attribute();
         let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, backing(config), attribute)?;
         if let Some(shadow) = config.shadow() {
+            let shadow =
+                ShadowConfig { sections_end: guest.sections.end(), section_bytes: guest.sections.bytes(), ..shadow };
             vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
         }
         if self.world.pager.is_some() {
@@ -291,12 +285,15 @@ impl Machine {
         self.world.pager.as_mut().map(Pager::take_counts);
 
         let harts = config.harts as usize;
-        let platform = Platform::new(PlatformConfig {
+        let mut platform = Platform::new(PlatformConfig {
             harts,
             input: ConsoleInput::Uart,
             virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
             primary_region: region.clone(),
         })?;
+        if self.disks.take_time() {
+            platform.postpone_disks();
+        }
         let region = region.map(|memory| GuestRegion::new(memory, harts, config.segment.hot_add));
         let scheduled = VmParameters {
             logicals: harts,

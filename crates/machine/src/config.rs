@@ -1,7 +1,9 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
 mod balloon;
+mod disk;
 mod faulty;
+mod filter_bits;
 mod keys;
 mod native;
 mod reference;
@@ -10,7 +12,9 @@ mod shadow;
 mod switch;
 
 pub use balloon::BalloonKeys;
+pub use disk::DiskKeys;
 pub use faulty::FaultyKeys;
+pub use filter_bits::FilterBits;
 pub use reference::{REFERENCE, Reference};
 pub use segment::{FilterKeys, SegmentKeys};
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
@@ -74,6 +78,8 @@ pub struct Config {
     pub balloon: BalloonKeys,
     /// Hard faults of the host's memory.
     pub faulty: FaultyKeys,
+    /// Disks of guests.
+    pub disk: DiskKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -100,6 +106,7 @@ impl Default for Config {
             swap: SwapKeys::default(),
             balloon: BalloonKeys::default(),
             faulty: FaultyKeys::default(),
+            disk: DiskKeys::default(),
             isa: IsaKeys::default(),
         }
     }
@@ -444,7 +451,7 @@ impl Config {
                 });
             }
         }
-        if let Some((key, problem)) = self.faulty.problem() {
+        if let Some((key, problem)) = self.faulty.problem().or_else(|| self.disk.problem()) {
             return Err(ConfigError::Range { key, problem });
         }
         if let Some((key, problem)) = self.balloon.problem(self.memory) {

@@ -4,6 +4,7 @@ use crate::{
     balloon::Balloon,
     clock::Clock,
     code::Code,
+    disk::Disks,
     dispatch::{Dispatch, Residence},
     faulty::Faults,
     firmware::Activity,
@@ -12,6 +13,7 @@ use crate::{
     region::Region,
     schedule::{Turn, next_turn},
     statistics::Statistics,
+    walks::RecordedWalk,
     world::{Current, Guest, Processor, World},
 };
 use core::ops::Range;
@@ -84,6 +86,7 @@ pub struct Machine {
     pub(crate) paging: PagingMode,
     pub(crate) balloon: Option<Balloon>,
     pub(crate) faults: Faults,
+    pub(crate) disks: Disks,
     pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -91,6 +94,8 @@ pub struct Machine {
     pub(crate) changes: Vec<AllocationChange>,
     /// Changes that could not be made, and why.
     refused: Vec<String>,
+    /// Whether a walk of each guest is recorded.
+    pub(crate) records_walks: bool,
 }
 
 /// What is kept of a guest beside its machine.
@@ -108,6 +113,8 @@ pub(crate) struct Record {
     pub(crate) handshake: Handshake,
     /// What happens when it spins.
     pub(crate) spin: SpinMethod,
+    /// A walk of it.
+    pub(crate) walk: Option<RecordedWalk>,
 }
 
 impl Record {
@@ -120,6 +127,7 @@ impl Record {
             typed: VecDeque::new(),
             handshake: Handshake::new(form),
             spin,
+            walk: None,
         }
     }
 }
@@ -135,10 +143,12 @@ impl Machine {
             paging,
             balloon: None,
             faults: Faults::default(),
+            disks: Disks::default(),
             pace,
             records: Vec::new(),
             changes: Vec::new(),
             refused: Vec::new(),
+            records_walks: false,
         }
     }
 
@@ -202,7 +212,8 @@ impl Machine {
             let turn = next_turn((0..self.world.processors.len()).map(|real| self.ready(real)));
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
-            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
+            let disk = self.disks.first_due();
+            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
             if self.ask_for_memory(next) || self.let_frames_fail(next) {
                 continue;
             }
@@ -218,6 +229,9 @@ impl Machine {
             {
                 self.end_all(&Outcome::Timeout(seconds));
                 break;
+            }
+            if self.serve_disk(next) {
+                continue;
             }
             if self.changes.first().is_some_and(|change| change.at <= next) {
                 let AllocationChange { guest, allocation, .. } = self.changes.remove(0);
@@ -236,7 +250,7 @@ impl Machine {
                 self.timer_due();
                 continue;
             };
-            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due)].into_iter().flatten().min(), ..turn };
+            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due), disk].into_iter().flatten().min(), ..turn };
             let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
             let guest = self.logicals[index].guest;
             match self.take(turn, index) {
@@ -292,6 +306,11 @@ impl Machine {
         if self.goes_on() {
             self.world.release(guest);
         }
+    }
+
+    /// Whether a guest has ended.
+    pub(crate) fn has_ended(&self, guest: usize) -> bool {
+        self.records[guest].outcome.is_some()
     }
 
     /// Every guest that has not ended yet ends so.
@@ -356,12 +375,17 @@ impl Machine {
         let guest = self.logicals[index].guest;
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let logical = &mut self.logicals[index];
-        let budget = self.world.clock().instructions_in(cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
+        let budget = self.world.instructions_in(real, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         // Whatever moved before this turn, the hart begins it by looking everything up.
         self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = self.code.run(&mut logical.hart, &mut self.world, budget, self.pace.engine);
+        let took = self.clock_of_real(real) - turn.from;
+        if let Some(caches) = &mut self.world.caches {
+            let instructions = self.logicals[index].hart.counts().instructions - self.world.processors[real].retired;
+            caches.note_turn(real, instructions, took);
+        }
         if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.
@@ -372,6 +396,7 @@ impl Machine {
             self.begin_region(guest);
         }
         let now = self.clock_of_real(real);
+        self.take_disk_notifications(guest, now);
         if self.world.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(self.world.current.guest, now);
         }
@@ -430,9 +455,15 @@ impl Machine {
             2 => {
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
+                self.record_walk(guest);
             }
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
-            0x100..=0x1ff => return Some(Outcome::Finished((number & 0xff) as u8)),
+            0x100..=0x1ff => {
+                if self.records[guest].walk.is_none() {
+                    self.record_walk(guest);
+                }
+                return Some(Outcome::Finished((number & 0xff) as u8));
+            }
             // Any other HINT is one: it does nothing.
             _ => {}
         }

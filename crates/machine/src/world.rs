@@ -4,7 +4,7 @@ use crate::caches::{CacheStatistics, Caches};
 use crate::clock::Clock;
 use crate::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::HostSections;
-use devices::{BusError, Platform};
+use devices::{BusError, DiskNotification, Platform};
 use memory::Host;
 use mmu::{Mmu, MmuStatistics, NestedFault};
 use monitor::{
@@ -236,7 +236,16 @@ impl World {
 
     /// A store to a device's register, with what the device does to memory.
     pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
-        self.with_dma(self.current.guest, |guest, memory| guest.platform.write(gpa, width, value, memory))
+        let written =
+            self.with_dma(self.current.guest, |guest, memory| guest.platform.write(gpa, width, value, memory));
+        // What a disk was told is taken note of between turns.
+        self.leave |= self.guest().platform.has_disk_notifications();
+        written
+    }
+
+    /// A disk of a guest serves what it was notified of.
+    pub(crate) fn serve_disk(&mut self, guest: usize, notification: DiskNotification) {
+        self.with_dma(guest, |guest, memory| guest.platform.serve_disk(notification, memory));
     }
 
     /// Input for the console of a guest; returns how many bytes were taken.

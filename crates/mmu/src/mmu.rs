@@ -13,7 +13,7 @@ use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
 use crate::tlb::{L1, L2, Made, Translation};
-use crate::translate::{Walkers, kind};
+use crate::translate::{Unwatched, Walkers, kind};
 use crate::walk::apart;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
@@ -317,7 +317,15 @@ impl Mmu {
     ) -> Result<usize, Fault> {
         let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
         statistics.l2_misses += 1;
-        let walked = walkers.walk::<M, SEGMENTS, KIND>(memory, statistics, second, context, (gva, direct), access)?;
+        let walked = walkers.walk::<M, _, SEGMENTS, KIND>(
+            memory,
+            statistics,
+            second,
+            context,
+            (gva, direct),
+            access,
+            &Unwatched,
+        )?;
         let l1 = if access == Access::Execute { l1i } else { l1d };
         let made = Made { gva, access, query: context.query(access), stamp };
         let region = region(gva.0);
@@ -434,6 +442,21 @@ impl Mmu {
                 None => tlb.remove(named),
             }
         }
+    }
+
+    /// The context in which addresses are translated.
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// What walks.
+    pub(crate) const fn walkers(&self) -> &Walkers {
+        &self.walkers
+    }
+
+    /// The L1 of loads and stores.
+    pub(crate) const fn l1d(&self) -> &L1 {
+        &self.l1d
     }
 
     /// What was counted.

@@ -29,7 +29,7 @@ pub(crate) mod kind {
 }
 
 /// The walkers of both dimensions, with what they remember.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Walkers {
     pub(crate) guest_cache: WalkCache,
     pub(crate) host_cache: WalkCache,
@@ -59,13 +59,48 @@ impl Walkers {
         }
     }
 
+    /// Walks from now on without anything remembered.
+    pub(crate) fn forget(&mut self) {
+        (self.guest_cache, self.host_cache, self.nested_tlb) = (WalkCache::OFF, WalkCache::OFF, None);
+    }
+
+    /// As [`Self::walk`], of a second stage of any kind, behind whatever segments there are.
+    #[allow(clippy::too_many_arguments, reason = "as there")]
+    pub(crate) fn walk_any<M: TableMemory, W: Watcher>(
+        &mut self,
+        memory: &mut M,
+        statistics: &mut MmuStatistics,
+        second: &SecondStage,
+        context: &Context,
+        made: (Gva, Option<Gpa>),
+        access: Access,
+        watcher: &W,
+    ) -> Result<Translation, Fault> {
+        let of = (memory, statistics);
+        match second {
+            SecondStage::Constant { .. } => {
+                self.walk::<M, W, true, { kind::CONSTANT }>(of.0, of.1, second, context, made, access, watcher)
+            }
+            SecondStage::Nested { .. } => {
+                self.walk::<M, W, true, { kind::NESTED }>(of.0, of.1, second, context, made, access, watcher)
+            }
+            SecondStage::Flat { .. } => {
+                self.walk::<M, W, true, { kind::FLAT }>(of.0, of.1, second, context, made, access, watcher)
+            }
+            SecondStage::Reserved { .. } => {
+                self.walk::<M, W, true, { kind::RESERVED }>(of.0, of.1, second, context, made, access, watcher)
+            }
+        }
+    }
+
     /// Walks the guest's tables through the second stage, which is of the [kind] `KIND`, and translates the page that they map. Where
     /// `SEGMENTS`, the registers are asked: `direct` is where the guest's segment leads, which then takes the place of the tables. (Else it
     /// is `None`: schemes without segments do not pay for them.)
     ///
     /// All of it becomes part of the caller, so that the translation gets from the tables to the TLBs in registers.
     #[inline(always)]
-    pub(crate) fn walk<M: TableMemory, const SEGMENTS: bool, const KIND: u8>(
+    #[allow(clippy::too_many_arguments, reason = "an access, and what it is made on")]
+    pub(crate) fn walk<M: TableMemory, W: Watcher, const SEGMENTS: bool, const KIND: u8>(
         &mut self,
         memory: &mut M,
         statistics: &mut MmuStatistics,
@@ -73,6 +108,7 @@ impl Walkers {
         context: &Context,
         (gva, direct): (Gva, Option<Gpa>),
         access: Access,
+        watcher: &W,
     ) -> Result<Translation, Fault> {
         let tree = self.guest_tree(context);
         let Self { guest_cache, host_cache, nested_tlb, refill, segments, .. } = self;
@@ -89,7 +125,7 @@ impl Walkers {
         match second {
             SecondStage::Constant { ram, offset } if KIND == kind::CONSTANT => {
                 let stage = ConstantStage { memory, statistics, ram, offset: *offset };
-                counted::<_, SEGMENTS>(&request, guest_cache, stage)
+                counted::<_, SEGMENTS>(&request, guest_cache, watcher.over(stage))
             }
             SecondStage::Nested { mode, root } if KIND == kind::NESTED => {
                 let tree = Tree {
@@ -101,17 +137,17 @@ impl Walkers {
                 };
                 let tables = HostTables { memory, statistics };
                 let stage = NestedStage::new(tables, tree, context.vmid, host_cache, nested_tlb.as_mut());
-                counted::<_, SEGMENTS>(&request, guest_cache, stage)
+                counted::<_, SEGMENTS>(&request, guest_cache, watcher.over(stage))
             }
             SecondStage::Flat { table, first, entries } if KIND == kind::FLAT => {
                 let flat = FlatTable { table: *table, first: *first, entries: *entries, ad: self.second_stage_ad };
                 let tables = HostTables { memory, statistics };
                 let stage = NestedStage::new(tables, flat, context.vmid, host_cache, nested_tlb.as_mut());
-                counted::<_, SEGMENTS>(&request, guest_cache, stage)
+                counted::<_, SEGMENTS>(&request, guest_cache, watcher.over(stage))
             }
             SecondStage::Reserved { ram, offset } if KIND == kind::RESERVED => {
                 let stage = ReservedStage(ConstantStage { memory, statistics, ram, offset: *offset });
-                counted::<_, SEGMENTS>(&request, guest_cache, stage)
+                counted::<_, SEGMENTS>(&request, guest_cache, watcher.over(stage))
             }
             _ => unreachable!("the caller has looked at the kind"),
         }
@@ -185,6 +221,27 @@ struct GuestMapping {
     space: Space,
 }
 
+/// Who looks on as a walk is made.
+pub(crate) trait Watcher {
+    /// The second stage as the walk sees it: as it is, or one that tells what it does.
+    type Over<S: Stage>: Stage;
+
+    /// Makes that of the stage.
+    fn over<S: Stage>(&self, stage: S) -> Self::Over<S>;
+}
+
+/// Nobody.
+pub(crate) struct Unwatched;
+
+impl Watcher for Unwatched {
+    type Over<S: Stage> = S;
+
+    #[inline(always)]
+    fn over<S: Stage>(&self, stage: S) -> S {
+        stage
+    }
+}
+
 /// What a walk is made for.
 struct Request<'a> {
     /// The guest's tables; `None` without translation.
@@ -208,7 +265,7 @@ fn counted<S: Stage, const SEGMENTS: bool>(
     let statistics = stage.statistics();
     statistics.walks += 1;
     let begun = Begun::of(statistics);
-    let translated = translate::<S, SEGMENTS>(request, cache, &mut stage);
+    let translated = translate::<_, SEGMENTS>(request, cache, &mut stage);
     let statistics = stage.statistics();
     let refs = statistics.refs() - begun.refs();
     statistics.max_refs = statistics.max_refs.max(refs);

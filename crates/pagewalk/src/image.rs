@@ -286,7 +286,11 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
     let disk = |(number, disk): (usize, &DiskSpec)| {
         VirtioKind::Block(BlockConfig {
             path: disk.path.clone(),
-            mode: if disk.write { ImageMode::WriteThrough } else { ImageMode::Overlay },
+            mode: match (disk.blank, disk.write) {
+                (Some(bytes), _) => ImageMode::Blank(bytes),
+                (None, true) => ImageMode::WriteThrough,
+                (None, false) => ImageMode::Overlay,
+            },
             id: format!("pagewalk-{number}"),
         })
     };

@@ -112,7 +112,7 @@ fn a_host_without_caches_has_no_cycles() {
     let path = directory.path().join("plain.toml");
     std::fs::write(&path, format!("{before}[refill]{after}")).unwrap();
     let host = path.to_str().unwrap();
-    let end = run(&[
+    let end = run([
         "compare",
         "--workload",
         "gups:64K",

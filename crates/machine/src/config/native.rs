@@ -35,6 +35,7 @@ impl Config {
             shadow: _, // It has no shadow tables.
             segment: SegmentKeys { region, filter: _, classify: _, hot_add },
             faulty: _, // Its memory is sound.
+            disk,
             paging: PagingKeys { guest, host: _ },
             isa,
         } = self.clone();
@@ -72,6 +73,7 @@ impl Config {
             shadow: ShadowKeys::default(),
             segment: SegmentKeys { region, hot_add, ..SegmentKeys::default() },
             faulty: FaultyKeys::default(),
+            disk,
             paging: PagingKeys { guest, host: HostPaging::default() },
             isa,
         }

@@ -137,8 +137,8 @@ pub const REFERENCE: &[Reference] = &[
     ),
     key(
         &["segment.filter.bits", "segment.filter.hashes"],
-        "escape filters: bits for each page size, a power of two from 64 to 1048576, and hash functions, 1, 2, 4 or 8 \
-         ([segments.md](segments.md))",
+        "escape filters: bits for each page size, a power of two from 64 to 1048576, or `auto`, as many as the pages \
+         that escape need, and 256 at least; and hash functions, 1, 2, 4 or 8 ([segments.md](segments.md))",
     ),
     key(
         &["segment.classify"],
@@ -156,6 +156,11 @@ pub const REFERENCE: &[Reference] = &[
     ),
     key(&["faulty.addresses"], "pages that have some, by a host physical address in each: `[0xc0001000, …]`"),
     key(&["faulty.at"], "from when on, in seconds of guest time; 0 is from before the guests' memory is allocated"),
+    key(
+        &["disk.latency_us"],
+        "disks: microseconds of guest time from a request to its interrupt, up to a second; 0 has a request done before \
+         the guest goes on",
+    ),
     key(
         &["paging.guest"],
         "`sv39`, `sv48`, `sv57`: the largest mode that `satp` takes. vos uses it; Linux uses the largest",
@@ -223,6 +228,6 @@ mod tests {
         }
         let default = |key: &str| REFERENCE.iter().find(|reference| reference.keys.contains(&key)).unwrap().default();
         assert_eq!(default("scheme"), "native:4K");
-        assert_eq!(default("segment.filter.hashes"), "256, 4");
+        assert_eq!(default("segment.filter.hashes"), "auto, 4");
     }
 }

@@ -33,6 +33,15 @@ pub struct ConfigArgs {
     pub settings: Vec<Setting>,
 }
 
+/// The registry of reserved memory.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Machine")]
+pub struct ReservedMemoryArgs {
+    /// The registry of reserved memory that the host honours [default: ~/.config/pagewalk/reserved-memory.toml]
+    #[arg(long, value_name = "FILE", env = "PAGEWALK_RESERVED_MEMORY")]
+    pub reserved_memory: Option<PathBuf>,
+}
+
 /// Size of the machine and limits of its run.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Machine")]
@@ -74,7 +83,7 @@ pub struct LinuxArgs {
     /// Linux: put fetched package sets (see `guest list`) into the guest, beside those whose programs --run names
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     pub programs: Vec<String>,
-    /// Attach a disk; the file stays as it is unless `,write` is added
+    /// Attach a disk; the file stays as it is unless `,write` is added, and `blank:SIZE` is a disk of zeroes for this run
     #[arg(long = "disk", value_name = "FILE[,write]")]
     pub disks: Vec<DiskSpec>,
     /// Attach a network card
@@ -114,6 +123,9 @@ pub struct BootArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Reserved memory.
+    #[command(flatten)]
+    pub reserved: ReservedMemoryArgs,
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,
@@ -155,6 +167,12 @@ pub struct CompareArgs {
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the comparison as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Record a walk of each run, reference by reference, for --json; --html does that anyway
+    #[arg(long)]
+    pub walks: bool,
     /// Keep each run that is finished in this directory, and do not run again what is kept there: a comparison that was interrupted goes on
     /// where it was. Another build of Pagewalk, another configuration or another guest runs anew
     #[arg(long, value_name = "DIR")]
@@ -168,6 +186,9 @@ pub struct CompareArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Reserved memory.
+    #[command(flatten)]
+    pub reserved: ReservedMemoryArgs,
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,

@@ -4,8 +4,10 @@ use crate::cli::BootArgs;
 use crate::commands::{check_report, write_report};
 use crate::comparison::{Finished, report};
 use crate::error::Failure;
+use crate::hosting::report::sections_of_one;
 use crate::image::{GuestKind, Work, prepare};
-use crate::setup::{builder, built, machine_flags};
+use crate::setup::{builder_with_sections, built, machine_flags};
+use crate::shared_memory::warn_of_refusals;
 use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
 use machine::{Console, Machine, Outcome};
@@ -19,7 +21,9 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
-    let builder = builder(&[], &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let flags = machine_flags(&arguments.machine);
+    let registry = arguments.reserved.reserved_memory.as_ref();
+    let (builder, shared) = builder_with_sections(&[], &arguments.machine.config, &flags, registry)?;
     let config = built(&builder)?;
     let system = arguments.scheme.clone().unwrap_or_else(|| config.scheme.into());
     let on = Arc::new(Configured::new(&builder, system)?);
@@ -30,7 +34,9 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         None => Work::Console,
     };
     let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-    let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config)?)?;
+    let plan = shared.plan(&on.config, prepared.image(&on.config)?)?;
+    let mut machine = Machine::assemble_host(&on.config, &plan)?;
+    warn_of_refusals(&machine);
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if arguments.run.is_some() { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let mut console = UserConsole { keyboard, failed: None };
@@ -53,7 +59,10 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             statistics,
             output: Vec::new(),
             refused: (machine.refused_segments().0, Vec::new()),
+            walk: None,
+            saturated: None,
             wrong: Vec::new(),
+            sections: sections_of_one(&machine),
         };
         let value = report(&kind.name(), &on.config, &on.host, &[run]);
         write_report(path, &value)?;
@@ -61,7 +70,13 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     for text in machine.refused_segments().1 {
         eprintln!("pagewalk: refused: {text}");
     }
+    if let Some(filter) = machine.saturated_filter() {
+        eprintln!("pagewalk: {filter} (segment.filter.bits)");
+    }
     check(&machine.check())?;
+    if let Some(problem) = machine.section_problems().first() {
+        return Err(Failure::Run(problem.clone()));
+    }
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.
         Outcome::Finished(status) if *status == 0 || arguments.run.is_some() => Ok(ExitCode::from(*status)),

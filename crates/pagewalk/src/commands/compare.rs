@@ -1,15 +1,16 @@
 //! `pagewalk compare`.
 
 use crate::cli::CompareArgs;
-use crate::commands::{check_report, write_report};
+use crate::commands::{check_report, write_page, write_report};
 use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, model, overview, report, upkeep};
 use crate::error::Failure;
+use crate::html;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
 use crate::reproduce::Store;
-use crate::setup::{builder, built, machine_flags};
+use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
-use crate::systems::{Configured, configured, with_natives};
+use crate::systems::{Configured, configured, named, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
@@ -23,13 +24,13 @@ use std::sync::Arc;
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 15] = [
-    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash",
-    "reach",
+const KNOWN_WORKLOADS: [&str; 16] = [
+    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "io", "hello", "spin",
+    "crash", "reach",
 ];
 
-/// The one that needs system calls of `vos`.
-const VOS_WORKLOAD: &str = "jobs";
+/// Those that need system calls of `vos`.
+const VOS_WORKLOADS: [&str; 2] = ["jobs", "io"];
 
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [
@@ -63,7 +64,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if arguments.model {
         flags.push(("segment.classify", "true".to_owned()));
     }
-    let mut builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let registry = arguments.reserved.reserved_memory.as_ref();
+    let (mut builder, shared) = builder_with_sections(defaults, &arguments.machine.config, &flags, registry)?;
     let mut config = built(&builder)?;
     if arguments.model && config.segment.region.is_none() {
         // What would lie in a segment has to lie there without one, too.
@@ -78,6 +80,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         systems = with_natives(&builder, &systems)?;
     }
     check_report(arguments.json.as_deref())?;
+    check_report(arguments.html.as_deref())?;
     let mut works = Vec::new();
     for (name, work) in works_of(arguments, &kind)? {
         if matches!(work, Work::Command(_)) && works.iter().any(|(other, _)| *other == name) {
@@ -86,7 +89,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         }
         let prepared = prepare(kind.clone(), work, &arguments.linux)?;
         // Whatever cannot be is said before anything runs.
-        systems.iter().try_for_each(|on| prepared.image(&on.config).map(drop))?;
+        systems.iter().try_for_each(|on| {
+            let plan = shared.plan(&on.config, prepared.image(&on.config)?);
+            plan.map(drop).map_err(|failure| Failure::Usage(named(&on.system, &failure.line())))
+        })?;
         works.push((name, prepared));
     }
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
@@ -95,7 +101,12 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         Store::open(directory.clone()).map_err(failed)
     };
     let keep = arguments.keep.as_ref().map(opened).transpose()?;
-    let plan = Plan { works, systems, threads, keep };
+    if let Some(section) = shared.written().filter(|_| works.len() * systems.len() > 1) {
+        let problem = format!("these runs would all write to the file of section {}", section.name);
+        return Err(Failure::Usage(problem));
+    }
+    let walks = arguments.walks || arguments.html.is_some();
+    let plan = Plan { works, systems, threads, walks, keep, shared };
     let runs = execute(&plan)?;
 
     // The user's own programs: what they printed is theirs to see, once where all runs agree.
@@ -124,10 +135,11 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
         print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
     }
-    refusals(&runs);
-    if let Some(path) = &arguments.json {
+    notes(&runs);
+    if arguments.json.is_some() || arguments.html.is_some() {
         let value = report(&kind.name(), &config, &host, &runs);
-        write_report(path, &value)?;
+        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &value))?;
+        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::comparison(&value)?))?;
     }
     failures(&kind, &runs)
 }
@@ -147,8 +159,8 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
     default.iter().map(|scheme| scheme.parse().expect("the default schemes exist")).collect()
 }
 
-/// Says which segments guests asked for in vain.
-fn refusals(runs: &[Finished]) {
+/// Says which segments guests asked for in vain, and which escape filters are too small.
+fn notes(runs: &[Finished]) {
     for run in runs {
         let (count, noted) = &run.refused;
         for text in noted {
@@ -161,6 +173,9 @@ fn refusals(runs: &[Finished]) {
                 run.on.system,
                 count - noted.len() as u64
             );
+        }
+        if let Some(filter) = &run.saturated {
+            eprintln!("pagewalk: {} under {}: {filter} (segment.filter.bits)", run.work, run.on.system);
         }
     }
 }
@@ -198,9 +213,10 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
                     unknown("workload", &spec.name, KNOWN_WORKLOADS)
                 )));
             }
-            if *kind == GuestKind::Linux && spec.name == VOS_WORKLOAD {
+            if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
                 return Err(Failure::Usage(format!(
-                    "--workload: `{VOS_WORKLOAD}` is for --guest vos, whose paging it drives"
+                    "--workload: `{}` is for --guest vos, whose system calls it needs",
+                    spec.name
                 )));
             }
             let (label, options) = match &spec.size {

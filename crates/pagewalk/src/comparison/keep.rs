@@ -6,6 +6,7 @@ use crate::reproduce::{Key, Store};
 use crate::systems::Configured;
 use machine::{Image, Outcome, Statistics, VirtioKind};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Where one run is kept.
@@ -22,6 +23,8 @@ struct Run {
     statistics: Statistics,
     output: Vec<u8>,
     refused: (u64, Vec<String>),
+    saturated: Option<String>,
+    walk: Option<Value>,
 }
 
 /// Good ends.
@@ -49,7 +52,7 @@ impl<'s> Kept<'s> {
 
     /// The run, if it is kept.
     pub(super) fn find(&self, work: &str, on: &Arc<Configured>) -> Option<Finished> {
-        let Run { outcome, statistics, output, refused } = self.store.get(&self.key)?;
+        let Run { outcome, statistics, output, refused, saturated, walk } = self.store.get(&self.key)?;
         let outcome = match outcome {
             Good::Finished => Outcome::Finished(0),
             Good::Shutdown => Outcome::Shutdown,
@@ -62,7 +65,10 @@ impl<'s> Kept<'s> {
             statistics,
             output,
             refused,
+            saturated,
+            walk,
             wrong: Vec::new(),
+            sections: serde_json::Value::Null,
         })
     }
 
@@ -81,7 +87,8 @@ impl<'s> Kept<'s> {
             return Ok(());
         }
         let (statistics, output) = (run.statistics.clone(), run.output.clone());
-        let kept = Run { outcome, statistics, output, refused: run.refused.clone() };
+        let (refused, saturated) = (run.refused.clone(), run.saturated.clone());
+        let kept = Run { outcome, statistics, output, refused, saturated, walk: run.walk.clone() };
         self.store
             .put(&self.key, &kept)
             .map_err(|error| Failure::Run(format!("{}: {error}", self.store.directory().display())))

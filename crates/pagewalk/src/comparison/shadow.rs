@@ -25,6 +25,7 @@ pub(super) fn value(run: &Finished) -> Value {
         },
         "validations": shadow.validations,
         "promotions": shadow.promotions,
+        "links": shadow.links,
         "reflected": shadow.reflected,
         "entries_touched": shadow.entries_touched,
         "steps": shadow.steps,
