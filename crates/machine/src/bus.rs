@@ -19,6 +19,7 @@ use types::{Access, Gpa, Gva, TranslationContext, Width};
 const MOST_FAULTS: u32 = 64;
 
 /// What an address leads to.
+#[derive(Clone, Copy)]
 enum Reached {
     /// Memory: the site of the entry that was hit, and where the byte lies in the host.
     Ram(u16, *mut u8),
@@ -84,17 +85,13 @@ impl Bus for World {
         if let Some(split) = Split::of(address, width) {
             return self.load_misaligned(address, width, split, stamp);
         }
-        match self.reach(address, Access::Read, stamp)? {
-            Reached::Ram(found, _) => {
+        let mut elsewhere = Err(Stop::Leave);
+        match self.reach_site(address, Access::Read, stamp, &mut elsewhere) {
+            Some(found) => {
                 *site = found;
                 Ok(Loaded::Retry)
             }
-            Reached::Once(at) => {
-                self.use_lines(at, width.bytes(), Access::Read);
-                // SAFETY: aligned, in memory.
-                Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) }))
-            }
-            Reached::Device(gpa) => Ok(Loaded::Value(self.load_device(gpa, width, address)?)),
+            None => self.load_elsewhere(elsewhere?, address, width),
         }
     }
 
@@ -110,17 +107,13 @@ impl Bus for World {
         if let Some(split) = Split::of(address, width) {
             return self.store_misaligned(address, width, value, split, stamp);
         }
-        match self.reach(address, Access::Write, stamp)? {
-            Reached::Ram(found, _) => {
+        let mut elsewhere = Err(Stop::Leave);
+        match self.reach_site(address, Access::Write, stamp, &mut elsewhere) {
+            Some(found) => {
                 *site = found;
                 Ok(Stored::Retry)
             }
-            Reached::Once(at) => {
-                self.use_lines(at, width.bytes(), Access::Write);
-                // SAFETY: aligned, in memory.
-                Ok(unsafe { store_bytes(at, width, value) })
-            }
-            Reached::Device(gpa) => self.store_device(gpa, width, value, address),
+            None => self.store_elsewhere(elsewhere?, address, width, value),
         }
     }
 
@@ -197,6 +190,59 @@ impl Bus for World {
 }
 
 impl World {
+    /// As [`Self::reach`], for what is mostly memory: the site of the entry that was hit, in a register. With `None` the outcome is
+    /// `elsewhere`.
+    #[inline(never)]
+    fn reach_site(
+        &mut self,
+        address: u64,
+        access: Access,
+        stamp: u32,
+        elsewhere: &mut Result<Reached, Stop>,
+    ) -> Option<u16> {
+        *elsewhere = if self.leave || self.caches.is_some() {
+            self.reach(address, access, stamp)
+        } else {
+            match self.translate_without_caches(address, access, stamp) {
+                Ok(hit) if hit.host.is_some() => return Some(hit.site),
+                Ok(hit) => Ok(Reached::of(&hit)),
+                Err(fault) => self.reach_after(fault, address, access, stamp),
+            }
+        };
+        match *elsewhere {
+            Ok(Reached::Ram(site, _)) => Some(site),
+            _ => None,
+        }
+    }
+
+    /// A load that reached no site.
+    #[cold]
+    #[inline(never)]
+    fn load_elsewhere(&mut self, reached: Reached, address: u64, width: Width) -> Result<Loaded, Stop> {
+        match reached {
+            Reached::Ram(_, at) | Reached::Once(at) => {
+                self.use_lines(at, width.bytes(), Access::Read);
+                // SAFETY: aligned, in memory.
+                Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) }))
+            }
+            Reached::Device(gpa) => Ok(Loaded::Value(self.load_device(gpa, width, address)?)),
+        }
+    }
+
+    /// A store that reached no site.
+    #[cold]
+    #[inline(never)]
+    fn store_elsewhere(&mut self, reached: Reached, address: u64, width: Width, value: u64) -> Result<Stored, Stop> {
+        match reached {
+            Reached::Ram(_, at) | Reached::Once(at) => {
+                self.use_lines(at, width.bytes(), Access::Write);
+                // SAFETY: aligned, in memory.
+                Ok(unsafe { store_bytes(at, width, value) })
+            }
+            Reached::Device(gpa) => self.store_device(gpa, width, value, address),
+        }
+    }
+
     /// Translates, with faults of the host's tables handled on the way.
     #[inline(never)]
     fn reach(&mut self, address: u64, access: Access, stamp: u32) -> Result<Reached, Stop> {
@@ -234,7 +280,7 @@ impl World {
                     },
                 }
             }
-            match self.translate(address, access, stamp) {
+            match self.translate_again(address, access, stamp) {
                 Ok(hit) => return Ok(Reached::of(&hit)),
                 Err(again) => fault = again,
             }
@@ -263,9 +309,21 @@ impl World {
         if self.caches.is_some() {
             return self.translate_through_caches(address, access, stamp);
         }
-        let second = self.vm().second_stage();
+        self.translate_without_caches(address, access, stamp)
+    }
+
+    #[inline(always)]
+    fn translate_without_caches(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
+        let vm = &self.vms[self.current.guest];
         let mmu = &mut self.processors[self.current.processor].mmu;
-        mmu.access(&mut WalkMemory(&self.host.memory), &second, Gva(address), access, u64::from(stamp))
+        let mut memory = WalkMemory(&self.host.memory);
+        mmu.access_by(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn translate_again(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
+        self.translate(address, access, stamp)
     }
 
     /// The same where caches are modelled.

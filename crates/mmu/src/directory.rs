@@ -133,9 +133,47 @@ const REGION_BITS: u32 = 6;
 /// log2 of the bytes that are always in one region.
 const REGION_SHIFT: u32 = 30;
 
+/// A base page, as the directories of a level and the next one look for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BasePage {
+    number: u64,
+    key: Key,
+    tag: u32,
+}
+
+impl BasePage {
+    #[inline(always)]
+    pub(crate) const fn new(address: u64) -> Self {
+        let key = Key::new(address, PageSize::Size4K.shift());
+        Self { number: address >> PageSize::Size4K.shift(), key, tag: key.tag() }
+    }
+}
+
+/// Where base pages are kept, if they are.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    /// Sets − 1.
+    mask: u64,
+    /// First group of the array, and groups of a set.
+    first: u32,
+    groups: u32,
+    ways: u32,
+    /// The candidates of a region in which there is nothing but base pages; more bits than candidates have where that does not occur.
+    alone: u16,
+}
+
+impl Base {
+    const NONE: Self = Self { mask: 0, first: 0, groups: 0, ways: 0, alone: 1 << 8 };
+
+    #[inline(always)]
+    const fn set(&self, page: BasePage) -> usize {
+        self.first as usize + (page.number & self.mask) as usize * self.groups as usize
+    }
+}
+
 /// The region of an address: the topmost bits of a product that depends on all of the gibibyte's number (Fibonacci hashing).
 #[inline(always)]
-const fn region(address: u64) -> usize {
+pub(crate) const fn region(address: u64) -> usize {
     ((address >> REGION_SHIFT).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - REGION_BITS)) as usize
 }
 
@@ -176,6 +214,7 @@ pub(crate) struct Directory<P> {
     homes: [u8; SIZES],
     /// By how many bits a size exceeds 4K: slots that hold a page of it; and last, those that hold none.
     live: [u32; 65],
+    base: Base,
     tags: Box<[Tags]>,
     slots: Box<[Slot<P>]>,
     /// One place of each array.
@@ -212,6 +251,14 @@ impl<P: Copy + Default> Directory<P> {
             largest = places.iter().position(|place| place.size == size).map_or(largest, |index| index as u8);
             homes[size as usize] = largest;
         }
+        let base_pages = places.iter().find(|place| place.size == PageSize::Size4K && place.groups() <= MOST_GROUPS);
+        let base_of = |place: &Place| Base {
+            mask: place.mask,
+            first: place.base,
+            groups: place.groups,
+            ways: place.ways,
+            alone: u16::from(place.bit),
+        };
         let mut live = [0; 65];
         live[Key::NONE.excess()] = base * LANES as u32;
         Self {
@@ -219,6 +266,7 @@ impl<P: Copy + Default> Directory<P> {
             places: core::array::from_fn(|index| places.get(index).copied().unwrap_or_default()),
             homes,
             live,
+            base: base_pages.map_or(Base::NONE, base_of),
             tags: vec![Tags([0; LANES]); base as usize].into(),
             slots: vec![Slot { key: Key::NONE, payload: P::default() }; base as usize * LANES].into(),
             arrays: firsts.into(),
@@ -270,16 +318,7 @@ impl<P: Copy + Default> Directory<P> {
         if tags.len() > MOST_GROUPS {
             return self.find_in_parts(set, tags, key, accept);
         }
-        let mask = lanes::matching(tags, key.tag());
-        if mask == 0 {
-            return Outcome::ABSENT;
-        }
-        let way = Way::new(set, mask.trailing_zeros() as usize);
-        let slot = &self.slots[way.slot];
-        if slot.key == key && accept(&slot.payload) {
-            return Outcome::found(way);
-        }
-        self.find_among(mask, set, 0, key, accept)
+        self.find_in(set, tags, BasePage { number: 0, key, tag: key.tag() }, accept)
     }
 
     /// The first of the ways from `first` on whose tag matches, by `mask`, that holds the page which `accept` takes.
@@ -347,17 +386,80 @@ impl<P: Copy + Default> Directory<P> {
         self.find_at(&self.places[0], address, accept)
     }
 
-    /// The slot that already holds a page, of the payloads that `same` takes. `miss` is how the address was not found
+    /// Whether in a region there are base pages and nothing else.
+    #[inline(always)]
+    pub(crate) fn has_base_alone(&self, region: usize) -> bool {
+        u16::from(self.candidates[region]) == self.base.alone
+    }
+
+    /// Groups of a set of base pages.
+    pub(crate) fn base_groups(&self) -> usize {
+        self.base.groups as usize
+    }
+
+    /// Ways of such a set.
+    #[inline(always)]
+    pub(crate) fn base_ways(&self) -> usize {
+        self.base.ways as usize
+    }
+
+    /// The first group of the set of a base page.
+    #[inline(always)]
+    pub(crate) fn base_set(&self, page: BasePage) -> usize {
+        self.base.set(page)
+    }
+
+    /// As [`Self::find`], for a page of a region that has base pages alone. (The same steps, with less to find out before.)
+    #[inline(always)]
+    pub(crate) fn find_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
+        let set = self.base.set(page);
+        self.find_in(set, &self.tags[set..][..self.base.groups as usize], page, accept)
+    }
+
+    /// The same where a set is one group.
+    #[inline(always)]
+    pub(crate) fn find_base_in_group(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
+        let set = self.base.set(page);
+        self.find_in(set, core::slice::from_ref(&self.tags[set]), page, accept)
+    }
+
+    #[inline(always)]
+    fn find_in(&self, set: usize, tags: &[Tags], page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
+        let mask = lanes::matching(tags, page.tag);
+        if mask == 0 {
+            return Outcome::ABSENT;
+        }
+        let way = Way::new(set, mask.trailing_zeros() as usize);
+        let slot = &self.slots[way.slot];
+        if slot.key == page.key && accept(&slot.payload) {
+            return Outcome::found(way);
+        }
+        self.find_among(mask, set, 0, page.key, accept)
+    }
+
+    /// As [`Self::put`], for a base page of such a region.
+    #[inline(always)]
+    pub(crate) fn put_base(&mut self, way: Way, page: BasePage, payload: &P) {
+        let slot = &mut self.slots[way.slot];
+        let old = core::mem::replace(&mut slot.key, page.key);
+        slot.payload = *payload;
+        self.tags[way.slot / LANES].0[way.slot % LANES] = page.tag;
+        if old.excess() != 0 {
+            self.count(old, page.key);
+        }
+    }
+
+    /// The slot that already holds a page (one of `size`, or its piece that is kept), of the payloads that `same` takes. `miss` is how the address was not found
     /// just before.
     #[inline(always)]
-    pub(crate) fn same(&self, place: Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<Way> {
-        if miss == Miss::ABSENT { None } else { self.find_again(place, address, same) }
+    pub(crate) fn same(&self, size: PageSize, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<Way> {
+        if miss == Miss::ABSENT { None } else { self.find_again(size, address, same) }
     }
 
     #[cold]
     #[inline(never)]
-    fn find_again(&self, place: Place, address: u64, same: impl Fn(&P) -> bool) -> Option<Way> {
-        self.find_at(&place, address, same).way().ok()
+    fn find_again(&self, size: PageSize, address: u64, same: impl Fn(&P) -> bool) -> Option<Way> {
+        self.find_at(self.home(size)?, address, same).way().ok()
     }
 
     /// Puts a page into a slot of its set.

@@ -3,7 +3,7 @@
 //! Empty slots are the least recently used ones of their set; of several, the first in the set is taken.
 
 use crate::config::TlbArray;
-use crate::directory::{Directory, Miss, Way};
+use crate::directory::{BasePage, Directory, Miss, Way};
 use crate::recency::Recency;
 use types::PageSize;
 
@@ -34,6 +34,26 @@ impl<P: Copy + Default> Lru<P> {
         Ok((way, self.directory.payload(way.slot)))
     }
 
+    /// Whether in a region there are base pages and nothing else.
+    #[inline(always)]
+    pub(crate) fn has_base_alone(&self, region: usize) -> bool {
+        self.directory.has_base_alone(region)
+    }
+
+    /// As [`Self::find`], for a page of such a region.
+    #[inline(always)]
+    pub(crate) fn find_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        let way = self.directory.find_base(page, accept).way()?;
+        Ok((way, self.directory.payload(way.slot)))
+    }
+
+    /// As [`Self::fill`], of a base page of such a region that is absent.
+    #[inline(always)]
+    pub(crate) fn fill_base(&mut self, page: BasePage, payload: &P) {
+        let way = self.replace(self.directory.base_set(page), self.directory.base_ways());
+        self.directory.put_base(way, page, payload);
+    }
+
     /// What was found there is now the most recently used one of its set.
     #[inline(always)]
     pub(crate) fn used(&mut self, way: Way) {
@@ -53,7 +73,7 @@ impl<P: Copy + Default> Lru<P> {
         same: impl Fn(&P) -> bool,
     ) {
         let Some(&place) = self.directory.home(size) else { return };
-        let way = match self.directory.same(place, address, miss, same) {
+        let way = match self.directory.same(size, address, miss, same) {
             Some(way) => {
                 self.recency.used(way);
                 way

@@ -3,17 +3,18 @@
 use crate::classify::Classifier;
 use crate::config::{ConfigError, MmuConfig};
 use crate::context::{Context, View};
-use crate::directory::Miss;
+use crate::directory::{BasePage, Miss, region};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::fence::Fence;
 use crate::memory::TableMemory;
 use crate::raw::{L1Entry, prefetch};
 use crate::segment::Segments;
 use crate::space::Space;
-use crate::stage::{SecondStage, Stage};
+use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
 use crate::tlb::{L1, L2, Made, Translation};
-use crate::translate::{Then, Walkers};
+use crate::translate::{Unwatched, Walkers, kind};
+use crate::walk::apart;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
 /// What answers an access.
@@ -42,6 +43,8 @@ pub struct Mmu {
     walkers: Walkers,
     /// Segments whose hits are counted and not made.
     classifier: Option<Box<Classifier>>,
+    /// Whether there are neither segments nor a classifier.
+    plain: bool,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
     statistics: MmuStatistics,
@@ -62,6 +65,7 @@ impl Mmu {
             l2: L2::new(&config.l2),
             walkers: Walkers::new(config),
             classifier: None,
+            plain: true,
             fetches: 0,
             statistics: MmuStatistics::default(),
         })
@@ -153,13 +157,70 @@ impl Mmu {
         access: Access,
         stamp: u64,
     ) -> Result<Hit, Fault> {
-        self.check_address(second, gva, access)?;
+        self.access_by(memory, || second.clone(), gva, access, stamp)
+    }
+
+    /// As [`Self::access`], for a second stage that is asked for only where it is needed.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn access_by<M: TableMemory>(
+        &mut self,
+        memory: &mut M,
+        second: impl Fn() -> SecondStage,
+        gva: Gva,
+        access: Access,
+        stamp: u64,
+    ) -> Result<Hit, Fault> {
+        self.check_address(&second, gva, access)?;
+        let region = region(gva.0);
         let (l1, misses, stamp) = match access {
             Access::Read | Access::Write => (&mut self.l1d, &mut self.statistics.l1d_misses, stamp),
             Access::Execute => {
                 self.fetches += 1;
                 (&mut self.l1i, &mut self.statistics.l1i_misses, self.fetches)
             }
+        };
+        let made = Made { gva, access, query: self.context.query(access), stamp };
+        if l1.has_base_alone(region) & self.l2.has_base_alone(region) & self.plain {
+            // The usual case, in which it is known where a page can be.
+            let page = BasePage::new(gva.0);
+            let l1_miss = match l1.find_base(page, made.query) {
+                Ok(slot) => return Ok(hit(slot, gva, &l1.touch(slot, made))),
+                Err(miss) => miss,
+            };
+            *misses += 1;
+            let l2_miss = match self.l2.find_base(page, |entry| entry.answers(made.query)) {
+                Ok((way, translation)) if l1_miss == Miss::ABSENT => {
+                    self.statistics.l2_hits += 1;
+                    prefetch(translation.host.wrapping_add(gva.offset(PageSize::Size4K) as usize));
+                    let slot = l1.fill_base(page, made, translation);
+                    let hit = hit(slot, gva, translation);
+                    self.l2.used(way);
+                    return Ok(hit);
+                }
+                Ok(_) => return apart(self.miss::<M, false>(memory, second, (gva, access, stamp), l1_miss)),
+                Err(miss) => miss,
+            };
+            return apart(self.walk::<M, false>(memory, second, (gva, access, stamp), None, (l1_miss, l2_miss)));
+        }
+        apart(self.access_anywhere(memory, second, gva, access, stamp))
+    }
+
+    /// As [`Self::access_by`], once the address was checked and a fetch was timed.
+    #[inline(never)]
+    fn access_anywhere<M: TableMemory>(
+        &mut self,
+        memory: &mut M,
+        second: impl Fn() -> SecondStage,
+        gva: Gva,
+        access: Access,
+        stamp: u64,
+    ) -> Result<Hit, Fault> {
+        let (l1, misses) = match access {
+            Access::Read | Access::Write => (&mut self.l1d, &mut self.statistics.l1d_misses),
+            Access::Execute => (&mut self.l1i, &mut self.statistics.l1i_misses),
         };
         let made = Made { gva, access, query: self.context.query(access), stamp };
         match l1.find(gva, made.query) {
@@ -169,74 +230,146 @@ impl Mmu {
                 if self.walkers.segments.are_off() {
                     self.miss::<M, false>(memory, second, (gva, access, stamp), miss)
                 } else {
-                    self.miss_beside_segments(memory, second, (gva, access, stamp), miss)
+                    self.miss::<M, true>(memory, second, (gva, access, stamp), miss)
                 }
             }
         }
     }
 
-    #[inline(never)]
-    fn miss_beside_segments<M: TableMemory>(
-        &mut self,
-        memory: &mut M,
-        second: &SecondStage,
-        (gva, access, stamp): (Gva, Access, u64),
-        miss: Miss,
-    ) -> Result<Hit, Fault> {
-        self.miss::<M, true>(memory, second, (gva, access, stamp), miss)
-    }
-
     /// What no L1 entry answers: segments, L2, walk, fill. `miss` is how the L1 missed.
-    #[inline(always)]
+    #[inline(never)]
     fn miss<M: TableMemory, const SEGMENTS: bool>(
         &mut self,
         memory: &mut M,
-        second: &SecondStage,
+        second: impl Fn() -> SecondStage,
         (gva, access, stamp): (Gva, Access, u64),
         miss: Miss,
     ) -> Result<Hit, Fault> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, classifier, .. } = self;
+        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
         let l1 = if access == Access::Execute { l1i } else { l1d };
         let made = Made { gva, access, query: context.query(access), stamp };
         let fill = Fill { l1, made, miss };
         let mut direct = None;
         if SEGMENTS {
             direct = walkers.guest_segment(statistics, context, gva, access);
-            let both = direct.and_then(|gpa| walkers.both_segments(memory, second, context, gpa));
+            let both = direct.and_then(|gpa| walkers.both_segments(memory, &second(), context, gpa));
             if let Some(translation) = both {
                 statistics.segment_hits += 1;
                 return Ok(fill.l1(&translation));
             }
         }
-        let (l2_hit, hit) = match l2.find(gva.0, |entry| entry.answers(made.query)) {
+        match l2.find(gva.0, |entry| entry.answers(made.query)) {
             Ok((way, &translation)) => {
                 statistics.l2_hits += 1;
                 prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
                 l2.used(way);
-                (true, fill.l1(&translation))
+                let hit = fill.l1(&translation);
+                self.classify((gva, access), &hit, true);
+                Ok(hit)
             }
-            Err(l2_miss) => {
-                statistics.l2_misses += 1;
-                let fill = FillBoth { l1: fill, l2, miss: l2_miss };
-                let walked =
-                    walkers.walk::<M, _, SEGMENTS>(memory, statistics, second, context, (gva, direct), access, fill)?;
-                (false, walked)
-            }
-        };
-        if let Some(classifier) = classifier {
-            classifier.count(statistics, context, (gva, access), hit.gpa, l2_hit);
+            Err(l2_miss) => self.walk::<M, SEGMENTS>(memory, second, (gva, access, stamp), direct, (miss, l2_miss)),
         }
+    }
+
+    /// What neither TLB level answers, by how they missed; `direct` is where the guest's segment leads.
+    #[inline(always)]
+    fn walk<M: TableMemory, const SEGMENTS: bool>(
+        &mut self,
+        memory: &mut M,
+        second: impl Fn() -> SecondStage,
+        made: (Gva, Access, u64),
+        direct: Option<Gpa>,
+        missed: (Miss, Miss),
+    ) -> Result<Hit, Fault> {
+        let second = second();
+        let (gva, access, _) = made;
+        // One function for each kind, in which all of a walk is.
+        let slot = match second {
+            SecondStage::Constant { .. } => {
+                self.walk_through::<M, SEGMENTS, { kind::CONSTANT }>(memory, &second, made, direct, missed)
+            }
+            SecondStage::Nested { .. } => {
+                self.walk_through::<M, SEGMENTS, { kind::NESTED }>(memory, &second, made, direct, missed)
+            }
+            SecondStage::Flat { .. } => {
+                self.walk_through::<M, SEGMENTS, { kind::FLAT }>(memory, &second, made, direct, missed)
+            }
+            SecondStage::Reserved { .. } => {
+                self.walk_through::<M, SEGMENTS, { kind::RESERVED }>(memory, &second, made, direct, missed)
+            }
+        }?;
+        let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
+        let hit = hit(slot, gva, l1.entry(slot));
+        self.classify((gva, access), &hit, false);
         Ok(hit)
+    }
+
+    /// Returns the slot in which the L1 keeps what the walk has found. (A [`Hit`] would be written in pieces and read as a whole: see
+    /// [`Translation::words`].)
+    #[inline(never)]
+    fn walk_through<M: TableMemory, const SEGMENTS: bool, const KIND: u8>(
+        &mut self,
+        memory: &mut M,
+        second: &SecondStage,
+        (gva, access, stamp): (Gva, Access, u64),
+        direct: Option<Gpa>,
+        (miss, l2_miss): (Miss, Miss),
+    ) -> Result<usize, Fault> {
+        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
+        statistics.l2_misses += 1;
+        let walked = walkers.walk::<M, _, SEGMENTS, KIND>(
+            memory,
+            statistics,
+            second,
+            context,
+            (gva, direct),
+            access,
+            &Unwatched,
+        )?;
+        let l1 = if access == Access::Execute { l1i } else { l1d };
+        let made = Made { gva, access, query: context.query(access), stamp };
+        let region = region(gva.0);
+        let absent = (miss == Miss::ABSENT) & (l2_miss == Miss::ABSENT) & (walked.size == PageSize::Size4K);
+        if absent & l1.has_base_alone(region) & l2.has_base_alone(region) {
+            let page = BasePage::new(gva.0);
+            l2.fill_base(page, &walked);
+            return Ok(l1.fill_base(page, made, &walked));
+        }
+        let [hpa, gpa, host, kind] = walked.words();
+        Ok(self.fill_both((gva, access, stamp), (miss, l2_miss), hpa, gpa, host, kind))
+    }
+
+    #[inline(never)]
+    fn fill_both(
+        &mut self,
+        (gva, access, stamp): (Gva, Access, u64),
+        (miss, l2_miss): (Miss, Miss),
+        hpa: u64,
+        gpa: u64,
+        host: u64,
+        kind: u64,
+    ) -> usize {
+        let walked = Translation::of_words([hpa, gpa, host, kind]);
+        let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
+        self.l2.keep(gva, l2_miss, &walked);
+        l1.fill(Made { gva, access, query: self.context.query(access), stamp }, miss, &walked).0
+    }
+
+    #[inline(always)]
+    fn classify(&mut self, made: (Gva, Access), hit: &Hit, l2_hit: bool) {
+        if let Some(classifier) = &self.classifier {
+            classifier.count(&mut self.statistics, &self.context, made, hit.gpa, l2_hit);
+        }
     }
 
     /// Faults that need no lookup: addresses that no table translates.
     #[inline(always)]
-    fn check_address(&self, second: &SecondStage, gva: Gva, access: Access) -> Result<(), Fault> {
+    fn check_address(&self, second: &impl Fn() -> SecondStage, gva: Gva, access: Access) -> Result<(), Fault> {
         if !self.context.is_canonical(gva) {
             return Err(Fault::Page(Cause::NotCanonical));
         }
         if self.context.spaces.local.is_bare() {
-            check_bare(second, Gpa(gva.0), access)?;
+            check_bare(&second(), Gpa(gva.0), access)?;
         }
         Ok(())
     }
@@ -244,11 +377,17 @@ impl Mmu {
     /// Loads the segment registers, those of the guest and those of the monitor. No TLB entry is removed: see [`Segments`].
     pub fn set_segments(&mut self, segments: &Segments) {
         self.walkers.segments.clone_from(segments);
+        self.update_plain();
     }
 
     /// From now on misses are counted by what these segments would answer, whatever the registers hold. `None` ends that.
     pub fn classify_by(&mut self, segments: Option<&Segments>) {
         self.classifier = segments.map(|segments| Box::new(Classifier(segments.clone())));
+        self.update_plain();
+    }
+
+    fn update_plain(&mut self) {
+        self.plain = self.walkers.segments.are_off() && self.classifier.is_none();
     }
 
     /// Removes what the fence names.
@@ -349,29 +488,6 @@ impl Fill<'_> {
     fn l1(self, translation: &Translation) -> Hit {
         let (slot, kept) = self.l1.fill(self.made, self.miss, translation);
         hit(slot, self.made.gva, &kept)
-    }
-}
-
-/// A fill of both levels.
-struct FillBoth<'a> {
-    l1: Fill<'a>,
-    l2: &'a mut L2,
-    miss: Miss,
-}
-
-impl Then for FillBoth<'_> {
-    type Result = Hit;
-    type Over<S: Stage> = S;
-
-    #[inline(always)]
-    fn over<S: Stage>(&self, stage: S) -> S {
-        stage
-    }
-
-    #[inline(always)]
-    fn then(self, walked: Translation) -> Hit {
-        self.l2.keep(self.l1.made.gva, self.miss, &walked);
-        self.l1.l1(&walked)
     }
 }
 

@@ -9,8 +9,7 @@ use crate::mmu::Mmu;
 use crate::segment::Segment;
 use crate::stage::{HostMapping, SecondStage, Stage};
 use crate::statistics::MmuStatistics;
-use crate::tlb::Translation;
-use crate::translate::Then;
+use crate::translate::Watcher;
 use core::cell::RefCell;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
@@ -122,14 +121,14 @@ impl Mmu {
         let both = direct.and_then(|gpa| walkers.both_segments(&memory, second, context, gpa));
         let translation = match both {
             Some(translation) => translation,
-            None => walkers.walk::<_, _, true>(
+            None => walkers.walk_any(
                 &mut memory,
                 &mut statistics,
                 second,
                 context,
                 (gva, direct),
                 ACCESS,
-                Recorded { levels: host_levels(second), log: &log },
+                &Recorded { levels: host_levels(second), log: &log },
             )?,
         };
         let (guest, monitor) = (walkers.segments.guest.segment, walkers.segments.monitor.segment);
@@ -289,21 +288,16 @@ impl<S: Stage> Stage for RecordedStage<'_, S> {
     }
 }
 
-/// What becomes of a recorded walk: its translation.
+/// Who records a walk.
 struct Recorded<'l> {
     levels: u32,
     log: &'l RefCell<Log>,
 }
 
-impl<'l> Then for Recorded<'l> {
-    type Result = Translation;
+impl<'l> Watcher for Recorded<'l> {
     type Over<S: Stage> = RecordedStage<'l, S>;
 
     fn over<S: Stage>(&self, inner: S) -> RecordedStage<'l, S> {
         RecordedStage { inner, levels: self.levels, log: self.log }
-    }
-
-    fn then(self, walked: Translation) -> Translation {
-        walked
     }
 }

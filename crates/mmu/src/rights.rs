@@ -94,6 +94,16 @@ impl Rights {
     /// What a stage without tables permits.
     pub(crate) const ALL: Self = Self(0x3f);
 
+    /// All of them.
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The inverse of [`Self::bits`].
+    pub(crate) const fn of_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
     /// Those of `self` and `right` where `given`.
     #[must_use]
     pub(crate) const fn with(self, right: Self, given: bool) -> Self {

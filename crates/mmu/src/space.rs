@@ -35,6 +35,16 @@ impl Space {
         Vmid((self.0 >> Self::VMID_SHIFT) as u16)
     }
 
+    /// All of it.
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The inverse of [`Self::bits`].
+    pub(crate) const fn of_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// Whether the first stage has no part in it.
     pub(crate) const fn is_bare(self) -> bool {
         self.0 & Self::BARE != 0

@@ -20,6 +20,14 @@ use crate::walk::{Failure, Geometry, Tree};
 use crate::walk_cache::WalkCache;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
+/// Kinds of second stage, one for each variant of [`SecondStage`].
+pub(crate) mod kind {
+    pub(crate) const CONSTANT: u8 = 0;
+    pub(crate) const NESTED: u8 = 1;
+    pub(crate) const FLAT: u8 = 2;
+    pub(crate) const RESERVED: u8 = 3;
+}
+
 /// The walkers of both dimensions, with what they remember.
 #[derive(Clone, Debug)]
 pub(crate) struct Walkers {
@@ -56,12 +64,43 @@ impl Walkers {
         (self.guest_cache, self.host_cache, self.nested_tlb) = (WalkCache::OFF, WalkCache::OFF, None);
     }
 
-    /// Walks the guest's tables through the second stage, translates the page that they map, and hands it to `then`. Where `SEGMENTS`, the
-    /// registers are asked: `direct` is where the guest's segment leads, which then takes the place of the tables. (Else it is `None`:
-    /// schemes without segments do not pay for them.)
+    /// As [`Self::walk`], of a second stage of any kind, behind whatever segments there are.
+    #[allow(clippy::too_many_arguments, reason = "as there")]
+    pub(crate) fn walk_any<M: TableMemory, W: Watcher>(
+        &mut self,
+        memory: &mut M,
+        statistics: &mut MmuStatistics,
+        second: &SecondStage,
+        context: &Context,
+        made: (Gva, Option<Gpa>),
+        access: Access,
+        watcher: &W,
+    ) -> Result<Translation, Fault> {
+        let of = (memory, statistics);
+        match second {
+            SecondStage::Constant { .. } => {
+                self.walk::<M, W, true, { kind::CONSTANT }>(of.0, of.1, second, context, made, access, watcher)
+            }
+            SecondStage::Nested { .. } => {
+                self.walk::<M, W, true, { kind::NESTED }>(of.0, of.1, second, context, made, access, watcher)
+            }
+            SecondStage::Flat { .. } => {
+                self.walk::<M, W, true, { kind::FLAT }>(of.0, of.1, second, context, made, access, watcher)
+            }
+            SecondStage::Reserved { .. } => {
+                self.walk::<M, W, true, { kind::RESERVED }>(of.0, of.1, second, context, made, access, watcher)
+            }
+        }
+    }
+
+    /// Walks the guest's tables through the second stage, which is of the [kind] `KIND`, and translates the page that they map. Where
+    /// `SEGMENTS`, the registers are asked: `direct` is where the guest's segment leads, which then takes the place of the tables. (Else it
+    /// is `None`: schemes without segments do not pay for them.)
+    ///
+    /// All of it becomes part of the caller, so that the translation gets from the tables to the TLBs in registers.
     #[inline(always)]
     #[allow(clippy::too_many_arguments, reason = "an access, and what it is made on")]
-    pub(crate) fn walk<M: TableMemory, T: Then, const SEGMENTS: bool>(
+    pub(crate) fn walk<M: TableMemory, W: Watcher, const SEGMENTS: bool, const KIND: u8>(
         &mut self,
         memory: &mut M,
         statistics: &mut MmuStatistics,
@@ -69,8 +108,8 @@ impl Walkers {
         context: &Context,
         (gva, direct): (Gva, Option<Gpa>),
         access: Access,
-        then: T,
-    ) -> Result<T::Result, Fault> {
+        watcher: &W,
+    ) -> Result<Translation, Fault> {
         let tree = self.guest_tree(context);
         let Self { guest_cache, host_cache, nested_tlb, refill, segments, .. } = self;
         let request = Request {
@@ -84,12 +123,11 @@ impl Walkers {
             second,
         };
         match second {
-            SecondStage::Constant { ram, offset } => {
+            SecondStage::Constant { ram, offset } if KIND == kind::CONSTANT => {
                 let stage = ConstantStage { memory, statistics, ram, offset: *offset };
-                // The usual one is small, and part of the miss.
-                counted::<_, _, SEGMENTS>(&request, guest_cache, stage, then)
+                counted::<_, SEGMENTS>(&request, guest_cache, watcher.over(stage))
             }
-            SecondStage::Nested { mode, root } => {
+            SecondStage::Nested { mode, root } if KIND == kind::NESTED => {
                 let tree = Tree {
                     geometry: Geometry::of_second_stage(*mode),
                     root: root.0 & ((1 << 56) - (1 << 14)),
@@ -99,18 +137,19 @@ impl Walkers {
                 };
                 let tables = HostTables { memory, statistics };
                 let stage = NestedStage::new(tables, tree, context.vmid, host_cache, nested_tlb.as_mut());
-                through::<_, _, SEGMENTS>(&request, guest_cache, stage, then)
+                counted::<_, SEGMENTS>(&request, guest_cache, watcher.over(stage))
             }
-            SecondStage::Flat { table, first, entries } => {
+            SecondStage::Flat { table, first, entries } if KIND == kind::FLAT => {
                 let flat = FlatTable { table: *table, first: *first, entries: *entries, ad: self.second_stage_ad };
                 let tables = HostTables { memory, statistics };
                 let stage = NestedStage::new(tables, flat, context.vmid, host_cache, nested_tlb.as_mut());
-                through::<_, _, SEGMENTS>(&request, guest_cache, stage, then)
+                counted::<_, SEGMENTS>(&request, guest_cache, watcher.over(stage))
             }
-            SecondStage::Reserved { ram, offset } => {
+            SecondStage::Reserved { ram, offset } if KIND == kind::RESERVED => {
                 let stage = ReservedStage(ConstantStage { memory, statistics, ram, offset: *offset });
-                through::<_, _, SEGMENTS>(&request, guest_cache, stage, then)
+                counted::<_, SEGMENTS>(&request, guest_cache, watcher.over(stage))
             }
+            _ => unreachable!("the caller has looked at the kind"),
         }
     }
 
@@ -182,19 +221,25 @@ struct GuestMapping {
     space: Space,
 }
 
-/// What is done with the translation that a walk finds. (A closure could not be told to become part of its caller.)
-pub(crate) trait Then {
-    /// What comes of it.
-    type Result;
-
+/// Who looks on as a walk is made.
+pub(crate) trait Watcher {
     /// The second stage as the walk sees it: as it is, or one that tells what it does.
     type Over<S: Stage>: Stage;
 
     /// Makes that of the stage.
     fn over<S: Stage>(&self, stage: S) -> Self::Over<S>;
+}
 
-    /// Does it.
-    fn then(self, walked: Translation) -> Self::Result;
+/// Nobody.
+pub(crate) struct Unwatched;
+
+impl Watcher for Unwatched {
+    type Over<S: Stage> = S;
+
+    #[inline(always)]
+    fn over<S: Stage>(&self, stage: S) -> S {
+        stage
+    }
 }
 
 /// What a walk is made for.
@@ -210,29 +255,13 @@ struct Request<'a> {
     second: &'a SecondStage,
 }
 
-/// A walk with its counts, on any second stage, and what follows it.
-///
-/// There is one of these functions for each stage, and `then` is part of it, so that the translation gets from the tables to the TLBs in
-/// registers. Were it returned through memory, it would be read back in other pieces than it was written in, and such a read waits until
-/// every earlier store is in the cache, those of the guest that miss there among them.
-#[inline(never)]
-fn through<S: Stage, T: Then, const SEGMENTS: bool>(
-    request: &Request<'_>,
-    cache: &mut WalkCache,
-    stage: S,
-    then: T,
-) -> Result<T::Result, Fault> {
-    counted::<S, T, SEGMENTS>(request, cache, stage, then)
-}
-
+/// A walk with its counts, on any second stage.
 #[inline(always)]
-fn counted<S: Stage, T: Then, const SEGMENTS: bool>(
+fn counted<S: Stage, const SEGMENTS: bool>(
     request: &Request<'_>,
     cache: &mut WalkCache,
-    stage: S,
-    then: T,
-) -> Result<T::Result, Fault> {
-    let mut stage = then.over(stage);
+    mut stage: S,
+) -> Result<Translation, Fault> {
     let statistics = stage.statistics();
     statistics.walks += 1;
     let begun = Begun::of(statistics);
@@ -243,7 +272,7 @@ fn counted<S: Stage, T: Then, const SEGMENTS: bool>(
     if let Refill::Software(routine) = request.refill {
         routine.count(statistics, &begun, request.second, translated.err());
     }
-    Ok(then.then(translated?))
+    translated
 }
 
 /// Both stages for one access, behind the monitor's segment if there is one.

@@ -179,6 +179,13 @@ impl Tree {
     }
 }
 
+/// The result of a function that is rarely called, so that where it is not called the result stays in registers.
+#[inline(always)]
+#[allow(clippy::needless_question_mark, reason = "taken to pieces and put together again")]
+pub(crate) fn apart<T, E>(result: Result<T, E>) -> Result<T, E> {
+    Ok(result?)
+}
+
 impl AdPolicy {
     /// As [`Tree::finish`]: a leaf is checked in the same way wherever it was found.
     #[inline(always)]
@@ -191,7 +198,8 @@ impl AdPolicy {
         if demand.is_settled(leaf.pte) {
             return Ok(Some(leaf));
         }
-        self.finish_unsettled(reader, leaf, demand)
+        let Leaf { at, pte, size, global } = leaf;
+        apart(self.finish_unsettled(reader, at, pte, size, global, demand))
     }
 
     /// The same where a bit is to be set, or the access refused.
@@ -200,9 +208,13 @@ impl AdPolicy {
     fn finish_unsettled<R: PteReader>(
         self,
         reader: &mut R,
-        leaf: Leaf<R::Address>,
+        at: R::Address,
+        pte: Pte,
+        size: PageSize,
+        global: bool,
         demand: Demand,
     ) -> Result<Option<Leaf<R::Address>>, Failure<R::Fault>> {
+        let leaf = Leaf { at, pte, size, global };
         leaf.pte.allow(demand).map_err(Failure::Refused)?;
         let touched = leaf.pte.touched(demand.access);
         if touched == leaf.pte {

@@ -26,16 +26,18 @@ pub(crate) struct Bytes(pub(crate) [i8; BYTES]);
 #[inline(always)]
 pub(crate) fn matching(groups: &[Tags], wanted: u32) -> u32 {
     // The usual numbers, without a loop.
-    match groups {
-        [a] => engine::matching(a, wanted),
-        [a, b, c] => engine::matching_pair([a, b], wanted) | engine::matching(c, wanted) << (2 * LANES),
-        [a, b, c, d, e, f, g, h] => {
-            let low = engine::matching_pair([a, b], wanted) | engine::matching_pair([c, d], wanted) << (2 * LANES);
-            let high = engine::matching_pair([e, f], wanted) | engine::matching_pair([g, h], wanted) << (2 * LANES);
-            low | high << (4 * LANES)
-        }
-        _ => matching_any(groups, wanted),
+    if let [a] = groups {
+        return engine::matching(a, wanted);
     }
+    if let [a, b, c] = groups {
+        return engine::matching_pair([a, b], wanted) | engine::matching(c, wanted) << (2 * LANES);
+    }
+    if let [a, b, c, d, e, f, g, h] = groups {
+        let low = engine::matching_pair([a, b], wanted) | engine::matching_pair([c, d], wanted) << (2 * LANES);
+        let high = engine::matching_pair([e, f], wanted) | engine::matching_pair([g, h], wanted) << (2 * LANES);
+        return low | high << (4 * LANES);
+    }
+    matching_any(groups, wanted)
 }
 
 #[inline(never)]

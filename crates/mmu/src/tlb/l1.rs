@@ -7,7 +7,7 @@
 use super::Translation;
 use crate::config::TlbArray;
 use crate::context::{Query, View};
-use crate::directory::{Directory, Miss, Way};
+use crate::directory::{BasePage, Directory, Miss, Way};
 use crate::raw::lanes::{self, LANES, Words};
 use crate::raw::{Arming, L1Entry, Windows};
 use types::{Access, Gva};
@@ -26,6 +26,8 @@ pub(crate) struct Made<'q> {
 #[derive(Debug)]
 pub(crate) struct L1 {
     directory: Directory<Translation>,
+    /// Whether a set of base pages is one group.
+    base_in_group: bool,
     /// By slot / [`LANES`].
     uses: Box<[Uses]>,
     windows: Windows,
@@ -86,6 +88,7 @@ impl L1 {
         };
         Self {
             uses: arrays.iter().flat_map(groups).collect(),
+            base_in_group: directory.base_groups() == 1,
             windows: Windows::new(views, directory.slots()),
             directory,
         }
@@ -103,6 +106,12 @@ impl L1 {
         self.windows.execute_hit(view, site, gva, stamp)
     }
 
+    /// What is kept in a slot.
+    #[inline(always)]
+    pub(crate) fn entry(&self, slot: usize) -> &Translation {
+        self.directory.payload(slot)
+    }
+
     /// Number of sites.
     pub(crate) fn slots(&self) -> usize {
         self.directory.slots()
@@ -114,16 +123,62 @@ impl L1 {
         Ok(self.directory.find(gva.0, |entry| entry.answers(query)).way()?.slot)
     }
 
+    /// Whether in a region there are base pages and nothing else, in sets of one group.
+    #[inline(always)]
+    pub(crate) fn has_base_alone(&self, region: usize) -> bool {
+        self.base_in_group & self.directory.has_base_alone(region)
+    }
+
+    /// As [`Self::find`], for a page of such a region.
+    #[inline(always)]
+    pub(crate) fn find_base(&self, page: BasePage, query: &Query) -> Result<usize, Miss> {
+        Ok(self.directory.find_base_in_group(page, |entry| entry.answers(query)).way()?.slot)
+    }
+
+    /// As [`Self::fill`], of a base page of such a region that is absent. (The same steps, without those for what is rare.) Returns where it
+    /// is kept.
+    #[inline(always)]
+    pub(crate) fn fill_base(&mut self, page: BasePage, made: Made<'_>, translation: &Translation) -> usize {
+        let set = self.directory.base_set(page);
+        let view = made.query.view;
+        if translation.host == 0 || !self.uses[set].all_armed_in(view) {
+            let Made { gva, access, query, stamp } = made;
+            let [hpa, gpa, host, kind] = translation.words();
+            return self.fill_rarely(gva, access, query, stamp, hpa, gpa, host, kind);
+        }
+        let way = Way::new(set, lanes::least_gathered(self.windows.stamps(view, set * LANES)).1);
+        self.directory.put_base(way, page, translation);
+        arm_copy(&mut self.windows, way.slot, translation, made);
+        way.slot
+    }
+
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments, reason = "in registers, as far as they go: see `Translation::words`")]
+    fn fill_rarely(
+        &mut self,
+        gva: Gva,
+        access: Access,
+        query: &Query,
+        stamp: u64,
+        hpa: u64,
+        gpa: u64,
+        host: u64,
+        kind: u64,
+    ) -> usize {
+        let translation = Translation::of_words([hpa, gpa, host, kind]);
+        self.fill(Made { gva, access, query, stamp }, Miss::ABSENT, &translation).0
+    }
+
     /// Keeps the piece of a translation that the level takes, in the place of the same page or of the least recently
     /// used one, and arms its copy in the view of the query. `miss` is how the address was not found just before. Returns what is kept,
     /// and where.
     #[inline(always)]
     pub(crate) fn fill(&mut self, made: Made<'_>, miss: Miss, translation: &Translation) -> (usize, Translation) {
-        let Self { directory, uses, windows } = self;
+        let Self { directory, uses, windows, .. } = self;
         let (gva, view) = (made.gva, made.query.view);
         let place = *directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
         let space = translation.space;
-        let way = match directory.same(place, gva.0, miss, |other| other.space == space) {
+        let way = match directory.same(translation.size, gva.0, miss, |other| other.space == space) {
             Some(way) => way,
             None => {
                 let set = place.set(gva.0);
@@ -185,13 +240,13 @@ impl L1 {
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, uses, windows } = self;
+        let Self { directory, uses, windows, .. } = self;
         directory.remove(drops, |way| empty(windows, uses, way.slot));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, uses, windows } = self;
+        let Self { directory, uses, windows, .. } = self;
         directory.remove_page(gva.0, drops, |way| empty(windows, uses, way.slot));
     }
 }
@@ -220,13 +275,19 @@ fn arm_part(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: Translat
 
 #[inline(always)]
 fn arm_whole(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
+    uses.arm(slot % LANES, made.query.view);
+    arm_copy(windows, slot, entry, made);
+}
+
+/// Makes the fast copy of an entry in the view of the query answer what the entry permits.
+#[inline(always)]
+fn arm_copy(windows: &mut Windows, slot: usize, entry: &Translation, made: Made<'_>) {
     let Made { gva, access, query, stamp } = made;
     let Translation { host, rights, size, .. } = *entry;
     let (read, write) = match access {
         Access::Execute => (true, false),
         Access::Read | Access::Write => (rights.meet(query.load), rights.meet(query.store)),
     };
-    uses.arm(slot % LANES, query.view);
     windows.arm(query.view, slot, Arming { gva, size, host, read, write }, stamp);
 }
 

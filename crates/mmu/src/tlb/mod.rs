@@ -46,6 +46,26 @@ impl Translation {
         }
     }
 
+    /// It in words: a function that is rarely called takes these, so that where it is not called the translation stays in registers. (Memory
+    /// that is read in other pieces than it was just written in is read only when every earlier store is in the cache.)
+    #[inline(always)]
+    pub(crate) fn words(&self) -> [u64; 4] {
+        let kind = u64::from(self.space.bits()) | u64::from(self.rights.bits()) << 32 | (self.size as u64) << 40;
+        [self.hpa.0, self.gpa.0, self.host as u64, kind]
+    }
+
+    /// The translation of those words.
+    pub(crate) fn of_words([hpa, gpa, host, kind]: [u64; 4]) -> Self {
+        Self {
+            hpa: Hpa(hpa),
+            gpa: Gpa(gpa),
+            host: host as usize,
+            space: Space::of_bits(kind as u32),
+            rights: Rights::of_bits((kind >> 32) as u8),
+            size: PageSize::ALL[(kind >> 40) as usize],
+        }
+    }
+
     /// Whether it answers a query.
     #[inline(always)]
     pub(crate) fn answers(&self, query: &Query) -> bool {
