@@ -120,10 +120,14 @@ fn heavy_input_and_output_loses_processors_under_wopd_alone() {
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn linux_on_shared_processors_serves_more_with_spin_control_than_without() {
-    let printed = ended(&mut command(["run", &experiment("memcached"), "--spin", "none,rslp", "--output"]));
+    let methods = "none,wapd,directed-yield,rslp";
+    let printed = ended(&mut command(["run", &experiment("memcached"), "--spin", methods, "--output"]));
     let printed = printed.succeeded().stdout;
     let throughput: Vec<f64> =
         printed.split("TPS: ").skip(1).map(|rest| rest.split_whitespace().next().unwrap().parse().unwrap()).collect();
-    let [none, rslp] = throughput[..] else { panic!("{printed}") };
-    assert!(rslp >= 2.0 * none, "{rslp} transactions per second with rslp, {none} with none");
+    let [none, with_control @ ..] = &throughput[..] else { panic!("{printed}") };
+    assert_eq!(with_control.len(), 3, "{printed}");
+    // Which method is best hangs on who stands where when the rival's slices end.
+    let best = with_control.iter().copied().fold(0.0, f64::max);
+    assert!(best >= 2.0 * none, "transactions per second: {throughput:?} with {methods}");
 }
