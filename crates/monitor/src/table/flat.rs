@@ -3,6 +3,8 @@
 //! It is indexed from the first page of RAM on, so that it has one entry for each page that the VM has: eight bytes for 4 KiB, a
 //! 512th of RAM. Devices, which lie below RAM, are beyond it and fault.
 
+mod sections;
+
 use super::entry::{Entry, LeafBits};
 use super::invalidation::Invalidation;
 use super::page_table::{Leaf, MapError};

@@ -5,6 +5,7 @@ use crate::section::{
     MapRequest, SectionFault, SectionFaultError, SectionHost, SectionManager, SectionMapError, SectionUnmapError,
     VmProfile, Window,
 };
+use crate::table::SectionTable;
 use crate::table::{FlushTlbs, Leaf, LeafBits, NestedTable};
 use crate::walk_memory::WalkMemory;
 use memory::registry::{Change, Granularities, Registry, Reservation, ReservedMemory, Scope, SectionName};

@@ -3,12 +3,13 @@
 use super::NestedTable;
 use crate::table::entry::LeafBits;
 use crate::table::page_table::{Leaf, MapError};
+use crate::table::section::SectionTable;
 use crate::table::work::TableWork;
 use core::ops::Range;
 use memory::{FrameAllocator, FrameRange, HostMemory};
-use types::{Gpa, Hpa, Vmid};
+use types::{Gpa, Hpa, PageSize, Vmid};
 
-/// What [`NestedTable::clear`] took away. Processors may still use all of it.
+/// What [`SectionTable::clear`] took away. Processors may still use all of it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[must_use = "tables that are not freed are lost"]
 pub struct ClearedRange {
@@ -25,11 +26,27 @@ impl NestedTable {
         self.vmid
     }
 
-    /// Lets the piece of guest physical memory at `gpa` that a table of `level` maps be mapped by a section's `table`. Nothing is to be flushed: nothing was there.
-    ///
-    /// # Errors
-    /// [`MapError`].
-    pub fn link(
+    /// The section's table that maps `gpa`, and its level, if one does.
+    #[must_use]
+    pub fn linked(&self, memory: &HostMemory, gpa: Gpa) -> Option<(Hpa, u32)> {
+        self.table.linked(memory, gpa.0)
+    }
+}
+
+impl SectionTable for NestedTable {
+    fn maps(&self, _: PageSize) -> bool {
+        true
+    }
+
+    fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        self.lookup(memory, gpa)
+    }
+
+    fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
+        self.grant(memory, gpa, bits);
+    }
+
+    fn link(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
@@ -41,17 +58,7 @@ impl NestedTable {
         Ok(TableWork { entries: 0, tables, links: 1 })
     }
 
-    /// The section's table that maps `gpa`, and its level, if one does.
-    #[must_use]
-    pub fn linked(&self, memory: &HostMemory, gpa: Gpa) -> Option<(Hpa, u32)> {
-        self.table.linked(memory, gpa.0)
-    }
-
-    /// Maps a section's page, or group of pages, to `gpa`, which takes the place of nothing, by entries of tables of `level`.
-    ///
-    /// # Errors
-    /// [`MapError`].
-    pub fn map_at(
+    fn map_at(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
@@ -63,11 +70,7 @@ impl NestedTable {
         self.table.map_at(memory, frames, level, gpa.0, Leaf { bits, ..leaf })
     }
 
-    /// Sees to it that a base page can be mapped to `gpa` without a table being added.
-    ///
-    /// # Errors
-    /// [`MapError`].
-    pub fn add_leaf_table(
+    fn add_leaf_table(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
@@ -76,18 +79,11 @@ impl NestedTable {
         self.table.add_leaf_table(memory, frames, gpa.0)
     }
 
-    /// Takes the section's base page at `gpa` out; `None` if there is none, or a section's table maps it.
-    pub fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+    fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
         self.table.unmap(memory, gpa.0)
     }
 
-    /// Empties `range`: pages and links that lie in it wholly go, and tables of the VM's own on the way to it that nothing is left in. `leaves` sees each entry of a page that goes.
-    pub fn clear(
-        &mut self,
-        memory: &HostMemory,
-        range: &Range<Gpa>,
-        mut leaves: impl FnMut(Gpa, Leaf),
-    ) -> ClearedRange {
+    fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, mut leaves: impl FnMut(Gpa, Leaf)) -> ClearedRange {
         let range = range.start.0..range.end.0;
         let cleared = self.table.clear(memory, &range, |address, leaf| leaves(Gpa(address), leaf));
         ClearedRange { tables: cleared.tables, work: cleared.work }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::table::section::SectionTable;
 use crate::table::{MapError, NestedTable};
 use memory::{Host, HostPages};
 use types::{Gpa, SecondStageMode, Vmid};
