@@ -6,6 +6,7 @@ use machine::config::{Config, ConfigBuilder};
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
 use machine::system::{Sweep, System};
+use serde_json::Value;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -53,6 +54,16 @@ impl Configured {
 /// `problem` of `system`, which is named if anything in it can be to blame.
 pub(crate) fn named(system: &System, problem: &impl Display) -> String {
     if system.has_settings() { format!("{system}: {problem}") } else { problem.to_string() }
+}
+
+/// The system of a report's run, as a user writes it: the scheme with its pages, and each setting, in the order of the alphabet.
+pub(crate) fn reported_system(run: &Value) -> Option<String> {
+    let mut name = run["scheme"].as_str()?.to_owned();
+    for (key, value) in run["settings"].as_object()? {
+        let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        name = format!("{name}/{key}={value}");
+    }
+    Some(name)
 }
 
 /// Every system that a command runs, in order and each once: `systems`, each with every value of the sweeps, of which the first goes

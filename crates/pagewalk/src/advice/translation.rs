@@ -1,6 +1,7 @@
 //! Which scheme and page sizes serve a workload best.
 
 use super::obstacle::Obstacle;
+use crate::systems::reported_system;
 use machine::scheme::Scheme;
 use serde_json::{Value, json};
 
@@ -126,13 +127,8 @@ fn candidate(run: &Value) -> Option<Candidate> {
     if scheme.mechanism().is_native() {
         return None;
     }
-    let mut system = scheme.to_string();
-    for (key, value) in run["settings"].as_object()? {
-        let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-        system = format!("{system}/{key}={value}");
-    }
     Some(Candidate {
-        system,
+        system: reported_system(run)?,
         cycles: run["cycles"].as_f64()?,
         over_native: run["overhead"].as_f64(),
         obstacles: Obstacle::of(&scheme),

@@ -6,7 +6,8 @@ use crate::error::Failure;
 use crate::guest::Cache;
 use crate::html;
 use crate::output::print;
-use crate::reproduce::{Experiment, Reproduction, Scale, Store, measure};
+use crate::reproduce::{Experiment, Reproduction, Scale, measure};
+use crate::store::Store;
 use std::process::ExitCode;
 
 /// Runs the command.

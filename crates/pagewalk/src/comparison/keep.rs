@@ -2,7 +2,7 @@
 
 use super::Finished;
 use crate::error::Failure;
-use crate::reproduce::{Key, Store};
+use crate::store::{Key, Store};
 use crate::systems::Configured;
 use machine::{Image, Outcome, Statistics, VirtioKind};
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@
 //! `tlb` is `tlb.of.gups["nested:4K+4K"]`, the guest `a` of a host's
 //! run `spin` is `spin.guest.a`, and the totals of the method `wapd` among several are `spin.by.wapd`.
 
+use crate::systems::reported_system;
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value, context};
 use serde_json::{Map, Value as Json};
@@ -88,7 +89,7 @@ fn indexed(result: &Json) -> Json {
     if let Some(Json::Array(runs)) = object.get("runs") {
         let mut of = Map::new();
         for run in runs {
-            let (Some(workload), Some(system)) = (run["workload"].as_str(), system(run)) else { continue };
+            let (Some(workload), Some(system)) = (run["workload"].as_str(), reported_system(run)) else { continue };
             if let Some(schemes) = of.entry(workload).or_insert_with(|| Map::new().into()).as_object_mut() {
                 schemes.insert(system, run.clone());
             }
@@ -109,16 +110,6 @@ fn indexed(result: &Json) -> Json {
         object.insert("guest".to_owned(), guest.into());
     }
     object.into()
-}
-
-/// A run's system as a user writes it: the scheme with its pages, and each setting.
-fn system(run: &Json) -> Option<String> {
-    let mut name = run["scheme"].as_str()?.to_owned();
-    for (key, value) in run["settings"].as_object()? {
-        let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-        name = format!("{name}/{key}={value}");
-    }
-    Some(name)
 }
 
 /// `expression` for each element of the list, which it calls `it`.

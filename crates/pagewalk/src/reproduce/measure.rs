@@ -1,10 +1,10 @@
 //! Measurements: each is a command of Pagewalk that a user can type as well, run as a process of its own.
 
 use super::experiment::{Experiment, Measure};
-use super::store::Store;
 use crate::error::Failure;
 use crate::progress::Progress;
 use crate::side_by_side::{default_threads, side_by_side};
+use crate::store::Store;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The papers' evaluations: each an experiment file (`experiments/*.toml`) that one engine runs.
 //!
 //! ```text
-//! experiment file ─► measurements: commands of Pagewalk, each kept once it is done (store.rs, measure.rs)
+//! experiment file ─► measurements: commands of Pagewalk, each kept once it is done (measure.rs, ../store.rs)
 //!                        └─► figures: the paper's numbers and ours (figure.rs)
 //!                        └─► claims: verdicts by rules that stand in the file (claim.rs)
 //!                                └─► text (table.rs) and JSON (report.rs)
@@ -13,11 +13,9 @@ mod expression;
 mod figure;
 mod measure;
 mod report;
-mod store;
 mod table;
 
 pub(crate) use experiment::Experiment;
 pub use measure::end_with_parent;
 pub(crate) use measure::{Scale, measure};
 pub(crate) use report::Reproduction;
-pub(crate) use store::{Key, Store};
