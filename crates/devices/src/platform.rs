@@ -336,5 +336,8 @@ impl Platform {
     }
 }
 
+mod state;
 #[cfg(test)]
 mod tests;
+
+pub use state::{PlatformState, StateError};
