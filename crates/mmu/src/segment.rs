@@ -60,6 +60,12 @@ impl Segment {
         self.base..self.limit
     }
 
+    /// Where BASE leads.
+    #[must_use]
+    pub const fn target(&self) -> u64 {
+        self.base.wrapping_add(self.offset)
+    }
+
     /// Whether it holds an address.
     #[must_use]
     pub const fn contains(&self, address: u64) -> bool {

@@ -100,6 +100,11 @@ impl Direct {
         self.registers.escape.insert(gpa.0);
     }
 
+    /// The pages that were replaced, and where each lies.
+    pub(super) fn replacements(&self) -> impl Iterator<Item = (Gpa, Hpa)> {
+        self.replaced.iter().map(|(&gpa, &frame)| (gpa, frame))
+    }
+
     /// Pages that were replaced.
     pub(super) fn replaced(&self) -> usize {
         self.replaced.len()
