@@ -37,7 +37,7 @@ static size_t first_behind(const struct extents *extents, uint64_t address)
     return low;
 }
 
-uint64_t extents_take(struct extents *extents, uint64_t bytes, uint64_t alignment)
+uint64_t extents_take(struct extents *extents, uint64_t bytes, uint64_t alignment, bool object)
 {
     uint64_t from = extents->begin;
 
@@ -48,7 +48,7 @@ uint64_t extents_take(struct extents *extents, uint64_t bytes, uint64_t alignmen
         uint64_t begin = align(from, alignment);
 
         if (begin >= from && begin <= gap_end && bytes <= gap_end - begin) {
-            insert(extents, i, (struct extent){begin, begin + bytes});
+            insert(extents, i, (struct extent){begin, begin + bytes, object});
             return begin;
         }
         if (i < extents->count)
@@ -67,7 +67,7 @@ void extents_give(struct extents *extents, uint64_t begin, uint64_t end)
         if (extent->begin < begin && extent->end > end) {
             /* A hole: where the table is full it stays taken. */
             if (extents->count < EXTENTS) {
-                insert(extents, i + 1, (struct extent){end, extent->end});
+                insert(extents, i + 1, (struct extent){end, extent->end, extent->object});
                 extent->end = begin;
             }
             return;

@@ -11,6 +11,8 @@ enum { EXTENTS = 8192 };
 struct extent {
     uint64_t begin;
     uint64_t end;
+    /* Whether malloc gave it out, so that free takes it back; otherwise mmap did, maybe to an allocator that cuts it up. */
+    bool object;
 };
 
 struct extents {
@@ -24,7 +26,7 @@ struct extents {
 };
 
 /* `bytes` bytes at a multiple of `alignment`, a power of two; 0 when there is no such gap. All in pages. */
-uint64_t extents_take(struct extents *extents, uint64_t bytes, uint64_t alignment);
+uint64_t extents_take(struct extents *extents, uint64_t bytes, uint64_t alignment, bool object);
 /* Gives back whatever of a range is taken. */
 void extents_give(struct extents *extents, uint64_t begin, uint64_t end);
 /* The extent that begins at `begin`, NULL when none does. */

@@ -1,5 +1,6 @@
 /* vos: a small kernel with many address spaces, the embedded guest of Pagewalk. */
 #include "console.h"
+#include "disk.h"
 #include "frames.h"
 #include "hart.h"
 #include "kernel_map.h"
@@ -47,6 +48,7 @@ void main(uint64_t hart_id, uint64_t device_tree)
     section_start(options.tables, options.page);
     clock_set_replacement(options.replacement);
     timer_set_ticks(options.ticks);
+    disk_start();
     region_start(options.region == REGION_ON, options.processes,
                  page_bytes(options.page));
     smp_start(options.harts);

@@ -8,6 +8,7 @@
 #include "region.h"
 #include "sbi.h"
 #include "timer.h"
+#include "virtio.h"
 
 /* In user space, where the kernel maps nothing. */
 #define NOWHERE 0x123456000
@@ -55,56 +56,29 @@ static void write_plic(void)
             *(volatile uint32_t *)linear(at) = patterns[i];
 }
 
-/* Registers of virtio-mmio, Virtual I/O Device version 1.2, section 4.2.2. */
-enum virtio_register {
-    VIRTIO_DRIVER_FEATURES = 0x20,
-    VIRTIO_DRIVER_FEATURES_SELECT = 0x24,
-    VIRTIO_QUEUE_SELECT = 0x30,
-    VIRTIO_QUEUE_SIZE = 0x38,
-    VIRTIO_QUEUE_READY = 0x44,
-    VIRTIO_QUEUE_NOTIFY = 0x50,
-    VIRTIO_STATUS = 0x70,
-    VIRTIO_QUEUE_DESCRIPTORS = 0x80,
-    VIRTIO_QUEUE_AVAILABLE = 0x90,
-    VIRTIO_QUEUE_USED = 0xa0,
-};
-
 enum { VIRTIO_QUEUES = 4, VIRTIO_QUEUE_ENTRIES = 8 };
 /* Registers and the beginning of the configuration space. */
 enum { VIRTIO_REGISTER_BYTES = 0x200 };
 
-static void write_register(uint64_t device, enum virtio_register at, uint32_t value)
-{
-    *(volatile uint32_t *)linear(device + at) = value;
-}
-
-static void write_address(uint64_t device, enum virtio_register at, uint64_t address)
-{
-    write_register(device, at, (uint32_t)address);
-    write_register(device, at + 4, (uint32_t)(address >> 32));
-}
-
 /* The device up to DRIVER_OK, all four queues with their parts at `address`. */
 static void start_virtio(uint64_t device, uint64_t address)
 {
-    enum { ACKNOWLEDGE = 1, DRIVER = 2, DRIVER_OK = 4, FEATURES_OK = 8 };
-
-    write_register(device, VIRTIO_STATUS, 0);
-    write_register(device, VIRTIO_STATUS, ACKNOWLEDGE | DRIVER);
-    write_register(device, VIRTIO_DRIVER_FEATURES_SELECT, 1);
-    write_register(device, VIRTIO_DRIVER_FEATURES, 1);
-    write_register(device, VIRTIO_STATUS, ACKNOWLEDGE | DRIVER | FEATURES_OK);
+    virtio_write(device, VIRTIO_STATUS, 0);
+    virtio_write(device, VIRTIO_STATUS, VIRTIO_ACKNOWLEDGE | VIRTIO_DRIVER);
+    virtio_write(device, VIRTIO_DRIVER_FEATURES_SELECT, 1);
+    virtio_write(device, VIRTIO_DRIVER_FEATURES, 1);
+    virtio_write(device, VIRTIO_STATUS, VIRTIO_ACKNOWLEDGE | VIRTIO_DRIVER | VIRTIO_FEATURES_OK);
     for (unsigned queue = 0; queue < VIRTIO_QUEUES; queue++) {
-        write_register(device, VIRTIO_QUEUE_SELECT, queue);
-        write_register(device, VIRTIO_QUEUE_SIZE, VIRTIO_QUEUE_ENTRIES);
-        write_address(device, VIRTIO_QUEUE_DESCRIPTORS, address);
-        write_address(device, VIRTIO_QUEUE_AVAILABLE, address);
-        write_address(device, VIRTIO_QUEUE_USED, address);
-        write_register(device, VIRTIO_QUEUE_READY, 1);
+        virtio_write(device, VIRTIO_QUEUE_SELECT, queue);
+        virtio_write(device, VIRTIO_QUEUE_SIZE, VIRTIO_QUEUE_ENTRIES);
+        virtio_write_address(device, VIRTIO_QUEUE_DESCRIPTORS, address);
+        virtio_write_address(device, VIRTIO_QUEUE_AVAILABLE, address);
+        virtio_write_address(device, VIRTIO_QUEUE_USED, address);
+        virtio_write(device, VIRTIO_QUEUE_READY, 1);
     }
-    write_register(device, VIRTIO_STATUS, ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK);
+    virtio_write(device, VIRTIO_STATUS, VIRTIO_ACKNOWLEDGE | VIRTIO_DRIVER | VIRTIO_FEATURES_OK | VIRTIO_DRIVER_OK);
     for (unsigned queue = 0; queue <= VIRTIO_QUEUES; queue++)
-        write_register(device, VIRTIO_QUEUE_NOTIFY, queue);
+        virtio_write(device, VIRTIO_QUEUE_NOTIFY, queue);
 }
 
 /* A page that, read as a descriptor table, chains each entry to itself, and read as an available ring
@@ -134,7 +108,7 @@ static void write_virtio(void)
         start_virtio(platform.virtio[i], platform.memory.end - 16);
         for (uint64_t at = 0; at < VIRTIO_REGISTER_BYTES; at += sizeof(uint32_t))
             *(volatile uint32_t *)linear(platform.virtio[i] + at) = UINT32_MAX;
-        write_register(platform.virtio[i], VIRTIO_STATUS, 0);
+        virtio_write(platform.virtio[i], VIRTIO_STATUS, 0);
     }
 }
 

@@ -146,8 +146,12 @@ static void read_device(const struct fdt *fdt, fdt_node parent, fdt_node node)
         platform.plic = registers;
     else if (fdt_lists(compatible, "pagewalk,primary-region"))
         platform.region = reg_number(fdt, parent, node, 1);
-    else if (fdt_lists(compatible, "virtio,mmio") && platform.virtio_count < PLATFORM_VIRTIO)
+    else if (fdt_lists(compatible, "virtio,mmio") && platform.virtio_count < PLATFORM_VIRTIO) {
+        struct fdt_property interrupts = fdt_property(fdt, node, "interrupts");
+
+        platform.virtio_source[platform.virtio_count] = (uint32_t)fdt_number(interrupts, 0, 1);
         platform.virtio[platform.virtio_count++] = registers.begin;
+    }
 }
 
 /* Devices stand in /soc, or directly in the root. */

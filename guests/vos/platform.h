@@ -38,6 +38,8 @@ struct platform {
     struct range region;
     /* Guest physical addresses of virtio-mmio devices. */
     uint64_t virtio[PLATFORM_VIRTIO];
+    /* Their sources at the PLIC. */
+    uint32_t virtio_source[PLATFORM_VIRTIO];
     unsigned virtio_count;
     char bootargs[PLATFORM_BOOTARGS_BYTES];
 };

@@ -3,8 +3,10 @@
 #include "../common/marker.h"
 
 #include "csr.h"
+#include "disk.h"
 #include "hart.h"
 #include "panic.h"
+#include "plic.h"
 #include "purge.h"
 #include "sbi.h"
 #include "spin.h"
@@ -124,7 +126,7 @@ static void idle(void)
     while ((csr_read(sip) & SIE_SOFTWARE) == 0) {
         wait_for_interrupt();
         if ((csr_read(sip) & csr_read(sie) & SIE_EXTERNAL) != 0)
-            spin_interrupt();
+            plic_interrupt();
     }
     csr_clear(sip, SIE_SOFTWARE);
     purge_serve();
@@ -133,7 +135,7 @@ static void idle(void)
 /* With the lock held: ends the machine when processes are left that all wait for one another. */
 static void check_for_deadlock(void)
 {
-    if (alive == 0 || running != 0 || first != NULL)
+    if (alive == 0 || running != 0 || first != NULL || disk_is_busy())
         return;
     if (final_status == 0)
         panic("%u processes wait, and none can wake them", alive);

@@ -1,5 +1,6 @@
 #include "smp.h"
 
+#include "disk.h"
 #include "hart.h"
 #include "kernel_map.h"
 #include "memory.h"
@@ -49,6 +50,7 @@ void smp_secondary_main(void)
 {
     trap_start();
     kernel_map_enter();
+    disk_start_hart();
     __atomic_store_n(&hart_this()->running, true, __ATOMIC_RELEASE);
     sched_next();
     trap_return();

@@ -1,19 +1,13 @@
 #include "spin.h"
 
 #include "csr.h"
+#include "disk.h"
 #include "hart.h"
 #include "memory.h"
 #include "platform.h"
+#include "plic.h"
 #include "purge.h"
 #include "sbi.h"
-
-enum plic {
-    PLIC_PRIORITY = 0,
-    PLIC_ENABLE = 0x2000,
-    PLIC_ENABLE_STRIDE = 0x80,
-    PLIC_CLAIM = 0x200004,
-    PLIC_CONTEXT_STRIDE = 0x1000,
-};
 
 /* The communication area's flag f: 1 while spinning is better than calling. */
 static unsigned flag = 1;
@@ -22,26 +16,13 @@ static uint64_t interrupt_source;
 /* Harts that have not gone off line; a hart leaves only while there is another. */
 static unsigned left;
 
-static volatile uint32_t *plic_register(uint64_t offset)
-{
-    return linear(platform.plic.begin + offset);
-}
-
-static volatile uint32_t *plic_claim(void)
-{
-    return plic_register(PLIC_CLAIM + hart_this()->id * PLIC_CONTEXT_STRIDE);
-}
-
 static void enable_interrupt(void)
 {
-    uint64_t enable = PLIC_ENABLE + hart_this()->id * PLIC_ENABLE_STRIDE;
-
     interrupt_source = sbi_allocation_interrupt(true);
     if (interrupt_source == 0 || platform.plic.begin == 0)
         return;
-    *plic_register(PLIC_PRIORITY + 4 * interrupt_source) = 1;
-    *plic_register(enable + interrupt_source / 32 * 4) |= (uint32_t)1 << interrupt_source % 32;
-    csr_set(sie, SIE_EXTERNAL);
+    plic_enable(hart_this(), interrupt_source);
+    plic_start_hart();
 }
 
 void spin_start(enum spin_handshake handshake, unsigned count_limit)
@@ -87,13 +68,10 @@ void spin_once(struct spin *spin)
         sbi_spin(spin->reason, (uint64_t)spin->partner);
 }
 
-void spin_interrupt(void)
+void spin_interrupt(uint32_t source)
 {
-    uint32_t source = *plic_claim();
-
     if (source == interrupt_source && source != 0)
         __atomic_store_n(&flag, sbi_allocation(), __ATOMIC_RELAXED);
-    *plic_claim() = source;
 }
 
 void spin_leave(void)
@@ -101,5 +79,6 @@ void spin_leave(void)
     struct hart *hart = hart_this();
 
     __atomic_store_n(&hart->running, false, __ATOMIC_SEQ_CST);
+    disk_leave();
     sbi_hart_stop();
 }

@@ -39,7 +39,7 @@ void spin_start(enum spin_handshake handshake, unsigned limit);
 /* One round of a wait: the caller looks at its condition before and after. */
 void spin_once(struct spin *spin);
 /* The monitor's interrupt, on the hart that takes external interrupts. */
-void spin_interrupt(void);
+void spin_interrupt(uint32_t source);
 /* Stops this hart, which holds no lock and runs no process. */
 _Noreturn void spin_leave(void);
 

@@ -2,6 +2,7 @@
 
 #include "console.h"
 #include "counters.h"
+#include "disk.h"
 #include "memory.h"
 #include "message.h"
 #include "sched.h"
@@ -19,9 +20,11 @@ enum {
 };
 
 enum {
+    ERROR_IO = 5,
     ERROR_BAD_FILE = 9,
     ERROR_NO_MEMORY = 12,
     ERROR_FAULT = 14,
+    ERROR_NO_DEVICE = 19,
     ERROR_INVALID = 22,
     ERROR_NO_SYSTEM_CALL = 38,
 };
@@ -38,6 +41,7 @@ enum {
     SYSTEM_VOS_REPLY,
     SYSTEM_VOS_COUNT,
     SYSTEM_VOS_SECTION,
+    SYSTEM_VOS_DISK,
 };
 
 enum { MAP_ANONYMOUS = 0x20, MAP_FIXED = 0x10 };
@@ -141,6 +145,33 @@ static void map_section(struct process *process, uint64_t *a)
     a[0] = address_or_error(section_map(&process->space, &request, &a[1]));
 }
 
+/* a0: what to do; a1: the sector; a2: memory within a page; a3: bytes. */
+static void use_disk(struct process *process, uint64_t *a)
+{
+    enum { DISK_SECTORS, DISK_READ, DISK_WRITE };
+    bool write = a[0] == DISK_WRITE;
+    const char *memory;
+
+    if (disk_sectors() == 0) {
+        a[0] = error(ERROR_NO_DEVICE);
+        return;
+    }
+    if (a[0] == DISK_SECTORS) {
+        a[0] = disk_sectors();
+        return;
+    }
+    if (a[0] > DISK_WRITE || a[3] > PAGE_BYTES) {
+        a[0] = error(ERROR_INVALID);
+        return;
+    }
+    /* The device reads what the process wrote, and writes what the process reads. */
+    memory = space_user_pointer(&process->space, a[2], write ? ACCESS_LOAD : ACCESS_STORE);
+    if (memory == NULL)
+        a[0] = error(ERROR_FAULT);
+    else if (!disk_transfer(write, a[1], physical_address(memory), (uint32_t)a[3], error(ERROR_IO)))
+        a[0] = error(ERROR_INVALID);
+}
+
 /* Another process may be current afterwards. */
 static void vos_syscall(struct process *process)
 {
@@ -177,6 +208,9 @@ static void vos_syscall(struct process *process)
         break;
     case SYSTEM_VOS_SECTION:
         map_section(process, a);
+        break;
+    case SYSTEM_VOS_DISK:
+        use_disk(process, a);
         break;
     default:
         a[0] = error(ERROR_NO_SYSTEM_CALL);

@@ -4,9 +4,9 @@
 #include "csr.h"
 #include "hart.h"
 #include "panic.h"
+#include "plic.h"
 #include "purge.h"
 #include "sched.h"
-#include "spin.h"
 #include "syscall.h"
 #include "timer.h"
 
@@ -107,7 +107,7 @@ static void interrupt(uint64_t number)
         purge_serve();
         break;
     case INTERRUPT_EXTERNAL:
-        spin_interrupt();
+        plic_interrupt();
         break;
     default:
         panic("unexpected interrupt %lu", number);

@@ -120,16 +120,51 @@ static size_t at_least(size_t value, size_t least)
     return value < least ? least : value;
 }
 
+/* From pages of 1G, one mapping after the other, each used up to its end; NULL when the kernel has none set apart, as is usual. */
+static void *take_1g(size_t bytes, size_t alignment)
+{
+    const size_t page_1g = 1 << 30;
+    static uint64_t next;
+    static uint64_t end;
+    uint64_t at = round_up(next, alignment);
+
+    if (bytes > end || at > end - bytes) {
+        uint64_t length = round_up(bytes, page_1g);
+        void *memory = linux_map(length, LINUX_MAP_HUGE_1G);
+
+        if (memory == NULL)
+            return NULL;
+        at = (uint64_t)memory;
+        end = at + length;
+    }
+    next = at + bytes;
+    return (void *)at;
+}
+
+/* Whether this is Linux, and was told at boot to set pages of 1G apart. */
+static bool has_1g(void)
+{
+    static const char *const path = "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages";
+    static bool looked;
+    static char first = '0';
+
+    if (!looked)
+        linux_read_file(path, &first, 1);
+    looked = true;
+    return first != '0';
+}
+
 void *memory_take(size_t bytes, size_t alignment)
 {
     const size_t page_2m = 2 << 20;
-    const size_t page_1g = 1 << 30;
 
     bytes = round_up(bytes, ALIGN_PAGE);
     switch (memory_pages) {
     case MEMORY_PAGES_ANY: {
         void *memory = region_take(bytes, alignment);
 
+        if (memory == NULL && bytes >= page_2m && has_1g())
+            memory = take_1g(bytes, alignment);
         if (memory != NULL)
             return memory;
         break;
@@ -139,8 +174,13 @@ void *memory_take(size_t bytes, size_t alignment)
     case MEMORY_PAGES_2M:
         return map_advised(round_up(bytes, page_2m), at_least(alignment, page_2m),
                            LINUX_ADVICE_HUGE_PAGES);
-    case MEMORY_PAGES_1G:
-        return map_aligned(round_up(bytes, page_1g), alignment, LINUX_MAP_HUGE_1G);
+    case MEMORY_PAGES_1G: {
+        void *memory = take_1g(bytes, alignment);
+
+        if (memory == NULL)
+            fail(OUTCOME_FAILED, "out of memory: no pages of 1G for %lu bytes", bytes);
+        return memory;
+    }
     }
     return map_aligned(bytes, alignment, LINUX_MAP_PLAIN);
 }

@@ -16,6 +16,7 @@ enum {
     SYSTEM_REPLY,
     SYSTEM_COUNT,
     SYSTEM_SECTION,
+    SYSTEM_DISK,
 };
 
 struct registers {
@@ -119,4 +120,28 @@ void *vos_section(const char *name, bool write, uint64_t *bytes)
         return NULL;
     *bytes = result.a1;
     return (void *)result.a0;
+}
+
+enum disk_call { DISK_SECTORS, DISK_READ, DISK_WRITE };
+
+static uint64_t disk(enum disk_call what, uint64_t sector, const void *memory, uint64_t bytes)
+{
+    return call(SYSTEM_DISK, (struct registers){what, sector, (uint64_t)memory, bytes}).a0;
+}
+
+uint64_t vos_disk_sectors(void)
+{
+    uint64_t sectors = disk(DISK_SECTORS, 0, NULL, 0);
+
+    return failed(sectors) ? 0 : sectors;
+}
+
+bool vos_disk_read(uint64_t sector, void *memory, uint64_t bytes)
+{
+    return !failed(disk(DISK_READ, sector, memory, bytes));
+}
+
+bool vos_disk_write(uint64_t sector, const void *memory, uint64_t bytes)
+{
+    return !failed(disk(DISK_WRITE, sector, memory, bytes));
 }

@@ -51,4 +51,12 @@ uint64_t vos_count(enum vos_counter counter);
  * its length. */
 void *vos_section(const char *name, bool write, uint64_t *bytes);
 
+enum { VOS_SECTOR_BYTES = 512 };
+
+/* 0 without a disk. */
+uint64_t vos_disk_sectors(void);
+/* Whole sectors, within a page of memory; the process waits. False when the disk is too short, or fails. */
+bool vos_disk_read(uint64_t sector, void *memory, uint64_t bytes);
+bool vos_disk_write(uint64_t sector, const void *memory, uint64_t bytes);
+
 #endif

@@ -73,6 +73,7 @@ extern const struct workload workload_qsort;
 extern const struct workload workload_mcf;
 extern const struct workload workload_jobs;
 extern const struct workload workload_dataset;
+extern const struct workload workload_io;
 
 /* Ends the program at once, after one line that says why. */
 _Noreturn void fail(enum outcome outcome, const char *template, ...)

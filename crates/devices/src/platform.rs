@@ -81,6 +81,16 @@ pub struct Platform {
     region: Option<RegionRegisters>,
     input: ConsoleInput,
     output: Vec<u8>,
+    /// Notifications of disks that were not served yet, where disks take their time.
+    postponed: Option<Vec<DiskNotification>>,
+}
+
+/// What a driver told a disk.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct DiskNotification {
+    slot: usize,
+    queue: u32,
+    requests: u16,
 }
 
 /// A register of a device.
@@ -115,6 +125,7 @@ impl Platform {
             region: config.primary_region.map(RegionRegisters::new),
             input: config.input,
             output: Vec::new(),
+            postponed: None,
         })
     }
 
@@ -153,6 +164,9 @@ impl Platform {
                 self.uart.write(register, value as u8);
                 self.uart.drain(&mut self.output);
             }
+            Target::Slot { slot, offset } if self.postpones(slot, offset) => {
+                self.postpone(slot, value as u32, memory);
+            }
             Target::Slot { slot, offset } => {
                 self.slots[slot].write(offset, value as u32, memory);
                 if let VirtioDevice::Console(console) = self.slots[slot].device_mut() {
@@ -171,6 +185,43 @@ impl Platform {
         }
         self.drive_wires();
         Ok(())
+    }
+
+    /// From now on a disk serves the requests that it is notified of when [`Self::serve_disk`] says so.
+    pub fn postpone_disks(&mut self) {
+        self.postponed = Some(Vec::new());
+    }
+
+    fn postpones(&self, slot: usize, offset: u32) -> bool {
+        let notifies = offset == crate::virtio::QUEUE_NOTIFY && self.postponed.is_some();
+        notifies && matches!(self.slots[slot].device(), VirtioDevice::Block(_))
+    }
+
+    /// Takes note of what is new in a disk's queue.
+    fn postpone(&mut self, slot: usize, queue: u32, memory: &dyn DmaMemory) {
+        let requests = self.slots[slot].postpone(queue, memory);
+        if requests > 0 {
+            self.postponed.get_or_insert_default().push(DiskNotification { slot, queue, requests });
+        }
+    }
+
+    /// Whether a disk was notified since that was last taken.
+    #[must_use]
+    pub fn has_disk_notifications(&self) -> bool {
+        self.postponed.as_ref().is_some_and(|postponed| !postponed.is_empty())
+    }
+
+    /// Takes the notifications of disks since this was last asked, oldest first.
+    pub fn take_disk_notifications(&mut self) -> Vec<DiskNotification> {
+        self.postponed.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Has the requests served that a disk was notified of. Of what the driver has added without a word it is notified now.
+    pub fn serve_disk(&mut self, notification: DiskNotification, memory: &dyn DmaMemory) {
+        let DiskNotification { slot, queue, requests } = notification;
+        self.slots[slot].serve_postponed(queue, requests, memory);
+        self.postpone(slot, queue, memory);
+        self.drive_wires();
     }
 
     /// The level of hart `hart`'s external interrupt (SEIP).

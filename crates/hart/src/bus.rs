@@ -17,6 +17,38 @@ pub struct DataWindow(pub *mut u8);
 #[repr(transparent)]
 pub struct CodeWindow(pub *mut u8);
 
+/// What the hit path keeps of modelled caches: as much as it takes to see that an access changes nothing in them.
+pub trait CacheLines: Copy {
+    /// Whether the line of the byte at `at`, which a load or store has hit, is the one of its set that was used last: using it again has no
+    /// effect and costs nothing. Where nothing is modelled, always.
+    ///
+    /// # Safety
+    /// The lines came from [`Bus::lines`] of a bus that is alive, and `at` lies in its memory.
+    unsafe fn data_is_latest(self, at: *const u8) -> bool;
+
+    /// The same for the byte of an instruction.
+    ///
+    /// # Safety
+    /// As for [`Self::data_is_latest`].
+    unsafe fn code_is_latest(self, at: *const u8) -> bool;
+}
+
+/// No caches are modelled.
+#[derive(Clone, Copy, Debug)]
+pub struct NoCaches;
+
+impl CacheLines for NoCaches {
+    #[inline(always)]
+    unsafe fn data_is_latest(self, _: *const u8) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn code_is_latest(self, _: *const u8) -> bool {
+        true
+    }
+}
+
 /// Why the miss path of an access did not end well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
@@ -82,6 +114,16 @@ pub struct Fence {
 
 /// Memory, devices, translation and time, as a hart sees them.
 pub trait Bus {
+    /// What the hit path keeps of modelled caches; [`NoCaches`] costs it nothing.
+    type Lines: CacheLines;
+
+    /// The caches of the real processor that the hart is on.
+    fn lines(&mut self) -> Self::Lines;
+
+    /// A load, store or fetch uses the line of the byte at `at`, and it is not known that this changes nothing. What the bus completes itself,
+    /// on the miss path, uses its lines there. Fetches come where [`CodeCache::with_fetch_lines`](crate::CodeCache::with_fetch_lines) asked.
+    fn use_line(&mut self, at: *const u8, access: Access);
+
     /// The window for loads and stores in the context set last.
     fn data_window(&mut self) -> DataWindow;
 

@@ -22,8 +22,11 @@ const ARENA: usize = 1 << 20;
 /// Room kept free behind the blocks for a scratch block.
 const SCRATCH: usize = 8;
 
-/// The most slots one block takes: a gate, 64 instructions of up to three slots, and the end.
-const MAX_BLOCK_SLOTS: usize = 1 + 64 * 3 + 3;
+/// The most slots one block takes: a gate, 64 instructions of up to three slots, the lines that they lie in, and the end.
+const MAX_BLOCK_SLOTS: usize = 1 + 64 * 3 + 64 * 4 / LEAST_LINE as usize + 1 + 3;
+
+/// The shortest line of instructions, in bytes.
+const LEAST_LINE: u32 = 16;
 
 /// Entries of the jump cache, a power of two.
 const JUMPS: usize = 1 << 12;
@@ -90,6 +93,8 @@ const NO_BLOCK: u32 = u32::MAX;
 /// Translated blocks, for the harts of one machine: they must have the same [`Isa`], the same bus type and the same memory.
 pub struct CodeCache<B: Bus> {
     isa: Isa,
+    /// Bytes of a line of instructions; 0 where nobody asks.
+    fetch_line: u32,
     /// Never grows beyond its capacity: micro-ops do not move.
     ops: Vec<Slot>,
     side: Vec<Side>,
@@ -110,6 +115,7 @@ impl<B: Bus> CodeCache<B> {
     pub fn new(isa: Isa, memory: *const u8, bytes: usize) -> Self {
         Self {
             isa,
+            fetch_line: 0,
             ops: Vec::with_capacity(ARENA),
             side: Vec::with_capacity(ARENA),
             pages: HashMap::new(),
@@ -118,6 +124,17 @@ impl<B: Bus> CodeCache<B> {
             first_page: memory as usize >> 12,
             bus: std::marker::PhantomData,
         }
+    }
+
+    /// The same, whose code tells the bus ([`Bus::use_line`]) of each line of `bytes` bytes that execution comes to. Within a line that it was in
+    /// already it may tell again or not, which is the same to a cache.
+    ///
+    /// # Panics
+    /// If a line is shorter than 16 bytes, longer than a page, or no power of two.
+    #[must_use]
+    pub fn with_fetch_lines(self, bytes: u32) -> Self {
+        assert!(bytes.is_power_of_two() && (LEAST_LINE..=4096).contains(&bytes), "a line of {bytes} bytes");
+        Self { fetch_line: bytes, ..self }
     }
 
     /// The extensions that code is translated for.

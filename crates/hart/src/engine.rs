@@ -9,12 +9,13 @@ pub(crate) mod threaded;
 
 use crate::{
     Bus, CodeCache, Trap,
-    bus::{CodeWindow, DataWindow},
+    bus::{CacheLines, CodeWindow, DataWindow},
     code::HostPage,
     csr::InPlace,
     hart::Hart,
     microop::{Link, MicroOp},
 };
+use types::Access;
 
 /// Which engine executes micro-ops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,12 +60,13 @@ pub(crate) struct Environment<B: Bus> {
     pub(crate) code_window: CodeWindow,
     /// Where the latest load or store that missed was found: the next one is often off the same base.
     pub(crate) latest: u16,
+    lines: B::Lines,
 }
 
 impl<B: Bus> Environment<B> {
     pub(crate) fn new(bus: &mut B, code: &mut CodeCache<B>) -> Self {
-        let code_window = bus.code_window();
-        Self { bus, code_map: code.biased_map(), code, code_window, latest: 0 }
+        let (code_window, lines) = (bus.code_window(), bus.lines());
+        Self { bus, code_map: code.biased_map(), code, code_window, latest: 0, lines }
     }
 
     #[inline(always)]
@@ -77,6 +79,28 @@ impl<B: Bus> Environment<B> {
     pub(crate) fn code(&mut self) -> &mut CodeCache<B> {
         // SAFETY: as for the bus.
         unsafe { &mut *self.code }
+    }
+
+    /// A load or store has hit the byte at `at`: it uses the line there.
+    ///
+    /// # Safety
+    /// `at` is what this bus said.
+    #[inline(always)]
+    pub(crate) unsafe fn use_data_line(&mut self, at: *const u8, access: Access) {
+        // SAFETY: by the contract; the lines are of the bus, for this run.
+        if !unsafe { self.lines.data_is_latest(at) } {
+            self.bus().use_line(at, access);
+        }
+    }
+
+    /// The hart goes on to the line of instructions at `offset` of its page.
+    #[inline(always)]
+    pub(crate) fn fetch_line(&mut self, hart: &Hart, offset: i32) {
+        let at = hart.host_page.start().wrapping_add(offset as usize);
+        // SAFETY: the page is one of the bus's memory; the lines are of the bus, for this run.
+        if !unsafe { self.lines.code_is_latest(at) } {
+            self.bus().use_line(at, Access::Execute);
+        }
     }
 
     /// Whether the page of a byte just written holds translated code.

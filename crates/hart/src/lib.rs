@@ -21,7 +21,7 @@ mod registers;
 mod system;
 mod trap;
 
-pub use bus::{Bus, CodeWindow, DataWindow, Fence, Fetched, Loaded, Reached, Stop, Stored};
+pub use bus::{Bus, CacheLines, CodeWindow, DataWindow, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored};
 pub use code::{CodeCache, HostPage};
 pub use engine::Engine;
 pub use hart::{Counts, Exit, Hart};

@@ -96,6 +96,8 @@ macro_rules! operations {
                 Next,
                 // behind a link: finds the target
                 Resolve,
+                // execution comes to another line of instructions (only where caches are modelled)
+                FetchLine,
                 // first micro-op of a block whose source has changed
                 Stale,
                 // an instruction that straddles two pages: the run loop steps over it

@@ -8,7 +8,7 @@ use crate::{
     engine::Leave,
     ops::{Class, Opcode, alu},
 };
-use types::{Asid, Gva, Privilege};
+use types::{Access, Asid, Gva, Privilege};
 
 impl Hart {
     /// Executes the instruction at `pc`, which the engine was left at.
@@ -52,15 +52,19 @@ impl Hart {
     /// The bits of the instruction at `pc`, whose page the hart executes from; of a compressed one the low 16.
     fn instruction_bits<B: Bus>(&self, bus: &mut B) -> Result<u32, Stop> {
         let offset = (self.pc & 0xfff) as usize;
+        bus.use_line(self.host_page.start().wrapping_add(offset), Access::Execute);
         // SAFETY: the page is 4 KiB of readable memory, and the offset even.
         let low = u32::from(unsafe { self.host_page.start().add(offset).cast::<u16>().read_unaligned() });
         if low & 3 != 3 {
             return Ok(low);
         }
         let second = if offset + 4 <= 4096 {
+            bus.use_line(self.host_page.start().wrapping_add(offset + 2), Access::Execute);
             self.host_page.start().wrapping_add(offset + 2)
         } else {
-            bus.fetch(self.pc.wrapping_add(2))?.page.start()
+            let second = bus.fetch(self.pc.wrapping_add(2))?.page.start();
+            bus.use_line(second, Access::Execute);
+            second
         };
         // SAFETY: two bytes of a page of readable memory, at an even offset.
         Ok(low | u32::from(unsafe { second.cast::<u16>().read_unaligned() }) << 16)

@@ -2,7 +2,9 @@
 
 use crate::{
     balloon::Balloon,
-    config::{Config, ConfigError, SwapKeys},
+    caches::Caches,
+    config::{Config, ConfigError, FidelityName, SwapKeys},
+    disk::Disks,
     dispatch::Dispatch,
     faulty::Faults,
     host_model::{HostModel, HostModelError},
@@ -25,6 +27,7 @@ use memory::{Host, HostPages};
 use mmu::Mmu;
 use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
 use monitor::section::{SectionCreateError, SectionMapError};
+use monitor::shadow::ShadowConfig;
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -111,8 +114,13 @@ pub enum BuildError {
     #[error("reserved memory: {0}")]
     Frames(#[from] memory::FrameError),
     /// A guest under this scheme maps no sections.
-    #[error("guests with sections need scheme nested, and not {0}")]
-    SectionScheme(&'static str),
+    #[error("sections: scheme {scheme} maps none: {why}")]
+    SectionScheme {
+        /// The scheme.
+        scheme: &'static str,
+        /// What it lacks.
+        why: &'static str,
+    },
     /// A section.
     #[error(transparent)]
     Section(#[from] SectionCreateError),
@@ -219,6 +227,7 @@ impl Machine {
         let sections = sections::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
         let mut world = World::new(host, pager, costs, model.clock());
+        world.caches = caches(config, &model, plan.reals, &world.host)?;
         world.sections = sections;
         world.create_sections(&plan.sections)?;
         world.segments = SegmentHardware::of(config.scheme.mechanism(), config.segment.classify);
@@ -236,6 +245,7 @@ impl Machine {
         let isa = hart::Isa { spins_exit: looks, ..config.isa() };
         let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
         machine.faults = faults;
+        machine.disks = Disks::new(config, &model.clock());
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
@@ -247,12 +257,13 @@ impl Machine {
     }
 
     /// Adds the memory of a guest, with all that translates it; its number.
-    pub(crate) fn add_vm(&mut self, config: &Config) -> Result<usize, BuildError> {
+    pub(crate) fn add_vm(&mut self, config: &Config, sections: &GuestSections) -> Result<usize, BuildError> {
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
         let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, backing(config), attribute)?;
         if let Some(shadow) = config.shadow() {
+            let shadow = ShadowConfig { sections_end: sections.end(), section_bytes: sections.bytes(), ..shadow };
             vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
         }
         if self.world.pager.is_some() {
@@ -294,7 +305,7 @@ impl Machine {
         })?;
         let tree_at = plan.tree(tree.len() as u64)?;
 
-        let index = self.add_vm(config)?;
+        let index = self.add_vm(config, &guest.sections)?;
         self.world.map_sections(config, index, &guest.sections)?;
         let mut dma = Dma::new(self.world.apart().1, index);
         let written = plan.write(&mut dma, tree_at, &tree);
@@ -309,12 +320,15 @@ impl Machine {
         self.world.pager.as_mut().map(Pager::take_counts);
 
         let harts = config.harts as usize;
-        let platform = Platform::new(PlatformConfig {
+        let mut platform = Platform::new(PlatformConfig {
             harts,
             input: ConsoleInput::Uart,
             virtio: virtio(&image.devices, config.seed)?,
             primary_region: region.clone(),
         })?;
+        if self.disks.take_time() {
+            platform.postpone_disks();
+        }
         let region = region.map(|memory| GuestRegion::new(memory, harts, config.segment.hot_add));
         let scheduled = VmParameters {
             logicals: harts,
@@ -362,6 +376,20 @@ fn backing(config: &Config) -> Backing {
 /// A pager wants to know which pages are in use, and which were written to.
 const fn leaf_status(config: &Config) -> LeafStatus {
     if config.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset }
+}
+
+/// The caches of `reals` processors, if the configuration asks for them.
+fn caches(config: &Config, model: &HostModel, reals: usize, host: &Host) -> Result<Option<Caches>, ConfigError> {
+    if config.fidelity == FidelityName::Counts {
+        return Ok(None);
+    }
+    let refused = |problem| ConfigError::Range { key: "fidelity", problem };
+    let caches = model.caches.as_ref().ok_or_else(|| refused(format!("host model {} has no [caches]", model.name)))?;
+    let (base, bytes) = host.memory.host_range();
+    if bytes as u64 > caches.most_memory() {
+        return Err(refused(format!("the caches of {} reach {} bytes of memory", model.name, caches.most_memory())));
+    }
+    Ok(Some(Caches::new(caches, reals, base)))
 }
 
 /// Where the host's memory is given, it may be less than the guests can need.

@@ -3,8 +3,13 @@
 //! Everything but the three `*_hit` functions is the miss path. A nested fault, or a shadow fault, is handled where it arises: the guest exits,
 //! the monitor maps the page or finds a device there, the guest enters again and the access is made again.
 
+mod cached;
+
+pub(crate) use cached::CachedWorld;
+
+use crate::caches::CachedWalk;
 use crate::world::World;
-use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, Stop, Stored, Trap};
+use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap};
 use mmu::{Fault, Hit, L1Entry};
 use monitor::shadow::ShadowFaultOutcome;
 use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
@@ -24,6 +29,17 @@ enum Reached {
 }
 
 impl Bus for World {
+    type Lines = NoCaches;
+
+    #[inline(always)]
+    fn lines(&mut self) -> NoCaches {
+        NoCaches
+    }
+
+    /// Nobody asked.
+    #[inline(always)]
+    fn use_line(&mut self, _: *const u8, _: Access) {}
+
     #[inline]
     fn data_window(&mut self) -> DataWindow {
         DataWindow(self.processor().mmu.data_window().cast())
@@ -73,8 +89,11 @@ impl Bus for World {
                 *site = found;
                 Ok(Loaded::Retry)
             }
-            // SAFETY: aligned, in memory.
-            Reached::Once(at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
+            Reached::Once(at) => {
+                self.use_lines(at, width.bytes(), Access::Read);
+                // SAFETY: aligned, in memory.
+                Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) }))
+            }
             Reached::Device(gpa) => Ok(Loaded::Value(self.load_device(gpa, width, address)?)),
         }
     }
@@ -96,8 +115,11 @@ impl Bus for World {
                 *site = found;
                 Ok(Stored::Retry)
             }
-            // SAFETY: aligned, in memory.
-            Reached::Once(at) => Ok(unsafe { store_bytes(at, width, value) }),
+            Reached::Once(at) => {
+                self.use_lines(at, width.bytes(), Access::Write);
+                // SAFETY: aligned, in memory.
+                Ok(unsafe { store_bytes(at, width, value) })
+            }
             Reached::Device(gpa) => self.store_device(gpa, width, value, address),
         }
     }
@@ -105,7 +127,7 @@ impl Bus for World {
     fn atomic_miss(
         &mut self,
         address: u64,
-        _: Width,
+        width: Width,
         access: Access,
         site: &mut u16,
         stamp: u32,
@@ -115,7 +137,10 @@ impl Bus for World {
                 *site = found;
                 Ok(hart::Reached::Retry)
             }
-            Reached::Once(at) => Ok(hart::Reached::Once(at)),
+            Reached::Once(at) => {
+                self.use_lines(at, width.bytes(), access);
+                Ok(hart::Reached::Once(at))
+            }
             Reached::Device(_) => Err(Trap { cause: access_fault(access), value: address }.into()),
         }
     }
@@ -235,9 +260,22 @@ impl World {
 
     #[inline(always)]
     fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
+        if self.caches.is_some() {
+            return self.translate_through_caches(address, access, stamp);
+        }
         let second = self.vm().second_stage();
         let mmu = &mut self.processors[self.current.processor].mmu;
         mmu.access(&mut WalkMemory(&self.host.memory), &second, Gva(address), access, u64::from(stamp))
+    }
+
+    /// The same where caches are modelled.
+    #[inline(never)]
+    fn translate_through_caches(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
+        let second = self.vm().second_stage();
+        let processor = self.current.processor;
+        let Self { host, caches: Some(caches), processors, .. } = self else { unreachable!("the caller looked") };
+        let mut memory = CachedWalk { memory: &host.memory, caches, processor };
+        processors[processor].mmu.access(&mut memory, &second, Gva(address), access, u64::from(stamp))
     }
 
     fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Stop> {
@@ -257,8 +295,11 @@ impl World {
             return Ok(Loaded::Value(low | high << (8 * split.first)));
         }
         match self.reach(address, Access::Read, stamp)? {
-            // SAFETY: within one page of memory.
-            Reached::Ram(_, at) | Reached::Once(at) => Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) })),
+            Reached::Ram(_, at) | Reached::Once(at) => {
+                self.use_lines(at, width.bytes(), Access::Read);
+                // SAFETY: within one page of memory.
+                Ok(Loaded::Value(unsafe { read_bytes(at, width.bytes()) }))
+            }
             Reached::Device(gpa) => Ok(Loaded::Value(self.load_device(gpa, width, address)?)),
         }
     }
@@ -277,6 +318,8 @@ impl World {
             // Both pages are checked before a byte is written; were the first to move while the second comes, the hart would leave.
             let low = self.reach_ram(address, Access::Write, stamp)?;
             let high = self.reach_ram(address.wrapping_add(split.first), Access::Write, stamp)?;
+            self.use_lines(low, split.first, Access::Write);
+            self.use_lines(high, split.second, Access::Write);
             // SAFETY: each part lies within its page of memory.
             unsafe {
                 write_bytes(low, split.first, value);
@@ -285,14 +328,18 @@ impl World {
             return Ok(Stored::Done([Some(HostPage::containing(low)), Some(HostPage::containing(high))]));
         }
         match self.reach(address, Access::Write, stamp)? {
-            // SAFETY: within one page of memory.
-            Reached::Ram(_, at) | Reached::Once(at) => Ok(unsafe { store_bytes(at, width, value) }),
+            Reached::Ram(_, at) | Reached::Once(at) => {
+                self.use_lines(at, width.bytes(), Access::Write);
+                // SAFETY: within one page of memory.
+                Ok(unsafe { store_bytes(at, width, value) })
+            }
             Reached::Device(gpa) => self.store_device(gpa, width, value, address),
         }
     }
 
     fn load_bytes(&mut self, address: u64, bytes: u64, stamp: u32) -> Result<u64, Stop> {
         let at = self.reach_ram(address, Access::Read, stamp)?;
+        self.use_lines(at, bytes, Access::Read);
         // SAFETY: the caller stays within the page.
         Ok(unsafe { read_bytes(at, bytes) })
     }

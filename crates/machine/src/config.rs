@@ -1,15 +1,21 @@
 //! The configuration of a run: one declaration of every key, for TOML files, for `--set key=value` and for the echo in reports.
 
 mod balloon;
+mod disk;
 mod faulty;
+mod filter_bits;
 mod keys;
 mod native;
+mod reference;
 mod segment;
 mod shadow;
 mod switch;
 
 pub use balloon::BalloonKeys;
+pub use disk::DiskKeys;
 pub use faulty::FaultyKeys;
+pub use filter_bits::FilterBits;
+pub use reference::{REFERENCE, Reference};
 pub use segment::{FilterKeys, SegmentKeys};
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
@@ -35,6 +41,8 @@ use types::{PageSize, PagingMode, SecondStageMode};
 pub struct Config {
     /// Host model: a shipped one's name, or a TOML file's path.
     pub host: String,
+    /// How time is kept.
+    pub fidelity: FidelityName,
     /// Translation scheme.
     pub scheme: Scheme,
     /// Harts of the guest, 1 to 64.
@@ -70,6 +78,8 @@ pub struct Config {
     pub balloon: BalloonKeys,
     /// Hard faults of the host's memory.
     pub faulty: FaultyKeys,
+    /// Disks of guests.
+    pub disk: DiskKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
 }
@@ -78,6 +88,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             host: DEFAULT_HOST.to_owned(),
+            fidelity: FidelityName::default(),
             scheme: Scheme::default(),
             harts: 1,
             memory: ByteSize(1 << 30),
@@ -95,9 +106,21 @@ impl Default for Config {
             swap: SwapKeys::default(),
             balloon: BalloonKeys::default(),
             faulty: FaultyKeys::default(),
+            disk: DiskKeys::default(),
             isa: IsaKeys::default(),
         }
     }
+}
+
+/// `fidelity`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FidelityName {
+    /// A table reference has a fixed price, and other accesses have none.
+    #[default]
+    Counts,
+    /// Data, instructions and table entries come through modelled caches.
+    Cycles,
 }
 
 /// `memory_attribute`, by the names of paper 000.
@@ -428,7 +451,7 @@ impl Config {
                 });
             }
         }
-        if let Some((key, problem)) = self.faulty.problem() {
+        if let Some((key, problem)) = self.faulty.problem().or_else(|| self.disk.problem()) {
             return Err(ConfigError::Range { key, problem });
         }
         if let Some((key, problem)) = self.balloon.problem(self.memory) {

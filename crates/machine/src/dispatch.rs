@@ -9,6 +9,7 @@
 //! `kvm_riscv_local_tlb_sanitize`), and the price of floating for TLBs: what is still warm is only what one logical processor left behind.
 
 use crate::{
+    caches::CacheStatistics,
     machine::Machine,
     statistics::{Statistics, Time},
     trace::Stay,
@@ -75,6 +76,8 @@ struct Counted {
     exits: ExitCounts,
     paging: PagingCounts,
     monitor: Cycles,
+    /// If caches are modelled.
+    caches: Option<CacheStatistics>,
 }
 
 impl Counted {
@@ -84,6 +87,7 @@ impl Counted {
             exits: self.exits.since(&earlier.exits),
             paging: self.paging.since(&earlier.paging),
             monitor: self.monitor - earlier.monitor,
+            caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
         }
     }
 
@@ -92,6 +96,9 @@ impl Counted {
         self.exits.add(&other.exits);
         self.paging.add(&other.paging);
         self.monitor += other.monitor;
+        if let Some(caches) = &other.caches {
+            self.caches.get_or_insert_default().add(caches);
+        }
     }
 }
 
@@ -132,6 +139,7 @@ impl World {
             exits: processor.exits,
             paging: processor.paging,
             monitor: processor.monitor,
+            caches: self.cache_statistics(real),
         }
     }
 }
@@ -329,10 +337,12 @@ impl Machine {
             mmu: counted.mmu,
             exits: counted.exits,
             paging: counted.paging,
+            caches: counted.caches,
             shadow: None,
             time: Time {
-                guest: world.clock().instructions(counts.instructions),
-                translation: world.translation(&counted.mmu),
+                guest: world.clock().instructions(counts.instructions)
+                    + counted.caches.map_or(Cycles(0), |caches| caches.stalls()),
+                translation: world.translation(&counted.mmu, counted.caches.as_ref()),
                 monitor: counted.monitor,
             },
         }

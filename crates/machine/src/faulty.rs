@@ -72,6 +72,12 @@ impl Machine {
         self.world.vms[0].replaced_pages()
     }
 
+    /// Whether the escape filter of the first guest's segment holds more pages than it is good for.
+    #[must_use]
+    pub fn saturated_filter(&self) -> Option<monitor::SaturatedFilter> {
+        self.world.vms[0].saturated_filter()
+    }
+
     /// The frames that are faulty by now.
     #[must_use]
     pub fn faulty_frames(&self) -> Vec<Hpa> {

@@ -1,6 +1,9 @@
 //! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
 
+pub mod caches;
+
 use crate::{clock::Clock, dispatch::SchedulingPrices, refill::RefillModel, suggestion::unknown, units::PageSizeName};
+use caches::CachesModel;
 use memory::registry::Granularities;
 use mmu::{Groups, TlbArray, WalkCacheSizes, WalkCaches};
 use serde::{Deserialize, Serialize};
@@ -31,6 +34,9 @@ pub struct HostModel {
     pub millicycles_per_instruction: u64,
     /// Translation hardware.
     pub tlb: TlbModel,
+    /// Caches; without them there is no fidelity `cycles`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<CachesModel>,
     /// How the TLBs are refilled.
     pub refill: RefillModel,
     /// What events cost, in cycles.
@@ -287,6 +293,9 @@ impl HostModel {
         }
         if !(1..=1_000_000).contains(&model.millicycles_per_instruction) {
             return Err(wrong("millicycles_per_instruction must be between 1 and 1000000".to_owned()));
+        }
+        if let Some(problem) = model.caches.as_ref().and_then(CachesModel::problem) {
+            return Err(wrong(problem));
         }
         Ok(model)
     }

@@ -3,8 +3,11 @@
 mod assembly;
 mod balloon;
 mod bus;
+mod caches;
 pub mod clock;
+mod code;
 pub mod config;
+mod disk;
 mod dispatch;
 mod faulty;
 mod firmware;
@@ -34,6 +37,7 @@ pub mod warmup;
 mod world;
 
 pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind, guest_host_bytes};
+pub use caches::{CacheStatistics, Contents, Found};
 pub use devices::{BlockConfig, ImageMode};
 pub use host_plan::{AllocationChange, GuestPlan, HostPlan};
 pub use loader::LoadError;

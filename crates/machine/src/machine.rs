@@ -3,6 +3,8 @@
 use crate::{
     balloon::Balloon,
     clock::Clock,
+    code::Code,
+    disk::Disks,
     dispatch::{Dispatch, Residence},
     faulty::Faults,
     firmware::Activity,
@@ -15,7 +17,7 @@ use crate::{
     world::{Current, Guest, Processor, World},
 };
 use core::ops::Range;
-use hart::{CodeCache, Engine, Exit, Hart, Interrupt, Isa};
+use hart::{Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{
     Entry, ExitReason, HartState,
     sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmId, VmParameters, spin::SpinMethod},
@@ -87,7 +89,7 @@ pub struct Pace {
 /// A host with its guests, ready to run.
 pub struct Machine {
     pub(crate) world: World,
-    pub(crate) code: CodeCache<World>,
+    pub(crate) code: Code,
     pub(crate) logicals: Vec<Logical>,
     pub(crate) dispatch: Dispatch,
     pub(crate) isa: Isa,
@@ -95,6 +97,7 @@ pub struct Machine {
     pub(crate) balloon: Option<Balloon>,
     pub(crate) faults: Faults,
     pub(crate) capture: Capture,
+    pub(crate) disks: Disks,
     pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -142,12 +145,9 @@ impl Record {
 
 impl Machine {
     pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
-        let memory = &world.host.memory;
-        let start = memory.pointer(memory::HOST_BASE).expect("memory is not empty");
-        let code = CodeCache::new(isa, start.as_ptr(), memory.len() as usize);
         Self {
+            code: Code::new(isa, &world),
             world,
-            code,
             logicals: Vec::new(),
             dispatch,
             isa,
@@ -155,6 +155,7 @@ impl Machine {
             balloon: None,
             faults: Faults::default(),
             capture: Capture::default(),
+            disks: Disks::default(),
             pace,
             records: Vec::new(),
             changes: Vec::new(),
@@ -241,7 +242,8 @@ impl Machine {
             let turn = next_turn((0..self.world.processors.len()).map(|real| self.ready(real)));
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
-            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due)].into_iter().flatten().min();
+            let disk = self.disks.first_due();
+            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
             if self.ask_for_memory(next) || self.let_frames_fail(next) {
                 continue;
             }
@@ -261,6 +263,9 @@ impl Machine {
             if self.capture_if_due(next) {
                 break;
             }
+            if self.serve_disk(next) {
+                continue;
+            }
             if self.changes.first().is_some_and(|change| change.at <= next) {
                 let AllocationChange { guest, allocation, .. } = self.changes.remove(0);
                 if let Err(error) = self.allocate(guest, &allocation) {
@@ -278,7 +283,7 @@ impl Machine {
                 self.timer_due();
                 continue;
             };
-            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due)].into_iter().flatten().min(), ..turn };
+            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due), disk].into_iter().flatten().min(), ..turn };
             let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
             let guest = self.logicals[index].guest;
             match self.take(turn, index) {
@@ -334,6 +339,11 @@ impl Machine {
         if self.goes_on() {
             self.world.release(guest);
         }
+    }
+
+    /// Whether a guest has ended.
+    pub(crate) fn has_ended(&self, guest: usize) -> bool {
+        self.records[guest].outcome.is_some()
     }
 
     /// Every guest that has not ended yet ends so.
@@ -405,7 +415,7 @@ impl Machine {
         // Whatever moved before this turn, the hart begins it by looking everything up.
         self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
-        let exit = logical.hart.run(&mut self.code, &mut self.world, budget, self.pace.engine);
+        let exit = self.code.run(&mut logical.hart, &mut self.world, budget, self.pace.engine);
         if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.
@@ -416,6 +426,7 @@ impl Machine {
             self.begin_region(guest);
         }
         let now = self.clock_of_real(real);
+        self.take_disk_notifications(guest, now);
         if self.world.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(self.world.current.guest, now);
         }

@@ -71,7 +71,7 @@ impl World {
     /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device. `None`: the guest cannot go on.
     pub(crate) fn fill(&mut self, fault: &NestedFault) -> Option<NestedFaultOutcome> {
         let guest = self.current.guest;
-        let outcome = match self.section_fault(fault) {
+        let outcome = match self.section_fault(fault.gpa, fault.access) {
             Some(outcome) => outcome,
             None => self.apart().1.nested_fault(guest, fault.gpa, fault.access),
         };
@@ -82,7 +82,17 @@ impl World {
     /// Provides what the monitor's work on the current guest wants; false if the guest cannot go on.
     pub(crate) fn provide(&mut self, wanted: Wanted) -> bool {
         let guest = self.current.guest;
-        let provided = self.apart().1.provide(guest, wanted);
+        let provided = match wanted {
+            Wanted::Section { gpa, access } => match self.section_fault(gpa, access) {
+                Some(Ok(outcome)) => {
+                    debug_assert_eq!(outcome, NestedFaultOutcome::Mapped, "whether there is a page was asked before");
+                    Ok(())
+                }
+                Some(Err(unavailable)) => Err(unavailable),
+                None => Ok(()),
+            },
+            Wanted::Page { .. } | Wanted::Frames(_) => self.apart().1.provide(guest, wanted),
+        };
         self.settle_paging();
         provided.map_err(|unavailable| self.give_up(guest, unavailable)).is_ok()
     }

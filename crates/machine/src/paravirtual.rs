@@ -17,6 +17,7 @@ impl Machine {
         let handshake = &mut self.records[guest].handshake;
         match *request {
             ParavirtualRequest::SetSegment(ref request) => self.world.set_segment(request),
+            ParavirtualRequest::Section(call) => self.world.section_call(guest, call),
             ParavirtualRequest::PartialPurge(purge) => self.world.partial_purge(&purge),
             ParavirtualRequest::RegisterArea(area) => {
                 let notice = handshake.register(area);

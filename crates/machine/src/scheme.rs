@@ -71,6 +71,22 @@ impl Mechanism {
         }
     }
 
+    /// Why a guest maps no sections; `None` where it can.
+    #[must_use]
+    pub const fn section_obstacle(self) -> Option<&'static str> {
+        match self {
+            Self::Native | Self::NativeSegment => Some("there is no monitor below the guest that could map one"),
+            Self::Reserved => Some("its memory lies at one constant, and no table maps anything else"),
+            Self::Nested
+            | Self::Shadow
+            | Self::Flat
+            | Self::FlatHw
+            | Self::VmmDirect
+            | Self::GuestDirect
+            | Self::DualDirect => None,
+        }
+    }
+
     /// Whether there is no virtual machine.
     #[must_use]
     pub const fn is_native(self) -> bool {

@@ -54,7 +54,8 @@ impl World {
         let mut filled = 0;
         let outcome = loop {
             let mut tlbs = Processors { all: &mut self.processors, here: processor };
-            match self.vms[guest].shadow_fault(&mut self.host, &mut tlbs, hart, Gva(address), access) {
+            let sections = self.sections.as_mut().map(|sections| &mut sections.manager);
+            match self.vms[guest].shadow_fault(&mut self.host, &mut tlbs, hart, Gva(address), access, sections) {
                 Ok((outcome, event)) => {
                     self.charge_shadow(event.map(|Event { reason, work }| {
                         let way = if filled > 0 && work.way == Way::Assist { Way::Exit } else { work.way };
@@ -63,7 +64,7 @@ impl World {
                     break Some(outcome);
                 }
                 Err(wanted) => {
-                    filled += u64::from(matches!(wanted, Wanted::Page { .. }));
+                    filled += u64::from(!matches!(wanted, Wanted::Frames(_)));
                     if !self.provide(wanted) {
                         break None;
                     }

@@ -1,5 +1,6 @@
 //! What a run is measured by.
 
+use crate::caches::CacheStatistics;
 use mmu::MmuStatistics;
 use monitor::shadow::ShadowStatistics;
 use monitor::{ExitCounts, PagingCounts};
@@ -17,6 +18,8 @@ pub struct Statistics {
     pub stores: u64,
     /// What the MMU counted.
     pub mmu: MmuStatistics,
+    /// What the caches counted, if they are modelled.
+    pub caches: Option<CacheStatistics>,
     /// Exits by reason.
     pub exits: ExitCounts,
     /// Pages that were taken away and brought back.
@@ -30,7 +33,7 @@ pub struct Statistics {
 /// Cycles by what they were spent on. Waiting is not among them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Time {
-    /// Instructions, as if translation were free.
+    /// Instructions, as if translation were free; where caches are modelled, with what their own accesses wait for lines.
     pub guest: Cycles,
     /// L2 TLB hits and table references.
     pub translation: Cycles,
@@ -55,6 +58,7 @@ impl Statistics {
             loads: self.loads - earlier.loads,
             stores: self.stores - earlier.stores,
             mmu: self.mmu.since(&earlier.mmu),
+            caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
             exits: self.exits.since(&earlier.exits),
             paging: self.paging.since(&earlier.paging),
             shadow: self.shadow.map(|shadow| shadow.since(&earlier.shadow.unwrap_or_default())),
@@ -72,6 +76,9 @@ impl Statistics {
         self.loads += other.loads;
         self.stores += other.stores;
         self.mmu.add(&other.mmu);
+        if let Some(caches) = &other.caches {
+            self.caches.get_or_insert_default().add(caches);
+        }
         self.exits.add(&other.exits);
         self.paging.add(&other.paging);
         if let Some(other) = &other.shadow {

@@ -1,15 +1,16 @@
 //! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
 
+use crate::caches::{CacheStatistics, Caches};
 use crate::clock::Clock;
 use crate::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::HostSections;
-use devices::{BusError, Platform};
+use devices::{BusError, DiskNotification, Platform};
 use memory::Host;
 use mmu::{Mmu, MmuStatistics, NestedFault};
 use monitor::{
     CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
 };
-use types::{Cycles, Gpa, Width};
+use types::{Access, Cycles, Gpa, Width};
 
 /// A real processor: its MMU, its clock's parts, and what happened on it.
 pub(crate) struct Processor {
@@ -94,6 +95,8 @@ pub(crate) struct World {
     /// Pages guests out where the host's memory is less than they can need.
     pub(crate) pager: Option<Pager>,
     pub(crate) costs: CostTable,
+    /// The processors' caches, if they are modelled.
+    pub(crate) caches: Option<Caches>,
     clock: Clock,
     /// Which segment registers the processors have.
     pub(crate) segments: SegmentHardware,
@@ -128,6 +131,7 @@ impl World {
             sections: None,
             pager,
             costs,
+            caches: None,
             clock,
             segments: SegmentHardware::default(),
             current: Current::default(),
@@ -157,20 +161,41 @@ impl World {
         &self.clock
     }
 
+    /// What was counted of a processor's caches, if they are modelled.
+    pub(crate) fn cache_statistics(&self, processor: usize) -> Option<CacheStatistics> {
+        self.caches.as_ref().map(|caches| *caches.statistics(processor))
+    }
+
+    /// A load, store or fetch of the current processor uses the line of the byte at `at`.
+    pub(crate) fn use_line(&mut self, at: *const u8, access: Access) {
+        if let Some(caches) = &mut self.caches {
+            caches.use_line(self.current.processor, at, access);
+        }
+    }
+
+    /// An access of the current processor that no window was hit for uses the lines of `bytes` bytes at `at`.
+    pub(crate) fn use_lines(&mut self, at: *const u8, bytes: u64, access: Access) {
+        self.use_line(at, access);
+        self.use_line(at.wrapping_add(bytes as usize - 1), access);
+    }
+
     /// Cycles of translation that `statistics` stand for: what L1 misses cost, in the time of the second TLB level, of the walker, or of
-    /// the refill routine, whose instructions take as long as the guest's.
-    pub(crate) fn translation(&self, statistics: &MmuStatistics) -> Cycles {
+    /// the refill routine, whose instructions take as long as the guest's. A table reference has its price, or takes as long as
+    /// the caches say.
+    pub(crate) fn translation(&self, statistics: &MmuStatistics, caches: Option<&CacheStatistics>) -> Cycles {
         self.costs.l2_tlb_hit * statistics.l2_hits
-            + self.costs.table_reference * statistics.refs()
+            + caches.map_or_else(|| self.costs.table_reference * statistics.refs(), |caches| caches.walk_time)
             + self.costs.refill * statistics.refills
             + self.clock.instructions(statistics.refill_instructions)
     }
 
     /// The clock of a processor whose logical processor has retired `instructions`.
     pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
+        let caches = self.caches.as_ref().map(|caches| caches.statistics(processor));
         let processor = &self.processors[processor];
         self.clock.instructions(processor.instructions + instructions - processor.entered)
-            + self.translation(processor.mmu.statistics())
+            + caches.map_or(Cycles(0), CacheStatistics::stalls)
+            + self.translation(processor.mmu.statistics(), caches)
             + processor.idle
             + processor.monitor
     }
@@ -211,7 +236,16 @@ impl World {
 
     /// A store to a device's register, with what the device does to memory.
     pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
-        self.with_dma(self.current.guest, |guest, memory| guest.platform.write(gpa, width, value, memory))
+        let written =
+            self.with_dma(self.current.guest, |guest, memory| guest.platform.write(gpa, width, value, memory));
+        // What a disk was told is taken note of between turns.
+        self.leave |= self.guest().platform.has_disk_notifications();
+        written
+    }
+
+    /// A disk of a guest serves what it was notified of.
+    pub(crate) fn serve_disk(&mut self, guest: usize, notification: DiskNotification) {
+        self.with_dma(guest, |guest, memory| guest.platform.serve_disk(notification, memory));
     }
 
     /// Input for the console of a guest; returns how many bytes were taken.

@@ -1,8 +1,10 @@
 //! The tag side of set-associative arrays: which slot holds a page.
+//!
+//! A search compares short tags, eight at once, and looks at a slot only where its tag matches. Which arrays and sizes it looks at is known
+//! beforehand from where in the address space pages of each size lie.
 
 use crate::config::TlbArray;
-use crate::raw::lanes::{self, LANES, Words};
-use core::ops::Range;
+use crate::raw::lanes::{self, LANES, MOST_GROUPS, Tags};
 use types::PageSize;
 
 /// A page of some size, in one word: its number, a one, and a zero for each bit by which it exceeds 4K.
@@ -24,10 +26,16 @@ impl Key {
     const fn excess(self) -> usize {
         self.0.trailing_zeros() as usize
     }
+
+    /// What a search compares first. Different keys may have the same.
+    #[inline(always)]
+    const fn tag(self) -> u32 {
+        (self.0 ^ self.0 >> 32) as u32
+    }
 }
 
 /// Where pages of one size are kept.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     /// Sets − 1.
     mask: u64,
@@ -35,361 +43,387 @@ pub(crate) struct Place {
     base: u32,
     /// Groups of a set: the ways, rounded up.
     groups: u32,
+    /// Ways of a set.
+    pub(crate) ways: u32,
     /// log2 of the size.
     shift: u32,
+    /// Its own among [`Directory::candidates`].
+    bit: u8,
     pub(crate) size: PageSize,
 }
 
 impl Place {
-    /// Groups of the set of `address`.
+    /// First group of the set of `address`.
     #[inline(always)]
-    fn set(&self, address: u64) -> Range<usize> {
-        let first = self.base as usize + ((address >> self.shift) & self.mask) as usize * self.groups as usize;
-        first..first + self.groups as usize
+    pub(crate) const fn set(&self, address: u64) -> usize {
+        self.nth((address >> self.shift) & self.mask)
+    }
+
+    /// Groups of a set.
+    #[inline(always)]
+    pub(crate) const fn groups(&self) -> usize {
+        self.groups as usize
+    }
+
+    /// First group of the set of that index in the array.
+    #[inline(always)]
+    const fn nth(&self, index: u64) -> usize {
+        self.base as usize + index as usize * self.groups as usize
     }
 }
 
-/// In which gibibytes pages of one size lie, a bit for several of them: an address in none of these needs no search.
+/// One slot of a set.
 #[derive(Clone, Copy, Debug)]
-struct Regions(u64);
-
-impl Regions {
-    const NONE: Self = Self(0);
-    const SHIFT: u32 = 30;
-
-    /// The bit of an address: the topmost six of a product that depends on all of its bits (Fibonacci hashing).
-    #[inline(always)]
-    const fn bit(address: u64) -> u32 {
-        ((address >> Self::SHIFT).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32
-    }
-
-    #[inline(always)]
-    const fn may_hold(self, address: u64) -> bool {
-        self.0 >> Self::bit(address) & 1 != 0
-    }
-
-    /// Adds the page of 2^`shift` bytes that holds `address`.
-    #[inline(always)]
-    const fn include(&mut self, address: u64, shift: u32) {
-        self.0 |= if shift > Self::SHIFT { u64::MAX } else { 1 << Self::bit(address) };
-    }
-}
-
-/// Why nothing was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Miss {
-    /// The page is nowhere: a second search, whatever it accepts, would find nothing either.
-    Absent,
-    /// It is there, but was not accepted.
-    Refused,
-}
-
-impl Miss {
-    #[inline(always)]
-    const fn of(refused: bool) -> Self {
-        if refused { Self::Refused } else { Self::Absent }
-    }
-}
-
-/// Four slots of one set.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-pub(crate) struct Group<P, U> {
-    keys: Words,
-    /// What is known of the slots' use; kept when a slot is emptied or filled.
-    pub(crate) uses: U,
-    payloads: [P; LANES],
-}
-
-/// Groups of a set that are compared before the first match is looked at: which one it is cannot be predicted, so there
-/// is no branch in between. A larger set is searched part by part.
-const AT_ONCE: usize = u64::BITS as usize / LANES;
-
-/// Which slots of at most [`AT_ONCE`] groups hold the page: a bit each.
-#[inline(always)]
-fn matches<P, U>(set: &[Group<P, U>], key: Key) -> u64 {
-    /// The usual numbers, without a loop.
-    #[inline(always)]
-    fn of<const N: usize, P, U>(set: &[Group<P, U>], key: Key) -> u64 {
-        lanes::matching::<N>(core::array::from_fn(|number| &set[number].keys), key.0)
-    }
-    match set.len() {
-        1 => of::<1, P, U>(set, key),
-        2 => of::<2, P, U>(set, key),
-        3 => of::<3, P, U>(set, key),
-        4 => of::<4, P, U>(set, key),
-        8 => of::<8, P, U>(set, key),
-        _ => (set.iter().enumerate())
-            .fold(0, |mask, (number, group)| mask | lanes::matching([&group.keys], key.0) << (number * LANES)),
-    }
-}
-
-/// Where a page was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Found {
-    /// First slot of its set.
-    pub(crate) first: usize,
+pub(crate) struct Way {
+    /// First group of the set.
+    pub(crate) set: usize,
     pub(crate) slot: usize,
 }
 
-/// The first slot of a set that holds a page which `accept` takes.
+impl Way {
+    /// The way of a set, by its first group.
+    #[inline(always)]
+    pub(crate) const fn new(set: usize, way: usize) -> Self {
+        Self { set, slot: set * LANES + way }
+    }
+
+    /// Which of the set it is.
+    #[inline(always)]
+    pub(crate) const fn way(&self) -> usize {
+        self.slot - self.set * LANES
+    }
+}
+
+/// How a search ended, in one word, because it passes through memory otherwise: the set's first group and the slot; or how it missed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub(crate) struct Outcome(i64);
+
+impl Outcome {
+    const ABSENT: Self = Self(-1);
+    const REFUSED: Self = Self(-2);
+
+    #[inline(always)]
+    const fn found(way: Way) -> Self {
+        Self((way.set << 32 | way.slot) as i64)
+    }
+
+    #[inline(always)]
+    const fn missed(refused: bool) -> Self {
+        if refused { Self::REFUSED } else { Self::ABSENT }
+    }
+
+    /// What was found, or how nothing was.
+    #[inline(always)]
+    pub(crate) const fn way(self) -> Result<Way, Miss> {
+        if self.0 < 0 {
+            return Err(Miss(self));
+        }
+        Ok(Way { set: (self.0 >> 32) as usize, slot: self.0 as u32 as usize })
+    }
+}
+
+/// Bits of the gibibyte's number that choose a region.
+const REGION_BITS: u32 = 6;
+/// log2 of the bytes that are always in one region.
+const REGION_SHIFT: u32 = 30;
+
+/// The region of an address: the topmost bits of a product that depends on all of the gibibyte's number (Fibonacci hashing).
 #[inline(always)]
-fn find_in<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
-    if set.len() > AT_ONCE {
-        return find_in_parts(set, key, accept);
-    }
-    let all = matches(set, key);
-    let mut mask = all;
-    while mask != 0 {
-        let slot = mask.trailing_zeros() as usize;
-        if accept(&set[slot / LANES].payloads[slot % LANES]) {
-            return Ok(slot);
-        }
-        mask &= mask - 1;
-    }
-    Err(Miss::of(all != 0))
+const fn region(address: u64) -> usize {
+    ((address >> REGION_SHIFT).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - REGION_BITS)) as usize
 }
 
-#[inline(never)]
-fn find_in_parts<P, U>(set: &[Group<P, U>], key: Key, accept: impl Fn(&P) -> bool) -> Result<usize, Miss> {
-    let mut refused = false;
-    for (number, part) in set.chunks(AT_ONCE).enumerate() {
-        let all = matches(part, key);
-        refused |= all != 0;
-        for slot in (0..part.len() * LANES).filter(|slot| all >> slot & 1 != 0) {
-            if accept(&part[slot / LANES].payloads[slot % LANES]) {
-                return Ok(number * AT_ONCE * LANES + slot);
-            }
-        }
-    }
-    Err(Miss::of(refused))
+/// How nothing was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Miss(Outcome);
+
+impl Miss {
+    /// The page is nowhere: a second search, whatever it accepts, would find nothing either.
+    pub(crate) const ABSENT: Self = Self(Outcome::ABSENT);
+    /// It is there, but was not accepted.
+    pub(crate) const REFUSED: Self = Self(Outcome::REFUSED);
 }
 
-/// The slots of a level: several arrays, each set-associative, with a payload `P` per slot and a record of use `U` per
-/// group.
+/// A page and what is kept of it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Slot<P> {
+    key: Key,
+    payload: P,
+}
+
+/// Page sizes, and so places: a size is in one array of a level at most.
+const SIZES: usize = PageSize::ALL.len();
+const NO_PLACE: u8 = SIZES as u8;
+
+/// The slots of a level: several arrays, each set-associative, with a payload `P` per slot.
 ///
-/// A set takes whole groups; the slots beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
+/// A set takes whole groups of [`LANES`] slots; those beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
 #[derive(Debug)]
-pub(crate) struct Directory<P, U> {
+pub(crate) struct Directory<P> {
+    /// By region: in which places something of it is kept, or was since they were last empty: a bit each. (A kernel's large pages are far
+    /// from its programs' small ones, and a size that nobody has is not looked up.)
+    candidates: [u8; 1 << REGION_BITS],
     /// In the order of lookup: the arrays as listed, in each the sizes ascending.
-    places: Vec<Place>,
-    /// Those places, in the same order, that hold something: a size that nobody has is not looked up.
-    active: Vec<Place>,
-    /// By page size, where those that are kept lie, or lay since there were none: a kernel's large pages are far from its programs' small
-    /// ones.
-    regions: [Regions; PageSize::ALL.len()],
+    places: [Place; SIZES],
+    /// By page size: the place in which a page is kept, at the largest size not above it that an array takes; or [`NO_PLACE`].
+    homes: [u8; SIZES],
     /// By how many bits a size exceeds 4K: slots that hold a page of it; and last, those that hold none.
     live: [u32; 65],
-    /// By page size: the place in which a page is kept.
-    homes: [Option<Place>; PageSize::ALL.len()],
-    groups: Box<[Group<P, U>]>,
+    tags: Box<[Tags]>,
+    slots: Box<[Slot<P>]>,
+    /// One place of each array.
+    arrays: Box<[Place]>,
 }
 
-impl<P: Copy + Default, U: Copy> Directory<P, U> {
-    /// Empty arrays. The configuration was checked before. `unused` makes the record of a group of which so many slots
-    /// are ways, and the others padding.
-    pub(crate) fn new(arrays: &[TlbArray], unused: impl Fn(usize) -> U) -> Self {
+impl<P: Copy + Default> Directory<P> {
+    /// Empty arrays. The configuration was checked before.
+    pub(crate) fn new(arrays: &[TlbArray]) -> Self {
         let mut places = Vec::new();
-        let mut groups = Vec::new();
+        let mut firsts = Vec::new();
+        let mut base = 0;
         for array in arrays {
-            let base = groups.len() as u32;
-            let (ways, mask) = (array.ways, u64::from(array.sets) - 1);
-            let per_set = ways.div_ceil(LANES as u32);
-            for _ in 0..array.sets {
-                for group in 0..per_set {
-                    let ways = (ways as usize - group as usize * LANES).min(LANES);
-                    groups.push(Group {
-                        keys: [Key::NONE.0; LANES],
-                        uses: unused(ways),
-                        payloads: [P::default(); LANES],
-                    });
-                }
-            }
+            let groups = array.ways.div_ceil(LANES as u32);
+            let place = |size: PageSize| Place {
+                mask: u64::from(array.sets) - 1,
+                base,
+                groups,
+                ways: array.ways,
+                shift: size.shift(),
+                bit: 0,
+                size,
+            };
             let mut sizes = array.sizes.clone();
             sizes.sort_unstable();
-            let place = |size: PageSize| Place { mask, base, groups: per_set, shift: size.shift(), size };
+            firsts.push(place(sizes[0]));
             places.extend(sizes.into_iter().map(place));
+            base += array.sets * groups;
         }
-        let mut homes = [None; PageSize::ALL.len()];
-        let mut largest = None;
+        places.iter_mut().enumerate().for_each(|(index, place)| place.bit = 1 << index);
+        let mut homes = [NO_PLACE; SIZES];
+        let mut largest = NO_PLACE;
         for size in PageSize::ALL {
-            largest = places.iter().find(|place| place.size == size).copied().or(largest);
+            largest = places.iter().position(|place| place.size == size).map_or(largest, |index| index as u8);
             homes[size as usize] = largest;
         }
         let mut live = [0; 65];
-        live[Key::NONE.excess()] = (groups.len() * LANES) as u32;
-        let active = Vec::with_capacity(places.len());
-        let regions = [Regions::NONE; PageSize::ALL.len()];
-        Self { places, active, regions, live, homes, groups: groups.into_boxed_slice() }
+        live[Key::NONE.excess()] = base * LANES as u32;
+        Self {
+            candidates: [0; 1 << REGION_BITS],
+            places: core::array::from_fn(|index| places.get(index).copied().unwrap_or_default()),
+            homes,
+            live,
+            tags: vec![Tags([0; LANES]); base as usize].into(),
+            slots: vec![Slot { key: Key::NONE, payload: P::default() }; base as usize * LANES].into(),
+            arrays: firsts.into(),
+        }
     }
 
     /// Slots, the padding among them.
     pub(crate) fn slots(&self) -> usize {
-        self.groups.len() * LANES
+        self.slots.len()
     }
 
     /// Where a page of `size` is kept: at the largest size not above it that an array takes, if there is one.
     #[inline(always)]
     pub(crate) fn home(&self, size: PageSize) -> Option<&Place> {
-        self.homes[size as usize].as_ref()
-    }
-
-    /// A slot's payload and what is known of its group's use, with the slot's lane in it.
-    #[inline(always)]
-    pub(crate) fn entry(&mut self, slot: usize) -> (&P, &mut U, usize) {
-        let (group, lane) = (&mut self.groups[slot / LANES], slot % LANES);
-        (&group.payloads[lane], &mut group.uses, lane)
-    }
-
-    /// What is known of a group's use.
-    #[inline(always)]
-    pub(crate) fn uses(&self, group: usize) -> &U {
-        &self.groups[group].uses
-    }
-
-    /// The same, to change it.
-    #[inline(always)]
-    pub(crate) fn uses_mut(&mut self, group: usize) -> &mut U {
-        &mut self.groups[group].uses
-    }
-
-    /// The first slot of the set of `address`.
-    #[inline(always)]
-    pub(crate) fn first(&self, place: &Place, address: u64) -> usize {
-        place.set(address).start * LANES
-    }
-
-    /// The set of `address`: the number of its first slot, and its groups.
-    #[inline(always)]
-    pub(crate) fn set(&self, place: &Place, address: u64) -> (usize, &[Group<P, U>]) {
-        let set = place.set(address);
-        (set.start * LANES, &self.groups[set])
+        self.places.get(usize::from(self.homes[size as usize]))
     }
 
     #[inline(always)]
-    fn find_at(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Result<Found, Miss> {
-        let (first, set) = self.set(place, address);
-        find_in(set, Key::new(address, place.shift), accept).map(|slot| Found { first, slot: first + slot })
-    }
-
-    /// Whether a search for `address` would look at `slot` before any slot of another size, and take it.
-    #[inline(always)]
-    pub(crate) fn holds(&self, slot: usize, address: u64, accept: impl Fn(&P) -> bool) -> bool {
-        let (Some(place), Some(group)) = (self.active.first(), self.groups.get(slot / LANES)) else { return false };
-        let lane = slot % LANES;
-        group.keys[lane] == Key::new(address, place.shift).0 && accept(&group.payloads[lane])
+    pub(crate) fn payload(&self, slot: usize) -> &P {
+        &self.slots[slot].payload
     }
 
     /// Whether a slot holds no page.
     #[inline(always)]
     pub(crate) fn is_empty(&self, slot: usize) -> bool {
-        self.groups[slot / LANES].keys[slot % LANES] == Key::NONE.0
+        self.slots[slot].key == Key::NONE
     }
 
-    /// The first slot of a set that holds no page; there is one. (Padding comes last.)
+    /// The first way of a set that holds no page; there is one.
     #[cold]
     #[inline(never)]
-    pub(crate) fn first_empty(&self, place: &Place, address: u64) -> usize {
-        let (first, set) = self.set(place, address);
-        let mut keys = set.iter().flat_map(|group| group.keys);
-        first + keys.position(|key| key == Key::NONE.0).expect("the set has an empty slot")
+    pub(crate) fn first_empty(&self, set: usize, ways: usize) -> Way {
+        let mut ways = (0..ways).map(|way| Way::new(set, way));
+        ways.find(|way| self.is_empty(way.slot)).expect("the set has an empty way")
+    }
+
+    /// The first slot of a set that holds the page which `accept` takes.
+    #[inline(always)]
+    fn find_at(&self, place: &Place, address: u64, accept: impl Fn(&P) -> bool) -> Outcome {
+        let set = place.set(address);
+        let key = Key::new(address, place.shift);
+        let tags = &self.tags[set..][..place.groups as usize];
+        if tags.len() > MOST_GROUPS {
+            return self.find_in_parts(set, tags, key, accept);
+        }
+        let mask = lanes::matching(tags, key.tag());
+        if mask == 0 {
+            return Outcome::ABSENT;
+        }
+        let way = Way::new(set, mask.trailing_zeros() as usize);
+        let slot = &self.slots[way.slot];
+        if slot.key == key && accept(&slot.payload) {
+            return Outcome::found(way);
+        }
+        self.find_among(mask, set, 0, key, accept)
+    }
+
+    /// The first of the ways from `first` on whose tag matches, by `mask`, that holds the page which `accept` takes.
+    #[cold]
+    #[inline(never)]
+    fn find_among(&self, mut mask: u32, set: usize, first: usize, key: Key, accept: impl Fn(&P) -> bool) -> Outcome {
+        let mut refused = false;
+        while mask != 0 {
+            let way = Way::new(set, first + mask.trailing_zeros() as usize);
+            let slot = &self.slots[way.slot];
+            if slot.key == key {
+                if accept(&slot.payload) {
+                    return Outcome::found(way);
+                }
+                refused = true;
+            }
+            mask &= mask - 1;
+        }
+        Outcome::missed(refused)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_in_parts(&self, set: usize, tags: &[Tags], key: Key, accept: impl Fn(&P) -> bool) -> Outcome {
+        let mut missed = Outcome::ABSENT;
+        for (number, part) in tags.chunks(MOST_GROUPS).enumerate() {
+            let mask = lanes::matching(part, key.tag());
+            match self.find_among(mask, set, number * MOST_GROUPS * LANES, key, &accept) {
+                Outcome::ABSENT => {}
+                Outcome::REFUSED => missed = Outcome::REFUSED,
+                found => return found,
+            }
+        }
+        missed
     }
 
     /// The first slot, in the order of lookup, that holds a page of `address` which `accept` takes.
     #[inline(always)]
-    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<Found, Miss> {
-        let mut refused = false;
-        for place in &self.active {
-            if !self.regions[place.size as usize].may_hold(address) {
-                continue;
-            }
-            match self.find_at(place, address, &accept) {
-                Ok(found) => return Ok(found),
-                Err(miss) => refused |= miss == Miss::Refused,
-            }
+    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Outcome {
+        let candidates = self.candidates[region(address)];
+        if !candidates.is_power_of_two() {
+            return self.find_in_several(candidates, address, accept);
         }
-        Err(Miss::of(refused))
+        self.find_at(&self.places[candidates.trailing_zeros() as usize % SIZES], address, accept)
+    }
+
+    #[inline(never)]
+    fn find_in_several(&self, mut candidates: u8, address: u64, accept: impl Fn(&P) -> bool) -> Outcome {
+        let mut missed = Outcome::ABSENT;
+        while candidates != 0 {
+            let place = &self.places[candidates.trailing_zeros() as usize % SIZES];
+            match self.find_at(place, address, &accept) {
+                Outcome::ABSENT => {}
+                Outcome::REFUSED => missed = Outcome::REFUSED,
+                found => return found,
+            }
+            candidates &= candidates - 1;
+        }
+        missed
+    }
+
+    /// The same where the arrays are one array of one size.
+    #[inline(always)]
+    pub(crate) fn find_in_only(&self, address: u64, accept: impl Fn(&P) -> bool) -> Outcome {
+        self.find_at(&self.places[0], address, accept)
     }
 
     /// The slot that already holds a page, of the payloads that `same` takes. `miss` is how the address was not found
     /// just before.
     #[inline(always)]
-    pub(crate) fn same(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<Found> {
-        match miss {
-            Miss::Absent => None,
-            Miss::Refused => self.find_at(place, address, same).ok(),
-        }
+    pub(crate) fn same(&self, place: Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Option<Way> {
+        if miss == Miss::ABSENT { None } else { self.find_again(place, address, same) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_again(&self, place: Place, address: u64, same: impl Fn(&P) -> bool) -> Option<Way> {
+        self.find_at(&place, address, same).way().ok()
     }
 
     /// Puts a page into a slot of its set.
     #[inline(always)]
-    pub(crate) fn put(&mut self, slot: usize, place: &Place, address: u64, payload: &P) {
+    pub(crate) fn put(&mut self, way: Way, place: Place, address: u64, payload: &P) {
         let new = Key::new(address, place.shift);
-        let (index, lane) = (slot / LANES, slot % LANES);
-        let group = &mut self.groups[index];
-        group.payloads[lane] = *payload;
-        let old = Key(core::mem::replace(&mut group.keys[lane], new.0));
+        let slot = &mut self.slots[way.slot];
+        let old = core::mem::replace(&mut slot.key, new);
+        slot.payload = *payload;
+        self.tag(way, new);
         if old.excess() != new.excess() {
             self.count(old, new);
         }
-        self.regions[place.size as usize].include(address, place.shift);
+        self.candidates[region(address)] |= place.bit;
+        if place.shift > REGION_SHIFT {
+            self.include_all(place.bit);
+        }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn include_all(&mut self, bit: u8) {
+        self.candidates.iter_mut().for_each(|candidates| *candidates |= bit);
+    }
+
+    #[inline(always)]
+    fn tag(&mut self, way: Way, key: Key) {
+        self.tags[way.slot / LANES].0[way.slot % LANES] = key.tag();
+    }
+
+    #[cold]
     #[inline(never)]
     fn count(&mut self, old: Key, new: Key) {
-        let Self { places, active, live, regions, .. } = self;
-        live[old.excess()] -= 1;
-        live[new.excess()] += 1;
-        if live[old.excess()] == 0 || live[new.excess()] == 1 {
-            let held = |place: &&Place| live[Key::new(0, place.shift).excess()] > 0;
-            active.clear();
-            active.extend(places.iter().filter(held));
-            for place in places.iter().filter(|place| !held(place)) {
-                regions[place.size as usize] = Regions::NONE;
-            }
+        self.live[old.excess()] -= 1;
+        self.live[new.excess()] += 1;
+        if old != Key::NONE && self.live[old.excess()] == 0 {
+            let of_old = |place: &&Place| place.shift as usize == PageSize::Size4K.shift() as usize + old.excess();
+            let bit = self.places.iter().find(of_old).map_or(0, |place| place.bit);
+            self.candidates.iter_mut().for_each(|candidates| *candidates &= !bit);
         }
     }
 
     /// Empties every slot whose payload `drops` names, and reports it.
-    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(&mut Self, usize)) {
-        if self.active.is_empty() {
+    pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(&Way)) {
+        if self.live[Key::NONE.excess()] as usize == self.slots.len() {
             return;
         }
-        for index in 0..self.groups.len() {
-            for lane in 0..LANES {
-                let group = &self.groups[index];
-                if group.keys[lane] != Key::NONE.0 && drops(&group.payloads[lane]) {
-                    self.empty(index * LANES + lane, &mut removed);
+        for array in 0..self.arrays.len() {
+            let array = self.arrays[array];
+            for set in (0..=array.mask).map(|index| array.nth(index)) {
+                for way in (0..array.ways as usize).map(|way| Way::new(set, way)) {
+                    let slot = &self.slots[way.slot];
+                    if slot.key != Key::NONE && drops(&slot.payload) {
+                        self.empty(&way, &mut removed);
+                    }
                 }
             }
         }
     }
 
     /// Empties every slot that holds a page of `address` and whose payload `drops` names, and reports it.
-    pub(crate) fn remove_page(
-        &mut self,
-        address: u64,
-        drops: impl Fn(&P) -> bool,
-        mut removed: impl FnMut(&mut Self, usize),
-    ) {
-        while let Ok(Found { slot, .. }) = self.find(address, &drops) {
-            self.empty(slot, &mut removed);
+    pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool, mut removed: impl FnMut(&Way)) {
+        while let Ok(way) = self.find(address, &drops).way() {
+            self.empty(&way, &mut removed);
         }
     }
 
-    fn empty(&mut self, slot: usize, removed: &mut impl FnMut(&mut Self, usize)) {
-        let (index, lane) = (slot / LANES, slot % LANES);
-        let old = Key(core::mem::replace(&mut self.groups[index].keys[lane], Key::NONE.0));
+    fn empty(&mut self, way: &Way, removed: &mut impl FnMut(&Way)) {
+        let old = core::mem::replace(&mut self.slots[way.slot].key, Key::NONE);
+        self.tag(*way, Key::NONE);
         self.count(old, Key::NONE);
-        removed(self, slot);
+        removed(way);
     }
 
-    /// Every group: the number of its first slot, its use, and the payloads of the slots that hold a page, by lane.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut U, [Option<&P>; LANES])> {
-        self.groups.iter_mut().enumerate().map(|(index, group)| {
-            let Group { keys, uses, payloads } = group;
-            let held = core::array::from_fn(|lane| (keys[lane] != Key::NONE.0).then_some(&payloads[lane]));
-            (index * LANES, uses, held)
-        })
+    /// The first groups of the sets of the first array.
+    #[cfg(test)]
+    pub(crate) fn sets(&self) -> Vec<usize> {
+        (0..=self.places[0].mask).map(|index| self.places[0].nth(index)).collect()
     }
 }

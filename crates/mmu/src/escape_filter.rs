@@ -77,6 +77,21 @@ impl EscapeFilter {
         if bits_fit && matches!(hashes, 1 | 2 | 4 | 8) { Ok(()) } else { Err(EscapeFilterError { bits, hashes }) }
     }
 
+    /// Bits for each page size.
+    #[must_use]
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The part of all other 4K pages that is found when so many are inserted: (1 − (1 − 1/part)^pages)^hashes, for bits in parts of one
+    /// for each hash function.
+    #[must_use]
+    pub fn false_positives(&self, pages: usize) -> f64 {
+        let part = f64::from(self.bits / self.hashes);
+        let set = 1.0 - (1.0 - 1.0 / part).powf(pages as f64);
+        set.powi(self.hashes as i32)
+    }
+
     /// Whether no page was inserted.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -157,6 +172,8 @@ mod tests {
             pages(inserted).for_each(|page| filter.insert(page));
             let found = (0..100_000_u64).filter(|page| filter.may_hold(page << 12, PageSize::Size4K)).count();
             assert!((least..=most).contains(&found), "{found} of 100000 with {inserted}");
+            let expected = 100_000.0 * filter.false_positives(inserted as usize);
+            assert!((least as f64..=most as f64).contains(&expected), "{expected} expected with {inserted}");
         }
     }
 

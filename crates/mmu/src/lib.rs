@@ -26,6 +26,7 @@ mod memory;
 mod mmu;
 mod pte;
 mod raw;
+mod recency;
 mod refill;
 mod rights;
 mod segment;

@@ -1,82 +1,43 @@
 //! Set-associative arrays with exact LRU replacement: the L2 TLB, the nested TLB and each level of a walk cache.
 //!
-//! The slots of a set form a ring in the order of their last use. So the least recently used one is known without a
-//! search, and a miss, which takes that one, turns the ring by a place: a fixed number of steps, whatever the ways.
-//! Empty slots are the least recently used ones; of several, the first in the set is taken.
+//! Empty slots are the least recently used ones of their set; of several, the first in the set is taken.
 
 use crate::config::TlbArray;
-use crate::directory::{Directory, Found, Miss, Place};
-use crate::raw::lanes::LANES;
+use crate::directory::{Directory, Miss, Way};
+use crate::recency::Recency;
 use types::PageSize;
-
-/// The slots before and behind one in its set's ring.
-#[derive(Clone, Copy, Debug, Default)]
-struct Neighbours {
-    /// The one used next after it; of the latest one, the earliest.
-    later: u32,
-    /// The one used last before it; of the earliest one, the latest.
-    earlier: u32,
-}
 
 /// Arrays whose slots are replaced in the order of their last use: a hit or a fill.
 #[derive(Debug)]
 pub(crate) struct Lru<P> {
-    directory: Directory<P, [Neighbours; LANES]>,
-    /// The most recently used slot of each set, by its first slot / [`LANES`].
-    latest: Box<[u32]>,
-    /// First slot of the set to which a slot / [`LANES`] belongs.
-    firsts: Box<[u32]>,
+    directory: Directory<P>,
+    recency: Recency,
 }
 
 impl<P: Copy + Default> Lru<P> {
     /// Empty arrays. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray]) -> Self {
-        let mut directory = Directory::new(arrays, |_| [Neighbours::default(); LANES]);
-        let mut firsts = Vec::new();
-        for array in arrays {
-            let ways = array.ways as usize;
-            for _ in 0..array.sets {
-                let first = firsts.len() * LANES;
-                for way in 0..ways {
-                    let at = |way: usize| (first + way % ways) as u32;
-                    let (_, ring, lane) = directory.entry(first + way);
-                    ring[lane] = Neighbours { later: at(way + ways - 1), earlier: at(way + 1) };
-                }
-                firsts.extend(core::iter::repeat_n(first as u32, ways.div_ceil(LANES)));
-            }
-        }
-        Self { directory, latest: firsts.clone().into(), firsts: firsts.into() }
+        Self { directory: Directory::new(arrays), recency: Recency::new(arrays) }
     }
 
-    /// The first page of `address` that `accept` takes; it is now the most recently used one of its set.
+    /// The first page of `address` that `accept` takes, and where it is; its use is not recorded yet.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, address: u64, accept: impl Fn(&P) -> bool) -> Result<&P, Miss> {
-        Ok(self.touch_and_tell(address, accept)?.1)
+    pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        let way = self.directory.find(address, accept).way()?;
+        Ok((way, self.directory.payload(way.slot)))
     }
 
-    /// The same, with its slot.
+    /// The same where the arrays are one array of one size.
     #[inline(always)]
-    fn touch_and_tell(&mut self, address: u64, accept: impl Fn(&P) -> bool) -> Result<(usize, &P), Miss> {
-        let Found { first, slot } = self.directory.find(address, accept)?;
-        self.used(first, slot);
-        Ok((slot, self.directory.entry(slot).0))
+    pub(crate) fn find_in_only(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        let way = self.directory.find_in_only(address, accept).way()?;
+        Ok((way, self.directory.payload(way.slot)))
     }
 
-    /// As [`Self::touch`], for pages of which at most one payload is accepted: then a page in the slot where the latest one was found
-    /// needs no search, and `guess` is that slot.
+    /// What was found there is now the most recently used one of its set.
     #[inline(always)]
-    pub(crate) fn touch_guessed(
-        &mut self,
-        guess: &mut usize,
-        address: u64,
-        accept: impl Fn(&P) -> bool,
-    ) -> Result<&P, Miss> {
-        if self.directory.holds(*guess, address, &accept) {
-            self.used(self.firsts[*guess / LANES] as usize, *guess);
-        } else {
-            *guess = self.touch_and_tell(address, accept)?.0;
-        }
-        Ok(self.directory.entry(*guess).0)
+    pub(crate) fn used(&mut self, way: Way) {
+        self.recency.used(way);
     }
 
     /// Keeps a page of `size`, or the largest piece around `address` that an array takes, in the place of the same page
@@ -92,82 +53,38 @@ impl<P: Copy + Default> Lru<P> {
         same: impl Fn(&P) -> bool,
     ) {
         let Some(&place) = self.directory.home(size) else { return };
-        let Found { first, slot } = self.slot_for(&place, address, miss, same);
-        self.directory.put(slot, &place, address, &piece(place.size));
-        self.used(first, slot);
+        let way = match self.directory.same(place, address, miss, same) {
+            Some(way) => {
+                self.recency.used(way);
+                way
+            }
+            None => self.replace(place.set(address), place.ways as usize),
+        };
+        self.directory.put(way, place, address, &piece(place.size));
     }
 
+    /// The way of a set that is replaced, which is now the most recently used one.
     #[inline(always)]
-    fn slot_for(&self, place: &Place, address: u64, miss: Miss, same: impl Fn(&P) -> bool) -> Found {
-        if let Some(found) = self.directory.same(place, address, miss, same) {
-            return found;
+    fn replace(&mut self, set: usize, ways: usize) -> Way {
+        let earliest = self.recency.earliest(set, ways);
+        if self.directory.is_empty(earliest.slot) {
+            let way = self.directory.first_empty(set, ways);
+            self.recency.used(way);
+            return way;
         }
-        let first = self.directory.first(place, address);
-        let earliest = self.neighbours(self.latest[first / LANES] as usize).later as usize;
-        let slot =
-            if self.directory.is_empty(earliest) { self.directory.first_empty(place, address) } else { earliest };
-        Found { first, slot }
+        self.recency.earliest_used(earliest, ways);
+        earliest
     }
 
     /// Drops the pages whose payload `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool) {
-        let Self { directory, latest, firsts } = self;
-        directory.remove(drops, |directory, slot| emptied(directory, latest, firsts, slot));
+        let Self { directory, recency } = self;
+        directory.remove(drops, |way| recency.emptied(way));
     }
 
     /// Drops the pages of `address` whose payload `drops` names.
     pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool) {
-        let Self { directory, latest, firsts } = self;
-        directory.remove_page(address, drops, |directory, slot| emptied(directory, latest, firsts, slot));
-    }
-
-    #[inline(always)]
-    fn neighbours(&self, slot: usize) -> Neighbours {
-        self.directory.uses(slot / LANES)[slot % LANES]
-    }
-
-    /// Makes a slot the most recently used one of the set that begins with `first`.
-    #[inline(always)]
-    fn used(&mut self, first: usize, slot: usize) {
-        let latest = &mut self.latest[first / LANES];
-        let before = core::mem::replace(latest, slot as u32) as usize;
-        // Behind the latest one is the earliest: for that, the ring need only be turned.
-        if before != slot && self.neighbours(before).later as usize != slot {
-            insert(&mut self.directory, slot as u32, before as u32);
-        }
-    }
-}
-
-type Ring<P> = Directory<P, [Neighbours; LANES]>;
-
-#[inline(always)]
-fn neighbours<P: Copy + Default>(directory: &mut Ring<P>, slot: u32) -> &mut Neighbours {
-    let slot = slot as usize;
-    &mut directory.uses_mut(slot / LANES)[slot % LANES]
-}
-
-/// Takes a slot out of its ring, and puts it between the latest one and the earliest.
-///
-/// Each word is read and written alone: a read of two that were just written apart waits until both are in the cache.
-#[inline(always)]
-fn insert<P: Copy + Default>(directory: &mut Ring<P>, slot: u32, latest: u32) {
-    let (later, earlier) = (neighbours(directory, slot).later, neighbours(directory, slot).earlier);
-    neighbours(directory, later).earlier = earlier;
-    neighbours(directory, earlier).later = later;
-    let earliest = neighbours(directory, latest).later;
-    neighbours(directory, slot).later = earliest;
-    neighbours(directory, slot).earlier = latest;
-    neighbours(directory, latest).later = slot;
-    neighbours(directory, earliest).earlier = slot;
-}
-
-/// Makes a slot that is empty now the least recently used one of its set.
-fn emptied<P: Copy + Default>(directory: &mut Ring<P>, latest: &mut [u32], firsts: &[u32], slot: usize) {
-    let latest = &mut latest[firsts[slot / LANES] as usize / LANES];
-    let slot = slot as u32;
-    if slot == *latest {
-        *latest = neighbours(directory, slot).earlier;
-    } else if neighbours(directory, *latest).later != slot {
-        insert(directory, slot, *latest);
+        let Self { directory, recency } = self;
+        directory.remove_page(address, drops, |way| recency.emptied(way));
     }
 }

@@ -208,11 +208,12 @@ impl Mmu {
                 return Ok(fill.l1(&translation));
             }
         }
-        let (l2_hit, hit) = match l2.touch(gva.0, |entry| entry.answers(made.query)) {
-            Ok(translation) => {
+        let (l2_hit, hit) = match l2.find(gva.0, |entry| entry.answers(made.query)) {
+            Ok((way, &translation)) => {
                 statistics.l2_hits += 1;
                 prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
-                (true, fill.l1(translation))
+                l2.used(way);
+                (true, fill.l1(&translation))
             }
             Err(l2_miss) => {
                 statistics.l2_misses += 1;

@@ -49,7 +49,21 @@ impl Pte {
 
     /// Steps 3 to 5 of the walk: what the entry is, at `level`, or what is wrong with it.
     #[inline(always)]
-    pub(crate) const fn decode(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
+    pub(crate) fn decode(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
+        // Mostly it is one of these.
+        let bits = self.0 & (Self::RESERVED | Self::N | 0xff & !Self::G);
+        if bits == Self::V && level != 0 {
+            return Ok(Kind::Pointer);
+        }
+        if bits & (Self::RESERVED | Self::N | Self::V | Self::R) == Self::V | Self::R && level == 0 {
+            return Ok(Kind::Leaf(PageSize::Size4K));
+        }
+        self.decode_any(level, groups)
+    }
+
+    /// The same, step by step.
+    #[inline(never)]
+    const fn decode_any(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
         // Step 3.
         if !self.has(Self::V) {
             return Err(Cause::Invalid);

@@ -1,9 +1,11 @@
 //! What an access demands, and what a translation permits.
 
+use crate::pte::Pte;
 use types::{Access, Privilege, TranslationContext};
 
 /// Whose pages an access may touch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub(crate) enum Owners {
     /// Pages with U = 1.
     User,
@@ -22,6 +24,30 @@ pub(crate) struct Demand {
     pub(crate) owners: Owners,
     /// MXR: loads may read executable pages.
     pub(crate) executable_is_readable: bool,
+    settled: Settled,
+}
+
+/// Bits that a leaf mostly has when it allows an access and neither A nor D is to be set; other leaves may allow it, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Settled {
+    mask: u8,
+    value: u8,
+}
+
+impl Settled {
+    const fn of(access: Access, owners: Owners) -> Self {
+        let needed = match access {
+            Access::Read => Pte::R | Pte::A,
+            Access::Write => Pte::W | Pte::A | Pte::D,
+            Access::Execute => Pte::X | Pte::A,
+        } as u8;
+        let user = Pte::U as u8;
+        match owners {
+            Owners::User => Self { mask: needed | user, value: needed | user },
+            Owners::Supervisor => Self { mask: needed | user, value: needed },
+            Owners::Any => Self { mask: needed, value: needed },
+        }
+    }
 }
 
 impl Demand {
@@ -33,12 +59,19 @@ impl Demand {
             (Privilege::Supervisor, Access::Read | Access::Write) if context.sum => Owners::Any,
             (Privilege::Supervisor, Access::Read | Access::Write) => Owners::Supervisor,
         };
-        Self { access, owners, executable_is_readable: context.mxr }
+        Self { access, owners, executable_is_readable: context.mxr, settled: Settled::of(access, owners) }
     }
 
     /// Of the second stage, where every access counts as U's (section 19.5.1), and MXR is the monitor's, which is 0.
     pub(crate) const fn of_second_stage(access: Access) -> Self {
-        Self { access, owners: Owners::User, executable_is_readable: false }
+        let owners = Owners::User;
+        Self { access, owners, executable_is_readable: false, settled: Settled::of(access, owners) }
+    }
+
+    /// Whether it is plain that a leaf allows the access, and has the bits set that the access sets.
+    #[inline(always)]
+    pub(crate) const fn is_settled(&self, leaf: Pte) -> bool {
+        leaf.0 as u8 & self.settled.mask == self.settled.value
     }
 }
 
@@ -76,31 +109,45 @@ impl Rights {
     /// Whether a demand is met.
     #[inline(always)]
     pub(crate) const fn meet(self, masks: Masks) -> bool {
-        (self.0 & masks.kinds != 0) & (self.0 & masks.owners != 0)
+        masks.0 >> (self.0 & 0x3f) & 1 != 0
     }
 }
 
-/// A demand as masks over [`Rights`].
+/// The rights that meet a demand: a bit for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Masks {
-    kinds: u8,
-    owners: u8,
-}
+pub(crate) struct Masks(u64);
 
 impl Masks {
-    /// The masks of a demand.
+    /// Those of a demand.
     pub(crate) const fn of(demand: Demand) -> Self {
-        let kinds = match demand.access {
-            Access::Read if demand.executable_is_readable => Rights::READ.0 | Rights::READ_EXECUTABLE.0,
-            Access::Read => Rights::READ.0,
-            Access::Write => Rights::WRITE.0,
-            Access::Execute => Rights::EXECUTE.0,
-        };
-        let owners = match demand.owners {
-            Owners::User => Rights::USER.0,
-            Owners::Supervisor => Rights::SUPERVISOR.0,
-            Owners::Any => Rights::USER.0 | Rights::SUPERVISOR.0,
-        };
-        Self { kinds, owners }
+        const OF: [[[Masks; 2]; 3]; 3] = Masks::all();
+        OF[demand.access as usize][demand.owners as usize][demand.executable_is_readable as usize]
+    }
+
+    /// By access, owners and MXR.
+    const fn all() -> [[[Self; 2]; 3]; 3] {
+        let mut all = [[[Self(0); 2]; 3]; 3];
+        let mut index = 0;
+        while index < 18 {
+            let (kind, owner, mxr) = (index / 6, index / 2 % 3, index % 2);
+            let kinds = [Rights::READ.0, Rights::WRITE.0, Rights::EXECUTE.0][kind]
+                | if kind == 0 && mxr == 1 { Rights::READ_EXECUTABLE.0 } else { 0 };
+            let owners = [Rights::USER.0, Rights::SUPERVISOR.0, Rights::USER.0 | Rights::SUPERVISOR.0][owner];
+            let mut rights = 0;
+            while rights <= Rights::ALL.0 {
+                if rights & kinds != 0 && rights & owners != 0 {
+                    all[kind][owner][mxr].0 |= 1 << rights;
+                }
+                rights += 1;
+            }
+            index += 1;
+        }
+        all
+    }
+
+    /// Of the second stage.
+    #[inline(always)]
+    pub(crate) const fn of_second_stage(access: Access) -> Self {
+        Self::of(Demand::of_second_stage(access))
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Geometry {
     pub(crate) root_level: u32,
     /// Bits of address that the tree translates; the root's index is what the other levels leave of them.
     pub(crate) address_bits: u32,
+    /// The root's indices.
+    root_mask: u64,
 }
 
 impl Geometry {
@@ -25,20 +27,24 @@ impl Geometry {
     pub(crate) const fn of_first_stage(mode: PagingMode) -> Option<Self> {
         match mode.levels() {
             0 => None,
-            levels => Some(Self { root_level: levels - 1, address_bits: mode.address_bits() }),
+            levels => Some(Self::new(levels - 1, mode.address_bits())),
         }
     }
 
     /// Of a second stage. The root has four times the entries.
     pub(crate) const fn of_second_stage(mode: SecondStageMode) -> Self {
-        Self { root_level: mode.levels() - 1, address_bits: mode.address_bits() }
+        Self::new(mode.levels() - 1, mode.address_bits())
+    }
+
+    const fn new(root_level: u32, address_bits: u32) -> Self {
+        Self { root_level, address_bits, root_mask: (1 << (address_bits - 12 - 9 * root_level)) - 1 }
     }
 
     /// Byte offset of the PTE of `address` in a table of `level`.
     #[inline(always)]
     const fn slot(self, address: u64, level: u32) -> u64 {
-        let bits = if level == self.root_level { self.address_bits - 12 - 9 * level } else { 9 };
-        ((address >> (12 + 9 * level)) & ((1 << bits) - 1)) * 8
+        let mask = if level == self.root_level { self.root_mask } else { 0x1ff };
+        ((address >> (12 + 9 * level)) & mask) * 8
     }
 }
 
@@ -177,6 +183,21 @@ impl AdPolicy {
     /// As [`Tree::finish`]: a leaf is checked in the same way wherever it was found.
     #[inline(always)]
     pub(crate) fn finish<R: PteReader>(
+        self,
+        reader: &mut R,
+        leaf: Leaf<R::Address>,
+        demand: Demand,
+    ) -> Result<Option<Leaf<R::Address>>, Failure<R::Fault>> {
+        if demand.is_settled(leaf.pte) {
+            return Ok(Some(leaf));
+        }
+        self.finish_unsettled(reader, leaf, demand)
+    }
+
+    /// The same where a bit is to be set, or the access refused.
+    #[cold]
+    #[inline(never)]
+    fn finish_unsettled<R: PteReader>(
         self,
         reader: &mut R,
         leaf: Leaf<R::Address>,

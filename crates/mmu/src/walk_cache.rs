@@ -59,10 +59,11 @@ impl Level {
         self.search(spaces, address, prefix)
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn search(&mut self, spaces: Spaces, address: u64, prefix: u64) -> Option<Pointer> {
-        match self.array.touch(address, |pointer| spaces.contain(pointer.space)) {
-            Ok(&pointer) => {
+        match self.array.find_in_only(address, |pointer| spaces.contain(pointer.space)) {
+            Ok((way, &pointer)) => {
+                self.array.used(way);
                 self.latest = Some(Latest { prefix, spaces, pointer });
                 Some(pointer)
             }
@@ -93,7 +94,7 @@ impl WalkCache {
                 let span = PageSize::of_level(index as u32 + 1);
                 (sizes.0[index] > 0).then(|| Level {
                     array: Lru::new(&[TlbArray::new(&[span], 1, sizes.0[index])]),
-                    miss: Miss::Absent,
+                    miss: Miss::ABSENT,
                     latest: None,
                 })
             }),
@@ -115,7 +116,7 @@ impl WalkCache {
 
     /// Keeps a non-leaf PTE read at `level` on the way to `address`, for which [`Self::deepest`] was asked when the walk began, and did not
     /// find it at this level. `global` is G of it or of one above it.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn fill(&mut self, spaces: Spaces, address: u64, level: u32, table: u64, global: bool) {
         let Some(cached) = &mut self.levels[level as usize - 1] else { return };
         let pointer = Pointer { space: spaces.of(global), table };

@@ -238,6 +238,80 @@ fn a_page_that_escapes_is_paged_and_others_are_not() {
     }
 }
 
+/// References of a walk by what escapes, caches off, for four levels: the guest's tables are read, directly, if the page is not the guest's
+/// segment's; and the nested ones for each guest physical address that is not the monitor's.
+#[test]
+fn what_escapes_costs_the_walk_of_its_dimension() {
+    const G: u64 = 4;
+    const H: u64 = 4;
+    let tables = || (0..16).map(|page| GUEST_ROOT + page * 4096);
+    let cases: [(&str, [u64; 3]); 4] = [
+        // Of vmm, guest and dual direct.
+        ("nothing", [G, H, 0]),
+        ("the page, of the monitor's", [G + H, H, H]),
+        ("the page, of the guest's", [G, (G + 1) * H + G, G]),
+        ("the page and the tables, of both", [(G + 1) * H + G, (G + 1) * H + G, (G + 1) * H + G]),
+    ];
+    for (what, refs) in cases {
+        for ((name, mut segments), refs) in modes().into_iter().skip(1).zip(refs) {
+            let (guest, monitor) = (&mut segments.guest.escape, &mut segments.monitor.escape);
+            let all = what.ends_with("of both");
+            if (what.ends_with("of the guest's") || all) && name != "vmm direct" {
+                guest.insert(BASE);
+            }
+            if (what.ends_with("of the monitor's") || all) && name != "guest direct" {
+                // With the guest's segment, and without.
+                monitor.insert(TARGET);
+                monitor.insert(2 * TARGET);
+            }
+            if all && name != "guest direct" {
+                tables().for_each(|table| monitor.insert(table));
+            }
+            let mut bench = Bench::new(PagingMode::Sv48, Some(SecondStageMode::Sv48x4), &no_caches(), &segments);
+            let counts = bench.load(BASE).1;
+            assert_eq!(counts.max_refs, refs, "{what} escapes, {name}");
+            assert_eq!(counts.segment_hits, u64::from(refs == 0), "{what} escapes, {name}");
+        }
+    }
+}
+
+/// Memory that is added behind the guest's, as for what a balloon took, lies outside of the monitor's segment; the guest's leads there.
+#[test]
+fn memory_that_was_added_costs_the_nested_walk_of_its_page() {
+    for ((name, mut segments), refs) in modes().into_iter().zip([24, 4 + 4, 4, 4]) {
+        if segments.monitor != DirectSegment::default() {
+            // The guest's tables are in it.
+            segments.monitor.segment = Segment::of_monitor(Gpa(0x1000)..Gpa(TARGET), Hpa(DIRECT + 0x1000)).unwrap();
+        }
+        for gva in INSIDE {
+            let mut bench = Bench::new(PagingMode::Sv48, Some(SecondStageMode::Sv48x4), &no_caches(), &segments);
+            let (hpa, counts) = bench.load(gva);
+            let by_segment = segments.guest != DirectSegment::default();
+            assert_eq!(hpa, PAGED + gva - BASE + if by_segment { TARGET } else { 2 * TARGET }, "{name}");
+            assert_eq!((counts.max_refs, counts.walks), (refs, 1), "{name}");
+        }
+    }
+}
+
+/// A process without a segment of its own, at the same addresses: the registers are loaded with those of whoever runs.
+#[test]
+fn another_process_walks_as_without_the_guests_segment() {
+    for ((name, segments), refs) in modes().into_iter().zip([24, 4, 24, 4]) {
+        for gva in INSIDE.into_iter().chain(OUTSIDE) {
+            let mut bench = Bench::new(PagingMode::Sv48, Some(SecondStageMode::Sv48x4), &no_caches(), &segments);
+            bench.load(gva);
+            bench.mmu.set_segments(&Segments { monitor: segments.monitor.clone(), ..Segments::default() });
+            bench.context.asid = Asid(2);
+            let context = bench.context;
+            bench.mmu.set_context(&context, Vmid(1));
+            let (hpa, counts) = bench.load(gva);
+            let host = if segments.monitor == DirectSegment::default() { PAGED } else { DIRECT };
+            assert_eq!(hpa, 2 * TARGET + host + gva - BASE, "{name}: paged, {gva:#x}");
+            assert_eq!((counts.max_refs, counts.walks, counts.segment_hits), (refs, 1, 0), "{name}, {gva:#x}");
+        }
+    }
+}
+
 #[test]
 fn large_pages_are_filled_where_the_monitors_segment_holds_them_whole() {
     let page = |escapes: Option<u64>| {

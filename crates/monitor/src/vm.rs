@@ -8,12 +8,12 @@ mod image;
 mod presentation;
 
 pub use attribute::MemoryAttribute;
-pub use direct::FilterSize;
+pub use direct::{FilterSize, SaturatedFilter};
 pub use error::VmError;
 pub use presentation::{Backing, LeafStatus};
 
 use crate::shadow::Shadow;
-use crate::table::{HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable};
+use crate::table::{HostTable, Invalidation, Leaf, LeafBits, MapError};
 use attribute::Store;
 use core::ops::Range;
 use devices::map::RAM_BASE;
@@ -153,14 +153,44 @@ impl Vm {
         self.ram.clone()
     }
 
-    /// The table that the hardware walks for its second stage, where that is a tree: what sections are mapped by.
-    pub(crate) const fn nested_table(&mut self) -> Option<&mut NestedTable> {
+    /// Its table from guest physical to host physical addresses, if it has one: what sections are mapped by. The hardware walks it, or, of a guest
+    /// with shadow tables, the monitor alone.
+    pub(crate) const fn section_table(&mut self) -> Option<&mut HostTable> {
         match &mut self.second {
-            Presentation::Nested { table: HostTable::Nested(table), .. } if self.shadow.is_none() => Some(table),
-            Presentation::Native
-            | Presentation::Nested { .. }
-            | Presentation::Reserved
-            | Presentation::Direct { .. } => None,
+            Presentation::Nested { table, .. } | Presentation::Direct { table, .. } => Some(table),
+            Presentation::Native | Presentation::Reserved => None,
+        }
+    }
+
+    /// Whether that can have tables of sections linked into it.
+    #[must_use]
+    pub const fn links_sections(&self) -> bool {
+        matches!(
+            self.second,
+            Presentation::Nested { table: HostTable::Nested(_), .. }
+                | Presentation::Direct { table: HostTable::Nested(_), .. }
+        )
+    }
+
+    /// Sees to it that sections can be mapped up to `end`: a flat table has entries no further than it must. The guest has not run yet.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn reach(&mut self, host: &mut Host, end: Gpa) -> Result<(), OutOfFrames> {
+        match self.section_table() {
+            Some(HostTable::Flat(table)) => table.extend(&host.memory, &mut host.frames, end),
+            Some(HostTable::Nested(_)) | None => Ok(()),
+        }
+    }
+
+    /// Bytes of a flat table's entries for what is behind RAM.
+    #[must_use]
+    pub fn flat_bytes_behind_ram(&self) -> u64 {
+        match &self.second {
+            Presentation::Nested { table: HostTable::Flat(table), .. } => {
+                table.bytes() - (self.ram.end.0 - self.ram.start.0) / 512
+            }
+            _ => 0,
         }
     }
 
@@ -253,6 +283,29 @@ impl Vm {
         }
         let leaf = self.fill(memory, frames, gpa, access, None)?;
         Ok(Some(Resolved { leaf, fresh: true }))
+    }
+
+    /// The page of a section at `gpa`, outside RAM, with A and D bits as `access` sets them; `None` if none is valid there, or the access is not permitted.
+    pub(crate) fn resolve_section(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<Leaf> {
+        let needed = LeafBits::of_access(access);
+        let table = self.section_table()?;
+        let leaf = table.lookup(memory, gpa)?;
+        if access == Access::Write && !leaf.bits.contains(LeafBits::WRITE) {
+            return None;
+        }
+        if !leaf.bits.contains(needed) {
+            table.grant(memory, gpa, needed);
+        }
+        Some(Leaf { bits: leaf.bits | needed, ..leaf })
+    }
+
+    /// The host page at `gpa`, if it is there: of RAM, or of a section.
+    pub(crate) fn anywhere(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        match &self.second {
+            _ if self.is_ram(gpa, 1) => self.mapped(memory, gpa),
+            Presentation::Native | Presentation::Reserved => None,
+            Presentation::Nested { table, .. } | Presentation::Direct { table, .. } => table.lookup(memory, gpa),
+        }
     }
 
     /// Gives the page of RAM that holds `gpa`, which has no frame, a fresh one: the largest that fits there. Where `spare` says how many
@@ -391,6 +444,13 @@ pub enum Wanted {
     Frames(OutOfFrames),
     /// A page of the guest, in RAM.
     Page {
+        /// An address in it.
+        gpa: Gpa,
+        /// What it is for.
+        access: Access,
+    },
+    /// A section's page, outside RAM.
+    Section {
         /// An address in it.
         gpa: Gpa,
         /// What it is for.

@@ -66,6 +66,179 @@ int main(void)
 
 const PRELOAD: &str = "LD_PRELOAD=/usr/lib/libpagewalk-region.so";
 
+/// Boots Linux once under each scheme with a command, and gives the lines of its output, which have to be the same under all, and how many
+/// misses a guest's segment held under each.
+fn same_under_all(schemes: &str, command: &str, files: &[&str]) -> (Vec<String>, Vec<u64>) {
+    let scratch = Scratch::new();
+    let json = scratch.text("run.json");
+    let mut lines: Option<Vec<String>> = None;
+    let mut hits = Vec::new();
+    for scheme in schemes.split(',') {
+        let mut arguments = vec!["boot", "--guest", "linux", "--memory", "512M", "--scheme", scheme, "--json", &json];
+        arguments.extend(["--run", command]);
+        files.iter().for_each(|file| arguments.extend(["--file", file]));
+        let ended = run(arguments).succeeded();
+        let printed: Vec<String> = ended.stdout.lines().map(|line| line.trim().to_owned()).collect();
+        assert_eq!(lines.get_or_insert_with(|| printed.clone()), &printed, "{scheme}");
+        let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        hits.push(["both", "guest"].map(|kind| number(&report, &format!("/runs/0/segments/{kind}"))).iter().sum());
+    }
+    (lines.unwrap(), hits)
+}
+
+/// Its allocator is jemalloc, which gets its memory from the region and cuts it up by itself.
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn redis_serves_its_benchmark_from_the_region_and_saves_in_a_child() {
+    let load =
+        "redis-benchmark -q -n 500 -c 4 -r 300 -d 200 --seed 7 -t set,get,lpush,hset >/dev/null && redis-cli dbsize";
+    let large =
+        "redis-cli setrange large 3000000 end; redis-cli append large more; redis-cli getrange large 2999999 -1";
+    let save = "redis-cli save; redis-cli debug reload; redis-cli bgsave; sleep 1; redis-cli info persistence | grep bgsave_status";
+    let digest = "redis-cli debug digest";
+    let command = format!(
+        "({PRELOAD} redis-server --save '' --enable-debug-command yes >/dev/null & ) ; sleep 1; \
+         {load}; {large}; {digest}; {save}; {digest}; redis-cli shutdown; sleep 1; {PRELOAD} redis-check-rdb dump.rdb | tail -n 2"
+    );
+    let (lines, hits) = same_under_all(SCHEMES, &command, &[]);
+    assert!(lines.contains(&"\"\\x00endmore\"".to_owned()), "{lines:#?}");
+    assert!(lines.contains(&"rdb_last_bgsave_status:ok".to_owned()), "{lines:#?}");
+    let digests: Vec<&String> = lines.iter().filter(|line| line.len() > 38).collect();
+    assert!(digests.len() >= 2 && digests[0] == digests[1], "{lines:#?}");
+    let with_segment: Vec<bool> = hits.iter().map(|hits| *hits > 1000).collect();
+    assert_eq!(with_segment, [false, false, true, false, true, true], "{hits:?}");
+}
+
+/// A process with memory of the region, small and large, forks: parent and child change it, and neither sees the other's. The child forks, too,
+/// and so does `daemon` of the C library, which calls its own fork.
+const FORKS: &str = r#"
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+enum { BYTES = 3 << 20 };
+
+static unsigned long sum(const unsigned char *bytes)
+{
+    unsigned long sum = 0;
+
+    for (unsigned i = 0; i < BYTES; i++)
+        sum = sum * 31 + bytes[i];
+    return sum;
+}
+
+static int child(unsigned char *memory, unsigned long before, int depth)
+{
+    unsigned char *more = calloc(1, BYTES);
+
+    if (sum(memory) != before || sum(more) != 0)
+        return 1;
+    memset(memory, depth, BYTES);
+    free(memory);
+    memset(more, depth + 8, BYTES);
+    if (depth < 2) {
+        int status;
+        pid_t pid = fork();
+
+        if (pid == 0)
+            _exit(child(more, sum(more), depth + 1));
+        memset(more, 0, BYTES);
+        waitpid(pid, &status, 0);
+        if (status != 0)
+            return 2;
+    }
+    return 0;
+}
+
+int main(void)
+{
+    unsigned char *memory = malloc(BYTES);
+    int status = 0;
+    unsigned long before;
+    pid_t pid;
+    int report;
+
+    for (unsigned i = 0; i < BYTES; i++)
+        memory[i] = i * 7 + i / 4096;
+    before = sum(memory);
+    pid = fork();
+    if (pid == 0)
+        _exit(child(memory, before, 1));
+    /* While the child runs. */
+    for (int i = 0; i < 4; i++)
+        memset(memory, i, BYTES);
+    for (unsigned i = 0; i < BYTES; i++)
+        memory[i] = i * 7 + i / 4096;
+    waitpid(pid, &status, 0);
+    printf("fork: child %x, parent %d\n", status, sum(memory) == before);
+    /* A child that is made behind the library's back has nothing of the region, and ends. */
+    pid = _Fork();
+    if (pid == 0) {
+        memory[0] = 99;
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    printf("_Fork: signal %d, byte %d\n", WTERMSIG(status), memory[0]);
+    fflush(stdout);
+    if (daemon(0, 1) != 0)
+        return 3;
+    report = open("/daemon", O_WRONLY | O_CREAT, 0600);
+    dprintf(report, "daemon: %d\n", sum(memory) == before);
+    return 0;
+}
+"#;
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn the_child_of_a_fork_has_a_copy_of_the_region() {
+    let scratch = Scratch::new();
+    let program = compiled(&scratch, "forks", FORKS, &[]);
+    let command = format!("{PRELOAD} /forks; sleep 1; cat /daemon");
+    let (lines, hits) = same_under_all("native-segment,guest-direct,dual-direct", &command, &[&program]);
+    assert_eq!(lines, ["fork: child 0, parent 1", "_Fork: signal 11, byte 0", "daemon: 1"]);
+    assert!(hits.iter().all(|hits| *hits > 1000), "{hits:?}");
+}
+
+/// More in the region than there is memory for a copy of.
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_fork_without_memory_for_the_copy_fails_cleanly() {
+    let scratch = Scratch::new();
+    let source = r#"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+    size_t bytes = 250 << 20;
+    char *memory = malloc(bytes);
+    pid_t pid;
+
+    memset(memory, 5, bytes);
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    printf("%s\n", pid < 0 ? strerror(errno) : "forked");
+    free(memory);
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    printf("%s\n", pid < 0 ? strerror(errno) : "forked");
+    return memory[bytes - 1] != 5;
+}
+"#;
+    let program = compiled(&scratch, "large", source, &[]);
+    let (lines, _) = same_under_all("dual-direct", &format!("{PRELOAD} /large"), &[&program]);
+    assert_eq!(lines, ["Cannot allocate memory", "forked"]);
+}
+
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn a_program_runs_unchanged_from_the_region_one_process_after_the_other() {

@@ -72,6 +72,56 @@ fn one_guest_writes_and_the_others_read_the_same_memory_by_the_same_tables() {
 }
 
 #[test]
+fn guests_share_under_every_scheme_with_a_table_of_the_monitors() {
+    let scratch = Scratch::new();
+    let text = host(&section("cache", "5M", ""))
+        + &guest("writer", "section=cache role=wait updates=2", "sections = [{ name = 'cache' }]")
+        + &guest("reader", "section=cache role=read", "sections = [{ name = 'cache', access = 'ro' }]")
+        + &guest("shared", "section=cache updates=1", "sections = [{ name = 'cache' }]")
+        + &guest("askew", "section=cache updates=1", "sections = [{ name = 'cache', at = 0x1_0000_1000 }]")
+        + &guest(
+            "evil",
+            "section=cache role=touch",
+            "sections = [{ name = 'cache', access = 'ro' }]\nbackground = true",
+        )
+        + &guest(
+            "beyond",
+            "section=cache role=scan size=0x501000",
+            "sections = [{ name = 'cache' }]\nbackground = true",
+        );
+    for (scheme, level) in [
+        ("guest-direct", Some(0)),
+        ("vmm-direct", Some(0)),
+        ("dual-direct", Some(0)),
+        ("flat", None),
+        ("flat-hw:4K+2M", None),
+        ("shadow", Some(0)),
+        ("shadow:4K+2M", Some(0)),
+        ("shadow' \nshadow = { coherence = 'write-protect', check = true } #", Some(0)),
+        ("shadow' \nshadow = { tables = 'single', check = true } #", Some(0)),
+    ] {
+        let end = run(&scratch, &text.replace("'nested'", &format!("'{scheme}'")));
+        assert_eq!(end.code, Some(1), "the two who die are named: {scheme}: {end:#?}");
+        assert_eq!(end.stdout.matches("dataset: ok read words=654848 errors=0").count(), 3, "{scheme}: {}", end.stdout);
+        // Who may only read dies of a store, and who looks behind the end of a load.
+        assert!(end.stdout.contains("cause 7") && end.stdout.contains("cause 5"), "{scheme}: {}", end.stdout);
+        let report = report(&scratch);
+        assert_eq!(number(&report, "/sections/0/faults/demand_zero"), 1280, "{scheme}");
+        let linked = |guest: usize| {
+            report.pointer(&format!("/guests/{guest}/sections/windows/0/shared_level")).unwrap().as_u64()
+        };
+        assert_eq!((linked(0), linked(1), linked(2), linked(3)), (level, None, level, None), "{scheme}");
+        if scheme.starts_with("shadow") {
+            // Three leaf tables, linked by the two who write. The one who looks behind the end maps the section to read it.
+            assert_eq!(number(&report, "/sections/0/shadow_table_bytes"), 3 * 4096, "{scheme}");
+            let links = |guest: usize| number(&report, &format!("/guests/{guest}/sections/shadow/links"));
+            assert!(links(0) >= 3 && links(2) >= 3, "{scheme}");
+            assert_eq!((links(1), links(3)), (0, 0), "{scheme}");
+        }
+    }
+}
+
+#[test]
 fn the_registry_decides_and_a_second_run_is_the_same() {
     let scratch = Scratch::new();
     let reserve = |arguments: &[&str]| {
@@ -214,10 +264,16 @@ fn what_cannot_be_is_refused_in_one_line_with_file_and_key() {
     ] {
         run(&scratch, &text).failed(2, &[&["host.toml"][..], words].concat());
     }
-    for scheme in ["flat", "shadow", "native", "reserved"] {
+    for (scheme, why) in
+        [("native", "no monitor"), ("native-segment", "no monitor"), ("reserved", "one constant, and no table")]
+    {
         let text = with(&cache, one).replace("'nested'", &format!("'{scheme}'"));
-        run(&scratch, &text).failed(2, &["host.toml", "guest `a`", "sections", "nested", scheme]);
+        run(&scratch, &text).failed(2, &["host.toml", "guest `a`", "sections", "maps none", scheme, why]);
     }
+    let own = with(&cache, one).replace("'nested'", "'shadow'\nmemory_attribute = 'V=R'\nshadow = { ves = true }");
+    run(&scratch, &own).failed(2, &["host.toml", "guest `a`", "sections", "shadow.ves"]);
+    let far = with(&cache, "sections = [{ name = 'cache', at = 0x10000000000 }]").replace("'nested'", "'flat'");
+    run(&scratch, &far).failed(2, &["host.toml", "guest `a`", "cache", "38 bits"]);
     let added = "segment = { hot_add = true }\nballoon = { target = '8M' }\ntimeout";
     run(&scratch, &with(&cache, one).replace("timeout", added)).failed(2, &["segment.hot_add", "sections"]);
     let missing = with(&section("cache", "2M", "kind = 'pageable'\npath = 'missing'"), one);

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod caches;
 mod config;
 mod flat;
 mod mmu;
@@ -15,6 +16,7 @@ mod tlb;
 mod walk;
 mod walk_cache;
 
+pub use caches::{CacheShape, Caches, Hierarchy, Holds, Looks, Missed};
 pub use config::{Config, Counts, Routine, Stage2};
 pub use mmu::{Answer, Mmu, Prediction};
 pub use pte::Cause;

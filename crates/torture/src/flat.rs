@@ -4,7 +4,7 @@
 
 use hart::{
     Bus, CodeCache, CodeWindow, Counts, DataWindow, Engine, Exception, Exit, Fence, Fetched, Hart, HostPage, Isa,
-    Loaded, Reached, Stop, Stored, Trap,
+    Loaded, NoCaches, Reached, Stop, Stored, Trap,
 };
 use types::{Access, PagingMode, TranslationContext, Width};
 
@@ -202,6 +202,14 @@ fn fault(cause: Exception, address: u64) -> Trap {
 }
 
 impl Bus for Memory {
+    type Lines = NoCaches;
+
+    fn lines(&mut self) -> NoCaches {
+        NoCaches
+    }
+
+    fn use_line(&mut self, _: *const u8, _: Access) {}
+
     fn data_window(&mut self) -> DataWindow {
         DataWindow((&raw mut *self.extent).cast())
     }

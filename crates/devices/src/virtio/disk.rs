@@ -21,12 +21,14 @@ pub enum ImageMode {
     WriteThrough,
     /// There are none: the guest sees a read-only disk.
     ReadOnly,
+    /// There is no image: the disk is so many bytes of zeroes, in a temporary file that is gone with the machine.
+    Blank(u64),
 }
 
 /// A disk to open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BlockConfig {
-    /// The image: raw, of at least one sector (512 bytes). Bytes after the last whole sector are not part of the disk.
+    /// The image, or for a blank disk what it is called: raw, of at least one sector (512 bytes). Bytes after the last whole sector are not part of the disk.
     pub path: PathBuf,
     /// What becomes of writes.
     pub mode: ImageMode,
@@ -86,6 +88,11 @@ impl Disk {
     /// Opens the image at `path`.
     pub(crate) fn open(path: &Path, mode: ImageMode) -> Result<Self, DiskError> {
         let image_error = |source| DiskError::Image { path: path.to_owned(), source };
+        if let ImageMode::Blank(bytes) = mode {
+            return Self::blank(bytes)
+                .map_err(|source| DiskError::Overlay { path: path.to_owned(), source })?
+                .whole(path);
+        }
         // Before it is opened: to open a pipe would wait for its other end.
         let kind = std::fs::metadata(path).map_err(image_error)?.file_type();
         if !kind.is_file() && !kind.is_block_device() {
@@ -95,18 +102,26 @@ impl Disk {
             File::options().read(true).write(mode == ImageMode::WriteThrough).open(path).map_err(image_error)?;
         // The end of the file, not its metadata's length: a block device has only the former.
         let end = io::Seek::seek(&mut image, io::SeekFrom::End(0)).map_err(image_error)?;
-        let bytes = end - end % SECTOR_BYTES;
-        if bytes == 0 {
-            return Err(DiskError::Empty { path: path.to_owned() });
-        }
         let writes = match mode {
             ImageMode::Overlay => {
                 Writes::Overlay(Overlay::new().map_err(|source| DiskError::Overlay { path: path.to_owned(), source })?)
             }
-            ImageMode::WriteThrough => Writes::Through,
+            ImageMode::WriteThrough | ImageMode::Blank(_) => Writes::Through,
             ImageMode::ReadOnly => Writes::Refused,
         };
-        Ok(Self { image, bytes, writes })
+        Self { image, bytes: end - end % SECTOR_BYTES, writes }.whole(path)
+    }
+
+    /// Zeroes, in a sparse temporary file.
+    fn blank(bytes: u64) -> io::Result<Self> {
+        let image = tempfile::tempfile()?;
+        let bytes = bytes - bytes % SECTOR_BYTES;
+        image.set_len(bytes)?;
+        Ok(Self { image, bytes, writes: Writes::Through })
+    }
+
+    fn whole(self, path: &Path) -> Result<Self, DiskError> {
+        if self.bytes == 0 { Err(DiskError::Empty { path: path.to_owned() }) } else { Ok(self) }
     }
 
     /// Length in sectors.

@@ -30,6 +30,9 @@ const VENDOR: u32 = 0x4b57_4750;
 /// Offset of the device's configuration space.
 pub(crate) const CONFIG: u64 = VIRTIO_MMIO_CONFIG as u64;
 
+/// Offset of the register by which a driver notifies the device of requests in the queue whose number it writes.
+pub(crate) const QUEUE_NOTIFY: u32 = VIRTIO_MMIO_QUEUE_NOTIFY;
+
 /// What the transport offers for every device.
 const TRANSPORT_FEATURES: u64 =
     1 << VIRTIO_F_VERSION_1 | 1 << VIRTIO_RING_F_INDIRECT_DESC | 1 << VIRTIO_RING_F_EVENT_IDX;
@@ -78,6 +81,8 @@ pub(crate) struct MmioSlot {
     interrupt_status: u32,
     config_generation: u32,
     faults: BTreeMap<QueueFault, u64>,
+    /// Requests that were postponed and not served yet.
+    postponed: u16,
 }
 
 impl MmioSlot {
@@ -95,6 +100,7 @@ impl MmioSlot {
             interrupt_status: 0,
             config_generation: 0,
             faults: BTreeMap::new(),
+            postponed: 0,
         }
     }
 
@@ -168,7 +174,7 @@ impl MmioSlot {
             },
             VIRTIO_MMIO_QUEUE_SEL => self.queue_select = value,
             VIRTIO_MMIO_QUEUE_READY => self.set_queue_ready(value, memory),
-            VIRTIO_MMIO_QUEUE_NOTIFY => self.notify(value, memory),
+            VIRTIO_MMIO_QUEUE_NOTIFY => self.serve(value, MAX_QUEUE_SIZE, memory),
             VIRTIO_MMIO_INTERRUPT_ACK => self.interrupt_status &= !value,
             VIRTIO_MMIO_STATUS => self.set_status(value),
             _ => self.place_queue(offset, value),
@@ -290,17 +296,34 @@ impl MmioSlot {
         self.driver_features = 0;
         self.queue_select = 0;
         self.interrupt_status = 0;
+        self.postponed = 0;
         self.queues.iter_mut().for_each(|queue| *queue = QueueSetup::RESET);
     }
 
-    fn notify(&mut self, index: u32, memory: &dyn DmaMemory) {
+    /// Takes note of the requests in the queue, of a device that has only one, that are to be served later; returns how many are new.
+    pub(crate) fn postpone(&mut self, index: u32, memory: &dyn DmaMemory) -> u16 {
+        let queue = self.queues.get(index as usize).and_then(|setup| setup.ready.as_ref());
+        let Some(queue) = queue.filter(|_| self.status.is_live()) else { return 0 };
+        let new = queue::waiting(queue, memory).saturating_sub(self.postponed);
+        self.postponed += new;
+        new
+    }
+
+    /// Serves so many requests that were postponed.
+    pub(crate) fn serve_postponed(&mut self, index: u32, requests: u16, memory: &dyn DmaMemory) {
+        self.postponed = self.postponed.saturating_sub(requests);
+        self.serve(index, requests, memory);
+    }
+
+    /// At most `limit` requests of a queue.
+    fn serve(&mut self, index: u32, limit: u16, memory: &dyn DmaMemory) {
         let index = index as usize;
         if !self.status.is_live() || self.device.device().queues().get(index) != Some(&QueueKind::Served) {
             return;
         }
         let Some(queue) = self.queues.get_mut(index).and_then(|setup| setup.ready.as_mut()) else { return };
         let device = self.device.device_mut();
-        let outcome = queue::serve(queue, memory, MAX_QUEUE_SIZE, |request| device.serve(index, request));
+        let outcome = queue::serve(queue, memory, limit, |request| device.serve(index, request));
         if outcome.interrupt {
             self.interrupt_status |= VIRTIO_MMIO_INT_VRING;
         }

@@ -156,6 +156,11 @@ pub(crate) fn serve(
     Outcome { interrupt, fault }
 }
 
+/// Requests that the driver offers now, at most a ring of them; one where that cannot be told, so that whoever serves it finds out why.
+pub(crate) fn waiting(queue: &Queue, memory: &dyn DmaMemory) -> u16 {
+    available(queue, &Ram(memory)).unwrap_or(1).min(MAX_QUEUE_SIZE)
+}
+
 /// Chains that the driver offers now. More than the queue has room for are refused with the first of them, in `serve_one`.
 fn available(queue: &Queue, ram: &Ram<'_>) -> Result<u16, QueueFault> {
     let index = queue

@@ -19,14 +19,16 @@ pub(super) fn translate<B: Bus>(code: &mut CodeCache<B>, page: HostPage, offset:
     let isa = *code.isa();
     let start = i32::from(offset);
     let float = uses_float(page, start, &isa);
-    let mut block = Builder { code, offset: start, instructions: 0, stores: 0, float, before: None };
+    let mut block = Builder { code, offset: start, line: None, instructions: 0, stores: 0, float, before: None };
     if float {
         block.push(Opcode::FloatGate, 0, (0, 0, 0));
     }
     while block.offset < PAGE && block.instructions < MAX_INSTRUCTIONS {
         let Some(instruction) = at(page, block.offset, &isa) else {
+            block.enter_lines(2);
             return block.push(Opcode::Straddle, 0, (0, 0, 0));
         };
+        block.enter_lines(i32::from(instruction.length));
         if block.instruction(&instruction, &isa) == End::Here {
             return;
         }
@@ -38,7 +40,8 @@ pub(super) fn translate<B: Bus>(code: &mut CodeCache<B>, page: HostPage, offset:
 /// Appends a block of one instruction.
 pub(super) fn translate_one<B: Bus>(code: &mut CodeCache<B>, instruction: &Instruction, offset: u16) {
     let isa = *code.isa();
-    let mut block = Builder { code, offset: i32::from(offset), instructions: 0, stores: 0, float: false, before: None };
+    let offset = i32::from(offset);
+    let mut block = Builder { code, offset, line: None, instructions: 0, stores: 0, float: false, before: None };
     if block.instruction(instruction, &isa) == End::Later {
         block.push(Opcode::Next, 0, (0, 0, 0));
         block.link(block.offset, block.instructions);
@@ -91,6 +94,8 @@ struct Builder<'c, B: Bus> {
     code: &'c mut CodeCache<B>,
     /// Of the instruction being translated.
     offset: i32,
+    /// Where in the page the line of instructions begins that execution is in.
+    line: Option<i32>,
     /// Before it.
     instructions: u32,
     stores: u32,
@@ -100,6 +105,20 @@ struct Builder<'c, B: Bus> {
 }
 
 impl<B: Bus> Builder<'_, B> {
+    /// The next instruction, of `bytes` bytes, may begin or end in another line.
+    fn enter_lines(&mut self, bytes: i32) {
+        let length = self.code.fetch_line as i32;
+        if length == 0 {
+            return;
+        }
+        for at in [self.offset, self.offset + bytes - 1] {
+            let line = at & -length;
+            if self.line.replace(line) != Some(line) {
+                self.push(Opcode::FetchLine, line, (0, 0, 0));
+            }
+        }
+    }
+
     fn instruction(&mut self, instruction: &Instruction, isa: &Isa) -> End {
         let Instruction { opcode, rd, rs1, rs2, imm, length } = *instruction;
         let next = self.offset + i32::from(length);

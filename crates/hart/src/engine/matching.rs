@@ -9,6 +9,7 @@ use crate::{
     ops::{Opcode, alu, atomic, float, memory, operations},
 };
 use memory::{After, Atomic};
+use types::Access;
 
 /// What follows a micro-op.
 enum Flow {
@@ -68,7 +69,7 @@ macro_rules! define_execute {
                         let deliver = |hart: &mut Hart, op: &MicroOp, value: $load_t| {
                             hart.set_register(op.rd, atomic::Cell::extended(value));
                         };
-                        match memory::load_hit::<$load_t, B>(hart, op, *acc, window) {
+                        match memory::load_hit::<$load_t, B>(hart, op, *acc, window, environment) {
                             Some(value) => hit(acc, || deliver(hart, &o, value)),
                             None if memory::load_hits_latest::<$load_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
                             None => after(memory::load_miss::<$load_t, B>(hart, op, *acc, environment, deliver), op, acc),
@@ -78,7 +79,7 @@ macro_rules! define_execute {
                         let deliver = |hart: &mut Hart, op: &MicroOp, value: $fload_t| {
                             hart.f[op.rd as usize] = float::boxed(value);
                         };
-                        match memory::load_hit::<$fload_t, B>(hart, op, *acc, window) {
+                        match memory::load_hit::<$fload_t, B>(hart, op, *acc, window, environment) {
                             Some(value) => hit(acc, || deliver(hart, &o, value)),
                             None if memory::load_hits_latest::<$fload_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
                             None => after(memory::load_miss::<$fload_t, B>(hart, op, *acc, environment, deliver), op, acc),
@@ -125,6 +126,10 @@ macro_rules! define_execute {
                         Flow::Skip(1)
                     }
                     Opcode::Nop => Flow::Skip(1),
+                    Opcode::FetchLine => {
+                        environment.fetch_line(hart, o.imm);
+                        Flow::Skip(1)
+                    }
                     Opcode::Jal => {
                         hart.set_register(o.rd, hart.page.wrapping_add(u64::from(o.rs2)));
                         Flow::Take
@@ -210,9 +215,12 @@ fn hit(acc: &mut u64, deliver: impl FnOnce()) -> Flow {
 
 /// A store that hit.
 fn stored<B: Bus>(acc: &mut u64, environment: &mut Environment<B>, at: *mut u8) -> Flow {
-    // SAFETY: a hit lies in the memory that the code cache was made for.
-    if unsafe { environment.holds_code(at) } {
-        environment.code_written(at);
+    // SAFETY: a hit lies in the memory that the code cache was made for, and is the bus's.
+    unsafe {
+        environment.use_data_line(at, Access::Write);
+        if environment.holds_code(at) {
+            environment.code_written(at);
+        }
     }
     *acc = acc.wrapping_add(accumulator::ACCESS);
     Flow::Skip(1)

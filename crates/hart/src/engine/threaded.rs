@@ -9,6 +9,7 @@ use crate::{
     ops::{Opcode, alu, atomic, float, memory, operations},
 };
 use memory::{After, Atomic};
+use types::Access;
 
 /// Continues at `$op`, a micro-op of a live block of this engine's bus.
 macro_rules! go {
@@ -92,7 +93,7 @@ macro_rules! define_handlers {
 
             $(handler!($load, |hart, op, acc, window, env| {
                 unsafe {
-                    match memory::load_hit::<$load_t, B>(&*hart, op, acc, window) {
+                    match memory::load_hit::<$load_t, B>(&*hart, op, acc, window, &mut *env.cast()) {
                         Some(value) => {
                             (*hart).set_register((*op).rd, atomic::Cell::extended(value));
                             go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
@@ -104,7 +105,7 @@ macro_rules! define_handlers {
 
             $(handler!($fload, |hart, op, acc, window, env| {
                 unsafe {
-                    match memory::load_hit::<$fload_t, B>(&*hart, op, acc, window) {
+                    match memory::load_hit::<$fload_t, B>(&*hart, op, acc, window, &mut *env.cast()) {
                         Some(value) => {
                             (*hart).f[(*op).rd as usize] = float::boxed(value);
                             go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
@@ -119,6 +120,7 @@ macro_rules! define_handlers {
                     let value = (*hart).register((*op).rd);
                     match memory::store_hit::<$store_t, B>(&*hart, value, op, acc, window) {
                         Some(at) if !(*env.cast::<Environment<B>>()).holds_code(at) => {
+                            (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
                             go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
                         }
                         Some(at) => return wrote_code::<B>(hart, op, acc, window, env, at),
@@ -132,6 +134,7 @@ macro_rules! define_handlers {
                     let value = (*hart).f[(*op).rd as usize];
                     match memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, window) {
                         Some(at) if !(*env.cast::<Environment<B>>()).holds_code(at) => {
+                            (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
                             go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
                         }
                         Some(at) => return wrote_code::<B>(hart, op, acc, window, env, at),
@@ -187,6 +190,13 @@ macro_rules! define_handlers {
             });
 
             handler!(Nop, |hart, op, acc, window, env| { unsafe { go!(hart, op.add(1), acc, window, env) } });
+
+            handler!(FetchLine, |hart, op, acc, window, env| {
+                unsafe {
+                    (*env.cast::<Environment<B>>()).fetch_line(&*hart, (*op).imm);
+                    go!(hart, op.add(1), acc, window, env)
+                }
+            });
 
             handler!(Jal, |hart, op, acc, window, env| {
                 unsafe {
@@ -408,18 +418,18 @@ macro_rules! define_handlers {
             })*
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $load<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, _: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $load<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
                 unsafe {
-                    let value = memory::load_hit::<$load_t, B>(&*hart, op, acc, window)?;
+                    let value = memory::load_hit::<$load_t, B>(&*hart, op, acc, window, &mut *env.cast())?;
                     (*hart).set_register((*op).rd, atomic::Cell::extended(value));
                 }
                 Some(acc.wrapping_add(accumulator::ACCESS))
             })*
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $fload<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, _: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $fload<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
                 unsafe {
-                    let value = memory::load_hit::<$fload_t, B>(&*hart, op, acc, window)?;
+                    let value = memory::load_hit::<$fload_t, B>(&*hart, op, acc, window, &mut *env.cast())?;
                     (*hart).f[(*op).rd as usize] = float::boxed(value);
                 }
                 Some(acc.wrapping_add(accumulator::ACCESS))
@@ -430,7 +440,11 @@ macro_rules! define_handlers {
                 unsafe {
                     let value = (*hart).register((*op).rd);
                     let at = memory::store_hit::<$store_t, B>(&*hart, value, op, acc, window)?;
-                    (!(*env.cast::<Environment<B>>()).holds_code(at)).then(|| acc.wrapping_add(accumulator::ACCESS))
+                    if (*env.cast::<Environment<B>>()).holds_code(at) {
+                        return None;
+                    }
+                    (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
+                    Some(acc.wrapping_add(accumulator::ACCESS))
                 }
             })*
 
@@ -439,7 +453,11 @@ macro_rules! define_handlers {
                 unsafe {
                     let value = (*hart).f[(*op).rd as usize];
                     let at = memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, window)?;
-                    (!(*env.cast::<Environment<B>>()).holds_code(at)).then(|| acc.wrapping_add(accumulator::ACCESS))
+                    if (*env.cast::<Environment<B>>()).holds_code(at) {
+                        return None;
+                    }
+                    (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
+                    Some(acc.wrapping_add(accumulator::ACCESS))
                 }
             })*
 
@@ -517,6 +535,7 @@ unsafe extern "C" fn wrote_code<B: Bus>(
     // SAFETY: the environment is exclusively ours for the run; a store is never the last micro-op of its block, and dropped blocks
     // stay in memory.
     unsafe {
+        (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
         (*env.cast::<Environment<B>>()).code_written(at);
         go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
     }

@@ -35,7 +35,7 @@ pub(crate) unsafe fn address(hart: &Hart, op: *const MicroOp) -> u64 {
     hart.register(op.rs1).wrapping_add(op.imm as i64 as u64)
 }
 
-/// The value a load hits, if it hits.
+/// The value a load hits, if it hits; then its line is used.
 ///
 /// # Safety
 /// `op` is a load of a live block and `window` of the current context.
@@ -45,15 +45,18 @@ pub(crate) unsafe fn load_hit<T: Cell, B: Bus>(
     op: *const MicroOp,
     acc: u64,
     window: DataWindow,
+    environment: &mut Environment<B>,
 ) -> Option<T> {
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` readable bytes.
     unsafe {
-        B::read_hit(window, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))
-            .map(|at| at.cast::<T>().read_unaligned())
+        let at = B::read_hit(window, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
+        environment.use_data_line(at, Access::Read);
+        Some(at.cast::<T>().read_unaligned())
     }
 }
 
-/// Whether a store hit; if so, it is done, but for [`Environment::holds_code`], which the caller asks with the pointer.
+/// Whether a store hit; if so, it is done, but for [`Environment::holds_code`] and its line, [`Environment::use_data_line`], which are the
+/// caller's, with the pointer.
 ///
 /// # Safety
 /// `op` is a store of a live block and `window` of the current context.
@@ -217,6 +220,7 @@ pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
         } else {
             B::write_hit(window, site, address, T::WIDTH, stamp)?
         };
+        environment.use_data_line(at, if kind == Atomic::Reserve { Access::Read } else { Access::Write });
         atomic_at(hart, op, at, environment, kind, modify);
     }
     Some(())

@@ -1,8 +1,8 @@
 //! A bus with flat memory at address zero, no translation and no devices.
 
 use hart::{
-    Bus, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded, Reached, Stop,
-    Stored, Trap,
+    Bus, CacheLines, CodeCache, CodeWindow, DataWindow, Exception, Fence, Fetched, Hart, HostPage, Isa, Loaded,
+    Reached, Stop, Stored, Trap,
 };
 use types::{Access, PagingMode, TranslationContext, Width};
 
@@ -20,6 +20,21 @@ pub(crate) struct FlatBus {
     pub(crate) leaves: bool,
     /// How often it had to.
     pub(crate) left: u32,
+    /// The uses of lines, in order, by address, once somebody wants to see them.
+    pub(crate) uses: Option<Vec<(u64, Access)>>,
+}
+
+/// Caches of which nothing is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Unknown;
+
+impl CacheLines for Unknown {
+    unsafe fn data_is_latest(self, _: *const u8) -> bool {
+        false
+    }
+    unsafe fn code_is_latest(self, _: *const u8) -> bool {
+        false
+    }
 }
 
 #[repr(C, align(4096))]
@@ -35,7 +50,17 @@ impl FlatBus {
     pub(crate) fn new(bytes: usize) -> Self {
         let mut memory = vec![Page([0; 4096]); bytes >> 12].into_boxed_slice();
         let window = Box::new(Window { start: memory.as_mut_ptr().cast(), bytes: bytes as u64 });
-        Self { memory, stamp: 0, window, contexts: Vec::new(), fences: Vec::new(), misses: 0, leaves: false, left: 0 }
+        Self {
+            memory,
+            stamp: 0,
+            window,
+            contexts: Vec::new(),
+            fences: Vec::new(),
+            misses: 0,
+            leaves: false,
+            left: 0,
+            uses: None,
+        }
     }
 
     pub(crate) fn start(&self) -> *const u8 {
@@ -78,6 +103,15 @@ unsafe fn hit(window: DataWindow, address: u64, width: Width) -> Option<*mut u8>
 }
 
 impl Bus for FlatBus {
+    type Lines = Unknown;
+
+    fn lines(&mut self) -> Unknown {
+        Unknown
+    }
+    fn use_line(&mut self, at: *const u8, access: Access) {
+        let address = at as u64 - self.window.start as u64;
+        self.uses.iter_mut().for_each(|uses| uses.push((address, access)));
+    }
     fn data_window(&mut self) -> DataWindow {
         DataWindow((&raw mut *self.window).cast())
     }

@@ -18,7 +18,7 @@ pub(super) fn unknown_key(table: &Table) -> Option<String> {
 }
 
 /// Every key, dotted.
-fn all() -> Vec<String> {
+pub(super) fn all() -> Vec<String> {
     // A key without a default has a place in the table only if it has a value.
     let mmu = MmuKeys {
         l1d: Some(Vec::new()),

@@ -18,6 +18,7 @@ impl Config {
     pub fn native(&self, host: &HostModel) -> Self {
         let Self {
             host: name,
+            fidelity,
             scheme,
             harts,
             memory,
@@ -34,6 +35,7 @@ impl Config {
             shadow: _, // It has no shadow tables.
             segment: SegmentKeys { region, filter: _, classify: _, hot_add },
             faulty: _, // Its memory is sound.
+            disk,
             paging: PagingKeys { guest, host: _ },
             isa,
         } = self.clone();
@@ -43,6 +45,7 @@ impl Config {
             walk_caches.resolve(host.walk_caches(refill), WalkCacheModel::OFF);
         Self {
             host: name,
+            fidelity,
             scheme: Scheme::native(scheme.guest_page()),
             harts,
             memory,
@@ -70,6 +73,7 @@ impl Config {
             shadow: ShadowKeys::default(),
             segment: SegmentKeys { region, hot_add, ..SegmentKeys::default() },
             faulty: FaultyKeys::default(),
+            disk,
             paging: PagingKeys { guest, host: HostPaging::default() },
             isa,
         }

@@ -1,6 +1,6 @@
 //! `segment.*`: direct segments, for the schemes that have some.
 
-use super::BalloonKeys;
+use super::{BalloonKeys, FilterBits};
 use crate::scheme::Mechanism;
 use crate::units::ByteSize;
 use mmu::EscapeFilter;
@@ -30,15 +30,14 @@ pub struct SegmentKeys {
 #[serde(default, deny_unknown_fields)]
 pub struct FilterKeys {
     /// Bits for each page size.
-    pub bits: u32,
+    pub bits: FilterBits,
     /// Hash functions.
     pub hashes: u32,
 }
 
 impl Default for FilterKeys {
     fn default() -> Self {
-        let FilterSize { bits, hashes } = FilterSize::default();
-        Self { bits, hashes }
+        Self { bits: FilterBits::Auto, hashes: FilterSize::default().hashes }
     }
 }
 
@@ -46,7 +45,7 @@ impl FilterKeys {
     /// As the monitor takes it.
     #[must_use]
     pub const fn size(self) -> FilterSize {
-        FilterSize { bits: self.bits, hashes: self.hashes }
+        FilterSize { bits: self.bits.given(), hashes: self.hashes }
     }
 }
 
@@ -71,7 +70,7 @@ impl SegmentKeys {
             let problem = "adds what balloon.target takes away, and that for good (balloon.until = 0)".to_owned();
             return Some(("segment.hot_add", problem));
         }
-        EscapeFilter::check(self.filter.bits, self.filter.hashes)
+        EscapeFilter::check(self.filter.bits.given().unwrap_or(FilterSize::bits_for(0)), self.filter.hashes)
             .err()
             .map(|error| ("segment.filter", error.to_string()))
     }

@@ -4,6 +4,7 @@ use super::AttributeName;
 use mmu::AdPolicy;
 use monitor::shadow::{self, ShadowConfig};
 use serde::{Deserialize, Serialize};
+use types::Gpa;
 
 /// Every key, with its default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -134,6 +135,8 @@ impl ShadowKeys {
             selection_flag: matches!(self.selection_flag, OnOff::On),
             harts: harts as usize,
             rules: mmu::SoftwareRules { ad, svnapot },
+            sections_end: Gpa(0),
+            section_bytes: 0,
             check: self.check,
         }
     }

@@ -3,6 +3,7 @@
 use crate::machine::Machine;
 use memory::registry::SectionName;
 use memory::section::{FaultCounts, FileCounts, SectionId, SectionKind};
+use monitor::Vm;
 use monitor::section::{SectionAccess, SectionManager, Window, WindowTables};
 use std::collections::BTreeMap;
 use types::{Cycles, Gpa, PageSize, Vmid};
@@ -20,6 +21,8 @@ pub struct SectionFigures {
     pub kind: &'static str,
     /// Bytes of the tables that exist once for all who share them.
     pub shared_table_bytes: u64,
+    /// Bytes of leaf tables that exist once for all shadow tables which lead to them.
+    pub shadow_table_bytes: u64,
     /// Windows at the most.
     pub mappers: u32,
     /// Faults of all guests.
@@ -33,10 +36,21 @@ pub struct SectionFigures {
 pub struct GuestFigures {
     /// Bytes of its own tables that it has because of sections.
     pub private_table_bytes: u64,
+    /// Of a guest with shadow tables: bytes of those that are its own, at the end, and how often one was linked to a section's.
+    pub shadow: Option<ShadowMemory>,
     /// Its faults on sections.
     pub faults: FaultCounts,
     /// What it maps, by address.
     pub windows: Vec<WindowFigures>,
+}
+
+/// What a guest's shadow tables have of sections.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ShadowMemory {
+    /// Bytes of tables of the guest's own.
+    pub own_table_bytes: u64,
+    /// Leaf tables of sections that they were linked to.
+    pub links: u64,
 }
 
 /// A section in a guest.
@@ -80,9 +94,14 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn note_guest(&mut self, manager: &SectionManager, vmid: Vmid) {
+    pub(super) fn note_guest(&mut self, manager: &SectionManager, vms: &[Vm], vmid: Vmid) {
+        let vm = vms.iter().find(|vm| vm.vmid() == vmid);
         let figures = GuestFigures {
-            private_table_bytes: manager.private_table_bytes(vmid),
+            private_table_bytes: manager.private_table_bytes(vmid) + vm.map_or(0, Vm::flat_bytes_behind_ram),
+            shadow: vm.and_then(|vm| {
+                let links = vm.shadow_statistics()?.links;
+                Some(ShadowMemory { own_table_bytes: vm.shadow_table_bytes(), links })
+            }),
             faults: manager.faults(vmid),
             windows: manager.windows(vmid).filter_map(|window| self.window(manager, vmid, window)).collect(),
         };
@@ -119,6 +138,7 @@ impl Ledger {
                     SectionKind::Pageable { .. } => "pageable",
                 },
                 shared_table_bytes: manager.shared_tables(id).map_or(0, |tables| tables.count() * PAGE),
+                shadow_table_bytes: manager.shared_tables(id).map_or(0, |tables| tables.shadow_count() * PAGE),
                 mappers: section.mappers().max(known.map_or(0, |known| known.mappers)),
                 faults: section.faults,
                 files: section.file_counts(),

@@ -1,11 +1,12 @@
 //! Sections in a machine: made from the plan when it starts, mapped into each guest as that is added, resolved on faults, and gone with their
 //! guests. The mechanisms are `monitor::section` and `memory::section`.
 
+mod calls;
 mod figures;
 mod plan;
 mod start;
 
-pub use figures::{GuestFigures, ReservedFigures, SectionFigures, WindowFigures};
+pub use figures::{GuestFigures, ReservedFigures, SectionFigures, ShadowMemory, WindowFigures};
 pub use memory::section::{FaultCounts, FileCounts};
 pub use monitor::section::SectionAccess;
 pub use plan::{GuestSection, GuestSections, PlacementError, SectionPlan, SectionStore, Wish, place};
@@ -14,14 +15,18 @@ pub(crate) use start::{host_bytes, start};
 use crate::world::{Processor, World};
 use figures::Ledger;
 use memory::FrameRange;
-use mmu::{Fence, NestedFault};
+use mmu::Fence;
 use monitor::section::{SectionFault, SectionHost, SectionManager};
 use monitor::{FlushTlbs, NestedFaultOutcome, PageUnavailable, Vm};
+use std::collections::BTreeMap;
+use types::{Access, Gpa, Vmid};
 
 /// The sections of a machine.
 pub(crate) struct HostSections {
     pub(crate) manager: SectionManager,
     pub(crate) ledger: Ledger,
+    /// What each guest's configuration gives it.
+    offers: BTreeMap<Vmid, GuestSections>,
 }
 
 /// Every real processor, and the frames whose code they are to forget.
@@ -63,16 +68,20 @@ impl World {
         Some(result)
     }
 
-    /// A nested fault of the current guest, if a section is there; `None` if not. An error ends the guest.
-    pub(crate) fn section_fault(&mut self, fault: &NestedFault) -> Option<Result<NestedFaultOutcome, PageUnavailable>> {
-        if self.sections.is_none() || self.vm().is_ram(fault.gpa, 1) {
+    /// A fault of the current guest outside its RAM, if a section is there; `None` if not. An error ends the guest.
+    pub(crate) fn section_fault(
+        &mut self,
+        gpa: Gpa,
+        access: Access,
+    ) -> Option<Result<NestedFaultOutcome, PageUnavailable>> {
+        if self.sections.is_none() || self.vm().is_ram(gpa, 1) {
             return None;
         }
         self.keep_reserve();
         let vmid = self.vm().vmid();
         let (resolved, files) = self.with_sections(|sections, on| {
             let before = file_counts(&sections.manager);
-            let resolved = sections.manager.fault(on, vmid, fault.gpa, fault.access);
+            let resolved = sections.manager.fault(on, vmid, gpa, access);
             // An exit for a nested fault has the price of mapping a page; what is left are pages of files.
             let _ = sections.manager.take_work();
             (resolved, file_counts(&sections.manager).since(before))
@@ -92,8 +101,8 @@ impl World {
     /// A guest has ended: it maps no sections any more. A section that nobody maps goes, unless it is permanent.
     pub(crate) fn leave_sections(&mut self, guest: usize) {
         let vmid = self.vms[guest].vmid();
-        self.with_sections(|HostSections { manager, ledger }, on| {
-            ledger.note_guest(manager, vmid);
+        self.with_sections(|HostSections { manager, ledger, .. }, on| {
+            ledger.note_guest(manager, on.tables, vmid);
             if let Err(error) = manager.remove_vm(on, vmid) {
                 ledger.problems.push(error.to_string());
             }
@@ -103,7 +112,7 @@ impl World {
 
     /// The run is over: permanent sections go as well, and what was written to them reaches their files.
     pub(crate) fn close_sections(&mut self) {
-        self.with_sections(|HostSections { manager, ledger }, on| {
+        self.with_sections(|HostSections { manager, ledger, .. }, on| {
             let names: Vec<_> = manager.sections().iter().map(|(_, section)| section.name().clone()).collect();
             for name in names {
                 if let Err(error) = manager.delete(on, &name) {

@@ -1,12 +1,14 @@
 //! Sections as a host's plan has them, and where each appears in a guest.
 
+use crate::config::Config;
+use crate::scheme::Mechanism;
 use crate::units::ByteSize;
 use core::ops::Range;
 use devices::map::RAM_BASE;
 use memory::registry::SectionName;
 use monitor::section::SectionAccess;
 use std::path::PathBuf;
-use types::{Gpa, PageSize, SecondStageMode};
+use types::{Gpa, PageSize};
 
 /// A section of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +46,18 @@ pub struct GuestSections {
     pub quota: Option<ByteSize>,
     /// What it maps.
     pub windows: Vec<GuestSection>,
+}
+
+impl GuestSections {
+    /// Where the last of them ends; 0 if there is none.
+    pub(crate) fn end(&self) -> Gpa {
+        self.windows.iter().map(|window| window.at.wrapping_add(window.bytes)).max().unwrap_or_default()
+    }
+
+    /// Bytes of all of them.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.windows.iter().map(|window| window.bytes).sum()
+    }
 }
 
 /// A section in a guest.
@@ -94,7 +108,7 @@ pub enum PlacementError {
         with: Range<Gpa>,
     },
     /// More than the nested table translates.
-    #[error("section {name}: at: it would end beyond the {bits} bits of guest physical address (paging.host)")]
+    #[error("section {name}: at: it would end beyond the {bits} bits of guest physical address that the monitor maps")]
     Beyond {
         /// The section.
         name: SectionName,
@@ -103,23 +117,50 @@ pub enum PlacementError {
     },
 }
 
+/// Bits of address of a flat table: it has an entry for every page below, and is half a gigabyte then.
+const FLAT_BITS: u32 = 38;
+
+/// Bits of address that a first-stage table of four levels translates as they stand, without sign: of the shadow table of a guest that does not translate.
+const BARE_BITS: u32 = 47;
+
+impl Config {
+    /// Why guests map no sections; `None` where they can.
+    #[must_use]
+    pub const fn section_obstacle(&self) -> Option<&'static str> {
+        match self.scheme.mechanism() {
+            Mechanism::Shadow if self.shadow.ves => Some("the hardware walks the guest's own table (shadow.ves)"),
+            mechanism => mechanism.section_obstacle(),
+        }
+    }
+
+    /// Bits of guest physical address below which sections can be.
+    #[must_use]
+    pub fn section_bits(&self) -> u32 {
+        let tree = self.paging.host.mode().address_bits();
+        match self.scheme.mechanism() {
+            Mechanism::Flat | Mechanism::FlatHw => FLAT_BITS,
+            Mechanism::Shadow => tree.min(BARE_BITS),
+            _ => tree,
+        }
+    }
+}
+
 /// Addresses that no section may have: the devices' and RAM's.
 pub(super) fn taken(ram_bytes: u64) -> [(&'static str, Range<Gpa>); 2] {
     [("devices", Gpa(0)..RAM_BASE), ("memory", RAM_BASE..RAM_BASE.wrapping_add(ram_bytes))]
 }
 
-/// Where each wish goes in a guest with `ram_bytes` bytes of RAM. Those without an address are on boundaries of a gigabyte behind RAM.
+/// Where each wish goes in a guest with `ram_bytes` bytes of RAM, below 2^`bits`. Those without an address are on boundaries of a gigabyte behind RAM.
 ///
 /// # Errors
 /// [`PlacementError`].
-pub fn place(ram_bytes: u64, mode: SecondStageMode, wishes: &[Wish<'_>]) -> Result<Vec<Gpa>, PlacementError> {
+pub fn place(ram_bytes: u64, bits: u32, wishes: &[Wish<'_>]) -> Result<Vec<Gpa>, PlacementError> {
     let mut others: Vec<(String, Range<Gpa>)> =
         taken(ram_bytes).into_iter().map(|(what, range)| (what.to_owned(), range)).collect();
     let mut places = vec![Gpa(0); wishes.len()];
     let collision = |others: &[(String, Range<Gpa>)], region: &Range<Gpa>| {
         others.iter().find(|(_, other)| other.start < region.end && region.start < other.end).cloned()
     };
-    let bits = mode.address_bits();
     let region = |wish: &Wish<'_>, at: Gpa| {
         let end = at.checked_add(wish.bytes).filter(|end| end.0 <= 1 << bits);
         end.map(|end| at..end).ok_or_else(|| PlacementError::Beyond { name: wish.name.clone(), bits })
@@ -164,7 +205,7 @@ mod tests {
             (0..wishes.len()).map(|n| SectionName::new(&format!("s{n}"), Scope::System).unwrap()).collect();
         let wishes: Vec<Wish<'_>> =
             names.iter().zip(wishes).map(|(name, &(bytes, at))| Wish { name, bytes, at: at.map(Gpa) }).collect();
-        place(64 << 20, SecondStageMode::Sv39x4, &wishes)
+        place(64 << 20, 41, &wishes)
             .map(|places| places.into_iter().map(|at| at.0).collect())
             .map_err(|error| error.to_string())
     }

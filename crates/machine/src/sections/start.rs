@@ -10,11 +10,14 @@ use crate::scheme::Mechanism;
 use crate::vlm::private_table_bytes;
 use crate::world::World;
 use devices::TreeSection;
+use devices::map::RAM_BASE;
 use memory::registry::{Granularities, Preallocation, Registry, ReservedMemory, Tuning, table_pages};
 use memory::section::{BackingFile, Lifetime};
 use memory::{FrameRange, HOST_BASE, Host};
+use monitor::VmError;
 use monitor::section::{MapRequest, SectionAccess, SectionManager, VmProfile};
-use types::PageSize;
+use std::collections::BTreeMap;
+use types::{Gpa, PageSize};
 
 const PAGE: u64 = PageSize::Size4K.bytes();
 
@@ -27,7 +30,7 @@ pub(crate) fn host_bytes(plan: &HostPlan, configs: &[Config], sizes: Granulariti
     if plan.registry.is_empty() && plan.sections.is_empty() {
         return guests;
     }
-    let others = guests.saturating_add(unreserved_bytes(plan, true));
+    let others = guests.saturating_add(unreserved_bytes(plan, configs, true));
     let least = Tuning::new(&plan.registry, others.div_ceil(PAGE), sizes).least_host_bytes;
     // What alignment leaves between preallocated pages is of no use for a guest in one piece.
     let gaps: u64 = plan
@@ -41,7 +44,7 @@ pub(crate) fn host_bytes(plan: &HostPlan, configs: &[Config], sizes: Granulariti
 }
 
 /// Bytes of sections and their tables for which nothing is reserved, or not enough; those of files among them only if nothing of them is to leave.
-fn unreserved_bytes(plan: &HostPlan, files: bool) -> u64 {
+fn unreserved_bytes(plan: &HostPlan, configs: &[Config], files: bool) -> u64 {
     let reserved = |section: &SectionPlan| {
         plan.registry.get(&section.name).is_some_and(|entry| !entry.freed && entry.bytes() >= section.bytes)
     };
@@ -50,9 +53,7 @@ fn unreserved_bytes(plan: &HostPlan, files: bool) -> u64 {
         SectionStore::File { .. } => files,
     });
     let data: u64 = sections.map(|section| section.bytes + table_pages(section.bytes) * PAGE).sum();
-    let windows = plan.guests.iter().flat_map(|guest| &guest.sections.windows);
-    // A window may begin and end within what a table of each level maps.
-    data + windows.map(|window| private_table_bytes(window.bytes) + 4 * PAGE).sum::<u64>()
+    data.saturating_add(table_bytes(plan, configs))
 }
 
 /// Honours the registry on `host`, of which nothing is taken yet; `None` where nobody has anything to do with sections.
@@ -69,9 +70,10 @@ pub(crate) fn start(
     if plan.registry.is_empty() && plan.sections.is_empty() {
         return Ok(None);
     }
-    let mechanism = config.scheme.mechanism();
-    if plan.guests.iter().any(|guest| !guest.sections.windows.is_empty()) && mechanism != Mechanism::Nested {
-        return Err(BuildError::SectionScheme(mechanism.name()));
+    if let Some(why) = config.section_obstacle()
+        && plan.guests.iter().any(|guest| !guest.sections.windows.is_empty())
+    {
+        return Err(BuildError::SectionScheme { scheme: config.scheme.name(), why });
     }
     if config.segment.hot_add && plan.guests.iter().any(|guest| !guest.sections.windows.is_empty()) {
         let problem = "what is added to a primary region lies behind RAM, where this guest has sections".to_owned();
@@ -91,7 +93,8 @@ pub(crate) fn start(
     };
     let largest = plan.granularity.or(config.scheme.host_page()).unwrap_or_default();
     let manager = SectionManager::new(reserved, sizes.at_most(largest));
-    Ok(Some(HostSections { manager, ledger: Ledger { reserved: figures, ..Ledger::default() } }))
+    let ledger = Ledger { reserved: figures, ..Ledger::default() };
+    Ok(Some(HostSections { manager, ledger, offers: BTreeMap::new() }))
 }
 
 fn honour(
@@ -121,14 +124,43 @@ fn minimum_fluid(plan: &HostPlan, config: &Config, configs: &[Config]) -> u64 {
         if paged(guest) { all.min(LEAST_MEMORY) } else { all }
     };
     // Sections without a reservation are promised fluid pages when they are made, and may then go below the minimum no more than a reservation may.
-    let sections = if config.host_memory.is_some() { 0 } else { unreserved_tables(plan) };
+    let sections = if config.host_memory.is_some() { 0 } else { table_bytes(plan, configs) };
     configs.iter().map(least).fold(sections, u64::saturating_add)
 }
 
 /// Bytes of tables that guests may need for sections.
-fn unreserved_tables(plan: &HostPlan) -> u64 {
-    let windows = plan.guests.iter().flat_map(|guest| &guest.sections.windows);
-    windows.map(|window| private_table_bytes(window.bytes) + 4 * PAGE).sum()
+fn table_bytes(plan: &HostPlan, configs: &[Config]) -> u64 {
+    let guests = plan.guests.iter().zip(configs).map(|(guest, config)| guest_table_bytes(&guest.sections, config));
+    // Beside those of their own, leaf tables that shadow tables share: one for each of eight sets of rights.
+    let shadowed = configs.iter().any(|config| config.shadow().is_some());
+    let leaves = |section: &SectionPlan| section.bytes.div_ceil(PageSize::Size2M.bytes()) * PAGE * 8;
+    let shared = if shadowed { plan.sections.iter().map(leaves).sum() } else { 0 };
+    guests.fold(shared, u64::saturating_add)
+}
+
+/// Where addresses end that a guest's tables translate: those that are made for its configuration reach no further than that.
+fn section_limit(config: &Config, plan: &GuestSections) -> Gpa {
+    let all = Gpa(1 << config.section_bits());
+    let ram_end = RAM_BASE.wrapping_add(config.memory.0);
+    match config.scheme.mechanism() {
+        Mechanism::Flat | Mechanism::FlatHw => plan.end().max(ram_end),
+        // The table of a guest that does not translate: three levels where those are enough.
+        Mechanism::Shadow if plan.end().max(ram_end).0 <= 1 << 38 => all.min(Gpa(1 << 38)),
+        _ => all,
+    }
+}
+
+fn guest_table_bytes(sections: &GuestSections, config: &Config) -> u64 {
+    if sections.windows.is_empty() {
+        return 0;
+    }
+    if matches!(config.scheme.mechanism(), Mechanism::Flat | Mechanism::FlatHw) {
+        return (sections.end().0 - RAM_BASE.0) / 512 + PAGE;
+    }
+    let ram = config.memory.0;
+    let shadow = config.shadow().map_or(0, |shadow| shadow.host_bytes(ram + sections.bytes()) - shadow.host_bytes(ram));
+    // A window may begin and end within what a table of each level maps.
+    sections.windows.iter().fold(shadow, |sum, window| sum + private_table_bytes(window.bytes) + 4 * PAGE)
 }
 
 impl GuestSections {
@@ -152,7 +184,7 @@ impl World {
     /// # Errors
     /// [`BuildError`].
     pub(crate) fn create_sections(&mut self, plans: &[SectionPlan]) -> Result<(), BuildError> {
-        self.with_sections(|HostSections { manager, ledger }, on| {
+        self.with_sections(|HostSections { manager, ledger, .. }, on| {
             for SectionPlan { name, bytes, store, permanent } in plans {
                 let lifetime = if *permanent { Lifetime::Permanent } else { Lifetime::Temporary };
                 match store {
@@ -181,13 +213,18 @@ impl World {
         guest: usize,
         plan: &GuestSections,
     ) -> Result<(), BuildError> {
-        let vmid = self.vms[guest].vmid();
+        let vm = &mut self.vms[guest];
+        let (vmid, links) = (vm.vmid(), vm.links_sections());
+        vm.reach(&mut self.host, plan.end()).map_err(VmError::from)?;
         let costs = self.costs.clone();
-        self.with_sections(|HostSections { manager, ledger }, on| {
+        self.with_sections(|HostSections { manager, ledger, offers }, on| {
+            offers.insert(vmid, plan.clone());
             manager.add_vm(VmProfile {
                 vmid,
                 group: plan.group,
                 mode: config.paging.host.mode(),
+                links,
+                limit: section_limit(config, plan),
                 taken: taken(config.memory.0).map(|(_, range)| range).into(),
                 quota: plan.quota.map_or(u64::MAX, |quota| (quota.0 / PAGE).max(LEAST_QUOTA)),
             });
@@ -197,7 +234,7 @@ impl World {
                 manager.map(on, &request)?;
                 ledger.map_times.insert((vmid, window.at), costs.of_section(&manager.take_work()));
             }
-            ledger.note_guest(manager, vmid);
+            ledger.note_guest(manager, on.tables, vmid);
             Ok(())
         })
         .unwrap_or(Ok(()))

@@ -63,8 +63,8 @@ pub enum CaptureError {
     #[error("no snapshot of a guest with {0}")]
     Unsupported(&'static str),
     /// The run ended before.
-    #[error("the guest did not come to {0}")]
-    NotReached(SnapshotAt),
+    #[error("none was taken")]
+    NotTaken,
     /// The guest's memory cannot be read.
     #[error("the guest's memory at {0:#x} cannot be read")]
     Memory(u64),
@@ -183,9 +183,8 @@ impl Machine {
         config: &Config,
         devices: &[VirtioKind],
         about: &About,
-        at: SnapshotAt,
     ) -> Result<(), CaptureError> {
-        let state = self.capture.taken.take().ok_or(CaptureError::NotReached(at))?;
+        let state = self.capture.taken.take().ok_or(CaptureError::NotTaken)?;
         let shape = Shape::new(config, devices).ok_or(CaptureError::Unsupported("a disk"))?;
         let ram = self.world.vms[GUEST].ram();
         let mut writer = Writer::new(file)?;

@@ -1,7 +1,6 @@
 //! Into a machine: one that goes on where a snapshot's guest stood.
 
 use super::file::Snapshot;
-use super::shape::DeviceName;
 use super::state::LogicalState;
 use crate::assembly::{BuildError, Image};
 use crate::config::Config;
@@ -26,14 +25,13 @@ impl Machine {
     pub fn restore(config: &Config, snapshot: &Snapshot) -> Result<Self, BuildError> {
         snapshot.check(config)?;
         let harts = config.harts as usize;
-        let devices: Vec<_> = snapshot.shape().devices.iter().map(|name: &DeviceName| name.kind()).collect();
         let image = Image {
             kernel: Arc::from([]),
             kernel_name: String::new(),
             initrd: None,
             command_line: snapshot.about().command_line.clone(),
             least_memory: 0,
-            devices,
+            devices: snapshot.shape().devices(),
         };
         let guest = GuestPlan {
             image,
@@ -55,7 +53,7 @@ impl Machine {
     fn add_snapshot(&mut self, config: &Config, guest: &GuestPlan, snapshot: &Snapshot) -> Result<(), BuildError> {
         let state = snapshot.state();
         let harts = config.harts as usize;
-        let index = self.add_vm(config)?;
+        let index = self.add_vm(config, &guest.sections)?;
         let vm = &mut self.world.vms[index];
         vm.begin_with(&self.world.host.memory, snapshot.image().clone()).map_err(BuildError::SnapshotMemory)?;
         if config.warmup == Warmup::Touch {

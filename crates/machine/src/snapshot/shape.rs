@@ -22,13 +22,13 @@ pub struct Shape {
     /// `mmu.ad`.
     pub(super) ad: AdName,
     /// Virtio devices, by slot.
-    pub(super) devices: Vec<DeviceName>,
+    devices: Vec<DeviceName>,
 }
 
 /// A virtio device that a snapshot can hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum DeviceName {
+enum DeviceName {
     Console,
     Net,
     Rng,
@@ -37,7 +37,7 @@ pub(super) enum DeviceName {
 
 impl DeviceName {
     /// The name of a device; `None` of a disk.
-    pub(super) const fn of(kind: &VirtioKind) -> Option<Self> {
+    const fn of(kind: &VirtioKind) -> Option<Self> {
         match kind {
             VirtioKind::Console => Some(Self::Console),
             VirtioKind::Net => Some(Self::Net),
@@ -47,7 +47,7 @@ impl DeviceName {
         }
     }
 
-    pub(super) const fn kind(self) -> VirtioKind {
+    const fn kind(self) -> VirtioKind {
         match self {
             Self::Console => VirtioKind::Console,
             Self::Net => VirtioKind::Net,
@@ -89,6 +89,12 @@ impl Shape {
             ad: config.mmu.ad,
             devices: devices.iter().map(DeviceName::of).collect::<Option<_>>()?,
         })
+    }
+
+    /// Virtio devices, by slot.
+    #[must_use]
+    pub fn devices(&self) -> Vec<VirtioKind> {
+        self.devices.iter().map(|name| name.kind()).collect()
     }
 
     /// The keys that the snapshot gives, unless the user does, with their values.

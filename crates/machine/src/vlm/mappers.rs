@@ -123,7 +123,15 @@ impl Mappers {
             tables: TableWork { tables: ROOT_PAGES, ..TableWork::default() },
             ..SectionWork::default()
         };
-        self.manager.add_vm(VmProfile { vmid, group: None, mode: MODE, taken: Vec::new(), quota: 1 });
+        self.manager.add_vm(VmProfile {
+            vmid,
+            group: None,
+            mode: MODE,
+            links: true,
+            limit: Gpa(1 << MODE.address_bits()),
+            taken: Vec::new(),
+            quota: 1,
+        });
         let request = MapRequest::whole(vmid, self.name.clone(), AT);
         let mut on = SectionHost { host: &mut self.host, tables: &mut self.tables, processors: &mut NoProcessors };
         self.manager.map(&mut on, &request)?;

@@ -1,20 +1,52 @@
-//! Searches of groups of four words, with AVX2 where the target has it.
+//! Searches of several words at once, with AVX2 where the target has it.
 
-/// Words in a group.
+/// Slots in a group.
 pub(crate) const LANES: usize = 4;
 
 /// Four words that are looked at together.
 pub(crate) type Words = [u64; LANES];
 
-/// Which words of some groups are `wanted`: a bit each, the first group's lowest. At most sixteen groups.
+/// The tags of a group.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub(crate) struct Tags(pub(crate) [u32; LANES]);
+
+/// Most groups whose matches fit a mask.
+pub(crate) const MOST_GROUPS: usize = u32::BITS as usize / LANES;
+
+/// Bytes in a [`Bytes`].
+pub(crate) const BYTES: usize = 32;
+
+/// Bytes that are compared at once.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(crate) struct Bytes(pub(crate) [i8; BYTES]);
+
+/// Which tags of at most [`MOST_GROUPS`] groups are `wanted`: a bit each, the first one's lowest.
 #[inline(always)]
-pub(crate) fn matching<const N: usize>(groups: [&Words; N], wanted: u64) -> u64 {
-    const { assert!(N * LANES <= u64::BITS as usize) };
-    let mut mask = 0;
-    for (number, group) in groups.into_iter().enumerate() {
-        mask |= u64::from(engine::matching(group, wanted)) << (number * LANES);
+pub(crate) fn matching(groups: &[Tags], wanted: u32) -> u32 {
+    // The usual numbers, without a loop.
+    match groups {
+        [a] => engine::matching(a, wanted),
+        [a, b, c] => engine::matching_pair([a, b], wanted) | engine::matching(c, wanted) << (2 * LANES),
+        [a, b, c, d, e, f, g, h] => {
+            let low = engine::matching_pair([a, b], wanted) | engine::matching_pair([c, d], wanted) << (2 * LANES);
+            let high = engine::matching_pair([e, f], wanted) | engine::matching_pair([g, h], wanted) << (2 * LANES);
+            low | high << (4 * LANES)
+        }
+        _ => matching_any(groups, wanted),
     }
-    mask
+}
+
+#[inline(never)]
+fn matching_any(groups: &[Tags], wanted: u32) -> u32 {
+    groups.iter().rev().fold(0, |mask, tags| mask << LANES | engine::matching(tags, wanted))
+}
+
+/// Which bytes are `wanted`: a bit each, the first one's lowest.
+#[inline(always)]
+pub(crate) fn matching_bytes(bytes: &Bytes, wanted: i8) -> u32 {
+    engine::matching_bytes(bytes, wanted)
 }
 
 /// The least of four words that are in registers, and its first lane. (A vector load of words just gathered would wait
@@ -27,23 +59,40 @@ pub(crate) fn least_gathered([a, b, c, d]: Words) -> (u64, usize) {
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod engine {
-    use super::Words;
+    use super::{Bytes, Tags};
     use core::arch::x86_64::{
-        __m256i, _mm256_castsi256_pd, _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_movemask_pd, _mm256_set1_epi64x,
+        _mm_castsi128_ps, _mm_cmpeq_epi32, _mm_load_si128, _mm_movemask_ps, _mm_set1_epi32, _mm256_castsi256_ps,
+        _mm256_cmpeq_epi8, _mm256_cmpeq_epi32, _mm256_load_si256, _mm256_loadu2_m128i, _mm256_movemask_epi8,
+        _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi32,
     };
 
     #[inline(always)]
-    fn load(group: &Words) -> __m256i {
-        // SAFETY: the module exists only where the target has AVX2, and the load is of the group's 32 bytes.
-        unsafe { _mm256_loadu_si256(group.as_ptr().cast()) }
+    pub(super) fn matching(tags: &Tags, wanted: u32) -> u32 {
+        // SAFETY: the module exists only where the target has AVX2, and the load is of 16 bytes that are aligned to 16.
+        unsafe {
+            let tags = _mm_load_si128(core::ptr::from_ref(tags).cast());
+            let equal = _mm_cmpeq_epi32(tags, _mm_set1_epi32(wanted.cast_signed()));
+            _mm_movemask_ps(_mm_castsi128_ps(equal)).cast_unsigned()
+        }
+    }
+
+    /// Of two groups, which lie one behind the other so that one load reads both.
+    #[inline(always)]
+    pub(super) fn matching_pair([low, high]: [&Tags; 2], wanted: u32) -> u32 {
+        // SAFETY: as above, of each half.
+        unsafe {
+            let tags = _mm256_loadu2_m128i(core::ptr::from_ref(high).cast(), core::ptr::from_ref(low).cast());
+            let equal = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32(wanted.cast_signed()));
+            _mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned()
+        }
     }
 
     #[inline(always)]
-    pub(super) fn matching(group: &Words, wanted: u64) -> u32 {
-        // SAFETY: the module exists only where the target has AVX2.
+    pub(super) fn matching_bytes(bytes: &Bytes, wanted: i8) -> u32 {
+        // SAFETY: the module exists only where the target has AVX2, and the load is of 32 bytes that are aligned to 32.
         unsafe {
-            let equal = _mm256_cmpeq_epi64(load(group), _mm256_set1_epi64x(wanted.cast_signed()));
-            _mm256_movemask_pd(_mm256_castsi256_pd(equal)).cast_unsigned()
+            let bytes = _mm256_load_si256(core::ptr::from_ref(bytes).cast());
+            _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(wanted))).cast_unsigned()
         }
     }
 }
@@ -54,10 +103,18 @@ use plain as engine;
 /// The same without AVX2.
 #[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "avx2"))))]
 mod plain {
-    use super::Words;
+    use super::{Bytes, Tags};
 
-    pub(super) fn matching(group: &Words, wanted: u64) -> u32 {
-        group.iter().rev().fold(0, |mask, &word| mask << 1 | u32::from(word == wanted))
+    pub(super) fn matching(tags: &Tags, wanted: u32) -> u32 {
+        tags.0.iter().rev().fold(0, |mask, &tag| mask << 1 | u32::from(tag == wanted))
+    }
+
+    pub(super) fn matching_pair([low, high]: [&Tags; 2], wanted: u32) -> u32 {
+        matching(low, wanted) | matching(high, wanted) << super::LANES
+    }
+
+    pub(super) fn matching_bytes(bytes: &Bytes, wanted: i8) -> u32 {
+        bytes.0.iter().rev().fold(0, |mask, &byte| mask << 1 | u32::from(byte == wanted))
     }
 }
 
@@ -67,18 +124,40 @@ mod tests {
 
     #[test]
     fn both_engines_agree() {
-        let words = [0, 1, 1 << 62, i64::MAX.cast_unsigned()];
-        for number in 0..256usize {
-            let group: Words = core::array::from_fn(|lane| words[number >> (2 * lane) & 3]);
+        let words = [0, 1, 1 << 31, u32::MAX];
+        let group = |number: usize| Tags(core::array::from_fn(|lane| words[number >> (2 * lane) & 3]));
+        for number in 0..1 << 16 {
+            let pair = [&group(number), &group(number >> 8)];
             for wanted in words {
-                assert_eq!(engine::matching(&group, wanted), plain::matching(&group, wanted), "{group:?} {wanted}");
+                assert_eq!(engine::matching(pair[0], wanted), plain::matching(pair[0], wanted), "{pair:?} {wanted}");
+                assert_eq!(
+                    engine::matching_pair(pair, wanted),
+                    plain::matching_pair(pair, wanted),
+                    "{pair:?} {wanted}"
+                );
             }
+        }
+        let bytes = Bytes(core::array::from_fn(|lane| (lane * 7 % 16) as i8 - 4));
+        for wanted in i8::MIN..=i8::MAX {
+            assert_eq!(engine::matching_bytes(&bytes, wanted), plain::matching_bytes(&bytes, wanted), "{wanted}");
         }
     }
 
     #[test]
-    fn matches_are_numbered_from_the_first_group_on() {
-        assert_eq!(matching([&[7, 8, 7, 9], &[1, 2, 3, 7]], 7), 0b1000_0101);
+    fn matches_are_numbered_from_the_first_on() {
+        let groups: Vec<Tags> = (0..MOST_GROUPS as u32).map(|group| Tags([7, group, 100, group])).collect();
+        for count in 0..=MOST_GROUPS {
+            let all = (1u64 << (count * LANES)) - 1;
+            assert_eq!(u64::from(matching(&groups[..count], 100)), 0x4444_4444 & all, "{count}");
+            assert_eq!(
+                u64::from(matching(&groups[..count], 7)),
+                all & if count == 8 { 0xb111_1111 } else { 0x1111_1111 }
+            );
+            assert_eq!(matching(&groups[..count], 2), if count > 2 { 0xa00 } else { 0 });
+        }
+        let mut bytes = Bytes([0; BYTES]);
+        (bytes.0[0], bytes.0[31]) = (5, 5);
+        assert_eq!(matching_bytes(&bytes, 5), 1 << 31 | 1);
     }
 
     #[test]

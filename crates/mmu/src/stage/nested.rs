@@ -30,22 +30,21 @@ pub(crate) struct NestedEntry {
 #[derive(Debug)]
 pub(crate) struct NestedTlb {
     entries: Lru<NestedEntry>,
-    /// Where the latest entry was found that answered for a page, and for a table: the next ones are often on the same page. At most one
-    /// entry of a VMID holds a page, so that a guess that fits is what a search would find.
-    guesses: [usize; 2],
 }
 
 impl NestedTlb {
     /// An empty one. The configuration was checked before.
     pub(crate) fn new(array: &TlbArray) -> Self {
-        Self { entries: Lru::new(core::slice::from_ref(array)), guesses: [0; 2] }
+        Self { entries: Lru::new(core::slice::from_ref(array)) }
     }
 
     /// The entry of a VMID that answers.
     #[inline(always)]
-    fn touch(&mut self, space: Space, gpa: Gpa, masks: Masks, purpose: Purpose) -> Result<&NestedEntry, Miss> {
-        let guess = &mut self.guesses[purpose as usize];
-        self.entries.touch_guessed(guess, gpa.0, |entry| (entry.space == space) & entry.rights.meet(masks))
+    fn touch(&mut self, space: Space, gpa: Gpa, masks: Masks) -> Result<NestedEntry, Miss> {
+        let answers = |entry: &NestedEntry| (entry.space == space) & entry.rights.meet(masks);
+        let (way, &entry) = self.entries.find(gpa.0, answers)?;
+        self.entries.used(way);
+        Ok(entry)
     }
 
     /// Keeps what a walk found. `miss` is how the address was not found just before.
@@ -186,12 +185,12 @@ impl<'a, M: TableMemory, T: HostTree> NestedStage<'a, M, T> {
 
     /// The nested TLB's answer, or how it has none.
     #[inline(always)]
-    fn cached(&mut self, gpa: Gpa, demand: Demand, purpose: Purpose) -> Result<HostMapping, Miss> {
-        let tlb = self.tlb.as_deref_mut().ok_or(Miss::Absent)?;
-        let found = tlb.touch(Space::bare(self.vmid), gpa, Masks::of(demand), purpose);
+    fn cached(&mut self, gpa: Gpa, access: Access) -> Result<HostMapping, Miss> {
+        let tlb = self.tlb.as_deref_mut().ok_or(Miss::ABSENT)?;
+        let found = tlb.touch(Space::bare(self.vmid), gpa, Masks::of_second_stage(access));
         let statistics = &mut self.tables.statistics;
         match found {
-            Ok(&NestedEntry { page, size, rights, .. }) => {
+            Ok(NestedEntry { page, size, rights, .. }) => {
                 statistics.nested_tlb_hits += 1;
                 Ok(HostMapping { page, size, rights, backing: Backing::Host })
             }
@@ -231,7 +230,7 @@ impl<M: TableMemory, T: HostTree> Stage for NestedStage<'_, M, T> {
             return Err(refusal(gpa, access, purpose)(Failure::Refused(cause)));
         }
         let demand = Demand::of_second_stage(access);
-        let (mapping, leaf) = match self.cached(gpa, demand, purpose) {
+        let (mapping, leaf) = match self.cached(gpa, access) {
             Ok(mapping) => (mapping, None),
             Err(miss) => {
                 let walked = self.tree.walk(&mut self.tables, self.cache, gpa, demand);
@@ -252,7 +251,7 @@ impl<M: TableMemory, T: HostTree> Stage for NestedStage<'_, M, T> {
         let demand = Demand::of_second_stage(Access::Write);
         let (access, purpose) = (Access::Write, Purpose::Table);
         if let Some(Latest { mapping, leaf }) = self.latest.take() {
-            if mapping.rights.meet(Masks::of(demand)) {
+            if mapping.rights.meet(Masks::of_second_stage(access)) {
                 return Ok(mapping);
             }
             if let Some(leaf) = leaf {
@@ -260,7 +259,7 @@ impl<M: TableMemory, T: HostTree> Stage for NestedStage<'_, M, T> {
                     self.tree.finish(&mut self.tables, leaf, demand).map_err(refusal(gpa, access, purpose))?;
                 if let Some(leaf) = finished {
                     // The read has put the page there.
-                    let mapping = self.keep(gpa, Miss::Refused, &leaf);
+                    let mapping = self.keep(gpa, Miss::REFUSED, &leaf);
                     self.latest = Some(Latest { mapping, leaf: Some(leaf) });
                     return Ok(mapping);
                 }

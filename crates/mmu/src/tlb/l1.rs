@@ -7,7 +7,7 @@
 use super::Translation;
 use crate::config::TlbArray;
 use crate::context::{Query, View};
-use crate::directory::{Directory, Group, Miss};
+use crate::directory::{Directory, Miss, Way};
 use crate::raw::lanes::{self, LANES, Words};
 use crate::raw::{Arming, L1Entry, Windows};
 use types::{Access, Gva};
@@ -25,11 +25,13 @@ pub(crate) struct Made<'q> {
 /// A first-level TLB, of loads and stores or of fetches.
 #[derive(Debug)]
 pub(crate) struct L1 {
-    directory: Directory<Translation, Uses>,
+    directory: Directory<Translation>,
+    /// By slot / [`LANES`].
+    uses: Box<[Uses]>,
     windows: Windows,
 }
 
-/// When the entries of a group were used.
+/// When the entries of a group of slots were used.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
     /// Time of the last use before the latest disarming. An empty slot has 0, and is taken first; padding has the
@@ -76,8 +78,17 @@ impl Uses {
 impl L1 {
     /// An empty TLB with that many views. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray], views: usize) -> Self {
-        let directory = Directory::new(arrays, Uses::unused);
-        Self { windows: Windows::new(views, directory.slots()), directory }
+        let directory = Directory::new(arrays);
+        let groups = |array: &TlbArray| {
+            let ways = array.ways as usize;
+            let set = (0..ways).step_by(LANES).map(move |first| Uses::unused(ways - first));
+            core::iter::repeat_n(set, array.sets as usize).flatten()
+        };
+        Self {
+            uses: arrays.iter().flat_map(groups).collect(),
+            windows: Windows::new(views, directory.slots()),
+            directory,
+        }
     }
 
     /// The fast copies of a view.
@@ -100,7 +111,7 @@ impl L1 {
     /// The first entry, in the order of lookup, that answers.
     #[inline(always)]
     pub(crate) fn find(&self, gva: Gva, query: &Query) -> Result<usize, Miss> {
-        Ok(self.directory.find(gva.0, |entry| entry.answers(query))?.slot)
+        Ok(self.directory.find(gva.0, |entry| entry.answers(query)).way()?.slot)
     }
 
     /// Keeps the piece of a translation that the level takes, in the place of the same page or of the least recently
@@ -108,61 +119,46 @@ impl L1 {
     /// and where.
     #[inline(always)]
     pub(crate) fn fill(&mut self, made: Made<'_>, miss: Miss, translation: &Translation) -> (usize, Translation) {
-        let Self { directory, windows } = self;
+        let Self { directory, uses, windows } = self;
         let (gva, view) = (made.gva, made.query.view);
         let place = *directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
-        let slot = match directory.same(&place, gva.0, miss, |other| other.space == translation.space) {
-            Some(found) => found.slot,
-            None => oldest(directory.set(&place, gva.0), windows, view),
+        let space = translation.space;
+        let way = match directory.same(place, gva.0, miss, |other| other.space == space) {
+            Some(way) => way,
+            None => {
+                let set = place.set(gva.0);
+                let groups = &uses[set..][..place.groups()];
+                Way::new(set, oldest(groups, set * LANES, windows, view))
+            }
         };
+        let slot = way.slot;
         // The copy in this view is overwritten when the slot is armed.
-        let (_, uses, lane) = directory.entry(slot);
+        let (uses, lane) = (&mut uses[slot / LANES], slot % LANES);
         if uses.armed(lane) & !view.bit() != 0 {
             disarm(windows, slot, uses, lane);
         }
         let kept = translation.piece(gva, place.size);
-        directory.put(slot, &place, gva.0, &kept);
-        self.arm_as(slot, &kept, made);
+        directory.put(way, place, gva.0, &kept);
+        arm(windows, uses, slot, &kept, made);
         (slot, kept)
     }
 
     /// Records a use of an entry that was found, and returns the translation.
     #[inline(always)]
     pub(crate) fn touch(&mut self, slot: usize, made: Made<'_>) -> Translation {
-        let entry = *self.directory.entry(slot).0;
+        let entry = *self.directory.payload(slot);
         // Mostly it was only not the predicted one.
         if !self.windows.touch(made.query.view, slot, made.gva, made.access, made.stamp) {
-            self.arm_as(slot, &entry, made);
+            arm(&mut self.windows, &mut self.uses[slot / LANES], slot, &entry, made);
         }
         entry
     }
 
-    /// Records a use of an entry, which is `entry`, and arms its copy in the view of the query.
-    #[inline(always)]
-    fn arm_as(&mut self, slot: usize, entry: &Translation, made: Made<'_>) {
-        let Made { gva, access, query, stamp } = made;
-        let (_, uses, lane) = self.directory.entry(slot);
-        if entry.host == 0 {
-            // Not memory: each access comes this way.
-            disarm(&mut self.windows, slot, uses, lane);
-            uses.last[lane] = stamp;
-            return;
-        }
-        let size = entry.size.min(query.largest);
-        let Translation { host, rights, .. } = entry.piece(gva, size);
-        let (read, write) = match access {
-            Access::Execute => (true, false),
-            Access::Read | Access::Write => (rights.meet(query.load), rights.meet(query.store)),
-        };
-        uses.arm(lane, query.view);
-        self.windows.arm(query.view, slot, Arming { gva, size, host, read, write }, stamp);
-    }
-
     /// Disarms every entry in every view: what the views were armed for has changed.
     pub(crate) fn disarm_all(&mut self) {
-        for (first, uses, _) in self.directory.iter_mut() {
+        for (group, uses) in self.uses.iter_mut().enumerate() {
             if uses.armed != 0 {
-                (0..LANES).for_each(|lane| disarm(&mut self.windows, first + lane, uses, lane));
+                (0..LANES).for_each(|lane| disarm(&mut self.windows, group * LANES + lane, uses, lane));
             }
         }
     }
@@ -170,7 +166,7 @@ impl L1 {
     /// Renumbers the times of last use from 1 on, in their order, and returns the greatest.
     pub(crate) fn renumber(&mut self) -> u64 {
         self.disarm_all();
-        let mut times: Vec<&mut u64> = self.directory.iter_mut().flat_map(|(_, uses, _)| &mut uses.last).collect();
+        let mut times: Vec<&mut u64> = self.uses.iter_mut().flat_map(|uses| &mut uses.last).collect();
         // Empty slots and padding keep theirs, which are no times.
         times.retain(|time| (1..NEVER_REPLACED).contains(*time));
         times.sort_unstable();
@@ -184,34 +180,67 @@ impl L1 {
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, windows } = self;
-        directory.remove(drops, |directory, slot| empty(windows, directory, slot));
+        let Self { directory, uses, windows } = self;
+        directory.remove(drops, |way| empty(windows, uses, way.slot));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, windows } = self;
-        directory.remove_page(gva.0, drops, |directory, slot| empty(windows, directory, slot));
+        let Self { directory, uses, windows } = self;
+        directory.remove_page(gva.0, drops, |way| empty(windows, uses, way.slot));
     }
 }
 
-/// The slot of a set whose last use is longest ago.
+/// Records a use of an entry, which is `entry`, and arms its copy in the view of the query.
 #[inline(always)]
-fn oldest((first, set): (usize, &[Group<Translation, Uses>]), windows: &Windows, view: View) -> usize {
-    if let [group] = set {
-        return first + oldest_of_group(windows, first, &group.uses, view).1;
+fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
+    if entry.host == 0 || entry.size > made.query.largest {
+        return arm_part(windows, uses, slot, *entry, made);
     }
-    oldest_of_groups(windows, first, set, view)
+    arm_whole(windows, uses, slot, entry, made);
+}
+
+/// The same of what is not memory, or too large for the mode.
+#[cold]
+#[inline(never)]
+fn arm_part(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: Translation, made: Made<'_>) {
+    if entry.host == 0 {
+        // Each access comes this way.
+        disarm(windows, slot, uses, slot % LANES);
+        uses.last[slot % LANES] = made.stamp;
+    } else {
+        arm_whole(windows, uses, slot, &entry.piece(made.gva, made.query.largest), made);
+    }
+}
+
+#[inline(always)]
+fn arm_whole(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
+    let Made { gva, access, query, stamp } = made;
+    let Translation { host, rights, size, .. } = *entry;
+    let (read, write) = match access {
+        Access::Execute => (true, false),
+        Access::Read | Access::Write => (rights.meet(query.load), rights.meet(query.store)),
+    };
+    uses.arm(slot % LANES, query.view);
+    windows.arm(query.view, slot, Arming { gva, size, host, read, write }, stamp);
+}
+
+/// The way of a set, which begins at the slot `first`, whose last use is longest ago.
+#[inline(always)]
+fn oldest(set: &[Uses], first: usize, windows: &Windows, view: View) -> usize {
+    if let [group] = set {
+        return oldest_of_group(windows, first, group, view).1;
+    }
+    oldest_of_groups(set, first, windows, view)
 }
 
 #[inline(never)]
-fn oldest_of_groups(windows: &Windows, first: usize, set: &[Group<Translation, Uses>], view: View) -> usize {
-    let (mut oldest, mut earliest) = (first, u64::MAX);
+fn oldest_of_groups(set: &[Uses], first: usize, windows: &Windows, view: View) -> usize {
+    let (mut oldest, mut earliest) = (0, u64::MAX);
     for (number, group) in set.iter().enumerate() {
-        let first = first + number * LANES;
-        let (time, lane) = oldest_of_group(windows, first, &group.uses, view);
+        let (time, lane) = oldest_of_group(windows, first + number * LANES, group, view);
         if time < earliest {
-            (earliest, oldest) = (time, first + lane);
+            (earliest, oldest) = (time, number * LANES + lane);
         }
     }
     oldest
@@ -243,8 +272,8 @@ fn disarm(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
 }
 
 /// Makes an entry that is empty now answer nothing, and the first to be replaced.
-fn empty(windows: &mut Windows, directory: &mut Directory<Translation, Uses>, slot: usize) {
-    let (_, uses, lane) = directory.entry(slot);
+fn empty(windows: &mut Windows, uses: &mut [Uses], slot: usize) {
+    let (uses, lane) = (&mut uses[slot / LANES], slot % LANES);
     disarm(windows, slot, uses, lane);
     uses.last[lane] = 0;
 }

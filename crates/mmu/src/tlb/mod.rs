@@ -13,7 +13,7 @@ use types::{Gpa, Gva, Hpa, PageSize};
 
 /// A page's translation through both stages, as TLBs keep it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(C, align(32))]
+#[repr(C)]
 pub(crate) struct Translation {
     /// Start of the host page.
     pub(crate) hpa: Hpa,
@@ -30,9 +30,12 @@ impl Translation {
     /// The piece of it that holds `gva`, of a `size` not above its own.
     #[inline(always)]
     pub(crate) fn piece(&self, gva: Gva, size: PageSize) -> Self {
-        if size == self.size {
-            return *self;
-        }
+        if size == self.size { *self } else { self.smaller_piece(gva, size) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn smaller_piece(&self, gva: Gva, size: PageSize) -> Self {
         let skipped = gva.page(size).offset(self.size);
         Self {
             hpa: Hpa(self.hpa.0 + skipped),

@@ -125,6 +125,11 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
     pub fn provide(&mut self, vm: usize, wanted: Wanted) -> Result<(), PageUnavailable> {
         match wanted {
             Wanted::Page { gpa, access } => self.fill(vm, gpa, access).map(drop),
+            // Sections are the machine's to ask.
+            Wanted::Section { .. } => {
+                debug_assert!(false, "a section's page is no page of the guest's");
+                Ok(())
+            }
             Wanted::Frames(frames) => self.reclaim().map_err(|reason| PageUnavailable::NoFrame { frames, reason }),
         }
     }

@@ -20,7 +20,7 @@ pub use base::BaseQuery;
 pub use console::{ConsoleBuffer, ConsoleRequest};
 pub use harts::HartSet;
 pub use hsm::HsmRequest;
-pub use paravirtual::{ParavirtualRequest, PartialPurge, SpinReport};
+pub use paravirtual::{ParavirtualRequest, PartialPurge, SectionCall, SpinReport};
 pub use reset::{ResetKind, ResetReason};
 pub use rfence::{FULL_FENCE_PAGES, FenceRange, RemoteFence};
 

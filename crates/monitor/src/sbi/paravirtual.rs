@@ -49,6 +49,32 @@ pub enum ParavirtualRequest {
     ExcessiveSpin(SpinReport),
     /// The caller's segment registers; nobody has looked at them yet.
     SetSegment(SegmentRequest),
+    /// One of the VM's sections.
+    Section(SectionCall),
+}
+
+/// What a VM asks concerning a section of its device tree, by the number there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SectionCall {
+    /// Map it; returns its bytes.
+    Map {
+        /// Its number.
+        section: u64,
+        /// Where.
+        at: Gpa,
+        /// Whether to write as well.
+        write: bool,
+    },
+    /// Take it out.
+    Unmap {
+        /// Its number.
+        section: u64,
+    },
+    /// Delete it, which nobody maps.
+    Delete {
+        /// Its number.
+        section: u64,
+    },
 }
 
 pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<ParavirtualRequest, SbiError> {
@@ -78,6 +104,10 @@ pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<ParavirtualReque
         0x14 if second > 1 => return Err(SbiError::InvalidParam),
         0x14 => ParavirtualRequest::ExcessiveSpin(SpinReport { reason: reason(first)?, lost: second == 1 }),
         0x20 => ParavirtualRequest::SetSegment(SegmentRequest { range: Gva(first)..Gva(second), target: Gpa(third) }),
+        0x30 if third > 1 => return Err(SbiError::InvalidParam),
+        0x30 => ParavirtualRequest::Section(SectionCall::Map { section: first, at: Gpa(second), write: third == 1 }),
+        0x31 => ParavirtualRequest::Section(SectionCall::Unmap { section: first }),
+        0x32 => ParavirtualRequest::Section(SectionCall::Delete { section: first }),
         _ => return Err(SbiError::NotSupported),
     })
 }
@@ -143,6 +173,26 @@ mod tests {
         let report = SpinReport { reason: SpinReason::Process, lost: true };
         assert_eq!(request(0x14, 1, 1), Ok(ParavirtualRequest::ExcessiveSpin(report)));
         assert_eq!(request(0x14, 1, 2), Err(SbiError::InvalidParam));
+    }
+
+    #[test]
+    fn a_section_is_named_by_its_number() {
+        let map = |write| Ok(ParavirtualRequest::Section(SectionCall::Map { section: 3, at: Gpa(0x1001), write }));
+        let call = |flags| {
+            let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000) };
+            let call = SbiCall { eid: Extension::Paravirtual.eid(), fid: 0x30, args: [3, 0x1001, flags, 7, 7, 7] };
+            sbi::decode(&call, &limits).map(|request| match request {
+                Request::Paravirtual(request) => request,
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!((call(0), call(1)), (map(false), map(true)));
+        assert_eq!(call(2), Err(SbiError::InvalidParam));
+        assert_eq!(request(0x31, 9, 9), Ok(ParavirtualRequest::Section(SectionCall::Unmap { section: 9 })));
+        assert_eq!(
+            request(0x32, u64::MAX, 9),
+            Ok(ParavirtualRequest::Section(SectionCall::Delete { section: u64::MAX }))
+        );
     }
 
     #[test]

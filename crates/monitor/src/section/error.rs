@@ -73,14 +73,14 @@ pub enum SectionMapError {
         with: Range<Gpa>,
     },
     /// More than the VM's table translates.
-    #[error("section {name} at {at} would end beyond the {bits} bits of address of the nested table")]
+    #[error("section {name} at {at} would end beyond {limit}, where the VM's table ends")]
     Beyond {
         /// The section.
         name: SectionName,
         /// Where it was to be.
         at: Gpa,
-        /// Bits of guest physical address.
-        bits: u32,
+        /// Where the table ends.
+        limit: Gpa,
     },
     /// To be written to, but its file is not.
     #[error("section {0} cannot be mapped for writing: its file was opened for reading")]

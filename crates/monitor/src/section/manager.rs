@@ -4,28 +4,44 @@ use super::error::{SectionCreateError, SectionUnmapError};
 use super::request::VmProfile;
 use super::space::{SectionSpace, Window};
 use super::work::SectionWork;
-use crate::table::{FlushTlbs, Leaf, LeafBits, NestedTable, SharedTables};
+use crate::table::{FlushTlbs, Leaf, LeafBits, NestedTable, SectionTable, SharedTables};
 use memory::registry::{Granularities, ReservedMemory, SectionName, TableGrant};
 use memory::section::{
     BackingFile, DeleteError, FaultCounts, Lifetime, NoSuchSection, Preparation, SectionId, SectionKind, Sections,
     Vacated,
 };
-use memory::{FrameRange, Host, OutOfFrames};
+use memory::{FrameRange, Host, HostMemory, OutOfFrames};
 use std::collections::BTreeMap;
-use types::{PageSize, Vmid};
+use types::{Gpa, PageSize, Vmid};
 
 const PAGE: u64 = PageSize::Size4K.bytes();
 
-/// The nested tables of the VMs.
+/// The tables of the VMs.
 pub trait GuestTables {
-    /// That of the VM `vmid`, if it has one.
-    fn table(&mut self, vmid: Vmid) -> Option<&mut NestedTable>;
+    /// What they are.
+    type Table: SectionTable;
+
+    /// That from guest physical to host physical addresses of the VM `vmid`, if it has one.
+    fn table(&mut self, vmid: Vmid) -> Option<&mut Self::Table>;
+
+    /// The base page at `gpa` is `leaf` no more: what else the monitor has derived from that goes. The TLBs are the caller's.
+    fn forget_page(&mut self, memory: &HostMemory, vmid: Vmid, gpa: Gpa, leaf: &Leaf);
+
+    /// The same of a whole window.
+    fn forget_window(&mut self, memory: &HostMemory, vmid: Vmid, window: &Window);
 }
 
+/// VMs of tables alone: nothing is derived from those.
 impl GuestTables for BTreeMap<Vmid, NestedTable> {
+    type Table = NestedTable;
+
     fn table(&mut self, vmid: Vmid) -> Option<&mut NestedTable> {
         self.get_mut(&vmid)
     }
+
+    fn forget_page(&mut self, _: &HostMemory, _: Vmid, _: Gpa, _: &Leaf) {}
+
+    fn forget_window(&mut self, _: &HostMemory, _: Vmid, _: &Window) {}
 }
 
 /// What sections are on, borrowed for the length of one event.
@@ -33,7 +49,7 @@ impl GuestTables for BTreeMap<Vmid, NestedTable> {
 pub struct SectionHost<'h, T, P> {
     /// Memory and frames.
     pub host: &'h mut Host,
-    /// Every VM's nested table.
+    /// Every VM's tables.
     pub tables: &'h mut T,
     /// Every real processor.
     pub processors: &'h mut P,

@@ -4,7 +4,7 @@ use super::error::{SectionMapError, SectionUnmapError};
 use super::manager::{GuestTables, NoRoom, SectionHost, SectionManager, pieces};
 use super::request::{MapRequest, SectionAccess};
 use super::space::{Window, WindowTables};
-use crate::table::{FlushTlbs, Leaf, LeafBits, MapError, NestedTable, TableWork};
+use crate::table::{FlushTlbs, Leaf, LeafBits, MapError, SectionTable, TableWork};
 use memory::registry::Scope;
 use memory::section::{DeleteError, Section, SectionKind};
 use memory::{FrameRange, Host};
@@ -128,7 +128,7 @@ impl SectionManager {
     fn link(
         &mut self,
         host: &mut Host,
-        table: &mut NestedTable,
+        table: &mut impl SectionTable,
         window: &Window,
         level: u32,
     ) -> Result<(), memory::OutOfFrames> {
@@ -149,7 +149,7 @@ impl SectionManager {
     fn map_all(
         &mut self,
         host: &mut Host,
-        table: &mut NestedTable,
+        table: &mut impl SectionTable,
         window: &Window,
         frames: FrameRange,
     ) -> Result<(), memory::OutOfFrames> {
@@ -157,8 +157,11 @@ impl SectionManager {
         // A page size is of use where gPA and hPA are equally far behind its boundaries.
         let skew = at.0;
         let hpa = frames.start().wrapping_add(start);
-        let sizes: Vec<PageSize> =
-            self.sizes_for(frames).into_iter().filter(|size| at.offset(*size) == hpa.offset(*size)).collect();
+        let sizes: Vec<PageSize> = self
+            .sizes_for(frames)
+            .into_iter()
+            .filter(|&size| at.offset(size) == hpa.offset(size) && table.maps(size))
+            .collect();
         for (offset, size) in pieces(window.pages * PAGE, &sizes, skew) {
             let leaf = Leaf { page: hpa.wrapping_add(offset), size, bits: resident_bits(window.access) };
             let gpa = at.wrapping_add(offset);
@@ -176,10 +179,13 @@ impl SectionManager {
         window: &Window,
         leaves: impl FnMut(Gpa, Leaf),
     ) {
+        on.tables.forget_window(&on.host.memory, vmid, window);
         let Some(table) = on.tables.table(vmid) else { return };
         let cleared = table.clear(&on.host.memory, &window.region, leaves);
         self.work.tables += cleared.work;
         on.processors.fence(&Fence::Gvma { gpa: None, vmid: Some(vmid) });
+        // Walk caches may lead to leaf tables of the section that shadow tables were linked to.
+        on.processors.fence(&Fence::Vvma { vmid, gva: None, asid: None });
         self.work.flushes += 1;
         for range in cleared.tables {
             let freed = on.host.frames.free(range);

@@ -29,6 +29,7 @@ mod manager;
 mod map;
 mod pressure;
 mod request;
+mod shadow;
 mod space;
 mod work;
 mod working_set;
@@ -37,6 +38,7 @@ pub use error::{SectionCreateError, SectionFaultError, SectionMapError, SectionU
 pub use fault::{Denial, Resolution, SectionFault};
 pub use manager::{GuestTables, SectionHost, SectionManager};
 pub use request::{MapRequest, SectionAccess, VmProfile};
+pub(crate) use shadow::{Piece, Presence};
 pub use space::{Window, WindowTables};
 pub use work::SectionWork;
 

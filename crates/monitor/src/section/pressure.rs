@@ -1,7 +1,7 @@
 //! Frames run short, or a working set is full: pages of pageable sections leave.
 
 use super::manager::{GuestTables, SectionHost, SectionManager, free};
-use crate::table::{FlushTlbs, LeafBits};
+use crate::table::{FlushTlbs, LeafBits, SectionTable};
 use memory::section::BackingError;
 use mmu::Fence;
 use types::Vmid;
@@ -36,6 +36,9 @@ impl SectionManager {
         let Some(window) = space.window_at(gpa) else { return };
         let (section, page) = (window.section, window.page_at(gpa));
         let leaf = on.tables.table(vmid).and_then(|table| table.take(&on.host.memory, gpa));
+        if let Some(leaf) = &leaf {
+            on.tables.forget_page(&on.host.memory, vmid, gpa, leaf);
+        }
         on.processors.fence(&Fence::Gvma { gpa: Some(gpa), vmid: Some(vmid) });
         self.work.flushes += 1;
         self.work.tables.entries += 1;

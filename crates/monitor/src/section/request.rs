@@ -22,6 +22,10 @@ pub struct VmProfile {
     pub group: Option<u32>,
     /// Shape of its nested table.
     pub mode: SecondStageMode,
+    /// Whether tables of sections can be linked into it: a flat table takes none.
+    pub links: bool,
+    /// Where addresses end that its tables translate.
+    pub limit: Gpa,
     /// Addresses that have something else: its RAM, its devices.
     pub taken: Vec<Range<Gpa>>,
     /// Pages of pageable sections that it maps at once, at least one.

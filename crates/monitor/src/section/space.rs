@@ -102,15 +102,15 @@ impl SectionSpace {
         if !at.is_aligned(PAGE) {
             return Err(SectionMapError::Misaligned { name: name(), at });
         }
-        let bits = self.profile.mode.address_bits();
+        let limit = self.profile.limit;
         let bytes = (end - first) * PAGE;
-        let region = |bytes: u64| at.checked_add(bytes).filter(|end| end.0 <= 1 << bits).map(|end| at..end);
-        let own = region(bytes).ok_or_else(|| SectionMapError::Beyond { name: name(), at, bits })?;
+        let region = |bytes: u64| at.checked_add(bytes).filter(|&end| end <= limit).map(|end| at..end);
+        let own = region(bytes).ok_or_else(|| SectionMapError::Beyond { name: name(), at, limit })?;
         if let Some(with) = self.collision(&own) {
             return Err(SectionMapError::Overlaps { name: name(), region: own, with });
         }
         let writable = request.access == SectionAccess::ReadWrite;
-        let linked = shared.filter(|_| writable).and_then(|shared| {
+        let linked = shared.filter(|_| writable && self.profile.links).and_then(|shared| {
             (0..=shared.top()).rev().find_map(|level| {
                 let span = PageSize::of_level(level + 1).bytes();
                 let aligned = at.is_aligned(span) && (first * PAGE).is_multiple_of(span);

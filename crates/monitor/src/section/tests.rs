@@ -4,3 +4,4 @@ mod isolation;
 mod maps;
 mod pages;
 mod rig;
+mod shadow;

@@ -188,7 +188,7 @@ impl Shadow {
         if writable && self.holds_guest_table(gpa, leaf.size) {
             return Some(Problem::Unprotected);
         }
-        let host = vm.mapped(memory, gpa);
+        let host = vm.anywhere(memory, gpa);
         let right = host.map(|host| Hpa(host.page.0 | gpa.offset(host.size)));
         if right != Some(leaf.page) {
             return Some(Problem::Elsewhere { entry: leaf.page, right });
@@ -242,7 +242,7 @@ impl Shadow {
         // The page that the guest mapped then must still be the one that the entry leads to.
         let levels = self.tables.list[table].tree.levels();
         let gpa = path.page(levels).map(|(page, size)| Gpa(page.0 | gva.offset(size)));
-        let host = gpa.and_then(|gpa| vm.mapped(memory, gpa).map(|host| Hpa(host.page.0 | gpa.offset(host.size))));
+        let host = gpa.and_then(|gpa| vm.anywhere(memory, gpa).map(|host| Hpa(host.page.0 | gpa.offset(host.size))));
         changed && host == Some(leaf.page)
     }
 }

@@ -1,7 +1,7 @@
 //! What is chosen of a VM's shadow tables.
 
 use mmu::SoftwareRules;
-use types::PageSize;
+use types::{Gpa, PageSize};
 
 /// How many shadow tables a VM has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +61,10 @@ pub struct ShadowConfig {
     pub harts: usize,
     /// How the guest's tables are to be read.
     pub rules: SoftwareRules,
+    /// Where the last of the VM's sections ends; 0 without any.
+    pub sections_end: Gpa,
+    /// Bytes of sections that it maps.
+    pub section_bytes: u64,
     /// Whether entries are checked after each fence, and can be at any time (`Vm::check_shadow`).
     pub check: bool,
 }

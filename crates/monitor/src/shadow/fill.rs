@@ -2,10 +2,12 @@
 
 use super::reader::GuestReader;
 use super::reverse::Place;
+use super::share::Shared;
 use super::statistics::{Activity, Way, Work};
 use super::tables::BARE;
 use super::{Assist, Coherence, Event, Exited, Shadow, Tlbs, steps};
 use crate::exits::ExitReason;
+use crate::section::Presence;
 use crate::table::{Displaced, Leaf, LeafBits, composed_bits};
 use crate::vm::{Resolved, Wanted};
 use devices::Platform;
@@ -29,9 +31,42 @@ pub enum ShadowFaultOutcome {
 }
 
 /// A guest's mapping of one address.
-struct GuestPage {
-    gpa: Gpa,
-    leaf: SoftwareLeaf,
+pub(super) struct GuestPage {
+    pub(super) gpa: Gpa,
+    pub(super) leaf: SoftwareLeaf,
+}
+
+/// Whether the host's page behind an entry may be taken away while the guest runs: then the entry has to be found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Returns {
+    Never,
+    Sometimes,
+}
+
+/// The host's page behind a guest's page, with the bits that the entry needs. `None` where nothing is that answers the access.
+fn resolve(
+    exited: &mut Exited<'_, impl Tlbs>,
+    page: &GuestPage,
+    access: Access,
+) -> Result<Option<(Resolved, Returns)>, Wanted> {
+    let Exited { vm, host, sections, .. } = exited;
+    if vm.is_ram(page.gpa, 1) {
+        // A page that may be stored to from now on is dirty for the host: it is not asked again.
+        let writes = page.leaf.pte & WRITABLE_AND_DIRTY == WRITABLE_AND_DIRTY;
+        let kind = if writes { Access::Write } else { access };
+        let resolved = vm.resolve(&host.memory, &mut host.frames, page.gpa, kind)?;
+        return Ok(resolved.map(|resolved| (resolved, Returns::Sometimes)));
+    }
+    let presence = sections.as_ref().map(|sections| sections.presence(vm.vmid(), page.gpa, access));
+    let Some(Presence::Page { leaves }) = presence else { return Ok(None) };
+    let leaf = vm.resolve_section(&host.memory, page.gpa, access);
+    let mut leaf = leaf.ok_or(Wanted::Section { gpa: page.gpa, access })?;
+    if !leaf.bits.contains(LeafBits::DIRTY) {
+        // Its first store is still to be seen: it is how the page gets modified.
+        leaf.bits = leaf.bits.without(LeafBits::WRITE);
+    }
+    let returns = if leaves { Returns::Sometimes } else { Returns::Never };
+    Ok(Some((Resolved { leaf, fresh: false }, returns)))
 }
 
 impl Shadow {
@@ -68,14 +103,11 @@ impl Shadow {
             let work = Work { way: Way::Within, ..work };
             return Ok((ShadowFaultOutcome::Device(page.gpa), Some(self.event(ExitReason::ShadowFault, work))));
         }
-        // A page that may be stored to from now on is dirty for the host: it is not asked again.
-        let writes = page.leaf.pte & WRITABLE_AND_DIRTY == WRITABLE_AND_DIRTY;
-        let kind = if writes { Access::Write } else { access };
-        let Exited { vm, host, .. } = exited;
-        let Some(resolved) = vm.resolve(&host.memory, &mut host.frames, page.gpa, kind)? else {
+        let Some((resolved, returns)) = resolve(exited, &page, access)? else {
             self.statistics.reflected += 1;
             return Ok((ShadowFaultOutcome::AccessFault, Some(self.event(ExitReason::ShadowFault, work))));
         };
+        let Exited { vm, host, .. } = exited;
         let host_references = u64::from(vm.host_levels());
         if access == Access::Write && self.is_guest_table(page.gpa) {
             let hpa = Hpa(resolved.leaf.page.0 | page.gpa.offset(resolved.leaf.size));
@@ -89,20 +121,24 @@ impl Shadow {
         if self.config.coherence == Coherence::WriteProtect {
             self.protect_path(exited, gva, &path);
         }
-        let entry = self.validate(exited, gva, &page, &resolved)?;
         let table = self.harts[exited.hart].table;
-        if let Some(audit) = &mut self.audit {
-            audit.record(table, gva.page(entry.size), &path);
+        let linked = self.share(exited, gva, &page, &resolved.leaf, &path)?;
+        if linked.is_none() {
+            let entry = self.validate(exited, gva, &page, &resolved, returns)?;
+            if let Some(audit) = &mut self.audit {
+                audit.record(table, gva.page(entry.size), &path);
+            }
         }
+        let Shared { steps, references: looked_at } = linked.unwrap_or_default();
         let table_references = u64::from(self.tables.list[table].tree.levels());
         let assisted = self.config.assist != Assist::None && filled == 0 && !resolved.fresh;
         self.statistics.assisted_validations += u64::from(assisted);
         let work = Work {
             activity: Activity::Validation,
             way: if assisted { Way::Assist } else { Way::Exit },
-            references: references + host_references + table_references,
+            steps: work.steps + steps,
+            references: references + looked_at + host_references + table_references,
             filled: filled + u64::from(resolved.fresh),
-            ..work
         };
         Ok((ShadowFaultOutcome::Mapped, Some(self.event(ExitReason::ShadowFault, work))))
     }
@@ -132,6 +168,7 @@ impl Shadow {
         gva: Gva,
         page: &GuestPage,
         resolved: &Resolved,
+        returns: Returns,
     ) -> Result<Leaf, OutOfFrames> {
         let Exited { host, tlbs, hart, .. } = exited;
         self.make_room(host, *tlbs);
@@ -142,7 +179,6 @@ impl Shadow {
         let displaced = tree.place(&host.memory, &mut host.frames, gva, entry, guest_size)?;
         self.statistics.validations += 1;
         match displaced {
-            Displaced::Nothing => {}
             Displaced::Page(old) if old.page == entry.page && entry.bits.contains(old.bits) => {
                 self.statistics.promotions += u64::from(!old.bits.contains(LeafBits::WRITE));
                 return Ok(entry);
@@ -151,11 +187,10 @@ impl Shadow {
             Displaced::Page(_) if entry.size == PageSize::Size4K => {
                 tlbs.fence_everywhere(&Fence::Vvma { vmid: self.vmid, gva: Some(gva), asid: None });
             }
-            Displaced::Page(_) | Displaced::Larger => tlbs.fence_everywhere(&self.everything()),
-            Displaced::Smaller(frames) => {
-                tlbs.fence_everywhere(&self.everything());
-                super::free(host, &frames);
-            }
+            displaced => self.settle(host, *tlbs, displaced),
+        }
+        if returns == Returns::Never {
+            return Ok(entry);
         }
         let place = Place { table: table as u32, gva: gva.page(entry.size) };
         let (tables, memory) = (&self.tables, &host.memory);
@@ -164,9 +199,21 @@ impl Shadow {
         Ok(entry)
     }
 
+    /// Whatever stood where an entry was made is gone from TLBs and walk caches, and then its tables are free.
+    pub(super) fn settle(&self, host: &mut Host, tlbs: &mut impl Tlbs, displaced: Displaced) {
+        match displaced {
+            Displaced::Nothing => {}
+            Displaced::Page(_) | Displaced::Larger => tlbs.fence_everywhere(&self.everything()),
+            Displaced::Smaller(frames) => {
+                tlbs.fence_everywhere(&self.everything());
+                super::free(host, &frames);
+            }
+        }
+    }
+
     /// The entry for a page: rights that guest and host both give, at the largest size that both have. It is writable only where the guest's
     /// page is dirty already, so that the first store faults and sets D; and where no table of the guest lies.
-    fn compose(&self, page: &GuestPage, host: &Leaf) -> Leaf {
+    pub(super) fn compose(&self, page: &GuestPage, host: &Leaf) -> Leaf {
         let mut size = [PageSize::Size1G, PageSize::Size2M, PageSize::Size4K]
             .into_iter()
             .find(|&size| size <= page.leaf.size && size <= host.size)
@@ -184,7 +231,7 @@ impl Shadow {
     }
 
     /// Gives tables back if there are as many as the VM may have: first those that no hart uses.
-    fn make_room(&mut self, host: &mut Host, tlbs: &mut impl Tlbs) {
+    pub(super) fn make_room(&mut self, host: &mut Host, tlbs: &mut impl Tlbs) {
         // A new entry takes at most a table on each level below the root.
         const ENTRY: u64 = 4;
         if self.tables.frames() + ENTRY <= self.budget {
@@ -208,7 +255,7 @@ impl Shadow {
 }
 
 /// W and D of an entry.
-const WRITABLE_AND_DIRTY: u64 = 1 << 2 | 1 << 7;
+pub(super) const WRITABLE_AND_DIRTY: u64 = 1 << 2 | 1 << 7;
 
 /// An entry that permits everything in S-mode, as which the hardware runs a guest that does not translate.
 const EVERYTHING: u64 = 0b1100_1111;

@@ -2,6 +2,7 @@
 
 use super::statistics::{Activity, ShadowStatistics};
 use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFaultOutcome, Tlbs};
+use crate::section::SectionManager;
 use crate::table::Leaf;
 use crate::vm::{Vm, Wanted};
 use memory::{Host, HostMemory, OutOfFrames};
@@ -76,8 +77,9 @@ impl Vm {
         hart: usize,
         gva: Gva,
         access: Access,
+        sections: Option<&mut SectionManager>,
     ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
-        self.with_shadow(|shadow, vm| shadow.fault(&mut Exited { vm, host, tlbs, hart }, gva, access))
+        self.with_shadow(|shadow, vm| shadow.fault(&mut Exited { vm, host, tlbs, hart, sections }, gva, access))
             .unwrap_or(Ok((ShadowFaultOutcome::PageFault, None)))
     }
 
@@ -104,6 +106,21 @@ impl Vm {
                 }
             }
         }
+    }
+
+    /// Clears every shadow table: much of what they were made from is about to go. The TLBs are the caller's to fence.
+    pub(crate) fn clear_shadow(&mut self, memory: &HostMemory) {
+        if let Some(shadow) = &mut self.shadow {
+            for table in 0..shadow.tables.list.len() {
+                shadow.clear_entries(memory, table);
+            }
+        }
+    }
+
+    /// Bytes of the guest's shadow tables, those of sections left out.
+    #[must_use]
+    pub fn shadow_table_bytes(&self) -> u64 {
+        self.shadow.as_ref().map_or(0, |shadow| shadow.tables.frames() * PageSize::Size4K.bytes())
     }
 
     /// Somebody else than a hart is about to store to `bytes` bytes at `gpa`.

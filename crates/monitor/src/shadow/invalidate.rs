@@ -63,6 +63,9 @@ impl Shadow {
                 self.purge(&host.memory, &tables, activity, fence.remote)
             }
         };
+        if self.tables.list.iter_mut().fold(false, |any, table| table.tree.take_unlinked() | any) {
+            tlbs.fence_everywhere(&self.everything());
+        }
         self.verify(vm, &host.memory, &tables, fence.pages, fence.asid);
         Some(event)
     }
@@ -122,7 +125,7 @@ impl Shadow {
     }
 
     /// Invalidates one table in full; returns how many entries were looked at.
-    fn clear_entries(&mut self, memory: &HostMemory, table: usize) -> u64 {
+    pub(super) fn clear_entries(&mut self, memory: &HostMemory, table: usize) -> u64 {
         let in_use = self.harts.iter().any(|hart| hart.table == table);
         let chosen = &mut self.tables.list[table];
         let removed = chosen.tree.clear(memory);

@@ -12,6 +12,7 @@
 //! | `write_protect` | stores to guest tables, where tables are kept coherent by those |
 //! | `pptlb` | the paper's PPTLB, with and without its handshake |
 //! | `reverse` | which entries map a page of the guest |
+//! | `share` | leaf tables of sections, linked |
 //! | `steps`, `statistics` | what upkeep takes, and what is counted |
 //! | `check` | whether every entry is allowed |
 //!
@@ -27,6 +28,7 @@ mod invalidate;
 mod pptlb;
 mod reader;
 mod reverse;
+mod share;
 mod statistics;
 pub mod steps;
 mod switch;
@@ -40,6 +42,7 @@ pub use invalidate::GuestFence;
 pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
 use crate::exits::ExitReason;
+use crate::section::SectionManager;
 use crate::vm::Vm;
 use check::Audit;
 use core::ops::Range;
@@ -65,6 +68,8 @@ struct Exited<'x, T> {
     host: &'x mut Host,
     tlbs: &'x mut T,
     hart: usize,
+    /// What there is of sections, on a host that has any.
+    sections: Option<&'x mut SectionManager>,
 }
 
 /// Work on shadow tables that came from an exit or an assist.
@@ -116,13 +121,13 @@ impl Shadow {
         Ok(Self {
             config,
             vmid,
-            tables: TableSet::new(host, ram, config.tables, config.harts)?,
+            tables: TableSet::new(host, ram.end.max(config.sections_end), config.tables, config.harts)?,
             harts: vec![hart; config.harts],
-            reverse: ReverseMap::new(ram.start),
+            reverse: ReverseMap::new(ram.clone()),
             guest_tables: GuestTables::default(),
             statistics: ShadowStatistics::default(),
             audit: config.check.then(Box::default),
-            budget: config.budget(ram.end.0 - ram.start.0),
+            budget: config.budget(ram.end.0 - ram.start.0 + config.section_bytes),
             cleared: 0,
         })
     }

@@ -36,6 +36,17 @@ impl Path {
         }
     }
 
+    /// The same with another last entry, if one is given.
+    pub(super) fn ending(&self, step: Option<Step>) -> Self {
+        let mut path = *self;
+        if let (Some(step), Some(Some(last))) =
+            (step, path.length.checked_sub(1).and_then(|last| path.steps.get_mut(last)))
+        {
+            *last = step;
+        }
+        path
+    }
+
     /// The page that the walk's last entry maps, in a tree of so many levels.
     pub(super) fn page(&self, levels: u32) -> Option<(Gpa, PageSize)> {
         const NAPOT: u64 = 1 << 63;

@@ -3,6 +3,7 @@
 //! It is a list of hints. An entry that goes leaves its hint behind, so that an invalidation does not have to look for it; whoever uses a hint
 //! looks whether the entry is still there. A list that grows is cleared of what is out of date when it has doubled.
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 use types::{Gpa, Gva, PageSize};
 
@@ -37,15 +38,14 @@ type Heads = Box<[Head; 512]>;
 
 /// See the module.
 pub(super) struct ReverseMap {
-    /// Number of the first page of RAM.
-    base: u64,
-    /// Lists of 4K pages, by page number from `base` on.
+    ram: Range<Gpa>,
+    /// Lists of 4K pages of RAM, by page number from its first on.
     heads: Vec<Option<Heads>>,
     nodes: Vec<Node>,
     /// First node that is free, plus one.
     free: u32,
-    /// Lists of larger pages, by size and first page number.
-    large: BTreeMap<(PageSize, u64), Vec<Place>>,
+    /// Lists of larger pages, and of pages of sections, by size and first page number.
+    others: BTreeMap<(PageSize, u64), Vec<Place>>,
 }
 
 impl core::fmt::Debug for ReverseMap {
@@ -55,15 +55,15 @@ impl core::fmt::Debug for ReverseMap {
 }
 
 impl ReverseMap {
-    /// Nothing is mapped in RAM from `base` on.
-    pub(super) fn new(base: Gpa) -> Self {
-        Self { base: base.number(), heads: Vec::new(), nodes: Vec::new(), free: 0, large: BTreeMap::new() }
+    /// Nothing is mapped in `ram`, or behind it.
+    pub(super) fn new(ram: Range<Gpa>) -> Self {
+        Self { ram, heads: Vec::new(), nodes: Vec::new(), free: 0, others: BTreeMap::new() }
     }
 
-    /// Notes that `place` maps the page of `size` that holds `gpa`, in RAM. `holds` says whether a hint is still good.
+    /// Notes that `place` maps the page of `size` that holds `gpa`. `holds` says whether a hint is still good.
     pub(super) fn add(&mut self, gpa: Gpa, size: PageSize, place: Place, holds: impl Fn(Place) -> bool) {
-        if size > PageSize::Size4K {
-            let list = self.large.entry((size, gpa.page(size).number())).or_default();
+        if size > PageSize::Size4K || !self.ram.contains(&gpa) {
+            let list = self.others.entry((size, gpa.page(size).number())).or_default();
             if !list.contains(&place) {
                 if list.len() >= usize::from(FIRST_LIMIT) && list.len().is_power_of_two() {
                     list.retain(|&place| holds(place));
@@ -89,19 +89,23 @@ impl ReverseMap {
 
     /// Every hint for the 4K page that holds `gpa`: its own, and those of larger pages around it.
     pub(super) fn of(&self, gpa: Gpa) -> Vec<Place> {
-        let (block, index) = self.index(gpa);
-        let head = self.heads.get(block).and_then(Option::as_ref).map_or(Head::default(), |heads| heads[index]);
-        let mut places: Vec<Place> = self.walk(head).collect();
-        if !self.large.is_empty() {
-            for size in [PageSize::Size2M, PageSize::Size1G] {
-                places.extend(self.large.get(&(size, gpa.page(size).number())).into_iter().flatten());
+        let mut places: Vec<Place> = if self.ram.contains(&gpa) {
+            let (block, index) = self.index(gpa);
+            let head = self.heads.get(block).and_then(Option::as_ref).map_or(Head::default(), |heads| heads[index]);
+            self.walk(head).collect()
+        } else {
+            Vec::new()
+        };
+        if !self.others.is_empty() {
+            for size in [PageSize::Size4K, PageSize::Size2M, PageSize::Size1G] {
+                places.extend(self.others.get(&(size, gpa.page(size).number())).into_iter().flatten());
             }
         }
         places
     }
 
     fn index(&self, gpa: Gpa) -> (usize, usize) {
-        let page = gpa.number().saturating_sub(self.base);
+        let page = gpa.number().saturating_sub(self.ram.start.number());
         ((page / 512) as usize, (page % 512) as usize)
     }
 
@@ -160,7 +164,7 @@ mod tests {
 
     #[test]
     fn hints_of_every_size_are_found_once() {
-        let mut map = ReverseMap::new(BASE);
+        let mut map = ReverseMap::new(BASE..BASE.wrapping_add(1 << 30));
         let page = BASE.wrapping_add(0x20_5000);
         for _ in 0..2 {
             map.add(page, PageSize::Size4K, place(1), |_| true);
@@ -176,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_list_is_cleared_of_what_is_out_of_date() {
-        let mut map = ReverseMap::new(BASE);
+        let mut map = ReverseMap::new(BASE..BASE.wrapping_add(1 << 30));
         for number in 0..10_000 {
             map.add(BASE, PageSize::Size4K, place(number), |place| place.gva.number() % 1000 == 0);
         }

@@ -43,6 +43,8 @@ counts! {
     double,
     /// Entries made.
     validations,
+    /// Leaf tables of sections linked, among `validations`.
+    links,
     /// Those made in hardware mode, by VM-Assist.
     assisted_validations,
     /// Switches in hardware mode, by Load-Control-Assist.

@@ -2,7 +2,6 @@
 
 use super::Tables;
 use crate::table::{Leaf, ShadowTable};
-use core::ops::Range;
 use memory::{Host, HostMemory, OutOfFrames};
 use types::{Asid, Gpa, Gva, Hpa, PageSize, PagingMode, TranslationContext};
 
@@ -57,10 +56,10 @@ pub(super) enum Come {
 }
 
 impl TableSet {
-    /// Tables for a guest with this RAM and so many harts.
-    pub(super) fn new(host: &mut Host, ram: &Range<Gpa>, tables: Tables, harts: usize) -> Result<Self, OutOfFrames> {
+    /// Tables for a guest with memory up to `end` and so many harts.
+    pub(super) fn new(host: &mut Host, end: Gpa, tables: Tables, harts: usize) -> Result<Self, OutOfFrames> {
         // Sv39 sign-extends, so that only its lower half maps what an address says.
-        let bare = if ram.end.0 <= 1 << 38 { PagingMode::Sv39 } else { PagingMode::Sv48 };
+        let bare = if end.0 <= 1 << 38 { PagingMode::Sv39 } else { PagingMode::Sv48 };
         let mut set = Self { list: Vec::new(), limit: 1, switches: 0 };
         set.add(host, bare)?;
         match tables {

@@ -120,7 +120,7 @@ impl Shadow {
 
     /// Write-protects the pages that a walk for `gva` read, the root's first.
     pub(super) fn protect_path(&mut self, exited: &mut Exited<'_, impl Tlbs>, gva: Gva, path: &Path) {
-        let Exited { vm, host, tlbs, hart } = exited;
+        let Exited { vm, host, tlbs, hart, .. } = exited;
         let table = self.harts[*hart].table;
         let levels = self.tables.list[table].tree.levels();
         for (level, step) in (0..levels).rev().zip(path.steps()) {

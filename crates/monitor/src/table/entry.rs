@@ -53,6 +53,11 @@ impl LeafBits {
         Self(self.0 & !other.0)
     }
 
+    /// As they stand in an entry.
+    pub(super) const fn value(self) -> u64 {
+        self.0
+    }
+
     /// Those of a table entry.
     #[must_use]
     pub const fn of_entry(entry: u64) -> Self {

@@ -44,7 +44,7 @@ impl FlatTable {
         debug_assert!(freed.is_ok(), "taken in `new`");
     }
 
-    /// Its length in bytes: eight for each page of the VM.
+    /// Its length in bytes: eight for each page of the VM, and for each page from there to the end of its last section.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.entries * ENTRY
@@ -147,12 +147,42 @@ impl FlatTable {
         true
     }
 
-    /// Takes the page that holds `gpa` away, all 512 entries of a superpage; `None` if there is none.
-    pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+    /// Takes the page that holds `gpa` out, all 512 entries of a superpage; `None` if there is none. The caller flushes.
+    pub fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
         let leaf = self.lookup(memory, gpa)?;
         for slot in self.slots(gpa.page(leaf.size), leaf.size)? {
             write(memory, slot, Entry::EMPTY);
         }
+        Some(leaf)
+    }
+
+    /// Has entries up to `end` as well, in a new piece of memory: before any processor has used the table.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: host memory has no free piece of that length; the table is as it was.
+    pub fn extend(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, end: Gpa) -> Result<(), OutOfFrames> {
+        let entries = end.0.saturating_sub(self.first.0).div_ceil(PageSize::Size4K.bytes());
+        if entries <= self.entries {
+            return Ok(());
+        }
+        let longer = frames.allocate_contiguous(memory, entries * ENTRY, PageSize::Size4K)?;
+        let old = core::mem::replace(&mut self.frames, longer);
+        for index in 0..self.entries {
+            write(
+                memory,
+                longer.start().wrapping_add(index * ENTRY),
+                read(memory, old.start().wrapping_add(index * ENTRY)),
+            );
+        }
+        self.entries = entries;
+        let freed = frames.free(old);
+        debug_assert!(freed.is_ok(), "taken in `new`");
+        Ok(())
+    }
+
+    /// Takes the page that holds `gpa` away, all 512 entries of a superpage; `None` if there is none.
+    pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
+        let leaf = self.take(memory, gpa)?;
         let frames = FrameRange::new(leaf.page, leaf.size.bytes())?;
         Some(Invalidation::of_page(self.vmid, gpa, frames))
     }

@@ -9,13 +9,18 @@
 //! An invalidation clears leaf entries and leaves the tables in place, as those of the paper, whose area is acquired once (section 3.2): it
 //! has to look at every entry whether one is valid or not. [`ShadowTable::release`] alone gives tables back.
 //!
+//! Leaf tables of sections may be linked in: `shadow/links.rs`.
+//!
 //! That is what the simulated monitor does. Here a table remembers where leaves were placed since all were cleared, and clears those.
 
 use super::entry::{Entry, LeafBits};
 use super::page_table::{Leaf, Shape, read, slot, write};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use types::{Gva, Hpa, PageSize, PagingMode};
+
+mod links;
+use links::Link;
 
 /// In the span of the entry lie, or lay, pieces of a guest page that is at least as large.
 const PIECES: u64 = 1;
@@ -40,6 +45,10 @@ pub(crate) struct ShadowTable {
     placed: Vec<Slot>,
     /// `placed` is cleared of those others when it gets as long as this.
     most_placed: usize,
+    /// Tables of sections that entries of level 1 lead to, by the 2M that they map.
+    links: BTreeMap<u64, Link>,
+    /// Whether links were taken out since that was asked last: walk caches may lead to their tables still.
+    unlinked: bool,
 }
 
 /// Where an entry lies.
@@ -77,6 +86,11 @@ pub(crate) struct Removed {
 }
 
 impl Removed {
+    /// What it is that so many links went: each was an entry for many pages.
+    const fn of_links(links: u64) -> Self {
+        Self { touched: links, cleared: links, pieces: links > 0 }
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.touched += other.touched;
         self.cleared += other.cleared;
@@ -89,7 +103,17 @@ impl ShadowTable {
     pub(crate) fn new(memory: &HostMemory, frames: &mut FrameAllocator, mode: PagingMode) -> Result<Self, OutOfFrames> {
         let shape = Shape::first_stage(mode);
         let root = frames.allocate_contiguous(memory, shape.root_bytes(), PageSize::Size4K)?;
-        Ok(Self { root, mode, shape, tables: 1, last_tables: 0, placed: Vec::new(), most_placed: FEW })
+        Ok(Self {
+            root,
+            mode,
+            shape,
+            tables: 1,
+            last_tables: 0,
+            placed: Vec::new(),
+            most_placed: FEW,
+            links: BTreeMap::new(),
+            unlinked: false,
+        })
     }
 
     pub(crate) const fn root(&self) -> Hpa {
@@ -139,6 +163,8 @@ impl ShadowTable {
     /// Gives the page that holds `gva` other bits.
     pub(crate) fn set_bits(&mut self, memory: &HostMemory, gva: Gva, bits: LeafBits) {
         let address = self.translated(gva);
+        // A page of a section's is not this tree's to change. Where it goes, it comes back by a fault.
+        let _ = self.unlink(memory, address, PageSize::Size2M.bytes());
         let (mut table, mut level) = (self.root(), self.shape.levels - 1);
         loop {
             let at = slot(table, self.shape, address, level);
@@ -164,8 +190,9 @@ impl ShadowTable {
     ) -> Result<Displaced, OutOfFrames> {
         let (shape, address) = (self.shape, self.translated(gva));
         let target = shape.level_of(leaf_.size).unwrap_or(0);
+        let unlinked = self.unlink(memory, address, leaf_.size.bytes().max(PageSize::Size2M.bytes())) > 0;
         let (mut table, mut level) = (self.root(), shape.levels - 1);
-        let mut displaced = Displaced::Nothing;
+        let mut displaced = if unlinked { Displaced::Larger } else { Displaced::Nothing };
         while level > target {
             let at = slot(table, shape, address, level);
             let entry = read(memory, at);
@@ -198,13 +225,18 @@ impl ShadowTable {
             let mut below = Vec::new();
             self.last_tables -= tables_below(memory, old.address(), level, &mut below);
             self.tables -= below.len() as u64;
-            let gone: BTreeSet<Hpa> = below.iter().map(|frames| frames.start()).collect();
-            self.placed.retain(|slot| !gone.contains(&slot.at.page(PageSize::Size4K)));
+            self.forget_placed(&below);
             displaced = Displaced::Smaller(below);
         }
         write(memory, at, Entry::leaf(leaf_.page, leaf_.bits));
         self.remember(memory, Slot { at, level });
         Ok(displaced)
+    }
+
+    /// Forgets what was placed in tables that are no more.
+    fn forget_placed(&mut self, tables: &[FrameRange]) {
+        let gone: BTreeSet<Hpa> = tables.iter().map(|frames| frames.start()).collect();
+        self.placed.retain(|slot| !gone.contains(&slot.at.page(PageSize::Size4K)));
     }
 
     /// Notes that a leaf was placed.
@@ -218,8 +250,16 @@ impl ShadowTable {
         self.placed.push(slot);
     }
 
-    /// Takes away what holds `gva`, if `holds` says so of it: its page, or all pieces of a guest page, which are not asked about.
+    /// Takes away what holds `gva`, if `holds` says so of it: its page, or all pieces of a guest page, or a section's table, which are not asked about.
     pub(crate) fn invalidate(&mut self, memory: &HostMemory, gva: Gva, holds: impl FnOnce(&Leaf) -> bool) -> Removed {
+        let links = self.unlink(memory, self.translated(gva), PageSize::Size2M.bytes());
+        let mut removed = self.invalidate_own(memory, gva, holds);
+        removed.add(Removed::of_links(links));
+        removed
+    }
+
+    /// The same of what is in tables of its own.
+    fn invalidate_own(&mut self, memory: &HostMemory, gva: Gva, holds: impl FnOnce(&Leaf) -> bool) -> Removed {
         let address = self.translated(gva);
         let (mut table, mut level) = (self.root(), self.shape.levels - 1);
         loop {
@@ -237,7 +277,9 @@ impl ShadowTable {
                 return Removed { touched: 1, cleared: 0, pieces };
             }
             if pieces {
-                let removed = clear_below(memory, entry.address(), level - 1);
+                let links = self.unlink(memory, address, PageSize::of_level(level).bytes());
+                let mut removed = clear_below(memory, entry.address(), level - 1);
+                removed.add(Removed::of_links(links));
                 return Removed { pieces: true, ..removed };
             }
             if level == 1 && entry.software() & CLUSTERS != 0 {
@@ -250,6 +292,15 @@ impl ShadowTable {
 
     /// Takes away everything in the span of one entry of `level` around `gva`; a larger page that holds the span goes as a whole.
     pub(crate) fn invalidate_span(&mut self, memory: &HostMemory, gva: Gva, span: u32) -> Removed {
+        let bytes = PageSize::of_level(span.max(1)).bytes();
+        let links = self.unlink(memory, self.translated(gva), bytes);
+        let mut removed = self.invalidate_own_span(memory, gva, span);
+        removed.add(Removed::of_links(links));
+        removed
+    }
+
+    /// The same of what is in tables of its own.
+    fn invalidate_own_span(&mut self, memory: &HostMemory, gva: Gva, span: u32) -> Removed {
         let address = self.translated(gva);
         let (mut table, mut level) = (self.root(), self.shape.levels - 1);
         loop {
@@ -273,6 +324,7 @@ impl ShadowTable {
     pub(crate) fn clear(&mut self, memory: &HostMemory) -> Removed {
         let touched = self.last_tables * ENTRIES;
         let mut removed = Removed { touched, cleared: 0, pieces: self.last_tables > 0 };
+        removed.add(Removed::of_links(self.unlink_all(memory)));
         for Slot { at, level } in self.placed.drain(..) {
             if read(memory, at).is_leaf() {
                 write(memory, at, vacated(level));
@@ -285,6 +337,7 @@ impl ShadowTable {
 
     /// Gives up every table but the root, with all that they map. The frames are the caller's, to free when no walk cache leads there.
     pub(crate) fn release(&mut self, memory: &HostMemory) -> Vec<FrameRange> {
+        let _ = self.unlink_all(memory);
         let mut below = Vec::new();
         for_each_entry(memory, self.root(), |entry| {
             if entry.is_valid() && !entry.is_leaf() {

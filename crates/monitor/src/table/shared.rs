@@ -2,12 +2,17 @@
 //!
 //! They map the section from its start, level by level, until a level has one table. A table of level 0 maps 2 MiB, one of level 1 a gigabyte, and so on: any level
 //! can be linked. Entries beyond the section's end are empty, and stay so.
+//!
+//! Beside them are leaf tables for shadow tables, which lead from addresses of guests to the same pages: `shared/shadow_leaves.rs`.
 
 use super::entry::{Entry, LeafBits};
-use super::page_table::{Leaf, entries_of, write};
+use super::page_table::{Leaf, entries_of, read, write};
 use super::work::TableWork;
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Hpa, PageSize};
+
+mod shadow_leaves;
+use shadow_leaves::ShadowLeaves;
 
 const TABLE: u64 = PageSize::Size4K.bytes();
 const ENTRIES: usize = 512;
@@ -20,6 +25,8 @@ pub struct SharedTables {
     levels: Vec<Vec<Option<Hpa>>>,
     /// Those that were taken from the free frames; others are the registry's.
     taken: Vec<FrameRange>,
+    /// Leaf tables for shadow tables.
+    shadow: ShadowLeaves,
     work: TableWork,
 }
 
@@ -36,7 +43,13 @@ impl SharedTables {
         largest: PageSize,
         reserved: Option<FrameRange>,
     ) -> Result<Self, OutOfFrames> {
-        let mut tables = Self { bytes, levels: Vec::new(), taken: Vec::new(), work: TableWork::default() };
+        let mut tables = Self {
+            bytes,
+            levels: Vec::new(),
+            taken: Vec::new(),
+            shadow: ShadowLeaves::default(),
+            work: TableWork::default(),
+        };
         let mut source = Source { reserved, next: 0 };
         match tables.build(memory, frames, largest, &mut source) {
             Ok(()) => Ok(tables),
@@ -138,7 +151,57 @@ impl SharedTables {
         for index in first..first + count {
             write(memory, entry_of(table, index), entry);
         }
-        TableWork { entries: count, ..TableWork::default() }
+        let mut work = TableWork { entries: count, ..TableWork::default() };
+        if size == PageSize::Size4K {
+            work.entries += self.shadow.add(memory, offset, page);
+        }
+        work
+    }
+
+    /// Where byte `offset` of the section lies, if its page is valid.
+    fn lookup(&self, memory: &HostMemory, offset: u64) -> Option<Hpa> {
+        (0..=self.top()).find_map(|level| {
+            let span = PageSize::of_level(level + 1).bytes();
+            let table = self.table(level, offset / span * span)?;
+            let index = offset % span / PageSize::of_level(level).bytes();
+            let leaf = read(memory, entry_of(table, index)).leaf_of(level)?;
+            Some(leaf.page.wrapping_add(offset & (leaf.size.bytes() - 1)))
+        })
+    }
+
+    /// The leaf table for shadow tables that maps the section's 2M from byte `offset` on by entries of `bits`. It is made when it is wanted first,
+    /// and has what is valid of the section, now and later; what that took is returned with it.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: nothing was made.
+    pub fn shadow_leaves(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        offset: u64,
+        bits: LeafBits,
+    ) -> Result<(Hpa, TableWork), OutOfFrames> {
+        if let Some(table) = self.shadow.table(offset, bits) {
+            return Ok((table, TableWork::default()));
+        }
+        let frame = frames.allocate(memory, PageSize::Size4K)?;
+        self.taken.push(frame);
+        self.shadow.insert(offset, bits, frame.start());
+        let end = self.bytes.min(offset + PageSize::Size2M.bytes());
+        let mut work = TableWork { tables: 1, ..TableWork::default() };
+        for at in (offset..end).step_by(TABLE as usize) {
+            if let Some(page) = self.lookup(memory, at) {
+                write(memory, entry_of(frame.start(), (at - offset) / TABLE), Entry::leaf(page, bits));
+                work.entries += 1;
+            }
+        }
+        Ok((frame.start(), work))
+    }
+
+    /// How many leaf tables for shadow tables there are.
+    #[must_use]
+    pub fn shadow_count(&self) -> u64 {
+        self.shadow.count()
     }
 
     /// Gives those of its frames back that are not the registry's. No VM has them any more, and no processor.

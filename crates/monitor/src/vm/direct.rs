@@ -12,25 +12,55 @@ const PAGE: PageSize = PageSize::Size4K;
 /// Size of an escape filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FilterSize {
-    /// Bits for each page size.
-    pub bits: u32,
+    /// Bits for each page size; `None`: as many as the pages that escape need ([`FilterSize::bits_for`]).
+    pub bits: Option<u32>,
     /// Hash functions.
     pub hashes: u32,
 }
 
 impl Default for FilterSize {
-    /// Of [`EscapeFilter::default`].
+    /// As many bits as are needed, at least those of [`EscapeFilter::default`].
     fn default() -> Self {
-        Self { bits: 256, hashes: 4 }
+        Self { bits: None, hashes: 4 }
     }
 }
 
 impl FilterSize {
-    /// An empty filter of this size, or of the default one where there can be none.
+    /// Bits for each page that escapes, as 256 are for 16: with four hash functions 0.24 % of all others are false positives.
+    const BITS_PER_PAGE: u32 = 16;
+    /// Of a filter for up to 16 pages.
+    const LEAST_BITS: u32 = 256;
+    /// Of the largest filter.
+    const MOST_BITS: u32 = 1 << 20;
+
+    /// Bits of a filter that holds so many pages, where the size is not given: a power of two, 256 for up to 16 pages.
     #[must_use]
-    pub fn build(self) -> EscapeFilter {
-        EscapeFilter::new(self.bits, self.hashes).unwrap_or_default()
+    pub fn bits_for(pages: usize) -> u32 {
+        let wanted = u32::try_from(pages).unwrap_or(u32::MAX).saturating_mul(Self::BITS_PER_PAGE);
+        wanted.clamp(Self::LEAST_BITS, Self::MOST_BITS).next_power_of_two()
     }
+
+    /// An empty filter for so many pages, or the default one where there can be none of this size.
+    #[must_use]
+    pub fn build(self, pages: usize) -> EscapeFilter {
+        EscapeFilter::new(self.bits.unwrap_or_else(|| Self::bits_for(pages)), self.hashes).unwrap_or_default()
+    }
+}
+
+/// An escape filter of a given size that holds too many pages: more than one in a hundred of all others are false positives.
+#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+#[error(
+    "{pages} pages escape, and an escape filter of {bits} bits lets {:.0} % of all others escape too: {} bits hold them",
+    100.0 * .false_positives,
+    FilterSize::bits_for(*.pages)
+)]
+pub struct SaturatedFilter {
+    /// Pages that were inserted.
+    pub pages: usize,
+    /// Bits for each page size.
+    pub bits: u32,
+    /// The part of other pages that is found in it.
+    pub false_positives: f64,
 }
 
 /// See the module.
@@ -39,6 +69,7 @@ pub(super) struct Direct {
     registers: DirectSegment,
     base: Gpa,
     frames: FrameRange,
+    filter: FilterSize,
     /// Pages that lie elsewhere, because the frame that the segment leads to is faulty.
     replaced: BTreeMap<Gpa, Hpa>,
 }
@@ -47,7 +78,8 @@ impl Direct {
     /// A segment from `base` to `frames`, which are the VM's for good.
     pub(super) fn new(base: Gpa, frames: FrameRange, filter: FilterSize) -> Self {
         let segment = Segment::of_monitor(base..base.wrapping_add(frames.bytes()), frames.start()).unwrap_or_default();
-        Self { registers: DirectSegment { segment, escape: filter.build() }, base, frames, replaced: BTreeMap::new() }
+        let registers = DirectSegment { segment, escape: filter.build(0) };
+        Self { registers, base, frames, filter, replaced: BTreeMap::new() }
     }
 
     /// What the hardware is to have in its registers.
@@ -97,7 +129,23 @@ impl Direct {
     /// From now on the page at `gpa` lies in `frame`, and paging translates it.
     pub(super) fn replace(&mut self, gpa: Gpa, frame: Hpa) {
         self.replaced.insert(gpa.page(PAGE), frame);
-        self.registers.escape.insert(gpa.0);
+        let pages = self.replaced.len();
+        if self.filter.bits.is_some() || FilterSize::bits_for(pages) <= self.registers.escape.bits() {
+            self.registers.escape.insert(gpa.0);
+            return;
+        }
+        // What was a false positive before stays mapped to where the segment leads.
+        self.registers.escape = self.filter.build(pages);
+        for &page in self.replaced.keys() {
+            self.registers.escape.insert(page.0);
+        }
+    }
+
+    /// Whether the filter holds more pages than it is good for.
+    pub(super) fn saturated(&self) -> Option<SaturatedFilter> {
+        let (pages, escape) = (self.replaced.len(), &self.registers.escape);
+        let false_positives = escape.false_positives(pages);
+        (false_positives > 0.01).then(|| SaturatedFilter { pages, bits: escape.bits(), false_positives })
     }
 
     /// The pages that were replaced, and where each lies.
@@ -131,6 +179,37 @@ mod tests {
         assert_eq!(direct.page_at(Hpa(0x9000_2000)), None);
         assert_eq!(direct.page_at(Hpa(0xa000_0fff)), Some(Gpa(0x8000_2000)));
         assert!(direct.registers().escape.may_hold(0x8000_2000, PAGE));
-        assert_eq!(direct.replaced(), 1);
+        assert_eq!((direct.replaced(), direct.saturated()), (1, None));
+    }
+
+    fn with_pages_replaced(filter: FilterSize, pages: u64) -> Direct {
+        let frames = FrameRange::new(Hpa(0x1_0000_0000), 0x1000_0000).unwrap();
+        let mut direct = Direct::new(Gpa(0x8000_0000), frames, filter);
+        for page in 0..pages {
+            direct.replace(Gpa(0x8000_0000 + (page * 0x9e3_7000) % 0x1000_0000), Hpa(0x9000_0000 + page * 0x1000));
+        }
+        assert_eq!(direct.replaced() as u64, pages);
+        for page in direct.replaced.keys() {
+            assert!(direct.registers.escape.may_hold(page.0, PAGE), "{page}");
+        }
+        direct
+    }
+
+    #[test]
+    fn a_filter_without_a_given_size_grows_with_the_pages_that_escape() {
+        for (pages, bits) in [(0, 256), (1, 256), (16, 256), (17, 512), (256, 4096), (257, 8192), (3000, 65536)] {
+            let direct = with_pages_replaced(FilterSize::default(), pages);
+            assert_eq!((direct.registers.escape.bits(), direct.saturated()), (bits, None), "{pages} pages");
+        }
+        assert_eq!(FilterSize::bits_for(usize::MAX), 1 << 20);
+    }
+
+    #[test]
+    fn a_filter_of_a_given_size_stays_and_says_when_it_is_full() {
+        let fixed = FilterSize { bits: Some(256), hashes: 4 };
+        assert_eq!(with_pages_replaced(fixed, 16).saturated(), None);
+        let text = with_pages_replaced(fixed, 256).saturated().unwrap().to_string();
+        let expected = "256 pages escape, and an escape filter of 256 bits lets 93 % of all others escape too: 4096 bits hold them";
+        assert_eq!(text, expected);
     }
 }

@@ -1,6 +1,6 @@
 //! A VM under the monitor's segment: where its pages lie, and how one of them comes to escape.
 
-use super::{Direct, FramePiece, HostTable, Leaf, LeafStatus, MapError, Presentation, Vm, VmError};
+use super::{Direct, FramePiece, HostTable, Leaf, LeafStatus, MapError, Presentation, SaturatedFilter, Vm, VmError};
 use memory::{FrameAllocator, Host, HostMemory, OutOfFrames};
 use mmu::DirectSegment;
 use types::{Gpa, Hpa, PageSize};
@@ -95,6 +95,12 @@ impl Vm {
     #[must_use]
     pub fn replaced_pages(&self) -> usize {
         self.direct().map_or(0, Direct::replaced)
+    }
+
+    /// Whether the segment's filter holds more pages than it is good for.
+    #[must_use]
+    pub fn saturated_filter(&self) -> Option<SaturatedFilter> {
+        self.direct()?.saturated()
     }
 
     /// Before the VM runs: the page that would lie in the faulty frame at `hpa` lies elsewhere.

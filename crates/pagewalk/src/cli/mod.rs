@@ -1,6 +1,7 @@
 //! The command line, declared once. Execution is in [`crate::commands`].
 
 mod advise;
+mod config;
 mod guest;
 mod host;
 mod reproduce;
@@ -10,6 +11,7 @@ mod values;
 mod vlm;
 
 pub use advise::AdviseArgs;
+pub use config::ConfigReferenceArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
@@ -55,6 +57,8 @@ pub enum Command {
     /// Fetch the Linux guest, or list what is fetched
     #[command(subcommand)]
     Guest(GuestCommand),
+    /// List the keys of the configuration: defaults, meaning, values
+    Config(ConfigReferenceArgs),
     /// List the models of hosts, or print one with the sources of its numbers
     Hosts(HostsArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share

@@ -5,6 +5,7 @@ use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 use clap::Args;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
+use machine::snapshot::SnapshotAt;
 use machine::system::{Sweep, System, SystemList};
 use machine::units::ByteSize;
 use machine::warmup::Warmup;
@@ -74,7 +75,7 @@ pub struct LinuxArgs {
     /// Linux: put fetched package sets (see `guest list`) into the guest, beside those whose programs --run names
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     pub programs: Vec<String>,
-    /// Attach a disk; the file stays as it is unless `,write` is added
+    /// Attach a disk; the file stays as it is unless `,write` is added, and `blank:SIZE` is a disk of zeroes for this run
     #[arg(long = "disk", value_name = "FILE[,write]")]
     pub disks: Vec<DiskSpec>,
     /// Attach a network card
@@ -111,6 +112,15 @@ pub struct BootArgs {
     /// Write the run's statistics as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
+    #[arg(long, value_name = "FILE")]
+    pub snapshot: Option<PathBuf>,
+    /// Write it after this much guest time (2s, 1500ms), or so many instructions, instead
+    #[arg(long, value_name = "TIME|INSTRUCTIONS", requires = "snapshot")]
+    pub snapshot_at: Option<SnapshotAt>,
+    /// Go on with the guest in this file, instead of booting one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "initrd", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
+    pub restore: Option<PathBuf>,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
@@ -155,6 +165,9 @@ pub struct CompareArgs {
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Compare from the instant of this snapshot on, which `boot --snapshot` took, instead of from a boot
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "initrd", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
+    pub restore: Option<PathBuf>,
     /// Keep each run that is finished in this directory, and do not run again what is kept there: a comparison that was interrupted goes on
     /// where it was. Another build of Pagewalk, another configuration or another guest runs anew
     #[arg(long, value_name = "DIR")]

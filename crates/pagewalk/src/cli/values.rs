@@ -1,5 +1,6 @@
 //! Values of arguments that are more than a word.
 
+use machine::units::ByteSize;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -99,27 +100,33 @@ impl FromStr for FileSpec {
     }
 }
 
-/// `FILE[,write]`: a disk's image, and whether the guest's writes reach it.
+/// `FILE[,write]`: a disk's image, and whether the guest's writes reach it; or `blank:SIZE`, a disk of zeroes for this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskSpec {
-    /// The image.
+    /// The image, or the text of a blank disk.
     pub path: PathBuf,
     /// Whether writes go to the image; otherwise they end with the run.
     pub write: bool,
+    /// Bytes of a blank disk.
+    pub blank: Option<u64>,
 }
 
 impl FromStr for DiskSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(size) = text.strip_prefix("blank:") {
+            let size: ByteSize = size.parse().map_err(|error| format!("`{text}`: {error}"))?;
+            return Ok(Self { path: text.into(), write: false, blank: Some(size.0) });
+        }
         let (path, write) = match text.rsplit_once(',') {
             Some((path, "write")) => (path, true),
             _ => (text, false),
         };
         if path.is_empty() {
-            return Err(format!("`{text}` is not FILE[,write]"));
+            return Err(format!("`{text}` is neither FILE[,write] nor blank:SIZE"));
         }
-        Ok(Self { path: path.into(), write })
+        Ok(Self { path: path.into(), write, blank: None })
     }
 }
 
@@ -160,6 +167,8 @@ mod tests {
         assert_eq!(disk("a,b.img"), Ok(("a,b.img".into(), false)));
         assert_eq!(disk("a.img,write"), Ok(("a.img".into(), true)));
         assert!(disk(",write").is_err());
+        assert_eq!("blank:4M".parse::<DiskSpec>().map(|disk| (disk.blank, disk.write)), Ok((Some(4 << 20), false)));
+        assert!(disk("blank:").is_err() && disk("blank:much").is_err());
     }
 
     #[test]

@@ -6,9 +6,11 @@ use crate::comparison::{Finished, report};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
 use crate::setup::{builder, built, machine_flags};
+use crate::start::{self, Start};
 use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
-use machine::{Console, Machine, Outcome};
+use machine::scheme::Scheme;
+use machine::{Console, Outcome};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,23 +21,40 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
-    let builder = builder(&[], &arguments.machine.config, &machine_flags(&arguments.machine))?;
+    let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
+    let flags = machine_flags(&arguments.machine);
+    let builder = match &snapshot {
+        Some(snapshot) => start::builder_for(snapshot, &arguments.machine.config, &flags)?,
+        None => builder(&[], &arguments.machine.config, &flags)?,
+    };
     let config = built(&builder)?;
-    let system = arguments.scheme.clone().unwrap_or_else(|| config.scheme.into());
+    let system = arguments.scheme.clone().unwrap_or_else(|| match &snapshot {
+        Some(snapshot) if config.scheme == Scheme::default() => start::native(snapshot),
+        _ => config.scheme.into(),
+    });
     let on = Arc::new(Configured::new(&builder, system)?);
     check_report(arguments.json.as_deref())?;
-    let kind = GuestKind::parse(&arguments.guest);
-    let work = match &arguments.run {
-        Some(command) => Work::Command(command.clone()),
-        None => Work::Console,
+    check_report(arguments.snapshot.as_deref())?;
+    let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
+    let beginning = match &snapshot {
+        Some(snapshot) => Start::Snapshot(snapshot.clone()),
+        None => {
+            let work = arguments.run.clone().map_or(Work::Console, Work::Command);
+            Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux)?))
+        }
     };
-    let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-    let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config)?)?;
+    let about = beginning.about(&on.config)?;
+    let mut machine = beginning.machine(&on)?;
+    let at = arguments.snapshot_at.unwrap_or_default();
+    if let Some(path) = &arguments.snapshot {
+        let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
+        machine.snapshot_at(at).map_err(refused)?;
+    }
     // A command has no use for keys, and a guest that waits for none goes on at once.
-    let keyboard = if arguments.run.is_some() { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
+    let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let mut console = UserConsole { keyboard, failed: None };
     let outcome = {
-        let _raw = if arguments.run.is_some() { None } else { RawTerminal::enter()? };
+        let _raw = if about.command { None } else { RawTerminal::enter()? };
         machine.run(&mut console)
     };
     match console.failed {
@@ -44,7 +63,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         _ => {}
     }
     if let Some(path) = &arguments.json {
-        let work = arguments.run.clone().unwrap_or_else(|| "console".to_owned());
+        let work = about.work.clone();
         let statistics = machine.measured();
         let run = Finished {
             work,
@@ -53,6 +72,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             statistics,
             output: Vec::new(),
             refused: (machine.refused_segments().0, Vec::new()),
+            saturated: None,
             wrong: Vec::new(),
         };
         let value = report(&kind.name(), &on.config, &on.host, &[run]);
@@ -61,11 +81,23 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     for text in machine.refused_segments().1 {
         eprintln!("pagewalk: refused: {text}");
     }
+    if let Some(filter) = machine.saturated_filter() {
+        eprintln!("pagewalk: {filter} (segment.filter.bits)");
+    }
     check(&machine.check())?;
+    if let Some(path) = &arguments.snapshot {
+        return match &outcome {
+            Outcome::SnapshotTaken => {
+                beginning.save(path, &mut machine, &on.config, &about)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            other => Err(Failure::Run(format!("{}: no snapshot: {other} before it came to {at}", path.display()))),
+        };
+    }
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.
-        Outcome::Finished(status) if *status == 0 || arguments.run.is_some() => Ok(ExitCode::from(*status)),
-        Outcome::Shutdown | Outcome::Reset if arguments.run.is_some() && kind.reports_status() => {
+        Outcome::Finished(status) if *status == 0 || about.command => Ok(ExitCode::from(*status)),
+        Outcome::Shutdown | Outcome::Reset if about.command && kind.reports_status() => {
             Err(Failure::Run(format!("{outcome} before the command had ended")))
         }
         Outcome::Reset => {

@@ -9,10 +9,12 @@ use crate::output::{print, print_bytes};
 use crate::reproduce::Store;
 use crate::setup::{builder, built, machine_flags};
 use crate::side_by_side::default_threads;
+use crate::start::{self, Start};
 use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
+use machine::snapshot::Snapshot;
 use machine::suggestion::unknown;
 use machine::system::System;
 use std::path::PathBuf;
@@ -23,13 +25,13 @@ use std::sync::Arc;
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 15] = [
-    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "hello", "spin", "crash",
-    "reach",
+const KNOWN_WORKLOADS: [&str; 16] = [
+    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "io", "hello", "spin",
+    "crash", "reach",
 ];
 
-/// The one that needs system calls of `vos`.
-const VOS_WORKLOAD: &str = "jobs";
+/// Those that need system calls of `vos`.
+const VOS_WORKLOADS: [&str; 2] = ["jobs", "io"];
 
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [
@@ -55,7 +57,8 @@ const MODEL_SCHEMES: [&str; 6] =
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
-    let kind = GuestKind::parse(&arguments.guest);
+    let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
+    let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let mut flags = machine_flags(&arguments.machine);
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
@@ -63,9 +66,12 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if arguments.model {
         flags.push(("segment.classify", "true".to_owned()));
     }
-    let mut builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let mut builder = match &snapshot {
+        Some(snapshot) => start::builder_for(snapshot, &arguments.machine.config, &flags)?,
+        None => builder(defaults, &arguments.machine.config, &flags)?,
+    };
     let mut config = built(&builder)?;
-    if arguments.model && config.segment.region.is_none() {
+    if arguments.model && config.segment.region.is_none() && snapshot.is_none() {
         // What would lie in a segment has to lie there without one, too.
         let region = config.segment.region_bytes(Mechanism::DualDirect, config.memory);
         builder =
@@ -73,22 +79,24 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         config = built(&builder)?;
     }
     let host = HostModel::load(&config.host)?;
-    let mut systems = configured(&builder, systems(arguments, &kind), &arguments.sweeps)?;
+    let mut systems = configured(&builder, systems(arguments, &kind, snapshot.as_deref()), &arguments.sweeps)?;
     if arguments.native {
         systems = with_natives(&builder, &systems)?;
     }
     check_report(arguments.json.as_deref())?;
     let mut works = Vec::new();
-    for (name, work) in works_of(arguments, &kind)? {
+    if let Some(snapshot) = &snapshot {
+        works.push((snapshot.about().work.clone(), Start::Snapshot(snapshot.clone())));
+    }
+    for (name, work) in if snapshot.is_some() { Vec::new() } else { works_of(arguments, &kind)? } {
         if matches!(work, Work::Command(_)) && works.iter().any(|(other, _)| *other == name) {
             let problem = format!("--run: `{name}` is there twice; --run 'NAME: COMMAND' gives a command another name");
             return Err(Failure::Usage(problem));
         }
-        let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-        // Whatever cannot be is said before anything runs.
-        systems.iter().try_for_each(|on| prepared.image(&on.config).map(drop))?;
-        works.push((name, prepared));
+        works.push((name, Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux)?))));
     }
+    // Whatever cannot be is said before anything runs.
+    works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on)))?;
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let opened = |directory: &PathBuf| {
         let failed = |error| Failure::Usage(format!("--keep: {}: {error}", directory.display()));
@@ -124,7 +132,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
         print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
     }
-    refusals(&runs);
+    notes(&runs);
     if let Some(path) = &arguments.json {
         let value = report(&kind.name(), &config, &host, &runs);
         write_report(path, &value)?;
@@ -133,7 +141,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The systems that were asked for, before sweeps.
-fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
+fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>) -> Vec<System> {
     if !arguments.schemes.is_empty() {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
     }
@@ -144,11 +152,14 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
     } else {
         &LINUX_SCHEMES
     };
-    default.iter().map(|scheme| scheme.parse().expect("the default schemes exist")).collect()
+    let all = default.iter().map(|scheme| scheme.parse::<System>().expect("the default schemes exist"));
+    // What a guest has mapped stays as it is.
+    let fits = |system: &System| snapshot.is_none_or(|snapshot| system.scheme().guest_page() == start::page(snapshot));
+    all.filter(fits).collect()
 }
 
-/// Says which segments guests asked for in vain.
-fn refusals(runs: &[Finished]) {
+/// Says which segments guests asked for in vain, and which escape filters are too small.
+fn notes(runs: &[Finished]) {
     for run in runs {
         let (count, noted) = &run.refused;
         for text in noted {
@@ -161,6 +172,9 @@ fn refusals(runs: &[Finished]) {
                 run.on.system,
                 count - noted.len() as u64
             );
+        }
+        if let Some(filter) = &run.saturated {
+            eprintln!("pagewalk: {} under {}: {filter} (segment.filter.bits)", run.work, run.on.system);
         }
     }
 }
@@ -198,9 +212,10 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
                     unknown("workload", &spec.name, KNOWN_WORKLOADS)
                 )));
             }
-            if *kind == GuestKind::Linux && spec.name == VOS_WORKLOAD {
+            if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
                 return Err(Failure::Usage(format!(
-                    "--workload: `{VOS_WORKLOAD}` is for --guest vos, whose paging it drives"
+                    "--workload: `{}` is for --guest vos, whose system calls it needs",
+                    spec.name
                 )));
             }
             let (label, options) = match &spec.size {

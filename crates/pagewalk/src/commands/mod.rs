@@ -4,6 +4,7 @@ mod advise;
 mod bench;
 mod boot;
 mod compare;
+mod config;
 mod explain;
 mod guest;
 mod hosts;
@@ -32,6 +33,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),
+        Command::Config(arguments) => config::run(arguments),
         Command::Hosts(arguments) => hosts::run(arguments),
         Command::Advise(arguments) => advise::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),

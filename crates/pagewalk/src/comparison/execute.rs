@@ -2,18 +2,18 @@
 
 use super::keep::Kept;
 use crate::error::Failure;
-use crate::image::Prepared;
 use crate::quiet::QuietConsole;
 use crate::reproduce::Store;
 use crate::side_by_side::side_by_side;
-use crate::systems::{Configured, named};
-use machine::{Machine, Outcome, Statistics};
+use crate::start::Start;
+use crate::systems::Configured;
+use machine::{Outcome, Statistics};
 use std::sync::Arc;
 
 /// What is to be run.
 pub(crate) struct Plan {
     /// The guests, each with the name of its work.
-    pub(crate) works: Vec<(String, Prepared)>,
+    pub(crate) works: Vec<(String, Start)>,
     /// The systems.
     pub(crate) systems: Vec<Arc<Configured>>,
     /// Host threads.
@@ -36,6 +36,8 @@ pub(crate) struct Finished {
     pub(crate) output: Vec<u8>,
     /// Segments that the guest was refused: how many, and the first of them in words.
     pub(crate) refused: (u64, Vec<String>),
+    /// That the escape filter of the guest's segment is too small, if it is.
+    pub(crate) saturated: Option<String>,
     /// What `--check` found.
     pub(crate) wrong: Vec<String>,
 }
@@ -45,27 +47,25 @@ pub(crate) struct Finished {
 /// # Errors
 /// [`Failure`], if a machine cannot be built. That a guest fails is a result, not an error.
 pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
-    let jobs: Vec<(&str, &Prepared, &Arc<Configured>)> = plan
+    let jobs: Vec<(&str, &Start, &Arc<Configured>)> = plan
         .works
         .iter()
-        .flat_map(|(name, prepared)| plan.systems.iter().map(move |on| (name.as_str(), prepared, on)))
+        .flat_map(|(name, start)| plan.systems.iter().map(move |on| (name.as_str(), start, on)))
         .collect();
-    side_by_side(plan.threads, &jobs, |&(work, prepared, on)| run(work, prepared, on, plan.keep.as_ref()))
+    side_by_side(plan.threads, &jobs, |&(work, start, on)| run(work, start, on, plan.keep.as_ref()))
         .into_iter()
         .collect()
 }
 
-fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>, keep: Option<&Store>) -> Result<Finished, Failure> {
-    let config = &on.config;
-    let image = prepared.image(config)?;
-    let kept = keep.and_then(|store| Kept::place(store, &image, on));
+fn run(work: &str, start: &Start, on: &Arc<Configured>, keep: Option<&Store>) -> Result<Finished, Failure> {
+    let kept = match keep {
+        Some(store) => Kept::place(store, start, on)?,
+        None => None,
+    };
     if let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on)) {
         return Ok(found);
     }
-    let mut machine = Machine::assemble(config, &image).map_err(|error| {
-        let text = named(&on.system, &error);
-        if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
-    })?;
+    let mut machine = start.machine(on)?;
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
     let finished = Finished {
@@ -78,6 +78,7 @@ fn run(work: &str, prepared: &Prepared, on: &Arc<Configured>, keep: Option<&Stor
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
+        saturated: machine.saturated_filter().map(|filter| filter.to_string()),
         wrong: machine.check(),
     };
     if let Some(kept) = kept {

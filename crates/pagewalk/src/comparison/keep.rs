@@ -3,7 +3,9 @@
 use super::Finished;
 use crate::error::Failure;
 use crate::reproduce::{Key, Store};
+use crate::start::Start;
 use crate::systems::Configured;
+use machine::snapshot::Snapshot;
 use machine::{Image, Outcome, Statistics, VirtioKind};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -22,6 +24,7 @@ struct Run {
     statistics: Statistics,
     output: Vec<u8>,
     refused: (u64, Vec<String>),
+    saturated: Option<String>,
 }
 
 /// Good ends.
@@ -35,7 +38,23 @@ enum Good {
 
 impl<'s> Kept<'s> {
     /// The place of a run; `None` if it depends on more than its image and configuration, which is what a disk holds.
-    pub(super) fn place(store: &'s Store, image: &Image, on: &Configured) -> Option<Self> {
+    ///
+    /// # Errors
+    /// [`Failure`], as of [`Prepared::image`](crate::image::Prepared::image).
+    pub(super) fn place(store: &'s Store, start: &Start, on: &Configured) -> Result<Option<Self>, Failure> {
+        Ok(match start {
+            Start::Boot(prepared) => Self::of_boot(store, &prepared.image(&on.config)?, on),
+            Start::Snapshot(snapshot) => Self::of_snapshot(store, snapshot, on),
+        })
+    }
+
+    fn of_snapshot(store: &'s Store, snapshot: &Snapshot, on: &Configured) -> Option<Self> {
+        let configuration = serde_json::to_vec(&(&on.config, &on.host)).ok()?;
+        let parts: [&[u8]; 3] = [b"run from snapshot", snapshot.digest(), &configuration];
+        Some(Self { store, key: store.key(parts) })
+    }
+
+    fn of_boot(store: &'s Store, image: &Image, on: &Configured) -> Option<Self> {
         if image.devices.iter().any(|device| matches!(device, VirtioKind::Block(_))) {
             return None;
         }
@@ -49,7 +68,7 @@ impl<'s> Kept<'s> {
 
     /// The run, if it is kept.
     pub(super) fn find(&self, work: &str, on: &Arc<Configured>) -> Option<Finished> {
-        let Run { outcome, statistics, output, refused } = self.store.get(&self.key)?;
+        let Run { outcome, statistics, output, refused, saturated } = self.store.get(&self.key)?;
         let outcome = match outcome {
             Good::Finished => Outcome::Finished(0),
             Good::Shutdown => Outcome::Shutdown,
@@ -62,6 +81,7 @@ impl<'s> Kept<'s> {
             statistics,
             output,
             refused,
+            saturated,
             wrong: Vec::new(),
         })
     }
@@ -81,7 +101,8 @@ impl<'s> Kept<'s> {
             return Ok(());
         }
         let (statistics, output) = (run.statistics.clone(), run.output.clone());
-        let kept = Run { outcome, statistics, output, refused: run.refused.clone() };
+        let (refused, saturated) = (run.refused.clone(), run.saturated.clone());
+        let kept = Run { outcome, statistics, output, refused, saturated };
         self.store
             .put(&self.key, &kept)
             .map_err(|error| Failure::Run(format!("{}: {error}", self.store.directory().display())))

@@ -84,6 +84,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         },
         "exits": exits,
         "paging": paging,
+        "caches": super::caches::value(statistics),
         "shadow": super::shadow::value(run),
         "time": {
             "guest": time.guest.0,

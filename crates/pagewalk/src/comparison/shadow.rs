@@ -25,14 +25,14 @@ pub(super) fn value(run: &Finished) -> Value {
         },
         "validations": shadow.validations,
         "promotions": shadow.promotions,
+        "links": shadow.links,
         "reflected": shadow.reflected,
         "entries_touched": shadow.entries_touched,
         "steps": shadow.steps,
         "table_writes": shadow.table_writes,
         "unprotects": shadow.unprotects,
         "not_in_tlb_ratio": not_in_tlb_ratio(run),
-        // NIBR, of the buffer storage: nothing models caches.
-        "not_in_buffer_ratio": Value::Null,
+        "not_in_buffer_ratio": super::caches::not_in_buffer_ratio(&run.statistics),
         "mean_instruction_cycles": mean_instruction_cycles(run),
         "time": {
             "validation": shadow.time.validation.0,

@@ -123,6 +123,7 @@ fn section(section: &SectionFigures) -> Value {
         "bytes": section.bytes,
         "kind": section.kind,
         "shared_table_bytes": section.shared_table_bytes,
+        "shadow_table_bytes": section.shadow_table_bytes,
         "mappers": section.mappers,
         "faults": faults(&section.faults),
         "file": { "reads": section.files.reads, "writes": section.files.writes },
@@ -143,6 +144,10 @@ fn of_guest(figures: &GuestFigures) -> Value {
     };
     json!({
         "private_table_bytes": figures.private_table_bytes,
+        "shadow": figures.shadow.map(|shadow| json!({
+            "own_table_bytes": shadow.own_table_bytes,
+            "links": shadow.links,
+        })),
         "faults": faults(&figures.faults),
         "windows": figures.windows.iter().map(window).collect::<Vec<_>>(),
     })
@@ -241,6 +246,7 @@ fn short(outcome: &Outcome) -> String {
         Outcome::Halted => "halted".to_owned(),
         Outcome::Timeout(_) => "timeout".to_owned(),
         Outcome::OutOfMemory(_) => "no memory".to_owned(),
+        Outcome::SnapshotTaken => "snapshot".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),
         Outcome::Unfinished => "background".to_owned(),
     }

@@ -3,7 +3,6 @@
 use super::file::GuestKeys;
 use machine::config::Config;
 use machine::registry::{Scope, SectionName};
-use machine::scheme::Mechanism;
 use machine::sections::{GuestSection, GuestSections, SectionAccess, SectionPlan, SectionStore, Wish, place};
 use machine::units::ByteSize;
 use serde::Deserialize;
@@ -94,9 +93,8 @@ pub(super) fn guest(
     memory: ByteSize,
     keys: &GuestKeys,
 ) -> Result<GuestSections, String> {
-    let mechanism = config.scheme.mechanism();
-    if !keys.sections.is_empty() && mechanism != Mechanism::Nested {
-        return Err(format!("sections: scheme nested maps sections, and {} does not", mechanism.name()));
+    if let Some(why) = config.section_obstacle().filter(|_| !keys.sections.is_empty()) {
+        return Err(format!("sections: scheme {} maps none: {why}", config.scheme.name()));
     }
     let mut windows: Vec<(&SectionPlan, &WindowKeys)> = Vec::new();
     for window in &keys.sections {
@@ -110,7 +108,7 @@ pub(super) fn guest(
         .iter()
         .map(|(plan, window)| Wish { name: &plan.name, bytes: plan.bytes, at: window.at.map(Gpa) })
         .collect();
-    let places = place(memory.0, config.paging.host.mode(), &wishes).map_err(|error| format!("sections: {error}"))?;
+    let places = place(memory.0, config.section_bits(), &wishes).map_err(|error| format!("sections: {error}"))?;
     let windows = windows.iter().zip(places).map(|((plan, window), at)| GuestSection {
         name: plan.name.clone(),
         bytes: plan.bytes,

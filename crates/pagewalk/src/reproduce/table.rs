@@ -3,28 +3,29 @@
 use super::claim::Verdict;
 use super::figure::Filled;
 use super::report::Reproduction;
+use crate::paragraph::paragraph;
 use crate::table::Table;
 use std::fmt;
 
 impl fmt::Display for Reproduction<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let experiment = self.experiment;
-        paragraph(f, "", "", &format!("{}. {}", experiment.title, experiment.citation))?;
-        paragraph(f, "", "", &experiment.note)?;
+        f.write_str(&paragraph("", "", &format!("{}. {}", experiment.title, experiment.citation)))?;
+        f.write_str(&paragraph("", "", &experiment.note))?;
         for filled in &self.figures {
             let figure = filled.figure;
             let unit = if figure.unit.is_empty() { String::new() } else { format!(", {}", figure.unit) };
             writeln!(f, "\n{}{unit} ({})\n{}", figure.title, figure.source, table(filled).to_string().trim_end())?;
-            paragraph(f, "", "", &figure.note)?;
+            f.write_str(&paragraph("", "", &figure.note))?;
         }
         writeln!(f, "\nClaims, with what was measured and why it is so")?;
         for judged in &self.claims {
             let (claim, indent) = (judged.claim, " ".repeat(INDENT));
             let verdict = format!("{:INDENT$}", judged.verdict);
             writeln!(f)?;
-            paragraph(f, &verdict, &indent, &format!("{} ({})", claim.claim, claim.source))?;
-            paragraph(f, &indent, &indent, &judged.evidence)?;
-            paragraph(f, &indent, &indent, &claim.explanation)?;
+            f.write_str(&paragraph(&verdict, &indent, &format!("{} ({})", claim.claim, claim.source)))?;
+            f.write_str(&paragraph(&indent, &indent, &judged.evidence))?;
+            f.write_str(&paragraph(&indent, &indent, &claim.explanation))?;
         }
         writeln!(
             f,
@@ -39,26 +40,6 @@ impl fmt::Display for Reproduction<'_> {
 
 /// Where claims begin, behind their verdicts.
 const INDENT: usize = 20;
-
-/// The longest line of a paragraph.
-const WIDTH: usize = 110;
-
-/// The text in lines that are not too long, if it is not empty.
-fn paragraph(f: &mut fmt::Formatter<'_>, first: &str, indent: &str, text: &str) -> fmt::Result {
-    let mut line = first.to_owned();
-    let mut begun = false;
-    for word in text.split_whitespace() {
-        if begun && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            writeln!(f, "{line}")?;
-            line = indent.to_owned();
-            begun = false;
-        }
-        line += if begun { " " } else { "" };
-        line += word;
-        begun = true;
-    }
-    if begun { writeln!(f, "{line}") } else { Ok(()) }
-}
 
 /// A column for the paper's numbers and one for ours of each series.
 fn table(filled: &Filled) -> Table {

@@ -114,6 +114,43 @@ fn an_overlay_is_read_back_and_never_reaches_the_image() {
 }
 
 #[test]
+fn a_blank_disk_is_zeroes_and_keeps_what_is_written() {
+    let memory = ScatteredRam::new(RAM);
+    let mut bench = Bench::new(&memory, ImageMode::Blank(8 * 512 + 100), 1);
+    let before = bench.image();
+    assert_eq!(bench.read(0, 8 * 512), (OK, 8 * 512 + 1));
+    assert_eq!(bench.data(8 * 512), [0; 8 * 512]);
+    assert_eq!(bench.write(7, &[0xab; 512]), OK);
+    assert_eq!(bench.read(7, 512), (OK, 513));
+    assert_eq!((bench.data(512), bench.image()), (vec![0xab; 512], before));
+    assert_eq!(bench.write(8, &[0xab; 512]), IOERR, "only whole sectors are there");
+    let empty = BlockConfig { path: "blank".into(), mode: ImageMode::Blank(511), id: String::new() };
+    assert!(Block::open(&empty).unwrap_err().to_string().contains("not even one sector"));
+}
+
+#[test]
+fn a_disk_that_takes_its_time_serves_and_interrupts_when_it_is_told_to() {
+    let memory = ScatteredRam::new(RAM);
+    let mut bench = Bench::new(&memory, ImageMode::Overlay, 64);
+    bench.platform.postpone_disks();
+    store(&memory, buffer(HEADER), &[0; 16]);
+    store(&memory, buffer(STATUS_BYTE), &[0xff]);
+    let (first, last) = (Buffer::Readable(buffer(HEADER), 16), Buffer::Writable(buffer(STATUS_BYTE), 1));
+    bench.queue.add(&memory, &[first, Buffer::Writable(buffer(DATA), 512), last]);
+    let source = 1 << crate::map::virtio_source(0);
+    assert!(!bench.platform.has_disk_notifications());
+    bench.driver.notify(&mut bench.platform, &bench.queue);
+    assert!(bench.platform.has_disk_notifications() && bench.queue.returned(&memory).is_empty());
+    assert_eq!(bench.platform.plic_pending() & source, 0);
+    let notifications = bench.platform.take_disk_notifications();
+    assert_eq!((notifications.len(), bench.platform.has_disk_notifications()), (1, false));
+    bench.platform.serve_disk(notifications[0], &memory);
+    assert_eq!((bench.queue.returned(&memory).len(), load(&memory, buffer(STATUS_BYTE), 1)[0]), (1, OK));
+    assert_ne!(bench.platform.plic_pending() & source, 0);
+    assert_eq!(bench.data(512), bench.image()[..512]);
+}
+
+#[test]
 fn write_through_reaches_the_image() {
     let memory = ScatteredRam::new(RAM);
     let mut bench = Bench::new(&memory, ImageMode::WriteThrough, 64);

@@ -162,7 +162,7 @@ fn what_cannot_be_mapped_is_named_and_changes_nothing() {
         assert!(matches!(refused, SectionMapError::Pages { .. }), "{refused}");
     }
     for at in [(1 << 41) - PAGE, 1 << 41, u64::MAX - PAGE + 1] {
-        assert!(matches!(error(&whole(1, "a", at)), SectionMapError::Beyond { bits: 41, .. }));
+        assert!(matches!(error(&whole(1, "a", at)), SectionMapError::Beyond { limit: Gpa(0x200_0000_0000), .. }));
     }
     let other = error(&MapRequest { name: group.clone(), ..good.clone() });
     assert!(matches!(other, SectionMapError::OtherGroup { group: None, .. }));

@@ -97,7 +97,15 @@ impl Rig {
         mmu.set_context(&TranslationContext::default(), vmid);
         self.processors.mmus.insert(vmid, mmu);
         let taken = vec![Gpa(0)..RAM.wrapping_add(RAM_BYTES)];
-        self.manager.add_vm(VmProfile { vmid, group: (vm >= 100).then_some(7), mode, taken, quota });
+        self.manager.add_vm(VmProfile {
+            vmid,
+            group: (vm >= 100).then_some(7),
+            mode,
+            links: true,
+            limit: Gpa(1 << mode.address_bits()),
+            taken,
+            quota,
+        });
     }
 
     /// What a page of a VM's own RAM holds.

@@ -109,6 +109,8 @@ impl Bed {
             selection_flag: choice.selection_flag,
             harts: choice.harts,
             rules: SoftwareRules { ad: choice.ad, svnapot: true },
+            sections_end: Gpa(0),
+            section_bytes: 0,
             check: true,
         };
         let bytes = 2 * Vm::host_bytes(RAM, backing) + config.host_bytes(RAM);
@@ -157,8 +159,10 @@ impl Bed {
                 return End::Memory(hit.hpa);
             }
             let mut tlbs = Processors { mmus: &mut self.mmus, here: hart };
-            let (outcome, event) =
-                self.vm.shadow_fault(&mut self.host, &mut tlbs, hart, gva, access).expect("there is memory enough");
+            let (outcome, event) = self
+                .vm
+                .shadow_fault(&mut self.host, &mut tlbs, hart, gva, access, None)
+                .expect("there is memory enough");
             self.events.extend(event);
             match outcome {
                 ShadowFaultOutcome::Mapped => {}

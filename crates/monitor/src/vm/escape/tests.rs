@@ -8,7 +8,8 @@ use mmu::{MmuConfig, Segments};
 use types::{Access, SecondStageMode, Vmid};
 
 const RAM: u64 = 4 << 20;
-const BACKING: Backing = Backing::Direct { mode: SecondStageMode::Sv39x4, filter: FilterSize { bits: 256, hashes: 4 } };
+const BACKING: Backing =
+    Backing::Direct { mode: SecondStageMode::Sv39x4, filter: FilterSize { bits: Some(256), hashes: 4 } };
 
 fn machine(faulty: &[u64]) -> (Host, Vm, Processor) {
     let mut host = Host::new(Vm::host_bytes(RAM, BACKING), HostPages::Base).unwrap();

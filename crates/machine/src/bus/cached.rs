@@ -1,0 +1,119 @@
+//! The machine as a hart sees it where caches are modelled: the same, with what each use of a line costs.
+
+use crate::{caches::lines::WorldLines, world::World};
+use hart::{Bus, CodeWindow, DataWindow, Fence, Fetched, HostPage, Loaded, Stop, Stored};
+use types::{Access, TranslationContext, Width};
+
+/// A world whose caches are modelled. It is a type of its own so that the engine has a hit path of its own for it, and none of this is in the other.
+#[repr(transparent)]
+pub(crate) struct CachedWorld(World);
+
+impl CachedWorld {
+    /// The same world, seen so.
+    pub(crate) fn of(world: &mut World) -> &mut Self {
+        // SAFETY: the layout is that of the world alone, and the borrow is handed on.
+        unsafe { &mut *(&raw mut *world).cast::<Self>() }
+    }
+}
+
+impl Bus for CachedWorld {
+    type Lines = WorldLines;
+
+    fn lines(&mut self) -> WorldLines {
+        let processor = self.0.current.processor;
+        self.0.caches.as_mut().expect("this machine has caches").lines(processor)
+    }
+
+    #[inline(never)]
+    fn use_line(&mut self, at: *const u8, access: Access) {
+        self.0.use_line(at, access);
+    }
+
+    #[inline]
+    fn data_window(&mut self) -> DataWindow {
+        self.0.data_window()
+    }
+
+    #[inline]
+    fn code_window(&mut self) -> CodeWindow {
+        self.0.code_window()
+    }
+
+    fn stamp(&mut self) -> u32 {
+        self.0.stamp()
+    }
+
+    fn set_stamp(&mut self, stamp: u32) {
+        self.0.set_stamp(stamp);
+    }
+
+    #[inline(always)]
+    unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
+        // SAFETY: the caller's contract is the world's.
+        unsafe { World::read_hit(window, site, address, width, stamp) }
+    }
+
+    #[inline(always)]
+    unsafe fn write_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
+        // SAFETY: the caller's contract is the world's.
+        unsafe { World::write_hit(window, site, address, width, stamp) }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch_hit(&mut self, window: CodeWindow, site: u16, address: u64, page: HostPage) -> bool {
+        // SAFETY: the caller's contract is the world's.
+        unsafe { self.0.fetch_hit(window, site, address, page) }
+    }
+
+    #[inline]
+    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
+        self.0.load_miss(address, width, site, stamp)
+    }
+
+    #[inline]
+    fn store_miss(
+        &mut self,
+        address: u64,
+        width: Width,
+        value: u64,
+        site: &mut u16,
+        stamp: u32,
+    ) -> Result<Stored, Stop> {
+        self.0.store_miss(address, width, value, site, stamp)
+    }
+
+    fn atomic_miss(
+        &mut self,
+        address: u64,
+        width: Width,
+        access: Access,
+        site: &mut u16,
+        stamp: u32,
+    ) -> Result<hart::Reached, Stop> {
+        self.0.atomic_miss(address, width, access, site, stamp)
+    }
+
+    fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
+        self.0.fetch(address)
+    }
+
+    fn set_context(&mut self, context: &TranslationContext) {
+        self.0.set_context(context);
+    }
+
+    fn fence(&mut self, fence: Fence) {
+        self.0.fence(fence);
+    }
+
+    fn foreign_writes(&mut self, written: &mut dyn FnMut(*const u8, usize)) {
+        self.0.foreign_writes(written);
+    }
+
+    fn time(&mut self, retired: u64) -> u64 {
+        self.0.time(retired)
+    }
+
+    fn cycle(&mut self, retired: u64) -> u64 {
+        self.0.cycle(retired)
+    }
+}

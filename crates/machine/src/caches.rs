@@ -1,0 +1,225 @@
+//! Modelled caches, for the fidelity `cycles`: where the lines of data, instructions and table entries are, and what it takes to get them.
+//!
+//! Each real processor has an L1D, an L1I and perhaps an L2 of its own; the last level, if there is one, is everybody's. All are indexed by
+//! physical address, allocate on loads and stores alike, and replace the line of a set whose use is longest ago, exactly. What a level
+//! holds beside the levels above it is [`Contents`]. A use looks for its line from the top down and brings it to every level that it was missed in.
+//!
+//! The levels above are asked for every use, but a use of the line that was used last in its set changes nothing, and costs nothing beside
+//! the instruction: the hart sees that by itself, through [`lines::WorldLines`], and does not come here.
+//!
+//! What is not modelled: write-backs, coherence between processors, prefetchers, several misses at a time, and the monitor's own accesses
+//! (docs/caches.md).
+
+mod contents;
+mod level;
+pub(crate) mod lines;
+mod statistics;
+mod walk;
+
+pub use contents::Contents;
+pub use statistics::CacheStatistics;
+pub(crate) use walk::CachedWalk;
+
+use crate::host_model::caches::{CacheModel, CachesModel, WalkerName};
+use level::{Level, Used};
+use types::{Access, Cycles};
+
+/// Where a line was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// In the L1 that was asked.
+    L1,
+    /// In the L2.
+    L2,
+    /// In the last level.
+    Llc,
+    /// In memory.
+    Memory,
+}
+
+/// Who asks for a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asks {
+    Data,
+    Fetch,
+    Walker,
+}
+
+/// The caches of all real processors.
+#[derive(Debug)]
+pub(crate) struct Caches {
+    own: Vec<OwnCaches>,
+    llc: Option<Level>,
+    llc_contents: Contents,
+    walker: WalkerName,
+    latencies: Latencies,
+    /// The process's address of the first byte of memory.
+    base: usize,
+}
+
+/// The caches of one real processor, and what happened in them.
+#[derive(Debug)]
+struct OwnCaches {
+    l1d: Level,
+    l1i: Level,
+    l2: Option<Level>,
+    l2_contents: Contents,
+    statistics: CacheStatistics,
+}
+
+/// Cycles to get a line from where it was found.
+#[derive(Clone, Copy, Debug)]
+struct Latencies {
+    l1d: u64,
+    l1i: u64,
+    l2: u64,
+    llc: u64,
+    memory: u64,
+}
+
+impl Latencies {
+    fn of(&self, found: Found, l1: u64) -> u64 {
+        match found {
+            Found::L1 => l1,
+            Found::L2 => self.l2,
+            Found::Llc => self.llc,
+            Found::Memory => self.memory,
+        }
+    }
+}
+
+impl Caches {
+    /// Empty caches of `processors` real processors as `model` has them, for memory that lies at `base` in the process.
+    pub(crate) fn new(model: &CachesModel, processors: usize, base: *const u8) -> Self {
+        let latency = |cache: &Option<CacheModel>| cache.as_ref().map_or(0, |cache| cache.latency);
+        let contents = |cache: &Option<CacheModel>| cache.as_ref().map_or(Contents::Any, |cache| cache.contents);
+        let own = || OwnCaches {
+            l1d: Level::new(&model.l1d),
+            l1i: Level::new(&model.l1i),
+            l2: model.l2.as_ref().map(Level::new),
+            l2_contents: contents(&model.l2),
+            statistics: CacheStatistics::default(),
+        };
+        Self {
+            own: (0..processors).map(|_| own()).collect(),
+            llc: model.llc.as_ref().map(Level::new),
+            llc_contents: contents(&model.llc),
+            walker: model.walker,
+            latencies: Latencies {
+                l1d: model.l1d.latency,
+                l1i: model.l1i.latency,
+                l2: latency(&model.l2),
+                llc: latency(&model.llc),
+                memory: model.memory,
+            },
+            base: base.addr(),
+        }
+    }
+
+    /// Bytes of a line of instructions.
+    pub(crate) fn fetch_line(&self) -> u32 {
+        self.own[0].l1i.line_bytes()
+    }
+
+    /// What has happened in the caches of a processor.
+    pub(crate) fn statistics(&self, processor: usize) -> &CacheStatistics {
+        &self.own[processor].statistics
+    }
+
+    /// An access of a hart on `processor` to the byte at `at` in the process: the time beyond that of the L1 is counted.
+    pub(crate) fn use_line(&mut self, processor: usize, at: *const u8, access: Access) {
+        let offset = (at.addr() - self.base) as u64;
+        let (asks, l1) = match access {
+            Access::Read | Access::Write => (Asks::Data, self.latencies.l1d),
+            Access::Execute => (Asks::Fetch, self.latencies.l1i),
+        };
+        let found = self.find(processor, offset, asks);
+        let stall = Cycles(self.latencies.of(found, l1).saturating_sub(l1));
+        let statistics = &mut self.own[processor].statistics;
+        match asks {
+            Asks::Fetch => statistics.fetch_stalls += stall,
+            Asks::Data | Asks::Walker => statistics.data_stalls += stall,
+        }
+    }
+
+    /// A table entry that a walk on `processor` reads, `offset` bytes into memory: all of its time is counted.
+    fn use_table_line(&mut self, processor: usize, offset: u64) {
+        let found = self.find(processor, offset, Asks::Walker);
+        let statistics = &mut self.own[processor].statistics;
+        statistics.walk[found as usize] += 1;
+        statistics.walk_time += Cycles(self.latencies.of(found, self.latencies.l1d));
+    }
+
+    /// Looks for a line from the top down, and brings it to where it was missed.
+    fn find(&mut self, processor: usize, offset: u64, asks: Asks) -> Found {
+        let OwnCaches { l1d, l1i, l2, l2_contents, statistics } = &mut self.own[processor];
+        let first = match asks {
+            Asks::Data => Some((&mut *l1d, &mut statistics.l1d_misses)),
+            Asks::Fetch => Some((&mut *l1i, &mut statistics.l1i_misses)),
+            Asks::Walker => None,
+        };
+        if let Some((l1, misses)) = first {
+            if l1.use_line(offset) == Used::Hit {
+                return Found::L1;
+            }
+            *misses += 1;
+        } else if self.walker == WalkerName::L1d && l1d.use_line(offset) == Used::Hit {
+            return Found::L1;
+        }
+        let mut evicted = None;
+        if let Some(l2) = l2 {
+            statistics.l2_accesses += 1;
+            match l2.use_line(offset) {
+                Used::Hit => return Found::L2,
+                Used::Filled(victim) => evicted = victim,
+            }
+            statistics.l2_misses += 1;
+            if let Some(victim) = evicted
+                && *l2_contents == Contents::Inclusive
+            {
+                l1d.remove(victim, l2.line_bytes());
+                l1i.remove(victim, l2.line_bytes());
+            }
+        }
+        if self.llc.is_none() {
+            return Found::Memory;
+        }
+        statistics.llc_accesses += 1;
+        let found = self.find_in_llc(offset, evicted);
+        if found == Found::Memory {
+            self.own[processor].statistics.llc_misses += 1;
+        }
+        found
+    }
+
+    /// The last level's part: what is missed above it is looked for, what was `evicted` above may come in.
+    fn find_in_llc(&mut self, offset: u64, evicted: Option<u64>) -> Found {
+        let Self { own, llc: Some(llc), llc_contents, .. } = self else { return Found::Memory };
+        if *llc_contents == Contents::Victims {
+            let held = llc.use_if_held(offset);
+            if let Some(victim) = evicted {
+                llc.use_line(victim);
+            }
+            return if held { Found::Llc } else { Found::Memory };
+        }
+        match llc.use_line(offset) {
+            Used::Hit => Found::Llc,
+            Used::Filled(victim) => {
+                if let Some(victim) = victim
+                    && *llc_contents == Contents::Inclusive
+                {
+                    let bytes = llc.line_bytes();
+                    for caches in own {
+                        caches.l1d.remove(victim, bytes);
+                        caches.l1i.remove(victim, bytes);
+                        caches.l2.iter_mut().for_each(|l2| l2.remove(victim, bytes));
+                    }
+                }
+                Found::Memory
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

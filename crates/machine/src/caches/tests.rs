@@ -1,0 +1,247 @@
+use super::*;
+use crate::units::ByteSize;
+use hart::CacheLines;
+use proptest::prelude::*;
+use reference::{CacheShape, Hierarchy, Holds, Looks};
+
+/// Where memory lies in the process: nothing is read there.
+const BASE: usize = 0x7000_0000_0000;
+
+fn at(offset: u64) -> *const u8 {
+    std::ptr::without_provenance(BASE + offset as usize)
+}
+
+fn cache(sets: u32, ways: u32, line: u32, latency: u64) -> CacheModel {
+    let size = ByteSize(u64::from(sets) * u64::from(ways) * u64::from(line));
+    CacheModel { size, ways, line, latency, contents: Contents::Any }
+}
+
+/// 1 KiB of L1D, 1 KiB of L1I, 4 KiB of L2 and 16 KiB of last level.
+fn small() -> CachesModel {
+    CachesModel {
+        l1d: cache(8, 2, 64, 4),
+        l1i: cache(8, 2, 64, 4),
+        l2: Some(cache(16, 4, 64, 12)),
+        llc: Some(cache(32, 8, 64, 30)),
+        memory: 100,
+        walker: WalkerName::L1d,
+    }
+}
+
+fn caches(model: &CachesModel) -> Caches {
+    assert_eq!(model.problem(), None);
+    Caches::new(model, 1, at(0))
+}
+
+/// What loads at `offsets` add to the counts.
+fn load(caches: &mut Caches, offsets: impl IntoIterator<Item = u64>) -> CacheStatistics {
+    let before = *caches.statistics(0);
+    offsets.into_iter().for_each(|offset| caches.use_line(0, at(offset), Access::Read));
+    caches.statistics(0).since(&before)
+}
+
+#[test]
+fn a_sequential_scan_misses_once_for_each_line() {
+    let mut caches = caches(&small());
+    let counts = load(&mut caches, (0..1 << 20).step_by(8));
+    let lines = (1 << 20) / 64;
+    assert_eq!([counts.l1d_misses, counts.l2_accesses, counts.l2_misses, counts.llc_misses], [lines; 4]);
+    assert_eq!(counts.data_stalls, Cycles((100 - 4) * lines));
+    assert_eq!((counts.l1i_misses, counts.fetch_stalls, counts.walk_time), (0, Cycles(0), Cycles(0)));
+}
+
+#[test]
+fn a_working_set_as_large_as_a_level_stays_there() {
+    for (bytes, price) in [(1 << 10, 0), (4 << 10, 12 - 4), (16 << 10, 30 - 4)] {
+        let mut caches = caches(&small());
+        let scan = || (0..bytes).step_by(64);
+        load(&mut caches, scan());
+        let counts = load(&mut caches, scan());
+        assert_eq!(counts.data_stalls, Cycles(price * bytes / 64), "{bytes}");
+        assert_eq!(counts.llc_misses, 0);
+    }
+}
+
+/// The worst case of LRU: a set with one line more than ways, used in turn.
+#[test]
+fn one_line_too_many_in_a_set_misses_for_ever() {
+    let mut caches = caches(&small());
+    // Lines 8 sets apart are of one set of the L1D, which has two ways.
+    let cycle = [0, 8 * 64, 16 * 64];
+    load(&mut caches, cycle);
+    assert_eq!(load(&mut caches, cycle.repeat(10)).l1d_misses, 30);
+    assert_eq!(load(&mut caches, [0, 8 * 64].repeat(10)).l1d_misses, 2, "two fit");
+}
+
+#[test]
+fn the_line_used_longest_ago_gives_way() {
+    let mut caches = caches(&small());
+    let line = |n: u64| n * 8 * 64;
+    load(&mut caches, [line(0), line(1), line(0), line(2)]);
+    assert_eq!(load(&mut caches, [line(0), line(2)]).l1d_misses, 0);
+    assert_eq!(load(&mut caches, [line(1)]).l1d_misses, 1);
+}
+
+#[test]
+fn fetches_and_data_share_what_is_below_the_first_level() {
+    let mut caches = caches(&small());
+    caches.use_line(0, at(0x40), Access::Execute);
+    let counts = *caches.statistics(0);
+    assert_eq!((counts.l1i_misses, counts.fetch_stalls, counts.data_stalls), (1, Cycles(96), Cycles(0)));
+    assert_eq!(load(&mut caches, [0x40]).data_stalls, Cycles(12 - 4));
+}
+
+#[test]
+fn a_walk_pays_for_all_of_an_entry_and_is_counted_where_it_found_it() {
+    for (walker, again) in [(WalkerName::L1d, 4), (WalkerName::L2, 12)] {
+        let mut caches = caches(&CachesModel { walker, ..small() });
+        caches.use_table_line(0, 0x80);
+        caches.use_table_line(0, 0x88);
+        let counts = *caches.statistics(0);
+        assert_eq!(counts.walk_time, Cycles(100 + again));
+        assert_eq!(counts.walk_found(Found::Memory), 1);
+        assert_eq!(counts.walk_found(if walker == WalkerName::L1d { Found::L1 } else { Found::L2 }), 1);
+        assert_eq!((counts.l1d_misses, counts.data_stalls), (0, Cycles(0)), "no access of the guest's");
+        let after = load(&mut caches, [0x80]);
+        assert_eq!(after.l1d_misses, u64::from(walker == WalkerName::L2), "the line is where the walker looked");
+    }
+}
+
+#[test]
+fn an_inclusive_level_takes_back_what_it_gives_up() {
+    let mut model = small();
+    model.llc = Some(CacheModel { contents: Contents::Inclusive, ..cache(1, 4, 64, 30) });
+    model.l2 = None;
+    let mut caches = Caches::new(&model, 2, at(0));
+    caches.use_line(1, at(0), Access::Read);
+    for line in 1..=4 {
+        caches.use_line(0, at(line * 64), Access::Read);
+    }
+    // The other processor has pushed it out of the last level.
+    caches.use_line(1, at(0), Access::Read);
+    assert_eq!((caches.statistics(1).l1d_misses, caches.statistics(1).llc_misses), (2, 2));
+}
+
+#[test]
+fn a_level_of_victims_has_only_what_was_given_up_above() {
+    let mut model = small();
+    model.l2 = Some(cache(1, 2, 64, 12));
+    model.llc = Some(CacheModel { contents: Contents::Victims, ..cache(32, 8, 64, 30) });
+    model.l1d = cache(1, 1, 64, 4);
+    let mut caches = caches(&model);
+    let counts = load(&mut caches, [0, 64, 128]);
+    assert_eq!((counts.llc_accesses, counts.llc_misses), (3, 3));
+    let counts = load(&mut caches, [0]);
+    assert_eq!((counts.llc_accesses, counts.llc_misses, counts.data_stalls), (1, 0, Cycles(26)), "given up for 128");
+}
+
+#[test]
+fn what_cannot_be_built_is_named() {
+    let problem = |change: &dyn Fn(&mut CachesModel)| {
+        let mut model = small();
+        change(&mut model);
+        model.problem().unwrap_or_default()
+    };
+    assert!(problem(&|model| model.l1d.line = 48).contains("caches.l1d.line"));
+    assert!(problem(&|model| model.l1i.size = ByteSize(100)).contains("caches.l1i.size"));
+    assert!(problem(&|model| model.l1d = cache(3, 2, 64, 1)).contains("caches.l1d"));
+    assert!(problem(&|model| model.l1d.ways = 0).contains("caches.l1d.ways"));
+    assert!(problem(&|model| model.l2 = Some(cache(16, 4, 32, 1))).contains("shorter"));
+    assert!(problem(&|model| model.l1d.contents = Contents::Inclusive).contains("caches.l1d.contents"));
+    assert!(problem(&|model| model.l2.as_mut().unwrap().contents = Contents::Victims).contains("caches.l2.contents"));
+    assert!(
+        problem(&|model| {
+            model.l2 = None;
+            model.walker = WalkerName::L2;
+        })
+        .contains("caches.walker")
+    );
+    assert_eq!(problem(&|_| {}), "");
+}
+
+/// A cache with a few sets, and the same for the reference.
+fn shapes(line: u32, sets: impl Strategy<Value = u32>) -> impl Strategy<Value = (CacheModel, CacheShape)> {
+    (sets, 1..=5_u32).prop_map(move |(sets, ways)| {
+        let shape = CacheShape { sets: u64::from(sets), ways: ways as usize, line: u64::from(line) };
+        (cache(sets, ways, line, 0), shape)
+    })
+}
+
+fn with(contents: Contents, (model, shape): (CacheModel, CacheShape)) -> (CacheModel, (CacheShape, Holds)) {
+    let holds = match contents {
+        Contents::Any => Holds::Any,
+        Contents::Inclusive => Holds::Inclusive,
+        Contents::Victims => Holds::Victims,
+    };
+    (CacheModel { contents, ..model }, (shape, holds))
+}
+
+/// Hierarchies of any kind, as the machine and as the reference have them.
+fn hierarchies() -> impl Strategy<Value = (CachesModel, Hierarchy)> {
+    let l1 = || shapes(32, prop::sample::select(vec![1_u32, 2, 4]));
+    let any_or_inclusive = || prop::sample::select(vec![Contents::Any, Contents::Inclusive]);
+    let l2 = prop::option::of(
+        (any_or_inclusive(), shapes(64, 1..=6_u32)).prop_map(|(contents, cache)| with(contents, cache)),
+    );
+    let any = prop::sample::select(vec![Contents::Any, Contents::Inclusive, Contents::Victims]);
+    let llc = prop::option::of((any, shapes(64, 1..=12_u32)));
+    let walker = prop::sample::select(vec![WalkerName::L1d, WalkerName::L2]);
+    (l1(), l1(), l2, llc, walker).prop_map(|(l1d, l1i, l2, llc, walker)| {
+        // Victims are those of an L2, and so is a walker that begins there.
+        let llc = llc.map(|(contents, cache)| {
+            with(if l2.is_none() && contents == Contents::Victims { Contents::Any } else { contents }, cache)
+        });
+        let walker = if l2.is_none() { WalkerName::L1d } else { walker };
+        let model =
+            CachesModel { l1d: l1d.0, l1i: l1i.0, l2: l2.map(|l2| l2.0), llc: llc.map(|llc| llc.0), memory: 0, walker };
+        let shape = Hierarchy { l1d: l1d.1, l1i: l1i.1, l2: l2.map(|l2| l2.1), llc: llc.map(|llc| llc.1) };
+        (model, shape)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// The same lines are found at the same levels, and the hit path is told the truth.
+    #[test]
+    fn caches_do_what_the_reference_does(
+        (model, shape) in hierarchies(),
+        accesses in prop::collection::vec((0..2_usize, 0..3_u8, 0..100_u64, 0..64_u64), 1..400),
+    ) {
+        prop_assert_eq!(model.problem(), None);
+        let mut shipped = Caches::new(&model, 2, at(0));
+        let mut reference = reference::Caches::new(shape, 2);
+        for (processor, kind, line, byte) in accesses {
+            // Half of the lines come far more often than the others.
+            let offset = (if line < 50 { line % 12 } else { line }) * 32 + byte;
+            let looks = match kind {
+                0 => Looks::Data,
+                1 => Looks::Fetch,
+                _ if model.walker == WalkerName::L2 => Looks::AtL2,
+                _ => Looks::Data,
+            };
+            let missed = reference.access(processor, offset, looks);
+            let lines = shipped.lines(processor);
+            // SAFETY: the caches are alive.
+            let latest = unsafe {
+                match kind {
+                    0 => lines.data_is_latest(at(offset)),
+                    1 => lines.code_is_latest(at(offset)),
+                    _ => false,
+                }
+            };
+            if latest {
+                prop_assert_eq!(missed, [false; 3], "the hit path would go on");
+                continue;
+            }
+            let asks = [Asks::Data, Asks::Fetch, Asks::Walker][usize::from(kind)];
+            let found = match missed {
+                [false, ..] => Found::L1,
+                [_, false, _] => Found::L2,
+                [.., false] => Found::Llc,
+                [true, true, true] => Found::Memory,
+            };
+            prop_assert_eq!(shipped.find(processor, offset, asks), found);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The host's memory as a table walker reads it through the caches.
+
+use super::Caches;
+use memory::{HOST_BASE, HostMemory};
+use mmu::{HostPage, TableMemory};
+use monitor::WalkMemory;
+use types::{Hpa, PageSize};
+
+/// Host memory behind the caches of one processor, for one access.
+#[derive(Debug)]
+pub(crate) struct CachedWalk<'m> {
+    pub(crate) memory: &'m HostMemory,
+    pub(crate) caches: &'m mut Caches,
+    pub(crate) processor: usize,
+}
+
+impl TableMemory for CachedWalk<'_> {
+    #[inline]
+    fn read(&mut self, at: Hpa) -> Option<u64> {
+        let entry = WalkMemory(self.memory).read(at)?;
+        self.caches.use_table_line(self.processor, at.0 - HOST_BASE.0);
+        Some(entry)
+    }
+
+    /// An update follows the read that has brought the line.
+    #[inline]
+    fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64> {
+        WalkMemory(self.memory).compare_exchange(at, old, new)
+    }
+
+    #[inline]
+    fn host_page(&self, page: Hpa, size: PageSize) -> HostPage {
+        WalkMemory(self.memory).host_page(page, size)
+    }
+}

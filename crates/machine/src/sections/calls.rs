@@ -1,0 +1,105 @@
+//! Sections at run time: a guest maps those that its configuration gives it elsewhere or anew, takes them out, and deletes them (docs/paravirtual.md).
+//!
+//! A guest names a section by its number in its device tree, so that it reaches no other, and maps each once at a time: its tables take no more
+//! than what was set aside for its configuration.
+
+use super::HostSections;
+use super::plan::GuestSection;
+use crate::world::World;
+use memory::section::DeleteError;
+use monitor::sbi::{SbiError, SectionCall};
+use monitor::section::{MapRequest, SectionAccess, SectionHost, SectionManager, SectionMapError, SectionUnmapError};
+use monitor::{FlushTlbs, Vm};
+use types::{Cycles, Gpa, Vmid};
+
+impl World {
+    /// What a guest asks concerning its sections. The work is charged to the processor that it asks on.
+    ///
+    /// # Errors
+    /// [`SbiError`], as docs/paravirtual.md has it.
+    pub(crate) fn section_call(&mut self, guest: usize, call: SectionCall) -> Result<u64, SbiError> {
+        let vmid = self.vms[guest].vmid();
+        let costs = self.costs.clone();
+        let (result, cycles) = self
+            .with_sections(|sections, on| {
+                let result = sections.call(on, vmid, call);
+                let cycles = costs.of_section(&sections.manager.take_work());
+                if let (Ok(_), SectionCall::Map { at, .. }) = (&result, call) {
+                    sections.ledger.map_times.insert((vmid, at), cycles);
+                    sections.ledger.note_guest(&sections.manager, on.tables, vmid);
+                }
+                (result, cycles)
+            })
+            .unwrap_or((Err(SbiError::InvalidParam), Cycles(0)));
+        self.processor().monitor += cycles;
+        result
+    }
+}
+
+impl HostSections {
+    fn call(
+        &mut self,
+        on: &mut SectionHost<'_, Vec<Vm>, impl FlushTlbs>,
+        vmid: Vmid,
+        call: SectionCall,
+    ) -> Result<u64, SbiError> {
+        let (SectionCall::Map { section, .. } | SectionCall::Unmap { section } | SectionCall::Delete { section }) =
+            call;
+        let offers = self.offers.get(&vmid).map_or(&[][..], |offers| &offers.windows);
+        let offer = usize::try_from(section).ok().and_then(|number| offers.get(number));
+        let offer = offer.ok_or(SbiError::InvalidParam)?.clone();
+        let mapped = mapped(&self.manager, vmid, &offer);
+        match call {
+            SectionCall::Map { .. } if mapped.is_some() => Err(SbiError::AlreadyAvailable),
+            SectionCall::Map { write: true, .. } | SectionCall::Delete { .. }
+                if offer.access == SectionAccess::ReadOnly =>
+            {
+                Err(SbiError::Denied)
+            }
+            SectionCall::Map { at, write, .. } => {
+                let request = MapRequest::whole(vmid, offer.name, at);
+                let request = if write { request } else { request.read_only() };
+                self.manager.map(on, &request).map(|_| offer.bytes).map_err(|error| refusal(&error))
+            }
+            SectionCall::Unmap { .. } => {
+                self.ledger.note_guest(&self.manager, on.tables, vmid);
+                let unmapped = self.manager.unmap(on, vmid, mapped.ok_or(SbiError::InvalidAddress)?);
+                self.ledger.note_sections(&self.manager);
+                match unmapped {
+                    Ok(()) => Ok(0),
+                    Err(error @ SectionUnmapError::Delete(_)) => {
+                        self.ledger.problems.push(error.to_string());
+                        Err(SbiError::Failed)
+                    }
+                    Err(SectionUnmapError::NoVm(_) | SectionUnmapError::NotMapped(_)) => Err(SbiError::InvalidAddress),
+                }
+            }
+            SectionCall::Delete { .. } => match self.manager.delete(on, &offer.name) {
+                Ok(()) => Ok(0),
+                Err(DeleteError::InUse { .. }) => Err(SbiError::Denied),
+                Err(DeleteError::Write { .. } | DeleteError::Absent(_)) => Err(SbiError::Failed),
+            },
+        }
+    }
+}
+
+/// Where a VM maps a section, if it does.
+fn mapped(manager: &SectionManager, vmid: Vmid, offer: &GuestSection) -> Option<Gpa> {
+    let id = manager.sections().find(&offer.name)?;
+    manager.windows(vmid).find(|window| window.section == id).map(|window| window.region.start)
+}
+
+const fn refusal(error: &SectionMapError) -> SbiError {
+    match error {
+        SectionMapError::Misaligned { .. } | SectionMapError::Overlaps { .. } | SectionMapError::Beyond { .. } => {
+            SbiError::InvalidAddress
+        }
+        SectionMapError::OtherGroup { .. } | SectionMapError::ReadOnlyFile(_) => SbiError::Denied,
+        // It has ended with its last mapper, or frames are short.
+        SectionMapError::NoSuchSection(_)
+        | SectionMapError::NoVm(_)
+        | SectionMapError::Pages { .. }
+        | SectionMapError::Tables { .. }
+        | SectionMapError::Backing(_) => SbiError::Failed,
+    }
+}

@@ -1,0 +1,189 @@
+//! Caches: lists of lines, each with the time of its last use, looked through from the top down.
+
+/// The shape of one cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheShape {
+    /// Sets.
+    pub sets: u64,
+    /// Lines of a set.
+    pub ways: usize,
+    /// Bytes of a line.
+    pub line: u64,
+}
+
+/// What a level holds beside the levels above it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds {
+    /// Whatever was missed in it.
+    Any,
+    /// All that is above.
+    Inclusive,
+    /// What the level above gives up.
+    Victims,
+}
+
+/// The shape of the caches of a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hierarchy {
+    /// First level, data.
+    pub l1d: CacheShape,
+    /// First level, instructions.
+    pub l1i: CacheShape,
+    /// Second level.
+    pub l2: Option<(CacheShape, Holds)>,
+    /// Last level, of all processors together.
+    pub llc: Option<(CacheShape, Holds)>,
+}
+
+/// Who looks for a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Looks {
+    /// A load or store.
+    Data,
+    /// A fetch.
+    Fetch,
+    /// A walker that begins with the L2.
+    AtL2,
+}
+
+/// Which levels missed: L1, L2, last level. What is not there misses.
+pub type Missed = [bool; 3];
+
+struct Cache {
+    shape: CacheShape,
+    /// Number and time of each line.
+    lines: Vec<(u64, u64)>,
+}
+
+impl Cache {
+    fn new(shape: CacheShape) -> Self {
+        Self { shape, lines: Vec::new() }
+    }
+
+    fn number(&self, address: u64) -> u64 {
+        address / self.shape.line
+    }
+
+    /// Whether the line is there; if so, it is used now.
+    fn look(&mut self, address: u64, now: u64) -> bool {
+        let number = self.number(address);
+        match self.lines.iter_mut().find(|line| line.0 == number) {
+            Some(line) => {
+                line.1 = now;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Puts a line in that is used now; the address of the one that made room.
+    fn put(&mut self, address: u64, now: u64) -> Option<u64> {
+        if self.look(address, now) {
+            return None;
+        }
+        let number = self.number(address);
+        let sets = self.shape.sets;
+        let same_set: Vec<(u64, u64)> =
+            self.lines.iter().copied().filter(|line| line.0 % sets == number % sets).collect();
+        let oldest = same_set.iter().min_by_key(|line| line.1).copied();
+        let evicted = oldest.filter(|_| same_set.len() == self.shape.ways);
+        if let Some(evicted) = evicted {
+            self.lines.retain(|line| *line != evicted);
+        }
+        self.lines.push((number, now));
+        evicted.map(|line| line.0 * self.shape.line)
+    }
+
+    /// Takes out what overlaps `bytes` bytes.
+    fn take_out(&mut self, address: u64, bytes: u64) {
+        let length = self.shape.line;
+        self.lines.retain(|line| line.0 * length + length <= address || line.0 * length >= address + bytes);
+    }
+}
+
+struct Own {
+    l1d: Cache,
+    l1i: Cache,
+    l2: Option<Cache>,
+}
+
+/// The caches of a host's processors.
+pub struct Caches {
+    shape: Hierarchy,
+    own: Vec<Own>,
+    llc: Option<Cache>,
+    now: u64,
+}
+
+impl Caches {
+    /// Empty ones.
+    #[must_use]
+    pub fn new(shape: Hierarchy, processors: usize) -> Self {
+        let own = || Own {
+            l1d: Cache::new(shape.l1d),
+            l1i: Cache::new(shape.l1i),
+            l2: shape.l2.map(|(shape, _)| Cache::new(shape)),
+        };
+        Self {
+            shape,
+            own: (0..processors).map(|_| own()).collect(),
+            llc: shape.llc.map(|(shape, _)| Cache::new(shape)),
+            now: 0,
+        }
+    }
+
+    /// A use of a line. It is looked for from the top down, and then brought to each level that missed it, from the top down as well.
+    pub fn access(&mut self, processor: usize, address: u64, looks: Looks) -> Missed {
+        self.now += 1;
+        let now = self.now;
+        let own = &mut self.own[processor];
+        let l1_hit = match looks {
+            Looks::Data => own.l1d.look(address, now),
+            Looks::Fetch => own.l1i.look(address, now),
+            Looks::AtL2 => false,
+        };
+        if l1_hit {
+            return [false, false, false];
+        }
+        match looks {
+            Looks::Data => drop(own.l1d.put(address, now)),
+            Looks::Fetch => drop(own.l1i.put(address, now)),
+            Looks::AtL2 => {}
+        }
+        let mut victim_of_l2 = None;
+        if let Some(l2) = &mut own.l2 {
+            if l2.look(address, now) {
+                return [true, false, false];
+            }
+            victim_of_l2 = l2.put(address, now);
+        }
+        if let (Some(victim), Some((l2, Holds::Inclusive))) = (victim_of_l2, self.shape.l2) {
+            own.l1d.take_out(victim, l2.line);
+            own.l1i.take_out(victim, l2.line);
+        }
+        let (Some(llc), Some((shape, holds))) = (&mut self.llc, self.shape.llc) else { return [true, true, true] };
+        let held = llc.look(address, now);
+        match holds {
+            Holds::Victims => {
+                self.now += 1;
+                if let Some(victim) = victim_of_l2 {
+                    llc.put(victim, self.now);
+                }
+            }
+            Holds::Any | Holds::Inclusive if held => {}
+            Holds::Any | Holds::Inclusive => {
+                let evicted = llc.put(address, now);
+                if let (Some(evicted), Holds::Inclusive) = (evicted, holds) {
+                    for own in &mut self.own {
+                        own.l1d.take_out(evicted, shape.line);
+                        own.l1i.take_out(evicted, shape.line);
+                        if let Some(l2) = &mut own.l2 {
+                            l2.take_out(evicted, shape.line);
+                        }
+                    }
+                }
+            }
+        }
+        [true, true, !held]
+    }
+}
