@@ -19,23 +19,32 @@ use types::Cycles;
 const GUEST: usize = 0;
 
 /// When a snapshot is taken. The run ends there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SnapshotAt {
-    /// When the guest marks the beginning of a region of interest.
-    #[default]
-    Region,
+    /// When the guest marks the beginning of a region of interest for the nth time, from 1 on.
+    Region(u64),
     /// When its harts have retired so many instructions together, or up to a block more.
     Instructions(u64),
     /// At this many milliseconds of its time, or up to a turn later.
     Milliseconds(u64),
 }
 
+impl Default for SnapshotAt {
+    fn default() -> Self {
+        Self::Region(1)
+    }
+}
+
 impl FromStr for SnapshotAt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a time such as `2s` or `1500ms`, or a number of instructions");
+        let wrong =
+            || format!("`{text}` is not `region:N`, a time such as `2s` or `1500ms`, or a number of instructions");
         let number = |digits: &str| digits.parse::<u64>().ok().filter(|&number| number > 0).ok_or_else(wrong);
+        if let Some(digits) = text.strip_prefix("region:") {
+            return number(digits).map(Self::Region);
+        }
         if let Some(digits) = text.strip_suffix("ms") {
             return number(digits).map(Self::Milliseconds);
         }
@@ -49,7 +58,8 @@ impl FromStr for SnapshotAt {
 impl fmt::Display for SnapshotAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Region => f.write_str("the beginning of a region of interest"),
+            Self::Region(1) => f.write_str("the beginning of a region of interest"),
+            Self::Region(count) => write!(f, "the beginning of region of interest number {count}"),
             Self::Instructions(count) => write!(f, "{count} instructions"),
             Self::Milliseconds(count) => write!(f, "{count} ms of guest time"),
         }
@@ -104,7 +114,11 @@ impl Machine {
 
     /// The guest has marked the beginning of a region of interest.
     pub(crate) fn capture_at_region(&mut self) -> Option<Outcome> {
-        (self.capture.at == Some(SnapshotAt::Region)).then(|| self.capture())
+        if let Some(SnapshotAt::Region(left)) = &mut self.capture.at {
+            *left -= 1;
+            return (*left == 0).then(|| self.capture());
+        }
+        None
     }
 
     /// Everybody stands still until `next`: takes the state, if it is time.
@@ -112,7 +126,7 @@ impl Machine {
         let due = match self.capture.at {
             Some(SnapshotAt::Instructions(count)) => self.instret() >= count,
             Some(SnapshotAt::Milliseconds(_)) => self.capture_time().is_some_and(|at| next >= at),
-            Some(SnapshotAt::Region) | None => false,
+            Some(SnapshotAt::Region(_)) | None => false,
         };
         if due {
             let outcome = self.capture();
@@ -210,12 +224,13 @@ mod tests {
     fn points_read_as_they_are_written() {
         for (text, at) in [
             ("5000", SnapshotAt::Instructions(5000)),
+            ("region:2", SnapshotAt::Region(2)),
             ("2s", SnapshotAt::Milliseconds(2000)),
             ("1500ms", SnapshotAt::Milliseconds(1500)),
         ] {
             assert_eq!(text.parse(), Ok(at));
         }
-        for bad in ["", "0", "0s", "s", "ms", "1.5s", "-1", "99999999999999999s", "soon"] {
+        for bad in ["", "0", "region:0", "0s", "s", "ms", "1.5s", "-1", "99999999999999999s", "soon"] {
             assert!(bad.parse::<SnapshotAt>().unwrap_err().contains(&format!("`{bad}`")));
         }
     }

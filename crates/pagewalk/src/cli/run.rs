@@ -115,8 +115,8 @@ pub struct BootArgs {
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
-    /// Write it after this much guest time (2s, 1500ms), or so many instructions, instead
-    #[arg(long, value_name = "TIME|INSTRUCTIONS", requires = "snapshot")]
+    /// Write it after this much guest time (2s, 1500ms), after so many instructions, or when a region of interest begins for the Nth time, instead
+    #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
     /// Go on with the guest in this file, instead of booting one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "initrd", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
