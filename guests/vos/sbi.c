@@ -118,6 +118,21 @@ int64_t sbi_set_segment(uint64_t begin, uint64_t end, uint64_t target)
     return call(SBI_PARAVIRTUAL, 0x20, begin, end, target, 0, 0).error;
 }
 
+int64_t sbi_section_map(uint64_t number, uint64_t at, bool write)
+{
+    return call(SBI_PARAVIRTUAL, 0x30, number, at, write, 0, 0).error;
+}
+
+int64_t sbi_section_unmap(uint64_t number)
+{
+    return call(SBI_PARAVIRTUAL, 0x31, number, 0, 0, 0, 0).error;
+}
+
+int64_t sbi_section_delete(uint64_t number)
+{
+    return call(SBI_PARAVIRTUAL, 0x32, number, 0, 0, 0, 0).error;
+}
+
 void sbi_shutdown(enum sbi_reset_reason reason)
 {
     enum { SHUTDOWN = 0 };

@@ -52,6 +52,11 @@ void sbi_excessive_spin(unsigned reason, bool lost);
 /* This hart's segment registers; equal `begin` and `end` turn them off. The SBI error, 0 for none. */
 int64_t sbi_set_segment(uint64_t begin, uint64_t end, uint64_t target);
 
+/* The section that has this number in the device tree: maps it at guest physical `at`, takes it out, deletes it. The SBI error, 0 for none. */
+int64_t sbi_section_map(uint64_t number, uint64_t at, bool write);
+int64_t sbi_section_unmap(uint64_t number);
+int64_t sbi_section_delete(uint64_t number);
+
 /* Returns only when SRST is absent. */
 void sbi_shutdown(enum sbi_reset_reason reason);
 

@@ -4,6 +4,7 @@
 #include "frames.h"
 #include "memory.h"
 #include "panic.h"
+#include "sbi.h"
 #include "space.h"
 #include "spinlock.h"
 #include "tlb.h"
@@ -188,6 +189,43 @@ uint64_t section_map(struct space *space, const struct section_request *request,
     space->sections |= bit;
     *bytes = section->bytes;
     return section->virtual;
+}
+
+/* The section is at `physical` from now on. */
+static void move(struct section *section, uint64_t physical)
+{
+    section->physical = physical;
+    if (section->tables != FRAME_NONE)
+        for (uint64_t offset = 0; offset < section->bytes; offset += PAGE_BYTES) {
+            pte *entries = linear(section->tables);
+
+            entries[(section->virtual - tables_begin(section) + offset) / PAGE_BYTES] =
+                pte_make(physical + offset, flags(true));
+        }
+}
+
+int64_t section_ask(const char *name, enum section_operation operation, uint64_t at)
+{
+    struct section *section = find(name);
+    uint64_t number = (uint64_t)(section - sections);
+    int64_t error;
+
+    if (section == NULL)
+        return 1;
+    if (operation == SECTION_UNMAP)
+        return sbi_section_unmap(number);
+    if (operation == SECTION_DELETE)
+        return sbi_section_delete(number);
+    if (at == 0)
+        at = section->physical;
+    error = sbi_section_map(number, at, operation == SECTION_MAP);
+    if (error == 0 && at != section->physical) {
+        spinlock_lock(&lock);
+        move(section, at);
+        spinlock_unlock(&lock);
+        tlb_purge();
+    }
+    return error;
 }
 
 void section_leave(struct space *space)

@@ -33,6 +33,17 @@ struct section_request {
 /* Lets `space` into a section. Its address, and its bytes by the device tree; 0 when there is none of that name, when the space has it
  * already, or when memory for tables is short. */
 uint64_t section_map(struct space *space, const struct section_request *request, uint64_t *bytes);
+/* What a process may ask of the monitor, in the order of enum vos_section_request. */
+enum section_operation {
+    SECTION_UNMAP,
+    SECTION_MAP,
+    SECTION_MAP_TO_READ,
+    SECTION_DELETE,
+};
+
+/* Asks the monitor concerning a section: to be mapped at guest physical `at`, where 0 is where it was. Tables of spaces are as they were, and lead
+ * there if it moves. The SBI error, 0 for none; 1 when there is no section of that name. */
+int64_t section_ask(const char *name, enum section_operation operation, uint64_t at);
 /* Takes `space` out of all sections. The space's ASID is to be flushed afterwards. */
 void section_leave(struct space *space);
 

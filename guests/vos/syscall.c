@@ -8,6 +8,7 @@
 #include "sched.h"
 #include "section.h"
 #include "timer.h"
+#include "tlb.h"
 
 enum {
     SYSTEM_WRITE = 64,
@@ -42,6 +43,8 @@ enum {
     SYSTEM_VOS_COUNT,
     SYSTEM_VOS_SECTION,
     SYSTEM_VOS_DISK,
+    SYSTEM_VOS_LEAVE_SECTIONS,
+    SYSTEM_VOS_ASK_SECTION,
 };
 
 enum { MAP_ANONYMOUS = 0x20, MAP_FIXED = 0x10 };
@@ -123,26 +126,46 @@ static uint64_t start_another(const struct process *process)
     return id;
 }
 
-/* a0: the name, without its end; a1: its length; a2: whether to write; a3: bytes. a1 is then the section's length. */
-static void map_section(struct process *process, uint64_t *a)
-{
-    char name[64] = {0};
-    struct section_request request = {name, a[2] != 0, a[3]};
+enum { NAME_BYTES = 64 };
 
-    if (a[1] >= sizeof(name)) {
+/* The name of a1 bytes at a0, with its end; otherwise a0 is an error. */
+static bool take_name(struct process *process, uint64_t *a, char name[NAME_BYTES])
+{
+    if (a[1] >= NAME_BYTES) {
         a[0] = error(ERROR_INVALID);
-        return;
+        return false;
     }
     for (uint64_t i = 0; i < a[1]; i++) {
         const char *byte = space_user_pointer(&process->space, a[0] + i, ACCESS_LOAD);
 
         if (byte == NULL) {
             a[0] = error(ERROR_FAULT);
-            return;
+            return false;
         }
         name[i] = *byte;
     }
-    a[0] = address_or_error(section_map(&process->space, &request, &a[1]));
+    return true;
+}
+
+/* a0: the name, without its end; a1: its length; a2: whether to write; a3: bytes. a1 is then the section's length. */
+static void map_section(struct process *process, uint64_t *a)
+{
+    char name[NAME_BYTES] = {0};
+    struct section_request request = {name, a[2] != 0, a[3]};
+
+    if (take_name(process, a, name))
+        a[0] = address_or_error(section_map(&process->space, &request, &a[1]));
+}
+
+/* a0, a1: the name; a2: enum section_operation; a3: where. a0 is then 0, or what it is refused with. */
+static void ask_section(struct process *process, uint64_t *a)
+{
+    char name[NAME_BYTES] = {0};
+
+    if (a[2] > SECTION_DELETE)
+        a[0] = error(ERROR_INVALID);
+    else if (take_name(process, a, name))
+        a[0] = (uint64_t)section_ask(name, (enum section_operation)a[2], a[3]);
 }
 
 /* a0: what to do; a1: the sector; a2: memory within a page; a3: bytes. */
@@ -211,6 +234,14 @@ static void vos_syscall(struct process *process)
         break;
     case SYSTEM_VOS_DISK:
         use_disk(process, a);
+        break;
+    case SYSTEM_VOS_LEAVE_SECTIONS:
+        section_leave(&process->space);
+        tlb_flush_asid(process->space.asid);
+        a[0] = 0;
+        break;
+    case SYSTEM_VOS_ASK_SECTION:
+        ask_section(process, a);
         break;
     default:
         a[0] = error(ERROR_NO_SYSTEM_CALL);

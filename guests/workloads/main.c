@@ -8,7 +8,7 @@ static const struct workload *const workloads[] = {
     &workload_gups,  &workload_bfs,   &workload_cg,     &workload_stream, &workload_kv,
     &workload_sieve, &workload_triad, &workload_triadp, &workload_qsort,
     &workload_mcf,   &workload_jobs,  &workload_dataset,
-    &workload_io,
+    &workload_io,    &workload_remap,
 };
 
 enum { WORKLOADS = sizeof(workloads) / sizeof(workloads[0]) };

@@ -17,6 +17,8 @@ enum {
     SYSTEM_COUNT,
     SYSTEM_SECTION,
     SYSTEM_DISK,
+    SYSTEM_LEAVE_SECTIONS,
+    SYSTEM_ASK_SECTION,
 };
 
 struct registers {
@@ -144,4 +146,16 @@ bool vos_disk_read(uint64_t sector, void *memory, uint64_t bytes)
 bool vos_disk_write(uint64_t sector, const void *memory, uint64_t bytes)
 {
     return !failed(disk(DISK_WRITE, sector, memory, bytes));
+}
+
+void vos_leave_sections(void)
+{
+    call(SYSTEM_LEAVE_SECTIONS, (struct registers){0});
+}
+
+int64_t vos_ask_section(const char *name, enum vos_section_request request, uint64_t at)
+{
+    return (int64_t)call(SYSTEM_ASK_SECTION,
+                         (struct registers){(uint64_t)name, string_length(name), request, at})
+        .a0;
 }

@@ -50,6 +50,19 @@ uint64_t vos_count(enum vos_counter counter);
 /* A section of this name, mapped to be written to or not, NULL when there is none. `bytes` is how much of it to map, 0 for all, and then
  * its length. */
 void *vos_section(const char *name, bool write, uint64_t *bytes);
+/* Takes this process out of all its sections. */
+void vos_leave_sections(void);
+
+/* What the monitor is asked concerning a section of this machine. The order is vos's: guests/vos/section.h. */
+enum vos_section_request {
+    VOS_SECTION_UNMAP,
+    VOS_SECTION_MAP,
+    VOS_SECTION_MAP_TO_READ,
+    VOS_SECTION_DELETE,
+};
+
+/* Asks for it; to be mapped at guest physical `at`, where 0 is where the section was. 0, or the SBI error; 1 when there is no such section. */
+int64_t vos_ask_section(const char *name, enum vos_section_request request, uint64_t at);
 
 enum { VOS_SECTOR_BYTES = 512 };
 

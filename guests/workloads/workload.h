@@ -74,6 +74,7 @@ extern const struct workload workload_mcf;
 extern const struct workload workload_jobs;
 extern const struct workload workload_dataset;
 extern const struct workload workload_io;
+extern const struct workload workload_remap;
 
 /* Ends the program at once, after one line that says why. */
 _Noreturn void fail(enum outcome outcome, const char *template, ...)

@@ -22,6 +22,7 @@ const NEEDS: &[Need] = &[
     Need { thing: "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.bin", packages: &["opensbi"] },
     Need { thing: "/sbin/mkfs.ext4", packages: &["e2fsprogs"] },
     Need { thing: "xz", packages: &["xz-utils"] },
+    Need { thing: "chromium", packages: &["chromium", "chromium-browser"] },
 ];
 
 /// Installs what is missing, and says what that is.

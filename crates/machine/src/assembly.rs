@@ -13,7 +13,7 @@ use crate::{
     machine::{Machine, Pace},
     primary_region::{GuestRegion, SegmentHardware},
     scheme::Mechanism,
-    sections::{self, GuestSections},
+    sections,
     warmup::Warmup,
     world::{Guest, Processor, World},
 };
@@ -25,7 +25,7 @@ use memory::registry::SectionName;
 use memory::section::BackingError;
 use memory::{Host, HostPages};
 use mmu::Mmu;
-use monitor::sched::{Allocation, AllocationError, Parameters, RealId, VmParameters, spin::SpinMethod};
+use monitor::sched::{Allocation, AllocationError, Parameters, VmParameters};
 use monitor::section::{SectionCreateError, SectionMapError};
 use monitor::shadow::ShadowConfig;
 use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
@@ -177,23 +177,7 @@ impl Machine {
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
     pub fn assemble_all(config: &Config, images: &[Image]) -> Result<Self, BuildError> {
-        let harts = config.harts as usize;
-        let own = |index: usize| Allocation::Dedicated((index * harts..(index + 1) * harts).map(RealId).collect());
-        let guests = images.iter().enumerate().map(|(index, image)| GuestPlan {
-            image: image.clone(),
-            harts: config.harts,
-            memory: config.memory,
-            memory_attribute: config.memory_attribute,
-            weight: 1,
-            allocation: own(index),
-            spin: SpinMethod::None,
-            background: false,
-            sections: GuestSections::default(),
-        });
-        // Nobody shares: the slice is of no importance.
-        let reals = harts * images.len();
-        let plan = HostPlan { reals, slice: Cycles(1), guests: guests.collect(), ..HostPlan::default() };
-        Self::assemble_host(config, &plan)
+        Self::assemble_host(config, &HostPlan::dedicated(config, images))
     }
 
     /// A machine with the real processors and guests of `plan`, and all else as `config` says, ready to run.

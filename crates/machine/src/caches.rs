@@ -13,6 +13,7 @@
 mod contents;
 mod level;
 pub(crate) mod lines;
+mod pace;
 mod statistics;
 mod walk;
 
@@ -65,6 +66,8 @@ struct OwnCaches {
     l2: Option<Level>,
     l2_contents: Contents,
     statistics: CacheStatistics,
+    /// Thousandths of a cycle that an instruction took in the latest turn; 0 before it.
+    pace: u64,
 }
 
 /// Cycles to get a line from where it was found.
@@ -99,6 +102,7 @@ impl Caches {
             l2: model.l2.as_ref().map(Level::new),
             l2_contents: contents(&model.l2),
             statistics: CacheStatistics::default(),
+            pace: 0,
         };
         Self {
             own: (0..processors).map(|_| own()).collect(),
@@ -152,7 +156,7 @@ impl Caches {
 
     /// Looks for a line from the top down, and brings it to where it was missed.
     fn find(&mut self, processor: usize, offset: u64, asks: Asks) -> Found {
-        let OwnCaches { l1d, l1i, l2, l2_contents, statistics } = &mut self.own[processor];
+        let OwnCaches { l1d, l1i, l2, l2_contents, statistics, pace: _ } = &mut self.own[processor];
         let first = match asks {
             Asks::Data => Some((&mut *l1d, &mut statistics.l1d_misses)),
             Asks::Fetch => Some((&mut *l1i, &mut statistics.l1i_misses)),

@@ -7,7 +7,7 @@ use crate::{
     units::ByteSize,
 };
 use memory::registry::Registry;
-use monitor::sched::{Allocation, PauseLoopLimits, spin::SpinMethod};
+use monitor::sched::{Allocation, PauseLoopLimits, RealId, spin::SpinMethod};
 use types::{Cycles, PageSize};
 
 /// A host.
@@ -29,6 +29,28 @@ pub struct HostPlan {
     pub sections: Vec<SectionPlan>,
     /// The largest page that preallocated sections are mapped by; `None` for that of the scheme.
     pub granularity: Option<PageSize>,
+}
+
+impl HostPlan {
+    /// A guest for each image, each with its own memory and processors as `config` says.
+    #[must_use]
+    pub fn dedicated(config: &Config, images: &[Image]) -> Self {
+        let harts = config.harts as usize;
+        let own = |index: usize| Allocation::Dedicated((index * harts..(index + 1) * harts).map(RealId).collect());
+        let guests = images.iter().enumerate().map(|(index, image)| GuestPlan {
+            image: image.clone(),
+            harts: config.harts,
+            memory: config.memory,
+            memory_attribute: config.memory_attribute,
+            weight: 1,
+            allocation: own(index),
+            spin: SpinMethod::None,
+            background: false,
+            sections: GuestSections::default(),
+        });
+        // Nobody shares: the slice is of no importance.
+        Self { reals: harts * images.len(), slice: Cycles(1), guests: guests.collect(), ..Self::default() }
+    }
 }
 
 /// A change of how a guest gets its real processors.

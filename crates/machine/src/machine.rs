@@ -14,6 +14,7 @@ use crate::{
     schedule::{Turn, next_turn},
     snapshot::Capture,
     statistics::Statistics,
+    walks::RecordedWalk,
     world::{Current, Guest, Processor, World},
 };
 use core::ops::Range;
@@ -105,6 +106,8 @@ pub struct Machine {
     pub(crate) changes: Vec<AllocationChange>,
     /// Changes that could not be made, and why.
     refused: Vec<String>,
+    /// Whether a walk of each guest is recorded.
+    pub(crate) records_walks: bool,
 }
 
 /// What is kept of a guest beside its machine.
@@ -122,6 +125,8 @@ pub(crate) struct Record {
     pub(crate) handshake: Handshake,
     /// What happens when it spins.
     pub(crate) spin: SpinMethod,
+    /// A walk of it.
+    pub(crate) walk: Option<RecordedWalk>,
 }
 
 impl Record {
@@ -134,6 +139,7 @@ impl Record {
             typed: VecDeque::new(),
             handshake: Handshake::new(form),
             spin,
+            walk: None,
         }
     }
 
@@ -160,6 +166,7 @@ impl Machine {
             records: Vec::new(),
             changes: Vec::new(),
             refused: Vec::new(),
+            records_walks: false,
         }
     }
 
@@ -410,12 +417,17 @@ impl Machine {
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let warming = warming.min(self.instructions_to_capture().unwrap_or(LONGEST_TURN));
         let logical = &mut self.logicals[index];
-        let budget = self.world.clock().instructions_in(cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
+        let budget = self.world.instructions_in(real, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         // Whatever moved before this turn, the hart begins it by looking everything up.
         self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = self.code.run(&mut logical.hart, &mut self.world, budget, self.pace.engine);
+        let took = self.clock_of_real(real) - turn.from;
+        if let Some(caches) = &mut self.world.caches {
+            let instructions = self.logicals[index].hart.counts().instructions - self.world.processors[real].retired;
+            caches.note_turn(real, instructions, took);
+        }
         if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
             // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
             // of an instruction, so that the guest meets its time limit and the other harts go on.
@@ -484,9 +496,15 @@ impl Machine {
             2 => {
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
+                self.record_walk(guest);
             }
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
-            0x100..=0x1ff => return Some(Outcome::Finished((number & 0xff) as u8)),
+            0x100..=0x1ff => {
+                if self.records[guest].walk.is_none() {
+                    self.record_walk(guest);
+                }
+                return Some(Outcome::Finished((number & 0xff) as u8));
+            }
             // Any other HINT is one: it does nothing.
             _ => {}
         }

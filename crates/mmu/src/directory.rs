@@ -27,6 +27,11 @@ impl Key {
         self.0.trailing_zeros() as usize
     }
 
+    /// The page's first byte.
+    const fn page(self) -> u64 {
+        self.0 >> self.excess() >> 1 << (self.excess() as u32 + PageSize::Size4K.shift())
+    }
+
     /// What a search compares first. Different keys may have the same.
     #[inline(always)]
     const fn tag(self) -> u32 {
@@ -160,7 +165,7 @@ const NO_PLACE: u8 = SIZES as u8;
 /// The slots of a level: several arrays, each set-associative, with a payload `P` per slot.
 ///
 /// A set takes whole groups of [`LANES`] slots; those beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Directory<P> {
     /// By region: in which places something of it is kept, or was since they were last empty: a bit each. (A kernel's large pages are far
     /// from its programs' small ones, and a size that nobody has is not looked up.)
@@ -234,6 +239,12 @@ impl<P: Copy + Default> Directory<P> {
     #[inline(always)]
     pub(crate) fn payload(&self, slot: usize) -> &P {
         &self.slots[slot].payload
+    }
+
+    /// Every page that is held: its first byte, and its payload.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (u64, &P)> {
+        let held = self.slots.iter().filter(|slot| slot.key != Key::NONE);
+        held.map(|slot| (slot.key.page(), &slot.payload))
     }
 
     /// Whether a slot holds no page.

@@ -8,7 +8,7 @@ use crate::recency::Recency;
 use types::PageSize;
 
 /// Arrays whose slots are replaced in the order of their last use: a hit or a fill.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lru<P> {
     directory: Directory<P>,
     recency: Recency,

@@ -10,7 +10,7 @@ use crate::memory::TableMemory;
 use crate::raw::{L1Entry, prefetch};
 use crate::segment::Segments;
 use crate::space::Space;
-use crate::stage::SecondStage;
+use crate::stage::{SecondStage, Stage};
 use crate::statistics::MmuStatistics;
 use crate::tlb::{L1, L2, Made, Translation};
 use crate::translate::{Then, Walkers};
@@ -305,6 +305,21 @@ impl Mmu {
         }
     }
 
+    /// The context in which addresses are translated.
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// What walks.
+    pub(crate) const fn walkers(&self) -> &Walkers {
+        &self.walkers
+    }
+
+    /// The L1 of loads and stores.
+    pub(crate) const fn l1d(&self) -> &L1 {
+        &self.l1d
+    }
+
     /// What was counted.
     #[must_use]
     pub const fn statistics(&self) -> &MmuStatistics {
@@ -346,6 +361,12 @@ struct FillBoth<'a> {
 
 impl Then for FillBoth<'_> {
     type Result = Hit;
+    type Over<S: Stage> = S;
+
+    #[inline(always)]
+    fn over<S: Stage>(&self, stage: S) -> S {
+        stage
+    }
 
     #[inline(always)]
     fn then(self, walked: Translation) -> Hit {

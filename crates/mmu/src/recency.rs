@@ -9,7 +9,7 @@ use crate::directory::Way;
 use crate::raw::lanes::{self, BYTES, Bytes, LANES};
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Recency {
     /// By the first group of each set.
     Ranks(Box<[Ranks]>),
@@ -116,7 +116,7 @@ struct Neighbours {
 }
 
 /// The rings of all sets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rings {
     /// By slot.
     neighbours: Box<[Neighbours]>,

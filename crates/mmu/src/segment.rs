@@ -66,6 +66,12 @@ impl Segment {
         self.base.wrapping_add(self.offset)
     }
 
+    /// What is added to an address, modulo 2^64.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Whether it holds an address.
     #[must_use]
     pub const fn contains(&self, address: u64) -> bool {

@@ -21,7 +21,7 @@ use crate::walk_cache::WalkCache;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
 /// The walkers of both dimensions, with what they remember.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Walkers {
     pub(crate) guest_cache: WalkCache,
     pub(crate) host_cache: WalkCache,
@@ -49,6 +49,11 @@ impl Walkers {
             refill: config.refill,
             segments: Segments::default(),
         }
+    }
+
+    /// Walks from now on without anything remembered.
+    pub(crate) fn forget(&mut self) {
+        (self.guest_cache, self.host_cache, self.nested_tlb) = (WalkCache::OFF, WalkCache::OFF, None);
     }
 
     /// Walks the guest's tables through the second stage, translates the page that they map, and hands it to `then`. Where `SEGMENTS`, the
@@ -182,6 +187,12 @@ pub(crate) trait Then {
     /// What comes of it.
     type Result;
 
+    /// The second stage as the walk sees it: as it is, or one that tells what it does.
+    type Over<S: Stage>: Stage;
+
+    /// Makes that of the stage.
+    fn over<S: Stage>(&self, stage: S) -> Self::Over<S>;
+
     /// Does it.
     fn then(self, walked: Translation) -> Self::Result;
 }
@@ -218,13 +229,14 @@ fn through<S: Stage, T: Then, const SEGMENTS: bool>(
 fn counted<S: Stage, T: Then, const SEGMENTS: bool>(
     request: &Request<'_>,
     cache: &mut WalkCache,
-    mut stage: S,
+    stage: S,
     then: T,
 ) -> Result<T::Result, Fault> {
+    let mut stage = then.over(stage);
     let statistics = stage.statistics();
     statistics.walks += 1;
     let begun = Begun::of(statistics);
-    let translated = translate::<S, SEGMENTS>(request, cache, &mut stage);
+    let translated = translate::<_, SEGMENTS>(request, cache, &mut stage);
     let statistics = stage.statistics();
     let refs = statistics.refs() - begun.refs();
     statistics.max_refs = statistics.max_refs.max(refs);

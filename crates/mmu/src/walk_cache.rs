@@ -26,7 +26,7 @@ struct Pointer {
 }
 
 /// The PTEs of one level.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Level {
     array: Lru<Pointer>,
     /// How the latest search of the array ended that found nothing.
@@ -76,7 +76,7 @@ impl Level {
 }
 
 /// The page-walk cache of one dimension.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WalkCache {
     /// Index l − 1 holds PTEs read at level l.
     levels: [Option<Level>; 4],

@@ -8,7 +8,7 @@ mod common;
 
 use common::builder::{A, D, R, Shape, U, W, X, flat, leaf, map_page, pte};
 use common::memory::HostMemory;
-use mmu::{Cause, Fault, Mmu, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, WalkCaches};
+use mmu::{Cause, Fault, Hit, Memo, Mmu, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, WalkCaches};
 use std::collections::BTreeMap;
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
@@ -66,6 +66,31 @@ fn mmu(mode: PagingMode) -> Mmu {
     mmu
 }
 
+/// The walk that has just been made, recorded: as many references, to the same page, and nothing has changed.
+fn recorded(mmu: &Mmu, memory: &HostMemory, second: &SecondStage, gva: u64, hit: &Hit) {
+    let (mut memory, before) = (memory.clone(), *mmu.statistics());
+    let updates = memory.updates.len();
+    for memo in [Memo::Empty, Memo::AsItIs] {
+        let record = mmu.record_walk(&mut memory, second, Gva(gva), memo).unwrap();
+        assert_eq!((record.gpa, record.hpa, record.page), (hit.gpa, hit.hpa, hit.page));
+        assert_eq!(record.references() as u64, before.guest_refs + before.host_refs, "{record:x?}");
+        // Each step but the last leads to an entry, and that to the next step; levels descend by one.
+        let (page, tables) = record.steps.split_last().unwrap();
+        assert_eq!((page.gpa, page.hpa, page.entry), (hit.gpa, hit.hpa, None));
+        let levels: Vec<u32> = tables.iter().map(|step| step.entry.unwrap().level).collect();
+        assert!(levels.iter().zip((0..record.guest_levels).rev()).all(|(&level, expected)| level == expected));
+        for step in &record.steps {
+            let levels = step.references.iter().map(|reference| reference.level);
+            assert!(levels.zip((0..record.host_levels).rev()).all(|(level, expected)| level == expected), "{step:x?}");
+            assert!(step.entry.is_none_or(|entry| entry.at == step.hpa));
+            for reference in step.references.iter().chain(&step.entry) {
+                assert_eq!(reference.entry, memory.peek(reference.at.0));
+            }
+        }
+    }
+    assert_eq!((*mmu.statistics(), memory.updates.len()), (before, updates));
+}
+
 /// Tables of the guest that map gVA 0 to `gpa`.
 fn guest_tables(memory: &mut HostMemory, mode: PagingMode, size: PageSize, gpa: u64) {
     let mut table = GUEST_ROOT;
@@ -87,6 +112,7 @@ fn native(mode: PagingMode, size: PageSize) -> MmuStatistics {
     let mut mmu = mmu(mode);
     let hit = mmu.access(&mut memory, &second, Gva(0), Access::Write, 1).unwrap();
     assert_eq!((hit.gpa, hit.hpa), (Gpa(gpa), Hpa(gpa + OFFSET)), "{mode:?} {size}");
+    recorded(&mmu, &memory, &second, 0, &hit);
     *mmu.statistics()
 }
 
@@ -116,6 +142,7 @@ fn nested(guest: PagingMode, host: SecondStageMode, guest_size: PageSize, host_s
     assert_eq!((hit.gpa, hit.hpa), (Gpa(gpa), Hpa(gpa + OFFSET)));
     // What is cached is no larger than either page.
     assert_eq!(hit.page, if guest == PagingMode::Bare { host_size } else { guest_size.min(host_size) });
+    recorded(&mmu, &memory, &second, gva, &hit);
     *mmu.statistics()
 }
 
@@ -147,6 +174,7 @@ fn without_tree(guest: PagingMode, guest_size: PageSize, host_size: Option<PageS
     if let Some(host_size) = host_size {
         assert_eq!(hit.page, if guest == PagingMode::Bare { host_size } else { guest_size.min(host_size) });
     }
+    recorded(&mmu, &memory, &second, gva, &hit);
     *mmu.statistics()
 }
 

@@ -1,6 +1,6 @@
 //! A comparison: one workload, or several, on several systems, side by side on the host's processors.
 
-mod caches;
+pub(crate) mod caches;
 mod execute;
 mod keep;
 mod model;

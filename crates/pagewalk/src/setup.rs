@@ -2,8 +2,10 @@
 
 use crate::cli::{ConfigArgs, MachineArgs};
 use crate::error::Failure;
+use crate::shared_memory::{self, SharedMemory};
 use machine::config::{Config, ConfigBuilder};
 use std::fs;
+use std::path::PathBuf;
 
 /// Puts together what all systems of a command share: `defaults` first, then the file, then the settings in their order, then the flags.
 ///
@@ -14,14 +16,50 @@ pub(crate) fn builder(
     config: &ConfigArgs,
     flags: &[(&str, String)],
 ) -> Result<ConfigBuilder, Failure> {
+    Ok(read(defaults, config, flags, Sections::Refused)?.0)
+}
+
+/// The same of a command whose guest may have sections: with those of the file, and the registry at `registry` or at its default place.
+///
+/// # Errors
+/// As [`builder`], and naming what is wrong with sections or registry.
+pub(crate) fn builder_with_sections(
+    defaults: &[(&str, &str)],
+    config: &ConfigArgs,
+    flags: &[(&str, String)],
+    registry: Option<&PathBuf>,
+) -> Result<(ConfigBuilder, SharedMemory), Failure> {
+    let (builder, table) = read(defaults, config, flags, Sections::Taken)?;
+    let name = config.config.as_ref().map_or_else(String::new, |path| path.display().to_string());
+    Ok((builder, SharedMemory::new(shared_memory::registry(registry)?, &name, table)?))
+}
+
+/// What becomes of the keys of sections in a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sections {
+    Refused,
+    Taken,
+}
+
+fn read(
+    defaults: &[(&str, &str)],
+    config: &ConfigArgs,
+    flags: &[(&str, String)],
+    sections: Sections,
+) -> Result<(ConfigBuilder, toml::Table), Failure> {
     let usage = |error: machine::config::ConfigError| Failure::Usage(error.to_string());
-    let mut builder = ConfigBuilder::default();
+    let (mut builder, mut table) = (ConfigBuilder::default(), toml::Table::new());
     for (key, value) in defaults {
         builder = builder.set(key, value).map_err(usage)?;
     }
     if let Some(path) = &config.config {
         let name = path.display().to_string();
         let text = fs::read_to_string(path).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+        let (text, own) = match sections {
+            Sections::Taken => shared_memory::split(&text),
+            Sections::Refused => (text, toml::Table::new()),
+        };
+        table = own;
         builder = builder.file(&name, &text).map_err(usage)?;
     }
     for setting in &config.settings {
@@ -30,7 +68,7 @@ pub(crate) fn builder(
     for (key, value) in flags {
         builder = builder.set(key, value).map_err(usage)?;
     }
-    Ok(builder)
+    Ok((builder, table))
 }
 
 /// The configuration of a command that runs one system, or none; see [`builder`].

@@ -3,10 +3,10 @@
 use crate::error::Failure;
 use crate::image::{GuestKind, Prepared};
 use crate::output::write_file;
-use crate::setup::builder;
+use crate::shared_memory::SharedMemory;
 use crate::systems::{Configured, named};
 use machine::Machine;
-use machine::config::{Config, ConfigBuilder};
+use machine::config::Config;
 use machine::snapshot::{About, CaptureError, Snapshot};
 use machine::system::System;
 use machine::units::PageSizeName;
@@ -27,9 +27,15 @@ impl Start {
     ///
     /// # Errors
     /// [`Failure`].
-    pub(crate) fn check(&self, on: &Configured) -> Result<(), Failure> {
+    pub(crate) fn check(&self, on: &Configured, shared: &SharedMemory) -> Result<(), Failure> {
         match self {
-            Self::Boot(prepared) => prepared.image(&on.config).map(drop),
+            Self::Boot(prepared) => {
+                let plan = shared.plan(&on.config, prepared.image(&on.config)?);
+                plan.map(drop).map_err(|failure| Failure::Usage(named(&on.system, &failure.line())))
+            }
+            Self::Snapshot(_) if shared.has_sections() => {
+                Err(Failure::Usage("--restore: the snapshot's guest has no sections".to_owned()))
+            }
             Self::Snapshot(snapshot) => {
                 snapshot.check(&on.config).map_err(|error| Failure::Usage(named(&on.system, &error)))
             }
@@ -40,9 +46,12 @@ impl Start {
     ///
     /// # Errors
     /// [`Failure`].
-    pub(crate) fn machine(&self, on: &Configured) -> Result<Machine, Failure> {
+    pub(crate) fn machine(&self, on: &Configured, shared: &SharedMemory) -> Result<Machine, Failure> {
         let made = match self {
-            Self::Boot(prepared) => Machine::assemble(&on.config, &prepared.image(&on.config)?),
+            Self::Boot(prepared) => {
+                let plan = shared.plan(&on.config, prepared.image(&on.config)?)?;
+                Machine::assemble_host(&on.config, &plan)
+            }
             Self::Snapshot(snapshot) => Machine::restore(&on.config, snapshot),
         };
         made.map_err(|error| {
@@ -100,18 +109,18 @@ pub(crate) fn kind(snapshot: &Snapshot) -> GuestKind {
     GuestKind::parse(&snapshot.about().guest)
 }
 
-/// As [`builder`], for a machine that goes on with a snapshot: what the guest has seen of its machine need not be said again.
-///
-/// # Errors
-/// As [`builder`].
-pub(crate) fn builder_for(
-    snapshot: &Snapshot,
-    config: &crate::cli::ConfigArgs,
-    flags: &[(&str, String)],
-) -> Result<ConfigBuilder, Failure> {
-    let settings = snapshot.shape().settings();
-    let defaults: Vec<(&str, &str)> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    builder(&defaults, config, flags)
+/// What a configuration begins with: `otherwise`, or of a machine that goes on with a snapshot what its guest has seen of the machine, which need not be
+/// said again.
+pub(crate) fn defaults(snapshot: Option<&Snapshot>, otherwise: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    match snapshot {
+        Some(snapshot) => snapshot.shape().settings(),
+        None => otherwise.iter().map(|&(key, value)| (key, value.to_owned())).collect(),
+    }
+}
+
+/// The same as [`builder`](crate::setup::builder) takes it.
+pub(crate) fn borrowed<'s>(defaults: &'s [(&'static str, String)]) -> Vec<(&'static str, &'s str)> {
+    defaults.iter().map(|(key, value)| (*key, value.as_str())).collect()
 }
 
 /// The page size that a snapshot's guest was told to use; 4K if it was told nothing.

@@ -8,14 +8,13 @@ const NONE: u32 = u32::MAX;
 /// A set-associative cache with exact LRU replacement. An address is an offset in memory, so that what a set holds does not depend on where
 /// memory lies in the process.
 ///
-/// A set is a row of line numbers, from the line used last to the one whose use is longest ago, padded to a power of two.
+/// A set is a row of line numbers, from the line used last to the one whose use is longest ago. Rows are not padded: those of a last level are
+/// too many for the caches of the machine that this runs on, and that is what a miss waits for.
 #[derive(Debug)]
 pub(super) struct Level {
     lines: Vec<u32>,
     sets: u32,
     ways: usize,
-    /// log2 of the places of a row.
-    row_shift: u32,
     /// log2 of the bytes of a line.
     line_shift: u32,
 }
@@ -32,12 +31,10 @@ pub(super) enum Used {
 impl Level {
     /// An empty cache. The model was checked before.
     pub(super) fn new(model: &CacheModel) -> Self {
-        let row = model.ways.next_power_of_two();
         Self {
-            lines: vec![NONE; model.sets() as usize * row as usize],
+            lines: vec![NONE; model.sets() as usize * model.ways as usize],
             sets: model.sets(),
             ways: model.ways as usize,
-            row_shift: row.trailing_zeros(),
             line_shift: model.line.trailing_zeros(),
         }
     }
@@ -56,7 +53,7 @@ impl Level {
     #[inline(always)]
     fn row(&mut self, line: u32) -> &mut [u32] {
         let set = if self.sets.is_power_of_two() { line & (self.sets - 1) } else { line % self.sets };
-        let first = (set as usize) << self.row_shift;
+        let first = set as usize * self.ways;
         &mut self.lines[first..first + self.ways]
     }
 
@@ -98,12 +95,12 @@ impl Level {
         }
     }
 
-    /// For [`super::lines`]: the rows, the mask of a set's number, the shifts of a row and of a line.
+    /// For [`super::lines`]: the rows, the mask of a set's number, the places of a row, and log2 of the bytes of a line.
     ///
     /// # Panics
     /// If the number of sets is no power of two.
-    pub(super) fn rows(&mut self) -> (*const u32, u32, u32, u32) {
+    pub(super) fn rows(&mut self) -> (*const u32, u32, usize, u32) {
         assert!(self.sets.is_power_of_two(), "the model of an L1 was checked");
-        (self.lines.as_ptr(), self.sets - 1, self.row_shift, self.line_shift)
+        (self.lines.as_ptr(), self.sets - 1, self.ways, self.line_shift)
     }
 }

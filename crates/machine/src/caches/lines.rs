@@ -20,14 +20,14 @@ pub(crate) struct WorldLines {
 struct Rows {
     first: *const u32,
     mask: u32,
-    row_shift: u32,
+    ways: usize,
     line_shift: u32,
 }
 
 impl Rows {
     fn of(level: &mut Level) -> Self {
-        let (first, mask, row_shift, line_shift) = level.rows();
-        Self { first, mask, row_shift, line_shift }
+        let (first, mask, ways, line_shift) = level.rows();
+        Self { first, mask, ways, line_shift }
     }
 
     /// Whether the line at an offset comes first in its row.
@@ -38,7 +38,7 @@ impl Rows {
     unsafe fn begin_with(self, offset: usize) -> bool {
         let line = (offset >> self.line_shift) as u32;
         // SAFETY: the mask leaves the number of a set, each of which has a row. Nobody holds a reference to the rows while harts run.
-        unsafe { *self.first.add(((line & self.mask) as usize) << self.row_shift) == line }
+        unsafe { *self.first.add((line & self.mask) as usize * self.ways) == line }
     }
 }
 

@@ -136,6 +136,17 @@ fn a_level_of_victims_has_only_what_was_given_up_above() {
 }
 
 #[test]
+fn a_turn_is_as_long_as_the_latest_one_says() {
+    let mut caches = caches(&small());
+    assert_eq!(caches.instructions_in(0, Cycles(1000)), u64::MAX, "nothing is known yet");
+    caches.note_turn(0, 10, Cycles(500));
+    assert_eq!(caches.instructions_in(0, Cycles(1000)), 20);
+    caches.note_turn(0, 0, Cycles(500));
+    assert_eq!(caches.instructions_in(0, Cycles(1000)), 20, "a turn of no instructions says nothing");
+    assert_eq!(caches.instructions_in(0, Cycles(u64::MAX)), u64::MAX / 50);
+}
+
+#[test]
 fn what_cannot_be_built_is_named() {
     let problem = |change: &dyn Fn(&mut CachesModel)| {
         let mut model = small();

@@ -5,9 +5,11 @@
 pub mod figures;
 mod gups;
 mod mappers;
+mod shadow;
 
 pub use gups::{GupsMisses, gups};
 pub use mappers::{Mappers, Sharing, private_table_bytes, shared_table_bytes};
+pub use shadow::{ShadowMemory, shadow_memory};
 
 use memory::OutOfFrames;
 use monitor::section::{SectionCreateError, SectionMapError, SectionUnmapError};
@@ -27,6 +29,9 @@ pub enum VlmError {
     /// A VM's root table.
     #[error(transparent)]
     OutOfFrames(#[from] OutOfFrames),
+    /// A guest with shadow tables.
+    #[error("a guest: {0}")]
+    Guest(String),
     /// The section.
     #[error(transparent)]
     Create(#[from] SectionCreateError),

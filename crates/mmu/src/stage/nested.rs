@@ -27,7 +27,7 @@ pub(crate) struct NestedEntry {
 
 /// The nested TLB: gPA page → hPA page. Every translation by the second stage asks it before walking, those of tables
 /// and those of data; an entry answers only what it permits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct NestedTlb {
     entries: Lru<NestedEntry>,
 }

@@ -178,6 +178,11 @@ impl L1 {
         rank
     }
 
+    /// What it holds: the first byte of each page, and its translation.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (Gva, &Translation)> {
+        self.directory.pages().map(|(page, entry)| (Gva(page), entry))
+    }
+
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
         let Self { directory, uses, windows } = self;

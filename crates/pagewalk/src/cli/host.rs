@@ -24,6 +24,9 @@ pub struct RunArgs {
     /// Write the measurements as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the same as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Write which logical processor ran where, for Perfetto or Chrome's about:tracing; of one run
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,

@@ -4,6 +4,7 @@ mod advise;
 mod config;
 mod guest;
 mod host;
+mod report;
 mod reproduce;
 mod reserve;
 mod run;
@@ -15,9 +16,10 @@ pub use config::ConfigReferenceArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
 pub use machine::units::ByteSize;
+pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
-pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs};
+pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 
@@ -61,6 +63,8 @@ pub enum Command {
     Config(ConfigReferenceArgs),
     /// List the models of hosts, or print one with the sources of its numbers
     Hosts(HostsArgs),
+    /// Make a page for a browser of JSON that a command wrote earlier
+    Report(ReportArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
     #[command(subcommand)]
     Reserve(ReserveCommand),

@@ -19,6 +19,9 @@ pub struct ReproduceArgs {
     /// Write the figures, the verdicts and all that was measured as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the same as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Which cache.
     #[command(flatten)]
     pub cache: CacheArgs,

@@ -34,6 +34,15 @@ pub struct ConfigArgs {
     pub settings: Vec<Setting>,
 }
 
+/// The registry of reserved memory.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Machine")]
+pub struct ReservedMemoryArgs {
+    /// The registry of reserved memory that the host honours [default: ~/.config/pagewalk/reserved-memory.toml]
+    #[arg(long, value_name = "FILE", env = "PAGEWALK_RESERVED_MEMORY")]
+    pub reserved_memory: Option<PathBuf>,
+}
+
 /// Size of the machine and limits of its run.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Machine")]
@@ -124,6 +133,9 @@ pub struct BootArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Reserved memory.
+    #[command(flatten)]
+    pub reserved: ReservedMemoryArgs,
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,
@@ -168,6 +180,12 @@ pub struct CompareArgs {
     /// Compare from the instant of this snapshot on, which `boot --snapshot` took, instead of from a boot
     #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "initrd", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
+    /// Write the comparison as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Record a walk of each run, reference by reference, for --json; --html does that anyway
+    #[arg(long)]
+    pub walks: bool,
     /// Keep each run that is finished in this directory, and do not run again what is kept there: a comparison that was interrupted goes on
     /// where it was. Another build of Pagewalk, another configuration or another guest runs anew
     #[arg(long, value_name = "DIR")]
@@ -181,6 +199,9 @@ pub struct CompareArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Reserved memory.
+    #[command(flatten)]
+    pub reserved: ReservedMemoryArgs,
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,

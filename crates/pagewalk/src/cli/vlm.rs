@@ -15,4 +15,7 @@ pub struct VlmArgs {
     /// Write the same as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the same as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }

@@ -4,8 +4,10 @@ use crate::cli::BootArgs;
 use crate::commands::{check_report, write_report};
 use crate::comparison::{Finished, report};
 use crate::error::Failure;
+use crate::hosting::report::sections_of_one;
 use crate::image::{GuestKind, Work, prepare};
-use crate::setup::{builder, built, machine_flags};
+use crate::setup::{builder_with_sections, built, machine_flags};
+use crate::shared_memory::warn_of_refusals;
 use crate::start::{self, Start};
 use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
@@ -23,10 +25,10 @@ use std::time::{Duration, Instant};
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
     let flags = machine_flags(&arguments.machine);
-    let builder = match &snapshot {
-        Some(snapshot) => start::builder_for(snapshot, &arguments.machine.config, &flags)?,
-        None => builder(&[], &arguments.machine.config, &flags)?,
-    };
+    let registry = arguments.reserved.reserved_memory.as_ref();
+    let defaults = start::defaults(snapshot.as_deref(), &[]);
+    let (builder, shared) =
+        builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let config = built(&builder)?;
     let system = arguments.scheme.clone().unwrap_or_else(|| match &snapshot {
         Some(snapshot) if config.scheme == Scheme::default() => start::native(snapshot),
@@ -44,7 +46,9 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         }
     };
     let about = beginning.about(&on.config)?;
-    let mut machine = beginning.machine(&on)?;
+    beginning.check(&on, &shared)?;
+    let mut machine = beginning.machine(&on, &shared)?;
+    warn_of_refusals(&machine);
     let at = arguments.snapshot_at.unwrap_or_default();
     if let Some(path) = &arguments.snapshot {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
@@ -72,8 +76,10 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             statistics,
             output: Vec::new(),
             refused: (machine.refused_segments().0, Vec::new()),
+            walk: None,
             saturated: None,
             wrong: Vec::new(),
+            sections: sections_of_one(&machine),
         };
         let value = report(&kind.name(), &on.config, &on.host, &[run]);
         write_report(path, &value)?;
@@ -85,6 +91,9 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         eprintln!("pagewalk: {filter} (segment.filter.bits)");
     }
     check(&machine.check())?;
+    if let Some(problem) = machine.section_problems().first() {
+        return Err(Failure::Run(problem.clone()));
+    }
     if let Some(path) = &arguments.snapshot {
         return match &outcome {
             Outcome::SnapshotTaken => {

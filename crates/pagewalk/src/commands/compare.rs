@@ -1,13 +1,14 @@
 //! `pagewalk compare`.
 
 use crate::cli::CompareArgs;
-use crate::commands::{check_report, write_report};
+use crate::commands::{check_report, write_page, write_report};
 use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, model, overview, report, upkeep};
 use crate::error::Failure;
+use crate::html;
 use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
 use crate::reproduce::Store;
-use crate::setup::{builder, built, machine_flags};
+use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
 use crate::start::{self, Start};
 use crate::systems::{Configured, configured, with_natives};
@@ -66,10 +67,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if arguments.model {
         flags.push(("segment.classify", "true".to_owned()));
     }
-    let mut builder = match &snapshot {
-        Some(snapshot) => start::builder_for(snapshot, &arguments.machine.config, &flags)?,
-        None => builder(defaults, &arguments.machine.config, &flags)?,
-    };
+    let registry = arguments.reserved.reserved_memory.as_ref();
+    let defaults = start::defaults(snapshot.as_deref(), defaults);
+    let (mut builder, shared) =
+        builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let mut config = built(&builder)?;
     if arguments.model && config.segment.region.is_none() && snapshot.is_none() {
         // What would lie in a segment has to lie there without one, too.
@@ -84,6 +85,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         systems = with_natives(&builder, &systems)?;
     }
     check_report(arguments.json.as_deref())?;
+    check_report(arguments.html.as_deref())?;
     let mut works = Vec::new();
     if let Some(snapshot) = &snapshot {
         works.push((snapshot.about().work.clone(), Start::Snapshot(snapshot.clone())));
@@ -96,14 +98,19 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         works.push((name, Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux)?))));
     }
     // Whatever cannot be is said before anything runs.
-    works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on)))?;
+    works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let opened = |directory: &PathBuf| {
         let failed = |error| Failure::Usage(format!("--keep: {}: {error}", directory.display()));
         Store::open(directory.clone()).map_err(failed)
     };
     let keep = arguments.keep.as_ref().map(opened).transpose()?;
-    let plan = Plan { works, systems, threads, keep };
+    if let Some(section) = shared.written().filter(|_| works.len() * systems.len() > 1) {
+        let problem = format!("these runs would all write to the file of section {}", section.name);
+        return Err(Failure::Usage(problem));
+    }
+    let walks = arguments.walks || arguments.html.is_some();
+    let plan = Plan { works, systems, threads, walks, keep, shared };
     let runs = execute(&plan)?;
 
     // The user's own programs: what they printed is theirs to see, once where all runs agree.
@@ -133,9 +140,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
     }
     notes(&runs);
-    if let Some(path) = &arguments.json {
+    if arguments.json.is_some() || arguments.html.is_some() {
         let value = report(&kind.name(), &config, &host, &runs);
-        write_report(path, &value)?;
+        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &value))?;
+        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::comparison(&value)?))?;
     }
     failures(&kind, &runs)
 }

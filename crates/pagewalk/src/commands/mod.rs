@@ -8,6 +8,7 @@ mod config;
 mod explain;
 mod guest;
 mod hosts;
+mod report;
 mod reproduce;
 mod reserve;
 mod run;
@@ -15,7 +16,7 @@ mod vlm;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
-use crate::output::{check_writable, write_json};
+use crate::output::{check_writable, write_atomically, write_json};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -35,6 +36,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Guest(command) => guest::run(command),
         Command::Config(arguments) => config::run(arguments),
         Command::Hosts(arguments) => hosts::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Advise(arguments) => advise::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Reserve(command) => reserve::run(command),
@@ -50,6 +52,11 @@ fn check_report(path: Option<&Path>) -> Result<(), Failure> {
 /// Writes a report.
 fn write_report(path: &Path, report: &Value) -> Result<(), Failure> {
     write_json(path, report).map_err(|error| unwritten(path, &error))
+}
+
+/// Writes a report as a page.
+fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
+    write_atomically(path, page.as_bytes()).map_err(|error| unwritten(path, &error))
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {

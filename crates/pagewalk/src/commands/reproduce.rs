@@ -1,9 +1,10 @@
 //! `pagewalk reproduce`.
 
-use super::{check_report, write_report};
+use super::{check_report, write_page, write_report};
 use crate::cli::ReproduceArgs;
 use crate::error::Failure;
 use crate::guest::Cache;
+use crate::html;
 use crate::output::print;
 use crate::reproduce::{Experiment, Reproduction, Scale, Store, measure};
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let experiment = Experiment::load(&arguments.paper).map_err(|error| Failure::Usage(error.to_string()))?;
     check_report(arguments.json.as_deref())?;
+    check_report(arguments.html.as_deref())?;
     let cache = Cache::locate(arguments.cache.directory.as_deref())?;
     let directory = cache.root().join("results");
     let store =
@@ -23,8 +25,10 @@ pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let measurements = measure(&experiment, scale, &store, cache.root())?;
     let reproduction = Reproduction::of(&experiment, scale, measurements)?;
     print(&reproduction.to_string())?;
-    if let Some(path) = &arguments.json {
-        write_report(path, &reproduction.json())?;
+    if arguments.json.is_some() || arguments.html.is_some() {
+        let report = reproduction.json();
+        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &report))?;
+        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::reproduction(&report)?))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,17 +1,18 @@
 //! `pagewalk run`.
 
-use super::{check_report, write_report};
+use super::{check_report, write_page, write_report};
 use crate::cli::RunArgs;
 use crate::error::Failure;
 use crate::hosting::file::{self, Hosting};
 use crate::hosting::methods::{self, Figures};
 use crate::hosting::{report, trace};
+use crate::html;
 use crate::output::{print, print_bytes};
+use crate::shared_memory::{registry, warn_of_refusals};
 use crate::side_by_side::{default_threads, side_by_side};
-use machine::registry::{Registry, RegistryFile, default_path};
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{Console, GuestPlan, Machine, Outcome};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -22,8 +23,9 @@ use std::time::Duration;
 pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let settings: Vec<(String, String)> =
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
-    let hosting = file::read(&arguments.file, &settings, registry(arguments)?)?;
+    let hosting = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
     check_report(arguments.json.as_deref())?;
+    check_report(arguments.html.as_deref())?;
     check_report(arguments.trace.as_deref())?;
     if let [_, _, ..] = arguments.methods[..] {
         return compare_methods(arguments, &hosting);
@@ -37,7 +39,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         ran.print_output(&hosting)?;
     }
     let overhead = report::overhead(&hosting, &ran.machine) * 100.0;
-    ran.warn();
+    warn_of_refusals(&ran.machine);
     let processors = hosting.plan.reals;
     let host = &hosting.model.name;
     print(&format!(
@@ -47,19 +49,17 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(sections) = report::sections_table(&hosting, &ran.machine) {
         print(&format!("{sections}\n"))?;
     }
-    if let Some(path) = &arguments.json {
-        write_report(path, &report::report(&hosting, &ran.machine, &ran.outcomes))?;
-    }
+    write_reports(arguments, &report::report(&hosting, &ran.machine, &ran.outcomes))?;
     if let Some(path) = &arguments.trace {
         write_report(path, &trace::trace(&hosting, &ran.machine.take_stays()))?;
     }
     ran.judge(&hosting)
 }
 
-/// What is reserved on the host.
-fn registry(arguments: &RunArgs) -> Result<Registry, Failure> {
-    let file = arguments.reserved_memory.clone().or_else(default_path).map(RegistryFile::new);
-    Ok(file.map(|file| file.read()).transpose()?.unwrap_or_default())
+/// Writes what was measured, as the user wants it.
+fn write_reports(arguments: &RunArgs, report: &Value) -> Result<(), Failure> {
+    arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, report))?;
+    arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::hosting(report)?))
 }
 
 /// One run for each method.
@@ -97,9 +97,7 @@ fn compare_methods(arguments: &RunArgs, hosting: &Hosting) -> Result<ExitCode, F
         methods::table(&figures),
         hosting.plan.reals
     ))?;
-    if let Some(path) = &arguments.json {
-        write_report(path, &json!({ "runs": reports }))?;
-    }
+    write_reports(arguments, &json!({ "runs": reports }))?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
 }
 
@@ -133,13 +131,6 @@ impl Ran {
     fn failed(&self) -> impl Iterator<Item = (usize, &Outcome)> {
         let failed = |(_, outcome): &(usize, &Outcome)| !outcome.succeeded() && **outcome != Outcome::Unfinished;
         self.outcomes.iter().enumerate().filter(failed)
-    }
-
-    /// Says which reservations did not fit: the run goes on without them.
-    fn warn(&self) {
-        for refused in self.machine.reserved_memory().iter().flat_map(|reserved| &reserved.refused) {
-            eprintln!("pagewalk: reserved memory: {refused}");
-        }
     }
 
     fn judge(&self, hosting: &Hosting) -> Result<ExitCode, Failure> {

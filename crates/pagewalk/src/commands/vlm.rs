@@ -1,17 +1,18 @@
 //! `pagewalk vlm`: the evaluation of Noel and Karkhanis (1998), side by side with the paper's numbers.
 
-use super::{check_report, write_report};
+use super::{check_report, write_page, write_report};
 use crate::cli::VlmArgs;
 use crate::error::Failure;
+use crate::html;
 use crate::output::print;
 use crate::table::Table;
 use machine::config::Config;
 use machine::host_model::HostModel;
-use machine::vlm::VlmError;
 use machine::vlm::figures::{
     Granularity, Residence, Scale, StartUp, TableMemory, granularity, residence, start_up_by_section, start_up_by_vms,
     table_memory,
 };
+use machine::vlm::{ShadowMemory, VlmError, shadow_memory};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ const UPDATES: u64 = 1_000_000;
 /// [`Failure`].
 pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     check_report(arguments.json.as_deref())?;
+    check_report(arguments.html.as_deref())?;
     let failed = |error: VlmError| Failure::Run(error.to_string());
     let divisor = if arguments.full { 1 } else { 10 };
     // Half of what is free, so that others have some.
@@ -45,6 +47,12 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     let residence = residence(scale, || used = resident()).map_err(failed)?;
     let memory = table_memory(scale).map_err(failed)?;
     print(&format!("Figure 4: MiB of tables\n{}\n", figure_4(&memory)))?;
+    let (section, counts) = if arguments.full { (1 << 30, [1, 10, 20, 50]) } else { (1 << 27, [1, 10, 20, 50]) };
+    let shadow = shadow_memory(section, &counts).map_err(failed)?;
+    print(&format!(
+        "The same of shadow tables, when every guest has used all of the section\n{}\n",
+        figure_4_shadow(&shadow)
+    ))?;
     let by_vms = start_up_by_vms(scale, step).map_err(failed)?;
     print(&format!(
         "Figure 8: seconds until so many VMs have mapped a section, on {HOST}\n{}\n",
@@ -63,13 +71,14 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
         granularities.push(json!({ "host": host, "pages": lines.iter().map(granularity_json).collect::<Vec<_>>() }));
     }
     print(&resident_line(&residence, before, used))?;
-    if let Some(path) = &arguments.json {
+    if arguments.json.is_some() || arguments.html.is_some() {
         let report = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "host": HOST,
             "divisor": divisor,
             "clock_hz": hz,
             "figure_4": memory.iter().map(table_memory_json).collect::<Vec<_>>(),
+            "shadow_tables": shadow.iter().map(shadow_memory_json).collect::<Vec<_>>(),
             "figure_8": by_vms.iter().map(start_up_json).collect::<Vec<_>>(),
             "figure_9": by_section.iter().map(start_up_json).collect::<Vec<_>>(),
             "granularity": granularities,
@@ -82,7 +91,8 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
                 "rss_used": used,
             },
         });
-        write_report(path, &report)?;
+        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &report))?;
+        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::vlm(&report)?))?;
     }
     if residence.agreed * 4096 != residence.section {
         return Err(Failure::Run(format!(
@@ -113,6 +123,21 @@ fn figure_4(points: &[TableMemory]) -> Table {
             mib(point.shared),
             mib(private),
             mib(shared),
+        ]);
+    }
+    table
+}
+
+fn figure_4_shadow(points: &[ShadowMemory]) -> Table {
+    let mut table = Table::new(["section MiB", "guests", "private", "shared", "faults, private", "faults, shared"]);
+    for point in points {
+        table.row([
+            mib(point.section),
+            point.mappers.to_string(),
+            mib(point.private),
+            mib(point.shared),
+            point.faults.0.to_string(),
+            point.faults.1.to_string(),
         ]);
     }
     table
@@ -159,6 +184,17 @@ fn table_memory_json(point: &TableMemory) -> Value {
         "shared": point.shared,
         "paper_private": private,
         "paper_shared": shared,
+    })
+}
+
+fn shadow_memory_json(point: &ShadowMemory) -> Value {
+    json!({
+        "section": point.section,
+        "mappers": point.mappers,
+        "private": point.private,
+        "shared": point.shared,
+        "faults_private": point.faults.0,
+        "faults_shared": point.faults.1,
     })
 }
 

@@ -4,7 +4,7 @@ use machine::{CacheStatistics, Found, Statistics};
 use serde_json::{Value, json};
 
 /// The key `caches` of a run; null where none are modelled.
-pub(super) fn value(statistics: &Statistics) -> Value {
+pub(crate) fn value(statistics: &Statistics) -> Value {
     let Some(caches) = &statistics.caches else { return Value::Null };
     let level = |accesses: u64, misses: u64| json!({ "accesses": accesses, "misses": misses });
     json!({

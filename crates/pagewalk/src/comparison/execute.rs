@@ -2,12 +2,16 @@
 
 use super::keep::Kept;
 use crate::error::Failure;
+use crate::hosting::report::sections_of_one;
 use crate::quiet::QuietConsole;
 use crate::reproduce::Store;
+use crate::shared_memory::{SharedMemory, warn_of_refusals};
 use crate::side_by_side::side_by_side;
 use crate::start::Start;
 use crate::systems::Configured;
+use crate::walks;
 use machine::{Outcome, Statistics};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// What is to be run.
@@ -18,8 +22,12 @@ pub(crate) struct Plan {
     pub(crate) systems: Vec<Arc<Configured>>,
     /// Host threads.
     pub(crate) threads: usize,
+    /// Whether a walk of each run is recorded.
+    pub(crate) walks: bool,
     /// Where finished runs are kept, and found.
     pub(crate) keep: Option<Store>,
+    /// What the guests have of sections, and reserved memory.
+    pub(crate) shared: SharedMemory,
 }
 
 /// A run that came to its end.
@@ -36,10 +44,14 @@ pub(crate) struct Finished {
     pub(crate) output: Vec<u8>,
     /// Segments that the guest was refused: how many, and the first of them in words.
     pub(crate) refused: (u64, Vec<String>),
+    /// A walk of it, where that was asked, as its report has it.
+    pub(crate) walk: Option<Value>,
     /// That the escape filter of the guest's segment is too small, if it is.
     pub(crate) saturated: Option<String>,
     /// What `--check` found.
     pub(crate) wrong: Vec<String>,
+    /// What there was of sections and reserved memory; null of a kept run, which had neither.
+    pub(crate) sections: Value,
 }
 
 /// Runs everything: works in their order, under each the systems in theirs.
@@ -52,20 +64,26 @@ pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
         .iter()
         .flat_map(|(name, start)| plan.systems.iter().map(move |on| (name.as_str(), start, on)))
         .collect();
-    side_by_side(plan.threads, &jobs, |&(work, start, on)| run(work, start, on, plan.keep.as_ref()))
-        .into_iter()
-        .collect()
+    let run = |&(work, start, on): &(&str, &Start, &Arc<Configured>)| run(plan, work, start, on);
+    side_by_side(plan.threads, &jobs, run).into_iter().collect()
 }
 
-fn run(work: &str, start: &Start, on: &Arc<Configured>, keep: Option<&Store>) -> Result<Finished, Failure> {
+fn run(plan: &Plan, work: &str, start: &Start, on: &Arc<Configured>) -> Result<Finished, Failure> {
+    // What is kept is found by its configuration, which says nothing of these.
+    let keep = plan.keep.as_ref().filter(|_| plan.shared.is_empty());
     let kept = match keep {
         Some(store) => Kept::place(store, start, on)?,
         None => None,
     };
-    if let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on)) {
-        return Ok(found);
+    if let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
+        && (found.walk.is_some() || !plan.walks)
+    {
+        return Ok(Finished { walk: found.walk.filter(|_| plan.walks), ..found });
     }
-    let mut machine = start.machine(on)?;
+    let mut machine = start.machine(on, &plan.shared)?;
+    if plan.walks {
+        machine.record_walks();
+    }
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
     let finished = Finished {
@@ -78,9 +96,12 @@ fn run(work: &str, start: &Start, on: &Arc<Configured>, keep: Option<&Store>) ->
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
+        walk: machine.recorded_walk(0).map(walks::value),
         saturated: machine.saturated_filter().map(|filter| filter.to_string()),
         wrong: machine.check(),
+        sections: sections_of_one(&machine),
     };
+    warn_of_refusals(&machine);
     if let Some(kept) = kept {
         kept.keep(&finished)?;
     }

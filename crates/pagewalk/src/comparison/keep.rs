@@ -8,6 +8,7 @@ use crate::systems::Configured;
 use machine::snapshot::Snapshot;
 use machine::{Image, Outcome, Statistics, VirtioKind};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Where one run is kept.
@@ -25,6 +26,7 @@ struct Run {
     output: Vec<u8>,
     refused: (u64, Vec<String>),
     saturated: Option<String>,
+    walk: Option<Value>,
 }
 
 /// Good ends.
@@ -68,7 +70,7 @@ impl<'s> Kept<'s> {
 
     /// The run, if it is kept.
     pub(super) fn find(&self, work: &str, on: &Arc<Configured>) -> Option<Finished> {
-        let Run { outcome, statistics, output, refused, saturated } = self.store.get(&self.key)?;
+        let Run { outcome, statistics, output, refused, saturated, walk } = self.store.get(&self.key)?;
         let outcome = match outcome {
             Good::Finished => Outcome::Finished(0),
             Good::Shutdown => Outcome::Shutdown,
@@ -82,7 +84,9 @@ impl<'s> Kept<'s> {
             output,
             refused,
             saturated,
+            walk,
             wrong: Vec::new(),
+            sections: serde_json::Value::Null,
         })
     }
 
@@ -102,7 +106,7 @@ impl<'s> Kept<'s> {
         }
         let (statistics, output) = (run.statistics.clone(), run.output.clone());
         let (refused, saturated) = (run.refused.clone(), run.saturated.clone());
-        let kept = Run { outcome, statistics, output, refused, saturated };
+        let kept = Run { outcome, statistics, output, refused, saturated, walk: run.walk.clone() };
         self.store
             .put(&self.key, &kept)
             .map_err(|error| Failure::Run(format!("{}: {error}", self.store.directory().display())))

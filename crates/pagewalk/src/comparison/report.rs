@@ -41,7 +41,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
     let paging: Map<String, Value> =
         statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
-    json!({
+    let mut entry = json!({
         "guest": guest,
         "workload": run.work,
         "scheme": scheme.to_string(),
@@ -86,12 +86,17 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         "paging": paging,
         "caches": super::caches::value(statistics),
         "shadow": super::shadow::value(run),
+        "sections": run.sections,
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,
             "monitor": time.monitor.0,
         },
-    })
+    });
+    if let Some(walk) = &run.walk {
+        entry["recorded_walk"] = walk.clone();
+    }
+    entry
 }
 
 /// Misses of the second level by the segments that would hold them, where that was asked.

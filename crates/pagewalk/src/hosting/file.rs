@@ -1,6 +1,6 @@
 //! The TOML file of `pagewalk run`; its keys are documented in docs/hosting.md.
 
-use super::sections::{self, SectionKeys, WindowKeys};
+use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
 use crate::error::Failure;
 use crate::image::{GuestKind, Work, prepare};
@@ -44,7 +44,7 @@ struct PauseKeys {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct GuestKeys {
+struct GuestKeys {
     name: String,
     #[serde(default = "default_kernel")]
     guest: String,
@@ -74,9 +74,15 @@ pub(super) struct GuestKeys {
     #[serde(default = "one")]
     count: u32,
     #[serde(default)]
-    pub(super) sections: Vec<WindowKeys>,
-    pub(super) group: Option<u32>,
-    pub(super) quota: Option<ByteSize>,
+    sections: Vec<WindowKeys>,
+    group: Option<u32>,
+    quota: Option<ByteSize>,
+}
+
+impl GuestKeys {
+    fn sharing(&self) -> SharingKeys<'_> {
+        SharingKeys { sections: &self.sections, group: self.group, quota: self.quota }
+    }
 }
 
 #[derive(Deserialize)]
@@ -174,7 +180,8 @@ pub(crate) fn read(path: &Path, settings: &[(String, String)], registry: Registr
         Hosting { config, names: Vec::new(), work: Vec::new(), plan: HostPlan::default(), model: model.clone() };
     hosting.plan.registry = registry;
     hosting.plan.granularity = file.granularity.map(|size| size.0);
-    hosting.plan.sections = sections::host(&file.section, &file.guest).map_err(wrong)?;
+    let windows: Vec<&WindowKeys> = file.guest.iter().flat_map(|guest| &guest.sections).collect();
+    hosting.plan.sections = sections::host(&file.section, &windows).map_err(wrong)?;
     for keys in &file.guest {
         hosting.add(keys).map_err(|failure| match failure {
             Failure::Usage(problem) => wrong(format!("guest `{}`: {problem}", keys.name)),
@@ -251,7 +258,8 @@ impl Hosting {
             allocation: keys.allocation.allocation(),
             spin,
             background: keys.background,
-            sections: sections::guest(&self.plan.sections, &self.config, memory, keys).map_err(Failure::Usage)?,
+            sections: sections::guest(&self.plan.sections, &self.config, memory, &keys.sharing())
+                .map_err(Failure::Usage)?,
         };
         for number in 1..=keys.count {
             let name = if keys.count == 1 { keys.name.clone() } else { format!("{}-{number}", keys.name) };

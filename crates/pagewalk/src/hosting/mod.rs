@@ -3,5 +3,5 @@
 pub(crate) mod file;
 pub(crate) mod methods;
 pub(crate) mod report;
-mod sections;
+pub(crate) mod sections;
 pub(crate) mod trace;

@@ -47,7 +47,9 @@ pub(crate) fn table(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome]) 
 
 /// What guests have of sections; `None` if nobody has any.
 pub(crate) fn sections_table(hosting: &Hosting, machine: &Machine) -> Option<Table> {
-    let mut table = Table::new([
+    let shadowed =
+        (0..hosting.names.len()).any(|guest| machine.sections_of(guest).is_some_and(|own| own.shadow.is_some()));
+    let mut columns = vec![
         "guest",
         "section",
         "at",
@@ -60,7 +62,11 @@ pub(crate) fn sections_table(hosting: &Hosting, machine: &Machine) -> Option<Tab
         "demand zero",
         "listed",
         "disk",
-    ]);
+    ];
+    if shadowed {
+        columns.extend(["shadow links", "shared shadow KiB"]);
+    }
+    let mut table = Table::new(columns);
     let sections: Vec<_> = machine.sections().collect();
     let mut any = false;
     for (guest, name) in hosting.names.iter().enumerate() {
@@ -70,7 +76,7 @@ pub(crate) fn sections_table(hosting: &Hosting, machine: &Machine) -> Option<Tab
             any = true;
             let shared = sections.iter().find(|section| section.name == window.name && window.shared_level.is_some());
             let once = |figure: u64| if number == 0 { figure.to_string() } else { String::new() };
-            table.row([
+            let mut row = vec![
                 name.clone(),
                 window.name.to_string(),
                 window.at.to_string(),
@@ -83,7 +89,12 @@ pub(crate) fn sections_table(hosting: &Hosting, machine: &Machine) -> Option<Tab
                 once(demand_zero),
                 once(listed),
                 once(disk),
-            ]);
+            ];
+            if let Some(shadow) = figures.shadow {
+                row.push(once(shadow.links));
+                row.push(shared.map_or(String::new(), |section| (section.shadow_table_bytes >> 10).to_string()));
+            }
+            table.row(row);
         }
     }
     any.then_some(table)
@@ -107,12 +118,30 @@ pub(crate) fn report(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome])
         "scheduling": machine.scheduling_time().0,
         "overhead": overhead(hosting, machine),
         "sections": machine.sections().map(section).collect::<Vec<_>>(),
-        "reserved_memory": machine.reserved_memory().map(|reserved| json!({
+        "reserved_memory": reserved_memory(machine),
+        "guests": guests,
+    })
+}
+
+/// What there was of sections and reserved memory on a host with one guest; null where there was nothing.
+pub(crate) fn sections_of_one(machine: &Machine) -> Value {
+    if machine.reserved_memory().is_none() {
+        return Value::Null;
+    }
+    json!({
+        "sections": machine.sections().map(section).collect::<Vec<_>>(),
+        "reserved_memory": reserved_memory(machine),
+        "guest": machine.sections_of(0).map(of_guest),
+    })
+}
+
+fn reserved_memory(machine: &Machine) -> Value {
+    machine.reserved_memory().map_or(Value::Null, |reserved| {
+        json!({
             "fluid_pages": reserved.fluid_pages,
             "minimum_fluid_pages": reserved.minimum_fluid_pages,
             "refused": reserved.refused,
-        })),
-        "guests": guests,
+        })
     })
 }
 
@@ -170,7 +199,8 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
     let statistics = machine.scheduling_of(guest);
     let merit = statistics.merit(machine.elapsed(), hosting.model.clock_hz, hosting.plan.reals);
     let counted = machine.statistics_of(guest);
-    let region = machine.measured_of(guest).mmu;
+    let measured = machine.measured_of(guest);
+    let region = measured.mmu;
     let calls: Map<String, Value> = SpinReason::ALL
         .into_iter()
         .zip(statistics.spin_calls)
@@ -215,6 +245,7 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
             "host_refs": region.host_refs,
             "max_refs": region.max_refs,
         },
+        "caches": crate::comparison::caches::value(&measured),
         "exits": exits,
         "time": {
             "guest": counted.time.guest.0,

@@ -1,6 +1,5 @@
 //! Sections in the file of `pagewalk run`: those of the host, and where each is in a guest.
 
-use super::file::GuestKeys;
 use machine::config::Config;
 use machine::registry::{Scope, SectionName};
 use machine::sections::{GuestSection, GuestSections, SectionAccess, SectionPlan, SectionStore, Wish, place};
@@ -10,9 +9,9 @@ use std::path::PathBuf;
 use types::Gpa;
 
 /// `[[section]]`.
-#[derive(Deserialize)]
+#[derive(Deserialize, Clone, Debug)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SectionKeys {
+pub(crate) struct SectionKeys {
     name: String,
     group: Option<u32>,
     size: ByteSize,
@@ -24,7 +23,7 @@ pub(super) struct SectionKeys {
 }
 
 /// `kind`.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
     #[default]
@@ -33,9 +32,9 @@ enum Kind {
 }
 
 /// An entry of a guest's `sections`.
-#[derive(Deserialize)]
+#[derive(Deserialize, Clone, Debug)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WindowKeys {
+pub(crate) struct WindowKeys {
     name: String,
     /// Of a group's section, where a system-wide one has the same name.
     group: Option<u32>,
@@ -45,7 +44,7 @@ pub(super) struct WindowKeys {
 }
 
 /// `access`.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[serde(rename_all = "lowercase")]
 enum AccessKey {
     #[default]
@@ -53,11 +52,25 @@ enum AccessKey {
     Ro,
 }
 
+/// What a guest's keys say of sections.
+pub(crate) struct SharingKeys<'k> {
+    pub(crate) sections: &'k [WindowKeys],
+    pub(crate) group: Option<u32>,
+    pub(crate) quota: Option<ByteSize>,
+}
+
+impl WindowKeys {
+    /// All of a section, to be written to, wherever there is room.
+    pub(crate) fn of(section: &SectionKeys) -> Self {
+        Self { name: section.name.clone(), group: section.group, at: None, access: AccessKey::Rw }
+    }
+}
+
 /// The sections of a host. A file is opened for writing if any guest may write to the section.
 ///
 /// # Errors
 /// What is wrong with which key.
-pub(super) fn host(keys: &[SectionKeys], guests: &[GuestKeys]) -> Result<Vec<SectionPlan>, String> {
+pub(crate) fn host(keys: &[SectionKeys], windows: &[&WindowKeys]) -> Result<Vec<SectionPlan>, String> {
     let mut plans: Vec<SectionPlan> = Vec::new();
     for SectionKeys { name, group, size, kind, path, permanent } in keys {
         let name = SectionName::new(name, scope(*group)).map_err(|error| format!("section: name: {error}"))?;
@@ -68,13 +81,12 @@ pub(super) fn host(keys: &[SectionKeys], guests: &[GuestKeys]) -> Result<Vec<Sec
         if !size.0.is_multiple_of(4096) || size.0 >= 1 << 48 {
             return wrong("size: a multiple of 4K below 2^48");
         }
-        let writes = |window: &WindowKeys| window.name == name.text() && window.access == AccessKey::Rw;
+        let writes = |window: &&WindowKeys| window.name == name.text() && window.access == AccessKey::Rw;
         let store = match (kind, path) {
             (Kind::Resident, None) => SectionStore::Resident,
-            (Kind::Pageable, Some(path)) => SectionStore::File {
-                path: path.clone(),
-                writable: guests.iter().flat_map(|guest| &guest.sections).any(writes),
-            },
+            (Kind::Pageable, Some(path)) => {
+                SectionStore::File { path: path.clone(), writable: windows.iter().any(writes) }
+            }
             (Kind::Resident, Some(_)) => return wrong("path: only a section of kind pageable has one"),
             (Kind::Pageable, None) => return wrong("path: a pageable section needs one"),
         };
@@ -87,17 +99,17 @@ pub(super) fn host(keys: &[SectionKeys], guests: &[GuestKeys]) -> Result<Vec<Sec
 ///
 /// # Errors
 /// What is wrong with which key.
-pub(super) fn guest(
+pub(crate) fn guest(
     plans: &[SectionPlan],
     config: &Config,
     memory: ByteSize,
-    keys: &GuestKeys,
+    keys: &SharingKeys<'_>,
 ) -> Result<GuestSections, String> {
     if let Some(why) = config.section_obstacle().filter(|_| !keys.sections.is_empty()) {
         return Err(format!("sections: scheme {} maps none: {why}", config.scheme.name()));
     }
     let mut windows: Vec<(&SectionPlan, &WindowKeys)> = Vec::new();
-    for window in &keys.sections {
+    for window in keys.sections {
         let plan = find(plans, window, keys.group)?;
         if windows.iter().any(|(other, _)| other.name.text() == plan.name.text()) {
             return Err(format!("sections: {} comes twice", plan.name.text()));

@@ -152,3 +152,17 @@ pub(crate) fn compiled(scratch: &Scratch, name: &str, source: &str, flags: &[&st
     assert!(status.expect("the cross compiler is installed").success());
     program
 }
+
+/// How many predictions of the linear model `compare --model` printed. Each has to be within a tenth of what was simulated, or both next to
+/// nothing.
+#[track_caller]
+pub(crate) fn predictions_within_a_tenth(report: &str) -> usize {
+    let lines = report.lines().skip_while(|line| !line.starts_with("the linear model"));
+    let numbers = |line: &str| line.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<f64>>();
+    lines
+        .filter_map(|line| numbers(line).first_chunk::<2>().map(|&pair| (line, pair)))
+        .map(|(line, [predicted, simulated])| {
+            assert!((predicted - simulated).abs() <= (0.1 * simulated).max(0.1), "{line}");
+        })
+        .count()
+}

@@ -1,0 +1,32 @@
+//! How long a turn will be. Without caches an instruction takes its base time, near enough; with them it may take fifty times as long, and a turn
+//! that is measured in instructions would run past the timer that ends it, or far ahead of other processors.
+
+use super::Caches;
+use crate::world::World;
+use types::Cycles;
+
+impl World {
+    /// How many instructions to give the logical processor on `processor` for a turn of `cycles`: as many as fit at the base time, or, where caches are
+    /// modelled, at the time that an instruction took in the processor's latest turn.
+    pub(crate) fn instructions_in(&self, processor: usize, cycles: Cycles) -> u64 {
+        let most = self.clock().instructions_in(cycles);
+        self.caches.as_ref().map_or(most, |caches| most.min(caches.instructions_in(processor, cycles)))
+    }
+}
+
+impl Caches {
+    /// How many instructions fit in `cycles` at the pace of a processor's latest turn; no limit before its first.
+    pub(super) fn instructions_in(&self, processor: usize, cycles: Cycles) -> u64 {
+        let pace = u128::from(self.own[processor].pace);
+        let fit = (u128::from(cycles.0) * 1000).checked_div(pace);
+        fit.and_then(|fit| u64::try_from(fit).ok()).unwrap_or(u64::MAX)
+    }
+
+    /// `instructions` have taken `cycles` in the latest turn of a processor.
+    pub(crate) fn note_turn(&mut self, processor: usize, instructions: u64, cycles: Cycles) {
+        if instructions > 0 {
+            let pace = u128::from(cycles.0) * 1000 / u128::from(instructions);
+            self.own[processor].pace = pace.min(u128::from(u64::MAX)) as u64;
+        }
+    }
+}

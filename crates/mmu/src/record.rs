@@ -1,0 +1,309 @@
+//! A walk, reference by reference: what a person looks at, where statistics count.
+//!
+//! A recorded walk is the walk that a miss would make, by the same walker over the same stages; only that what it reads is noted on the way,
+//! and that it changes nothing: it works on copies of the walk caches and of the nested TLB, and writes no A or D bit.
+
+use crate::fault::{Fault, Purpose};
+use crate::memory::{HostPage, TableMemory};
+use crate::mmu::Mmu;
+use crate::segment::Segment;
+use crate::stage::{HostMapping, SecondStage, Stage};
+use crate::statistics::MmuStatistics;
+use crate::tlb::Translation;
+use crate::translate::Then;
+use core::cell::RefCell;
+use types::{Access, Gpa, Gva, Hpa, PageSize};
+
+/// What a walk finds in walk caches and nested TLB.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Memo {
+    /// Nothing: every level is read.
+    Empty,
+    /// What earlier walks left there.
+    AsItIs,
+}
+
+/// An entry of a table that was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reference {
+    /// Level of the table; the last one is 0. Of a table without levels it is 0.
+    pub level: u32,
+    /// Where the entry is.
+    pub at: Hpa,
+    /// What it is.
+    pub entry: u64,
+}
+
+/// What translated a guest physical address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// No second stage, or reserved memory: a constant was added.
+    Constant,
+    /// The monitor's segment.
+    Segment,
+    /// The nested TLB.
+    NestedTlb,
+    /// Tables, read from the root; or below the entry of this level, which the walk cache had.
+    Tables {
+        /// Level of the entry that was cached.
+        cached: Option<u32>,
+    },
+}
+
+/// A guest physical address on the way: of an entry of the guest's tables, or of the page in the end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WalkStep {
+    /// The address.
+    pub gpa: Gpa,
+    /// What translated it.
+    pub answer: Answer,
+    /// Entries of the second stage's tables that were read for it.
+    pub references: Vec<Reference>,
+    /// Where it led.
+    pub hpa: Hpa,
+    /// The entry of the guest's table that was then read there; `None` for the page.
+    pub entry: Option<Reference>,
+}
+
+/// A walk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WalkRecord {
+    /// The address that was translated.
+    pub gva: Gva,
+    /// Levels of the guest's tables; 0 without translation.
+    pub guest_levels: u32,
+    /// Levels of the second stage's tables: 0 where there are none, 1 of a flat one.
+    pub host_levels: u32,
+    /// The guest's segment, where it took the place of the guest's tables.
+    pub guest_segment: Option<Segment>,
+    /// The monitor's segment, if the processor has one and it is on.
+    pub monitor_segment: Option<Segment>,
+    /// Level of the guest's entry that the walk cache had, below which the walk began.
+    pub guest_cached: Option<u32>,
+    /// Its steps; none where both segments answered, or the guest's on a native machine.
+    pub steps: Vec<WalkStep>,
+    /// The byte's guest physical address.
+    pub gpa: Gpa,
+    /// The byte's host physical address.
+    pub hpa: Hpa,
+    /// Size of the page that a TLB would keep.
+    pub page: PageSize,
+}
+
+impl WalkRecord {
+    /// Entries of tables that were read, in both dimensions.
+    #[must_use]
+    pub fn references(&self) -> usize {
+        self.steps.iter().map(|step| step.references.len() + usize::from(step.entry.is_some())).sum()
+    }
+}
+
+impl Mmu {
+    /// The walk that a load from `gva` would make in the current context if no TLB answered, with what `memo` says. Nothing changes.
+    ///
+    /// # Errors
+    /// The fault that the load would meet.
+    pub fn record_walk(
+        &self,
+        memory: &mut impl TableMemory,
+        second: &SecondStage,
+        gva: Gva,
+        memo: Memo,
+    ) -> Result<WalkRecord, Fault> {
+        const ACCESS: Access = Access::Read;
+        let (context, mut walkers) = (self.context(), self.walkers().clone());
+        if memo == Memo::Empty {
+            walkers.forget();
+        }
+        let mut statistics = MmuStatistics::default();
+        let log = RefCell::new(Log::default());
+        let mut memory = RecordedMemory { inner: memory, log: &log };
+        let direct = walkers.guest_segment(&mut statistics, context, gva, ACCESS);
+        let both = direct.and_then(|gpa| walkers.both_segments(&memory, second, context, gpa));
+        let translation = match both {
+            Some(translation) => translation,
+            None => walkers.walk::<_, _, true>(
+                &mut memory,
+                &mut statistics,
+                second,
+                context,
+                (gva, direct),
+                ACCESS,
+                Recorded { levels: host_levels(second), log: &log },
+            )?,
+        };
+        let (guest, monitor) = (walkers.segments.guest.segment, walkers.segments.monitor.segment);
+        let offset = gva.offset(translation.size);
+        let mut record = WalkRecord {
+            gva,
+            guest_levels: context.translation.mode.levels(),
+            host_levels: host_levels(second),
+            guest_segment: direct.map(|_| guest),
+            monitor_segment: (!monitor.range().is_empty()).then_some(monitor),
+            guest_cached: cached(&statistics.guest_cache_hits),
+            steps: log.into_inner().steps,
+            gpa: Gpa(translation.gpa.0 | offset),
+            hpa: Hpa(translation.hpa.0 | offset),
+            page: translation.size,
+        };
+        if both.is_none() {
+            record.complete(&monitor);
+        }
+        Ok(record)
+    }
+
+    /// Start and size of the pages that the L1D holds for loads of the current context, in the order of their addresses.
+    #[must_use]
+    pub fn data_pages(&self) -> Vec<(Gva, PageSize)> {
+        let query = self.context().query(Access::Read);
+        let mut pages: Vec<_> = self.l1d().pages().filter(|(_, entry)| entry.answers(query)).collect();
+        pages.sort_unstable_by_key(|(gva, _)| *gva);
+        pages.into_iter().map(|(gva, entry)| (gva, entry.size)).collect()
+    }
+}
+
+/// Levels of the tables of a second stage.
+const fn host_levels(second: &SecondStage) -> u32 {
+    match second {
+        SecondStage::Constant { .. } | SecondStage::Reserved { .. } => 0,
+        SecondStage::Nested { mode, .. } => mode.levels(),
+        SecondStage::Flat { .. } => 1,
+    }
+}
+
+/// The level of the non-leaf entry that a walk cache had, from counts of one walk.
+fn cached(hits: &[u64; 4]) -> Option<u32> {
+    hits.iter().position(|&hits| hits > 0).map(|index| index as u32 + 1)
+}
+
+impl WalkRecord {
+    /// Adds what the walk did without the stage below the monitor's segment, and the levels of the guest's entries.
+    fn complete(&mut self, monitor: &Segment) {
+        let in_segment = |hpa: Hpa| Gpa(hpa.0.wrapping_sub(monitor.offset()));
+        for step in self.steps.iter_mut().filter(|step| step.answer == Answer::Segment) {
+            step.gpa = in_segment(step.hpa);
+        }
+        if self.steps.last().is_none_or(|last| last.entry.is_some()) {
+            let (gpa, hpa) = (self.gpa, self.hpa);
+            self.steps.push(WalkStep { gpa, answer: Answer::Segment, references: Vec::new(), hpa, entry: None });
+        }
+        let first = self.guest_cached.unwrap_or(self.guest_levels);
+        let entries = self.steps.iter_mut().filter_map(|step| step.entry.as_mut());
+        for (level, entry) in (0..first).rev().zip(entries) {
+            entry.level = level;
+        }
+    }
+}
+
+/// What has been noted.
+#[derive(Default)]
+struct Log {
+    steps: Vec<WalkStep>,
+    /// Entries that the translation under way has read; `None` while there is none.
+    translating: Option<Vec<(Hpa, u64)>>,
+}
+
+/// The host's memory, which notes what is read and stays as it is.
+struct RecordedMemory<'l, M> {
+    inner: &'l mut M,
+    log: &'l RefCell<Log>,
+}
+
+impl<M: TableMemory> TableMemory for RecordedMemory<'_, M> {
+    fn read(&mut self, at: Hpa) -> Option<u64> {
+        let entry = self.inner.read(at)?;
+        let mut log = self.log.borrow_mut();
+        if let Some(read) = &mut log.translating {
+            read.push((at, entry));
+            return Some(entry);
+        }
+        // An entry of the guest's tables; its level is known in the end.
+        let reference = Some(Reference { level: 0, at, entry });
+        match log.steps.last_mut() {
+            Some(step) if step.entry.is_none() => step.entry = reference,
+            // The stage was not asked for its address.
+            _ => {
+                let (gpa, references) = (Gpa(0), Vec::new());
+                log.steps.push(WalkStep { gpa, answer: Answer::Segment, references, hpa: at, entry: reference });
+            }
+        }
+        Some(entry)
+    }
+
+    fn compare_exchange(&mut self, _: Hpa, old: u64, _: u64) -> Option<u64> {
+        Some(old)
+    }
+
+    fn host_page(&self, page: Hpa, size: PageSize) -> HostPage {
+        self.inner.host_page(page, size)
+    }
+}
+
+/// A second stage, which notes what it is asked and what it says.
+pub(crate) struct RecordedStage<'l, S> {
+    inner: S,
+    /// Levels of its tables.
+    levels: u32,
+    log: &'l RefCell<Log>,
+}
+
+impl<S: Stage> Stage for RecordedStage<'_, S> {
+    type Memory = S::Memory;
+
+    fn memory(&mut self) -> &mut S::Memory {
+        self.inner.memory()
+    }
+
+    fn statistics(&mut self) -> &mut MmuStatistics {
+        self.inner.statistics()
+    }
+
+    fn translate(&mut self, gpa: Gpa, access: Access, purpose: Purpose, limit: PageSize) -> Result<HostMapping, Fault> {
+        let before = *self.inner.statistics();
+        self.log.borrow_mut().translating = Some(Vec::new());
+        let mapping = self.inner.translate(gpa, access, purpose, limit);
+        let counted = self.inner.statistics().since(&before);
+        let mut log = self.log.borrow_mut();
+        let read = log.translating.take().unwrap_or_default();
+        let mapping = mapping?;
+        let cached = cached(&counted.host_cache_hits);
+        let answer = match (read.is_empty(), counted.nested_tlb_hits) {
+            (false, _) => Answer::Tables { cached },
+            (true, 0) => Answer::Constant,
+            (true, _) => Answer::NestedTlb,
+        };
+        // A leaf may be at any level: the first entry's is known.
+        let first = cached.unwrap_or(self.levels);
+        let references = (0..first).rev().zip(read).map(|(level, (at, entry))| Reference { level, at, entry });
+        let (references, hpa) = (references.collect(), mapping.hpa(gpa));
+        log.steps.push(WalkStep { gpa, answer, references, hpa, entry: None });
+        Ok(mapping)
+    }
+
+    fn translate_update(&mut self, gpa: Gpa) -> Result<HostMapping, Fault> {
+        // What is read again, to set a bit, is no step of the way.
+        self.log.borrow_mut().translating = Some(Vec::new());
+        let mapping = self.inner.translate_update(gpa);
+        self.log.borrow_mut().translating = None;
+        mapping
+    }
+}
+
+/// What becomes of a recorded walk: its translation.
+struct Recorded<'l> {
+    levels: u32,
+    log: &'l RefCell<Log>,
+}
+
+impl<'l> Then for Recorded<'l> {
+    type Result = Translation;
+    type Over<S: Stage> = RecordedStage<'l, S>;
+
+    fn over<S: Stage>(&self, inner: S) -> RecordedStage<'l, S> {
+        RecordedStage { inner, levels: self.levels, log: self.log }
+    }
+
+    fn then(self, walked: Translation) -> Translation {
+        walked
+    }
+}

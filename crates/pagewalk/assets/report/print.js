@@ -1,0 +1,13 @@
+// On paper everything is open; afterwards it is as it was.
+(() => {
+  "use strict";
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open]):not(.licences)")];
+    opened.forEach((details) => { details.open = true; });
+  });
+  addEventListener("afterprint", () => {
+    opened.forEach((details) => { details.open = false; });
+    opened = [];
+  });
+})();

@@ -1,0 +1,159 @@
+//! The report of `compare`.
+
+mod events;
+mod findings;
+mod overhead;
+mod sweeps;
+mod time;
+
+use super::document::{Document, Walk};
+use super::figures::{counted, listed};
+use super::page::page;
+use super::{host, walks};
+use crate::error::Failure;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// What `compare` writes, as far as the report reads it.
+#[derive(Deserialize)]
+struct Comparison {
+    host: Value,
+    config: Value,
+    runs: Vec<Run>,
+}
+
+/// A run of it.
+#[derive(Deserialize)]
+struct Run {
+    guest: String,
+    workload: String,
+    scheme: String,
+    settings: Map<String, Value>,
+    host: Option<Value>,
+    outcome: String,
+    instructions: u64,
+    cycles: u64,
+    overhead: Option<f64>,
+    overhead_ideal: f64,
+    tlb: Tlb,
+    walks: Walks,
+    exits: Map<String, Value>,
+    shadow: Option<Shadow>,
+    time: Time,
+    recorded_walk: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Tlb {
+    l2_misses: u64,
+}
+
+#[derive(Deserialize)]
+struct Walks {
+    count: u64,
+    guest_refs: u64,
+    host_refs: u64,
+    max_refs: u64,
+}
+
+#[derive(Deserialize)]
+struct Shadow {
+    not_in_tlb_ratio: f64,
+}
+
+#[derive(Deserialize)]
+struct Time {
+    guest: u64,
+    translation: u64,
+    monitor: u64,
+}
+
+impl Run {
+    /// The scheme with its settings, as a user writes it.
+    fn system(&self) -> String {
+        self.system_without("")
+    }
+
+    /// The same without one of its settings.
+    fn system_without(&self, left_out: &str) -> String {
+        let others = self.settings.iter().filter(|(key, _)| *key != left_out);
+        let settings = others.map(|(key, value)| match value {
+            Value::String(text) => format!("/{key}={text}"),
+            other => format!("/{key}={other}"),
+        });
+        std::iter::once(self.scheme.clone()).chain(settings).collect()
+    }
+
+    fn exits(&self) -> u64 {
+        self.exits.values().filter_map(Value::as_u64).sum()
+    }
+}
+
+/// The page.
+///
+/// # Errors
+/// [`Failure::Usage`]: it is not what `compare` writes.
+pub(crate) fn comparison(report: &Value) -> Result<String, Failure> {
+    let comparison: Comparison = super::read(report)?;
+    let Comparison { host: model, config, runs } = &comparison;
+    let works = by_work(runs);
+    let mut hosts = vec![model];
+    for other in runs.iter().filter_map(|run| run.host.as_ref()) {
+        if !hosts.contains(&other) {
+            hosts.push(other);
+        }
+    }
+    let names: Vec<&str> = works.iter().map(|runs| runs[0].workload.as_str()).collect();
+    let systems = works.first().map_or(0, |runs| runs.len());
+    let guest = runs.first().map_or("no guest", |run| run.guest.as_str());
+    let on: Vec<&str> = hosts.iter().filter_map(|host| host.get("name")?.as_str()).collect();
+    Ok(page(&Document {
+        command: "compare".to_owned(),
+        title: format!("What translation costs {}", short_list(&names)),
+        lede: format!(
+            "{} in the guest {guest}, each under {}, on a simulated {}.",
+            capitalised(&counted(names.len(), "workload")),
+            counted(systems, "translation scheme"),
+            listed(&on),
+        ),
+        findings: findings::findings(&works),
+        sections: [
+            sweeps::section(&works),
+            Some(overhead::overhead(&works)),
+            Some(time::time(&works)),
+            walks::section(recorded(runs)),
+            Some(events::events(runs)),
+            Some(host::section(&hosts, config)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+    }))
+}
+
+/// Runs of the same work, which come one after the other.
+fn by_work(runs: &[Run]) -> Vec<&[Run]> {
+    runs.chunk_by(|one, other| one.workload == other.workload).collect()
+}
+
+/// The walks of a comparison's report; none where it has none.
+pub(super) fn recorded_walks(report: &Value) -> Vec<Walk> {
+    super::read::<Comparison>(report).map_or_else(|_| Vec::new(), |comparison| recorded(&comparison.runs))
+}
+
+/// The walks that were recorded.
+fn recorded(runs: &[Run]) -> Vec<Walk> {
+    let of = |run: &Run| walks::walk(&run.workload, &run.scheme, &run.system(), run.recorded_walk.as_ref());
+    runs.iter().filter_map(of).collect()
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+/// Names, if they are few.
+fn short_list(names: &[&str]) -> String {
+    const FEW: usize = 6;
+    if names.len() > FEW { format!("{} workloads", names.len()) } else { listed(names) }
+}

@@ -1,0 +1,56 @@
+//! Overhead by workload and scheme.
+
+use super::Run;
+use crate::html::charts::{self, Bar, Numbers};
+use crate::html::document::{Block, Chart, Charts, DataTable, Section};
+use crate::html::figures::{percent, signed_percent};
+use crate::html::palette;
+
+/// Overhead by workload and scheme, as the figures of the 2014 paper have it.
+pub(super) fn overhead(works: &[&[Run]]) -> Section {
+    let longest = charts::cut(works.iter().flat_map(|runs| runs.iter()).map(|run| run.overhead_ideal));
+    let mut table = DataTable::new(
+        "Overhead by workload and scheme",
+        &["workload", "scheme", "#over free translation", "#over native"],
+    );
+    let mut charts = Vec::new();
+    for runs in works {
+        let bars: Vec<Bar> = runs
+            .iter()
+            .map(|run| Bar {
+                name: run.system(),
+                value: run.overhead_ideal,
+                label: percent(run.overhead_ideal),
+                colour: palette::of_scheme(&run.scheme),
+            })
+            .collect();
+        let workload = &runs[0].workload;
+        let description = format!("Bars: overhead of {workload} over free translation. {}", charts::spoken(&bars));
+        let spec = charts::bars(&description, &bars, longest, Numbers::Ratios);
+        charts.push(Chart { title: workload.clone(), description, spec });
+        for run in *runs {
+            let over_native = run.overhead.map_or_else(|| "–".to_owned(), signed_percent);
+            table.row([workload.clone(), run.system(), signed_percent(run.overhead_ideal), over_native]);
+        }
+    }
+    let mut intro = vec![
+        "Cycles over those of the same run on a machine whose translation is free, less one: walks, hits of the second TLB level, and the monitor's work. All workloads have the same scale.".to_owned(),
+    ];
+    if works.iter().flat_map(|runs| runs.iter()).any(|run| run.overhead_ideal > longest) {
+        intro.push(format!(
+            "A bar that is marked ▸ is cut at {}: it would make all others too small to see.",
+            percent(longest)
+        ));
+    }
+    Section {
+        id: "overhead",
+        title: "Overhead of translation".to_owned(),
+        intro,
+        blocks: vec![Block::Charts(Charts {
+            caption: "Overhead by workload and scheme".to_owned(),
+            legend: Vec::new(),
+            charts,
+            table,
+        })],
+    }
+}

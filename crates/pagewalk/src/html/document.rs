@@ -1,0 +1,152 @@
+//! What a report consists of, before it is HTML. Texts are plain: nothing in them is markup.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A report.
+#[derive(Serialize, Debug, Default)]
+pub(super) struct Document {
+    /// The command that measured.
+    pub(super) command: String,
+    pub(super) title: String,
+    /// What was measured, in a sentence or two.
+    pub(super) lede: String,
+    /// The main results, each a number and what it is of.
+    pub(super) findings: Vec<Finding>,
+    pub(super) sections: Vec<Section>,
+}
+
+/// A result in one number.
+#[derive(Serialize, Debug)]
+pub(super) struct Finding {
+    pub(super) number: String,
+    pub(super) text: String,
+}
+
+/// A section with a heading.
+#[derive(Serialize, Debug)]
+pub(super) struct Section {
+    /// Its anchor.
+    pub(super) id: &'static str,
+    pub(super) title: String,
+    /// Paragraphs before the rest.
+    pub(super) intro: Vec<String>,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A part of a section.
+#[derive(Serialize, Debug)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Block {
+    /// Charts with the table of their numbers.
+    Charts(Charts),
+    /// Charts with a heading and notes of their own.
+    Figure {
+        /// Below the heading.
+        notes: Vec<String>,
+        #[serde(flatten)]
+        group: Charts,
+    },
+    /// Claims with verdicts.
+    Verdicts { verdicts: Vec<Verdict> },
+    /// A table that is always open.
+    Table(DataTable),
+    /// The walk explorer; there is one at most.
+    Explorer {
+        /// What it explores.
+        #[serde(skip)]
+        walks: Vec<Walk>,
+    },
+    /// A table behind a summary.
+    Folded { summary: String, table: DataTable },
+}
+
+/// Charts of one kind, side by side where there is room.
+#[derive(Serialize, Debug)]
+pub(super) struct Charts {
+    pub(super) caption: String,
+    /// What colours mean, where the marks do not say it themselves.
+    pub(super) legend: Vec<Key>,
+    pub(super) charts: Vec<Chart>,
+    /// The same numbers.
+    pub(super) table: DataTable,
+}
+
+/// A colour of a legend.
+#[derive(Serialize, Debug)]
+pub(super) struct Key {
+    /// A property of the style sheet; see [`super::palette`].
+    pub(super) colour: &'static str,
+    pub(super) name: String,
+}
+
+/// A chart.
+#[derive(Serialize, Debug)]
+pub(super) struct Chart {
+    /// What it is of: its heading.
+    pub(super) title: String,
+    /// What it shows, for those who do not see it.
+    pub(super) description: String,
+    /// The specification, in Vega-Lite.
+    #[serde(skip)]
+    pub(super) spec: Value,
+}
+
+/// A claim and what became of it.
+#[derive(Serialize, Debug)]
+pub(super) struct Verdict {
+    pub(super) claim: String,
+    pub(super) verdict: String,
+    /// How the style sheet calls the verdict.
+    pub(super) class: &'static str,
+    pub(super) source: String,
+    pub(super) rule: String,
+    pub(super) evidence: String,
+    pub(super) explanation: String,
+}
+
+/// A walk to explore.
+#[derive(Serialize, Debug)]
+pub(super) struct Walk {
+    pub(super) workload: String,
+    pub(super) system: String,
+    /// What the tables of the first dimension are called, and those of the second.
+    pub(super) guest_table: &'static str,
+    pub(super) host_table: &'static str,
+    /// Whether there is no second dimension.
+    pub(super) native: bool,
+    /// As `recorded_walk` of docs/json.md.
+    pub(super) walk: Value,
+}
+
+/// A table of texts.
+#[derive(Serialize, Debug, Default)]
+pub(super) struct DataTable {
+    pub(super) caption: String,
+    pub(super) headings: Vec<Heading>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// The head of a column.
+#[derive(Serialize, Debug)]
+pub(super) struct Heading {
+    pub(super) text: String,
+    /// Whether numbers stand below, which are set to the right.
+    pub(super) numeric: bool,
+}
+
+impl DataTable {
+    /// A table without rows. A heading that begins with `#` is of numbers.
+    pub(super) fn new(caption: &str, headings: &[&str]) -> Self {
+        let heading = |text: &&str| match text.strip_prefix('#') {
+            Some(text) => Heading { text: text.to_owned(), numeric: true },
+            None => Heading { text: (*text).to_owned(), numeric: false },
+        };
+        Self { caption: caption.to_owned(), headings: headings.iter().map(heading).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}

@@ -1,0 +1,144 @@
+//! The report of `run`: guests that share a host, and spin methods side by side, by the items of the 1995 paper's Tables 2 to 4.
+
+mod guests;
+mod methods;
+
+use super::document::{Document, Finding};
+use super::figures::{counted, listed, percent};
+use super::host;
+use super::page::page;
+use crate::error::Failure;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What `run` writes of one run, as far as the report reads it.
+#[derive(Deserialize)]
+struct Hosting {
+    host: Value,
+    config: Value,
+    processors: u64,
+    elapsed: u64,
+    overhead: f64,
+    guests: Vec<Guest>,
+}
+
+#[derive(Deserialize)]
+struct Guest {
+    name: String,
+    work: String,
+    processors: u64,
+    spin: String,
+    outcome: String,
+    busy: u64,
+    utilisation: f64,
+    calls_per_busy_second: f64,
+    ends: u64,
+    etr: f64,
+    itr: f64,
+    excessive_spins: u64,
+    processors_lost: u64,
+    waits: Waits,
+    time: Time,
+}
+
+#[derive(Deserialize)]
+struct Waits {
+    mean: u64,
+}
+
+#[derive(Deserialize)]
+struct Time {
+    guest: u64,
+    translation: u64,
+    monitor: u64,
+}
+
+impl Hosting {
+    fn clock_hz(&self) -> f64 {
+        self.host.get("clock_hz").and_then(Value::as_f64).unwrap_or(1.0)
+    }
+
+    fn milliseconds(&self, cycles: u64) -> f64 {
+        cycles as f64 * 1e3 / self.clock_hz()
+    }
+
+    /// Guests that the run waits for.
+    fn foreground(&self) -> impl Iterator<Item = &Guest> {
+        self.guests.iter().filter(|guest| !guest.outcome.contains("in the background"))
+    }
+
+    /// The spin method of all its guests; `mixed` where they differ.
+    fn spin(&self) -> &str {
+        let first = self.guests.first().map_or("none", |guest| guest.spin.as_str());
+        if self.guests.iter().all(|guest| guest.spin == first) { first } else { "mixed" }
+    }
+}
+
+/// The page.
+///
+/// # Errors
+/// [`Failure::Usage`]: it is not what `run` writes.
+pub(crate) fn hosting(report: &Value) -> Result<String, Failure> {
+    let runs: Vec<Hosting> = match report.get("runs") {
+        Some(runs) => super::read(runs)?,
+        None => vec![super::read(report)?],
+    };
+    let Some(first) = runs.first() else { return Err(Failure::Usage("there is no run in it".to_owned())) };
+    let guests: Vec<&str> = first.guests.iter().map(|guest| guest.name.as_str()).collect();
+    let name = first.host.get("name").and_then(Value::as_str).unwrap_or("host");
+    let spins: Vec<&str> = runs.iter().map(Hosting::spin).collect();
+    let (title, which) = if runs.len() > 1 {
+        (format!("Spin control: {}", listed(&spins)), ", once with each spin method")
+    } else {
+        (format!("One host, {}", counted(guests.len(), "guest")), "")
+    };
+    let side_by_side = (runs.len() > 1).then(|| methods::section(&runs));
+    let others = [guests::time(&runs), guests::all(&runs), host::section(&[&first.host], &first.config)];
+    Ok(page(&Document {
+        command: "run".to_owned(),
+        title,
+        lede: format!(
+            "{} ({}) on {} of a simulated {name}{which}.",
+            counted(guests.len(), "guest"),
+            listed(&guests),
+            counted(first.processors as usize, "processor"),
+        ),
+        findings: findings(&runs),
+        sections: side_by_side.into_iter().chain(others).collect(),
+    }))
+}
+
+fn findings(runs: &[Hosting]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let fastest = runs.iter().min_by_key(|run| run.elapsed);
+    let slowest = runs.iter().max_by_key(|run| run.elapsed);
+    if let (Some(fastest), Some(slowest)) = (fastest, slowest) {
+        let time = |run: &Hosting| format!("{:.1} ms", run.milliseconds(run.elapsed));
+        findings.push(Finding {
+            number: time(fastest),
+            text: if runs.len() > 1 {
+                format!(
+                    "until the last guest had ended with {}, the fastest; {} with {}, the slowest",
+                    fastest.spin(),
+                    time(slowest),
+                    slowest.spin()
+                )
+            } else {
+                "until the last guest had ended".to_owned()
+            },
+        });
+        findings.push(Finding {
+            number: percent(fastest.overhead),
+            text: format!("of all processors' time went into scheduling with {}", fastest.spin()),
+        });
+    }
+    let lost: u64 = runs.iter().flat_map(Hosting::foreground).map(|guest| guest.processors_lost).sum();
+    findings.push(Finding {
+        number: lost.to_string(),
+        text: format!(
+            "processors were taken away by guests whose spins were excessive, in {}",
+            counted(runs.len(), "run")
+        ),
+    });
+    findings
+}

@@ -1,0 +1,49 @@
+//! Reports as HTML: one file that needs nothing beside it and no network, made from what the commands write as JSON.
+//!
+//! A report is a typed [`document::Document`] of sections. What a command measured becomes one in the file of its name ([`comparison`], …);
+//! [`page`] writes it by the templates in `assets/report`, in which every text is escaped. The same JSON gives the same bytes.
+
+mod charts;
+mod comparison;
+mod document;
+mod figures;
+mod host;
+mod hosting;
+mod page;
+mod palette;
+mod reproduction;
+mod vlm;
+mod walks;
+
+pub(crate) use comparison::comparison;
+pub(crate) use hosting::hosting;
+pub(crate) use reproduction::reproduction;
+pub(crate) use vlm::vlm;
+
+use crate::error::Failure;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The page for the JSON of any command that has one.
+///
+/// # Errors
+/// [`Failure::Usage`]: it is of another command, or a key is missing.
+pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
+    let has = |key: &str| report.get(key).is_some();
+    if has("claims") {
+        reproduction(report)
+    } else if report.pointer("/runs/0/guests").is_some() || has("guests") {
+        hosting(report)
+    } else if has("figure_4") {
+        vlm(report)
+    } else if has("runs") {
+        comparison(report)
+    } else {
+        Err(Failure::Usage("it is not the JSON of compare, run, vlm or reproduce".to_owned()))
+    }
+}
+
+/// The JSON of a command, as what its report reads.
+fn read<'v, T: Deserialize<'v>>(report: &'v Value) -> Result<T, Failure> {
+    T::deserialize(report).map_err(|error| Failure::Usage(error.to_string()))
+}

@@ -1,0 +1,116 @@
+//! A document as HTML, by the templates in `assets/report`.
+//!
+//! Texts of guests and users are hostile. In HTML the template engine escapes them all; the data that the scripts read is JSON in which no
+//! character is left that could end its element; and the page's policy lets no script run but those written here, whose nonce depends on
+//! everything else in the page.
+
+use super::document::{Block, Document, Walk};
+use minijinja::{AutoEscape, Environment, Value as Safe, context};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+const PAGE: &str = include_str!("../../assets/report/page.html");
+const BLOCKS: &str = include_str!("../../assets/report/blocks.html");
+const EXPLORER: &str = include_str!("../../assets/report/explorer.html");
+const STYLE: &str = include_str!("../../assets/report/style.css");
+
+/// Scripts in the order in which they run; `assets/report/vendor/README.md` says where the first come from.
+const SCRIPTS: [&str; 6] = [
+    include_str!("../../assets/report/vendor/vega-6.4.0.min.js"),
+    include_str!("../../assets/report/vendor/vega-lite-6.4.3.min.js"),
+    include_str!("../../assets/report/vendor/vega-interpreter-2.3.2.js"),
+    include_str!("../../assets/report/charts.js"),
+    include_str!("../../assets/report/explorer.js"),
+    include_str!("../../assets/report/print.js"),
+];
+
+const LICENCES: [(&str, &str); 2] = [
+    ("Vega 6.4.0, vega-interpreter 2.3.2", include_str!("../../assets/report/vendor/LICENSE-vega.txt")),
+    ("Vega-Lite 6.4.3", include_str!("../../assets/report/vendor/LICENSE-vega-lite.txt")),
+];
+
+/// The page of a document.
+pub(super) fn page(document: &Document) -> String {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_template("page.html", PAGE).expect("the template is correct");
+    environment.add_template("blocks.html", BLOCKS).expect("the template is correct");
+    environment.add_template("explorer.html", EXPLORER).expect("the template is correct");
+    let data = inert(&data(document));
+    let content = serde_json::to_string(document).expect("a document has a JSON form");
+    let nonce = nonce(&[&data, &content, STYLE, PAGE, BLOCKS]);
+    let page = environment.get_template("page.html").expect("it was added").render(context! {
+        document,
+        version => env!("CARGO_PKG_VERSION"),
+        nonce,
+        data => Safe::from_safe_string(data),
+        style => Safe::from_safe_string(STYLE.to_owned()),
+        scripts => SCRIPTS.map(|script| Safe::from_safe_string(script.to_owned())),
+        licences => LICENCES,
+    });
+    page.expect("the template needs what it is given")
+}
+
+/// What the scripts read: specifications in the order of the charts, and walks.
+fn data(document: &Document) -> Value {
+    let (mut charts, mut walks): (Vec<&Value>, Vec<&Walk>) = (Vec::new(), Vec::new());
+    for block in document.sections.iter().flat_map(|section| &section.blocks) {
+        match block {
+            Block::Charts(group) | Block::Figure { group, .. } => {
+                charts.extend(group.charts.iter().map(|chart| &chart.spec));
+            }
+            Block::Explorer { walks: some } => walks.extend(some),
+            Block::Table(_) | Block::Folded { .. } | Block::Verdicts { .. } => {}
+        }
+    }
+    json!({ "charts": charts, "walks": walks })
+}
+
+/// JSON that may stand in an element of a page, whatever its texts hold.
+fn inert(value: &Value) -> String {
+    let mut text = String::new();
+    for character in value.to_string().chars() {
+        match character {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                write!(text, "\\u{:04x}", u32::from(character)).expect("a string takes any text");
+            }
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+/// A number that nobody can have foreseen who wrote a part of the page, and yet the same for the same page.
+fn nonce(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update(part.as_bytes()));
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_gets_out_of_the_data() {
+        let value = json!({ "a": "</script><script>alert(1)</script>\u{2028}&amp;<!--" });
+        let text = inert(&value);
+        assert!(!text.contains(['<', '>', '&', '\u{2028}']), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn scripts_end_where_the_page_ends_them() {
+        for script in SCRIPTS {
+            assert!(!script.contains("</script") && !script.contains("<!--"));
+        }
+        assert!(!STYLE.contains("</style"));
+    }
+
+    #[test]
+    fn the_nonce_depends_on_everything() {
+        assert_eq!(nonce(&["a", "b"]), nonce(&["a", "b"]));
+        assert_ne!(nonce(&["a", "b"]), nonce(&["a", "c"]));
+    }
+}

@@ -1,0 +1,44 @@
+//! A paper's claims and what became of them.
+
+use crate::html::document::{Block, Section, Verdict};
+use serde::Deserialize;
+
+/// Verdicts in the order of their goodness: how the style sheet calls each, and what so many claims do.
+pub(super) const VERDICTS: [(&str, &str, &str); 4] = [
+    ("holds", "good", "hold"),
+    ("holds in direction", "fair", "hold in direction"),
+    ("does not hold", "bad", "do not hold"),
+    ("not measured", "none", "were not measured"),
+];
+
+/// A claim.
+#[derive(Deserialize)]
+pub(super) struct Claim {
+    claim: String,
+    source: String,
+    rule: String,
+    pub(super) verdict: String,
+    evidence: Option<String>,
+    explanation: Option<String>,
+}
+
+/// The section.
+pub(super) fn section(claims: &[Claim]) -> Section {
+    let verdict = |claim: &Claim| Verdict {
+        claim: claim.claim.clone(),
+        verdict: claim.verdict.clone(),
+        class: VERDICTS.iter().find(|(verdict, ..)| *verdict == claim.verdict).map_or("none", |(_, class, _)| class),
+        source: claim.source.clone(),
+        rule: claim.rule.clone(),
+        evidence: claim.evidence.clone().unwrap_or_default(),
+        explanation: claim.explanation.clone().unwrap_or_default(),
+    };
+    Section {
+        id: "claims",
+        title: "The paper's claims".to_owned(),
+        intro: vec![
+            "Each verdict is by a rule that stood in the experiment's file before anything was measured.".to_owned(),
+        ],
+        blocks: vec![Block::Verdicts { verdicts: claims.iter().map(verdict).collect() }],
+    }
+}
