@@ -13,7 +13,7 @@ use crate::{
     machine::{Machine, Pace},
     primary_region::{GuestRegion, SegmentHardware},
     scheme::Mechanism,
-    sections,
+    sections::{self, GuestSections},
     warmup::Warmup,
     world::{Guest, Processor, World},
 };
