@@ -23,7 +23,9 @@ mod virtio;
 pub use bus::BusError;
 pub use device_tree::{TreeDescription, TreeError, TreeSection, device_tree};
 pub use dma::{DmaAccess, DmaError, DmaMemory};
-pub use platform::{ConfigError, ConsoleInput, DeviceFault, DiskNotification, Platform, PlatformConfig};
+pub use platform::{
+    ConfigError, ConsoleInput, DeviceFault, DiskNotification, Platform, PlatformConfig, PlatformState, StateError,
+};
 pub use primary_region::{RegionRegisters, RegionRequest, RegionStatus};
 pub use virtio::{
     Balloon, Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng,

@@ -387,5 +387,8 @@ impl Platform {
     }
 }
 
+mod state;
 #[cfg(test)]
 mod tests;
+
+pub use state::{PlatformState, StateError};

@@ -217,5 +217,6 @@ impl Plic {
     }
 }
 
+pub(crate) mod state;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@
 //! All are 64 bits wide and are accessed whole. Requests are carried out by the machine, which knows who makes them.
 
 use core::ops::Range;
+use serde::{Deserialize, Serialize};
 use types::Gpa;
 
 /// `PAWSEGM1`, in order of bytes.
@@ -72,7 +73,36 @@ pub struct RegionRegisters {
     request: Option<RegionRequest>,
 }
 
+/// What a guest has written to the registers, and what it was answered: for a snapshot. Where the region is, is the monitor's to say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct RegionRegistersState {
+    owners: u64,
+    base: u64,
+    limit: u64,
+    target: u64,
+    /// 0: off, 1: set, 16 and above: refused.
+    status: u64,
+}
+
 impl RegionRegisters {
+    /// The registers, for a snapshot. A request is carried out within the store that makes it.
+    pub(crate) const fn state(&self) -> RegionRegistersState {
+        let Self { owners, base, limit, target, status, .. } = *self;
+        RegionRegistersState { owners, base, limit, target, status: status.value() }
+    }
+
+    /// Sets them.
+    pub(crate) fn set_state(&mut self, state: &RegionRegistersState) {
+        let &RegionRegistersState { owners, base, limit, target, status } = state;
+        (self.owners, self.base, self.limit, self.target) = (owners, base, limit, target);
+        self.status = match status {
+            0 => RegionStatus::Off,
+            1 => RegionStatus::Set,
+            refused => RegionStatus::Refused(refused.saturating_sub(RegionStatus::REFUSED)),
+        };
+        self.request = None;
+    }
+
     /// The registers of a region that nobody has yet.
     #[must_use]
     pub fn new(memory: Range<Gpa>) -> Self {

@@ -12,6 +12,11 @@ impl SplitMix64 {
         Self { state: seed }
     }
 
+    /// The seed that the rest of the stream begins with.
+    pub(crate) fn state(&self) -> u64 {
+        self.state
+    }
+
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;

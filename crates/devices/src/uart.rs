@@ -146,5 +146,6 @@ impl Uart {
     }
 }
 
+pub(crate) mod state;
 #[cfg(test)]
 mod tests;

@@ -42,9 +42,9 @@ pub(crate) struct Csrs {
     pub(crate) sepc: u64,
     pub(crate) scause: u64,
     pub(crate) stval: u64,
-    sscratch: u64,
-    scounteren: u64,
-    senvcfg: u64,
+    pub(crate) sscratch: u64,
+    pub(crate) scounteren: u64,
+    pub(crate) senvcfg: u64,
     mode: PagingMode,
     asid: Asid,
     root: Gpa,
@@ -129,7 +129,7 @@ impl Csrs {
         }
     }
 
-    fn sstatus(&self) -> u64 {
+    pub(crate) fn sstatus(&self) -> u64 {
         let dirty = self.float == FloatUnit::Dirty;
         u64::from(self.sie) << sstatus::SIE
             | u64::from(self.spie) << sstatus::SPIE
@@ -141,7 +141,7 @@ impl Csrs {
             | u64::from(dirty) << sstatus::SD
     }
 
-    fn set_sstatus(&mut self, value: u64, has_float: bool) {
+    pub(crate) fn set_sstatus(&mut self, value: u64, has_float: bool) {
         let bit = |at: u32| value >> at & 1 != 0;
         self.sie = bit(sstatus::SIE);
         self.spie = bit(sstatus::SPIE);
@@ -151,7 +151,7 @@ impl Csrs {
         self.mxr = bit(sstatus::MXR);
     }
 
-    fn satp(&self) -> u64 {
+    pub(crate) fn satp(&self) -> u64 {
         let mode = match self.mode {
             PagingMode::Bare => 0,
             PagingMode::Sv39 => 8,
@@ -162,7 +162,7 @@ impl Csrs {
     }
 
     /// A write of a mode that is not supported has no effect at all (section 12.1.11).
-    fn set_satp(&mut self, value: u64, highest: PagingMode) {
+    pub(crate) fn set_satp(&mut self, value: u64, highest: PagingMode) {
         let mode = match value >> 60 {
             0 => PagingMode::Bare,
             8 => PagingMode::Sv39,
@@ -284,7 +284,7 @@ impl Hart {
                 match csr {
                     number::CYCLE => bus.cycle(retired),
                     number::TIME => bus.time(retired),
-                    _ => self.run_start() + retired,
+                    _ => self.retired_elsewhere.wrapping_add(self.run_start() + retired),
                 }
             }
             _ => return Err(IllegalCsr),

@@ -69,6 +69,8 @@ pub struct Hart {
     pub(crate) isa: Isa,
     pub(crate) highest_mode: PagingMode,
     counts: Counts,
+    /// Instructions that `instret` counts and `counts` does not: those of before a snapshot.
+    pub(crate) retired_elsewhere: u64,
     /// Instructions retired before the current run.
     run_start: u64,
     /// Budget of the current entry to the engine.
@@ -96,6 +98,7 @@ impl Hart {
             isa,
             highest_mode,
             counts: Counts::default(),
+            retired_elsewhere: 0,
             run_start: 0,
             entry_budget: 0,
         };
@@ -103,10 +106,10 @@ impl Hart {
         hart
     }
 
-    /// The hart, counting on from `counts`: for one that is started anew.
+    /// The hart, counting on from where `former` is: for one that is started anew.
     #[must_use]
-    pub fn with_counts(self, counts: Counts) -> Self {
-        Self { counts, ..self }
+    pub fn counting_on(self, former: &Self) -> Self {
+        Self { counts: former.counts, retired_elsewhere: former.retired_elsewhere, ..self }
     }
 
     /// Integer register `number`, 0 to 31.

@@ -17,6 +17,7 @@ mod interrupt;
 mod isa;
 mod microop;
 mod ops;
+mod registers;
 mod system;
 mod trap;
 
@@ -26,4 +27,5 @@ pub use engine::Engine;
 pub use hart::{Counts, Exit, Hart};
 pub use interrupt::Interrupt;
 pub use isa::Isa;
+pub use registers::Registers;
 pub use trap::{Exception, Trap};

@@ -13,7 +13,7 @@ use crate::{
     machine::{Machine, Pace},
     primary_region::{GuestRegion, SegmentHardware},
     scheme::Mechanism,
-    sections,
+    sections::{self, GuestSections},
     warmup::Warmup,
     world::{Guest, Processor, World},
 };
@@ -135,6 +135,15 @@ pub enum BuildError {
     /// A section in a guest.
     #[error(transparent)]
     SectionMap(#[from] SectionMapError),
+    /// The first contents of memory, in a snapshot.
+    #[error("the snapshot's memory cannot be read: {0}")]
+    SnapshotMemory(std::io::Error),
+    /// Devices, in a snapshot.
+    #[error("the snapshot is none: {0}")]
+    SnapshotDevices(#[from] devices::StateError),
+    /// The primary region, in a snapshot.
+    #[error("the snapshot is none: its primary region cannot be")]
+    SnapshotRegion,
     /// The swap file cannot be made.
     #[error("swap.directory: no swap file in {}: {error}", .directory.display())]
     Swap {
@@ -149,7 +158,7 @@ impl BuildError {
     /// Whether the user asked for something that cannot be, rather than the host being out of something.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
-        !matches!(self, Self::Memory(_) | Self::Page(_))
+        !matches!(self, Self::Memory(_) | Self::Page(_) | Self::SnapshotMemory(_))
     }
 }
 
@@ -176,6 +185,15 @@ impl Machine {
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
     pub fn assemble_host(config: &Config, plan: &HostPlan) -> Result<Self, BuildError> {
+        let mut machine = Self::assemble_without_guests(config, plan)?;
+        for guest in &plan.guests {
+            machine.add_image(&guest.config(config), guest)?;
+        }
+        Ok(machine)
+    }
+
+    /// The same before any guest is in it.
+    pub(crate) fn assemble_without_guests(config: &Config, plan: &HostPlan) -> Result<Self, BuildError> {
         let model = HostModel::load(&config.host)?;
         let prices = model.prices.prices();
         let native = config.scheme.mechanism().is_native();
@@ -217,12 +235,26 @@ impl Machine {
         for _ in 0..plan.reals {
             machine.add_processor(Processor::new(Mmu::new(&mmu)?));
         }
-        for (guest, config) in plan.guests.iter().zip(&configs) {
-            machine.add_image(config, guest)?;
-        }
         machine.changes = plan.changes.clone();
         machine.changes.sort_by_key(|change| change.at);
         Ok(machine)
+    }
+
+    /// Adds the memory of a guest, with all that translates it; its number.
+    pub(crate) fn add_vm(&mut self, config: &Config, sections: &GuestSections) -> Result<usize, BuildError> {
+        // VMID 0 is left to the host's own use.
+        let vmid = Vmid(self.world.guests.len() as u16 + 1);
+        let attribute = config.memory_attribute.attribute();
+        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, backing(config), attribute)?;
+        if let Some(shadow) = config.shadow() {
+            let shadow = ShadowConfig { sections_end: sections.end(), section_bytes: sections.bytes(), ..shadow };
+            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
+        }
+        if self.world.pager.is_some() {
+            vm.page_by_supply();
+        }
+        self.world.vms.push(vm);
+        Ok(self.world.vms.len() - 1)
     }
 
     /// Makes a guest of an image and adds it.
@@ -257,20 +289,7 @@ impl Machine {
         })?;
         let tree_at = plan.tree(tree.len() as u64)?;
 
-        // VMID 0 is left to the host's own use.
-        let vmid = Vmid(self.world.guests.len() as u16 + 1);
-        let attribute = config.memory_attribute.attribute();
-        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, backing(config), attribute)?;
-        if let Some(shadow) = config.shadow() {
-            let shadow =
-                ShadowConfig { sections_end: guest.sections.end(), section_bytes: guest.sections.bytes(), ..shadow };
-            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
-        }
-        if self.world.pager.is_some() {
-            vm.page_by_supply();
-        }
-        let index = self.world.vms.len();
-        self.world.vms.push(vm);
+        let index = self.add_vm(config, &guest.sections)?;
         self.world.map_sections(config, index, &guest.sections)?;
         let mut dma = Dma::new(self.world.apart().1, index);
         let written = plan.write(&mut dma, tree_at, &tree);
@@ -288,7 +307,7 @@ impl Machine {
         let mut platform = Platform::new(PlatformConfig {
             harts,
             input: ConsoleInput::Uart,
-            virtio: image.devices.iter().map(|kind| device(kind, config.seed)).collect::<Result<_, DiskError>>()?,
+            virtio: virtio(&image.devices, config.seed)?,
             primary_region: region.clone(),
         })?;
         if self.disks.take_time() {
@@ -366,6 +385,11 @@ fn pager(config: &Config, host: &Host) -> Result<Option<Pager>, BuildError> {
     let swap = Swap::create(directory.as_deref(), size.map(|size| size.0))
         .map_err(|error| BuildError::Swap { directory: directory.clone().unwrap_or_else(std::env::temp_dir), error })?;
     Ok(Some(Pager::new(&host.memory, swap)))
+}
+
+/// The devices of a guest, after reset.
+pub(crate) fn virtio(kinds: &[VirtioKind], seed: u64) -> Result<Vec<VirtioDevice>, DiskError> {
+    kinds.iter().map(|kind| device(kind, seed)).collect()
 }
 
 fn device(kind: &VirtioKind, seed: u64) -> Result<VirtioDevice, DiskError> {

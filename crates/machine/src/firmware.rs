@@ -183,7 +183,7 @@ impl Machine {
     pub(crate) fn begin_if_pending(&mut self, index: usize) {
         let Some(entry) = self.logicals[index].state.enter() else { return };
         let logical = &mut self.logicals[index];
-        logical.hart = Hart::new(self.isa, self.paging).with_counts(logical.hart.counts());
+        logical.hart = Hart::new(self.isa, self.paging).counting_on(&logical.hart);
         logical.hart.set_pc(entry.pc.0);
         logical.hart.set_register(A0, logical.hart_id as u64);
         logical.hart.set_register(A1, entry.opaque);

@@ -25,6 +25,7 @@ mod schedule;
 pub mod scheme;
 pub mod sections;
 mod shadow;
+pub mod snapshot;
 mod statistics;
 pub mod suggestion;
 pub mod system;

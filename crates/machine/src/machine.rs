@@ -12,6 +12,7 @@ use crate::{
     outcome::Outcome,
     region::Region,
     schedule::{Turn, next_turn},
+    snapshot::Capture,
     statistics::Statistics,
     walks::RecordedWalk,
     world::{Current, Guest, Processor, World},
@@ -61,6 +62,16 @@ pub(crate) struct Logical {
     pub(crate) residence: Residence,
 }
 
+/// Where a logical processor begins.
+pub(crate) struct Standing {
+    pub(crate) hart: Hart,
+    pub(crate) state: HartState,
+    /// Whether it is in `wfi`.
+    pub(crate) waits: bool,
+    /// When something was last sent to it.
+    pub(crate) event: Cycles,
+}
+
 /// What a machine is made of beside its guests.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -86,6 +97,7 @@ pub struct Machine {
     pub(crate) paging: PagingMode,
     pub(crate) balloon: Option<Balloon>,
     pub(crate) faults: Faults,
+    pub(crate) capture: Capture,
     pub(crate) disks: Disks,
     pace: Pace,
     /// By guest.
@@ -130,6 +142,11 @@ impl Record {
             walk: None,
         }
     }
+
+    /// Whether the guest is in a region of interest.
+    pub(crate) const fn is_in_region(&self) -> bool {
+        self.region.is_inside()
+    }
 }
 
 impl Machine {
@@ -143,6 +160,7 @@ impl Machine {
             paging,
             balloon: None,
             faults: Faults::default(),
+            capture: Capture::default(),
             disks: Disks::default(),
             pace,
             records: Vec::new(),
@@ -169,6 +187,28 @@ impl Machine {
         entry: Gpa,
         argument: u64,
     ) -> Result<(), AllocationError> {
+        let stopped = |_| Standing {
+            hart: Hart::new(self.isa, self.paging),
+            state: HartState::Stopped,
+            waits: false,
+            event: Cycles(0),
+        };
+        let mut standing: Vec<Standing> = (0..scheduled.logicals).map(stopped).collect();
+        // A stopped hart can always be started.
+        standing[0].state = HartState::StartPending(Entry { pc: entry, opaque: argument });
+        self.add_standing(guest, scheduled, standing)
+    }
+
+    /// Adds a guest whose harts stand as they are given, by number. Its memory is in the world already, as the latest there.
+    ///
+    /// # Errors
+    /// [`AllocationError`].
+    pub(crate) fn add_standing(
+        &mut self,
+        guest: Guest,
+        scheduled: &VmParameters,
+        standing: Vec<Standing>,
+    ) -> Result<(), AllocationError> {
         debug_assert_eq!(self.world.vms.len(), self.world.guests.len() + 1);
         let (index, first) = (self.world.guests.len(), self.logicals.len());
         self.dispatch.scheduler.add_vm(scheduled, Cycles(0))?;
@@ -178,21 +218,16 @@ impl Machine {
             Allocation::Shared => AllocationForm::Shared,
         };
         self.records.push(Record::new(form, first..first + scheduled.logicals, scheduled.spin));
-        for hart_id in 0..scheduled.logicals {
-            self.logicals.push(Logical {
-                hart: Hart::new(self.isa, self.paging),
-                guest: index,
-                hart_id,
-                state: HartState::Stopped,
-                waits: false,
-                event: Cycles(0),
-                residence: Residence::default(),
-            });
+        for (hart_id, Standing { hart, state, waits, event }) in standing.into_iter().enumerate() {
+            let residence = Residence::default();
+            self.logicals.push(Logical { hart, guest: index, hart_id, state, waits, event, residence });
         }
         self.carry_out_for_free();
-        // A stopped hart can always be started.
-        self.logicals[first].state = HartState::StartPending(Entry { pc: entry, opaque: argument });
-        self.rouse(first, Cycles(0));
+        for index in first..self.logicals.len() {
+            if !self.logicals[index].is_idle() {
+                self.rouse(index, Cycles(0));
+            }
+        }
         Ok(())
     }
 
@@ -203,7 +238,9 @@ impl Machine {
 
     /// Runs until every guest has ended, except those in the background; returns how each did.
     pub fn run_all(&mut self, console: &mut dyn Console) -> Vec<Outcome> {
-        let limit = self.pace.timeout_seconds.map(|seconds| (self.clock().seconds(seconds), seconds));
+        // The clock does not begin at 0 in a machine that goes on where another was.
+        let begun = self.elapsed();
+        let limit = self.pace.timeout_seconds.map(|seconds| (begun + self.clock().seconds(seconds), seconds));
         while self.goes_on() {
             if self.take_input(console).is_err() {
                 self.end_all(&Outcome::Interrupted);
@@ -228,6 +265,9 @@ impl Machine {
                 && next >= cycles
             {
                 self.end_all(&Outcome::Timeout(seconds));
+                break;
+            }
+            if self.capture_if_due(next) {
                 break;
             }
             if self.serve_disk(next) {
@@ -288,7 +328,7 @@ impl Machine {
     }
 
     /// A guest has ended: its harts run no more.
-    fn end(&mut self, guest: usize, outcome: Outcome) {
+    pub(crate) fn end(&mut self, guest: usize, outcome: Outcome) {
         let record = &mut self.records[guest];
         if record.outcome.is_some() {
             return;
@@ -346,6 +386,7 @@ impl Machine {
     fn take(&mut self, turn: Turn, index: usize) -> Option<Outcome> {
         let real = turn.index;
         let clock = self.clock_of_real(real);
+        let capture = self.capture_time();
         let processor = &mut self.world.processors[real];
         processor.idle += turn.from - clock;
         processor.accounted = processor.accounted.max(turn.from);
@@ -354,7 +395,7 @@ impl Machine {
         self.world.current = Current { processor: real, guest: logical.guest, hart: logical.hart_id };
 
         let time = self.world.clock().time(turn.from);
-        let mut until = turn.next.map(|next| next + self.pace.quantum);
+        let mut until = [turn.next.map(|next| next + self.pace.quantum), capture].into_iter().flatten().min();
         if let Some(timer) = logical.hart.timer_interrupt() {
             if time >= timer {
                 logical.hart.set_pending(Interrupt::Timer, true);
@@ -374,6 +415,7 @@ impl Machine {
         self.begin_if_pending(index);
         let guest = self.logicals[index].guest;
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
+        let warming = warming.min(self.instructions_to_capture().unwrap_or(LONGEST_TURN));
         let logical = &mut self.logicals[index];
         let budget = self.world.instructions_in(real, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
@@ -447,10 +489,9 @@ impl Machine {
 
     fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
         match number {
-            1 if self.pace.warmup == 0 => self.begin_region(guest),
             1 => {
-                let until = self.retired_of(guest).saturating_add(self.pace.warmup);
-                self.records[guest].region.warm(until);
+                self.begin_or_warm(guest);
+                return self.capture_at_region();
             }
             2 => {
                 let now = self.statistics_of(guest);
@@ -468,6 +509,16 @@ impl Machine {
             _ => {}
         }
         None
+    }
+
+    /// A guest is in a region of interest from here on.
+    pub(crate) fn begin_or_warm(&mut self, guest: usize) {
+        if self.pace.warmup == 0 {
+            self.begin_region(guest);
+        } else {
+            let until = self.retired_of(guest).saturating_add(self.pace.warmup);
+            self.records[guest].region.warm(until);
+        }
     }
 
     /// From here on, what a guest does is measured.

@@ -24,6 +24,8 @@ pub enum Outcome {
     Timeout(u64),
     /// The host is out of memory for the guest.
     OutOfMemory(PageUnavailable),
+    /// The guest came to the point at which its snapshot was to be taken, and was left there.
+    SnapshotTaken,
     /// The user ended the run.
     Interrupted,
     /// It was in the background, and still running when the others had ended.
@@ -36,7 +38,7 @@ impl Outcome {
     pub fn status(&self) -> u8 {
         match self {
             Self::Finished(status) => *status,
-            Self::Shutdown | Self::Reset | Self::Interrupted | Self::Unfinished => 0,
+            Self::Shutdown | Self::Reset | Self::SnapshotTaken | Self::Interrupted | Self::Unfinished => 0,
             Self::GuestFailure
             | Self::ResetAfterFailure
             | Self::Unmeasured(_)
@@ -67,6 +69,7 @@ impl fmt::Display for Outcome {
             Self::Halted => f.write_str("every hart of the guest waits for an interrupt that never comes"),
             Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
             Self::OutOfMemory(why) => write!(f, "the host has no memory left for the guest: {why}"),
+            Self::SnapshotTaken => f.write_str("the guest came to the point of its snapshot"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Unfinished => f.write_str("the guest was still running, in the background, when the run was over"),
         }

@@ -48,6 +48,11 @@ impl GuestRegion {
         Self { region: PrimaryRegion::new(memory, harts), spaces, refused: (0, Vec::new()), swapped }
     }
 
+    /// A region that goes on as it was elsewhere: `spaces` are the address spaces that the harts loaded last.
+    pub(crate) fn going_on(region: PrimaryRegion, spaces: Vec<(PagingMode, Gpa)>, hot_add: bool) -> Self {
+        Self { region, spaces, refused: (0, Vec::new()), swapped: hot_add.then(BTreeSet::new) }
+    }
+
     fn note(&mut self, asked: &str, refusal: Refusal) {
         let (count, noted) = &mut self.refused;
         *count += 1;
@@ -230,6 +235,11 @@ impl World {
             let gpa = Gpa(leaf.page.0 | page.offset(leaf.size));
             gpa.page(PageSize::Size4K) == devices::map::PRIMARY_REGION.base
         })
+    }
+
+    /// Whether memory is added for what a guest's balloon gives up.
+    pub(crate) fn hot_adds(&self, guest: usize) -> bool {
+        self.guests[guest].region.as_ref().is_some_and(|region| region.swapped.is_some())
     }
 
     /// What of a guest's segments was refused: how many, and the first in words.

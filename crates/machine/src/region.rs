@@ -29,6 +29,11 @@ impl Region {
         self.state = State::Warming { until };
     }
 
+    /// Whether the guest is in one, measured or not.
+    pub(crate) const fn is_inside(&self) -> bool {
+        !matches!(self.state, State::Outside)
+    }
+
     /// How many instructions the guest is to have retired when measurement begins; `None` if none is about to.
     pub(crate) fn warms_until(&self) -> Option<u64> {
         match self.state {

@@ -1,4 +1,4 @@
-//! The bytes of host physical memory: one anonymous mapping of the process, and the crate's only unsafe code.
+//! The bytes of host physical memory: one private mapping of the process, anonymous but for what an image gives, and the crate's only unsafe code.
 //!
 //! # Justification of unsafe
 //! The hart reaches memory through raw pointers kept in its TLB, and the devices through `VolatileSlice`s of `vm-memory`; both want
@@ -7,9 +7,11 @@
 //! time touches it.
 #![allow(unsafe_code)]
 
+use core::cell::Cell;
 use core::fmt;
 use core::ptr::{self, NonNull};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
+use std::os::fd::AsFd;
 use types::{Hpa, PageSize};
 use vm_memory::VolatileSlice;
 
@@ -88,6 +90,8 @@ scalar!(u8, u16, u32, u64);
 pub struct HostMemory {
     base: NonNull<u8>,
     bytes: u64,
+    /// Whether any of it is mapped from a file.
+    has_files: Cell<bool>,
 }
 
 // SAFETY: the mapping belongs to this value alone and has no ties to a thread.
@@ -123,7 +127,7 @@ impl HostMemory {
             }
             NonNull::new_unchecked(base)
         };
-        let memory = Self { base, bytes };
+        let memory = Self { base, bytes, has_files: Cell::new(false) };
         let advice = match pages {
             HostPages::Base => Advice::LinuxNoHugepage,
             HostPages::Huge => Advice::LinuxHugepage,
@@ -224,7 +228,8 @@ impl HostMemory {
         const DISCARD_FROM: u64 = PageSize::Size2M.bytes();
         let at = self.range(hpa, bytes)?;
         let whole_pages = hpa.is_aligned(PageSize::Size4K.bytes()) && bytes.is_multiple_of(PageSize::Size4K.bytes());
-        if whole_pages && bytes >= DISCARD_FROM {
+        // What is mapped from a file would be the file's again.
+        if whole_pages && bytes >= DISCARD_FROM && !self.has_files.get() {
             // SAFETY: the range is whole pages of a private anonymous mapping of ours: DONTNEED leaves zeroes.
             if unsafe { rustix::mm::madvise(at.as_ptr().cast(), bytes as usize, Advice::LinuxDontNeed) }.is_ok() {
                 return Ok(());
@@ -232,6 +237,25 @@ impl HostMemory {
         }
         // SAFETY: `range` checked the destination.
         unsafe { at.write_bytes(0, bytes as usize) };
+        Ok(())
+    }
+
+    /// Puts `bytes` bytes of `file` from `offset` on in the place of the memory at `hpa`: whole pages. What is stored there stays out of the file,
+    /// which must not shrink, or its pages are gone.
+    ///
+    /// # Errors
+    /// The system's, or that it is not all in host memory or no whole pages: nothing has changed.
+    pub(crate) fn map_file(&self, hpa: Hpa, bytes: u64, file: impl AsFd, offset: u64) -> rustix::io::Result<()> {
+        let at = self.range(hpa, bytes).map_err(|_| rustix::io::Errno::INVAL)?;
+        if !(hpa.0 | bytes | offset).is_multiple_of(PageSize::Size4K.bytes()) || bytes == 0 {
+            return Err(rustix::io::Errno::INVAL);
+        }
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+        let rights = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the range is whole pages of our own mapping, which is behind no reference: pointers into it lead to the file's bytes from now on,
+        // as if these had been stored.
+        unsafe { rustix::mm::mmap(at.as_ptr().cast(), bytes as usize, rights, flags, file, offset) }?;
+        self.has_files.set(true);
         Ok(())
     }
 

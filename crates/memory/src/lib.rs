@@ -3,15 +3,18 @@
 //! * [`HostMemory`]: the bytes. Only pages that were touched cost host memory.
 //! * [`FrameAllocator`]: hands out zeroed, aligned frames; the ownership protocol is written there.
 //! * [`Host`]: both together, made for the same range.
+//! * [`MemoryImage`]: what memory begins with, where that is in a file.
 //! * [`registry`]: memory set aside by name, and [`section`]: the memory that several VMs share under these names.
 #![deny(unsafe_code)]
 
 mod bytes;
 mod frames;
 mod host;
+mod image;
 pub mod registry;
 pub mod section;
 
 pub use bytes::{HOST_BASE, HostMemory, HostPages, MapError, OutsideMemory, Scalar};
 pub use frames::{FrameAllocator, FrameError, FrameRange, OutOfFrames};
 pub use host::Host;
+pub use image::{MemoryImage, Placed};

@@ -60,6 +60,12 @@ impl Segment {
         self.base..self.limit
     }
 
+    /// Where BASE leads.
+    #[must_use]
+    pub const fn target(&self) -> u64 {
+        self.base.wrapping_add(self.offset)
+    }
+
     /// What is added to an address, modulo 2^64.
     #[must_use]
     pub const fn offset(&self) -> u64 {

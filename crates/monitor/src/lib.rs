@@ -33,7 +33,7 @@ pub use dma::{Dma, DmaOutcome, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
 pub use hart_state::{Entry, HartState, Suspend};
 pub use paging::{FaultyFrame, FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
-pub use primary_region::{PrimaryRegion, Refusal, SegmentRequest};
+pub use primary_region::{PrimaryRegion, PrimaryRegionState, Refusal, SegmentRequest};
 pub use table::{
     ClearedRange, FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable, SectionTable,
     SharedTables, TableWork,

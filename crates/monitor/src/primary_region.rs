@@ -239,5 +239,8 @@ fn user_end(mode: PagingMode) -> u64 {
     }
 }
 
+mod state;
 #[cfg(test)]
 mod tests;
+
+pub use state::PrimaryRegionState;

@@ -4,6 +4,7 @@ mod attribute;
 mod direct;
 mod error;
 mod escape;
+mod image;
 mod presentation;
 
 pub use attribute::MemoryAttribute;
@@ -42,6 +43,8 @@ pub struct Vm {
     second: Presentation,
     /// Whether only a supply gives its pages frames.
     supplied: bool,
+    /// What pages begin with that have had no frame yet.
+    beginning: Option<Box<image::Beginning>>,
     /// Of a guest whose own tables no hardware walks.
     pub(crate) shadow: Option<Box<Shadow>>,
 }
@@ -102,7 +105,7 @@ impl Vm {
                 debug_assert!(freed.is_ok(), "taken above");
             }
         })?;
-        let mut vm = Self { vmid, ram, store, second, supplied: false, shadow: None };
+        let mut vm = Self { vmid, ram, store, second, supplied: false, beginning: None, shadow: None };
         for frame in faulty {
             vm.replace_at_once(host, frame)?;
         }

@@ -6,7 +6,8 @@ use crate::guest::{
     Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, VOS, WORKLOADS, kernel_command_line,
 };
 use machine::config::Config;
-use machine::units::ByteSize;
+use machine::snapshot::About;
+use machine::units::{ByteSize, PageSizeName};
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
 use std::fs;
@@ -155,6 +156,24 @@ fn linux(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
 }
 
 impl Prepared {
+    /// What a snapshot of the guest under this configuration is about.
+    pub(crate) fn about(&self, config: &Config, image: &Image) -> About {
+        let (work, command) = match &self.work {
+            Work::Console => ("console".to_owned(), false),
+            Work::Workload { name, .. } => (name.clone(), true),
+            Work::Command(text) => (text.clone(), true),
+        };
+        let told = matches!(self.kind, GuestKind::Vos | GuestKind::Linux);
+        About {
+            guest: self.kind.name(),
+            work,
+            command,
+            command_line: image.command_line.clone(),
+            page: told.then(|| PageSizeName(config.scheme.guest_page())),
+            scheme: config.scheme.to_string(),
+        }
+    }
+
     /// The image for a run with this configuration.
     ///
     /// # Errors

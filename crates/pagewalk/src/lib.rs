@@ -19,6 +19,7 @@ mod reproduce;
 mod setup;
 mod shared_memory;
 mod side_by_side;
+mod start;
 mod store;
 mod systems;
 pub mod table;

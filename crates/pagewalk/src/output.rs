@@ -1,7 +1,7 @@
 //! What a command leaves: text on standard output, and files that are whole or not there at all.
 
 use serde::Serialize;
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -32,8 +32,16 @@ pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As the host's system says: no such directory, no space, no permission. `path` is then untouched.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = temporary_beside(path)?;
-    file.write_all(content)?;
+    write_file(path, |mut file| file.write_all(content))
+}
+
+/// The same for what `write` makes of an empty file.
+///
+/// # Errors
+/// As [`write_atomically`].
+pub fn write_file(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+    let file = temporary_beside(path)?;
+    write(file.as_file())?;
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }

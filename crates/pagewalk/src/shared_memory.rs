@@ -80,6 +80,11 @@ impl SharedMemory {
         self.registry.is_empty() && self.plans.is_empty()
     }
 
+    /// Whether there are any sections.
+    pub(crate) fn has_sections(&self) -> bool {
+        !self.plans.is_empty()
+    }
+
     /// A section whose file the guest may write to, if there is any: two machines at once would both do that.
     pub(crate) fn written(&self) -> Option<&SectionPlan> {
         self.plans.iter().find(|plan| matches!(plan.store, SectionStore::File { writable: true, .. }))

@@ -42,6 +42,16 @@ impl Balloon {
         std::mem::replace(&mut self.target, pages) != pages
     }
 
+    /// What is asked for, in pages of 4 KiB.
+    pub(crate) fn target(&self) -> u32 {
+        self.target
+    }
+
+    /// Sets what is asked for, and what the guest says to have given up.
+    pub(crate) fn set_state(&mut self, target: u32, actual: u32) {
+        (self.target, self.actual) = (target, actual);
+    }
+
     /// Pages that the driver says to have given up.
     pub(crate) fn actual(&self) -> u32 {
         self.actual

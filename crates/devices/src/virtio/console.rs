@@ -32,6 +32,11 @@ impl Console {
         Self { columns: 80, rows: 25, output: Vec::new() }
     }
 
+    /// Columns and rows in characters.
+    pub(crate) fn size(&self) -> (u16, u16) {
+        (self.columns, self.rows)
+    }
+
     /// Sets the size in characters; true if it changed.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) -> bool {
         let changed = (columns, rows) != (self.columns, self.rows);

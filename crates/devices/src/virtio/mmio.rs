@@ -363,5 +363,8 @@ fn set_high(to: &mut u64, value: u32) {
     *to = (*to & 0xffff_ffff) | (u64::from(value) << 32);
 }
 
+mod state;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use state::SlotState;

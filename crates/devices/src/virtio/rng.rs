@@ -21,6 +21,16 @@ impl Rng {
     pub fn new(seed: u64) -> Self {
         Self { random: SplitMix64::new(seed) }
     }
+
+    /// Where the generator is.
+    pub(crate) fn state(&self) -> u64 {
+        self.random.state()
+    }
+
+    /// Goes on from there.
+    pub(crate) fn set_state(&mut self, state: u64) {
+        self.random = SplitMix64::new(state);
+    }
 }
 
 impl Device for Rng {

@@ -46,6 +46,9 @@ pub enum PageUnavailable {
     /// It is a section's, and that cannot provide it: what [`SectionFaultError`](crate::section::SectionFaultError) says.
     #[error("{0}")]
     Section(String),
+    /// Its first contents cannot be read from the snapshot: what the system says.
+    #[error("the snapshot cannot be read: {0}")]
+    Snapshot(String),
 }
 
 /// The host's frames with all that share them, for the length of one event. VMs go by their number in `vms`.
@@ -90,16 +93,29 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
         }
         self.keep_reserve();
         let leaf = match self.pager.as_deref().and_then(|pager| pager.slot(vm, gpa.page(PageSize::Size4K))) {
-            None => self.with_room(|supply| {
-                let spare = supply.pager.is_some().then_some(RESERVE);
-                supply.vms[vm].fill(supply.memory, supply.frames, gpa, access, spare)
-            })?,
+            None => self.fill_anew(vm, gpa, access)?,
             Some(slot) => self.page_in(vm, gpa, access, slot)?,
         };
         if let Some(pager) = self.pager.as_deref_mut() {
             pager.settled(vm, gpa, &leaf);
         }
         Ok(Some(FramePiece::of(&leaf, gpa)))
+    }
+
+    /// Gives the page that holds `gpa`, which the swap file does not have, a frame with what memory begins with there.
+    fn fill_anew(&mut self, vm: usize, gpa: Gpa, access: Access) -> Result<Leaf, PageUnavailable> {
+        let begins = self.vms[vm].has_beginning();
+        // A clean page that the swap file does not have counts as zeroes.
+        let access = if begins && self.pager.is_some() { Access::Write } else { access };
+        let leaf = self.with_room(|supply| {
+            let spare = supply.pager.is_some().then_some(RESERVE);
+            supply.vms[vm].fill(supply.memory, supply.frames, gpa, access, spare)
+        })?;
+        if begins {
+            let placed = self.vms[vm].place_beginning(self.memory, gpa, &leaf);
+            placed.map_err(|error| PageUnavailable::Snapshot(error.to_string()))?;
+        }
+        Ok(leaf)
     }
 
     /// Provides what a step of the monitor's work on a VM wants, before that is tried again.

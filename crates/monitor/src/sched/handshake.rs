@@ -48,6 +48,18 @@ impl Handshake {
         Self { form, area: None, interrupt: false }
     }
 
+    /// What was agreed, for a snapshot: the communication area, and whether the interrupt is wanted.
+    #[must_use]
+    pub const fn agreed(&self) -> (Option<Gpa>, bool) {
+        (self.area, self.interrupt)
+    }
+
+    /// Goes on with what was agreed elsewhere. Nothing is to be done now.
+    pub const fn agree(&mut self, area: Option<Gpa>, interrupt: bool) {
+        self.area = area;
+        self.interrupt = interrupt;
+    }
+
     /// The guest registers its communication area; what is to be done now. 0 gives it up.
     pub fn register(&mut self, area: Gpa) -> Notice {
         self.area = (area != Gpa(0)).then_some(area);

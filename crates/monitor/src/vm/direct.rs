@@ -148,6 +148,11 @@ impl Direct {
         (false_positives > 0.01).then(|| SaturatedFilter { pages, bits: escape.bits(), false_positives })
     }
 
+    /// The pages that were replaced, and where each lies.
+    pub(super) fn replacements(&self) -> impl Iterator<Item = (Gpa, Hpa)> {
+        self.replaced.iter().map(|(&gpa, &frame)| (gpa, frame))
+    }
+
     /// Pages that were replaced.
     pub(super) fn replaced(&self) -> usize {
         self.replaced.len()

@@ -86,6 +86,11 @@ impl Vm {
         self.direct()?.hpa(gpa)
     }
 
+    /// Pages of the segment that lie elsewhere, and where.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = (Gpa, Hpa)> {
+        self.direct().into_iter().flat_map(Direct::replacements)
+    }
+
     /// Pages of the segment that lie elsewhere.
     #[must_use]
     pub fn replaced_pages(&self) -> usize {

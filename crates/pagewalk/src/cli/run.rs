@@ -5,6 +5,7 @@ use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 use clap::Args;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
+use machine::snapshot::SnapshotAt;
 use machine::system::{Sweep, System, SystemList};
 use machine::units::ByteSize;
 use machine::warmup::Warmup;
@@ -120,6 +121,15 @@ pub struct BootArgs {
     /// Write the run's statistics as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
+    #[arg(long, value_name = "FILE")]
+    pub snapshot: Option<PathBuf>,
+    /// Write it after this much guest time (2s, 1500ms), after so many instructions, or when a region of interest begins for the Nth time, instead
+    #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
+    pub snapshot_at: Option<SnapshotAt>,
+    /// Go on with the guest in this file, instead of booting one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "initrd", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
+    pub restore: Option<PathBuf>,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
@@ -167,6 +177,9 @@ pub struct CompareArgs {
     /// Write the comparison as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Compare from the instant of this snapshot on, which `boot --snapshot` took, instead of from a boot
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "initrd", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
+    pub restore: Option<PathBuf>,
     /// Write the comparison as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -8,9 +8,11 @@ use crate::hosting::report::sections_of_one;
 use crate::image::{GuestKind, Work, prepare};
 use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::warn_of_refusals;
+use crate::start::{self, Start};
 use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
-use machine::{Console, Machine, Outcome};
+use machine::scheme::Scheme;
+use machine::{Console, Outcome};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,27 +23,42 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
+    let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
     let flags = machine_flags(&arguments.machine);
     let registry = arguments.reserved.reserved_memory.as_ref();
-    let (builder, shared) = builder_with_sections(&[], &arguments.machine.config, &flags, registry)?;
+    let defaults = start::defaults(snapshot.as_deref(), &[]);
+    let (builder, shared) =
+        builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let config = built(&builder)?;
-    let system = arguments.scheme.clone().unwrap_or_else(|| config.scheme.into());
+    let system = arguments.scheme.clone().unwrap_or_else(|| match &snapshot {
+        Some(snapshot) if config.scheme == Scheme::default() => start::native(snapshot),
+        _ => config.scheme.into(),
+    });
     let on = Arc::new(Configured::new(&builder, system)?);
     check_report(arguments.json.as_deref())?;
-    let kind = GuestKind::parse(&arguments.guest);
-    let work = match &arguments.run {
-        Some(command) => Work::Command(command.clone()),
-        None => Work::Console,
+    check_report(arguments.snapshot.as_deref())?;
+    let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
+    let beginning = match &snapshot {
+        Some(snapshot) => Start::Snapshot(snapshot.clone()),
+        None => {
+            let work = arguments.run.clone().map_or(Work::Console, Work::Command);
+            Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux)?))
+        }
     };
-    let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-    let plan = shared.plan(&on.config, prepared.image(&on.config)?)?;
-    let mut machine = Machine::assemble_host(&on.config, &plan)?;
+    let about = beginning.about(&on.config)?;
+    beginning.check(&on, &shared)?;
+    let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);
+    let at = arguments.snapshot_at.unwrap_or_default();
+    if let Some(path) = &arguments.snapshot {
+        let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
+        machine.snapshot_at(at).map_err(refused)?;
+    }
     // A command has no use for keys, and a guest that waits for none goes on at once.
-    let keyboard = if arguments.run.is_some() { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
+    let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let mut console = UserConsole { keyboard, failed: None };
     let outcome = {
-        let _raw = if arguments.run.is_some() { None } else { RawTerminal::enter()? };
+        let _raw = if about.command { None } else { RawTerminal::enter()? };
         machine.run(&mut console)
     };
     match console.failed {
@@ -50,7 +67,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         _ => {}
     }
     if let Some(path) = &arguments.json {
-        let work = arguments.run.clone().unwrap_or_else(|| "console".to_owned());
+        let work = about.work.clone();
         let statistics = machine.measured();
         let run = Finished {
             work,
@@ -77,10 +94,19 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     if let Some(problem) = machine.section_problems().first() {
         return Err(Failure::Run(problem.clone()));
     }
+    if let Some(path) = &arguments.snapshot {
+        return match &outcome {
+            Outcome::SnapshotTaken => {
+                beginning.save(path, &mut machine, &on.config, &about)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            other => Err(Failure::Run(format!("{}: no snapshot: {other} before it came to {at}", path.display()))),
+        };
+    }
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.
-        Outcome::Finished(status) if *status == 0 || arguments.run.is_some() => Ok(ExitCode::from(*status)),
-        Outcome::Shutdown | Outcome::Reset if arguments.run.is_some() && kind.reports_status() => {
+        Outcome::Finished(status) if *status == 0 || about.command => Ok(ExitCode::from(*status)),
+        Outcome::Shutdown | Outcome::Reset if about.command && kind.reports_status() => {
             Err(Failure::Run(format!("{outcome} before the command had ended")))
         }
         Outcome::Reset => {

@@ -9,11 +9,13 @@ use crate::image::{GuestKind, Work, prepare};
 use crate::output::{print, print_bytes};
 use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
+use crate::start::{self, Start};
 use crate::store::Store;
-use crate::systems::{Configured, configured, named, with_natives};
+use crate::systems::{Configured, configured, with_natives};
 use machine::Outcome;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
+use machine::snapshot::Snapshot;
 use machine::suggestion::unknown;
 use machine::system::System;
 use std::path::PathBuf;
@@ -56,7 +58,8 @@ const MODEL_SCHEMES: [&str; 6] =
 /// # Errors
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
-    let kind = GuestKind::parse(&arguments.guest);
+    let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
+    let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let mut flags = machine_flags(&arguments.machine);
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
@@ -65,9 +68,11 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         flags.push(("segment.classify", "true".to_owned()));
     }
     let registry = arguments.reserved.reserved_memory.as_ref();
-    let (mut builder, shared) = builder_with_sections(defaults, &arguments.machine.config, &flags, registry)?;
+    let defaults = start::defaults(snapshot.as_deref(), defaults);
+    let (mut builder, shared) =
+        builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let mut config = built(&builder)?;
-    if arguments.model && config.segment.region.is_none() {
+    if arguments.model && config.segment.region.is_none() && snapshot.is_none() {
         // What would lie in a segment has to lie there without one, too.
         let region = config.segment.region_bytes(Mechanism::DualDirect, config.memory);
         builder =
@@ -75,26 +80,25 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         config = built(&builder)?;
     }
     let host = HostModel::load(&config.host)?;
-    let mut systems = configured(&builder, systems(arguments, &kind), &arguments.sweeps)?;
+    let mut systems = configured(&builder, systems(arguments, &kind, snapshot.as_deref()), &arguments.sweeps)?;
     if arguments.native {
         systems = with_natives(&builder, &systems)?;
     }
     check_report(arguments.json.as_deref())?;
     check_report(arguments.html.as_deref())?;
     let mut works = Vec::new();
-    for (name, work) in works_of(arguments, &kind)? {
+    if let Some(snapshot) = &snapshot {
+        works.push((snapshot.about().work.clone(), Start::Snapshot(snapshot.clone())));
+    }
+    for (name, work) in if snapshot.is_some() { Vec::new() } else { works_of(arguments, &kind)? } {
         if matches!(work, Work::Command(_)) && works.iter().any(|(other, _)| *other == name) {
             let problem = format!("--run: `{name}` is there twice; --run 'NAME: COMMAND' gives a command another name");
             return Err(Failure::Usage(problem));
         }
-        let prepared = prepare(kind.clone(), work, &arguments.linux)?;
-        // Whatever cannot be is said before anything runs.
-        systems.iter().try_for_each(|on| {
-            let plan = shared.plan(&on.config, prepared.image(&on.config)?);
-            plan.map(drop).map_err(|failure| Failure::Usage(named(&on.system, &failure.line())))
-        })?;
-        works.push((name, prepared));
+        works.push((name, Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux)?))));
     }
+    // Whatever cannot be is said before anything runs.
+    works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let opened = |directory: &PathBuf| {
         let failed = |error| Failure::Usage(format!("--keep: {}: {error}", directory.display()));
@@ -145,7 +149,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The systems that were asked for, before sweeps.
-fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
+fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>) -> Vec<System> {
     if !arguments.schemes.is_empty() {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
     }
@@ -156,7 +160,10 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind) -> Vec<System> {
     } else {
         &LINUX_SCHEMES
     };
-    default.iter().map(|scheme| scheme.parse().expect("the default schemes exist")).collect()
+    let all = default.iter().map(|scheme| scheme.parse::<System>().expect("the default schemes exist"));
+    // What a guest has mapped stays as it is.
+    let fits = |system: &System| snapshot.is_none_or(|snapshot| system.scheme().guest_page() == start::page(snapshot));
+    all.filter(fits).collect()
 }
 
 /// Says which segments guests asked for in vain, and which escape filters are too small.

@@ -3,21 +3,21 @@
 use super::keep::Kept;
 use crate::error::Failure;
 use crate::hosting::report::sections_of_one;
-use crate::image::Prepared;
 use crate::quiet::QuietConsole;
 use crate::shared_memory::{SharedMemory, warn_of_refusals};
 use crate::side_by_side::side_by_side;
+use crate::start::Start;
 use crate::store::Store;
-use crate::systems::{Configured, named};
+use crate::systems::Configured;
 use crate::walks;
-use machine::{Machine, Outcome, Statistics};
+use machine::{Outcome, Statistics};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// What is to be run.
 pub(crate) struct Plan {
     /// The guests, each with the name of its work.
-    pub(crate) works: Vec<(String, Prepared)>,
+    pub(crate) works: Vec<(String, Start)>,
     /// The systems.
     pub(crate) systems: Vec<Arc<Configured>>,
     /// Host threads.
@@ -59,31 +59,28 @@ pub(crate) struct Finished {
 /// # Errors
 /// [`Failure`], if a machine cannot be built. That a guest fails is a result, not an error.
 pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
-    let jobs: Vec<(&str, &Prepared, &Arc<Configured>)> = plan
+    let jobs: Vec<(&str, &Start, &Arc<Configured>)> = plan
         .works
         .iter()
-        .flat_map(|(name, prepared)| plan.systems.iter().map(move |on| (name.as_str(), prepared, on)))
+        .flat_map(|(name, start)| plan.systems.iter().map(move |on| (name.as_str(), start, on)))
         .collect();
-    let run = |&(work, prepared, on): &(&str, &Prepared, &Arc<Configured>)| run(plan, work, prepared, on);
+    let run = |&(work, start, on): &(&str, &Start, &Arc<Configured>)| run(plan, work, start, on);
     side_by_side(plan.threads, &jobs, run).into_iter().collect()
 }
 
-fn run(plan: &Plan, work: &str, prepared: &Prepared, on: &Arc<Configured>) -> Result<Finished, Failure> {
-    let config = &on.config;
-    let image = prepared.image(config)?;
+fn run(plan: &Plan, work: &str, start: &Start, on: &Arc<Configured>) -> Result<Finished, Failure> {
     // What is kept is found by its configuration, which says nothing of these.
     let keep = plan.keep.as_ref().filter(|_| plan.shared.is_empty());
-    let kept = keep.and_then(|store| Kept::place(store, &image, on));
+    let kept = match keep {
+        Some(store) => Kept::place(store, start, on)?,
+        None => None,
+    };
     if let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
         && (found.walk.is_some() || !plan.walks)
     {
         return Ok(Finished { walk: found.walk.filter(|_| plan.walks), ..found });
     }
-    let host = plan.shared.plan(config, image)?;
-    let mut machine = Machine::assemble_host(config, &host).map_err(|error| {
-        let text = named(&on.system, &error);
-        if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
-    })?;
+    let mut machine = start.machine(on, &plan.shared)?;
     if plan.walks {
         machine.record_walks();
     }

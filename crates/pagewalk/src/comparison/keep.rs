@@ -2,8 +2,10 @@
 
 use super::Finished;
 use crate::error::Failure;
+use crate::start::Start;
 use crate::store::{Key, Store};
 use crate::systems::Configured;
+use machine::snapshot::Snapshot;
 use machine::{Image, Outcome, Statistics, VirtioKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,7 +40,23 @@ enum Good {
 
 impl<'s> Kept<'s> {
     /// The place of a run; `None` if it depends on more than its image and configuration, which is what a disk holds.
-    pub(super) fn place(store: &'s Store, image: &Image, on: &Configured) -> Option<Self> {
+    ///
+    /// # Errors
+    /// [`Failure`], as of [`Prepared::image`](crate::image::Prepared::image).
+    pub(super) fn place(store: &'s Store, start: &Start, on: &Configured) -> Result<Option<Self>, Failure> {
+        Ok(match start {
+            Start::Boot(prepared) => Self::of_boot(store, &prepared.image(&on.config)?, on),
+            Start::Snapshot(snapshot) => Self::of_snapshot(store, snapshot, on),
+        })
+    }
+
+    fn of_snapshot(store: &'s Store, snapshot: &Snapshot, on: &Configured) -> Option<Self> {
+        let configuration = serde_json::to_vec(&(&on.config, &on.host)).ok()?;
+        let parts: [&[u8]; 3] = [b"run from snapshot", snapshot.digest(), &configuration];
+        Some(Self { store, key: store.key(parts) })
+    }
+
+    fn of_boot(store: &'s Store, image: &Image, on: &Configured) -> Option<Self> {
         if image.devices.iter().any(|device| matches!(device, VirtioKind::Block(_))) {
             return None;
         }

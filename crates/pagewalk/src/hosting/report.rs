@@ -277,6 +277,7 @@ fn short(outcome: &Outcome) -> String {
         Outcome::Halted => "halted".to_owned(),
         Outcome::Timeout(_) => "timeout".to_owned(),
         Outcome::OutOfMemory(_) => "no memory".to_owned(),
+        Outcome::SnapshotTaken => "snapshot".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),
         Outcome::Unfinished => "background".to_owned(),
     }

@@ -1,0 +1,69 @@
+//! All devices of a guest as plain values, for a snapshot.
+
+use super::Platform;
+use crate::plic::state::PlicState;
+use crate::primary_region::RegionRegistersState;
+use crate::uart::state::UartState;
+use crate::virtio::SlotState;
+use serde::{Deserialize, Serialize};
+
+/// See the module. It belongs to a platform with the same harts and devices.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PlatformState {
+    plic: PlicState,
+    uart: UartState,
+    slots: Vec<SlotState>,
+    region: Option<RegionRegistersState>,
+}
+
+/// Why devices have no state that can be kept or taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StateError {
+    /// A disk's contents are not the machine's.
+    #[error("the guest has a disk")]
+    Disk,
+    /// To take: it is that of other devices.
+    #[error("the state of {0} is not one that it can have")]
+    Mismatch(&'static str),
+}
+
+impl Platform {
+    /// The state of every device. What the guest has written to a console and nobody has taken is not in it.
+    ///
+    /// # Errors
+    /// [`StateError::Disk`].
+    pub fn state(&self) -> Result<PlatformState, StateError> {
+        let slots: Option<Vec<_>> = self.slots.iter().map(crate::virtio::MmioSlot::state).collect();
+        Ok(PlatformState {
+            plic: self.plic.state(),
+            uart: self.uart.state(),
+            slots: slots.ok_or(StateError::Disk)?,
+            region: self.region.as_ref().map(crate::RegionRegisters::state),
+        })
+    }
+
+    /// Sets the state of every device.
+    ///
+    /// # Errors
+    /// [`StateError::Mismatch`]: it is not that of such devices. Some may have changed.
+    pub fn set_state(&mut self, state: &PlatformState) -> Result<(), StateError> {
+        let fits = |fits: bool, what| if fits { Ok(()) } else { Err(StateError::Mismatch(what)) };
+        fits(self.uart.set_state(&state.uart), "the UART")?;
+        fits(state.slots.len() == self.slots.len(), "the virtio slots")?;
+        for (slot, state) in self.slots.iter_mut().zip(&state.slots) {
+            fits(slot.set_state(state), "a virtio device")?;
+        }
+        match (&mut self.region, &state.region) {
+            (Some(registers), Some(state)) => registers.set_state(state),
+            (None, None) => {}
+            _ => return Err(StateError::Mismatch("the primary region")),
+        }
+        // Last, so that the wires are as its levels say.
+        fits(self.plic.set_state(&state.plic), "the PLIC")?;
+        self.drive_wires();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

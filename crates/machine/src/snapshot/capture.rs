@@ -1,0 +1,237 @@
+//! Out of a machine: when its state is taken, and what cannot be.
+
+use super::About;
+use super::file::Writer;
+use super::shape::Shape;
+use super::state::{LogicalState, State};
+use crate::assembly::VirtioKind;
+use crate::config::Config;
+use crate::machine::Machine;
+use crate::outcome::Outcome;
+use core::fmt;
+use core::str::FromStr;
+use memory::MemoryImage;
+use std::fs::File;
+use std::io;
+use types::Cycles;
+
+/// The guest that a snapshot is of.
+const GUEST: usize = 0;
+
+/// When a snapshot is taken. The run ends there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SnapshotAt {
+    /// When the guest marks the beginning of a region of interest for the nth time, from 1 on.
+    Region(u64),
+    /// When its harts have retired so many instructions together, or up to a block more.
+    Instructions(u64),
+    /// At this many milliseconds of its time, or up to a turn later.
+    Milliseconds(u64),
+}
+
+impl Default for SnapshotAt {
+    fn default() -> Self {
+        Self::Region(1)
+    }
+}
+
+impl FromStr for SnapshotAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is not `region:N`, a time such as `2s` or `1500ms`, or a number of instructions");
+        let number = |digits: &str| digits.parse::<u64>().ok().filter(|&number| number > 0).ok_or_else(wrong);
+        if let Some(digits) = text.strip_prefix("region:") {
+            return number(digits).map(Self::Region);
+        }
+        if let Some(digits) = text.strip_suffix("ms") {
+            return number(digits).map(Self::Milliseconds);
+        }
+        match text.strip_suffix('s') {
+            Some(digits) => Ok(Self::Milliseconds(number(digits)?.checked_mul(1000).ok_or_else(wrong)?)),
+            None => number(text).map(Self::Instructions),
+        }
+    }
+}
+
+impl fmt::Display for SnapshotAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Region(1) => f.write_str("the beginning of a region of interest"),
+            Self::Region(count) => write!(f, "the beginning of region of interest number {count}"),
+            Self::Instructions(count) => write!(f, "{count} instructions"),
+            Self::Milliseconds(count) => write!(f, "{count} ms of guest time"),
+        }
+    }
+}
+
+/// Why there is no snapshot.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The guest has something that a snapshot does not hold.
+    #[error("no snapshot of a guest with {0}")]
+    Unsupported(&'static str),
+    /// The run ended before.
+    #[error("none was taken")]
+    NotTaken,
+    /// The guest's memory cannot be read.
+    #[error("the guest's memory at {0:#x} cannot be read")]
+    Memory(u64),
+    /// The file takes no more.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// What a machine knows of the snapshot that it is to take.
+#[derive(Default)]
+pub(crate) struct Capture {
+    at: Option<SnapshotAt>,
+    taken: Option<State>,
+}
+
+impl Machine {
+    /// Takes the first guest's state at `at`, where the run then ends.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unsupported`]: the machine, or its guest, is none that a snapshot can hold.
+    pub fn snapshot_at(&mut self, at: SnapshotAt) -> Result<(), CaptureError> {
+        if self.records.len() != 1 {
+            return Err(CaptureError::Unsupported("others beside it"));
+        }
+        if self.world.sections.is_some() {
+            return Err(CaptureError::Unsupported("sections"));
+        }
+        if self.world.guests[GUEST].platform.state().is_err() {
+            return Err(CaptureError::Unsupported("a disk"));
+        }
+        if self.world.hot_adds(GUEST) {
+            return Err(CaptureError::Unsupported("memory that is added for its balloon (segment.hot_add)"));
+        }
+        self.capture.at = Some(at);
+        Ok(())
+    }
+
+    /// The guest has marked the beginning of a region of interest.
+    pub(crate) fn capture_at_region(&mut self) -> Option<Outcome> {
+        if let Some(SnapshotAt::Region(left)) = &mut self.capture.at {
+            *left -= 1;
+            return (*left == 0).then(|| self.capture());
+        }
+        None
+    }
+
+    /// Everybody stands still until `next`: takes the state, if it is time.
+    pub(crate) fn capture_if_due(&mut self, next: Cycles) -> bool {
+        let due = match self.capture.at {
+            Some(SnapshotAt::Instructions(count)) => self.instret() >= count,
+            Some(SnapshotAt::Milliseconds(_)) => self.capture_time().is_some_and(|at| next >= at),
+            Some(SnapshotAt::Region(_)) | None => false,
+        };
+        if due {
+            let outcome = self.capture();
+            self.end(GUEST, outcome);
+        }
+        due
+    }
+
+    /// How many instructions a turn may have before that is looked at, if any number counts.
+    pub(crate) fn instructions_to_capture(&self) -> Option<u64> {
+        match self.capture.at {
+            Some(SnapshotAt::Instructions(count)) => Some(count.saturating_sub(self.instret())),
+            _ => None,
+        }
+    }
+
+    /// When the state is to be taken, if a time is what counts.
+    pub(crate) fn capture_time(&self) -> Option<Cycles> {
+        match self.capture.at {
+            Some(SnapshotAt::Milliseconds(count)) => {
+                Some(Cycles((u128::from(self.clock().hz) * u128::from(count) / 1000).min(u128::from(u64::MAX)) as u64))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the guest's harts have retired together, before a snapshot or since.
+    fn instret(&self) -> u64 {
+        self.harts_of(GUEST).map(|index| self.logicals[index].hart.registers().instret).fold(0, u64::wrapping_add)
+    }
+
+    fn capture(&mut self) -> Outcome {
+        self.capture.at = None;
+        let clock = *self.clock();
+        let hart = |index: usize| {
+            let logical = &self.logicals[index];
+            let now = logical.residence.real.map_or(Cycles(0), |real| self.clock_of_real(real));
+            LogicalState {
+                registers: logical.hart.registers(),
+                life: logical.state.into(),
+                waits: logical.waits,
+                time: clock.time(now),
+                event: clock.time(logical.event),
+            }
+        };
+        let harts = self.harts_of(GUEST).map(hart).collect();
+        let guest = &self.world.guests[GUEST];
+        let (area, interrupt) = self.records[GUEST].handshake.agreed();
+        // Looked at before the run began.
+        let Ok(platform) = guest.platform.state() else { return Outcome::SnapshotTaken };
+        self.capture.taken = Some(State {
+            harts,
+            platform,
+            region: guest.region.as_ref().map(|region| region.region.state()),
+            handshake: (area.map(|area| area.0), interrupt),
+            in_region: self.records[GUEST].is_in_region(),
+        });
+        Outcome::SnapshotTaken
+    }
+
+    /// Writes the snapshot that was taken to `file`, which is empty. `config` and `devices` are what the machine was made of.
+    ///
+    /// # Errors
+    /// [`CaptureError`].
+    pub fn write_snapshot(
+        &mut self,
+        file: &File,
+        config: &Config,
+        devices: &[VirtioKind],
+        about: &About,
+    ) -> Result<(), CaptureError> {
+        let state = self.capture.taken.take().ok_or(CaptureError::NotTaken)?;
+        let shape = Shape::new(config, devices).ok_or(CaptureError::Unsupported("a disk"))?;
+        let ram = self.world.vms[GUEST].ram();
+        let mut writer = Writer::new(file)?;
+        let mut buffer = vec![0; MemoryImage::CHUNK as usize];
+        let mut gpa = ram.start;
+        while gpa < ram.end {
+            let bytes = (ram.end.0 - gpa.0).min(MemoryImage::CHUNK) as usize;
+            let chunk = &mut buffer[..bytes];
+            self.world.read_guest(GUEST, gpa, chunk).map_err(|_| CaptureError::Memory(gpa.0))?;
+            writer.chunk(chunk)?;
+            gpa = gpa.wrapping_add(bytes as u64);
+        }
+        writer.finish(shape, about.clone(), state)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_read_as_they_are_written() {
+        for (text, at) in [
+            ("5000", SnapshotAt::Instructions(5000)),
+            ("region:2", SnapshotAt::Region(2)),
+            ("2s", SnapshotAt::Milliseconds(2000)),
+            ("1500ms", SnapshotAt::Milliseconds(1500)),
+        ] {
+            assert_eq!(text.parse(), Ok(at));
+        }
+        for bad in ["", "0", "region:0", "0s", "s", "ms", "1.5s", "-1", "99999999999999999s", "soon"] {
+            assert!(bad.parse::<SnapshotAt>().unwrap_err().contains(&format!("`{bad}`")));
+        }
+    }
+}

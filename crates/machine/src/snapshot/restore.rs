@@ -1,0 +1,108 @@
+//! Into a machine: one that goes on where a snapshot's guest stood.
+
+use super::file::Snapshot;
+use super::state::LogicalState;
+use crate::assembly::{BuildError, Image};
+use crate::config::Config;
+use crate::host_plan::{GuestPlan, HostPlan};
+use crate::machine::{Machine, Standing};
+use crate::primary_region::GuestRegion;
+use crate::sections::GuestSections;
+use crate::warmup::Warmup;
+use crate::world::Guest;
+use devices::{ConsoleInput, Platform, PlatformConfig};
+use hart::Hart;
+use monitor::sched::{Allocation, RealId, VmParameters, spin::SpinMethod};
+use monitor::{Pager, PrimaryRegion};
+use std::sync::Arc;
+use types::{Cycles, Gpa};
+
+impl Machine {
+    /// A machine with the guest of `snapshot`, which goes on where it stood; all that the guest cannot tell is as `config` says.
+    ///
+    /// # Errors
+    /// [`BuildError`]: among others, the snapshot's guest is another machine's than `config` makes.
+    pub fn restore(config: &Config, snapshot: &Snapshot) -> Result<Self, BuildError> {
+        snapshot.check(config)?;
+        let harts = config.harts as usize;
+        let image = Image {
+            kernel: Arc::from([]),
+            kernel_name: String::new(),
+            initrd: None,
+            command_line: snapshot.about().command_line.clone(),
+            least_memory: 0,
+            devices: snapshot.shape().devices(),
+        };
+        let guest = GuestPlan {
+            image,
+            harts: config.harts,
+            memory: config.memory,
+            memory_attribute: config.memory_attribute,
+            weight: 1,
+            allocation: Allocation::Dedicated((0..harts).map(RealId).collect()),
+            spin: SpinMethod::None,
+            background: false,
+            sections: GuestSections::default(),
+        };
+        let plan = HostPlan { reals: harts, slice: Cycles(1), guests: vec![guest], ..HostPlan::default() };
+        let mut machine = Self::assemble_without_guests(config, &plan)?;
+        machine.add_snapshot(config, &plan.guests[0], snapshot)?;
+        Ok(machine)
+    }
+
+    fn add_snapshot(&mut self, config: &Config, guest: &GuestPlan, snapshot: &Snapshot) -> Result<(), BuildError> {
+        let state = snapshot.state();
+        let harts = config.harts as usize;
+        let index = self.add_vm(config, &guest.sections)?;
+        let vm = &mut self.world.vms[index];
+        vm.begin_with(&self.world.host.memory, snapshot.image().clone()).map_err(BuildError::SnapshotMemory)?;
+        if config.warmup == Warmup::Touch {
+            self.world.apart().1.populate(index)?;
+        }
+        self.world.pager.as_mut().map(Pager::take_counts);
+
+        let memory = state.region.as_ref().map(monitor::PrimaryRegionState::memory);
+        let mut platform = Platform::new(PlatformConfig {
+            harts,
+            input: ConsoleInput::Uart,
+            virtio: crate::assembly::virtio(&guest.image.devices, config.seed)?,
+            primary_region: memory.clone(),
+        })?;
+        platform.set_state(&state.platform)?;
+        let standing: Vec<Standing> = state.harts.iter().map(|hart| self.standing(hart)).collect();
+        let region = match &state.region {
+            None => None,
+            Some(region) => {
+                let region = PrimaryRegion::of_state(region, harts).ok_or(BuildError::SnapshotRegion)?;
+                let spaces = standing.iter().map(|standing| standing.hart.context()).map(|at| (at.mode, at.root));
+                Some(GuestRegion::going_on(region, spaces.collect(), config.segment.hot_add))
+            }
+        };
+        // Guest time goes on: the clocks of the processors are where it was. Nobody is charged for that.
+        let clock = *self.clock();
+        for (processor, hart) in self.world.processors.iter_mut().zip(&state.harts) {
+            processor.idle = clock.cycle_of(hart.time).unwrap_or_default();
+        }
+        let scheduled = VmParameters {
+            logicals: harts,
+            weight: guest.weight,
+            allocation: guest.allocation.clone(),
+            spin: guest.spin,
+        };
+        self.add_standing(Guest { platform, region }, &scheduled, standing)?;
+        let (area, interrupt) = state.handshake;
+        self.records[index].handshake.agree(area.map(Gpa), interrupt);
+        if state.in_region {
+            self.begin_or_warm(index);
+        }
+        Ok(())
+    }
+
+    /// A hart that stands where `state` says.
+    fn standing(&self, state: &LogicalState) -> Standing {
+        let mut hart = Hart::new(self.isa, self.paging);
+        hart.set_registers(&state.registers);
+        let event = self.clock().cycle_of(state.event).unwrap_or_default();
+        Standing { hart, state: state.life.into(), waits: state.waits, event }
+    }
+}

@@ -1,0 +1,94 @@
+//! A guest at one instant, memory apart, as plain values.
+
+use devices::PlatformState;
+use hart::Registers;
+use monitor::{Entry, HartState, PrimaryRegionState, Suspend};
+use serde::{Deserialize, Serialize};
+use types::Gpa;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// In the order of their numbers.
+    pub(super) harts: Vec<LogicalState>,
+    pub(super) platform: PlatformState,
+    pub(super) region: Option<PrimaryRegionState>,
+    /// Communication area, and whether a change of allocation interrupts.
+    pub(super) handshake: (Option<u64>, bool),
+    /// Whether a region of interest had begun.
+    pub(super) in_region: bool,
+}
+
+/// A hart, and where it stands under the SBI.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct LogicalState {
+    pub(super) registers: Registers,
+    pub(super) life: Life,
+    /// Whether it is in `wfi`.
+    pub(super) waits: bool,
+    /// Its `time`.
+    pub(super) time: u64,
+    /// `time` when something was last sent to it.
+    pub(super) event: u64,
+}
+
+/// [`HartState`] as a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Life {
+    Stopped,
+    StartPending { pc: u64, opaque: u64 },
+    Started,
+    Suspended,
+    SuspendedAnew { pc: u64, opaque: u64 },
+    ResumePending { pc: u64, opaque: u64 },
+}
+
+impl From<HartState> for Life {
+    fn from(state: HartState) -> Self {
+        match state {
+            HartState::Stopped => Self::Stopped,
+            HartState::StartPending(Entry { pc, opaque }) => Self::StartPending { pc: pc.0, opaque },
+            HartState::Started => Self::Started,
+            HartState::Suspended(Suspend::Retentive) => Self::Suspended,
+            HartState::Suspended(Suspend::NonRetentive(Entry { pc, opaque })) => {
+                Self::SuspendedAnew { pc: pc.0, opaque }
+            }
+            HartState::ResumePending(Entry { pc, opaque }) => Self::ResumePending { pc: pc.0, opaque },
+        }
+    }
+}
+
+impl From<Life> for HartState {
+    fn from(life: Life) -> Self {
+        let entry = |pc, opaque| Entry { pc: Gpa(pc), opaque };
+        match life {
+            Life::Stopped => Self::Stopped,
+            Life::StartPending { pc, opaque } => Self::StartPending(entry(pc, opaque)),
+            Life::Started => Self::Started,
+            Life::Suspended => Self::Suspended(Suspend::Retentive),
+            Life::SuspendedAnew { pc, opaque } => Self::Suspended(Suspend::NonRetentive(entry(pc, opaque))),
+            Life::ResumePending { pc, opaque } => Self::ResumePending(entry(pc, opaque)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_of_a_hart_comes_back() {
+        let entry = Entry { pc: Gpa(0x8020_0000), opaque: 7 };
+        for state in [
+            HartState::Stopped,
+            HartState::StartPending(entry),
+            HartState::Started,
+            HartState::Suspended(Suspend::Retentive),
+            HartState::Suspended(Suspend::NonRetentive(entry)),
+            HartState::ResumePending(entry),
+        ] {
+            assert_eq!(HartState::from(Life::from(state)), state);
+        }
+    }
+}

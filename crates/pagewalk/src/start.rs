@@ -1,0 +1,136 @@
+//! Where a guest's run starts: at its kernel's first instruction, or at the instant of a snapshot.
+
+use crate::error::Failure;
+use crate::image::{GuestKind, Prepared};
+use crate::output::write_file;
+use crate::shared_memory::SharedMemory;
+use crate::systems::{Configured, named};
+use machine::Machine;
+use machine::config::Config;
+use machine::snapshot::{About, CaptureError, Snapshot};
+use machine::system::System;
+use machine::units::PageSizeName;
+use std::path::Path;
+use std::sync::Arc;
+use types::PageSize;
+
+/// See the module.
+pub(crate) enum Start {
+    /// A kernel boots.
+    Boot(Box<Prepared>),
+    /// A guest goes on.
+    Snapshot(Arc<Snapshot>),
+}
+
+impl Start {
+    /// Whether a machine with this configuration can be made, as far as that is known before.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub(crate) fn check(&self, on: &Configured, shared: &SharedMemory) -> Result<(), Failure> {
+        match self {
+            Self::Boot(prepared) => {
+                let plan = shared.plan(&on.config, prepared.image(&on.config)?);
+                plan.map(drop).map_err(|failure| Failure::Usage(named(&on.system, &failure.line())))
+            }
+            Self::Snapshot(_) if shared.has_sections() => {
+                Err(Failure::Usage("--restore: the snapshot's guest has no sections".to_owned()))
+            }
+            Self::Snapshot(snapshot) => {
+                snapshot.check(&on.config).map_err(|error| Failure::Usage(named(&on.system, &error)))
+            }
+        }
+    }
+
+    /// A machine with this configuration, ready to run.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub(crate) fn machine(&self, on: &Configured, shared: &SharedMemory) -> Result<Machine, Failure> {
+        let made = match self {
+            Self::Boot(prepared) => {
+                let plan = shared.plan(&on.config, prepared.image(&on.config)?)?;
+                Machine::assemble_host(&on.config, &plan)
+            }
+            Self::Snapshot(snapshot) => Machine::restore(&on.config, snapshot),
+        };
+        made.map_err(|error| {
+            let text = named(&on.system, &error);
+            if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
+        })
+    }
+
+    /// What a snapshot of the guest is about.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub(crate) fn about(&self, config: &Config) -> Result<About, Failure> {
+        match self {
+            Self::Boot(prepared) => Ok(prepared.about(config, &prepared.image(config)?)),
+            Self::Snapshot(snapshot) => Ok(About { scheme: config.scheme.to_string(), ..snapshot.about().clone() }),
+        }
+    }
+
+    /// Writes the snapshot that `machine`, which started so, has taken to `path`.
+    ///
+    /// # Errors
+    /// [`Failure::Run`], naming the file; nothing is left of it.
+    pub(crate) fn save(
+        &self,
+        path: &Path,
+        machine: &mut Machine,
+        config: &Config,
+        about: &About,
+    ) -> Result<(), Failure> {
+        let devices = match self {
+            Self::Boot(prepared) => prepared.image(config)?.devices,
+            Self::Snapshot(snapshot) => snapshot.shape().devices(),
+        };
+        let written = write_file(path, |file| {
+            machine.write_snapshot(file, config, &devices, about).map_err(|error| match error {
+                CaptureError::Io(error) => error,
+                other => std::io::Error::other(other),
+            })
+        });
+        written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+    }
+}
+
+/// Reads a snapshot.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the file and what is wrong with it.
+pub(crate) fn open(path: &Path) -> Result<Arc<Snapshot>, Failure> {
+    Snapshot::open(path).map(Arc::new).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// The guest that a snapshot is of.
+pub(crate) fn kind(snapshot: &Snapshot) -> GuestKind {
+    GuestKind::parse(&snapshot.about().guest)
+}
+
+/// What a configuration begins with: `otherwise`, or of a machine that goes on with a snapshot what its guest has seen of the machine, which need not be
+/// said again.
+pub(crate) fn defaults(snapshot: Option<&Snapshot>, otherwise: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    match snapshot {
+        Some(snapshot) => snapshot.shape().settings(),
+        None => otherwise.iter().map(|&(key, value)| (key, value.to_owned())).collect(),
+    }
+}
+
+/// The same as [`builder`](crate::setup::builder) takes it.
+pub(crate) fn borrowed<'s>(defaults: &'s [(&'static str, String)]) -> Vec<(&'static str, &'s str)> {
+    defaults.iter().map(|(key, value)| (*key, value.as_str())).collect()
+}
+
+/// The page size that a snapshot's guest was told to use; 4K if it was told nothing.
+pub(crate) fn page(snapshot: &Snapshot) -> PageSize {
+    snapshot.about().page.map_or(PageSize::Size4K, |PageSizeName(page)| page)
+}
+
+/// The native machine that the guest of a snapshot needs least for.
+pub(crate) fn native(snapshot: &Snapshot) -> System {
+    format!("native:{}", page(snapshot))
+        .parse()
+        .expect("a native scheme has pages of any size that a guest is told to use")
+}
