@@ -208,11 +208,15 @@ impl World {
         stamp: u32,
         elsewhere: &mut Result<Reached, Stop>,
     ) -> Option<u16> {
+        let guess = self.processor().hints.expect(Gva(address));
         *elsewhere = if self.leave || self.caches.is_some() {
             self.reach(address, access, stamp)
         } else {
             match self.translate_without_caches(address, access, stamp) {
-                Ok(hit) if hit.host.is_some() => return Some(hit.site),
+                Ok(Hit { host: Some(at), site, .. }) => {
+                    self.processor().hints.correct(Gva(address), guess, at);
+                    return Some(site);
+                }
                 Ok(hit) => Ok(Reached::of(&hit)),
                 Err(fault) => self.reach_after(fault, address, access, stamp),
             }

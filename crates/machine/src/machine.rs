@@ -4,6 +4,7 @@ use crate::{
     balloon::Balloon,
     clock::Clock,
     code::Code,
+    console::Console,
     disk::Disks,
     dispatch::{Dispatch, Residence},
     faulty::Faults,
@@ -13,7 +14,6 @@ use crate::{
     region::Region,
     schedule::{Turn, next_turn},
     snapshot::Capture,
-    statistics::Statistics,
     walks::RecordedWalk,
     world::{Current, Guest, Processor, World},
 };
@@ -21,30 +21,13 @@ use core::ops::Range;
 use hart::{Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{
     Entry, ExitReason, HartState,
-    sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmId, VmParameters, spin::SpinMethod},
+    sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmParameters, spin::SpinMethod},
 };
 use std::collections::VecDeque;
-use std::time::Duration;
 use types::{Cycles, Gpa, PagingMode};
 
 /// The most instructions of one turn: how often console and time limit are looked at.
 const LONGEST_TURN: u64 = 1 << 16;
-
-/// Who sits at the guest's console.
-pub trait Console {
-    /// What guest number `guest` printed.
-    fn output(&mut self, guest: usize, bytes: &[u8]);
-
-    /// What was typed since the last call, for the first guest.
-    ///
-    /// # Errors
-    /// Any error ends the run, as [`Outcome::Interrupted`].
-    fn input(&mut self) -> std::io::Result<Vec<u8>>;
-
-    /// Nothing happens in the guest for `guest_time`, or ever. May wait as long for input; returns whether there is some. Who does not type
-    /// need not wait: simulated time goes on at once.
-    fn idle(&mut self, guest_time: Option<Duration>) -> bool;
-}
 
 /// A logical processor, and where it stands.
 pub(crate) struct Logical {
@@ -99,7 +82,7 @@ pub struct Machine {
     pub(crate) faults: Faults,
     pub(crate) capture: Capture,
     pub(crate) disks: Disks,
-    pace: Pace,
+    pub(crate) pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
     /// Changes of allocation to come, in order.
@@ -112,7 +95,7 @@ pub struct Machine {
 
 /// What is kept of a guest beside its machine.
 pub(crate) struct Record {
-    region: Region,
+    pub(crate) region: Region,
     /// How it ended.
     outcome: Option<Outcome>,
     /// Its logical processors.
@@ -485,96 +468,6 @@ impl Machine {
                 self.rouse_if_woken(index, now);
             }
         }
-    }
-
-    fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
-        match number {
-            1 => {
-                self.begin_or_warm(guest);
-                return self.capture_at_region();
-            }
-            2 => {
-                let now = self.statistics_of(guest);
-                self.records[guest].region.end(&now);
-                self.record_walk(guest);
-            }
-            3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
-            0x100..=0x1ff => {
-                if self.records[guest].walk.is_none() {
-                    self.record_walk(guest);
-                }
-                return Some(Outcome::Finished((number & 0xff) as u8));
-            }
-            // Any other HINT is one: it does nothing.
-            _ => {}
-        }
-        None
-    }
-
-    /// A guest is in a region of interest from here on.
-    pub(crate) fn begin_or_warm(&mut self, guest: usize) {
-        if self.pace.warmup == 0 {
-            self.begin_region(guest);
-        } else {
-            let until = self.retired_of(guest).saturating_add(self.pace.warmup);
-            self.records[guest].region.warm(until);
-        }
-    }
-
-    /// From here on, what a guest does is measured.
-    fn begin_region(&mut self, guest: usize) {
-        // A maximum has no difference: it begins anew.
-        for real in self.harts_of(guest).filter_map(|index| self.logicals[index].residence.real).collect::<Vec<_>>() {
-            self.world.processors[real].mmu.restart_maximum();
-        }
-        let now = self.statistics_of(guest);
-        self.records[guest].region.begin(now);
-    }
-
-    /// How many instructions are left until a guest's region is measured; `None` if none is about to be.
-    fn warms_for(&self, guest: usize) -> Option<u64> {
-        let until = self.records[guest].region.warms_until()?;
-        Some(until.saturating_sub(self.retired_of(guest)))
-    }
-
-    /// Instructions that a guest's harts have retired together.
-    fn retired_of(&self, guest: usize) -> u64 {
-        self.harts_of(guest).map(|index| self.logicals[index].hart.counts().instructions).sum()
-    }
-
-    /// What the first guest's processors have counted together, from the beginning.
-    #[must_use]
-    pub fn statistics(&self) -> Statistics {
-        self.statistics_of(0)
-    }
-
-    /// What a guest's processors have counted together, from the beginning.
-    #[must_use]
-    pub fn statistics_of(&self, guest: usize) -> Statistics {
-        let mut sum = Statistics::default();
-        for index in self.harts_of(guest) {
-            sum.add(&self.statistics_of_logical(index));
-        }
-        sum.shadow = self.world.vms[guest].shadow_statistics().copied();
-        sum
-    }
-
-    /// What was counted in the first guest's region of interest, or from the beginning if it marked none.
-    #[must_use]
-    pub fn measured(&self) -> Statistics {
-        self.measured_of(0)
-    }
-
-    /// What was counted in a guest's region of interest, or from the beginning if it marked none.
-    #[must_use]
-    pub fn measured_of(&self, guest: usize) -> Statistics {
-        self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
-    }
-
-    /// How long the host took for the first guest's region of interest; zero if it marked none.
-    #[must_use]
-    pub fn region_host_time(&self) -> Duration {
-        self.records[0].region.host_time()
     }
 
     /// Segments that the first guest asked for and was refused: how many, and the first of them in words.

@@ -6,7 +6,7 @@ use crate::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::HostSections;
 use devices::{BusError, DiskNotification, Platform};
 use memory::Host;
-use mmu::{Mmu, MmuStatistics, NestedFault};
+use mmu::{Hints, Mmu, MmuStatistics, NestedFault};
 use monitor::{
     CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
 };
@@ -19,6 +19,8 @@ pub(crate) struct Processor {
     pub(crate) stamp: u32,
     /// Where the latest fetch that missed was found.
     pub(crate) fetch_site: u16,
+    /// Where the host's processor may begin to fetch data.
+    pub(crate) hints: Hints,
     /// Spent waiting.
     pub(crate) idle: Cycles,
     /// Spent in the monitor, exits and entries included.
@@ -48,6 +50,7 @@ impl Processor {
             mmu,
             stamp: 0,
             fetch_site: 0,
+            hints: Hints::default(),
             idle: Cycles(0),
             monitor: Cycles(0),
             exits: ExitCounts::default(),

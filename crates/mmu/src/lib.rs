@@ -21,6 +21,7 @@ mod escape_filter;
 mod fault;
 mod fence;
 mod guest_tables;
+mod hints;
 mod lru;
 mod memory;
 mod mmu;
@@ -45,6 +46,7 @@ pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, Walk
 pub use escape_filter::{EscapeFilter, EscapeFilterError};
 pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;
+pub use hints::Hints;
 pub use memory::{HostPage, TableMemory};
 pub use mmu::{Hit, Mmu};
 pub use raw::L1Entry;

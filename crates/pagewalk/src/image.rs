@@ -206,8 +206,7 @@ impl Prepared {
         if scheme.guest_page() != PageSize::Size1G || !self.wants_pages() {
             return Ok(());
         }
-        let at_end = self.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64) + DEVICE_TREE_ROOM;
-        let least = ByteSize((2 * PageSize::Size1G.bytes() + at_end).next_multiple_of(1 << 20));
+        let least = least_for_gigapages(self.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64));
         if memory >= least {
             return Ok(());
         }
@@ -329,4 +328,9 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
 fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, Failure> {
     let path = path.as_ref();
     fs::read(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+}
+
+/// The least memory of a guest that is to have a page of 1G, with a root file system of so many bytes.
+pub(crate) fn least_for_gigapages(initrd_bytes: u64) -> ByteSize {
+    ByteSize((2 * PageSize::Size1G.bytes() + initrd_bytes + DEVICE_TREE_ROOM).next_multiple_of(1 << 20))
 }

@@ -10,6 +10,7 @@ use machine::config::Config;
 use machine::snapshot::{About, CaptureError, Snapshot};
 use machine::system::System;
 use machine::units::PageSizeName;
+use machine::warmup::Warmup;
 use std::path::Path;
 use std::sync::Arc;
 use types::PageSize;
@@ -110,10 +111,14 @@ pub(crate) fn kind(snapshot: &Snapshot) -> GuestKind {
 }
 
 /// What a configuration begins with: `otherwise`, or of a machine that goes on with a snapshot what its guest has seen of the machine, which need not be
-/// said again.
+/// said again. Its memory is mapped beforehand: the guest has touched what it uses, and would meet its first touches again.
 pub(crate) fn defaults(snapshot: Option<&Snapshot>, otherwise: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     match snapshot {
-        Some(snapshot) => snapshot.shape().settings(),
+        Some(snapshot) => {
+            let mut settings = snapshot.shape().settings();
+            settings.push(("warmup", Warmup::Touch.to_string()));
+            settings
+        }
         None => otherwise.iter().map(|&(key, value)| (key, value.to_owned())).collect(),
     }
 }

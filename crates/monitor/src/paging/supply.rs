@@ -152,6 +152,16 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
             return Ok(());
         }
         self.with_room(|supply| supply.vms[vm].prepare_tables(supply.memory, supply.frames))?;
+        // A pager may want a frame back before all have theirs: then each page has its contents at once.
+        if self.pager.is_none() {
+            self.vms[vm].put_off_beginning();
+        }
+        let filled = self.fill_all(vm);
+        let placed = self.vms[vm].place_waiting(self.memory);
+        filled.and(placed.map_err(|error| PageUnavailable::Snapshot(error.to_string())))
+    }
+
+    fn fill_all(&mut self, vm: usize) -> Result<(), PageUnavailable> {
         let ram = self.vms[vm].ram();
         let mut gpa = ram.start;
         while gpa < ram.end && (self.pager.is_none() || self.frames.free_bytes() > RESERVE) {

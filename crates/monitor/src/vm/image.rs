@@ -1,17 +1,30 @@
-//! A VM whose memory begins with the contents of an image: fixed memory has them at once, a page of V=V memory when it gets its frame.
+//! A VM whose memory begins with the contents of an image: fixed memory has them at once, a page of V=V memory when it gets its frame, or, of
+//! many that get frames that follow one another, all together, so that whole chunks are mapped from the file and nothing is copied.
 
 use super::Vm;
 use crate::table::Leaf;
 use memory::{HostMemory, MemoryImage, Placed};
 use std::io;
 use std::sync::Arc;
-use types::Gpa;
+use types::{Gpa, Hpa};
 
 /// An image, and what of it is in memory already.
 #[derive(Debug)]
 pub(super) struct Beginning {
     image: Arc<MemoryImage>,
     placed: Placed,
+    /// Frames that wait for their contents, while they are put off.
+    waiting: Option<Vec<Run>>,
+}
+
+/// Pages that follow one another, in frames that follow one another.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Of the first page, from the start of RAM.
+    offset: u64,
+    /// The first frame.
+    frame: Hpa,
+    bytes: u64,
 }
 
 impl Vm {
@@ -23,7 +36,7 @@ impl Vm {
     pub fn begin_with(&mut self, memory: &HostMemory, image: Arc<MemoryImage>) -> io::Result<()> {
         let Some(start) = self.store.hpa(self.ram.start) else {
             self.page_by_supply();
-            self.beginning = Some(Box::new(Beginning { image, placed: Placed::default() }));
+            self.beginning = Some(Box::new(Beginning { image, placed: Placed::default(), waiting: None }));
             return Ok(());
         };
         image.place(memory, 0, start, image.bytes(), &mut Placed::default())?;
@@ -44,7 +57,32 @@ impl Vm {
     /// As of [`begin_with`](Self::begin_with).
     pub(crate) fn place_beginning(&mut self, memory: &HostMemory, gpa: Gpa, leaf: &Leaf) -> io::Result<()> {
         let Some(beginning) = &mut self.beginning else { return Ok(()) };
-        let Beginning { image, placed } = &mut **beginning;
-        image.place(memory, gpa.page(leaf.size).0 - self.ram.start.0, leaf.page, leaf.size.bytes(), placed)
+        let Beginning { image, placed, waiting } = &mut **beginning;
+        let (offset, frame, bytes) = (gpa.page(leaf.size).0 - self.ram.start.0, leaf.page, leaf.size.bytes());
+        let Some(waiting) = waiting else { return image.place(memory, offset, frame, bytes, placed) };
+        match waiting.last_mut() {
+            Some(run) if (run.offset + run.bytes, run.frame.wrapping_add(run.bytes)) == (offset, frame) => {
+                run.bytes += bytes;
+            }
+            _ => waiting.push(Run { offset, frame, bytes }),
+        }
+        Ok(())
+    }
+
+    /// What pages begin with waits for [`place_waiting`](Self::place_waiting). The guest does not run until then.
+    pub(crate) fn put_off_beginning(&mut self) {
+        if let Some(beginning) = &mut self.beginning {
+            beginning.waiting = Some(Vec::new());
+        }
+    }
+
+    /// Gives pages what they begin with that was put off.
+    ///
+    /// # Errors
+    /// As of [`begin_with`](Self::begin_with).
+    pub(crate) fn place_waiting(&mut self, memory: &HostMemory) -> io::Result<()> {
+        let Some(Beginning { image, placed, waiting }) = self.beginning.as_deref_mut() else { return Ok(()) };
+        let runs = waiting.take().unwrap_or_default();
+        runs.iter().try_for_each(|run| image.place(memory, run.offset, run.frame, run.bytes, placed))
     }
 }

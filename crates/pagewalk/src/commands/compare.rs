@@ -5,7 +5,7 @@ use crate::commands::{check_report, write_page, write_report};
 use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, model, overview, report, upkeep};
 use crate::error::Failure;
 use crate::html;
-use crate::image::{GuestKind, Work, prepare};
+use crate::image::{GuestKind, Work, least_for_gigapages, prepare};
 use crate::output::{print, print_bytes};
 use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
@@ -18,9 +18,11 @@ use machine::scheme::Mechanism;
 use machine::snapshot::Snapshot;
 use machine::suggestion::unknown;
 use machine::system::System;
+use machine::units::ByteSize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use types::PageSize;
 
 /// The workloads that are compared where none is named.
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
@@ -80,7 +82,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         config = built(&builder)?;
     }
     let host = HostModel::load(&config.host)?;
-    let mut systems = configured(&builder, systems(arguments, &kind, snapshot.as_deref()), &arguments.sweeps)?;
+    let mut systems =
+        configured(&builder, systems(arguments, &kind, snapshot.as_deref(), config.memory), &arguments.sweeps)?;
     if arguments.native {
         systems = with_natives(&builder, &systems)?;
     }
@@ -149,7 +152,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The systems that were asked for, before sweeps.
-fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>) -> Vec<System> {
+fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>, memory: ByteSize) -> Vec<System> {
     if !arguments.schemes.is_empty() {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
     }
@@ -161,9 +164,19 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot
         &LINUX_SCHEMES
     };
     let all = default.iter().map(|scheme| scheme.parse::<System>().expect("the default schemes exist"));
-    // What a guest has mapped stays as it is.
-    let fits = |system: &System| snapshot.is_none_or(|snapshot| system.scheme().guest_page() == start::page(snapshot));
-    all.filter(fits).collect()
+    let least = least_for_gigapages(0);
+    let fits = |system: &System| match (snapshot, system.scheme().guest_page()) {
+        // What a guest has mapped stays as it is.
+        (Some(snapshot), page) => page == start::page(snapshot),
+        (None, PageSize::Size1G) => memory >= least,
+        (None, _) => true,
+    };
+    let (fitting, others): (Vec<System>, Vec<System>) = all.partition(fits);
+    if snapshot.is_none() && !others.is_empty() {
+        let names: Vec<String> = others.iter().map(ToString::to_string).collect();
+        eprintln!("pagewalk: without {}, for which memory would have to be {least}", names.join(" and "));
+    }
+    fitting
 }
 
 /// Says which segments guests asked for in vain, and which escape filters are too small.

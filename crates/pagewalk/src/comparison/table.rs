@@ -26,7 +26,8 @@ pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>], over: Ove
     };
     let works: Vec<&[Finished]> = runs.chunks(systems.len()).collect();
     if systems.iter().any(|on| on.system.has_settings()) {
-        let mut table = Table::new(["system"].into_iter().chain(works.iter().map(|runs| runs[0].work.as_str())));
+        let mut table =
+            Table::new(["system".to_owned()].into_iter().chain(works.iter().map(|runs| brief(&runs[0].work))));
         for (index, on) in systems.iter().enumerate().filter(|(_, on)| shown(on)) {
             let costs = works.iter().map(|runs| cost(&runs[index]));
             table.row([on.system.to_string()].into_iter().chain(costs));
@@ -37,7 +38,7 @@ pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>], over: Ove
     let mut table = Table::new(["workload".to_owned(), "M instr".to_owned()].into_iter().chain(names));
     for runs in works {
         let costs = runs.iter().filter(|run| shown(&run.on)).map(cost);
-        table.row([runs[0].work.clone(), millions(runs[0].statistics.instructions)].into_iter().chain(costs));
+        table.row([brief(&runs[0].work), millions(runs[0].statistics.instructions)].into_iter().chain(costs));
     }
     table
 }
@@ -63,7 +64,7 @@ pub(crate) fn details(runs: &[Finished]) -> Table {
             .filter(|native| !ptr::eq(*native, run))
             .map_or_else(|| "-".to_owned(), |native| percent(overhead(run, native)));
         table.row([
-            if repeated { String::new() } else { run.work.clone() },
+            if repeated { String::new() } else { brief(&run.work) },
             run.on.system.to_string(),
             millions(statistics.instructions),
             millions(statistics.time.total().0),
@@ -80,6 +81,15 @@ pub(crate) fn details(runs: &[Finished]) -> Table {
 /// Whether some overhead over native is unknown, because the native machine was not run.
 pub(crate) fn lacks_natives(runs: &[Finished]) -> bool {
     runs.iter().any(|run| native_of(runs, run).is_none())
+}
+
+/// The name of a work, so short that a table stays one; a command without a name of its own may be a page long.
+fn brief(work: &str) -> String {
+    const LONGEST: usize = 48;
+    match work.char_indices().nth(LONGEST) {
+        None => work.to_owned(),
+        Some(_) => work.chars().take(LONGEST - 1).chain(['…']).collect(),
+    }
 }
 
 fn millions(count: u64) -> String {

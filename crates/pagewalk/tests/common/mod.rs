@@ -51,6 +51,13 @@ impl Ended {
     /// It failed with `code` and one line that contains each of `named`.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, named: &[&str]) -> Self {
+        assert_ne!(code, 0);
+        self.said(code, named)
+    }
+
+    /// It ended with `code` and one line that contains each of `named`.
+    #[track_caller]
+    pub(crate) fn said(self, code: i32, named: &[&str]) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         assert!(self.stderr.starts_with("pagewalk: ") && self.stderr.lines().count() == 1, "{self:#?}");
         assert!(!self.stderr.contains("panicked"), "{self:#?}");

@@ -116,8 +116,8 @@ fn what_is_no_file_or_of_another_architecture_is_named() {
     assert!(problem(&directory.path().join("none")).contains("No such file"));
     let path = directory.path().join("snapshot");
     let file = File::create(&path).unwrap();
-    let shape = Shape::new(&Config::default(), &[]).unwrap();
-    let vax = Shape { architecture: "vax".to_owned(), ..shape };
-    Writer::new(&file).unwrap().finish(vax, about(), state()).unwrap();
+    let mut shape = Shape::new(&Config::default(), &[]).unwrap();
+    shape.architecture = "vax".to_owned();
+    Writer::new(&file).unwrap().finish(shape, about(), state()).unwrap();
     assert_eq!(problem(&path), "a snapshot of a vax guest");
 }

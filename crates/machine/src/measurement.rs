@@ -1,0 +1,100 @@
+//! What is measured of a guest: its regions of interest, which it marks, or all of its run.
+
+use crate::machine::Machine;
+use crate::outcome::Outcome;
+use crate::statistics::Statistics;
+use monitor::sched::VmId;
+use std::time::Duration;
+
+impl Machine {
+    /// The guest has executed a marker; how it ends, if that was its last.
+    pub(crate) fn marker(&mut self, guest: usize, number: u16) -> Option<Outcome> {
+        match number {
+            1 => {
+                self.begin_or_warm(guest);
+                return self.capture_at_region();
+            }
+            2 => {
+                let now = self.statistics_of(guest);
+                self.records[guest].region.end(&now);
+                self.record_walk(guest);
+            }
+            3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
+            0x100..=0x1ff => {
+                if self.records[guest].walk.is_none() {
+                    self.record_walk(guest);
+                }
+                return Some(Outcome::Finished((number & 0xff) as u8));
+            }
+            // Any other HINT is one: it does nothing.
+            _ => {}
+        }
+        None
+    }
+
+    /// A guest is in a region of interest from here on.
+    pub(crate) fn begin_or_warm(&mut self, guest: usize) {
+        if self.pace.warmup == 0 {
+            self.begin_region(guest);
+        } else {
+            let until = self.retired_of(guest).saturating_add(self.pace.warmup);
+            self.records[guest].region.warm(until);
+        }
+    }
+
+    /// From here on, what a guest does is measured.
+    pub(crate) fn begin_region(&mut self, guest: usize) {
+        // A maximum has no difference: it begins anew.
+        for real in self.harts_of(guest).filter_map(|index| self.logicals[index].residence.real).collect::<Vec<_>>() {
+            self.world.processors[real].mmu.restart_maximum();
+        }
+        let now = self.statistics_of(guest);
+        self.records[guest].region.begin(now);
+    }
+
+    /// How many instructions are left until a guest's region is measured; `None` if none is about to be.
+    pub(crate) fn warms_for(&self, guest: usize) -> Option<u64> {
+        let until = self.records[guest].region.warms_until()?;
+        Some(until.saturating_sub(self.retired_of(guest)))
+    }
+
+    /// Instructions that a guest's harts have retired together.
+    fn retired_of(&self, guest: usize) -> u64 {
+        self.harts_of(guest).map(|index| self.logicals[index].hart.counts().instructions).sum()
+    }
+
+    /// What the first guest's processors have counted together, from the beginning.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.statistics_of(0)
+    }
+
+    /// What a guest's processors have counted together, from the beginning.
+    #[must_use]
+    pub fn statistics_of(&self, guest: usize) -> Statistics {
+        let mut sum = Statistics::default();
+        for index in self.harts_of(guest) {
+            sum.add(&self.statistics_of_logical(index));
+        }
+        sum.shadow = self.world.vms[guest].shadow_statistics().copied();
+        sum
+    }
+
+    /// What was counted in the first guest's region of interest, or from the beginning if it marked none.
+    #[must_use]
+    pub fn measured(&self) -> Statistics {
+        self.measured_of(0)
+    }
+
+    /// What was counted in a guest's region of interest, or from the beginning if it marked none.
+    #[must_use]
+    pub fn measured_of(&self, guest: usize) -> Statistics {
+        self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
+    }
+
+    /// How long the host took for the first guest's region of interest; zero if it marked none.
+    #[must_use]
+    pub fn region_host_time(&self) -> Duration {
+        self.records[0].region.host_time()
+    }
+}
