@@ -198,6 +198,11 @@ impl<B: Bus> CodeCache<B> {
                 }
             }
             if matches!(opcode, Opcode::Jal | Opcode::Next) {
+                let op = self.slot(slot).1;
+                if opcode == Opcode::Jal && op.rd != SINK && op.rs2 < 0x1000 {
+                    // A call: where it comes back to.
+                    targets.push_back(op.rs2);
+                }
                 return ops;
             }
             slot += slots_of(opcode);

@@ -127,6 +127,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             trampoline_signature,
         };
         let used = emitter.operands(blocks);
+        emitter.trampoline = super::host::trampoline(trampoline, used.read.and(used.written).floats().next().is_some());
         emitter.enter(used, number);
         for (index, block) in blocks.iter().enumerate() {
             emitter.block(index, block.slot);

@@ -37,8 +37,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let (answer, value) = self.answer();
         let [elsewhere, complete, loaded, left] = [(); 4].map(|()| self.f.create_block());
         [elsewhere, complete, left].into_iter().for_each(|label| self.f.set_cold_block(label));
-        let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
-        self.f.ins().brif(hit, found, &[value.into()], elsewhere, &[]);
+        self.come_back(answer, value, found, elsewhere);
         self.begin(elsewhere);
         let complete_now = self.f.ins().icmp_imm_s(IntCC::Equal, answer, VALUE as i64);
         self.f.ins().brif(complete_now, complete, &[], left, &[]);
@@ -82,8 +81,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let (answer, found_at) = self.answer();
         let left = self.f.create_block();
         self.f.set_cold_block(left);
-        let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
-        self.f.ins().brif(hit, found, &[found_at.into()], left, &[]);
+        self.come_back(answer, found_at, found, left);
         self.begin(left);
         self.exit_as_told();
 
@@ -136,6 +134,17 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let at = self.f.ins().iadd(address, addend);
         self.f.ins().jump(found, &[at.into()]);
         self.begin(miss);
+    }
+
+    /// Goes to `found` where a call answered that the access hits, else to `otherwise`. What it takes to have all values where they are at
+    /// `found` stands in a block of its own, which is rare as well.
+    fn come_back(&mut self, answer: Value, at: Value, found: Block, otherwise: Block) {
+        let back = self.f.create_block();
+        self.f.set_cold_block(back);
+        let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
+        self.f.ins().brif(hit, back, &[], otherwise, &[]);
+        self.begin(back);
+        self.f.ins().jump(found, &[at.into()]);
     }
 
     /// What a call answered.
