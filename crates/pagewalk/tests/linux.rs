@@ -234,6 +234,17 @@ fn workloads_are_compared_and_repeat() {
     assert!(compare_bytes(&[&arguments[..], &["--threads", "1"]].concat()) == first, "it repeats to the byte");
 }
 
+/// The kernel patches its own code while it boots, and takes interrupts in whatever runs.
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn hot_code_of_linux_is_compiled_and_nothing_changes() {
+    let of = |engine| {
+        let arguments = ["--guest", "linux", "--workload", "gups:4M,sieve:1M", "--harts", "2", "--set", engine];
+        runs(&[&arguments[..], &["--scheme", "native,nested,shadow,flat"]].concat())
+    };
+    assert_eq!(of("engine=compiled"), of("engine=threaded"));
+}
+
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn a_disks_image_changes_only_if_asked() {

@@ -26,6 +26,13 @@ const ENTRY_SLOTS: usize = 2;
 /// How often dropping a page doubles the hotness that its next unit takes.
 const MOST_DOUBLINGS: u32 = 12;
 
+/// What compiling one micro-op takes, in instructions that an interpreter could have executed meanwhile: some 5 microseconds.
+const COST_OF_OP: u64 = 2_500;
+
+/// Compiling takes no more than one in so many instructions that were sampled, beside a first amount.
+const SHARE: u64 = 32;
+const FIRST: u64 = 2_000_000;
+
 /// The state of the compiling tier.
 #[derive(Default)]
 pub(super) struct Hot {
@@ -36,6 +43,9 @@ pub(super) struct Hot {
     all: bool,
     /// Units made so far.
     made: u64,
+    /// Instructions sampled so far, and those that compiling took the time of.
+    sampled: u64,
+    spent: u64,
     /// Instructions sampled at a block since it was translated.
     heat: HashMap<(HostPage, u16), u32>,
     /// How often each page with units was dropped: the oftener, the hotter the next must be.
@@ -45,6 +55,11 @@ pub(super) struct Hot {
 impl Hot {
     pub(super) fn compiles_all(&self) -> bool {
         self.all
+    }
+
+    /// Whether compiling `ops` micro-ops keeps to its share of the time.
+    fn affords(&self, ops: usize) -> bool {
+        self.all || self.spent + ops as u64 * COST_OF_OP <= FIRST + self.sampled / SHARE
     }
 
     /// The blocks of a page were dropped.
@@ -80,6 +95,7 @@ impl<B: Bus> CodeCache<B> {
         if self.hot.all || instructions == 0 {
             return;
         }
+        self.hot.sampled += u64::from(instructions);
         let heat = self.hot.heat.entry((page, offset)).or_default();
         *heat = heat.saturating_add(instructions);
         let dropped = self.hot.dropped.get(&page).copied().unwrap_or(0).min(MOST_DOUBLINGS);
@@ -99,8 +115,9 @@ impl<B: Bus> CodeCache<B> {
             self.hot.compiler = Compiler::new().map(Box::new);
         }
         let Some(mut compiler) = self.hot.compiler.take() else { return };
-        let region = self.region(page, offset);
-        if !region.is_empty() {
+        let (region, ops) = self.region(page, offset);
+        if !region.is_empty() && self.hot.affords(ops) {
+            self.hot.spent += ops as u64 * COST_OF_OP;
             self.make_unit(&mut compiler, page, &region);
         }
         self.hot.compiler = Some(compiler);
@@ -158,8 +175,9 @@ impl<B: Bus> CodeCache<B> {
     }
 
     /// The blocks to compile with the one at `offset`, itself first: those that its links have led to, and theirs in turn. None, where it is compiled
-    /// already, or where nothing in it comes back to it: such a unit is entered too often for what it does.
-    fn region(&self, page: HostPage, offset: u16) -> Vec<Block> {
+    /// already, or where nothing in it comes back to it: such a unit is entered too often for what it does. And how many micro-ops
+    /// they have.
+    fn region(&self, page: HostPage, offset: u16) -> (Vec<Block>, usize) {
         let mut region: Vec<Block> = Vec::new();
         let (mut ops, mut loops) = (0, false);
         let mut waiting = std::collections::VecDeque::from([offset]);
@@ -176,7 +194,7 @@ impl<B: Bus> CodeCache<B> {
             ops += self.follow(slot, &mut waiting);
         }
         let room = self.ops.len() + region.len() * (MAX_BLOCK_SLOTS + ENTRY_SLOTS) + SCRATCH <= super::ARENA;
-        if room && (loops || self.hot.all) { region } else { Vec::new() }
+        if room && (loops || self.hot.all) { (region, ops) } else { (Vec::new(), 0) }
     }
 
     /// Appends where the links of the block at `slot` lead within its page, and returns how many micro-ops of it would be compiled.
