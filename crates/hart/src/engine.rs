@@ -32,13 +32,14 @@ pub enum Engine {
     Compiled(Hotness),
 }
 
-/// When a block is compiled: once about so many instructions were sampled where it begins. 0 compiles every block when it is found.
+/// When a block is compiled: once about so many instructions were sampled where it begins, and at its unit's blocks as many as compiling costs. 0 compiles
+/// every block when it is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hotness(pub u32);
 
 impl Hotness {
-    /// Compiling a unit takes the time of some 100 000 instructions, and saves half of the time of what it executes from then on.
-    pub const USUAL: Self = Self(200_000);
+    /// Three samples; a large unit waits for more, as it costs more.
+    pub const USUAL: Self = Self(100_000);
     /// Every block is compiled.
     pub const ALL: Self = Self(0);
 }

@@ -26,12 +26,15 @@ const ENTRY_SLOTS: usize = 2;
 /// How often dropping a page doubles the hotness that its next unit takes.
 const MOST_DOUBLINGS: u32 = 12;
 
-/// What compiling one micro-op takes, in instructions that an interpreter could have executed meanwhile: some 5 microseconds.
-const COST_OF_OP: u64 = 2_500;
+/// What compiling one micro-op takes, in instructions that an interpreter could have executed meanwhile: some 20 microseconds.
+const COST_OF_OP: u64 = 10_000;
 
 /// Compiling takes no more than one in so many instructions that were sampled, beside a first amount.
-const SHARE: u64 = 32;
-const FIRST: u64 = 2_000_000;
+const SHARE: u64 = 50;
+const FIRST: u64 = 4_000_000;
+
+/// Blocks whose samples are kept; when there are more, counting begins anew.
+const MOST_SAMPLED: usize = 1 << 16;
 
 /// The state of the compiling tier.
 #[derive(Default)]
@@ -46,8 +49,8 @@ pub(super) struct Hot {
     /// Instructions sampled so far, and those that compiling took the time of.
     sampled: u64,
     spent: u64,
-    /// Instructions sampled at a block since it was translated.
-    heat: HashMap<(HostPage, u16), u32>,
+    /// Instructions sampled at a block.
+    heat: HashMap<(HostPage, u16), u64>,
     /// How often each page with units was dropped: the oftener, the hotter the next must be.
     dropped: HashMap<HostPage, u32>,
 }
@@ -57,9 +60,12 @@ impl Hot {
         self.all
     }
 
-    /// Whether compiling `ops` micro-ops keeps to its share of the time.
-    fn affords(&self, ops: usize) -> bool {
-        self.all || self.spent + ops as u64 * COST_OF_OP <= FIRST + self.sampled / SHARE
+    /// Whether a unit of `ops` micro-ops is due: at its blocks as many instructions were sampled as compiling costs, so that what is
+    /// lost by waiting is at most what is lost by compiling in vain; and compiling keeps to its share of the time.
+    fn pays(&self, page: HostPage, region: &[Block], ops: usize) -> bool {
+        let cost = ops as u64 * COST_OF_OP;
+        let heat = |block: &Block| self.heat.get(&(page, block.offset)).copied().unwrap_or(0);
+        region.iter().map(heat).sum::<u64>() >= cost && self.spent + cost <= FIRST + self.sampled / SHARE
     }
 
     /// The blocks of a page were dropped.
@@ -96,11 +102,15 @@ impl<B: Bus> CodeCache<B> {
             return;
         }
         self.hot.sampled += u64::from(instructions);
-        let heat = self.hot.heat.entry((page, offset)).or_default();
-        *heat = heat.saturating_add(instructions);
         let dropped = self.hot.dropped.get(&page).copied().unwrap_or(0).min(MOST_DOUBLINGS);
-        if u64::from(*heat) >= u64::from(hotness.0) << dropped {
-            self.hot.heat.remove(&(page, offset));
+        let step = u64::from(hotness.0) << dropped;
+        if self.hot.heat.len() == MOST_SAMPLED {
+            self.hot.heat.clear();
+        }
+        let heat = self.hot.heat.entry((page, offset)).or_default();
+        let before = std::mem::replace(heat, *heat + u64::from(instructions));
+        // Whether it is hot is asked once for each so many instructions.
+        if before / step != *heat / step {
             if self.hot.compiler.as_ref().is_some_and(|compiler| !compiler.has_room()) {
                 return self.clear();
             }
@@ -116,7 +126,7 @@ impl<B: Bus> CodeCache<B> {
         }
         let Some(mut compiler) = self.hot.compiler.take() else { return };
         let (region, ops) = self.region(page, offset);
-        if !region.is_empty() && self.hot.affords(ops) {
+        if !region.is_empty() && (self.hot.all || self.hot.pays(page, &region, ops)) {
             self.hot.spent += ops as u64 * COST_OF_OP;
             self.make_unit(&mut compiler, page, &region);
         }
@@ -149,6 +159,9 @@ impl<B: Bus> CodeCache<B> {
                 self.ops[slot].op = MicroOp { handler, imm, rd: SINK, rs1: 0, rs2: 0 };
                 self.side[slot].opcode = Opcode::Moved;
             }
+        }
+        for block in region {
+            self.hot.heat.remove(&(page, block.offset));
         }
         self.hot.dropped.entry(page).or_insert(0);
         self.hot.made += 1;

@@ -50,9 +50,11 @@ pub(super) type Call = unsafe extern "C" fn(*mut Hart, *mut MicroOp, acc: u64, e
 /// What compiled code and the functions that it calls tell each other.
 #[repr(C)]
 pub(crate) struct Exchange {
-    /// [`HIT`], [`VALUE`] or [`LEFT`].
+    /// [`HIT`] or [`LEFT`].
     answer: u64,
-    /// Where the access hits, or what was loaded; before a call, what is to be stored.
+    /// Where the access hits.
+    at: u64,
+    /// Before the call of a store, what it stores; what the bus itself has loaded, from where compiled code loads it again.
     value: u64,
     /// The unit returns this.
     left: Left,
@@ -60,21 +62,19 @@ pub(crate) struct Exchange {
     window: DataWindow,
 }
 
-/// The access hits the byte at `value` now.
+/// The access hits the byte at `at` now.
 const HIT: u64 = 0;
-/// The load is complete.
-const VALUE: u64 = 1;
 /// The unit is left as `left` says.
-const LEFT: u64 = 2;
+const LEFT: u64 = 1;
 
 impl Exchange {
     pub(super) const fn new() -> Self {
         let null = std::ptr::null_mut();
-        Self { answer: HIT, value: 0, left: Left { acc: 0, next: null }, window: DataWindow(null.cast()) }
+        Self { answer: HIT, at: 0, value: 0, left: Left { acc: 0, next: null }, window: DataWindow(null.cast()) }
     }
 
-    fn answer(&mut self, answer: u64, value: u64) {
-        (self.answer, self.value) = (answer, value);
+    fn hit(&mut self, at: *const u8) {
+        (self.answer, self.at) = (HIT, at as u64);
     }
 
     fn leave(&mut self, acc: u64, next: *mut MicroOp) {
@@ -129,11 +129,15 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
         loop {
             if let Some(at) = B::read_hit(window, site, address, T::WIDTH, stamp) {
                 (*op).rs2 = site;
-                return environment.exchange.answer(HIT, at as u64);
+                return environment.exchange.hit(at);
             }
             match environment.bus().load_miss(address, T::WIDTH, &mut (*op).rs2, stamp) {
                 Ok(Loaded::Retry) => site = (*op).rs2,
-                Ok(Loaded::Value(value)) => return environment.exchange.answer(VALUE, value),
+                Ok(Loaded::Value(value)) => {
+                    environment.exchange.value = value;
+                    let at = &raw const environment.exchange.value;
+                    return environment.exchange.hit(at.cast());
+                }
                 Err(stop) => return stopped::<B>(&mut *hart, op, acc, environment, stop),
             }
             environment.latest = site;
@@ -160,7 +164,7 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
         loop {
             if let Some(at) = B::write_hit(window, site, address, T::WIDTH, stamp) {
                 (*op).rs2 = site;
-                return environment.exchange.answer(HIT, at as u64);
+                return environment.exchange.hit(at);
             }
             match environment.bus().store_miss(address, T::WIDTH, value, &mut (*op).rs2, stamp) {
                 Ok(Stored::Retry) => site = (*op).rs2,

@@ -11,12 +11,12 @@ use crate::{
     Bus, CodeCache,
     bus::EntryLayout,
     hart::Hart,
-    microop::{Link, MicroOp, SINK},
+    microop::{Link, MicroOp},
     ops::{Class, Opcode},
 };
 use cranelift_codegen::{
     ir::{
-        AbiParam, Block as Label, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
+        AbiParam, Block as Label, InstBuilder, MemFlagsData, SigRef, Signature, Value,
         condcodes::IntCC,
         types::{F64, I8, I64},
     },
@@ -24,6 +24,8 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use std::mem::offset_of;
+
+mod values;
 
 /// A block of a unit: where in its page it begins, and the slot of its first micro-op.
 #[derive(Clone, Copy, Debug)]
@@ -278,105 +280,20 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         let acc = self.f.ins().iadd(acc, cost);
         self.f.def_var(self.acc, acc);
         let spent = self.f.ins().icmp_imm_s(IntCC::SignedLessThan, acc, 0);
-        self.when(spent, |emitter| emitter.exit_at(slot + 2));
-        let target = self.blocks.iter().find(|labels| i32::from(labels.offset) == delta);
-        match target {
+        match self.blocks.iter().find(|labels| i32::from(labels.offset) == delta) {
             Some(labels) => {
                 let label = if from_float { labels.past_gate } else { labels.start };
+                self.when(spent, |emitter| emitter.exit_at(slot + 2));
                 self.f.ins().jump(label, &[]);
             }
             None => {
                 let link = self.constant(self.code.address(slot + 1) as i64);
-                let next = self.f.ins().load(I64, PLAIN, link, offset_of!(Link, target) as i32);
-                self.f.ins().jump(self.exit, &[next.into()]);
+                let target = self.f.ins().load(I64, PLAIN, link, offset_of!(Link, target) as i32);
+                let resolver = self.constant(self.code.address(slot + 2) as i64);
+                let next = self.f.ins().select(spent, resolver, target);
+                self.exit(next);
             }
         }
-    }
-
-    /// Leaves the unit, for the micro-op at `slot`.
-    pub(super) fn exit_at(&mut self, slot: usize) {
-        let next = self.constant(self.code.address(slot) as i64);
-        self.exit(next);
-    }
-
-    /// Leaves the unit, for the micro-op at the address given.
-    pub(super) fn exit(&mut self, next: Value) {
-        self.f.ins().jump(self.exit, &[next.into()]);
-    }
-
-    /// Where `condition` holds, which is rare, does what `rare` says, which does not come back.
-    pub(super) fn when(&mut self, condition: Value, rare: impl FnOnce(&mut Self)) {
-        let [cold, usual] = [(); 2].map(|()| self.f.create_block());
-        self.f.set_cold_block(cold);
-        self.f.ins().brif(condition, cold, &[], usual, &[]);
-        self.begin(cold);
-        rare(self);
-        self.begin(usual);
-    }
-
-    /// Goes on in a label to which there is no further way than those that were built.
-    pub(super) fn begin(&mut self, label: Label) {
-        self.f.switch_to_block(label);
-        self.f.seal_block(label);
-    }
-
-    /// The same, where `condition` does not hold.
-    pub(super) fn unless(&mut self, condition: Value, rare: impl FnOnce(&mut Self)) {
-        let not = self.f.ins().icmp_imm_s(IntCC::Equal, condition, 0);
-        self.when(not, rare);
-    }
-
-    /// Calls a function for the micro-op at `slot`.
-    pub(super) fn call(&mut self, function: super::Call, slot: usize, address: Value) {
-        let function = self.constant(function as usize as i64);
-        let op = self.constant(self.code.address(slot) as i64);
-        let trampoline = self.constant(self.trampoline as i64);
-        let acc = self.f.use_var(self.acc);
-        let arguments = [function, self.hart, op, acc, self.environment, address];
-        self.f.ins().call_indirect(self.trampoline_signature, trampoline, &arguments);
-    }
-
-    pub(super) fn constant(&mut self, value: i64) -> Value {
-        self.f.ins().iconst(I64, value)
-    }
-
-    /// The guest's address of a byte of the page, or behind it.
-    fn in_page(&mut self, offset: i64) -> Value {
-        let page = self.load_hart(I64, offset_of!(Hart, page));
-        self.f.ins().iadd_imm_s(page, offset)
-    }
-
-    /// Integer register `number`.
-    pub(super) fn x(&mut self, number: u8) -> Value {
-        match number {
-            0 => self.constant(0),
-            _ => self.f.use_var(self.x[usize::from(number)]),
-        }
-    }
-
-    /// Sets integer register `number`, or nothing if it is the sink.
-    pub(super) fn set_x(&mut self, number: u8, value: Value) {
-        if number < SINK {
-            self.f.def_var(self.x[usize::from(number)], value);
-        }
-    }
-
-    /// Floating-point register `number`.
-    pub(super) fn fs(&mut self, number: u8) -> Value {
-        self.f.use_var(self.fs[usize::from(number)])
-    }
-
-    /// Sets floating-point register `number`.
-    pub(super) fn set_fs(&mut self, number: u8, value: Value) {
-        self.f.def_var(self.fs[usize::from(number)], value);
-    }
-
-    pub(super) fn load_hart(&mut self, of: Type, offset: usize) -> Value {
-        self.f.ins().load(of, PLAIN, self.hart, offset as i32)
-    }
-
-    pub(super) fn store_hart(&mut self, value: Value, offset: usize) {
-        self.f.ins().store(PLAIN, value, self.hart, offset as i32);
     }
 }
 

@@ -2,7 +2,7 @@
 //! ([`EntryLayout`](crate::EntryLayout)); a call where it misses.
 
 use super::{
-    Exchange, HIT, Left, VALUE,
+    Exchange, HIT, Left,
     emit::{Emitter, PLAIN},
     load_miss, store_miss,
 };
@@ -34,29 +34,10 @@ impl<B: Bus> Emitter<'_, '_, B> {
             _ => load_miss::<u64, B>,
         };
         self.call(miss, slot, address);
-        let (answer, value) = self.answer();
-        let [elsewhere, complete, loaded, left] = [(); 4].map(|()| self.f.create_block());
-        [elsewhere, complete, left].into_iter().for_each(|label| self.f.set_cold_block(label));
-        self.come_back(answer, value, found, elsewhere);
-        self.begin(elsewhere);
-        let complete_now = self.f.ins().icmp_imm_s(IntCC::Equal, answer, VALUE as i64);
-        self.f.ins().brif(complete_now, complete, &[], left, &[]);
-        self.begin(left);
-        self.exit_as_told();
-        self.begin(complete);
-        let as_type = if opcode == Opcode::Fld { F64 } else { width };
-        let value = match as_type {
-            I64 => value,
-            F64 => self.f.ins().bitcast(F64, MemFlagsData::new(), value),
-            _ => self.f.ins().ireduce(width, value),
-        };
-        self.f.ins().jump(loaded, &[value.into()]);
+        self.come_back(found);
 
         self.begin(found);
-        let value = self.f.ins().load(as_type, PLAIN, at, 0);
-        self.f.ins().jump(loaded, &[value.into()]);
-        let value = self.f.append_block_param(loaded, as_type);
-        self.begin(loaded);
+        let value = self.f.ins().load(if opcode == Opcode::Fld { F64 } else { width }, PLAIN, at, 0);
         self.deliver(opcode, op, value);
         self.count_access();
     }
@@ -78,12 +59,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let exchange = offset_of!(Environment<B>, exchange);
         self.f.ins().store(PLAIN, value, self.environment, (exchange + offset_of!(Exchange, value)) as i32);
         self.call(miss, slot, address);
-        let (answer, found_at) = self.answer();
-        let left = self.f.create_block();
-        self.f.set_cold_block(left);
-        self.come_back(answer, found_at, found, left);
-        self.begin(left);
-        self.exit_as_told();
+        self.come_back(found);
 
         self.begin(found);
         // A store to translated code is made by an interpreter, from the beginning: what happened so far may happen again.
@@ -136,22 +112,20 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.begin(miss);
     }
 
-    /// Goes to `found` where a call answered that the access hits, else to `otherwise`. What it takes to have all values where they are at
+    /// Goes to `found` where a call answered that the access hits, else leaves. What it takes to have all values where they are at
     /// `found` stands in a block of its own, which is rare as well.
-    fn come_back(&mut self, answer: Value, at: Value, found: Block, otherwise: Block) {
-        let back = self.f.create_block();
-        self.f.set_cold_block(back);
-        let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
-        self.f.ins().brif(hit, back, &[], otherwise, &[]);
-        self.begin(back);
-        self.f.ins().jump(found, &[at.into()]);
-    }
-
-    /// What a call answered.
-    fn answer(&mut self) -> (Value, Value) {
+    fn come_back(&mut self, found: Block) {
+        let [back, left] = [(); 2].map(|()| self.f.create_block());
+        [back, left].into_iter().for_each(|label| self.f.set_cold_block(label));
         let exchange = offset_of!(Environment<B>, exchange);
         let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, self.environment, (exchange + offset) as i32);
-        (load(offset_of!(Exchange, answer)), load(offset_of!(Exchange, value)))
+        let (answer, at) = (load(offset_of!(Exchange, answer)), load(offset_of!(Exchange, at)));
+        let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
+        self.f.ins().brif(hit, back, &[], left, &[]);
+        self.begin(left);
+        self.exit_as_told();
+        self.begin(back);
+        self.f.ins().jump(found, &[at.into()]);
     }
 
     /// Leaves the unit as the exchange says.
