@@ -112,8 +112,33 @@ pub struct Fence {
     pub asid: Option<Asid>,
 }
 
+/// Where the fields of a window's entries lie, for compiled code, which makes the comparison of the hit path itself.
+///
+/// An access of `width` bytes at `address` hits the entry at `window + (site << shift)` if `address & (mask | width - 1)` is the tag. Then
+/// the entry's stamp becomes the time of the access, zero-extended, and the byte lies at `address + addend` in the host. Each field has 64
+/// bits; offsets are in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntryLayout {
+    /// Binary logarithm of an entry's size.
+    pub shift: u8,
+    /// The tag of loads.
+    pub read_tag: usize,
+    /// The tag of stores.
+    pub write_tag: usize,
+    /// The mask.
+    pub mask: usize,
+    /// What is added to an address.
+    pub addend: usize,
+    /// The time of the latest hit.
+    pub stamp: usize,
+}
+
 /// Memory, devices, translation and time, as a hart sees them.
 pub trait Bus {
+    /// How compiled code does what [`read_hit`](Self::read_hit) and [`write_hit`](Self::write_hit) do, where that is all that a hit takes: no
+    /// lines are modelled. `None` where it is not, and nothing is compiled.
+    const ENTRY: Option<EntryLayout> = None;
+
     /// What the hit path keeps of modelled caches; [`NoCaches`] costs it nothing.
     type Lines: CacheLines;
 

@@ -6,6 +6,7 @@
 //! goes at once; so a pointer to a micro-op stays good while an engine runs, because the arena is cleared only in the run loop.
 
 mod block;
+mod hot;
 
 use crate::{
     Bus, Isa,
@@ -103,6 +104,7 @@ pub struct CodeCache<B: Bus> {
     /// One byte for each page of the memory: whether it holds translated code.
     map: Box<[u8]>,
     first_page: usize,
+    hot: hot::Hot,
     bus: std::marker::PhantomData<fn(&mut B)>,
 }
 
@@ -122,6 +124,7 @@ impl<B: Bus> CodeCache<B> {
             jumps: Box::new([NO_JUMP; JUMPS]),
             map: vec![0; (bytes >> 12) + 2].into_boxed_slice(),
             first_page: memory as usize >> 12,
+            hot: hot::Hot::default(),
             bus: std::marker::PhantomData,
         }
     }
@@ -177,21 +180,27 @@ impl<B: Bus> CodeCache<B> {
     pub(crate) fn drop_page(&mut self, page: HostPage) {
         self.map[(page.0 >> 12) - self.first_page] = 0;
         let Some(blocks) = self.pages.remove(&page) else { return };
+        self.hot.page_dropped(page);
         for slot in blocks.starts.iter().filter(|slot| **slot != NO_BLOCK) {
             let index = *slot as usize;
-            self.side[index].opcode = Opcode::Stale;
-            let imm = i32::from(self.side[index].offset);
-            self.ops[index].op = MicroOp { handler: threaded::handler::<B>(Opcode::Stale), imm, rd: 0, rs1: 0, rs2: 0 };
+            if self.side[index].opcode == Opcode::FloatGate {
+                // Links from other blocks of the page may pass the gate.
+                self.make_stale(index + 1);
+            }
+            self.make_stale(index);
         }
+    }
+
+    fn make_stale(&mut self, slot: usize) {
+        self.side[slot].opcode = Opcode::Stale;
+        let imm = i32::from(self.side[slot].offset);
+        self.ops[slot].op = MicroOp { handler: threaded::handler::<B>(Opcode::Stale), imm, rd: 0, rs1: 0, rs2: 0 };
     }
 
     /// The first micro-op of the block at `offset` of `page`, translated now if need be; `None` where the arena is full.
     pub(crate) fn find(&mut self, page: HostPage, offset: u16) -> Option<*mut MicroOp> {
-        if let Some(blocks) = self.pages.get(&page) {
-            let slot = blocks.starts[usize::from(offset >> 1)];
-            if slot != NO_BLOCK {
-                return Some(self.at(slot as usize));
-            }
+        if let Some(slot) = self.block_at(page, offset) {
+            return Some(self.at(slot));
         }
         if self.ops.len() + MAX_BLOCK_SLOTS + SCRATCH > ARENA {
             return None;
@@ -201,7 +210,16 @@ impl<B: Bus> CodeCache<B> {
         self.map[(page.0 >> 12) - self.first_page] = 1;
         let blocks = self.pages.entry(page).or_insert_with(|| PageBlocks { starts: Box::new([NO_BLOCK; 2048]) });
         blocks.starts[usize::from(offset >> 1)] = slot as u32;
-        Some(self.at(slot))
+        if self.hot.compiles_all() {
+            self.compile(page, offset);
+        }
+        self.block_at(page, offset).map(|slot| self.at(slot))
+    }
+
+    /// The slot of the block at `offset` of `page`, if it is translated.
+    fn block_at(&self, page: HostPage, offset: u16) -> Option<usize> {
+        let slot = self.pages.get(&page)?.starts[usize::from(offset >> 1)];
+        (slot != NO_BLOCK).then_some(slot as usize)
     }
 
     /// Forgets everything. Only for the run loop, while no engine runs.
@@ -211,6 +229,7 @@ impl<B: Bus> CodeCache<B> {
         self.pages.clear();
         self.jumps.fill(NO_JUMP);
         self.map.fill(0);
+        self.hot.clear();
     }
 
     /// How full the arena is, for [`release`](Self::release).

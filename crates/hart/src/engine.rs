@@ -1,9 +1,10 @@
-//! The two engines that execute micro-ops, and what they share.
+//! The engines that execute micro-ops, and what they share.
 //!
 //! Protocol: [`Hart::run`] enters an engine at a block's first micro-op with an accumulator. The engine runs from block to
 //! block through links and the jump cache until it leaves: [`Hart::leave`](crate::hart::Hart) says why, and `at` or `pc` where. On a leave
 //! with `at`, the instructions of the block before `at` are not yet accounted for; on one with `pc`, all are.
 
+pub(crate) mod compiled;
 pub(crate) mod matching;
 pub(crate) mod threaded;
 
@@ -24,8 +25,22 @@ pub enum Engine {
     /// assertions uses the other engine instead.
     #[default]
     Threaded,
-    /// A `match` over the same micro-ops: slower, and the oracle of the other.
+    /// A `match` over the same micro-ops: slower, and the oracle of the others.
     Matching,
+    /// The threaded engine, for which hot blocks are compiled to code of the host. Where the host is no x86-64 or the bus has no
+    /// [layout](crate::Bus::ENTRY) for it, nothing is compiled.
+    Compiled(Hotness),
+}
+
+/// When a block is compiled: once about so many instructions were sampled where it begins. 0 compiles every block when it is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hotness(pub u32);
+
+impl Hotness {
+    /// Compiling a unit takes the time of some 100 000 instructions, and saves half of the time of what it executes from then on.
+    pub const USUAL: Self = Self(200_000);
+    /// Every block is compiled.
+    pub const ALL: Self = Self(0);
 }
 
 /// Why the engine was left.
@@ -60,13 +75,23 @@ pub(crate) struct Environment<B: Bus> {
     pub(crate) code_window: CodeWindow,
     /// Where the latest load or store that missed was found: the next one is often off the same base.
     pub(crate) latest: u16,
+    /// What compiled code and the functions that it calls tell each other.
+    pub(crate) exchange: compiled::Exchange,
     lines: B::Lines,
 }
 
 impl<B: Bus> Environment<B> {
     pub(crate) fn new(bus: &mut B, code: &mut CodeCache<B>) -> Self {
         let (code_window, lines) = (bus.code_window(), bus.lines());
-        Self { bus, code_map: code.biased_map(), code, code_window, latest: 0, lines }
+        Self {
+            bus,
+            code_map: code.biased_map(),
+            code,
+            code_window,
+            latest: 0,
+            exchange: compiled::Exchange::new(),
+            lines,
+        }
     }
 
     #[inline(always)]

@@ -75,6 +75,9 @@ pub struct Hart {
     run_start: u64,
     /// Budget of the current entry to the engine.
     entry_budget: u32,
+    /// Instructions of the latest entry, if it was left where its budget ended and the hart still stands there: what a
+    /// [sample](CodeCache::sample) weighs.
+    sampled: u32,
 }
 
 impl Hart {
@@ -101,6 +104,7 @@ impl Hart {
             retired_elsewhere: 0,
             run_start: 0,
             entry_budget: 0,
+            sampled: 0,
         };
         hart.update_float_open();
         hart
@@ -110,6 +114,16 @@ impl Hart {
     #[must_use]
     pub fn counting_on(self, former: &Self) -> Self {
         Self { counts: former.counts, retired_elsewhere: former.retired_elsewhere, ..self }
+    }
+
+    /// Where integer register `number` lies in a hart, in bytes.
+    pub(crate) const fn x_offset(number: u8) -> usize {
+        std::mem::offset_of!(Self, x) + 8 * number as usize
+    }
+
+    /// Where floating-point register `number` lies in a hart, in bytes.
+    pub(crate) const fn f_offset(number: u8) -> usize {
+        std::mem::offset_of!(Self, f) + 8 * number as usize
     }
 
     /// Integer register `number`, 0 to 31.
@@ -281,6 +295,9 @@ impl Hart {
     ) -> Result<Leave, Stop> {
         let fetched = bus.fetch(self.pc)?;
         let offset = (self.pc & 0xfff) as u16;
+        if let Engine::Compiled(hotness) = engine {
+            code.sample(fetched.page, offset, std::mem::take(&mut self.sampled), hotness);
+        }
         let op = code.find(fetched.page, offset).or_else(|| {
             code.clear();
             code.find(fetched.page, offset)
@@ -310,7 +327,7 @@ impl Hart {
         // SAFETY: `op` starts a live block, made for this bus; the window is fresh; hart and environment are exclusively ours.
         let acc = unsafe {
             // Only an optimised build makes jumps of the threaded engine's calls.
-            if engine == Engine::Threaded && !cfg!(debug_assertions) {
+            if engine != Engine::Matching && !cfg!(debug_assertions) {
                 ((*op).handler)(self, op, acc, window, (&raw mut environment).cast())
             } else {
                 matching::run(self, op, acc, window, &mut environment)
@@ -326,6 +343,7 @@ impl Hart {
             stores += u64::from(side.stores);
         }
         bus.set_stamp(accumulator::stamp(acc));
+        self.sampled = if self.leave == Leave::Budget { instructions as u32 } else { 0 };
         self.counts.instructions += instructions as u64;
         self.counts.stores += stores;
         self.counts.loads += accesses - stores;
@@ -368,6 +386,7 @@ impl Hart {
 
     /// Trap entry to S-mode (Privileged 1.13, section 12.1.1).
     fn enter_handler(&mut self, cause: u64, value: u64, pc: u64) {
+        self.sampled = 0;
         self.csrs.sepc = pc;
         self.csrs.scause = cause;
         self.csrs.stval = value;

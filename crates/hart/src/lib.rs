@@ -21,9 +21,11 @@ mod registers;
 mod system;
 mod trap;
 
-pub use bus::{Bus, CacheLines, CodeWindow, DataWindow, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored};
+pub use bus::{
+    Bus, CacheLines, CodeWindow, DataWindow, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored,
+};
 pub use code::{CodeCache, HostPage};
-pub use engine::Engine;
+pub use engine::{Engine, Hotness};
 pub use hart::{Counts, Exit, Hart};
 pub use interrupt::Interrupt;
 pub use isa::Isa;

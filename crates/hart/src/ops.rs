@@ -102,6 +102,10 @@ macro_rules! operations {
                 Stale,
                 // an instruction that straddles two pages: the run loop steps over it
                 Straddle,
+                // before the first micro-op of a compiled block: goes on in host code
+                Compiled,
+                // first micro-op of a block that has been translated again elsewhere
+                Moved,
             }
         }
     };

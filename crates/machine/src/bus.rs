@@ -9,7 +9,9 @@ pub(crate) use cached::CachedWorld;
 
 use crate::caches::CachedWalk;
 use crate::world::World;
-use hart::{Bus, CodeWindow, DataWindow, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap};
+use hart::{
+    Bus, CodeWindow, DataWindow, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap,
+};
 use mmu::{Fault, Hit, L1Entry};
 use monitor::shadow::ShadowFaultOutcome;
 use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
@@ -30,6 +32,12 @@ enum Reached {
 }
 
 impl Bus for World {
+    const ENTRY: Option<EntryLayout> = {
+        let [read_tag, write_tag, mask, addend, stamp] = L1Entry::OFFSETS;
+        let shift = size_of::<L1Entry>().ilog2() as u8;
+        Some(EntryLayout { shift, read_tag, write_tag, mask, addend, stamp })
+    };
+
     type Lines = NoCaches;
 
     #[inline(always)]

@@ -156,8 +156,13 @@ impl AttributeName {
 pub enum EngineName {
     /// Threaded dispatch.
     Threaded,
-    /// A `match` loop, the other's oracle.
+    /// A `match` loop, the others' oracle.
     Match,
+    /// Threaded dispatch, and hot code compiled to code of the host.
+    Compiled,
+    /// The same, with all code compiled as soon as it is found: for tests of the compiler.
+    #[serde(rename = "compiled-all")]
+    CompiledAll,
 }
 
 /// `mmu.*`: what is given replaces the host model's.
@@ -501,6 +506,8 @@ impl Config {
         match self.engine {
             EngineName::Threaded => hart::Engine::Threaded,
             EngineName::Match => hart::Engine::Matching,
+            EngineName::Compiled => hart::Engine::Compiled(hart::Hotness::USUAL),
+            EngineName::CompiledAll => hart::Engine::Compiled(hart::Hotness::ALL),
         }
     }
 

@@ -61,7 +61,9 @@ fn every_line_is_looked_for_where_it_was_missed_above() {
 fn engines_and_repetitions_agree_to_the_byte() {
     let first = report(&[]);
     assert_eq!(first["runs"], report(&[])["runs"]);
-    assert_eq!(first["runs"], report(&["--set", "engine=match"])["runs"]);
+    for engine in ["engine=match", "engine=compiled-all"] {
+        assert_eq!(first["runs"], report(&["--set", engine])["runs"], "{engine}");
+    }
 }
 
 /// Caches change the time of things, and through it the kernel's ticks; not what a program does.

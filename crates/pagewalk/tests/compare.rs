@@ -316,8 +316,8 @@ fn paging_modes_change_no_result() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "this build has one engine: `cargo test --release`")]
-fn both_engines_give_the_same_report() {
+#[cfg_attr(debug_assertions, ignore = "takes minutes in this build: `cargo test --release`")]
+fn all_engines_give_the_same_report() {
     let report = |engine: &str| {
         let setting = format!("engine={engine}");
         let arguments = [
@@ -328,13 +328,16 @@ fn both_engines_give_the_same_report() {
             "--append",
             "procs=2",
             "--scheme",
-            "native,nested",
+            "native,nested,shadow,flat,dual-direct",
         ];
         let mut report = compare(&with(&arguments, &["--set", &setting]));
         assert_eq!(report["config"]["engine"].take(), engine);
         report
     };
-    assert_eq!(report("threaded"), report("match"));
+    let oracle = report("match");
+    for engine in ["threaded", "compiled", "compiled-all"] {
+        assert_eq!(report(engine), oracle, "{engine}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use hart::Engine;
+use hart::{Engine, Hotness};
 use torture::campaign::Campaign;
 use torture::executor::{Executor, Qemu};
 use torture::flat::Flat;
@@ -32,7 +32,7 @@ struct Arguments {
     #[arg(long)]
     threads: Option<usize>,
     /// What runs the programs; the first is the oracle.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Name::Qemu, Name::Threaded, Name::Matching])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Name::Qemu, Name::Threaded, Name::Matching, Name::Compiled])]
     executors: Vec<Name>,
     /// Writes the first batch to this file as an ELF executable, and runs nothing.
     #[arg(long, value_name = "FILE")]
@@ -50,6 +50,8 @@ enum Name {
     Threaded,
     /// The hart's matching engine.
     Matching,
+    /// The hart with every block compiled to code of the host.
+    Compiled,
 }
 
 fn executor(name: Name) -> Box<dyn Executor> {
@@ -57,6 +59,7 @@ fn executor(name: Name) -> Box<dyn Executor> {
         Name::Qemu => Box::new(Qemu::default()),
         Name::Threaded => Box::new(Flat::new(Engine::Threaded)),
         Name::Matching => Box::new(Flat::new(Engine::Matching)),
+        Name::Compiled => Box::new(Flat::new(Engine::Compiled(Hotness::ALL))),
     }
 }
 

@@ -3,7 +3,7 @@
 //! `TORTURE_PROGRAMS` and `TORTURE_SEED` make a run longer or another one. Engine::Threaded needs an optimised build: in one with debug
 //! assertions both names stand for the `match` engine.
 
-use hart::Engine;
+use hart::{Engine, Hotness};
 use torture::campaign::{Campaign, Outcome};
 use torture::executor::{Executor, Qemu};
 use torture::flat::Flat;
@@ -11,6 +11,9 @@ use torture::generate;
 use torture::image::Image;
 use torture::opcode::Class;
 use torture::program::{Node, Program};
+
+/// Every block is compiled; at a hotness of 1, every block that a budget has ended at.
+const COMPILED: Engine = Engine::Compiled(Hotness::ALL);
 
 fn setting(name: &str, default: u64) -> u64 {
     let Ok(text) = std::env::var(name) else { return default };
@@ -31,17 +34,17 @@ fn campaign(programs: u64, executors: &[&dyn Executor]) -> Outcome {
 
 #[test]
 #[ignore = "needs qemu-user"]
-fn both_engines_agree_with_qemu_on_every_opcode() {
+fn all_engines_agree_with_qemu_on_every_opcode() {
     let programs = setting("TORTURE_PROGRAMS", 100_000);
-    let engines = [Engine::Threaded, Engine::Matching].map(Flat::new);
-    let outcome = campaign(programs, &[&Qemu::default(), &engines[0], &engines[1]]);
+    let engines = [Engine::Threaded, Engine::Matching, COMPILED].map(Flat::new);
+    let outcome = campaign(programs, &[&Qemu::default(), &engines[0], &engines[1], &engines[2]]);
     assert_eq!(outcome.coverage.missed(), Vec::<String>::new(), "opcodes that no program was certain to run");
 }
 
 #[test]
 fn the_engines_agree_with_each_other() {
-    let engines = [Engine::Matching, Engine::Threaded].map(Flat::new);
-    campaign(5_000, &[&engines[0], &engines[1]]);
+    let engines = [Engine::Matching, Engine::Threaded, COMPILED].map(Flat::new);
+    campaign(if cfg!(debug_assertions) { 1_000 } else { 5_000 }, &[&engines[0], &engines[1], &engines[2]]);
 }
 
 /// Whether a program tries a reservation, which may end with a slice.
@@ -66,7 +69,7 @@ fn slices_change_neither_outcome_nor_counts() {
     let image = Image::new(&programs);
     let whole = Flat::new(Engine::Matching).run_counted(&image).unwrap();
     assert!(whole.1.instructions > 80_000 && whole.1.loads > 31_000 && whole.1.stores > 31_000, "{:?}", whole.1);
-    for engine in [Engine::Matching, Engine::Threaded] {
+    for engine in [Engine::Matching, Engine::Threaded, COMPILED, Engine::Compiled(Hotness(1))] {
         for slice in [1, 2, 7, 100, 4999] {
             let sliced = Flat::sliced(engine, slice).run_counted(&image).unwrap();
             assert!(sliced == whole, "{engine:?} in slices of {slice}: {:?} instead of {:?}", sliced.1, whole.1);

@@ -1,6 +1,6 @@
 //! The `match` loop over the same micro-ops: the oracle of the threaded engine, and what builds with debug assertions use.
 
-use super::{AfterCsr, Environment, Leave};
+use super::{AfterCsr, Environment, Leave, compiled};
 use crate::{
     Bus,
     bus::DataWindow,
@@ -160,6 +160,12 @@ macro_rules! define_execute {
                     Opcode::FloatGate => if hart.float_open() { Flow::Skip(1) } else { step(hart, op) },
                     Opcode::Next => Flow::Take,
                     Opcode::Resolve => environment.resolve(hart, op).map_or(Flow::Leave, Flow::Go),
+                    Opcode::Compiled => {
+                        let left = compiled::enter::<B>(hart, op, *acc, window, (&raw mut *environment).cast());
+                        *acc = left.acc;
+                        if left.next.is_null() { Flow::Leave } else { Flow::Go(left.next) }
+                    }
+                    Opcode::Moved => Flow::Go(op.offset(o.imm as isize)),
                     Opcode::Stale => {
                         hart.pc = hart.page.wrapping_add(immediate);
                         hart.leave = Leave::Lookup;

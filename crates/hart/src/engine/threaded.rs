@@ -1,6 +1,6 @@
 //! Threaded dispatch: every handler ends in a call of the next one's, which an optimised build turns into a jump.
 
-use super::{AfterCsr, Environment, Leave};
+use super::{AfterCsr, Environment, Leave, compiled};
 use crate::{
     Bus,
     bus::DataWindow,
@@ -270,6 +270,20 @@ macro_rules! define_handlers {
                         None => return acc,
                     }
                 }
+            });
+
+            handler!(Compiled, |hart, op, acc, window, env| {
+                unsafe {
+                    let left = compiled::enter::<B>(hart, op, acc, window, env);
+                    if left.next.is_null() {
+                        return left.acc;
+                    }
+                    go!(hart, left.next, left.acc, window, env)
+                }
+            });
+
+            handler!(Moved, |hart, op, acc, window, env| {
+                unsafe { go!(hart, op.offset((*op).imm as isize), acc, window, env) }
             });
 
             handler!(Stale, |hart, op, acc, _window, _env| {

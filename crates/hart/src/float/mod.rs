@@ -32,3 +32,4 @@ pub use compare::{classify, eq, le, lt, max, min, sign_copy, sign_negate, sign_x
 pub use convert::{Integer, from_integer, narrow, to_integer, widen};
 pub use fcsr::{Flags, Rounding};
 pub use format::Format;
+pub(crate) use range::Range;

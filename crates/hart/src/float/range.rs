@@ -6,7 +6,7 @@ use super::{Format, Rounding};
 ///
 /// The largest finite binade is left to SoftFloat: residues could overflow there.
 #[derive(Clone, Copy)]
-pub(super) enum Range {
+pub(crate) enum Range {
     /// Any finite number: a sum that is zero or subnormal is exact, so that it can not underflow.
     Finite,
     /// Clear of the smallest normal number, which a tiny result may be rounded up to.
@@ -16,15 +16,22 @@ pub(super) enum Range {
 }
 
 impl Range {
+    /// The lowest biased exponent of this range, and how far the highest is above it.
     #[inline(always)]
-    /// Whether the exponent of `bits` lies in this range.
-    pub(super) fn contains<F: Format>(self, bits: F::Bits) -> bool {
+    pub(crate) fn exponents<F: Format>(self) -> (u32, u32) {
         let lowest = match self {
             Self::Finite => 0,
             Self::Normal => 2,
             Self::Residue => 2 * F::PRECISION + 4,
         };
-        F::exponent(bits).wrapping_sub(lowest) <= F::MAX_EXPONENT - 2 - lowest
+        (lowest, F::MAX_EXPONENT - 2 - lowest)
+    }
+
+    /// Whether the exponent of `bits` lies in this range.
+    #[inline(always)]
+    pub(super) fn contains<F: Format>(self, bits: F::Bits) -> bool {
+        let (lowest, span) = self.exponents::<F>();
+        F::exponent(bits).wrapping_sub(lowest) <= span
     }
 }
 

@@ -302,7 +302,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
 /// Leaves the engine at `op`, which did not come to its end.
 #[cold]
 #[inline(never)]
-fn leave_with(hart: &mut Hart, op: *const MicroOp, stop: Stop) -> After {
+pub(crate) fn leave_with(hart: &mut Hart, op: *const MicroOp, stop: Stop) -> After {
     hart.leave = match stop {
         Stop::Trap(trap) => Leave::Trap(trap),
         Stop::Leave => Leave::Again,

@@ -70,7 +70,10 @@ pub const REFERENCE: &[Reference] = &[
     ),
     key(&["seed"], "what the guest's random numbers start from"),
     key(&["quantum"], "how far the clocks of running processors may drift apart, in cycles"),
-    key(&["engine"], "`threaded`, or `match`, its oracle. A build with debug assertions always uses `match`"),
+    key(
+        &["engine"],
+        "`threaded`; `match`, its oracle; `compiled`: threaded, and hot code compiled to code of the host (x86-64; elsewhere, and with modelled caches, nothing is compiled); or `compiled-all`, which compiles everything, for tests. All give the same results. A build with debug assertions uses `match` instead of `threaded`",
+    ),
     without(
         &["mmu.l1d", "mmu.l1i", "mmu.l2"],
         "the host model's",

@@ -27,6 +27,16 @@ impl L1Entry {
 
     const DISARMED: Self = Self { read_tag: Self::NEVER, write_tag: Self::NEVER, mask: 0, addend: 0, stamp: 0 };
 
+    /// Where the fields lie, in bytes: tag of loads, tag of stores, mask, addend, time. Each has 64 bits. For code that makes the
+    /// comparison of [`Self::read_hit`] and [`Self::write_hit`] itself.
+    pub const OFFSETS: [usize; 5] = [
+        core::mem::offset_of!(Self, read_tag),
+        core::mem::offset_of!(Self, write_tag),
+        core::mem::offset_of!(Self, mask),
+        core::mem::offset_of!(Self, addend),
+        core::mem::offset_of!(Self, stamp),
+    ];
+
     /// The host's byte that an aligned load of `width` at `gva` reads, if the entry at `site` permits it; then `stamp`
     /// is the entry's time.
     ///

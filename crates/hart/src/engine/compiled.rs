@@ -1,0 +1,221 @@
+//! Hot blocks as code of the host: a tier above the other engines, entered from either.
+//!
+//! A *unit* is one function of the host for one or more blocks of a page, a region whose links stay inside where they can. Each of its blocks
+//! begins with a micro-op [`Compiled`](crate::ops::Opcode::Compiled), which calls the unit ([`enter`]); behind it stand the block's usual
+//! micro-ops. Compiled code does hits, arithmetic and jumps within the region; at all else it returns the micro-op that an interpreter goes on at,
+//! with registers and accumulator as one would have them there. So each instruction has the effects that the interpreters give it,
+//! in the same order, and a run is left at the same instructions.
+//!
+//! JUSTIFICATION for unsafe: compiled code is called by address, and calls the functions below with raw pointers. It passes on what it
+//! was entered with.
+
+mod emit;
+mod float;
+mod host;
+mod integer;
+mod memory;
+mod operands;
+
+pub(crate) use emit::{Block, executes, slots_of};
+pub(crate) use host::Compiler;
+
+use super::{Environment, Leave};
+use crate::{
+    Bus, Loaded, Stop, Stored,
+    bus::DataWindow,
+    hart::Hart,
+    microop::{Link, MicroOp, accumulator},
+    ops::{
+        Opcode,
+        atomic::Cell,
+        float as floating,
+        memory::{After, leave_with},
+        operations,
+    },
+};
+
+/// How compiled code comes back: the accumulator, and the micro-op to go on at; null where the hart leaves the engine.
+#[repr(C)]
+pub(crate) struct Left {
+    pub(crate) acc: u64,
+    pub(crate) next: *mut MicroOp,
+}
+
+/// A unit. `entry` is the number of the block to begin with.
+type Unit = unsafe extern "C" fn(*mut Hart, acc: u64, window: DataWindow, environment: *mut (), entry: u64) -> Left;
+
+/// What compiled code calls: a micro-op's operation at `address`, as far as it has one. The answer is in the [`Exchange`].
+pub(super) type Call = unsafe extern "C" fn(*mut Hart, *mut MicroOp, acc: u64, environment: *mut (), address: u64);
+
+/// What compiled code and the functions that it calls tell each other.
+#[repr(C)]
+pub(crate) struct Exchange {
+    /// [`HIT`], [`VALUE`] or [`LEFT`].
+    answer: u64,
+    /// Where the access hits, or what was loaded; before a call, what is to be stored.
+    value: u64,
+    /// The unit returns this.
+    left: Left,
+    /// The current context's.
+    window: DataWindow,
+}
+
+/// The access hits the byte at `value` now.
+const HIT: u64 = 0;
+/// The load is complete.
+const VALUE: u64 = 1;
+/// The unit is left as `left` says.
+const LEFT: u64 = 2;
+
+impl Exchange {
+    pub(super) const fn new() -> Self {
+        let null = std::ptr::null_mut();
+        Self { answer: HIT, value: 0, left: Left { acc: 0, next: null }, window: DataWindow(null.cast()) }
+    }
+
+    fn answer(&mut self, answer: u64, value: u64) {
+        (self.answer, self.value) = (answer, value);
+    }
+
+    fn leave(&mut self, acc: u64, next: *mut MicroOp) {
+        self.answer = LEFT;
+        self.left = Left { acc, next };
+    }
+}
+
+/// Executes from the block at `op` on, whose micro-op `Compiled` it is.
+///
+/// # Safety
+/// As for the handlers.
+#[inline(always)]
+pub(super) unsafe fn enter<B: Bus>(
+    hart: *mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    window: DataWindow,
+    environment: *mut (),
+) -> Left {
+    // SAFETY: as for the handlers; the slot behind holds the address of a unit that was made for this bus, and which is not freed before its
+    // blocks are.
+    unsafe {
+        let unit = std::mem::transmute::<usize, Unit>((*op.add(1).cast::<Link>()).cost as usize);
+        (*environment.cast::<Environment<B>>()).exchange.window = window;
+        let left = unit(hart, acc, window, environment, (*op).imm as u64);
+        if accumulator::spent(left.acc) && !left.next.is_null() {
+            // At a link: `next` is its resolver.
+            (*hart).pc = (*hart).page.wrapping_add((*left.next).imm as i64 as u64);
+            (*hart).leave = Leave::Budget;
+            return Left { acc: left.acc, next: std::ptr::null_mut() };
+        }
+        left
+    }
+}
+
+/// A load that missed where it hit last: finds where it hits, or loads.
+///
+/// # Safety
+/// As for the handlers.
+pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
+    hart: *mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    environment: *mut (),
+    address: u64,
+) {
+    // SAFETY: as for the handlers; nothing else refers to the micro-op meanwhile.
+    unsafe {
+        let (environment, stamp) = (&mut *environment.cast::<Environment<B>>(), accumulator::stamp(acc));
+        let (window, mut site) = (environment.exchange.window, environment.latest);
+        loop {
+            if let Some(at) = B::read_hit(window, site, address, T::WIDTH, stamp) {
+                (*op).rs2 = site;
+                return environment.exchange.answer(HIT, at as u64);
+            }
+            match environment.bus().load_miss(address, T::WIDTH, &mut (*op).rs2, stamp) {
+                Ok(Loaded::Retry) => site = (*op).rs2,
+                Ok(Loaded::Value(value)) => return environment.exchange.answer(VALUE, value),
+                Err(stop) => return stopped::<B>(&mut *hart, op, acc, environment, stop),
+            }
+            environment.latest = site;
+        }
+    }
+}
+
+/// A store, of the value in the exchange, that missed where it hit last: finds where it hits, or stores.
+///
+/// # Safety
+/// As for the handlers.
+pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
+    hart: *mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    environment: *mut (),
+    address: u64,
+) {
+    // SAFETY: as for the handlers; nothing else refers to the micro-op meanwhile, and a store is never the last of its block.
+    unsafe {
+        let (environment, stamp) = (&mut *environment.cast::<Environment<B>>(), accumulator::stamp(acc));
+        let (window, mut site) = (environment.exchange.window, environment.latest);
+        let value = environment.exchange.value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
+        loop {
+            if let Some(at) = B::write_hit(window, site, address, T::WIDTH, stamp) {
+                (*op).rs2 = site;
+                return environment.exchange.answer(HIT, at as u64);
+            }
+            match environment.bus().store_miss(address, T::WIDTH, value, &mut (*op).rs2, stamp) {
+                Ok(Stored::Retry) => site = (*op).rs2,
+                Ok(Stored::Done(pages)) => {
+                    pages.into_iter().flatten().for_each(|page| environment.code().drop_page(page));
+                    return environment.exchange.leave(acc.wrapping_add(accumulator::ACCESS), op.add(1));
+                }
+                Ok(Stored::DoneAndLeave) => {
+                    (*hart).leave = Leave::Again;
+                    (*hart).at = op.add(1) as usize;
+                    return environment.exchange.leave(acc.wrapping_add(accumulator::ACCESS), std::ptr::null_mut());
+                }
+                Err(stop) => return stopped::<B>(&mut *hart, op, acc, environment, stop),
+            }
+            environment.latest = site;
+        }
+    }
+}
+
+/// The access at `op` did not come to its end.
+#[cold]
+fn stopped<B: Bus>(hart: &mut Hart, op: *mut MicroOp, acc: u64, environment: &mut Environment<B>, stop: Stop) {
+    let after = leave_with(hart, op, stop);
+    debug_assert!(matches!(after, After::Leave));
+    environment.exchange.leave(acc, std::ptr::null_mut());
+}
+
+macro_rules! define_float_calls {
+    (
+        immediate $imm:tt register $reg:tt load $load:tt store $store:tt float_load $fload:tt float_store $fstore:tt branch $branch:tt
+        load_reserved $lr:tt store_conditional $sc:tt atomic $amo:tt
+        float { $($float:ident: $float_f:ident),* $(,)? }
+        single $single:tt
+    ) => {
+        /// Floating-point operations on the hart's registers in memory.
+        #[allow(non_snake_case, reason = "named after the opcode")]
+        mod float_calls {
+            use super::*;
+            // SAFETY (all): compiled code calls with an exclusive hart and a micro-op of a live block.
+            $(#[allow(clippy::undocumented_unsafe_blocks, reason = "above")]
+            pub(super) unsafe extern "C" fn $float(hart: *mut Hart, op: *mut MicroOp, _: u64, _: *mut (), _: u64) {
+                unsafe { floating::$float_f(&mut *hart, &*op) }
+            })*
+        }
+
+        /// What executes a floating-point operation on the hart's registers in memory.
+        ///
+        /// # Panics
+        /// If it is none.
+        fn float_call(opcode: Opcode) -> Call {
+            match opcode {
+                $(Opcode::$float => float_calls::$float,)*
+                _ => unreachable!("{opcode:?} is no floating-point operation"),
+            }
+        }
+    };
+}
+operations!(define_float_calls);

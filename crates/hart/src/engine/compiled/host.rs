@@ -1,0 +1,211 @@
+//! The compiler's back end and the memory that its code lies in.
+//!
+//! JUSTIFICATION for unsafe: executable memory is mapped here, written while it is not executable, and its addresses are handed out.
+
+use cranelift_codegen::{
+    Context,
+    control::ControlPlane,
+    ir::{AbiParam, Function, InstBuilder, Signature, types::I64},
+    isa::{CallConv, OwnedTargetIsa},
+    settings::{self, Configurable},
+};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use std::ptr::NonNull;
+
+/// Bytes of compiled code that a machine holds. When they are full, all translations are forgotten.
+const CODE_BYTES: usize = 16 << 20;
+
+/// Code begins at multiples of this.
+const ALIGNMENT: usize = 64;
+
+/// Makes functions of the host, and keeps them.
+pub(crate) struct Compiler {
+    isa: OwnedTargetIsa,
+    context: Context,
+    functions: FunctionBuilderContext,
+    memory: CodeMemory,
+    /// Address of the [trampoline](Self::make_trampoline).
+    trampoline: usize,
+}
+
+impl Compiler {
+    /// `None` where the host is not one that code is compiled for, or gives no memory for it.
+    pub(crate) fn new() -> Option<Self> {
+        if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+            return None;
+        }
+        let mut flags = settings::builder();
+        for (name, value) in [
+            ("opt_level", "speed"),
+            ("is_pic", "false"),
+            ("unwind_info", "false"),
+            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        ] {
+            flags.set(name, value).ok()?;
+        }
+        let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
+        let mut compiler = Self {
+            isa,
+            context: Context::new(),
+            functions: FunctionBuilderContext::new(),
+            memory: CodeMemory::new()?,
+            trampoline: 0,
+        };
+        compiler.trampoline = compiler.make_trampoline()?;
+        Some(compiler)
+    }
+
+    /// Compiles the function that `emit` builds with the trampoline's address; `None` where that fails or the memory is full.
+    pub(super) fn compile(
+        &mut self,
+        signature: Signature,
+        emit: impl FnOnce(&mut FunctionBuilder, usize),
+    ) -> Option<usize> {
+        self.context.clear();
+        self.context.func = Function::with_name_signature(Default::default(), signature);
+        let mut builder = FunctionBuilder::new(&mut self.context.func, &mut self.functions);
+        emit(&mut builder, self.trampoline);
+        builder.seal_all_blocks();
+        builder.finalize(self.isa.frontend_config());
+        let compiled = self.context.compile(&*self.isa, &mut ControlPlane::default()).ok()?;
+        // Everything is called by address: nothing is left to be linked.
+        if !compiled.buffer.relocs().is_empty() {
+            return None;
+        }
+        self.memory.append(compiled.code_buffer())
+    }
+
+    /// Whether there is room for a function of the largest size that is expected.
+    pub(crate) fn has_room(&self) -> bool {
+        CODE_BYTES - self.memory.used > CODE_BYTES / 16
+    }
+
+    /// Forgets all functions, none of which runs.
+    pub(crate) fn clear(&mut self) {
+        self.memory.used = 0;
+        self.trampoline = self.make_trampoline().expect("it was made before, in the same memory");
+    }
+
+    /// A function that calls its first argument with the others, and preserves every register, so that code which calls it on its rare paths may
+    /// keep values in any.
+    fn make_trampoline(&mut self) -> Option<usize> {
+        let mut inner = Signature::new(CallConv::SystemV);
+        inner.params.extend([AbiParam::new(I64); 5]);
+        self.compile(trampoline_signature(), |f, _| {
+            let entry = f.create_block();
+            f.append_block_params_for_function_params(entry);
+            f.switch_to_block(entry);
+            let parameters = f.block_params(entry).to_vec();
+            let inner = f.import_signature(inner);
+            f.ins().call_indirect(inner, parameters[0], &parameters[1..]);
+            f.ins().return_(&[]);
+        })
+    }
+}
+
+/// The signature of the trampoline: what to call, and its five arguments.
+pub(super) fn trampoline_signature() -> Signature {
+    let mut signature = Signature::new(CallConv::PreserveAll);
+    signature.params.extend([AbiParam::new(I64); 6]);
+    signature
+}
+
+/// The trampoline for units that keep nothing in floating-point registers, which need not be preserved then: a miss costs half as much around the bus.
+///
+/// # Safety
+/// Only compiled code calls this, by the convention of [`trampoline_signature`], which on this host passes arguments as System V does.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[unsafe(naked)]
+unsafe extern "C" fn integer_trampoline() {
+    // Nine registers and the return address leave the stack aligned for the call.
+    std::arch::naked_asm!(
+        "push rax",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push r8",
+        "push r9",
+        "push r10",
+        "push r11",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov rcx, r8",
+        "mov r8, r9",
+        "call rax",
+        "pop r11",
+        "pop r10",
+        "pop r9",
+        "pop r8",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop rcx",
+        "pop rax",
+        "ret",
+    )
+}
+
+/// The address of the trampoline for a unit: of the one given, if it keeps anything in floating-point registers.
+pub(super) fn trampoline(general: usize, floats: bool) -> usize {
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    if !floats {
+        return integer_trampoline as *const () as usize;
+    }
+    let _ = floats;
+    general
+}
+
+/// Memory for code: either written or executed.
+struct CodeMemory {
+    start: NonNull<u8>,
+    used: usize,
+}
+
+// SAFETY: the mapping is owned by this value alone.
+unsafe impl Send for CodeMemory {}
+
+impl CodeMemory {
+    fn new() -> Option<Self> {
+        // SAFETY: a new private mapping, wherever the kernel finds room.
+        let start = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                CODE_BYTES,
+                ProtFlags::READ | ProtFlags::EXEC,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        };
+        Some(Self { start: NonNull::new(start.ok()?.cast())?, used: 0 })
+    }
+
+    /// Puts code behind what is there, and says where it begins.
+    fn append(&mut self, code: &[u8]) -> Option<usize> {
+        let at = self.used.next_multiple_of(ALIGNMENT);
+        if code.len() > CODE_BYTES - at {
+            return None;
+        }
+        // Pages that the code touches; nothing in them runs meanwhile.
+        let (first, end) = (at & !0xfff, (at + code.len()).next_multiple_of(4096));
+        // SAFETY: the pages lie in the mapping, as `at` and `code.len()` do by the check above.
+        unsafe {
+            let pages = self.start.as_ptr().add(first).cast();
+            mprotect(pages, end - first, MprotectFlags::READ | MprotectFlags::WRITE).ok()?;
+            self.start.as_ptr().add(at).copy_from_nonoverlapping(code.as_ptr(), code.len());
+            mprotect(pages, end - first, MprotectFlags::READ | MprotectFlags::EXEC).ok()?;
+        }
+        self.used = at + code.len();
+        Some(self.start.as_ptr() as usize + at)
+    }
+}
+
+impl Drop for CodeMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's own, and no code of it runs: who runs it holds the cache that holds this.
+        // A failure leaves the mapping, which nobody uses.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), CODE_BYTES) };
+    }
+}

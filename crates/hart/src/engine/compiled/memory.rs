@@ -1,0 +1,201 @@
+//! Loads and stores: the hit path of [`memory`](crate::ops::memory) inline, for a bus that says how
+//! ([`EntryLayout`](crate::EntryLayout)); a call where it misses.
+
+use super::{
+    Exchange, HIT, Left, VALUE,
+    emit::{Emitter, PLAIN},
+    load_miss, store_miss,
+};
+use crate::{
+    Bus,
+    engine::Environment,
+    microop::{MicroOp, accumulator},
+    ops::{Class, Opcode},
+};
+use cranelift_codegen::ir::{
+    Block, InstBuilder, MemFlagsData, Type, Value,
+    condcodes::IntCC,
+    types::{F64, I8, I16, I32, I64},
+};
+use std::mem::offset_of;
+
+impl<B: Bus> Emitter<'_, '_, B> {
+    pub(super) fn load(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
+        let width = width(opcode);
+        let address = self.address(op);
+        let found = self.f.create_block();
+        let at = self.f.append_block_param(found, I64);
+        self.hit(slot, address, width, self.layout.read_tag, found);
+
+        let miss = match width {
+            I8 => load_miss::<u8, B>,
+            I16 => load_miss::<u16, B>,
+            I32 => load_miss::<u32, B>,
+            _ => load_miss::<u64, B>,
+        };
+        self.call(miss, slot, address);
+        let (answer, value) = self.answer();
+        let [elsewhere, complete, loaded, left] = [(); 4].map(|()| self.f.create_block());
+        [elsewhere, complete, left].into_iter().for_each(|label| self.f.set_cold_block(label));
+        self.come_back(answer, value, found, elsewhere);
+        self.begin(elsewhere);
+        let complete_now = self.f.ins().icmp_imm_s(IntCC::Equal, answer, VALUE as i64);
+        self.f.ins().brif(complete_now, complete, &[], left, &[]);
+        self.begin(left);
+        self.exit_as_told();
+        self.begin(complete);
+        let as_type = if opcode == Opcode::Fld { F64 } else { width };
+        let value = match as_type {
+            I64 => value,
+            F64 => self.f.ins().bitcast(F64, MemFlagsData::new(), value),
+            _ => self.f.ins().ireduce(width, value),
+        };
+        self.f.ins().jump(loaded, &[value.into()]);
+
+        self.begin(found);
+        let value = self.f.ins().load(as_type, PLAIN, at, 0);
+        self.f.ins().jump(loaded, &[value.into()]);
+        let value = self.f.append_block_param(loaded, as_type);
+        self.begin(loaded);
+        self.deliver(opcode, op, value);
+        self.count_access();
+    }
+
+    pub(super) fn store(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
+        let width = width(opcode);
+        let address = self.address(op);
+        let found = self.f.create_block();
+        let at = self.f.append_block_param(found, I64);
+        self.hit(slot, address, width, self.layout.write_tag, found);
+
+        let miss = match width {
+            I8 => store_miss::<u8, B>,
+            I16 => store_miss::<u16, B>,
+            I32 => store_miss::<u32, B>,
+            _ => store_miss::<u64, B>,
+        };
+        let value = if opcode.class() == Class::float_store { self.fs(op.rd) } else { self.x(op.rd) };
+        let exchange = offset_of!(Environment<B>, exchange);
+        self.f.ins().store(PLAIN, value, self.environment, (exchange + offset_of!(Exchange, value)) as i32);
+        self.call(miss, slot, address);
+        let (answer, found_at) = self.answer();
+        let left = self.f.create_block();
+        self.f.set_cold_block(left);
+        self.come_back(answer, found_at, found, left);
+        self.begin(left);
+        self.exit_as_told();
+
+        self.begin(found);
+        // A store to translated code is made by an interpreter, from the beginning: what happened so far may happen again.
+        let (map, page) = (self.constant(self.code.biased_map() as i64), self.f.ins().ushr_imm_u(at, 12));
+        let byte = self.f.ins().iadd(map, page);
+        let holds_code = self.f.ins().load(I8, PLAIN, byte, 0);
+        self.when(holds_code, |emitter| emitter.exit_at(slot));
+        let value = match width {
+            I64 => value,
+            _ if opcode.class() == Class::float_store => {
+                let bits = self.f.ins().bitcast(I64, MemFlagsData::new(), value);
+                self.f.ins().ireduce(width, bits)
+            }
+            _ => self.f.ins().ireduce(width, value),
+        };
+        self.f.ins().store(PLAIN, value, at, 0);
+        self.count_access();
+    }
+
+    fn address(&mut self, op: &MicroOp) -> Value {
+        let base = self.x(op.rs1);
+        self.f.ins().iadd_imm_s(base, i64::from(op.imm))
+    }
+
+    /// Goes to `found` with the host's address where the entry that the micro-op hit last has the tag; else goes on here, in a cold block.
+    fn hit(&mut self, slot: usize, address: Value, width: Type, tag: usize, found: Block) {
+        let op = self.constant(self.code.address(slot) as i64);
+        let site = self.f.ins().uload16(I64, PLAIN, op, offset_of!(MicroOp, rs2) as i32);
+        let offset = self.f.ins().ishl_imm_u(site, i64::from(self.layout.shift));
+        let entry = self.f.ins().iadd(self.window, offset);
+        let mut mask = self.f.ins().load(I64, PLAIN, entry, self.layout.mask as i32);
+        if width != I8 {
+            let low = self.constant(i64::from(width.bytes()) - 1);
+            mask = self.f.ins().bor(mask, low);
+        }
+        let page = self.f.ins().band(address, mask);
+        let tag = self.f.ins().load(I64, PLAIN, entry, tag as i32);
+        let hits = self.f.ins().icmp(IntCC::Equal, page, tag);
+        let [hit, miss] = [(); 2].map(|()| self.f.create_block());
+        self.f.set_cold_block(miss);
+        self.f.ins().brif(hits, hit, &[], miss, &[]);
+        self.begin(hit);
+        let acc = self.f.use_var(self.acc);
+        let stamp = self.f.ins().ireduce(I32, acc);
+        let stamp = self.f.ins().uextend(I64, stamp);
+        self.f.ins().store(PLAIN, stamp, entry, self.layout.stamp as i32);
+        let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
+        let at = self.f.ins().iadd(address, addend);
+        self.f.ins().jump(found, &[at.into()]);
+        self.begin(miss);
+    }
+
+    /// Goes to `found` where a call answered that the access hits, else to `otherwise`. What it takes to have all values where they are at
+    /// `found` stands in a block of its own, which is rare as well.
+    fn come_back(&mut self, answer: Value, at: Value, found: Block, otherwise: Block) {
+        let back = self.f.create_block();
+        self.f.set_cold_block(back);
+        let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
+        self.f.ins().brif(hit, back, &[], otherwise, &[]);
+        self.begin(back);
+        self.f.ins().jump(found, &[at.into()]);
+    }
+
+    /// What a call answered.
+    fn answer(&mut self) -> (Value, Value) {
+        let exchange = offset_of!(Environment<B>, exchange);
+        let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, self.environment, (exchange + offset) as i32);
+        (load(offset_of!(Exchange, answer)), load(offset_of!(Exchange, value)))
+    }
+
+    /// Leaves the unit as the exchange says.
+    fn exit_as_told(&mut self) {
+        let left = offset_of!(Environment<B>, exchange) + offset_of!(Exchange, left);
+        let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, self.environment, (left + offset) as i32);
+        let (acc, next) = (load(offset_of!(Left, acc)), load(offset_of!(Left, next)));
+        self.f.def_var(self.acc, acc);
+        self.exit(next);
+    }
+
+    fn count_access(&mut self) {
+        let acc = self.f.use_var(self.acc);
+        let acc = self.f.ins().iadd_imm_s(acc, accumulator::ACCESS as i64);
+        self.f.def_var(self.acc, acc);
+    }
+
+    /// Puts what was loaded into the register.
+    fn deliver(&mut self, opcode: Opcode, op: &MicroOp, value: Value) {
+        use Opcode as O;
+        let value = match opcode {
+            O::Ld => value,
+            O::Lb | O::Lh | O::Lw => self.f.ins().sextend(I64, value),
+            O::Lbu | O::Lhu | O::Lwu => self.f.ins().uextend(I64, value),
+            O::Fld => return self.set_fs(op.rd, value),
+            _ => {
+                let (low, boxing) = (self.f.ins().uextend(I64, value), self.constant(-1 << 32));
+                let bits = self.f.ins().bor(low, boxing);
+                let boxed = self.f.ins().bitcast(F64, MemFlagsData::new(), bits);
+                return self.set_fs(op.rd, boxed);
+            }
+        };
+        self.set_x(op.rd, value);
+    }
+}
+
+/// The type of what is loaded or stored.
+fn width(opcode: Opcode) -> Type {
+    use Opcode as O;
+    match opcode {
+        O::Lb | O::Lbu | O::Sb => I8,
+        O::Lh | O::Lhu | O::Sh => I16,
+        O::Lw | O::Lwu | O::Sw | O::Flw | O::Fsw => I32,
+        O::Ld | O::Sd | O::Fld | O::Fsd => I64,
+        _ => unreachable!("{opcode:?} is no load or store"),
+    }
+}

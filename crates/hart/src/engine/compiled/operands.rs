@@ -1,0 +1,129 @@
+//! Which registers a micro-op reads and writes.
+
+use crate::{
+    microop::{MicroOp, SINK},
+    ops::{Class, Opcode},
+};
+
+/// A set of registers: bit n stands for x n, bit 32 + n for f n.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Set(u64);
+
+impl Set {
+    const fn x(number: u8) -> Self {
+        // x0 is a constant, and the sink nobody reads.
+        Self(if number == 0 || number >= SINK { 0 } else { 1 << number })
+    }
+
+    const fn f(number: u8) -> Self {
+        Self(1 << (32 + (number & 31)))
+    }
+
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The numbers of the integer registers in it.
+    pub(super) fn integers(self) -> impl Iterator<Item = u8> {
+        (1..32).filter(move |number| self.0 >> number & 1 != 0)
+    }
+
+    /// The numbers of the floating-point registers in it.
+    pub(super) fn floats(self) -> impl Iterator<Item = u8> {
+        (0..32).filter(move |number| self.0 >> (32 + number) & 1 != 0)
+    }
+}
+
+/// What an operation reads, and what it writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Operands {
+    pub(super) read: Set,
+    pub(super) written: Set,
+}
+
+impl Operands {
+    /// Those of a micro-op that compiled code executes.
+    pub(super) fn of(opcode: Opcode, op: &MicroOp) -> Self {
+        let (rd, rs1, rs2) = (op.rd, op.rs1, op.rs2 as u8);
+        let (read, written) = match opcode.class() {
+            Class::immediate | Class::load => (Set::x(rs1), Set::x(rd)),
+            Class::register => (Set::x(rs1).and(Set::x(rs2)), Set::x(rd)),
+            Class::store | Class::branch => (Set::x(rs1).and(Set::x(rd)), Set::default()),
+            Class::float_load => (Set::x(rs1), Set::f(rd)),
+            Class::float_store => (Set::x(rs1).and(Set::f(rd)), Set::default()),
+            Class::float => {
+                let first = if takes_integer(opcode) { Set::x(rs1) } else { Set::f(rs1) };
+                let read = match float_sources(opcode) {
+                    1 => first,
+                    2 => first.and(Set::f(rs2)),
+                    _ => first.and(Set::f(rs2)).and(Set::f(third(op))),
+                };
+                (read, if gives_integer(opcode) { Set::x(rd) } else { Set::f(rd) })
+            }
+            _ if matches!(opcode, Opcode::Li | Opcode::Auipc | Opcode::Jal) => (Set::default(), Set::x(rd)),
+            _ => (Set::default(), Set::default()),
+        };
+        Self { read, written }
+    }
+}
+
+/// The third source of a fused operation.
+pub(super) const fn third(op: &MicroOp) -> u8 {
+    (op.imm >> 8) as u8 & 31
+}
+
+/// Whether a floating-point operation's source is an integer register.
+const fn takes_integer(opcode: Opcode) -> bool {
+    use Opcode as O;
+    matches!(
+        opcode,
+        O::FcvtSW
+            | O::FcvtSWu
+            | O::FcvtSL
+            | O::FcvtSLu
+            | O::FcvtDW
+            | O::FcvtDWu
+            | O::FcvtDL
+            | O::FcvtDLu
+            | O::FmvWX
+            | O::FmvDX
+    )
+}
+
+/// Whether a floating-point operation's result is an integer.
+pub(super) const fn gives_integer(opcode: Opcode) -> bool {
+    use Opcode as O;
+    matches!(
+        opcode,
+        O::FeqS
+            | O::FltS
+            | O::FleS
+            | O::FclassS
+            | O::FcvtWS
+            | O::FcvtWuS
+            | O::FcvtLS
+            | O::FcvtLuS
+            | O::FmvXW
+            | O::FeqD
+            | O::FltD
+            | O::FleD
+            | O::FclassD
+            | O::FcvtWD
+            | O::FcvtWuD
+            | O::FcvtLD
+            | O::FcvtLuD
+            | O::FmvXD
+    )
+}
+
+/// How many registers a floating-point operation reads at most: one too many does no harm.
+const fn float_sources(opcode: Opcode) -> u8 {
+    use Opcode as O;
+    match opcode {
+        O::FmaddS | O::FmsubS | O::FnmsubS | O::FnmaddS | O::FmaddD | O::FmsubD | O::FnmsubD | O::FnmaddD => 3,
+        O::FsqrtS | O::FsqrtD | O::FclassS | O::FclassD | O::FcvtSD | O::FcvtDS | O::FmvXW | O::FmvXD => 1,
+        _ if takes_integer(opcode) => 1,
+        O::FcvtWS | O::FcvtWuS | O::FcvtLS | O::FcvtLuS | O::FcvtWD | O::FcvtWuD | O::FcvtLD | O::FcvtLuD => 1,
+        _ => 2,
+    }
+}
