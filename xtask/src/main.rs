@@ -1,6 +1,7 @@
 //! Project chores: everything CI and a contributor run. `cargo xtask --help` lists them.
 #![forbid(unsafe_code)]
 
+mod examples;
 mod packages;
 mod readme;
 mod steps;

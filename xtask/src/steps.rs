@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`, each also a chore of its own.
 
-use crate::{Failure, packages, readme};
+use crate::{Failure, examples, packages, readme};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -30,14 +30,22 @@ pub(crate) const STEPS: &[Step] = &[
         summary: "run the README's first command as it stands, and compare what it prints with the README",
         run: readme::check,
     },
+    Step {
+        name: "examples",
+        summary: "run the commands that docs/ shows with what they print, and compare",
+        run: examples::check,
+    },
 ];
 
 /// Chores that no test does.
-pub(crate) const CHORES: &[Step] = &[Step {
-    name: "update-readme",
-    summary: "write what the README's first command prints into the README",
-    run: readme::update,
-}];
+pub(crate) const CHORES: &[Step] = &[
+    Step {
+        name: "update-readme",
+        summary: "write what the README's first command prints into the README",
+        run: readme::update,
+    },
+    Step { name: "update-docs", summary: "write what the commands in docs/ print into docs/", run: examples::update },
+];
 
 impl Step {
     /// Performs the step, saying how long it took.

@@ -1,0 +1,113 @@
+//! What the documentation shows commands to print, they print.
+//!
+//! A block of `docs/*.md` that is fenced as `console` holds commands behind `$ `, each followed by all that it prints to the standard output. Its
+//! numbers are simulated, so they are the same everywhere. What depends on the host or on a guest that was fetched stands in other blocks.
+
+use crate::Failure;
+use crate::steps::root;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What opens a block, and what closes it.
+const OPENING: &str = "```console\n";
+const CLOSING: &str = "```";
+/// What stands before a command.
+const PROMPT: &str = "$ ";
+
+/// Runs every command, and compares what it prints with what is shown.
+pub(crate) fn check() -> Result<(), Failure> {
+    for path in documents()? {
+        let text = read(&path)?;
+        let printed = rewritten(&text, &run)?;
+        let differing = printed.lines().zip(text.lines()).find(|(printed, shown)| printed != shown);
+        if let Some((printed, shown)) = differing {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            return Err(format!(
+                "docs/{name} shows `{shown}` where the command prints `{printed}`; if that is meant, `cargo xtask update-docs` writes it, and \
+                 the text around it is to be read again"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Writes what the commands print into the documents.
+pub(crate) fn update() -> Result<(), Failure> {
+    for path in documents()? {
+        let text = read(&path)?;
+        let printed = rewritten(&text, &run)?;
+        if printed != text {
+            println!("{} is another", path.display());
+            fs::write(&path, printed).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn documents() -> Result<Vec<PathBuf>, Failure> {
+    let directory = root().join("docs");
+    let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.sort();
+    Ok(paths)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// `text`, where behind each command stands what `run` says that it prints.
+fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Result<String, Failure> {
+    let mut parts = text.split(OPENING);
+    let mut new = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(CLOSING).ok_or("a block is not closed")?;
+        new += OPENING;
+        for command in part[..end].lines().filter(|line| line.starts_with(PROMPT)) {
+            new += &format!("{command}\n");
+            new += &run(&command[PROMPT.len()..])?;
+        }
+        new += &part[end..];
+    }
+    Ok(new)
+}
+
+/// What `command` prints, run by a shell at the top of the repository. `pagewalk` is the one that the README's first command builds.
+fn run(command: &str) -> Result<String, Failure> {
+    println!("{command}");
+    let arguments = command.strip_prefix("pagewalk ").ok_or_else(|| format!("`{command}` does not run pagewalk"))?;
+    let output = Command::new("sh")
+        .args(["-c", &format!("cargo run --quiet --release -- {arguments}")])
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("`{command}`: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("`{command}`: {}", output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("`{command}` prints what is no text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_behind_each_command_is_replaced_and_nothing_else() {
+        let text = "a\n```console\n$ pagewalk x\nold\n$ pagewalk y\n```\nb\n```\n$ pagewalk z\nstays\n```\n";
+        let run = |command: &str| Ok(format!("<{command}>\n"));
+        let expected = "a\n```console\n$ pagewalk x\n<pagewalk x>\n$ pagewalk y\n<pagewalk y>\n```\nb\n```\n$ pagewalk z\nstays\n```\n";
+        assert_eq!(rewritten(text, &run).unwrap(), expected);
+        assert_eq!(rewritten(expected, &run).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_command_that_fails_is_said() {
+        let failing = |_: &str| Err("no".to_owned());
+        assert_eq!(rewritten("```console\n$ pagewalk x\n```\n", &failing), Err("no".to_owned()));
+        assert!(run("ls").unwrap_err().contains("does not run pagewalk"));
+    }
+}
