@@ -1,8 +1,9 @@
 //! One logical processor: RV64GC decode and execution, S-mode CSRs and traps.
 //!
 //! The hart knows nothing of TLBs or devices: it states what it needs as the trait [`Bus`]. Instructions are decoded once
-//! into [blocks](code) of micro-ops, which one of two engines executes: [`Engine::Threaded`] (each micro-op's handler
-//! ends in a jump to the next one's) or [`Engine::Matching`] (a `match` over the same micro-ops, the oracle).
+//! into [blocks](code) of micro-ops, which one of three engines executes: [`Engine::Threaded`] (each micro-op's handler
+//! ends in a jump to the next one's), [`Engine::Matching`] (a `match` over the same micro-ops, the oracle) or [`Engine::Compiled`] (threaded, and
+//! hot blocks as code of the host).
 //!
 //! Specification: The RISC-V Instruction Set Manual, volumes I (20240411) and II (Privileged 1.13).
 

@@ -2,7 +2,7 @@
 //!
 //! A program is a [tree](program) of instructions drawn from the [table of all opcodes](opcode) with operands that crowd the corners,
 //! made such that its outcome follows from the specification alone. Batches of programs become one static [executable](image), which
-//! QEMU's user-mode emulator runs, and this project's hart in either engine. Every program starts from a record of all registers and its
+//! QEMU's user-mode emulator runs, and this project's hart in any of its engines. Every program starts from a record of all registers and its
 //! memory, and overwrites it with what they are in the end. Where two executors differ, the program is [cut down](shrink) and
 //! printed.
 //!

@@ -1,4 +1,4 @@
-//! Loads, stores and atomics: the hit path that both engines inline, and the miss path that both call.
+//! Loads, stores and atomics: the hit path that both interpreters inline, and the miss path that both call.
 
 use super::atomic::Cell;
 use crate::{

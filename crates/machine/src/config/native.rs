@@ -30,7 +30,7 @@ impl Config {
             warmup,
             seed,
             quantum,
-            engine: _, // Either gives the same cycles.
+            engine: _, // Each gives the same cycles.
             mmu: MmuKeys { l1d, l1i, l2, walk_caches, nested_tlb: _, refill, ad },
             shadow: _, // It has no shadow tables.
             segment: SegmentKeys { region, filter: _, classify: _, hot_add },
