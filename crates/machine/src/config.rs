@@ -98,7 +98,7 @@ impl Default for Config {
             warmup: Warmup::None,
             seed: 1,
             quantum: 10_000,
-            engine: EngineName::Threaded,
+            engine: EngineName::Compiled,
             mmu: MmuKeys::default(),
             shadow: ShadowKeys::default(),
             segment: SegmentKeys::default(),

@@ -60,7 +60,7 @@ impl Config {
             },
             seed,
             quantum,
-            engine: EngineName::Threaded,
+            engine: EngineName::Compiled,
             mmu: MmuKeys {
                 l1d: Some(l1d.unwrap_or_else(|| host.tlb.l1d.clone())),
                 l1i: Some(l1i.unwrap_or_else(|| host.tlb.l1i.clone())),
