@@ -1,7 +1,8 @@
 //! What the documentation shows commands to print, they print.
 //!
 //! A block of `docs/*.md` that is fenced as `console` holds commands behind `$ `, each followed by all that it prints to the standard output. Its
-//! numbers are simulated, so they are the same everywhere. What depends on the host or on a guest that was fetched stands in other blocks.
+//! numbers are simulated, so they are the same everywhere. What depends on the host or on a guest that was fetched, or changes anything of the
+//! user's, stands in other blocks.
 
 use crate::Failure;
 use crate::steps::root;
