@@ -5,10 +5,9 @@
 //! user's, stands in other blocks.
 
 use crate::Failure;
-use crate::steps::root;
+use crate::steps::{printed_by, root};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// What opens a block, and what closes it.
 const OPENING: &str = "```console\n";
@@ -75,21 +74,11 @@ fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Resul
     Ok(new)
 }
 
-/// What `command` prints, run by a shell at the top of the repository. `pagewalk` is the one that the README's first command builds.
+/// What `command` prints, where `pagewalk` is the one that the README's first command builds.
 fn run(command: &str) -> Result<String, Failure> {
     println!("{command}");
     let arguments = command.strip_prefix("pagewalk ").ok_or_else(|| format!("`{command}` does not run pagewalk"))?;
-    let output = Command::new("sh")
-        .args(["-c", &format!("cargo run --quiet --release -- {arguments}")])
-        .current_dir(root())
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("`{command}`: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("`{command}`: {}", output.status));
-    }
-    String::from_utf8(output.stdout).map_err(|_| format!("`{command}` prints what is no text"))
+    printed_by(&format!("cargo run --quiet --release -- {arguments}"))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The README's first command does what the README shows.
 
 use crate::Failure;
-use crate::steps::root;
+use crate::steps::{printed_by, root};
 use std::fs;
-use std::process::{Command, Stdio};
 
 /// Workloads that the command compares, each a line of its table.
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
@@ -12,7 +11,7 @@ const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 pub(crate) fn check() -> Result<(), Failure> {
     let text = read()?;
     let [command, shown] = blocks(&text)?;
-    let printed = run(command)?;
+    let printed = printed_by(command)?;
     is_table(&printed)?;
     if printed == shown {
         return Ok(());
@@ -28,7 +27,7 @@ pub(crate) fn check() -> Result<(), Failure> {
 pub(crate) fn update() -> Result<(), Failure> {
     let text = read()?;
     let [command, shown] = blocks(&text)?;
-    let printed = run(command)?;
+    let printed = printed_by(command)?;
     is_table(&printed)?;
     let at = shown.as_ptr() as usize - text.as_ptr() as usize;
     let updated = [&text[..at], &printed, &text[at + shown.len()..]].concat();
@@ -46,21 +45,6 @@ fn blocks(text: &str) -> Result<[&str; 2], Failure> {
         (Some(command), Some(shown)) if command.lines().count() == 1 => Ok([command.trim_end(), shown]),
         _ => Err("README.md does not begin with a command and what it prints".to_owned()),
     }
-}
-
-/// What `command` prints, run by a shell as a newcomer runs it.
-fn run(command: &str) -> Result<String, Failure> {
-    let output = Command::new("sh")
-        .args(["-c", command])
-        .current_dir(root())
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("`{command}`: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("`{command}`: {}", output.status));
-    }
-    String::from_utf8(output.stdout).map_err(|_| format!("`{command}` prints what is no text"))
 }
 
 /// A table with a line for each workload, which has a number for each scheme.

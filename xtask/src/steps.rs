@@ -2,7 +2,7 @@
 
 use crate::{Failure, examples, packages, readme};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// One step.
@@ -94,6 +94,21 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
         Ok(status) => Err(format!("`{name}`: {status}")),
         Err(error) => Err(format!("`{name}`: {error}")),
     }
+}
+
+/// What `command` prints, run by a shell at the top of the repository, as a newcomer runs it.
+pub(crate) fn printed_by(command: &str) -> Result<String, Failure> {
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("`{command}`: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("`{command}`: {}", output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("`{command}` prints what is no text"))
 }
 
 /// The workspace's directory.
