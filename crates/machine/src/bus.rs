@@ -208,13 +208,13 @@ impl World {
         stamp: u32,
         elsewhere: &mut Result<Reached, Stop>,
     ) -> Option<u16> {
-        let guess = self.processor().hints.expect(Gva(address));
+        self.processor().hints.expect(Gva(address));
         *elsewhere = if self.leave || self.caches.is_some() {
             self.reach(address, access, stamp)
         } else {
             match self.translate_without_caches(address, access, stamp) {
                 Ok(Hit { host: Some(at), site, .. }) => {
-                    self.processor().hints.correct(Gva(address), guess, at);
+                    self.processor().hints.correct(Gva(address), at);
                     return Some(site);
                 }
                 Ok(hit) => Ok(Reached::of(&hit)),
