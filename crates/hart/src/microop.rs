@@ -20,6 +20,7 @@ pub(crate) type Handler =
 /// | atomic | rs2 | rd | rs1 | site |
 /// | branch | | rs2 | rs1 | offset of the target in the page |
 /// | jump | offset (`jalr`) | rd | rs1 | offset of the next instruction in the page |
+/// | compiled | number of the block in its unit | | | least budget |
 /// | float | rounding mode, and rs3 in bits 8–12 | rd | rs1 | rs2 |
 /// | system | the instruction | | | |
 #[derive(Clone, Copy)]
@@ -60,6 +61,11 @@ pub(crate) mod accumulator {
     /// What a run of `instructions` with `stores` among them adds.
     pub(crate) const fn cost(instructions: u32, stores: u32) -> u64 {
         ((instructions as u64) << 48).wrapping_neg().wrapping_add((stores as u64) << 32)
+    }
+
+    /// The instructions of a cost.
+    pub(crate) const fn instructions(cost: u64) -> u32 {
+        -budget(cost) as u32
     }
 
     /// The start value for a budget of instructions.

@@ -8,7 +8,7 @@ use super::{CodeCache, HostPage, MAX_BLOCK_SLOTS, SCRATCH, Side, Slot, block};
 use crate::{
     Bus, Hotness,
     engine::{
-        compiled::{Block, Compiler, executes, slots_of},
+        compiled::{Block, Compiler, ends, executes, is_link, reserve, slots_of},
         threaded,
     },
     microop::{Link, MicroOp, SINK},
@@ -147,10 +147,12 @@ impl<B: Bus> CodeCache<B> {
             self.release(mark);
             return;
         };
+        let reserve = u16::try_from(reserve(self, &blocks)).expect("16 blocks of at most 64 instructions");
         let starts = &mut self.pages.get_mut(&page).expect("the page has these blocks").starts;
         for (old, new) in region.iter().zip(&blocks) {
             let entry = new.slot - ENTRY_SLOTS;
             starts[usize::from(old.offset >> 1)] = entry as u32;
+            self.ops[entry].op.rs2 = reserve;
             self.ops[entry + 1].link = Link { cost: unit as u64, target: std::ptr::null_mut() };
             // Whoever has a link to the old block comes to the new one, also past its gate.
             let gated = self.side[old.slot].opcode == Opcode::FloatGate;
@@ -211,15 +213,11 @@ impl<B: Bus> CodeCache<B> {
     }
 
     /// Appends where the links of the block at `slot` lead within its page, and returns how many micro-ops of it would be compiled.
-    fn follow(&self, mut slot: usize, targets: &mut std::collections::VecDeque<u16>) -> usize {
+    fn follow(&self, slot: usize, targets: &mut std::collections::VecDeque<u16>) -> usize {
         let mut ops = 0;
-        loop {
-            let opcode = self.slot(slot).0;
-            if !executes(opcode) {
-                return ops;
-            }
+        for (slot, opcode, op) in self.compiled_part(slot) {
             ops += 1;
-            if opcode.class() == Class::branch || matches!(opcode, Opcode::Jal | Opcode::Next) {
+            if is_link(opcode) {
                 let (link, delta, _) = self.link(slot);
                 let taken = link.target as usize != self.address(slot + 2) || self.hot.all;
                 if let Ok(offset @ 0..=0xfff) = u16::try_from(delta)
@@ -228,16 +226,23 @@ impl<B: Bus> CodeCache<B> {
                     targets.push_back(offset);
                 }
             }
-            if matches!(opcode, Opcode::Jal | Opcode::Next) {
-                let op = self.slot(slot).1;
-                if opcode == Opcode::Jal && op.rd != SINK && op.rs2 < 0x1000 {
-                    // A call: where it comes back to.
-                    targets.push_back(op.rs2);
-                }
-                return ops;
+            if opcode == Opcode::Jal && op.rd != SINK && op.rs2 < 0x1000 {
+                // A call: where it comes back to.
+                targets.push_back(op.rs2);
             }
-            slot += slots_of(opcode);
         }
+        ops
+    }
+
+    /// The micro-ops of the block at `slot` that compiled code executes, with their slots.
+    pub(crate) fn compiled_part(&self, slot: usize) -> impl Iterator<Item = (usize, Opcode, &MicroOp)> {
+        let mut next = Some(slot);
+        std::iter::from_fn(move || {
+            let slot = next?;
+            let (opcode, op) = self.slot(slot);
+            next = (!ends(opcode)).then(|| slot + slots_of(opcode));
+            executes(opcode).then_some((slot, opcode, op))
+        })
     }
 
     /// The micro-op in a slot that is one.

@@ -13,11 +13,12 @@ mod emit;
 mod float;
 mod host;
 mod integer;
+mod loops;
 mod memory;
 mod near;
 mod operands;
 
-pub(crate) use emit::{Block, executes, slots_of};
+pub(crate) use emit::{Block, ends, executes, is_link, reserve, slots_of};
 pub(crate) use host::Compiler;
 
 use super::{Environment, Leave};
@@ -97,17 +98,15 @@ pub(super) unsafe fn enter<B: Bus>(
     environment: *mut (),
 ) -> Left {
     // SAFETY: as for the handlers; the slot behind holds the address of a unit that was made for this bus, and which is not freed before its
-    // blocks are.
+    // blocks are. The block's usual micro-ops follow.
     unsafe {
+        if accumulator::budget(acc) < i32::from((*op).rs2) {
+            return Left { acc, next: op.add(2) };
+        }
         let unit = std::mem::transmute::<usize, Unit>((*op.add(1).cast::<Link>()).cost as usize);
         (*environment.cast::<Environment<B>>()).exchange.window = window;
         let left = unit(hart, acc, window, environment, (*op).imm as u64);
-        if accumulator::spent(left.acc) && !left.next.is_null() {
-            // At a link: `next` is its resolver.
-            (*hart).pc = (*hart).page.wrapping_add((*left.next).imm as i64 as u64);
-            (*hart).leave = Leave::Budget;
-            return Left { acc: left.acc, next: std::ptr::null_mut() };
-        }
+        debug_assert!(left.next.is_null() || !accumulator::spent(left.acc));
         left
     }
 }

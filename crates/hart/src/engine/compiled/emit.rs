@@ -2,9 +2,13 @@
 //!
 //! Guest registers are values of the compiler's: loaded from the hart where the unit is entered, and written back where it is left. The
 //! accumulator is one as well.
+//!
+//! A unit is entered only with budget for each of its blocks once. Links back, to the same block or an earlier one, of which every loop has one, are taken
+//! only with as much: so no other needs to look at the budget, which never ends here. Its end is an interpreter's.
 
 use super::{
     host::{Compiler, trampoline_signature},
+    loops,
     near::Near,
     operands::{Operands, Set},
 };
@@ -12,12 +16,13 @@ use crate::{
     Bus, CodeCache,
     bus::EntryLayout,
     hart::Hart,
-    microop::{Link, MicroOp},
+    microop::{Link, MicroOp, SINK, accumulator},
     ops::{Class, Opcode},
 };
 use cranelift_codegen::{
     ir::{
-        AbiParam, Block as Label, InstBuilder, MemFlagsData, SigRef, Signature, Value,
+        AbiParam, Block as Label, InstBuilder, MemFlagsData, SigRef, Signature, StackSlot, StackSlotData,
+        StackSlotKind, Value,
         condcodes::IntCC,
         types::{F64, I8, I64},
     },
@@ -38,10 +43,16 @@ pub(crate) struct Block {
 /// No access of compiled code traps or is misaligned.
 pub(super) const PLAIN: MemFlagsData = MemFlagsData::trusted();
 
+/// Where in the frame the address of the hart is, and that of the environment.
+const FRAME_HART: i32 = 0;
+const FRAME_ENVIRONMENT: i32 = 8;
+
 /// Where a link into a block may go.
 #[derive(Clone, Copy)]
 struct Labels {
     offset: u16,
+    /// Slot of the first micro-op.
+    first: usize,
     start: Label,
     /// Past the floating-point gate, if there is one.
     past_gate: Label,
@@ -60,14 +71,20 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     pub(super) f: &'e mut FunctionBuilder<'f>,
     pub(super) code: &'e CodeCache<B>,
     pub(super) layout: EntryLayout,
-    pub(super) hart: Value,
     pub(super) window: Value,
-    pub(super) environment: Value,
+    /// Holds the addresses of the hart and the environment, which only rare paths need: in registers they would be in the way.
+    frame: StackSlot,
     pub(super) acc: Variable,
     pub(super) near: Near,
+    /// The entries that are kept in registers, by the slots of the accesses.
+    pub(super) kept: Vec<(usize, Variable)>,
     x: Vec<Variable>,
     fs: Vec<Variable>,
     blocks: Vec<Labels>,
+    /// The number of the block whose code is built.
+    current: usize,
+    /// See [`reserve`].
+    reserve: u32,
     /// Leaves the unit; its parameter is the micro-op to go on at.
     exit: Label,
     trampoline: usize,
@@ -101,10 +118,14 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         let &[hart, acc_value, window, environment, number] = f.block_params(entry) else {
             unreachable!("a unit has five parameters")
         };
+        let frame = f.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 3));
+        f.ins().stack_store(I64, hart, frame, FRAME_HART);
+        f.ins().stack_store(I64, environment, frame, FRAME_ENVIRONMENT);
         let acc = f.declare_var(I64);
         f.def_var(acc, acc_value);
         let x = (0..32).map(|_| f.declare_var(I64)).collect();
         let fs = (0..32).map(|_| f.declare_var(F64)).collect();
+        let kept = loops::kept(code, blocks).into_iter().map(|slot| (slot, f.declare_var(I64))).collect();
         let exit = f.create_block();
         f.append_block_param(exit, I64);
         f.set_cold_block(exit);
@@ -112,28 +133,35 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         let labels = blocks.iter().map(|block| {
             let start = f.create_block();
             let gated = code.slot(block.slot).0 == Opcode::FloatGate;
-            Labels { offset: block.offset, start, past_gate: if gated { f.create_block() } else { start } }
+            Labels {
+                offset: block.offset,
+                first: block.slot,
+                start,
+                past_gate: if gated { f.create_block() } else { start },
+            }
         });
         let labels: Vec<_> = labels.collect();
         let mut emitter = Self {
             f,
             code,
             layout,
-            hart,
             window,
-            environment,
+            frame,
             acc,
             near: Near::default(),
+            kept,
             x,
             fs,
             blocks: labels,
+            current: 0,
+            reserve: reserve(code, blocks),
             exit,
             trampoline,
             trampoline_signature,
         };
         let used = emitter.operands(blocks);
         emitter.trampoline = super::host::trampoline(trampoline, used.read.and(used.written).floats().next().is_some());
-        emitter.enter(used, number);
+        emitter.enter(used, hart, number);
         for (index, block) in blocks.iter().enumerate() {
             emitter.block(index, block.slot);
         }
@@ -143,34 +171,27 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
     /// What the code of the blocks reads and writes.
     fn operands(&self, blocks: &[Block]) -> Operands {
         let mut all = Operands::default();
-        for block in blocks {
-            let mut slot = block.slot;
-            loop {
-                let (opcode, op) = self.code.slot(slot);
-                if !executes(opcode) {
-                    break;
-                }
-                let own = Operands::of(opcode, op);
-                all = Operands { read: all.read.and(own.read), written: all.written.and(own.written) };
-                if matches!(opcode, Opcode::Jal | Opcode::Next) {
-                    break;
-                }
-                slot += slots_of(opcode);
-            }
+        for (_, opcode, op) in blocks.iter().flat_map(|block| self.code.compiled_part(block.slot)) {
+            let own = Operands::of(opcode, op);
+            all = Operands { read: all.read.and(own.read), written: all.written.and(own.written) };
         }
         all
     }
 
     /// Loads what the unit uses, as it writes all of it back; goes on at the block with the number given.
-    fn enter(&mut self, used: Operands, number: Value) {
+    fn enter(&mut self, used: Operands, hart: Value, number: Value) {
         let used = used.read.and(used.written);
         for register in used.integers() {
-            let value = self.load_hart(I64, Hart::x_offset(register));
+            let value = self.f.ins().load(I64, PLAIN, hart, Hart::x_offset(register) as i32);
             self.f.def_var(self.x[usize::from(register)], value);
         }
         for register in used.floats() {
-            let value = self.load_hart(F64, Hart::f_offset(register));
+            let value = self.f.ins().load(F64, PLAIN, hart, Hart::f_offset(register) as i32);
             self.f.def_var(self.fs[usize::from(register)], value);
+        }
+        for (slot, variable) in self.kept.clone() {
+            let entry = self.site_entry(slot);
+            self.f.def_var(variable, entry);
         }
         if let [only] = self.blocks[..] {
             self.f.ins().jump(only.start, &[]);
@@ -187,13 +208,14 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
     /// The way out, which writes back what the unit may have written.
     fn leave(&mut self, written: Set) {
         self.f.switch_to_block(self.exit);
+        let hart = self.hart();
         for register in written.integers() {
             let value = self.f.use_var(self.x[usize::from(register)]);
-            self.store_hart(value, Hart::x_offset(register));
+            self.f.ins().store(PLAIN, value, hart, Hart::x_offset(register) as i32);
         }
         for register in written.floats() {
             let value = self.f.use_var(self.fs[usize::from(register)]);
-            self.store_hart(value, Hart::f_offset(register));
+            self.f.ins().store(PLAIN, value, hart, Hart::f_offset(register) as i32);
         }
         let (acc, next) = (self.f.use_var(self.acc), self.f.block_params(self.exit)[0]);
         self.f.ins().return_(&[acc, next]);
@@ -201,7 +223,8 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
 
     fn block(&mut self, index: usize, first: usize) {
         let labels = self.blocks[index];
-        self.near.begin();
+        self.current = index;
+        self.near = Near::of(self.code.compiled_part(first));
         self.f.switch_to_block(labels.start);
         let mut slot = first;
         if labels.past_gate != labels.start {
@@ -225,12 +248,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             Class::immediate => {
                 let (a, b) = (self.x(op.rs1), self.constant(i64::from(op.imm)));
                 let value = self.integer(opcode, a, b);
-                if opcode == Opcode::Addi {
-                    self.near.add(op.rd, op.rs1, i64::from(op.imm));
-                    self.set_x_only(op.rd, value);
-                } else {
-                    self.set_x(op.rd, value);
-                }
+                self.set_x(op.rd, value);
             }
             Class::register => {
                 let (a, b) = (self.x(op.rs1), self.x(op.rs2 as u8));
@@ -260,8 +278,10 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
                 }
                 Opcode::Nop => {}
                 Opcode::Jal => {
-                    let next = self.in_page(i64::from(op.rs2));
-                    self.set_x(op.rd, next);
+                    if op.rd != SINK {
+                        let next = self.in_page(i64::from(op.rs2));
+                        self.set_x(op.rd, next);
+                    }
                     self.take(slot);
                     return Flow::End;
                 }
@@ -288,22 +308,43 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         let (acc, cost) = (self.f.use_var(self.acc), self.constant(link.cost as i64));
         let acc = self.f.ins().iadd(acc, cost);
         self.f.def_var(self.acc, acc);
-        let spent = self.f.ins().icmp_imm_s(IntCC::SignedLessThan, acc, 0);
-        match self.blocks.iter().find(|labels| i32::from(labels.offset) == delta) {
-            Some(labels) => {
-                let label = if from_float { labels.past_gate } else { labels.start };
-                self.when(spent, |emitter| emitter.exit_at(slot + 2));
-                self.f.ins().jump(label, &[]);
+        match self.blocks.iter().position(|labels| i32::from(labels.offset) == delta) {
+            Some(index) => {
+                let labels = self.blocks[index];
+                if index <= self.current {
+                    let reserve = self.constant(accumulator::start(self.reserve, 0) as i64);
+                    let short = self.f.ins().icmp(IntCC::SignedLessThan, acc, reserve);
+                    self.when(short, |emitter| emitter.exit_at(labels.first));
+                }
+                self.f.ins().jump(if from_float { labels.past_gate } else { labels.start }, &[]);
             }
             None => {
                 let link = self.constant(self.code.address(slot + 1) as i64);
                 let target = self.f.ins().load(I64, PLAIN, link, offset_of!(Link, target) as i32);
-                let resolver = self.constant(self.code.address(slot + 2) as i64);
-                let next = self.f.ins().select(spent, resolver, target);
-                self.exit(next);
+                self.exit(target);
             }
         }
     }
+}
+
+/// Budget, in instructions, with which a unit of these blocks may be entered: each of them may be executed once.
+pub(crate) fn reserve<B: Bus>(code: &CodeCache<B>, blocks: &[Block]) -> u32 {
+    let cost = |block: &Block| {
+        let part = code.compiled_part(block.slot);
+        let links = part.filter(|(_, opcode, _)| is_link(*opcode));
+        links.map(|(slot, ..)| accumulator::instructions(code.link(slot).0.cost)).max()
+    };
+    blocks.iter().filter_map(cost).sum()
+}
+
+/// Whether a link stands behind the micro-op.
+pub(crate) fn is_link(opcode: Opcode) -> bool {
+    opcode.class() == Class::branch || ends(opcode)
+}
+
+/// Whether it is the last that compiled code executes of its block.
+pub(crate) fn ends(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Jal | Opcode::Next)
 }
 
 /// Whether compiled code executes an operation itself.

@@ -17,6 +17,7 @@ use cranelift_codegen::ir::{
     condcodes::IntCC,
     types::{F64, I8, I16, I32, I64},
 };
+use cranelift_frontend::Variable;
 use std::mem::offset_of;
 
 impl<B: Bus> Emitter<'_, '_, B> {
@@ -24,8 +25,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let width = width(opcode);
         let address = self.address(op);
         let found = self.f.create_block();
-        let [at, entry] = [(); 2].map(|()| self.f.append_block_param(found, I64));
-        self.hit(op, slot, address, width, self.layout.read_tag, found);
+        let at = self.f.append_block_param(found, I64);
+        self.hit(slot, address, width, self.layout.read_tag, found);
 
         let miss = match width {
             I8 => load_miss::<u8, B>,
@@ -37,7 +38,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.come_back(slot, found);
 
         self.begin(found);
-        self.near.hit(op, entry);
+        self.hand_on(slot, found);
         let value = self.f.ins().load(if opcode == Opcode::Fld { F64 } else { width }, PLAIN, at, 0);
         self.deliver(opcode, op, value);
         self.count_access();
@@ -47,8 +48,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let width = width(opcode);
         let address = self.address(op);
         let found = self.f.create_block();
-        let [at, entry] = [(); 2].map(|()| self.f.append_block_param(found, I64));
-        self.hit(op, slot, address, width, self.layout.write_tag, found);
+        let at = self.f.append_block_param(found, I64);
+        self.hit(slot, address, width, self.layout.write_tag, found);
 
         let miss = match width {
             I8 => store_miss::<u8, B>,
@@ -58,12 +59,13 @@ impl<B: Bus> Emitter<'_, '_, B> {
         };
         let value = if opcode.class() == Class::float_store { self.fs(op.rd) } else { self.x(op.rd) };
         let exchange = offset_of!(Environment<B>, exchange);
-        self.f.ins().store(PLAIN, value, self.environment, (exchange + offset_of!(Exchange, value)) as i32);
+        let environment = self.environment();
+        self.f.ins().store(PLAIN, value, environment, (exchange + offset_of!(Exchange, value)) as i32);
         self.call(miss, slot, address);
         self.come_back(slot, found);
 
         self.begin(found);
-        self.near.hit(op, entry);
+        self.hand_on(slot, found);
         // A store to translated code is made by an interpreter, from the beginning: what happened so far may happen again.
         let (map, page) = (self.constant(self.code.biased_map() as i64), self.f.ins().ushr_imm_u(at, 12));
         let byte = self.f.ins().iadd(map, page);
@@ -86,10 +88,13 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().iadd_imm_s(base, i64::from(op.imm))
     }
 
-    /// Goes to `found` with the host's address, and the entry's, where the entry that the micro-op hit last has the tag; else goes on here, in a cold
-    /// block. For an access near another, that entry is the one which the other hit.
-    fn hit(&mut self, op: &MicroOp, slot: usize, address: Value, width: Type, tag: usize, found: Block) {
-        let entry = self.near.entry(op).unwrap_or_else(|| self.entry(slot));
+    /// Goes to `found` with the host's address, and what is handed on, where the entry that the micro-op hit last has the tag; else goes on here, in a
+    /// cold block. For an access near another, that entry is the one which the other hit.
+    fn hit(&mut self, slot: usize, address: Value, width: Type, tag: usize, found: Block) {
+        let entry = self.near.entry(slot).unwrap_or_else(|| match self.kept_entry(slot) {
+            Some(kept) => self.f.use_var(kept),
+            None => self.site_entry(slot),
+        });
         let mut mask = self.f.ins().load(I64, PLAIN, entry, self.layout.mask as i32);
         if width != I8 {
             let low = self.constant(i64::from(width.bytes()) - 1);
@@ -108,12 +113,32 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().store(PLAIN, stamp, entry, self.layout.stamp as i32);
         let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
         let at = self.f.ins().iadd(address, addend);
-        self.f.ins().jump(found, &[at.into(), entry.into()]);
+        self.go_to(found, at, entry, slot);
         self.begin(miss);
     }
 
+    /// Goes to `found`; the entry's address is handed on if it is asked for later.
+    fn go_to(&mut self, found: Block, at: Value, entry: Value, slot: usize) {
+        let arguments = [at.into(), entry.into()];
+        let many = 1 + usize::from(self.near.is_asked_for(slot));
+        self.f.ins().jump(found, &arguments[..many]);
+    }
+
+    /// Takes what is handed on to `found`.
+    fn hand_on(&mut self, slot: usize, found: Block) {
+        if self.near.is_asked_for(slot) {
+            let entry = self.f.append_block_param(found, I64);
+            self.near.hit(slot, entry);
+        }
+    }
+
+    /// The variable that holds what [`Self::site_entry`] is.
+    fn kept_entry(&self, slot: usize) -> Option<Variable> {
+        self.kept.iter().find(|(access, _)| *access == slot).map(|&(_, variable)| variable)
+    }
+
     /// The entry that the micro-op hit last.
-    fn entry(&mut self, slot: usize) -> Value {
+    pub(super) fn site_entry(&mut self, slot: usize) -> Value {
         let op = self.constant(self.code.address(slot) as i64);
         let site = self.f.ins().uload16(I64, PLAIN, op, offset_of!(MicroOp, rs2) as i32);
         let offset = self.f.ins().ishl_imm_u(site, i64::from(self.layout.shift));
@@ -125,22 +150,26 @@ impl<B: Bus> Emitter<'_, '_, B> {
     fn come_back(&mut self, slot: usize, found: Block) {
         let [back, left] = [(); 2].map(|()| self.f.create_block());
         [back, left].into_iter().for_each(|label| self.f.set_cold_block(label));
-        let exchange = offset_of!(Environment<B>, exchange);
-        let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, self.environment, (exchange + offset) as i32);
+        let (environment, exchange) = (self.environment(), offset_of!(Environment<B>, exchange));
+        let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, environment, (exchange + offset) as i32);
         let (answer, at) = (load(offset_of!(Exchange, answer)), load(offset_of!(Exchange, at)));
         let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
         self.f.ins().brif(hit, back, &[], left, &[]);
         self.begin(left);
         self.exit_as_told();
         self.begin(back);
-        let entry = self.entry(slot);
-        self.f.ins().jump(found, &[at.into(), entry.into()]);
+        let entry = self.site_entry(slot);
+        if let Some(kept) = self.kept_entry(slot) {
+            self.f.def_var(kept, entry);
+        }
+        self.go_to(found, at, entry, slot);
     }
 
     /// Leaves the unit as the exchange says.
     fn exit_as_told(&mut self) {
+        let environment = self.environment();
         let left = offset_of!(Environment<B>, exchange) + offset_of!(Exchange, left);
-        let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, self.environment, (left + offset) as i32);
+        let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, environment, (left + offset) as i32);
         let (acc, next) = (load(offset_of!(Left, acc)), load(offset_of!(Left, next)));
         self.f.def_var(self.acc, acc);
         self.exit(next);

@@ -1,6 +1,6 @@
 //! What the code of every operation is built from: ways out of a unit, calls, registers and constants.
 
-use super::{super::Call, Emitter, PLAIN};
+use super::{super::Call, Emitter, FRAME_ENVIRONMENT, FRAME_HART, PLAIN};
 use crate::{Bus, hart::Hart, microop::SINK};
 use cranelift_codegen::ir::{Block as Label, InstBuilder, Type, Value, condcodes::IntCC, types::I64};
 use std::mem::offset_of;
@@ -44,8 +44,9 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let function = self.constant(function as usize as i64);
         let op = self.constant(self.code.address(slot) as i64);
         let trampoline = self.constant(self.trampoline as i64);
+        let (hart, environment) = (self.hart(), self.environment());
         let acc = self.f.use_var(self.acc);
-        let arguments = [function, self.hart, op, acc, self.environment, address];
+        let arguments = [function, hart, op, acc, environment, address];
         self.f.ins().call_indirect(self.trampoline_signature, trampoline, &arguments);
     }
 
@@ -69,12 +70,6 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
     /// Sets integer register `number`, or nothing if it is the sink.
     pub(in crate::engine::compiled) fn set_x(&mut self, number: u8, value: Value) {
-        self.near.forget(number);
-        self.set_x_only(number, value);
-    }
-
-    /// The same, where [`Near`](super::super::near::Near) is told what the register is now.
-    pub(in crate::engine::compiled) fn set_x_only(&mut self, number: u8, value: Value) {
         if number < SINK {
             self.f.def_var(self.x[usize::from(number)], value);
         }
@@ -91,10 +86,20 @@ impl<B: Bus> Emitter<'_, '_, B> {
     }
 
     pub(in crate::engine::compiled) fn load_hart(&mut self, of: Type, offset: usize) -> Value {
-        self.f.ins().load(of, PLAIN, self.hart, offset as i32)
+        let hart = self.hart();
+        self.f.ins().load(of, PLAIN, hart, offset as i32)
     }
 
     pub(in crate::engine::compiled) fn store_hart(&mut self, value: Value, offset: usize) {
-        self.f.ins().store(PLAIN, value, self.hart, offset as i32);
+        let hart = self.hart();
+        self.f.ins().store(PLAIN, value, hart, offset as i32);
+    }
+
+    pub(in crate::engine::compiled) fn hart(&mut self) -> Value {
+        self.f.ins().stack_load(I64, I64, self.frame, FRAME_HART)
+    }
+
+    pub(in crate::engine::compiled) fn environment(&mut self) -> Value {
+        self.f.ins().stack_load(I64, I64, self.frame, FRAME_ENVIRONMENT)
     }
 }
