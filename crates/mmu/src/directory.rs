@@ -318,7 +318,10 @@ impl<P: Copy + Default> Directory<P> {
         if tags.len() > MOST_GROUPS {
             return self.find_in_parts(set, tags, key, accept);
         }
-        self.find_in(set, tags, BasePage { number: 0, key, tag: key.tag() }, accept)
+        match self.find_in(set, tags, BasePage { number: 0, key, tag: key.tag() }, accept) {
+            Ok(way) => Outcome::found(way),
+            Err(miss) => miss.0,
+        }
     }
 
     /// The first of the ways from `first` on whose tag matches, by `mask`, that holds the page which `accept` takes.
@@ -380,10 +383,14 @@ impl<P: Copy + Default> Directory<P> {
         missed
     }
 
-    /// The same where the arrays are one array of one size.
+    /// The same where the arrays are one set of pages of 2^`shift` bytes.
     #[inline(always)]
-    pub(crate) fn find_in_only(&self, address: u64, accept: impl Fn(&P) -> bool) -> Outcome {
-        self.find_at(&self.places[0], address, accept)
+    pub(crate) fn find_in_only(&self, address: u64, shift: u32, accept: impl Fn(&P) -> bool) -> Result<Way, Miss> {
+        let key = Key::new(address, shift);
+        if self.tags.len() > MOST_GROUPS {
+            return self.find_in_parts(0, &self.tags, key, accept).way();
+        }
+        self.find_in(0, &self.tags, BasePage { number: 0, key, tag: key.tag() }, accept)
     }
 
     /// Whether in a region there are base pages and nothing else.
@@ -411,41 +418,54 @@ impl<P: Copy + Default> Directory<P> {
 
     /// As [`Self::find`], for a page of a region that has base pages alone. (The same steps, with less to find out before.)
     #[inline(always)]
-    pub(crate) fn find_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
+    pub(crate) fn find_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<Way, Miss> {
         let set = self.base.set(page);
         self.find_in(set, &self.tags[set..][..self.base.groups as usize], page, accept)
     }
 
     /// The same where a set is one group.
     #[inline(always)]
-    pub(crate) fn find_base_in_group(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
+    pub(crate) fn find_base_in_group(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<Way, Miss> {
         let set = self.base.set(page);
         self.find_in(set, core::slice::from_ref(&self.tags[set]), page, accept)
     }
 
     #[inline(always)]
-    fn find_in(&self, set: usize, tags: &[Tags], page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
+    fn find_in(&self, set: usize, tags: &[Tags], page: BasePage, accept: impl Fn(&P) -> bool) -> Result<Way, Miss> {
         let mask = lanes::matching(tags, page.tag);
         if mask == 0 {
-            return Outcome::ABSENT;
+            return Err(Miss::ABSENT);
         }
         let way = Way::new(set, mask.trailing_zeros() as usize);
         let slot = &self.slots[way.slot];
         if slot.key == page.key && accept(&slot.payload) {
-            return Outcome::found(way);
+            return Ok(way);
         }
-        self.find_among(mask, set, 0, page.key, accept)
+        self.find_among(mask, set, 0, page.key, accept).way()
     }
 
     /// As [`Self::put`], for a base page of such a region.
     #[inline(always)]
     pub(crate) fn put_base(&mut self, way: Way, page: BasePage, payload: &P) {
+        self.replace(way, page.key, page.tag, payload);
+    }
+
+    /// As [`Self::put`], where the arrays are one set of pages of 2^`shift` bytes.
+    #[inline(always)]
+    pub(crate) fn put_in_only(&mut self, way: Way, address: u64, shift: u32, payload: &P) {
+        let key = Key::new(address, shift);
+        self.replace(way, key, key.tag(), payload);
+    }
+
+    /// Puts a page where its region and its size are known to be looked for.
+    #[inline(always)]
+    fn replace(&mut self, way: Way, new: Key, tag: u32, payload: &P) {
         let slot = &mut self.slots[way.slot];
-        let old = core::mem::replace(&mut slot.key, page.key);
+        let old = core::mem::replace(&mut slot.key, new);
         slot.payload = *payload;
-        self.tags[way.slot / LANES].0[way.slot % LANES] = page.tag;
-        if old.excess() != 0 {
-            self.count(old, page.key);
+        self.tags[way.slot / LANES].0[way.slot % LANES] = tag;
+        if old.excess() != new.excess() {
+            self.count(old, new);
         }
     }
 

@@ -132,7 +132,7 @@ impl L1 {
     /// As [`Self::find`], for a page of such a region.
     #[inline(always)]
     pub(crate) fn find_base(&self, page: BasePage, query: &Query) -> Result<usize, Miss> {
-        Ok(self.directory.find_base_in_group(page, |entry| entry.answers(query)).way()?.slot)
+        Ok(self.directory.find_base_in_group(page, |entry| entry.answers(query))?.slot)
     }
 
     /// As [`Self::fill`], of a base page of such a region that is absent. (The same steps, without those for what is rare.) Returns where it
@@ -255,7 +255,8 @@ impl L1 {
 #[inline(always)]
 fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
     if entry.host == 0 || entry.size > made.query.largest {
-        return arm_part(windows, uses, slot, *entry, made);
+        let Made { gva, access, query, stamp } = made;
+        return arm_part(windows, uses, slot, entry.words(), gva, access, query, stamp);
     }
     arm_whole(windows, uses, slot, entry, made);
 }
@@ -263,7 +264,18 @@ fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation,
 /// The same of what is not memory, or too large for the mode.
 #[cold]
 #[inline(never)]
-fn arm_part(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: Translation, made: Made<'_>) {
+#[allow(clippy::too_many_arguments, reason = "in registers, as far as they go: see `Translation::words`")]
+fn arm_part(
+    windows: &mut Windows,
+    uses: &mut Uses,
+    slot: usize,
+    entry: [u64; 4],
+    gva: Gva,
+    access: Access,
+    query: &Query,
+    stamp: u64,
+) {
+    let (entry, made) = (Translation::of_words(entry), Made { gva, access, query, stamp });
     if entry.host == 0 {
         // Each access comes this way.
         disarm(windows, slot, uses, slot % LANES);
