@@ -48,7 +48,7 @@ pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;
 pub use hints::Hints;
 pub use memory::{HostPage, TableMemory};
-pub use mmu::{Hit, Mmu, Site};
+pub use mmu::{Hit, Mmu};
 pub use raw::L1Entry;
 pub use record::{Answer, Memo, Reference, WalkRecord, WalkStep};
 pub use refill::{Refill, RefillRoutine};

@@ -29,8 +29,24 @@ impl<P: Copy + Default> Lru<P> {
 
     /// The same where the arrays are one set of pages of 2^`shift` bytes.
     #[inline(always)]
-    pub(crate) fn find_in_only(&self, address: u64, shift: u32, accept: impl Fn(&P) -> bool) -> Result<Way, Miss> {
+    pub(crate) fn find_in_only(
+        &self,
+        address: u64,
+        shift: u32,
+        accept: impl Fn(&P) -> bool,
+    ) -> Result<(Way, &P), Miss> {
         self.directory.find_in_only(address, shift, accept)
+    }
+
+    /// See [`Directory::glance_in_only`].
+    #[inline(always)]
+    pub(crate) fn glance_in_only(
+        &self,
+        address: u64,
+        shift: u32,
+        accept: impl Fn(&P) -> bool,
+    ) -> Result<(Way, &P), Miss> {
+        self.directory.glance_in_only(address, shift, accept)
     }
 
     /// As [`Self::fill`], of a page that is absent, where the arrays are one set of so many ways of pages of 2^`shift` bytes.
@@ -53,11 +69,10 @@ impl<P: Copy + Default> Lru<P> {
         self.directory.has_base_alone(region)
     }
 
-    /// As [`Self::find`], for a page of such a region.
+    /// See [`Directory::glance_base`].
     #[inline(always)]
-    pub(crate) fn find_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
-        let way = self.directory.find_base(page, accept)?;
-        Ok((way, self.directory.payload(way.slot)))
+    pub(crate) fn glance_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        self.directory.glance_base(page, accept)
     }
 
     /// As [`Self::fill`], of a base page of such a region that is absent.

@@ -2,8 +2,6 @@
 
 mod quick;
 
-pub use quick::Site;
-
 use crate::classify::Classifier;
 use crate::config::{ConfigError, MmuConfig};
 use crate::context::{Context, View};
@@ -118,6 +116,13 @@ impl Mmu {
         self.l1i.slots()
     }
 
+    /// The byte in this process that a load or store at `gva` reaches which [`Self::usual_access`] found to hit at `site`.
+    #[inline(always)]
+    #[must_use]
+    pub fn host(&self, site: usize, gva: Gva) -> *mut u8 {
+        core::ptr::with_exposed_provenance_mut(self.l1d.entry(site).host + gva.offset(PageSize::Size4K) as usize)
+    }
+
     /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the L1I entry at `site` answers; it is timed
     /// like the fetches of [`Self::access`]. A site may be any number: this is the checked form of
     /// [`L1Entry::execute_hit`].
@@ -181,9 +186,9 @@ impl Mmu {
         stamp: u64,
     ) -> Result<Hit, Fault> {
         match self.usual_access(memory, &second, gva, access, stamp) {
-            Some(Site { site, .. }) => {
+            Some(site) => {
                 let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
-                Ok(hit(site.into(), gva, l1.entry(site.into())))
+                Ok(hit(site, gva, l1.entry(site)))
             }
             None => apart(self.unusual_access(memory, second, gva, access, stamp)),
         }
@@ -329,11 +334,15 @@ impl Mmu {
         let l1 = if access == Access::Execute { l1i } else { l1d };
         let made = Made { gva, access, query: context.query(access), stamp };
         let region = region(gva.0);
-        let absent = (miss == Miss::ABSENT) & (l2_miss == Miss::ABSENT) & (walked.size == PageSize::Size4K);
-        if absent & l1.has_base_alone(region) & l2.has_base_alone(region) {
+        let absent = (miss == Miss::ABSENT) & (l2_miss == Miss::ABSENT);
+        let base = (walked.size == PageSize::Size4K) & (walked.host != 0);
+        if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) {
             let page = BasePage::new(gva.0);
             l2.fill_base(page, &walked);
-            return Ok(l1.fill_base(page, made, &walked));
+            return Ok(match access {
+                Access::Execute => l1.fill_base::<true>(page, made, &walked),
+                Access::Read | Access::Write => l1.fill_base::<false>(page, made, &walked),
+            });
         }
         let [hpa, gpa, host, kind] = walked.words();
         Ok(self.fill_both((gva, access, stamp), (miss, l2_miss), hpa, gpa, host, kind))

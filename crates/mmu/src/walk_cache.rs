@@ -78,14 +78,27 @@ impl Level {
     /// The PTE for an address.
     #[inline(always)]
     fn look(&self, spaces: Spaces, address: u64, level: u32) -> Result<Known, Miss> {
+        match self.glance(spaces, address, level) {
+            Err(Miss::REFUSED) => {
+                let accept = |pointer: &Pointer| spaces.contain(pointer.space);
+                let (way, &pointer) = self.array.find_in_only(address, span(level), accept)?;
+                Ok(Known { slot: way.slot, pointer, other: true })
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// As [`Self::look`], at a [glance](Lru::glance_in_only).
+    #[inline(always)]
+    fn glance(&self, spaces: Spaces, address: u64, level: u32) -> Result<Known, Miss> {
         let Latest { prefix, local, slot } = self.latest;
         if (prefix == address >> span(level)) & (local == spaces.local) {
             let slot = slot as usize;
             return Ok(Known { slot, pointer: *self.array.payload(slot), other: false });
         }
         let accept = |pointer: &Pointer| spaces.contain(pointer.space);
-        let slot = self.array.find_in_only(address, span(level), accept)?.slot;
-        Ok(Known { slot, pointer: *self.array.payload(slot), other: true })
+        let (way, &pointer) = self.array.glance_in_only(address, span(level), accept)?;
+        Ok(Known { slot: way.slot, pointer, other: true })
     }
 
     /// What was looked up is now the most recently used one.
@@ -115,11 +128,11 @@ impl Level {
     fn fill_again(&mut self, address: u64, level: u32, pointer: &Pointer) -> usize {
         let same = |other: &Pointer| other.space == pointer.space;
         self.array.fill(address, PageSize::of_level(level), Miss::REFUSED, |_| *pointer, same);
-        self.array.find_in_only(address, span(level), same).map_or(0, |way| way.slot)
+        self.array.find_in_only(address, span(level), same).map_or(0, |(way, _)| way.slot)
     }
 }
 
-/// What [`WalkCache::look`] finds.
+/// What [`WalkCache::glance`] finds.
 #[derive(Clone, Copy)]
 pub(crate) struct Low {
     known: Known,
@@ -127,7 +140,12 @@ pub(crate) struct Low {
 }
 
 impl Low {
-    /// Level of the PTE.
+    const NOTHING: Self = Self {
+        known: Known { slot: 0, pointer: Pointer { space: Latest::NONE.local, table: 0 }, other: false },
+        level: 0,
+    };
+
+    /// Level of the PTE; 0 of none.
     #[inline(always)]
     pub(crate) const fn level(&self) -> u32 {
         self.level
@@ -137,6 +155,12 @@ impl Low {
     #[inline(always)]
     pub(crate) const fn table(&self) -> u64 {
         self.known.pointer.table
+    }
+
+    /// Where a walk begins with it.
+    #[inline(always)]
+    pub(crate) fn start(&self, spaces: Spaces) -> Start {
+        self.known.start(spaces, self.level)
     }
 }
 
@@ -218,31 +242,45 @@ impl WalkCache {
         }
     }
 
-    /// What [`Self::begin`] would find in the two lowest levels, if it is usual; its use is not recorded yet.
+    /// What [`Self::begin`] would find in the two lowest levels, or that it finds nothing there; its use is not recorded yet. `None` says no
+    /// more than that it takes a closer look.
     #[inline(always)]
-    pub(crate) fn look(&self, spaces: Spaces, address: u64) -> Option<Low> {
-        if let Some(first) = &self.levels[0] {
-            match first.look(spaces, address, 1) {
+    pub(crate) fn glance(&self, spaces: Spaces, address: u64) -> Option<Low> {
+        if let Some(cached) = &self.levels[0] {
+            match cached.glance(spaces, address, 1) {
                 Ok(known) => return Some(Low { known, level: 1 }),
                 Err(Miss::ABSENT) => {}
                 Err(_) => return None,
             }
         }
-        let known = self.levels[1].as_ref()?.look(spaces, address, 2).ok()?;
-        Some(Low { known, level: 2 })
+        if let Some(cached) = &self.levels[1] {
+            match cached.glance(spaces, address, 2) {
+                Ok(known) => return Some(Low { known, level: 2 }),
+                Err(Miss::ABSENT) => {}
+                Err(_) => return None,
+            }
+        }
+        Some(Low::NOTHING)
     }
 
-    /// Records the use of what [`Self::look`] has found.
+    /// Records the use of what [`Self::glance`] has found.
     #[inline(always)]
     pub(crate) fn take(&mut self, spaces: Spaces, address: u64, low: &Low) {
         let Low { known, level } = low;
-        if *level == 2
-            && let Some(first) = &mut self.levels[0]
-        {
-            first.miss = Miss::ABSENT;
+        if *level == 1 {
+            if let Some(cached) = &mut self.levels[0] {
+                cached.take(spaces, address, 1, known);
+            }
+            return;
         }
-        if let Some(cached) = &mut self.levels[*level as usize - 1] {
-            cached.take(spaces, address, *level, known);
+        if let Some(cached) = &mut self.levels[0] {
+            cached.miss = Miss::ABSENT;
+        }
+        if let Some(cached) = &mut self.levels[1] {
+            match level {
+                2 => cached.take(spaces, address, 2, known),
+                _ => cached.miss = Miss::ABSENT,
+            }
         }
     }
 

@@ -26,18 +26,9 @@ use types::{Access, Gpa, Gva, Hpa, PageSize};
 
 const SIZE: PageSize = PageSize::Size4K;
 
-/// What answers an access to memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Site {
-    /// As [`Hit::site`](crate::Hit::site).
-    pub site: u16,
-    /// The byte in this process.
-    pub host: *mut u8,
-}
-
 impl Mmu {
-    /// The usual case of [`Self::access_by`]. With `None` the access is unfinished, and [`Self::unusual_access`] with the same arguments has
-    /// to come next.
+    /// The usual case of [`Self::access_by`]: the [site](crate::Hit::site) that answers, whose page is memory. With `None` the access is
+    /// unfinished, and [`Self::unusual_access`] with the same arguments has to come next.
     #[inline(always)]
     pub fn usual_access<M: TableMemory>(
         &mut self,
@@ -46,7 +37,7 @@ impl Mmu {
         gva: Gva,
         access: Access,
         stamp: u64,
-    ) -> Option<Site> {
+    ) -> Option<usize> {
         if access == Access::Execute {
             self.usual::<M, true>(memory, second, gva, access, stamp)
         } else {
@@ -62,8 +53,8 @@ impl Mmu {
         gva: Gva,
         access: Access,
         stamp: u64,
-    ) -> Option<Site> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, plain, fetches, unfinished, .. } = self;
+    ) -> Option<usize> {
+        let Self { context, l1i, l1d, l2, walkers, statistics, plain, fetches, .. } = self;
         let (l1, l1_misses, stamp) = if FETCH {
             (l1i, &mut statistics.l1i_misses, *fetches + 1)
         } else {
@@ -77,68 +68,112 @@ impl Mmu {
         let page = BasePage::new(gva.0);
         let query = context.query(access);
         let made = Made { gva, access, query, stamp };
-        let offset = gva.offset(SIZE) as usize;
-        let site = |slot: usize, page: usize| Site {
-            site: slot as u16,
-            host: core::ptr::with_exposed_provenance_mut(page + offset),
-        };
-        match l1.find_base(page, query) {
-            Ok(slot) if l1.entry(slot).host != 0 => {
-                let host = l1.entry(slot).host;
+        match l1.glance_base(page, query) {
+            Ok((slot, entry)) if entry.host != 0 => {
                 l1.touch(slot, made);
                 if FETCH {
                     *fetches = stamp;
                 }
-                return Some(site(slot, host));
+                return Some(slot);
             }
             Err(Miss::ABSENT) => {}
             Ok(_) | Err(_) => return None,
         }
-        match l2.find_base(page, |entry| entry.answers(query)) {
+        match l2.glance_base(page, |entry| entry.answers(query)) {
             Ok((way, translation)) if translation.host != 0 => {
-                prefetch(translation.host + offset);
+                prefetch(translation.host + gva.offset(SIZE) as usize);
                 *l1_misses += 1;
                 statistics.l2_hits += 1;
                 if FETCH {
                     *fetches = stamp;
                 }
-                let translation = *translation;
+                let slot = l1.fill_base::<FETCH>(page, made, translation);
                 l2.used(way);
-                return Some(site(l1.fill_base(page, made, &translation), translation.host));
+                return Some(slot);
             }
             Err(Miss::ABSENT) => {}
             Ok(_) | Err(_) => return None,
         }
         *l1_misses += 1;
-        let Walkers { guest_cache, host_cache, nested_tlb, refill, .. } = walkers;
-        let walk = Walk { memory, statistics, context, cache: guest_cache, gva, access };
-        let walked = match second() {
-            SecondStage::Constant { ram, offset } if M::TRACELESS & (*refill == Refill::Hardware) => {
-                walk.through(Constant { ram, offset })
+        // One function for each kind of second stage. Each asks for it again, which costs less than to hand it on.
+        match second() {
+            SecondStage::Constant { .. } if M::TRACELESS & (walkers.refill == Refill::Hardware) => {
+                self.walk_natively::<M, FETCH>(memory, second, gva, access, stamp)
             }
-            SecondStage::Nested { mode, .. }
-                if M::TRACELESS
-                    && let Some(tlb) = nested_tlb =>
-            {
-                let geometry = Geometry::of_second_stage(mode);
-                let spaces = Spaces::of_guest_physical(context.vmid);
-                walk.through(Nested { geometry, spaces, cache: host_cache, tlb })
+            SecondStage::Nested { .. } if M::TRACELESS & walkers.nested_tlb.is_some() => {
+                self.walk_nested::<M, FETCH>(memory, second, gva, access, stamp)
             }
-            _ => Err(Progress::Nowhere),
-        };
-        match walked {
-            Ok(translation) => {
-                if FETCH {
-                    *fetches = stamp;
-                }
-                l2.fill_base(page, &translation);
-                Some(site(l1.fill_base(page, made, &translation), translation.host))
-            }
-            Err(progress) => {
-                *unfinished = Some(progress);
+            _ => {
+                self.unfinished = Some(Progress::Nowhere);
                 None
             }
         }
+    }
+
+    /// What neither TLB level has, without a second stage.
+    #[inline(never)]
+    fn walk_natively<M: TableMemory, const FETCH: bool>(
+        &mut self,
+        memory: &mut M,
+        second: impl Fn() -> SecondStage,
+        gva: Gva,
+        access: Access,
+        stamp: u64,
+    ) -> Option<usize> {
+        let SecondStage::Constant { ram, offset } = second() else { unreachable!("the caller looked") };
+        let Self { context, walkers, statistics, .. } = self;
+        let walk = Walk { memory, statistics, context, cache: &mut walkers.guest_cache, gva, access };
+        let walked = walk.through(Constant { ram, offset });
+        self.keep_walked::<FETCH>(walked, gva, access, stamp)
+    }
+
+    /// The same through nested tables.
+    #[inline(never)]
+    fn walk_nested<M: TableMemory, const FETCH: bool>(
+        &mut self,
+        memory: &mut M,
+        second: impl Fn() -> SecondStage,
+        gva: Gva,
+        access: Access,
+        stamp: u64,
+    ) -> Option<usize> {
+        let Self { context, walkers, statistics, .. } = self;
+        let Walkers { guest_cache, host_cache, nested_tlb: Some(tlb), .. } = walkers else {
+            unreachable!("the caller looked")
+        };
+        let SecondStage::Nested { mode, .. } = second() else { unreachable!("the caller looked") };
+        let (geometry, spaces) = (Geometry::of_second_stage(mode), Spaces::of_guest_physical(context.vmid));
+        let walk = Walk { memory, statistics, context, cache: guest_cache, gva, access };
+        let walked = walk.through(Nested { geometry, spaces, cache: host_cache, tlb });
+        self.keep_walked::<FETCH>(walked, gva, access, stamp)
+    }
+
+    /// Fills both levels with what a walk has found, or leaves it unfinished.
+    #[inline(always)]
+    fn keep_walked<const FETCH: bool>(
+        &mut self,
+        walked: Result<Translation, Progress>,
+        gva: Gva,
+        access: Access,
+        stamp: u64,
+    ) -> Option<usize> {
+        let Self { context, l1i, l1d, l2, fetches, unfinished, .. } = self;
+        let translation = match walked {
+            Ok(translation) => translation,
+            Err(progress) => {
+                *unfinished = Some(progress);
+                return None;
+            }
+        };
+        let l1 = if FETCH { l1i } else { l1d };
+        if FETCH {
+            *fetches = stamp;
+        }
+        let page = BasePage::new(gva.0);
+        let made = Made { gva, access, query: context.query(access), stamp };
+        let slot = l1.fill_base::<FETCH>(page, made, &translation);
+        l2.fill_base(page, &translation);
+        Some(slot)
     }
 }
 
@@ -157,42 +192,56 @@ impl<M: TableMemory> Walk<'_, M> {
     #[inline(always)]
     fn through<S: Usual>(self, mut stage: S) -> Result<Translation, Progress> {
         let Self { memory, statistics, context, cache, gva, access } = self;
-        let Some((tree, root)) = context.tables() else { return Err(Progress::Nowhere) };
-        let demand = context.query(access).of_leaf;
+        let Some(low) = cache.glance(context.spaces, gva.0) else { return Err(Progress::Nowhere) };
+        let mut next = match (low.level(), context.tables()) {
+            (1 | 2, _) => {
+                statistics.guest_cache_hits[low.level() as usize - 1] += 1;
+                low.start(context.spaces)
+            }
+            (_, Some((tree, root))) if tree.root_level == 2 => Start { level: 2, table: root, global: false },
+            _ => return Err(Progress::Nowhere),
+        };
+        cache.take(context.spaces, gva.0, &low);
         statistics.l2_misses += 1;
         statistics.walks += 1;
-        let refs = statistics.refs();
-        let root = || Start { level: tree.root_level.into(), table: root, global: false };
-        let mut next = cache.begin(context.spaces, gva.0, root, |level| {
-            statistics.guest_cache_hits[level as usize - 1] += 1;
-        });
+        let mut refs = 1;
         while next.level != 0 {
             let Start { level, table, global } = next;
+            let Some((tree, _)) = context.tables() else { unreachable!("there is a level") };
             let at = Gpa(table + tree.slot(gva.0, level as u32));
             let read = |memory: &mut M, at: Hpa| memory.read(at).map(Pte).filter(|pte| pte.is_plain_pointer());
-            let Some((pte, _)) = stage.step(memory, statistics, at, Access::Read, read) else {
+            let Some((pte, _, host_refs)) = stage.step(memory, statistics, at, Access::Read, read) else {
+                let refs = statistics.refs() + 1 - refs;
                 return Err(Progress::At { refs, next: Next::Table(next) });
             };
             statistics.guest_refs += 1;
+            refs += 1 + host_refs;
             next = Start { level: level - 1, table: pte.address(), global: global | pte.is_global() };
             cache.fill(context.spaces, gva.0, level as u32, next.table, next.global);
         }
         let at = Gpa(next.table + Geometry::last_slot(gva.0));
+        let demand = &context.query(access).of_leaf;
         let read = |memory: &mut M, at: Hpa| memory.read(at).map(Pte).filter(|pte| demand.is_plain_leaf(*pte));
-        let Some((pte, _)) = stage.step(memory, statistics, at, Access::Read, read) else {
+        let Some((pte, _, host_refs)) = stage.step(memory, statistics, at, Access::Read, read) else {
+            let refs = statistics.refs() + 1 - refs;
             return Err(Progress::At { refs, next: Next::Table(next) });
         };
         statistics.guest_refs += 1;
+        refs += host_refs;
         let space = context.spaces.of(next.global | pte.is_global());
         let leaf = GuestMapping { page: Gpa(pte.address()), size: SIZE, rights: pte.rights(), space };
         let gpa = Gpa(leaf.page.0 | gva.offset(SIZE));
         let find = |memory: &mut M, at: Hpa| Some((at.page(SIZE), memory.base_page(at.page(SIZE))?));
-        let Some(((hpa, host), rights)) = stage.step(memory, statistics, gpa, access, find) else {
+        let Some(((hpa, host), rights, host_refs)) = stage.step(memory, statistics, gpa, access, find) else {
+            let refs = statistics.refs() - refs;
             return Err(Progress::At { refs, next: Next::Page(leaf) });
         };
+        refs += host_refs;
         let host = host.expose_provenance();
         prefetch(host + gva.offset(SIZE) as usize);
-        statistics.max_refs = statistics.max_refs.max(statistics.refs() - refs);
+        if refs > statistics.max_refs {
+            statistics.max_refs = refs;
+        }
         Ok(Translation { hpa, gpa: leaf.page, host, space: leaf.space, rights: leaf.rights.and(rights), size: SIZE })
     }
 }
@@ -200,7 +249,7 @@ impl<M: TableMemory> Walk<'_, M> {
 /// The second stage in the usual case.
 trait Usual {
     /// Translates an address for an access and does `then` where it leads. The translation is recorded only if that has a result, which comes
-    /// back with what the stage leaves of the first one's rights.
+    /// back with what the stage leaves of the first one's rights, and how many of its entries were read.
     fn step<M: TableMemory, R>(
         &mut self,
         memory: &mut M,
@@ -208,7 +257,7 @@ trait Usual {
         gpa: Gpa,
         access: Access,
         then: impl FnOnce(&mut M, Hpa) -> Option<R>,
-    ) -> Option<(R, Rights)>;
+    ) -> Option<(R, Rights, u64)>;
 }
 
 /// No second stage.
@@ -226,8 +275,8 @@ impl Usual for Constant {
         gpa: Gpa,
         _: Access,
         then: impl FnOnce(&mut M, Hpa) -> Option<R>,
-    ) -> Option<(R, Rights)> {
-        Some((then(memory, base_page(&self.ram, self.offset, gpa)?)?, Rights::ALL))
+    ) -> Option<(R, Rights, u64)> {
+        Some((then(memory, base_page(&self.ram, self.offset, gpa)?)?, Rights::ALL, 0))
     }
 }
 
@@ -248,7 +297,7 @@ impl Usual for Nested<'_> {
         gpa: Gpa,
         access: Access,
         then: impl FnOnce(&mut M, Hpa) -> Option<R>,
-    ) -> Option<(R, Rights)> {
+    ) -> Option<(R, Rights, u64)> {
         let Self { geometry, spaces, cache, tlb } = self;
         if gpa.0 >> geometry.address_bits != 0 {
             return None;
@@ -261,12 +310,12 @@ impl Usual for Nested<'_> {
                 let rights = entry.rights;
                 statistics.nested_tlb_hits += 1;
                 tlb.used(way);
-                return Some((found, rights));
+                return Some((found, rights, 0));
             }
             Err(Miss::ABSENT) => {}
             Err(_) => return None,
         }
-        let known = cache.look(*spaces, gpa.0)?;
+        let known = cache.glance(*spaces, gpa.0).filter(|low| low.level() != 0)?;
         let mut table = known.table();
         if known.level() == 2 {
             let at = Hpa(table + Geometry::slot_before(gpa.0));
@@ -285,6 +334,6 @@ impl Usual for Nested<'_> {
         }
         let rights = leaf.second_stage_rights();
         tlb.fill_base(page, space, Hpa(leaf.address()), rights);
-        Some((found, rights))
+        Some((found, rights, known.level().into()))
     }
 }

@@ -47,7 +47,8 @@ impl NestedTlb {
         Ok(entry)
     }
 
-    /// The entry for a base page that answers, where there are base pages and nothing else; its use is not recorded yet.
+    /// The entry for a base page that answers, at a [glance](Lru::glance_base), where there are base pages and nothing else; its use is not
+    /// recorded yet.
     #[inline(always)]
     pub(crate) fn look(
         &self,
@@ -57,7 +58,7 @@ impl NestedTlb {
         masks: Masks,
     ) -> Option<Result<(Way, &NestedEntry), Miss>> {
         let answers = |entry: &NestedEntry| (entry.space == space) & entry.rights.meet(masks);
-        self.entries.has_base_alone(region(gpa.0)).then(|| self.entries.find_base(page, answers))
+        self.entries.has_base_alone(region(gpa.0)).then(|| self.entries.glance_base(page, answers))
     }
 
     /// What was found there is now the most recently used one of its set.
