@@ -9,6 +9,7 @@ pub(crate) use cached::CachedWorld;
 
 use crate::caches::CachedWalk;
 use crate::world::{Processor, World};
+use core::ptr;
 use hart::{
     Bus, CodeWindow, DataWindow, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap,
 };
@@ -221,8 +222,9 @@ impl World {
         let mut memory = WalkMemory(&self.host.memory);
         match mmu.usual_access(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp)) {
             Some(site) => {
-                hints.correct(Gva(address), guess, mmu.host(site, Gva(address)));
-                Some(site as u16)
+                let hit = mmu.hit(site, Gva(address), Access::Read);
+                hints.correct(Gva(address), guess, hit.host.unwrap_or(ptr::null_mut()));
+                Some(hit.site)
             }
             None => self.reach_site_unusually(address, access, stamp, elsewhere),
         }

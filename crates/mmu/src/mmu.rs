@@ -116,11 +116,12 @@ impl Mmu {
         self.l1i.slots()
     }
 
-    /// The byte in this process that a load or store at `gva` reaches which [`Self::usual_access`] found to hit at `site`.
+    /// What the entry at a site that [`Self::usual_access`] has found says of `gva`. (A load's entries are a store's.)
     #[inline(always)]
     #[must_use]
-    pub fn host(&self, site: usize, gva: Gva) -> *mut u8 {
-        core::ptr::with_exposed_provenance_mut(self.l1d.entry(site).host + gva.offset(PageSize::Size4K) as usize)
+    pub fn hit(&self, site: usize, gva: Gva, access: Access) -> Hit {
+        let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
+        hit(site, gva, l1.entry(site))
     }
 
     /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the L1I entry at `site` answers; it is timed
@@ -186,10 +187,7 @@ impl Mmu {
         stamp: u64,
     ) -> Result<Hit, Fault> {
         match self.usual_access(memory, &second, gva, access, stamp) {
-            Some(site) => {
-                let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
-                Ok(hit(site, gva, l1.entry(site)))
-            }
+            Some(site) => Ok(self.hit(site, gva, access)),
             None => apart(self.unusual_access(memory, second, gva, access, stamp)),
         }
     }
