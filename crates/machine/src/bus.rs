@@ -9,7 +9,6 @@ pub(crate) use cached::CachedWorld;
 
 use crate::caches::CachedWalk;
 use crate::world::{Processor, World};
-use core::ptr;
 use hart::{
     Bus, CodeWindow, DataWindow, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap,
 };
@@ -216,14 +215,16 @@ impl World {
                 _ => None,
             };
         }
-        let guess = self.processor().hints.expect(Gva(address));
+        self.processor().hints.expect(Gva(address));
         let vm = &self.vms[self.current.guest];
         let Processor { mmu, hints, .. } = &mut self.processors[self.current.processor];
         let mut memory = WalkMemory(&self.host.memory);
         match mmu.usual_access(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp)) {
             Some(site) => {
                 let hit = mmu.hit(site, Gva(address), Access::Read);
-                hints.correct(Gva(address), guess, hit.host.unwrap_or(ptr::null_mut()));
+                if let Some(at) = hit.host {
+                    hints.correct(Gva(address), at);
+                }
                 Some(hit.site)
             }
             None => self.reach_site_unusually(address, access, stamp, elsewhere),
@@ -245,7 +246,7 @@ impl World {
         let second = || vm.second_stage();
         *elsewhere = match mmu.unusual_access(&mut memory, second, Gva(address), access, u64::from(stamp)) {
             Ok(Hit { host: Some(at), site, .. }) => {
-                hints.correct(Gva(address), None, at);
+                hints.correct(Gva(address), at);
                 return Some(site);
             }
             Ok(hit) => Ok(Reached::of(&hit)),

@@ -1,9 +1,10 @@
 //! Where the host will be asked next: a guess for each page of a guest, so that the data of an access that missed come while the MMU is still at work.
 //!
 //! Nothing here is simulated, and nothing that is simulated depends on it. A miss takes hundreds of the host's instructions, at whose end it is
-//! known where the byte lies, and only then would a processor begin to fetch it. Of a page that was translated before, the place is known at the
-//! beginning, and is mostly still right: the line is asked for then, and fetched while the miss is worked out. Where the guess is wrong, a line was
-//! fetched for nothing.
+//! known where the byte lies, and only then would a processor begin to fetch it. Most guests' memory is contiguous over long stretches, as an
+//! allocator gives out its pages in order: there a page is as far from its place in the host as its neighbours are from theirs, which takes so little
+//! memory to know that the host's caches hold it. Elsewhere a page that was translated before is mostly where it was. The line is asked for at once,
+//! and fetched while the miss is worked out; where the guess is wrong, a line was fetched for nothing.
 
 use crate::raw::prefetch;
 use types::{Gva, PageSize};
@@ -14,43 +15,74 @@ const PAGES: usize = 1 << 16;
 /// Bits of a page's number that its place among the guesses does not tell: 45 of 57 bits, less 16.
 const TAG_BITS: u32 = 29;
 
+/// Stretches whose distance is known at a time, a power of two: 512 MiB of them.
+const STRETCHES: usize = 1 << 13;
+
+/// log2 of a stretch's bytes: 64 KiB.
+const STRETCH_SHIFT: u32 = 16;
+
+/// In a distance, which is a multiple of a page: the two latest pages of the stretch were equally far from their places.
+const STEADY: u64 = 1;
+
 /// See the module.
 #[derive(Debug)]
 pub struct Hints {
     /// The host's page above, the tag below; zero where there is none. A page takes up host memory once something is written there.
     pages: Box<[u64]>,
+    /// How far in the host the pages of a stretch are from their addresses in the guest. A stretch may be another's: then the guess is wrong.
+    distances: Box<[u64; STRETCHES]>,
 }
 
 impl Default for Hints {
     fn default() -> Self {
-        Self { pages: vec![0; PAGES].into_boxed_slice() }
+        Self { pages: vec![0; PAGES].into_boxed_slice(), distances: Box::new([0; STRETCHES]) }
     }
 }
 
 impl Hints {
-    /// An access to `gva` has missed: asks the host for the line that it went to if its page is where it was. Returns the guess, to be
-    /// [corrected](Self::correct).
+    /// An access to `gva` has missed: asks the host for the line that it goes to if the guess about its page is right. Returns the guess.
     #[inline(always)]
-    #[must_use]
     pub fn expect(&self, gva: Gva) -> Option<usize> {
-        let (slot, tag) = place(gva);
-        let known = self.pages[slot];
-        if known as u32 & ((1 << TAG_BITS) - 1) != tag || known == 0 {
-            return None;
-        }
-        let guess = ((known >> TAG_BITS) << 12) as usize | gva.offset(PageSize::Size4K) as usize;
+        let distance = self.distances[stretch(gva)];
+        let guess = if distance & STEADY != 0 {
+            gva.0.wrapping_add(distance & !STEADY) as usize
+        } else {
+            self.known_page(gva)? | gva.offset(PageSize::Size4K) as usize
+        };
         prefetch(guess);
         Some(guess)
     }
 
-    /// The byte at `gva` is at `host`, of which `guess` was the guess.
+    /// The byte at `gva` is at `host`.
     #[inline(always)]
-    pub fn correct(&mut self, gva: Gva, guess: Option<usize>, host: *const u8) {
-        if guess != Some(host.addr()) {
-            let (slot, tag) = place(gva);
-            self.pages[slot] = (host.addr() as u64 >> 12) << TAG_BITS | u64::from(tag);
+    pub fn correct(&mut self, gva: Gva, host: *const u8) {
+        let distance = (host.addr() as u64).wrapping_sub(gva.0);
+        let known = &mut self.distances[stretch(gva)];
+        if *known != distance | STEADY {
+            *known = if *known == distance { distance | STEADY } else { distance };
+            self.learn_page(gva, host);
         }
     }
+
+    /// Where the page was when it was looked at last.
+    fn known_page(&self, gva: Gva) -> Option<usize> {
+        let (slot, tag) = place(gva);
+        let known = self.pages[slot];
+        (known as u32 & ((1 << TAG_BITS) - 1) == tag && known != 0).then_some(((known >> TAG_BITS) << 12) as usize)
+    }
+
+    fn learn_page(&mut self, gva: Gva, host: *const u8) {
+        let (slot, tag) = place(gva);
+        self.pages[slot] = (host.addr() as u64 >> 12) << TAG_BITS | u64::from(tag);
+    }
+}
+
+/// Where the distance of the address's stretch is.
+#[inline(always)]
+const fn stretch(gva: Gva) -> usize {
+    // The bits above tell programs and kernels apart.
+    let number = gva.0 >> STRETCH_SHIFT;
+    (number ^ number >> STRETCHES.ilog2()) as usize & (STRETCHES - 1)
 }
 
 /// Where the guess about a page is, and its tag.
@@ -64,25 +96,34 @@ const fn place(gva: Gva) -> (usize, u32) {
 mod tests {
     use super::*;
 
+    fn at(address: usize) -> *const u8 {
+        std::ptr::without_provenance(address)
+    }
+
+    /// Teaches that the page of `gva` is at `host`, as a miss does.
+    fn teach(hints: &mut Hints, gva: Gva, host: usize) {
+        hints.expect(gva);
+        hints.correct(gva, at(host));
+    }
+
     #[test]
     fn a_page_is_known_until_another_takes_its_place() {
         let mut hints = Hints::default();
         let (first, same_place) = (Gva(0x5008), Gva(0x5000 + (PAGES as u64) * 4096));
         assert_eq!(hints.expect(first), None);
-        hints.correct(first, None, std::ptr::without_provenance(0x7fff_ffff_f008));
+        teach(&mut hints, first, 0x7fff_ffff_f008);
         assert_eq!([first, Gva(0x5ff8)].map(|gva| hints.expect(gva)), [Some(0x7fff_ffff_f008), Some(0x7fff_ffff_fff8)]);
         assert_eq!([Gva(0x6000), same_place].map(|gva| hints.expect(gva)), [None; 2]);
-        hints.correct(same_place, None, std::ptr::without_provenance(0x1000));
+        teach(&mut hints, same_place, 0x1000);
         assert_eq!([same_place, first].map(|gva| hints.expect(gva)), [Some(0x1000), None]);
     }
 
     #[test]
     fn a_wrong_guess_is_corrected() {
         let mut hints = Hints::default();
-        for at in [0x1008, 0x2008, 0x2008] {
-            let guess = hints.expect(Gva(8));
-            hints.correct(Gva(8), guess, std::ptr::without_provenance(at));
-            assert_eq!(hints.expect(Gva(8)), Some(at));
+        for host in [0x1008, 0x2008, 0x2008] {
+            teach(&mut hints, Gva(8), host);
+            assert_eq!(hints.expect(Gva(8)), Some(host));
         }
     }
 
@@ -91,8 +132,27 @@ mod tests {
         let mut hints = Hints::default();
         for gva in [0, 0xfff, (1 << 38) - 1, u64::MAX, 1 << 63, !0 << 56].map(Gva) {
             let host = 0x7fff_ffff_f000 | gva.0 as usize & 0xfff;
-            hints.correct(gva, None, std::ptr::without_provenance(host));
+            teach(&mut hints, gva, host);
             assert_eq!(hints.expect(gva), Some(host));
         }
+    }
+
+    #[test]
+    fn two_pages_tell_where_the_others_of_their_stretch_are() {
+        let mut hints = Hints::default();
+        teach(&mut hints, Gva(0x1000), 0x7000_1000);
+        assert_eq!(hints.expect(Gva(0x2000)), None);
+        teach(&mut hints, Gva(0x2000), 0x7000_2000);
+        assert_eq!(hints.expect(Gva(0xf010)), Some(0x7000_f010));
+        assert_eq!(hints.expect(Gva(1 << STRETCH_SHIFT)), None);
+    }
+
+    #[test]
+    fn a_stretch_in_pieces_is_known_page_by_page() {
+        let mut hints = Hints::default();
+        for (gva, host) in [(0x1000, 0x9000), (0x2000, 0x5000), (0x3000, 0x1000)] {
+            teach(&mut hints, Gva(gva), host);
+        }
+        assert_eq!([0x1000, 0x2000, 0x3000].map(|gva| hints.expect(Gva(gva))), [0x9000, 0x5000, 0x1000].map(Some));
     }
 }

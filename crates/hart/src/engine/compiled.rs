@@ -14,6 +14,7 @@ mod float;
 mod host;
 mod integer;
 mod memory;
+mod near;
 mod operands;
 
 pub(crate) use emit::{Block, executes, slots_of};

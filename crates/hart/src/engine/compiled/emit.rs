@@ -5,6 +5,7 @@
 
 use super::{
     host::{Compiler, trampoline_signature},
+    near::Near,
     operands::{Operands, Set},
 };
 use crate::{
@@ -63,6 +64,7 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     pub(super) window: Value,
     pub(super) environment: Value,
     pub(super) acc: Variable,
+    pub(super) near: Near,
     x: Vec<Variable>,
     fs: Vec<Variable>,
     blocks: Vec<Labels>,
@@ -121,6 +123,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             window,
             environment,
             acc,
+            near: Near::default(),
             x,
             fs,
             blocks: labels,
@@ -198,6 +201,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
 
     fn block(&mut self, index: usize, first: usize) {
         let labels = self.blocks[index];
+        self.near.begin();
         self.f.switch_to_block(labels.start);
         let mut slot = first;
         if labels.past_gate != labels.start {
@@ -221,7 +225,12 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             Class::immediate => {
                 let (a, b) = (self.x(op.rs1), self.constant(i64::from(op.imm)));
                 let value = self.integer(opcode, a, b);
-                self.set_x(op.rd, value);
+                if opcode == Opcode::Addi {
+                    self.near.add(op.rd, op.rs1, i64::from(op.imm));
+                    self.set_x_only(op.rd, value);
+                } else {
+                    self.set_x(op.rd, value);
+                }
             }
             Class::register => {
                 let (a, b) = (self.x(op.rs1), self.x(op.rs2 as u8));

@@ -24,8 +24,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let width = width(opcode);
         let address = self.address(op);
         let found = self.f.create_block();
-        let at = self.f.append_block_param(found, I64);
-        self.hit(slot, address, width, self.layout.read_tag, found);
+        let [at, entry] = [(); 2].map(|()| self.f.append_block_param(found, I64));
+        self.hit(op, slot, address, width, self.layout.read_tag, found);
 
         let miss = match width {
             I8 => load_miss::<u8, B>,
@@ -34,9 +34,10 @@ impl<B: Bus> Emitter<'_, '_, B> {
             _ => load_miss::<u64, B>,
         };
         self.call(miss, slot, address);
-        self.come_back(found);
+        self.come_back(slot, found);
 
         self.begin(found);
+        self.near.hit(op, entry);
         let value = self.f.ins().load(if opcode == Opcode::Fld { F64 } else { width }, PLAIN, at, 0);
         self.deliver(opcode, op, value);
         self.count_access();
@@ -46,8 +47,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let width = width(opcode);
         let address = self.address(op);
         let found = self.f.create_block();
-        let at = self.f.append_block_param(found, I64);
-        self.hit(slot, address, width, self.layout.write_tag, found);
+        let [at, entry] = [(); 2].map(|()| self.f.append_block_param(found, I64));
+        self.hit(op, slot, address, width, self.layout.write_tag, found);
 
         let miss = match width {
             I8 => store_miss::<u8, B>,
@@ -59,9 +60,10 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let exchange = offset_of!(Environment<B>, exchange);
         self.f.ins().store(PLAIN, value, self.environment, (exchange + offset_of!(Exchange, value)) as i32);
         self.call(miss, slot, address);
-        self.come_back(found);
+        self.come_back(slot, found);
 
         self.begin(found);
+        self.near.hit(op, entry);
         // A store to translated code is made by an interpreter, from the beginning: what happened so far may happen again.
         let (map, page) = (self.constant(self.code.biased_map() as i64), self.f.ins().ushr_imm_u(at, 12));
         let byte = self.f.ins().iadd(map, page);
@@ -84,12 +86,10 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().iadd_imm_s(base, i64::from(op.imm))
     }
 
-    /// Goes to `found` with the host's address where the entry that the micro-op hit last has the tag; else goes on here, in a cold block.
-    fn hit(&mut self, slot: usize, address: Value, width: Type, tag: usize, found: Block) {
-        let op = self.constant(self.code.address(slot) as i64);
-        let site = self.f.ins().uload16(I64, PLAIN, op, offset_of!(MicroOp, rs2) as i32);
-        let offset = self.f.ins().ishl_imm_u(site, i64::from(self.layout.shift));
-        let entry = self.f.ins().iadd(self.window, offset);
+    /// Goes to `found` with the host's address, and the entry's, where the entry that the micro-op hit last has the tag; else goes on here, in a cold
+    /// block. For an access near another, that entry is the one which the other hit.
+    fn hit(&mut self, op: &MicroOp, slot: usize, address: Value, width: Type, tag: usize, found: Block) {
+        let entry = self.near.entry(op).unwrap_or_else(|| self.entry(slot));
         let mut mask = self.f.ins().load(I64, PLAIN, entry, self.layout.mask as i32);
         if width != I8 {
             let low = self.constant(i64::from(width.bytes()) - 1);
@@ -108,13 +108,21 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().store(PLAIN, stamp, entry, self.layout.stamp as i32);
         let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
         let at = self.f.ins().iadd(address, addend);
-        self.f.ins().jump(found, &[at.into()]);
+        self.f.ins().jump(found, &[at.into(), entry.into()]);
         self.begin(miss);
+    }
+
+    /// The entry that the micro-op hit last.
+    fn entry(&mut self, slot: usize) -> Value {
+        let op = self.constant(self.code.address(slot) as i64);
+        let site = self.f.ins().uload16(I64, PLAIN, op, offset_of!(MicroOp, rs2) as i32);
+        let offset = self.f.ins().ishl_imm_u(site, i64::from(self.layout.shift));
+        self.f.ins().iadd(self.window, offset)
     }
 
     /// Goes to `found` where a call answered that the access hits, else leaves. What it takes to have all values where they are at
     /// `found` stands in a block of its own, which is rare as well.
-    fn come_back(&mut self, found: Block) {
+    fn come_back(&mut self, slot: usize, found: Block) {
         let [back, left] = [(); 2].map(|()| self.f.create_block());
         [back, left].into_iter().for_each(|label| self.f.set_cold_block(label));
         let exchange = offset_of!(Environment<B>, exchange);
@@ -125,7 +133,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.begin(left);
         self.exit_as_told();
         self.begin(back);
-        self.f.ins().jump(found, &[at.into()]);
+        let entry = self.entry(slot);
+        self.f.ins().jump(found, &[at.into(), entry.into()]);
     }
 
     /// Leaves the unit as the exchange says.

@@ -69,6 +69,12 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
     /// Sets integer register `number`, or nothing if it is the sink.
     pub(in crate::engine::compiled) fn set_x(&mut self, number: u8, value: Value) {
+        self.near.forget(number);
+        self.set_x_only(number, value);
+    }
+
+    /// The same, where [`Near`](super::super::near::Near) is told what the register is now.
+    pub(in crate::engine::compiled) fn set_x_only(&mut self, number: u8, value: Value) {
         if number < SINK {
             self.f.def_var(self.x[usize::from(number)], value);
         }
