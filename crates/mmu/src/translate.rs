@@ -57,7 +57,7 @@ pub(crate) struct Walkers {
     pub(crate) host_cache: WalkCache,
     pub(crate) nested_tlb: Option<NestedTlb>,
     first_stage_ad: AdPolicy,
-    second_stage_ad: AdPolicy,
+    pub(crate) second_stage_ad: AdPolicy,
     first_stage_groups: Groups,
     second_stage_groups: Groups,
     pub(crate) refill: Refill,

@@ -111,16 +111,14 @@ fn assert_reached(coverage: &Coverage) {
         "host updates",
         "usual L1",
         "usual L2",
-        "usual walk, native",
-        "usual walk, nested",
         "left at once",
         "left before the walk",
-        "left at a table, native",
-        "left at a table, nested",
-        "left at the page, native",
-        "left at the page, nested",
     ];
     expected.extend(others.map(String::from));
+    for stage in ["native", "nested", "flat", "reserved"] {
+        let ways = ["usual walk", "left at a table", "left at the page"];
+        expected.extend(ways.map(|way| format!("{way}, {stage}")));
+    }
     for size in types::PageSize::ALL {
         expected.push(format!("{size} page, memory"));
         expected.push(format!("{size} page, device"));

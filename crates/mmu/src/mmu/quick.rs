@@ -14,13 +14,13 @@ use crate::pte::Pte;
 use crate::raw::prefetch;
 use crate::refill::Refill;
 use crate::rights::{Demand, Masks, Rights};
-use crate::space::Spaces;
-use crate::stage::{NestedTlb, SecondStage, base_page};
+use crate::space::{Space, Spaces};
+use crate::stage::{FlatTable, NestedTlb, SecondStage, base_page};
 use crate::statistics::MmuStatistics;
 use crate::tlb::{Made, Translation};
 use crate::translate::{GuestMapping, Next, Progress, Walkers};
 use crate::walk::Geometry;
-use crate::walk_cache::{Start, WalkCache};
+use crate::walk_cache::{Low, Start, WalkCache};
 use core::ops::Range;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
@@ -95,24 +95,28 @@ impl Mmu {
             Ok(_) | Err(_) => return None,
         }
         *l1_misses += 1;
-        // One function for each kind of second stage. Each asks for it again, which costs less than to hand it on.
-        match second() {
-            SecondStage::Constant { .. } if M::TRACELESS & (walkers.refill == Refill::Hardware) => {
-                self.walk_natively::<M, FETCH>(memory, second, gva, access, stamp)
-            }
-            SecondStage::Nested { .. } if M::TRACELESS & walkers.nested_tlb.is_some() => {
-                self.walk_nested::<M, FETCH>(memory, second, gva, access, stamp)
-            }
-            _ => {
-                self.unfinished = Some(Progress::Nowhere);
-                None
+        if M::TRACELESS & (walkers.refill == Refill::Hardware) {
+            // One function for each kind of second stage. Each asks for it again, which costs less than to hand it on.
+            match second() {
+                SecondStage::Constant { .. } | SecondStage::Reserved { .. } => {
+                    return self.walk_constant::<M, FETCH>(memory, second, gva, access, stamp);
+                }
+                SecondStage::Nested { .. } if walkers.nested_tlb.is_some() => {
+                    return self.walk_nested::<M, FETCH>(memory, second, gva, access, stamp);
+                }
+                SecondStage::Flat { .. } if walkers.nested_tlb.is_some() => {
+                    return self.walk_flat::<M, FETCH>(memory, second, gva, access, stamp);
+                }
+                SecondStage::Nested { .. } | SecondStage::Flat { .. } => {}
             }
         }
+        self.unfinished = Some(Progress::Nowhere);
+        None
     }
 
-    /// What neither TLB level has, without a second stage.
+    /// What neither TLB level has, where the second stage adds a constant.
     #[inline(never)]
-    fn walk_natively<M: TableMemory, const FETCH: bool>(
+    fn walk_constant<M: TableMemory, const FETCH: bool>(
         &mut self,
         memory: &mut M,
         second: impl Fn() -> SecondStage,
@@ -120,7 +124,9 @@ impl Mmu {
         access: Access,
         stamp: u64,
     ) -> Option<usize> {
-        let SecondStage::Constant { ram, offset } = second() else { unreachable!("the caller looked") };
+        let (SecondStage::Constant { ram, offset } | SecondStage::Reserved { ram, offset }) = second() else {
+            unreachable!("the caller looked")
+        };
         let Self { context, walkers, statistics, .. } = self;
         let walk = Walk { memory, statistics, context, cache: &mut walkers.guest_cache, gva, access };
         let walked = walk.through(Constant { ram, offset });
@@ -142,9 +148,31 @@ impl Mmu {
             unreachable!("the caller looked")
         };
         let SecondStage::Nested { mode, .. } = second() else { unreachable!("the caller looked") };
-        let (geometry, spaces) = (Geometry::of_second_stage(mode), Spaces::of_guest_physical(context.vmid));
+        let spaces = Spaces::of_guest_physical(context.vmid);
+        let tables = Nested { geometry: Geometry::of_second_stage(mode), spaces, cache: host_cache };
         let walk = Walk { memory, statistics, context, cache: guest_cache, gva, access };
-        let walked = walk.through(Nested { geometry, spaces, cache: host_cache, tlb });
+        let walked = walk.through(Tabled { tables, space: spaces.local, tlb });
+        self.keep_walked::<FETCH>(walked, gva, access, stamp)
+    }
+
+    /// The same through a flat table.
+    #[inline(never)]
+    fn walk_flat<M: TableMemory, const FETCH: bool>(
+        &mut self,
+        memory: &mut M,
+        second: impl Fn() -> SecondStage,
+        gva: Gva,
+        access: Access,
+        stamp: u64,
+    ) -> Option<usize> {
+        let Self { context, walkers, statistics, .. } = self;
+        let Walkers { guest_cache, nested_tlb: Some(tlb), second_stage_ad, .. } = walkers else {
+            unreachable!("the caller looked")
+        };
+        let SecondStage::Flat { table, first, entries } = second() else { unreachable!("the caller looked") };
+        let tables = FlatTable { table, first, entries, ad: *second_stage_ad };
+        let walk = Walk { memory, statistics, context, cache: guest_cache, gva, access };
+        let walked = walk.through(Tabled { tables, space: Space::bare(context.vmid), tlb });
         self.keep_walked::<FETCH>(walked, gva, access, stamp)
     }
 
@@ -260,7 +288,7 @@ trait Usual {
     ) -> Option<(R, Rights, u64)>;
 }
 
-/// No second stage.
+/// No second stage, or reserved memory.
 struct Constant {
     ram: Range<Gpa>,
     offset: u64,
@@ -280,15 +308,14 @@ impl Usual for Constant {
     }
 }
 
-/// Nested tables of base pages, with a nested TLB.
-struct Nested<'a> {
-    geometry: Geometry,
-    spaces: Spaces,
-    cache: &'a mut WalkCache,
+/// A second stage with tables, of base pages, and with a nested TLB.
+struct Tabled<'a, T> {
+    tables: T,
+    space: Space,
     tlb: &'a mut NestedTlb,
 }
 
-impl Usual for Nested<'_> {
+impl<T: Tables> Usual for Tabled<'_, T> {
     #[inline(always)]
     fn step<M: TableMemory, R>(
         &mut self,
@@ -298,13 +325,13 @@ impl Usual for Nested<'_> {
         access: Access,
         then: impl FnOnce(&mut M, Hpa) -> Option<R>,
     ) -> Option<(R, Rights, u64)> {
-        let Self { geometry, spaces, cache, tlb } = self;
-        if gpa.0 >> geometry.address_bits != 0 {
+        let Self { tables, space, tlb } = self;
+        if !tables.reach(gpa) {
             return None;
         }
         let page = BasePage::new(gpa.0);
-        let (space, offset) = (spaces.local, gpa.offset(SIZE));
-        match tlb.look(page, gpa, space, Masks::of_second_stage(access))? {
+        let offset = gpa.offset(SIZE);
+        match tlb.glance(page, gpa, *space, Masks::of_second_stage(access))? {
             Ok((way, entry)) => {
                 let found = then(memory, Hpa(entry.page.0 | offset))?;
                 let rights = entry.rights;
@@ -315,25 +342,90 @@ impl Usual for Nested<'_> {
             Err(Miss::ABSENT) => {}
             Err(_) => return None,
         }
-        let known = cache.glance(*spaces, gpa.0).filter(|low| low.level() != 0)?;
-        let mut table = known.table();
-        if known.level() == 2 {
+        let (leaf, way) = tables.leaf(memory, gpa, &Demand::of_second_stage(access))?;
+        let found = then(memory, Hpa(leaf.address() | offset))?;
+        statistics.nested_tlb_misses += 1;
+        let refs = tables.record(statistics, gpa, &way);
+        statistics.host_refs += refs;
+        let rights = leaf.second_stage_rights();
+        tlb.fill_base(page, *space, Hpa(leaf.address()), rights);
+        Some((found, rights, refs))
+    }
+}
+
+/// The tables of a second stage in the usual case.
+trait Tables {
+    /// How a leaf was found.
+    type Way;
+
+    /// Whether they may have a leaf for an address.
+    fn reach(&self, gpa: Gpa) -> bool;
+
+    /// The leaf of an address that they reach, if it is plain; nothing is recorded yet.
+    fn leaf<M: TableMemory>(&self, memory: &mut M, gpa: Gpa, demand: &Demand) -> Option<(Pte, Self::Way)>;
+
+    /// Records how a leaf was found. Returns how many entries were read.
+    fn record(&mut self, statistics: &mut MmuStatistics, gpa: Gpa, way: &Self::Way) -> u64;
+}
+
+/// Nested tables, with their walk cache.
+struct Nested<'a> {
+    geometry: Geometry,
+    spaces: Spaces,
+    cache: &'a mut WalkCache,
+}
+
+impl Tables for Nested<'_> {
+    /// What the walk cache knew, and the table of the last level.
+    type Way = (Low, u64);
+
+    #[inline(always)]
+    fn reach(&self, gpa: Gpa) -> bool {
+        gpa.0 >> self.geometry.address_bits == 0
+    }
+
+    /// Where the walk cache knows one of the two lowest levels.
+    #[inline(always)]
+    fn leaf<M: TableMemory>(&self, memory: &mut M, gpa: Gpa, demand: &Demand) -> Option<(Pte, Self::Way)> {
+        let low = self.cache.glance(self.spaces, gpa.0).filter(|low| low.level() != 0)?;
+        let mut table = low.table();
+        if low.level() == 2 {
             let at = Hpa(table + Geometry::slot_before(gpa.0));
             table = memory.read(at).map(Pte).filter(|pte| pte.is_plain_pointer())?.address();
         }
-        let demand = Demand::of_second_stage(access);
         let at = Hpa(table + Geometry::last_slot(gpa.0));
         let leaf = memory.read(at).map(Pte).filter(|pte| demand.is_plain_leaf(*pte))?;
-        let found = then(memory, Hpa(leaf.address() | offset))?;
-        statistics.nested_tlb_misses += 1;
-        statistics.host_cache_hits[known.level() as usize - 1] += 1;
-        statistics.host_refs += u64::from(known.level());
-        cache.take(*spaces, gpa.0, &known);
-        if known.level() == 2 {
-            cache.fill(*spaces, gpa.0, 1, table, false);
+        Some((leaf, (low, table)))
+    }
+
+    #[inline(always)]
+    fn record(&mut self, statistics: &mut MmuStatistics, gpa: Gpa, (low, table): &Self::Way) -> u64 {
+        let Self { spaces, cache, .. } = self;
+        statistics.host_cache_hits[low.level() as usize - 1] += 1;
+        cache.take(*spaces, gpa.0, low);
+        if low.level() == 2 {
+            cache.fill(*spaces, gpa.0, 1, *table, false);
         }
-        let rights = leaf.second_stage_rights();
-        tlb.fill_base(page, space, Hpa(leaf.address()), rights);
-        Some((found, rights, known.level().into()))
+        low.level().into()
+    }
+}
+
+impl Tables for FlatTable {
+    type Way = ();
+
+    #[inline(always)]
+    fn reach(&self, gpa: Gpa) -> bool {
+        self.slot(gpa).is_ok()
+    }
+
+    #[inline(always)]
+    fn leaf<M: TableMemory>(&self, memory: &mut M, gpa: Gpa, demand: &Demand) -> Option<(Pte, ())> {
+        let leaf = memory.read(self.slot(gpa).ok()?).map(Pte).filter(|pte| demand.is_plain_leaf(*pte))?;
+        Some((leaf, ()))
+    }
+
+    #[inline(always)]
+    fn record(&mut self, _: &mut MmuStatistics, _: Gpa, (): &()) -> u64 {
+        1
     }
 }

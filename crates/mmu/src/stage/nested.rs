@@ -50,7 +50,7 @@ impl NestedTlb {
     /// The entry for a base page that answers, at a [glance](Lru::glance_base), where there are base pages and nothing else; its use is not
     /// recorded yet.
     #[inline(always)]
-    pub(crate) fn look(
+    pub(crate) fn glance(
         &self,
         page: BasePage,
         gpa: Gpa,
@@ -67,7 +67,7 @@ impl NestedTlb {
         self.entries.used(way);
     }
 
-    /// Keeps a base page that is absent, where [`Self::look`] has looked.
+    /// Keeps a base page that is absent, where a [glance](Self::glance) has found that.
     #[inline(always)]
     pub(crate) fn fill_base(&mut self, page: BasePage, space: Space, host: Hpa, rights: Rights) {
         self.entries.fill_base(page, &NestedEntry { space, page: host, size: PageSize::Size4K, rights });

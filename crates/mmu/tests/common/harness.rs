@@ -560,8 +560,10 @@ impl Harness {
     fn reach(&mut self, second: &SecondStage, gva: Gva, access: Access) -> Result<Hit, Fault> {
         let Self { mmu, memory, clock, .. } = self;
         let stage = match second {
+            SecondStage::Constant { .. } => "native",
             SecondStage::Nested { .. } => "nested",
-            _ => "native",
+            SecondStage::Flat { .. } => "flat",
+            SecondStage::Reserved { .. } => "reserved",
         };
         let before = *mmu.statistics();
         let usual = mmu.usual_access(memory, || second.clone(), gva, access, *clock);
