@@ -8,7 +8,7 @@ mod cached;
 pub(crate) use cached::CachedWorld;
 
 use crate::caches::CachedWalk;
-use crate::world::World;
+use crate::world::{Processor, World};
 use hart::{
     Bus, CodeWindow, DataWindow, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap,
 };
@@ -208,18 +208,49 @@ impl World {
         stamp: u32,
         elsewhere: &mut Result<Reached, Stop>,
     ) -> Option<u16> {
+        if self.leave || self.caches.is_some() {
+            *elsewhere = self.reach(address, access, stamp);
+            return match *elsewhere {
+                Ok(Reached::Ram(site, _)) => Some(site),
+                _ => None,
+            };
+        }
         self.processor().hints.expect(Gva(address));
-        *elsewhere = if self.leave || self.caches.is_some() {
-            self.reach(address, access, stamp)
-        } else {
-            match self.translate_without_caches(address, access, stamp) {
-                Ok(Hit { host: Some(at), site, .. }) => {
-                    self.processor().hints.correct(Gva(address), at);
-                    return Some(site);
+        let vm = &self.vms[self.current.guest];
+        let Processor { mmu, hints, .. } = &mut self.processors[self.current.processor];
+        let mut memory = WalkMemory(&self.host.memory);
+        match mmu.usual_access(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp)) {
+            Some(site) => {
+                let hit = mmu.hit(site, Gva(address), Access::Read);
+                if let Some(at) = hit.host {
+                    hints.correct(Gva(address), at);
                 }
-                Ok(hit) => Ok(Reached::of(&hit)),
-                Err(fault) => self.reach_after(fault, address, access, stamp),
+                Some(hit.site)
             }
+            None => self.reach_site_unusually(address, access, stamp, elsewhere),
+        }
+    }
+
+    /// The same, once [`Mmu::usual_access`](mmu::Mmu::usual_access) has left the access unfinished.
+    #[inline(never)]
+    fn reach_site_unusually(
+        &mut self,
+        address: u64,
+        access: Access,
+        stamp: u32,
+        elsewhere: &mut Result<Reached, Stop>,
+    ) -> Option<u16> {
+        let vm = &self.vms[self.current.guest];
+        let Processor { mmu, hints, .. } = &mut self.processors[self.current.processor];
+        let mut memory = WalkMemory(&self.host.memory);
+        let second = || vm.second_stage();
+        *elsewhere = match mmu.unusual_access(&mut memory, second, Gva(address), access, u64::from(stamp)) {
+            Ok(Hit { host: Some(at), site, .. }) => {
+                hints.correct(Gva(address), at);
+                return Some(site);
+            }
+            Ok(hit) => Ok(Reached::of(&hit)),
+            Err(fault) => self.reach_after(fault, address, access, stamp),
         };
         match *elsewhere {
             Ok(Reached::Ram(site, _)) => Some(site),

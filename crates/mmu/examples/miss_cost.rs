@@ -33,6 +33,8 @@ fn runs() -> usize {
 struct Ram(Vec<u64>);
 
 impl TableMemory for Ram {
+    const TRACELESS: bool = true;
+
     #[inline(always)]
     fn read(&mut self, at: Hpa) -> Option<u64> {
         self.0.get(at.0 as usize / 8).copied()

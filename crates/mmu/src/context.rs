@@ -94,6 +94,13 @@ impl Context {
         self.spaces == other.spaces && one.mode == two.mode && one.mxr == two.mxr
     }
 
+    /// Shape of the guest's tables and address of their root; `None` without translation.
+    #[inline(always)]
+    pub(crate) fn tables(&self) -> Option<(Geometry, u64)> {
+        // `satp.PPN` has 44 bits.
+        Some((self.geometry?, self.translation.root.0 & ((1 << 56) - (1 << 12))))
+    }
+
     /// What a lookup for an access is made with.
     #[inline(always)]
     pub(crate) const fn query(&self, access: Access) -> &Query {

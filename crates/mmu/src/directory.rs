@@ -135,17 +135,18 @@ const REGION_SHIFT: u32 = 30;
 
 /// A base page, as the directories of a level and the next one look for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BasePage {
-    number: u64,
-    key: Key,
-    tag: u32,
-}
+pub(crate) struct BasePage(Key);
 
 impl BasePage {
     #[inline(always)]
     pub(crate) const fn new(address: u64) -> Self {
-        let key = Key::new(address, PageSize::Size4K.shift());
-        Self { number: address >> PageSize::Size4K.shift(), key, tag: key.tag() }
+        Self(Key::new(address, PageSize::Size4K.shift()))
+    }
+
+    /// The page's number.
+    #[inline(always)]
+    const fn number(self) -> u64 {
+        self.0.0 >> 1
     }
 }
 
@@ -167,7 +168,7 @@ impl Base {
 
     #[inline(always)]
     const fn set(&self, page: BasePage) -> usize {
-        self.first as usize + (page.number & self.mask) as usize * self.groups as usize
+        self.first as usize + (page.number() & self.mask) as usize * self.groups as usize
     }
 }
 
@@ -318,7 +319,10 @@ impl<P: Copy + Default> Directory<P> {
         if tags.len() > MOST_GROUPS {
             return self.find_in_parts(set, tags, key, accept);
         }
-        self.find_in(set, tags, BasePage { number: 0, key, tag: key.tag() }, accept)
+        match self.find_in(set, tags, key, accept) {
+            Ok((way, _)) => Outcome::found(way),
+            Err(miss) => miss.0,
+        }
     }
 
     /// The first of the ways from `first` on whose tag matches, by `mask`, that holds the page which `accept` takes.
@@ -380,10 +384,20 @@ impl<P: Copy + Default> Directory<P> {
         missed
     }
 
-    /// The same where the arrays are one array of one size.
+    /// The same where the arrays are one set of pages of 2^`shift` bytes.
     #[inline(always)]
-    pub(crate) fn find_in_only(&self, address: u64, accept: impl Fn(&P) -> bool) -> Outcome {
-        self.find_at(&self.places[0], address, accept)
+    pub(crate) fn find_in_only(
+        &self,
+        address: u64,
+        shift: u32,
+        accept: impl Fn(&P) -> bool,
+    ) -> Result<(Way, &P), Miss> {
+        let key = Key::new(address, shift);
+        if self.tags.len() > MOST_GROUPS {
+            let way = self.find_in_parts(0, &self.tags, key, accept).way()?;
+            return Ok((way, self.payload(way.slot)));
+        }
+        self.find_in(0, &self.tags, key, accept)
     }
 
     /// Whether in a region there are base pages and nothing else.
@@ -392,9 +406,11 @@ impl<P: Copy + Default> Directory<P> {
         u16::from(self.candidates[region]) == self.base.alone
     }
 
-    /// Groups of a set of base pages.
-    pub(crate) fn base_groups(&self) -> usize {
-        self.base.groups as usize
+    /// Makes [`Self::has_base_alone`] false for ever if a set of base pages is more than one group.
+    pub(crate) fn base_in_group_or_nowhere(&mut self) {
+        if self.base.groups > 1 {
+            self.base = Base::NONE;
+        }
     }
 
     /// Ways of such a set.
@@ -409,43 +425,98 @@ impl<P: Copy + Default> Directory<P> {
         self.base.set(page)
     }
 
-    /// As [`Self::find`], for a page of a region that has base pages alone. (The same steps, with less to find out before.)
+    /// The same where a set is one group.
     #[inline(always)]
-    pub(crate) fn find_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
+    pub(crate) fn base_group(&self, page: BasePage) -> usize {
+        self.base.first as usize + (page.number() & self.base.mask) as usize
+    }
+
+    /// As [`Self::find`], for a page of a region that has base pages alone, with a look at the first slot alone whose tag matches: [`Miss::REFUSED`] says no more than that it takes a closer
+    /// look.
+    #[inline(always)]
+    pub(crate) fn glance_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
         let set = self.base.set(page);
-        self.find_in(set, &self.tags[set..][..self.base.groups as usize], page, accept)
+        self.glance_in(set, &self.tags[set..][..self.base.groups as usize], page.0, accept)
     }
 
     /// The same where a set is one group.
     #[inline(always)]
-    pub(crate) fn find_base_in_group(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
-        let set = self.base.set(page);
-        self.find_in(set, core::slice::from_ref(&self.tags[set]), page, accept)
+    pub(crate) fn glance_base_in_group(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        let set = self.base_group(page);
+        self.glance_in(set, core::slice::from_ref(&self.tags[set]), page.0, accept)
+    }
+
+    /// As [`Self::find_in_only`], with no closer look either.
+    #[inline(always)]
+    pub(crate) fn glance_in_only(
+        &self,
+        address: u64,
+        shift: u32,
+        accept: impl Fn(&P) -> bool,
+    ) -> Result<(Way, &P), Miss> {
+        if self.tags.len() > MOST_GROUPS {
+            return Err(Miss::REFUSED);
+        }
+        self.glance_in(0, &self.tags, Key::new(address, shift), accept)
     }
 
     #[inline(always)]
-    fn find_in(&self, set: usize, tags: &[Tags], page: BasePage, accept: impl Fn(&P) -> bool) -> Outcome {
-        let mask = lanes::matching(tags, page.tag);
+    fn glance_in(&self, set: usize, tags: &[Tags], key: Key, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        let mask = lanes::matching(tags, key.tag());
         if mask == 0 {
-            return Outcome::ABSENT;
+            return Err(Miss::ABSENT);
         }
         let way = Way::new(set, mask.trailing_zeros() as usize);
         let slot = &self.slots[way.slot];
-        if slot.key == page.key && accept(&slot.payload) {
-            return Outcome::found(way);
+        if slot.key == key && accept(&slot.payload) { Ok((way, &slot.payload)) } else { Err(Miss::REFUSED) }
+    }
+
+    #[inline(always)]
+    fn find_in(&self, set: usize, tags: &[Tags], key: Key, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        match self.glance_in(set, tags, key, &accept) {
+            Err(Miss::REFUSED) => {
+                let way = self.find_among(lanes::matching(tags, key.tag()), set, 0, key, accept).way()?;
+                Ok((way, self.payload(way.slot)))
+            }
+            outcome => outcome,
         }
-        self.find_among(mask, set, 0, page.key, accept)
     }
 
     /// As [`Self::put`], for a base page of such a region.
     #[inline(always)]
     pub(crate) fn put_base(&mut self, way: Way, page: BasePage, payload: &P) {
+        self.replace(way, page.0, payload);
+    }
+
+    /// The same where a set is one group.
+    #[inline(always)]
+    pub(crate) fn put_base_in_group(&mut self, group: usize, lane: usize, page: BasePage, payload: &P) -> usize {
+        self.tags[group].0[lane % LANES] = page.0.tag();
+        let way = Way::new(group, lane % LANES);
+        self.replace_slot(way, page.0, payload);
+        way.slot
+    }
+
+    /// As [`Self::put`], where the arrays are one set of pages of 2^`shift` bytes.
+    #[inline(always)]
+    pub(crate) fn put_in_only(&mut self, way: Way, address: u64, shift: u32, payload: &P) {
+        self.replace(way, Key::new(address, shift), payload);
+    }
+
+    /// Puts a page where its region and its size are known to be looked for.
+    #[inline(always)]
+    fn replace(&mut self, way: Way, new: Key, payload: &P) {
+        self.tag(way, new);
+        self.replace_slot(way, new, payload);
+    }
+
+    #[inline(always)]
+    fn replace_slot(&mut self, way: Way, new: Key, payload: &P) {
         let slot = &mut self.slots[way.slot];
-        let old = core::mem::replace(&mut slot.key, page.key);
+        let old = core::mem::replace(&mut slot.key, new);
         slot.payload = *payload;
-        self.tags[way.slot / LANES].0[way.slot % LANES] = page.tag;
-        if old.excess() != 0 {
-            self.count(old, page.key);
+        if old.excess() != new.excess() {
+            self.count(old, new);
         }
     }
 

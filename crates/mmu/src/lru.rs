@@ -27,11 +27,40 @@ impl<P: Copy + Default> Lru<P> {
         Ok((way, self.directory.payload(way.slot)))
     }
 
-    /// The same where the arrays are one array of one size.
+    /// The same where the arrays are one set of pages of 2^`shift` bytes.
     #[inline(always)]
-    pub(crate) fn find_in_only(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
-        let way = self.directory.find_in_only(address, accept).way()?;
-        Ok((way, self.directory.payload(way.slot)))
+    pub(crate) fn find_in_only(
+        &self,
+        address: u64,
+        shift: u32,
+        accept: impl Fn(&P) -> bool,
+    ) -> Result<(Way, &P), Miss> {
+        self.directory.find_in_only(address, shift, accept)
+    }
+
+    /// See [`Directory::glance_in_only`].
+    #[inline(always)]
+    pub(crate) fn glance_in_only(
+        &self,
+        address: u64,
+        shift: u32,
+        accept: impl Fn(&P) -> bool,
+    ) -> Result<(Way, &P), Miss> {
+        self.directory.glance_in_only(address, shift, accept)
+    }
+
+    /// As [`Self::fill`], of a page that is absent, where the arrays are one set of so many ways of pages of 2^`shift` bytes.
+    #[inline(always)]
+    pub(crate) fn fill_in_only(&mut self, address: u64, shift: u32, ways: usize, payload: &P) -> Way {
+        let way = self.replace(0, ways);
+        self.directory.put_in_only(way, address, shift, payload);
+        way
+    }
+
+    /// What is kept in a slot.
+    #[inline(always)]
+    pub(crate) fn payload(&self, slot: usize) -> &P {
+        self.directory.payload(slot)
     }
 
     /// Whether in a region there are base pages and nothing else.
@@ -40,11 +69,10 @@ impl<P: Copy + Default> Lru<P> {
         self.directory.has_base_alone(region)
     }
 
-    /// As [`Self::find`], for a page of such a region.
+    /// See [`Directory::glance_base`].
     #[inline(always)]
-    pub(crate) fn find_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
-        let way = self.directory.find_base(page, accept).way()?;
-        Ok((way, self.directory.payload(way.slot)))
+    pub(crate) fn glance_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        self.directory.glance_base(page, accept)
     }
 
     /// As [`Self::fill`], of a base page of such a region that is absent.
@@ -86,14 +114,14 @@ impl<P: Copy + Default> Lru<P> {
     /// The way of a set that is replaced, which is now the most recently used one.
     #[inline(always)]
     fn replace(&mut self, set: usize, ways: usize) -> Way {
-        let earliest = self.recency.earliest(set, ways);
-        if self.directory.is_empty(earliest.slot) {
-            let way = self.directory.first_empty(set, ways);
-            self.recency.used(way);
-            return way;
+        let Self { directory, recency } = self;
+        let (earliest, full) = recency.replace(set, ways, |way| !directory.is_empty(way.slot));
+        if full {
+            return earliest;
         }
-        self.recency.earliest_used(earliest, ways);
-        earliest
+        let way = directory.first_empty(set, ways);
+        recency.used(way);
+        way
     }
 
     /// Drops the pages whose payload `drops` names.

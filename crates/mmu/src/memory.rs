@@ -15,6 +15,9 @@ pub enum HostPage {
 
 /// The host's memory, as a table walker sees it.
 pub trait TableMemory {
+    /// Whether a read leaves no trace: then one may be made and, if it is found to be of no use, be made again later.
+    const TRACELESS: bool = false;
+
     /// The little-endian double word at `at`, a multiple of 8; `None` outside memory.
     fn read(&mut self, at: Hpa) -> Option<u64>;
 
@@ -25,4 +28,13 @@ pub trait TableMemory {
     /// What stands at the page of `size` that starts at `page`. Memory comes in whole 4K pages: at 4K the answer is
     /// not `Mixed`. A pointer stays good until a fence has removed the page's translations.
     fn host_page(&self, page: Hpa, size: PageSize) -> HostPage;
+
+    /// The same for a 4K page that is memory; `None` where it is not.
+    #[inline(always)]
+    fn base_page(&self, page: Hpa) -> Option<*mut u8> {
+        match self.host_page(page, PageSize::Size4K) {
+            HostPage::Ram(pointer) => Some(pointer),
+            HostPage::Device | HostPage::Mixed => None,
+        }
+    }
 }

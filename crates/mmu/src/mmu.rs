@@ -1,5 +1,7 @@
 //! The MMU of one hart: the miss path from L1 to the tables, context changes and fences.
 
+mod quick;
+
 use crate::classify::Classifier;
 use crate::config::{ConfigError, MmuConfig};
 use crate::context::{Context, View};
@@ -13,7 +15,7 @@ use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
 use crate::tlb::{L1, L2, Made, Translation};
-use crate::translate::{Unwatched, Walkers, kind};
+use crate::translate::{Progress, Unwatched, Walkers, kind};
 use crate::walk::apart;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
@@ -47,6 +49,8 @@ pub struct Mmu {
     plain: bool,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
+    /// A walk that [`Self::usual_access`] has begun and left.
+    unfinished: Option<Progress>,
     statistics: MmuStatistics,
 }
 
@@ -67,6 +71,7 @@ impl Mmu {
             classifier: None,
             plain: true,
             fetches: 0,
+            unfinished: None,
             statistics: MmuStatistics::default(),
         })
     }
@@ -109,6 +114,14 @@ impl Mmu {
     #[must_use]
     pub fn fetch_sites(&self) -> usize {
         self.l1i.slots()
+    }
+
+    /// What the entry at a site that [`Self::usual_access`] has found says of `gva`. (A load's entries are a store's.)
+    #[inline(always)]
+    #[must_use]
+    pub fn hit(&self, site: usize, gva: Gva, access: Access) -> Hit {
+        let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
+        hit(site, gva, l1.entry(site))
     }
 
     /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the L1I entry at `site` answers; it is timed
@@ -173,44 +186,18 @@ impl Mmu {
         access: Access,
         stamp: u64,
     ) -> Result<Hit, Fault> {
-        self.check_address(&second, gva, access)?;
-        let region = region(gva.0);
-        let (l1, misses, stamp) = match access {
-            Access::Read | Access::Write => (&mut self.l1d, &mut self.statistics.l1d_misses, stamp),
-            Access::Execute => {
-                self.fetches += 1;
-                (&mut self.l1i, &mut self.statistics.l1i_misses, self.fetches)
-            }
-        };
-        let made = Made { gva, access, query: self.context.query(access), stamp };
-        if l1.has_base_alone(region) & self.l2.has_base_alone(region) & self.plain {
-            // The usual case, in which it is known where a page can be.
-            let page = BasePage::new(gva.0);
-            let l1_miss = match l1.find_base(page, made.query) {
-                Ok(slot) => return Ok(hit(slot, gva, &l1.touch(slot, made))),
-                Err(miss) => miss,
-            };
-            *misses += 1;
-            let l2_miss = match self.l2.find_base(page, |entry| entry.answers(made.query)) {
-                Ok((way, translation)) if l1_miss == Miss::ABSENT => {
-                    self.statistics.l2_hits += 1;
-                    prefetch(translation.host.wrapping_add(gva.offset(PageSize::Size4K) as usize));
-                    let slot = l1.fill_base(page, made, translation);
-                    let hit = hit(slot, gva, translation);
-                    self.l2.used(way);
-                    return Ok(hit);
-                }
-                Ok(_) => return apart(self.miss::<M, false>(memory, second, (gva, access, stamp), l1_miss)),
-                Err(miss) => miss,
-            };
-            return apart(self.walk::<M, false>(memory, second, (gva, access, stamp), None, (l1_miss, l2_miss)));
+        match self.usual_access(memory, &second, gva, access, stamp) {
+            Some(site) => Ok(self.hit(site, gva, access)),
+            None => apart(self.unusual_access(memory, second, gva, access, stamp)),
         }
-        apart(self.access_anywhere(memory, second, gva, access, stamp))
     }
 
-    /// As [`Self::access_by`], once the address was checked and a fetch was timed.
+    /// Finishes an access that [`Self::usual_access`] did not.
+    ///
+    /// # Errors
+    /// As [`Self::access`].
     #[inline(never)]
-    fn access_anywhere<M: TableMemory>(
+    pub fn unusual_access<M: TableMemory>(
         &mut self,
         memory: &mut M,
         second: impl Fn() -> SecondStage,
@@ -218,6 +205,13 @@ impl Mmu {
         access: Access,
         stamp: u64,
     ) -> Result<Hit, Fault> {
+        if let Some(progress) = self.unfinished.take() {
+            let stamp = self.timed(access, stamp);
+            let nowhere = (Miss::ABSENT, Miss::ABSENT);
+            return self.walk::<M, false>(memory, second, (gva, access, stamp), (None, progress), nowhere);
+        }
+        self.check_address(&second, gva, access)?;
+        let stamp = self.timed(access, stamp);
         let (l1, misses) = match access {
             Access::Read | Access::Write => (&mut self.l1d, &mut self.statistics.l1d_misses),
             Access::Execute => (&mut self.l1i, &mut self.statistics.l1i_misses),
@@ -234,6 +228,12 @@ impl Mmu {
                 }
             }
         }
+    }
+
+    /// The time of an access: fetches are timed here.
+    #[inline(always)]
+    fn timed(&mut self, access: Access, stamp: u64) -> u64 {
+        if access == Access::Execute { self.fetch_stamp() } else { stamp }
     }
 
     /// What no L1 entry answers: segments, L2, walk, fill. `miss` is how the L1 missed.
@@ -267,18 +267,21 @@ impl Mmu {
                 self.classify((gva, access), &hit, true);
                 Ok(hit)
             }
-            Err(l2_miss) => self.walk::<M, SEGMENTS>(memory, second, (gva, access, stamp), direct, (miss, l2_miss)),
+            Err(l2_miss) => {
+                let from = (direct, Progress::Nowhere);
+                self.walk::<M, SEGMENTS>(memory, second, (gva, access, stamp), from, (miss, l2_miss))
+            }
         }
     }
 
-    /// What neither TLB level answers, by how they missed; `direct` is where the guest's segment leads.
+    /// What neither TLB level answers, by how they missed; `from` is where the guest's segment leads, and how far the walk has come.
     #[inline(always)]
     fn walk<M: TableMemory, const SEGMENTS: bool>(
         &mut self,
         memory: &mut M,
         second: impl Fn() -> SecondStage,
         made: (Gva, Access, u64),
-        direct: Option<Gpa>,
+        from: (Option<Gpa>, Progress),
         missed: (Miss, Miss),
     ) -> Result<Hit, Fault> {
         let second = second();
@@ -286,16 +289,16 @@ impl Mmu {
         // One function for each kind, in which all of a walk is.
         let slot = match second {
             SecondStage::Constant { .. } => {
-                self.walk_through::<M, SEGMENTS, { kind::CONSTANT }>(memory, &second, made, direct, missed)
+                self.walk_through::<M, SEGMENTS, { kind::CONSTANT }>(memory, &second, made, from, missed)
             }
             SecondStage::Nested { .. } => {
-                self.walk_through::<M, SEGMENTS, { kind::NESTED }>(memory, &second, made, direct, missed)
+                self.walk_through::<M, SEGMENTS, { kind::NESTED }>(memory, &second, made, from, missed)
             }
             SecondStage::Flat { .. } => {
-                self.walk_through::<M, SEGMENTS, { kind::FLAT }>(memory, &second, made, direct, missed)
+                self.walk_through::<M, SEGMENTS, { kind::FLAT }>(memory, &second, made, from, missed)
             }
             SecondStage::Reserved { .. } => {
-                self.walk_through::<M, SEGMENTS, { kind::RESERVED }>(memory, &second, made, direct, missed)
+                self.walk_through::<M, SEGMENTS, { kind::RESERVED }>(memory, &second, made, from, missed)
             }
         }?;
         let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
@@ -312,28 +315,32 @@ impl Mmu {
         memory: &mut M,
         second: &SecondStage,
         (gva, access, stamp): (Gva, Access, u64),
-        direct: Option<Gpa>,
+        (direct, progress): (Option<Gpa>, Progress),
         (miss, l2_miss): (Miss, Miss),
     ) -> Result<usize, Fault> {
         let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
-        statistics.l2_misses += 1;
+        statistics.l2_misses += u64::from(matches!(progress, Progress::Nowhere));
         let walked = walkers.walk::<M, _, SEGMENTS, KIND>(
             memory,
             statistics,
             second,
             context,
-            (gva, direct),
+            (gva, direct, progress),
             access,
             &Unwatched,
         )?;
         let l1 = if access == Access::Execute { l1i } else { l1d };
         let made = Made { gva, access, query: context.query(access), stamp };
         let region = region(gva.0);
-        let absent = (miss == Miss::ABSENT) & (l2_miss == Miss::ABSENT) & (walked.size == PageSize::Size4K);
-        if absent & l1.has_base_alone(region) & l2.has_base_alone(region) {
+        let absent = (miss == Miss::ABSENT) & (l2_miss == Miss::ABSENT);
+        let base = (walked.size == PageSize::Size4K) & (walked.host != 0);
+        if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) {
             let page = BasePage::new(gva.0);
             l2.fill_base(page, &walked);
-            return Ok(l1.fill_base(page, made, &walked));
+            return Ok(match access {
+                Access::Execute => l1.fill_base::<true>(page, made, &walked),
+                Access::Read | Access::Write => l1.fill_base::<false>(page, made, &walked),
+            });
         }
         let [hpa, gpa, host, kind] = walked.words();
         Ok(self.fill_both((gva, access, stamp), (miss, l2_miss), hpa, gpa, host, kind))

@@ -51,14 +51,26 @@ impl Pte {
     #[inline(always)]
     pub(crate) fn decode(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
         // Mostly it is one of these.
-        let bits = self.0 & (Self::RESERVED | Self::N | 0xff & !Self::G);
-        if bits == Self::V && level != 0 {
+        if self.is_plain_pointer() && level != 0 {
             return Ok(Kind::Pointer);
         }
-        if bits & (Self::RESERVED | Self::N | Self::V | Self::R) == Self::V | Self::R && level == 0 {
+        if self.is_plain_leaf(Self::V | Self::R, Self::V | Self::R) && level == 0 {
             return Ok(Kind::Leaf(PageSize::Size4K));
         }
         self.decode_any(level, groups)
+    }
+
+    /// Whether it is a pointer to the next level's table, above the last level.
+    #[inline(always)]
+    pub(crate) const fn is_plain_pointer(self) -> bool {
+        self.0 & (Self::RESERVED | Self::N | 0xff & !Self::G) == Self::V
+    }
+
+    /// Whether it is well-formed and of no group, and those of its flags under `mask` are `value`. In the last level it then maps a base page,
+    /// if V and R are among the flags.
+    #[inline(always)]
+    pub(crate) const fn is_plain_leaf(self, mask: u64, value: u64) -> bool {
+        self.0 & (Self::RESERVED | Self::N | mask) == value
     }
 
     /// The same, step by step.

@@ -41,22 +41,27 @@ impl Recency {
         }
     }
 
-    /// The least recently used way of a set of so many.
+    /// The least recently used way of a set of so many, which becomes the most recently used one if `taken` says so of it; and whether it did.
     #[inline(always)]
-    pub(crate) fn earliest(&self, set: usize, ways: usize) -> Way {
-        let way = match self {
-            Self::Ranks(ranks) => ranks[set].earliest(ways),
-            Self::Rings(rings) => rings.earliest(set),
-        };
-        Way::new(set, way)
-    }
-
-    /// As [`Self::used`], for the way that [`Self::earliest`] named.
-    #[inline(always)]
-    pub(crate) fn earliest_used(&mut self, way: Way, ways: usize) {
+    pub(crate) fn replace(&mut self, set: usize, ways: usize, taken: impl FnOnce(Way) -> bool) -> (Way, bool) {
         match self {
-            Self::Ranks(ranks) => ranks[way.set].used(ways as i8 - 1),
-            Self::Rings(rings) => rings.used(way),
+            Self::Ranks(ranks) => {
+                let ranks = &mut ranks[set];
+                let way = Way::new(set, ranks.earliest(ways));
+                let taken = taken(way);
+                if taken {
+                    ranks.used(ways as i8 - 1);
+                }
+                (way, taken)
+            }
+            Self::Rings(rings) => {
+                let way = Way::new(set, rings.earliest(set));
+                let taken = taken(way);
+                if taken {
+                    rings.used(way);
+                }
+                (way, taken)
+            }
         }
     }
 
@@ -81,12 +86,10 @@ impl Ranks {
         Self(Bytes(core::array::from_fn(|way| if way < ways { way as i8 } else { Self::PADDING })))
     }
 
-    /// Makes the way of that rank the most recently used one. Without a branch, and each byte from its own alone: two vector operations.
+    /// Makes the way of that rank the most recently used one.
     #[inline(always)]
     fn used(&mut self, rank: i8) {
-        for other in &mut self.0.0 {
-            *other = if *other == rank { 0 } else { *other + i8::from(*other < rank) };
-        }
+        lanes::rotate_ranks(&mut self.0, rank);
     }
 
     /// The way of the last rank among so many.
@@ -200,11 +203,12 @@ mod tests {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let set = sets[(seed >> 40) as usize % 2];
                 let way = Way::new(set, (seed >> 33) as usize % ways as usize);
-                let (one, two) = (ranks.earliest(set, ways as usize), rings.earliest(set, ways as usize));
-                assert_eq!(one.slot, two.slot, "{ways} ways, step {step}");
+                let taken = (2..8).contains(&(seed >> 60));
+                let [one, two] = [&mut ranks, &mut rings].map(|order| order.replace(set, ways as usize, |_| taken));
+                assert_eq!((one.0.slot, one.1), (two.0.slot, taken), "{ways} ways, step {step}");
                 match seed >> 60 {
                     0 | 1 => [&mut ranks, &mut rings].map(|order| order.emptied(&way)),
-                    2..8 => [&mut ranks, &mut rings].map(|order| order.earliest_used(one, ways as usize)),
+                    2..8 => [(); 2],
                     _ => [&mut ranks, &mut rings].map(|order| order.used(way)),
                 };
             }

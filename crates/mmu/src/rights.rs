@@ -73,6 +73,13 @@ impl Demand {
     pub(crate) const fn is_settled(&self, leaf: Pte) -> bool {
         leaf.0 as u8 & self.settled.mask == self.settled.value
     }
+
+    /// The same, and that it maps a base page if it is of the last level.
+    #[inline(always)]
+    pub(crate) const fn is_plain_leaf(&self, leaf: Pte) -> bool {
+        let Settled { mask, value } = self.settled;
+        leaf.is_plain_leaf(mask as u64 | Pte::V | Pte::R, value as u64 | Pte::V | Pte::R)
+    }
 }
 
 /// What a cached translation permits, in a form that one demand tests with two masks. A write is permitted only where

@@ -66,7 +66,7 @@ pub fn software_walk(
         groups: Groups::of_svnapot(rules.svnapot),
     };
     let mut nothing = WalkCache::OFF;
-    let walked = tree.walk(&mut Reader(tables), &mut nothing, gva.0, prepared.query(access).of_leaf);
+    let walked = tree.walk(&mut Reader(tables), &mut nothing, gva.0, prepared.query(access).of_leaf, None);
     let leaf = walked.map_err(|failure| match failure {
         Failure::Refused(cause) => Fault::Page(cause),
         Failure::Reader(cause) => Fault::Access(cause),

@@ -17,7 +17,7 @@ use crate::stage::{
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
 use crate::walk::{Failure, Geometry, Tree};
-use crate::walk_cache::WalkCache;
+use crate::walk_cache::{Start, WalkCache};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
 /// Kinds of second stage, one for each variant of [`SecondStage`].
@@ -28,6 +28,28 @@ pub(crate) mod kind {
     pub(crate) const RESERVED: u8 = 3;
 }
 
+/// How far a walk has come when the general steps take it over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Progress {
+    /// Nothing is done.
+    Nowhere,
+    /// What is before the next step is done and counted.
+    At {
+        /// References counted when the walk began.
+        refs: u64,
+        next: Next,
+    },
+}
+
+/// The next step of a walk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// To read an entry of that table of the guest.
+    Table(Start),
+    /// To translate the page that the guest's tables have led to.
+    Page(GuestMapping),
+}
+
 /// The walkers of both dimensions, with what they remember.
 #[derive(Clone, Debug)]
 pub(crate) struct Walkers {
@@ -35,10 +57,10 @@ pub(crate) struct Walkers {
     pub(crate) host_cache: WalkCache,
     pub(crate) nested_tlb: Option<NestedTlb>,
     first_stage_ad: AdPolicy,
-    second_stage_ad: AdPolicy,
+    pub(crate) second_stage_ad: AdPolicy,
     first_stage_groups: Groups,
     second_stage_groups: Groups,
-    refill: Refill,
+    pub(crate) refill: Refill,
     /// The segment registers, asked before either dimension's tables.
     pub(crate) segments: Segments,
 }
@@ -72,11 +94,12 @@ impl Walkers {
         statistics: &mut MmuStatistics,
         second: &SecondStage,
         context: &Context,
-        made: (Gva, Option<Gpa>),
+        (gva, direct): (Gva, Option<Gpa>),
         access: Access,
         watcher: &W,
     ) -> Result<Translation, Fault> {
         let of = (memory, statistics);
+        let made = (gva, direct, Progress::Nowhere);
         match second {
             SecondStage::Constant { .. } => {
                 self.walk::<M, W, true, { kind::CONSTANT }>(of.0, of.1, second, context, made, access, watcher)
@@ -95,7 +118,7 @@ impl Walkers {
 
     /// Walks the guest's tables through the second stage, which is of the [kind] `KIND`, and translates the page that they map. Where
     /// `SEGMENTS`, the registers are asked: `direct` is where the guest's segment leads, which then takes the place of the tables. (Else it
-    /// is `None`: schemes without segments do not pay for them.)
+    /// is `None`: schemes without segments do not pay for them.) A walk that has come as far as `progress` says is only finished.
     ///
     /// All of it becomes part of the caller, so that the translation gets from the tables to the TLBs in registers.
     #[inline(always)]
@@ -106,7 +129,7 @@ impl Walkers {
         statistics: &mut MmuStatistics,
         second: &SecondStage,
         context: &Context,
-        (gva, direct): (Gva, Option<Gpa>),
+        (gva, direct, progress): (Gva, Option<Gpa>, Progress),
         access: Access,
         watcher: &W,
     ) -> Result<Translation, Fault> {
@@ -118,6 +141,7 @@ impl Walkers {
             context,
             gva,
             direct: if SEGMENTS { direct } else { None },
+            progress,
             access,
             refill,
             second,
@@ -202,23 +226,18 @@ impl Walkers {
     /// The guest's tables; `None` without translation.
     #[inline(always)]
     fn guest_tree(&self, context: &Context) -> Option<Tree> {
-        Some(Tree {
-            geometry: context.geometry?,
-            // `satp.PPN` has 44 bits.
-            root: context.translation.root.0 & ((1 << 56) - (1 << 12)),
-            spaces: context.spaces,
-            ad: self.first_stage_ad,
-            groups: self.first_stage_groups,
-        })
+        let (geometry, root) = context.tables()?;
+        Some(Tree { geometry, root, spaces: context.spaces, ad: self.first_stage_ad, groups: self.first_stage_groups })
     }
 }
 
 /// A page of the first stage.
-struct GuestMapping {
-    page: Gpa,
-    size: PageSize,
-    rights: Rights,
-    space: Space,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GuestMapping {
+    pub(crate) page: Gpa,
+    pub(crate) size: PageSize,
+    pub(crate) rights: Rights,
+    pub(crate) space: Space,
 }
 
 /// Who looks on as a walk is made.
@@ -250,6 +269,7 @@ struct Request<'a> {
     context: &'a Context,
     gva: Gva,
     direct: Option<Gpa>,
+    progress: Progress,
     access: Access,
     refill: &'a Refill,
     second: &'a SecondStage,
@@ -263,11 +283,17 @@ fn counted<S: Stage, const SEGMENTS: bool>(
     mut stage: S,
 ) -> Result<Translation, Fault> {
     let statistics = stage.statistics();
-    statistics.walks += 1;
     let begun = Begun::of(statistics);
+    let refs_before = match request.progress {
+        Progress::Nowhere => {
+            statistics.walks += 1;
+            begun.refs()
+        }
+        Progress::At { refs, .. } => refs,
+    };
     let translated = translate::<_, SEGMENTS>(request, cache, &mut stage);
     let statistics = stage.statistics();
-    let refs = statistics.refs() - begun.refs();
+    let refs = statistics.refs() - refs_before;
     statistics.max_refs = statistics.max_refs.max(refs);
     if let Refill::Software(routine) = request.refill {
         routine.count(statistics, &begun, request.second, translated.err());
@@ -287,11 +313,16 @@ fn translate<S: Stage, const SEGMENTS: bool>(
         let mut stage = SegmentedStage { segment, inner: stage };
         let guest = match direct {
             Some(gpa) => by_guest_segment(&mut stage, context, gpa),
-            None => first_stage(tree, cache, &mut stage, context, gva, access)?,
+            None => first_stage(tree, cache, &mut stage, context, gva, access, None)?,
         };
         return second_stage(&mut stage, &guest, gva, access);
     }
-    let guest = first_stage(tree, cache, stage, context, gva, access)?;
+    let from = match request.progress {
+        Progress::Nowhere => None,
+        Progress::At { next: Next::Table(start), .. } => Some(start),
+        Progress::At { next: Next::Page(guest), .. } => return second_stage(stage, &guest, gva, access),
+    };
+    let guest = first_stage(tree, cache, stage, context, gva, access, from)?;
     second_stage(stage, &guest, gva, access)
 }
 
@@ -320,7 +351,7 @@ fn by_guest_segment<S: Stage>(stage: &mut S, context: &Context, gpa: Gpa) -> Gue
     GuestMapping { page: gpa.page(size), size, rights: Segments::GUEST_RIGHTS, space: context.spaces.local }
 }
 
-/// The first stage: the walk of the guest's tables, or the identity.
+/// The first stage: the walk of the guest's tables, which may have come to a table, or the identity.
 #[inline(always)]
 fn first_stage<S: Stage>(
     tree: Option<&Tree>,
@@ -329,6 +360,7 @@ fn first_stage<S: Stage>(
     context: &Context,
     gva: Gva,
     access: Access,
+    from: Option<Start>,
 ) -> Result<GuestMapping, Fault> {
     let Some(tree) = tree else {
         let size = PageSize::Size256T;
@@ -336,12 +368,12 @@ fn first_stage<S: Stage>(
         return Ok(GuestMapping { page, size, rights: Rights::ALL, space: context.spaces.local });
     };
     let leaf =
-        tree.walk(&mut GuestTables(stage), cache, gva.0, context.query(access).of_leaf).map_err(
-            |failure| match failure {
+        tree.walk(&mut GuestTables(stage), cache, gva.0, context.query(access).of_leaf, from).map_err(|failure| {
+            match failure {
                 Failure::Refused(cause) => Fault::Page(cause),
                 Failure::Reader(fault) => fault,
-            },
-        )?;
+            }
+        })?;
     Ok(GuestMapping {
         page: Gpa(leaf.page()),
         size: leaf.size,

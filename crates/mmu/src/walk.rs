@@ -42,9 +42,21 @@ impl Geometry {
 
     /// Byte offset of the PTE of `address` in a table of `level`.
     #[inline(always)]
-    const fn slot(self, address: u64, level: u32) -> u64 {
+    pub(crate) const fn slot(self, address: u64, level: u32) -> u64 {
         let mask = if level == self.root_level { self.root_mask } else { 0x1ff };
         ((address >> (12 + 9 * level)) & mask) * 8
+    }
+
+    /// The same in a table of the last level, which is no tree's root.
+    #[inline(always)]
+    pub(crate) const fn last_slot(address: u64) -> u64 {
+        ((address >> 12) & 0x1ff) * 8
+    }
+
+    /// The same in a table of the level before, which is none either.
+    #[inline(always)]
+    pub(crate) const fn slot_before(address: u64) -> u64 {
+        ((address >> 21) & 0x1ff) * 8
     }
 }
 
@@ -127,7 +139,8 @@ pub(crate) enum Failure<F> {
 
 impl Tree {
     /// Walks to the leaf of `address`, which has no bits but those the geometry translates (a canonical one may repeat
-    /// the topmost), sets A and D as the policy says, and keeps each non-leaf PTE that it passed in `cache`.
+    /// the topmost), sets A and D as the policy says, and keeps each non-leaf PTE that it passed in `cache`. With `from`, a walk goes on there
+    /// that has begun before.
     #[inline(always)]
     pub(crate) fn walk<R: PteReader>(
         &self,
@@ -135,14 +148,14 @@ impl Tree {
         cache: &mut WalkCache,
         address: u64,
         demand: Demand,
+        from: Option<Start>,
     ) -> Result<Leaf<R::Address>, Failure<R::Fault>> {
         // Step 1, or as many steps as the cache saves.
-        let root = Start { level: self.geometry.root_level, table: self.root, global: false };
-        let start = cache.deepest(self.spaces, address, root.level);
-        if let Some(start) = start {
-            reader.skipped(start.level + 1);
-        }
-        let Start { mut level, mut table, mut global } = start.unwrap_or(root);
+        let Start { level, mut table, mut global } = from.unwrap_or_else(|| {
+            let root = || Start { level: self.geometry.root_level.into(), table: self.root, global: false };
+            cache.begin(self.spaces, address, root, |level| reader.skipped(level))
+        });
+        let mut level = level as u32;
         loop {
             // Step 2.
             let at = R::Address::of(table + self.geometry.slot(address, level));

@@ -1,5 +1,6 @@
 //! The host's memory as a table walker reads it.
 
+use core::ptr::NonNull;
 use memory::HostMemory;
 use mmu::{HostPage, TableMemory};
 use types::{Hpa, PageSize};
@@ -9,7 +10,9 @@ use types::{Hpa, PageSize};
 pub struct WalkMemory<'m>(pub &'m HostMemory);
 
 impl TableMemory for WalkMemory<'_> {
-    #[inline]
+    const TRACELESS: bool = true;
+
+    #[inline(always)]
     fn read(&mut self, at: Hpa) -> Option<u64> {
         self.0.read(at).ok()
     }
@@ -38,6 +41,12 @@ impl TableMemory for WalkMemory<'_> {
         } else {
             HostPage::Device
         }
+    }
+
+    /// Memory comes in whole pages.
+    #[inline(always)]
+    fn base_page(&self, page: Hpa) -> Option<*mut u8> {
+        self.0.pointer(page).map(NonNull::as_ptr)
     }
 }
 

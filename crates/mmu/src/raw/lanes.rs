@@ -51,6 +51,12 @@ pub(crate) fn matching_bytes(bytes: &Bytes, wanted: i8) -> u32 {
     engine::matching_bytes(bytes, wanted)
 }
 
+/// Makes the bytes that are `rank` 0, and those below it one more.
+#[inline(always)]
+pub(crate) fn rotate_ranks(bytes: &mut Bytes, rank: i8) {
+    engine::rotate_ranks(bytes, rank);
+}
+
 /// The least of four words that are in registers, and its first lane. (A vector load of words just gathered would wait
 /// for each of their stores.)
 #[inline(always)]
@@ -63,9 +69,10 @@ pub(crate) fn least_gathered([a, b, c, d]: Words) -> (u64, usize) {
 mod engine {
     use super::{Bytes, Tags};
     use core::arch::x86_64::{
-        _mm_castsi128_ps, _mm_cmpeq_epi32, _mm_load_si128, _mm_movemask_ps, _mm_set1_epi32, _mm256_castsi256_ps,
-        _mm256_cmpeq_epi8, _mm256_cmpeq_epi32, _mm256_load_si256, _mm256_loadu2_m128i, _mm256_movemask_epi8,
-        _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi32,
+        _mm_castsi128_ps, _mm_cmpeq_epi32, _mm_load_si128, _mm_movemask_ps, _mm_set1_epi32, _mm256_andnot_si256,
+        _mm256_castsi256_ps, _mm256_cmpeq_epi8, _mm256_cmpeq_epi32, _mm256_cmpgt_epi8, _mm256_load_si256,
+        _mm256_loadu2_m128i, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi32,
+        _mm256_store_si256, _mm256_sub_epi8,
     };
 
     #[inline(always)]
@@ -97,6 +104,19 @@ mod engine {
             _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(wanted))).cast_unsigned()
         }
     }
+
+    /// As one load and one store: the compiler makes several of a loop, and the next load of all bytes would wait for each of them.
+    #[inline(always)]
+    pub(super) fn rotate_ranks(bytes: &mut Bytes, rank: i8) {
+        // SAFETY: the module exists only where the target has AVX2, and load and store are of 32 bytes that are aligned to 32 and borrowed
+        // mutably.
+        unsafe {
+            let at = core::ptr::from_mut(bytes).cast();
+            let (old, rank) = (_mm256_load_si256(at), _mm256_set1_epi8(rank));
+            let moved = _mm256_sub_epi8(old, _mm256_cmpgt_epi8(rank, old));
+            _mm256_store_si256(at, _mm256_andnot_si256(_mm256_cmpeq_epi8(old, rank), moved));
+        }
+    }
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
@@ -117,6 +137,12 @@ mod plain {
 
     pub(super) fn matching_bytes(bytes: &Bytes, wanted: i8) -> u32 {
         bytes.0.iter().rev().fold(0, |mask, &byte| mask << 1 | u32::from(byte == wanted))
+    }
+
+    pub(super) fn rotate_ranks(bytes: &mut Bytes, rank: i8) {
+        for other in &mut bytes.0 {
+            *other = if *other == rank { 0 } else { *other + i8::from(*other < rank) };
+        }
     }
 }
 
@@ -142,6 +168,10 @@ mod tests {
         let bytes = Bytes(core::array::from_fn(|lane| (lane * 7 % 16) as i8 - 4));
         for wanted in i8::MIN..=i8::MAX {
             assert_eq!(engine::matching_bytes(&bytes, wanted), plain::matching_bytes(&bytes, wanted), "{wanted}");
+            let (mut one, mut two) = (bytes, bytes);
+            engine::rotate_ranks(&mut one, wanted);
+            plain::rotate_ranks(&mut two, wanted);
+            assert_eq!(one.0, two.0, "{wanted}");
         }
     }
 

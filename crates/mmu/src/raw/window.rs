@@ -1,6 +1,8 @@
 //! The fast copies of L1 entries, which the hart probes through a raw pointer.
 
+use super::lanes::LANES;
 use crate::context::View;
+use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 use types::{Access, Gva, PageSize, Width};
 
@@ -110,6 +112,43 @@ pub(crate) struct Arming {
     pub(crate) write: bool,
 }
 
+impl Arming {
+    /// The entry that answers so.
+    #[inline(always)]
+    fn entry(self, stamp: u64) -> L1Entry {
+        let Self { gva, size, host, read, write } = self;
+        let mask = !(size.bytes() - 1);
+        let page = gva.0 & mask;
+        let read_tag = if read { page } else { L1Entry::NEVER };
+        let write_tag = if write { page } else { L1Entry::NEVER };
+        let addend = (host as u64).wrapping_sub(page);
+        L1Entry { read_tag, write_tag, mask, addend, stamp }
+    }
+}
+
+/// The entries of [`LANES`] slots in one view.
+pub(crate) struct Group<'w> {
+    /// Of so many that are valid to read and write.
+    first: *mut L1Entry,
+    windows: PhantomData<&'w mut Windows>,
+}
+
+impl Group<'_> {
+    /// Times of the latest hits.
+    #[inline(always)]
+    pub(crate) fn stamps(&self) -> [u64; LANES] {
+        // SAFETY: each is one of the group.
+        core::array::from_fn(|lane| unsafe { (*self.first.add(lane)).stamp })
+    }
+
+    /// As [`Windows::arm`], for the entry of a lane (modulo the lanes).
+    #[inline(always)]
+    pub(crate) fn arm(&mut self, lane: usize, arming: Arming, stamp: u64) {
+        // SAFETY: it is one of the group.
+        unsafe { self.first.add(lane % LANES).write(arming.entry(stamp)) }
+    }
+}
+
 /// The fast copies of all entries of an L1, view by view. They never move.
 #[derive(Debug)]
 pub(crate) struct Windows {
@@ -175,6 +214,12 @@ impl Windows {
         core::array::from_fn(|index| unsafe { (*entries.add(index)).stamp })
     }
 
+    /// The entries of a group of slots in a view.
+    #[inline(always)]
+    pub(crate) fn group(&mut self, view: View, group: usize) -> Group<'_> {
+        Group { first: self.entries(view, group * LANES, LANES), windows: PhantomData }
+    }
+
     /// Makes `stamp` the time of an entry, if it is armed in a view for that access to `gva`; whether it is. Alignment
     /// is no matter here.
     #[inline(always)]
@@ -197,15 +242,8 @@ impl Windows {
     /// Makes an entry answer in a view as `arming` says, and `stamp` its time.
     #[inline(always)]
     pub(crate) fn arm(&mut self, view: View, slot: usize, arming: Arming, stamp: u64) {
-        let Arming { gva, size, host, read, write } = arming;
-        let mask = !(size.bytes() - 1);
-        let page = gva.0 & mask;
-        let read_tag = if read { page } else { L1Entry::NEVER };
-        let write_tag = if write { page } else { L1Entry::NEVER };
-        let addend = (host as u64).wrapping_sub(page);
-        let entry = L1Entry { read_tag, write_tag, mask, addend, stamp };
         // SAFETY: `entries` says so.
-        unsafe { self.entries(view, slot, 1).write(entry) }
+        unsafe { self.entries(view, slot, 1).write(arming.entry(stamp)) }
     }
 
     /// Makes an entry answer nothing in a view; it keeps its time.

@@ -16,6 +16,14 @@ pub(crate) struct ConstantStage<'a, M> {
     pub(crate) offset: u64,
 }
 
+/// Where a byte of memory in a base page is; `None` of any other page. (What [`ConstantStage`] finds for it.)
+#[inline(always)]
+pub(crate) fn base_page(ram: &Range<Gpa>, offset: u64, gpa: Gpa) -> Option<Hpa> {
+    let (first, last) = (gpa.page(PageSize::Size4K), Gpa(gpa.0 | (PageSize::Size4K.bytes() - 1)));
+    let within = (ram.start <= first) & (last < ram.end) & (offset & (PageSize::Size4K.bytes() - 1) == 0);
+    within.then_some(Hpa(gpa.0.wrapping_add(offset)))
+}
+
 /// How a page lies to the memory's range.
 enum Position {
     Within,

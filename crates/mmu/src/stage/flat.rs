@@ -30,7 +30,7 @@ pub(crate) struct FlatTable {
 impl FlatTable {
     /// Where the entry of an address is: base and offset, within the table.
     #[inline(always)]
-    fn slot(&self, gpa: Gpa) -> Result<Hpa, Cause> {
+    pub(crate) fn slot(&self, gpa: Gpa) -> Result<Hpa, Cause> {
         let index = gpa.0.wrapping_sub(self.first.0) >> PageSize::Size4K.shift();
         if gpa < self.first || index >= self.entries {
             return Err(Cause::OutOfBounds);

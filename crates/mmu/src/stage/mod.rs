@@ -10,7 +10,7 @@ mod nested;
 mod reserved;
 mod segmented;
 
-pub(crate) use constant::ConstantStage;
+pub(crate) use constant::{ConstantStage, base_page};
 pub(crate) use flat::FlatTable;
 pub(crate) use nested::{HostTables, NestedStage, NestedTlb};
 pub(crate) use reserved::ReservedStage;

@@ -3,7 +3,7 @@
 
 use super::{Backing, HostMapping, Stage};
 use crate::config::TlbArray;
-use crate::directory::Miss;
+use crate::directory::{BasePage, Miss, Way, region};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::lru::Lru;
 use crate::memory::TableMemory;
@@ -20,9 +20,9 @@ use types::{Access, Gpa, Hpa, PageSize, Vmid};
 pub(crate) struct NestedEntry {
     /// The VMID.
     pub(crate) space: Space,
-    page: Hpa,
+    pub(crate) page: Hpa,
     size: PageSize,
-    rights: Rights,
+    pub(crate) rights: Rights,
 }
 
 /// The nested TLB: gPA page → hPA page. Every translation by the second stage asks it before walking, those of tables
@@ -45,6 +45,32 @@ impl NestedTlb {
         let (way, &entry) = self.entries.find(gpa.0, answers)?;
         self.entries.used(way);
         Ok(entry)
+    }
+
+    /// The entry for a base page that answers, at a [glance](Lru::glance_base), where there are base pages and nothing else; its use is not
+    /// recorded yet.
+    #[inline(always)]
+    pub(crate) fn glance(
+        &self,
+        page: BasePage,
+        gpa: Gpa,
+        space: Space,
+        masks: Masks,
+    ) -> Option<Result<(Way, &NestedEntry), Miss>> {
+        let answers = |entry: &NestedEntry| (entry.space == space) & entry.rights.meet(masks);
+        self.entries.has_base_alone(region(gpa.0)).then(|| self.entries.glance_base(page, answers))
+    }
+
+    /// What was found there is now the most recently used one of its set.
+    #[inline(always)]
+    pub(crate) fn used(&mut self, way: Way) {
+        self.entries.used(way);
+    }
+
+    /// Keeps a base page that is absent, where a [glance](Self::glance) has found that.
+    #[inline(always)]
+    pub(crate) fn fill_base(&mut self, page: BasePage, space: Space, host: Hpa, rights: Rights) {
+        self.entries.fill_base(page, &NestedEntry { space, page: host, size: PageSize::Size4K, rights });
     }
 
     /// Keeps what a walk found. `miss` is how the address was not found just before.
@@ -103,7 +129,7 @@ impl HostTree for Tree {
         gpa: Gpa,
         demand: Demand,
     ) -> Result<Leaf<Hpa>, Failure<AccessCause>> {
-        Self::walk(self, tables, cache, gpa.0, demand)
+        Self::walk(self, tables, cache, gpa.0, demand, None)
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use crate::context::{Query, View};
 use crate::directory::{BasePage, Directory, Miss, Way};
 use crate::raw::lanes::{self, LANES, Words};
 use crate::raw::{Arming, L1Entry, Windows};
-use types::{Access, Gva};
+use types::{Access, Gva, PageSize};
 
 /// An access, as a first-level TLB is asked for it.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,6 @@ pub(crate) struct Made<'q> {
 #[derive(Debug)]
 pub(crate) struct L1 {
     directory: Directory<Translation>,
-    /// Whether a set of base pages is one group.
-    base_in_group: bool,
     /// By slot / [`LANES`].
     uses: Box<[Uses]>,
     windows: Windows,
@@ -80,7 +78,8 @@ impl Uses {
 impl L1 {
     /// An empty TLB with that many views. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray], views: usize) -> Self {
-        let directory = Directory::new(arrays);
+        let mut directory = Directory::new(arrays);
+        directory.base_in_group_or_nowhere();
         let groups = |array: &TlbArray| {
             let ways = array.ways as usize;
             let set = (0..ways).step_by(LANES).map(move |first| Uses::unused(ways - first));
@@ -88,7 +87,6 @@ impl L1 {
         };
         Self {
             uses: arrays.iter().flat_map(groups).collect(),
-            base_in_group: directory.base_groups() == 1,
             windows: Windows::new(views, directory.slots()),
             directory,
         }
@@ -126,30 +124,35 @@ impl L1 {
     /// Whether in a region there are base pages and nothing else, in sets of one group.
     #[inline(always)]
     pub(crate) fn has_base_alone(&self, region: usize) -> bool {
-        self.base_in_group & self.directory.has_base_alone(region)
+        self.directory.has_base_alone(region)
     }
 
-    /// As [`Self::find`], for a page of such a region.
+    /// As [`Self::find`], for a page of such a region, at a [glance](Directory::glance_base).
     #[inline(always)]
-    pub(crate) fn find_base(&self, page: BasePage, query: &Query) -> Result<usize, Miss> {
-        Ok(self.directory.find_base_in_group(page, |entry| entry.answers(query)).way()?.slot)
+    pub(crate) fn glance_base(&self, page: BasePage, query: &Query) -> Result<(usize, &Translation), Miss> {
+        let (way, entry) = self.directory.glance_base_in_group(page, |entry| entry.answers(query))?;
+        Ok((way.slot, entry))
     }
 
-    /// As [`Self::fill`], of a base page of such a region that is absent. (The same steps, without those for what is rare.) Returns where it
-    /// is kept.
+    /// As [`Self::fill`], of a base page of such a region that is memory, and absent. (The same steps, without those for what is rare.)
+    /// Returns where it is kept. `FETCH` says whether the access is a fetch.
     #[inline(always)]
-    pub(crate) fn fill_base(&mut self, page: BasePage, made: Made<'_>, translation: &Translation) -> usize {
-        let set = self.directory.base_set(page);
-        let view = made.query.view;
-        if translation.host == 0 || !self.uses[set].all_armed_in(view) {
-            let Made { gva, access, query, stamp } = made;
+    pub(crate) fn fill_base<const FETCH: bool>(
+        &mut self,
+        page: BasePage,
+        made: Made<'_>,
+        translation: &Translation,
+    ) -> usize {
+        let Made { gva, access, query, stamp } = made;
+        let set = self.directory.base_group(page);
+        if !self.uses[set].all_armed_in(query.view) {
             let [hpa, gpa, host, kind] = translation.words();
             return self.fill_rarely(gva, access, query, stamp, hpa, gpa, host, kind);
         }
-        let way = Way::new(set, lanes::least_gathered(self.windows.stamps(view, set * LANES)).1);
-        self.directory.put_base(way, page, translation);
-        arm_copy(&mut self.windows, way.slot, translation, made);
-        way.slot
+        let mut group = self.windows.group(query.view, set);
+        let (_, lane) = lanes::least_gathered(group.stamps());
+        group.arm(lane, arming(translation, PageSize::Size4K, made, FETCH), stamp);
+        self.directory.put_base_in_group(set, lane, page, translation)
     }
 
     #[inline(never)]
@@ -255,7 +258,8 @@ impl L1 {
 #[inline(always)]
 fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
     if entry.host == 0 || entry.size > made.query.largest {
-        return arm_part(windows, uses, slot, *entry, made);
+        let Made { gva, access, query, stamp } = made;
+        return arm_part(windows, uses, slot, entry.words(), gva, access, query, stamp);
     }
     arm_whole(windows, uses, slot, entry, made);
 }
@@ -263,7 +267,18 @@ fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation,
 /// The same of what is not memory, or too large for the mode.
 #[cold]
 #[inline(never)]
-fn arm_part(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: Translation, made: Made<'_>) {
+#[allow(clippy::too_many_arguments, reason = "in registers, as far as they go: see `Translation::words`")]
+fn arm_part(
+    windows: &mut Windows,
+    uses: &mut Uses,
+    slot: usize,
+    entry: [u64; 4],
+    gva: Gva,
+    access: Access,
+    query: &Query,
+    stamp: u64,
+) {
+    let (entry, made) = (Translation::of_words(entry), Made { gva, access, query, stamp });
     if entry.host == 0 {
         // Each access comes this way.
         disarm(windows, slot, uses, slot % LANES);
@@ -282,13 +297,16 @@ fn arm_whole(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Transl
 /// Makes the fast copy of an entry in the view of the query answer what the entry permits.
 #[inline(always)]
 fn arm_copy(windows: &mut Windows, slot: usize, entry: &Translation, made: Made<'_>) {
-    let Made { gva, access, query, stamp } = made;
-    let Translation { host, rights, size, .. } = *entry;
-    let (read, write) = match access {
-        Access::Execute => (true, false),
-        Access::Read | Access::Write => (rights.meet(query.load), rights.meet(query.store)),
-    };
-    windows.arm(query.view, slot, Arming { gva, size, host, read, write }, stamp);
+    windows.arm(made.query.view, slot, arming(entry, entry.size, made, made.access == Access::Execute), made.stamp);
+}
+
+/// What an entry, whose page is of that size, is to answer in the view of the query.
+#[inline(always)]
+fn arming(entry: &Translation, size: PageSize, made: Made<'_>, fetch: bool) -> Arming {
+    let Made { gva, query, .. } = made;
+    let Translation { host, rights, .. } = *entry;
+    let (read, write) = if fetch { (true, false) } else { (rights.meet(query.load), rights.meet(query.store)) };
+    Arming { gva, size, host, read, write }
 }
 
 /// The way of a set, which begins at the slot `first`, whose last use is longest ago.

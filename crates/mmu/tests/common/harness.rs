@@ -80,6 +80,8 @@ pub struct Harness {
     places: [Place; PCS as usize],
     /// The model's name for each site, learnt on misses.
     names: [HashMap<u16, Position>; 2],
+    /// Whether base pages are mapped alone, and segments not used: what the MMU takes for the usual case.
+    base_pages: bool,
     coverage: Coverage,
 }
 
@@ -254,8 +256,14 @@ impl Harness {
             remembered: [nothing(), nothing()],
             places: [Place { indices: [0; 5], offset: 0, wild: None }; PCS as usize],
             names: [HashMap::new(), HashMap::new()],
+            base_pages: false,
             coverage: Coverage::default(),
         }
+    }
+
+    /// With base pages alone, and without segments.
+    pub fn of_base_pages(config: &MmuConfig) -> Self {
+        Self { base_pages: true, ..Self::new(config) }
     }
 
     fn gva(&self, place: Place) -> Gva {
@@ -298,6 +306,7 @@ impl Harness {
     }
 
     fn map_guest(&mut self, gva: Gva, size: PageSize, gpa: Gpa, flags: u64) {
+        let size = if self.base_pages { PageSize::Size4K } else { size };
         if self.context.mode == PagingMode::Bare {
             return;
         }
@@ -309,6 +318,7 @@ impl Harness {
     }
 
     fn map_host(&mut self, gpa: Gpa, size: PageSize, flags: u64) {
+        let size = if self.base_pages { PageSize::Size4K } else { size };
         let hpa = self.host_page(gpa, size);
         self.map_host_leaf(gpa, builder::leaf(hpa.0, size, flags));
     }
@@ -337,8 +347,9 @@ impl Harness {
 
     /// Makes sure that the guest's tables are where they were written.
     fn map_tables(&mut self) {
-        for page in 0..(u64::from(TABLES) + 0x100).div_ceil(512) {
-            self.map_host(Gpa(0x8000_0000 + (page << 21)), PageSize::Size2M, R | W | X | U | A | D);
+        let size = if self.base_pages { PageSize::Size4K } else { PageSize::Size2M };
+        for page in 0..((u64::from(TABLES) + 0x100) << 12).div_ceil(size.bytes()) {
+            self.map_host(Gpa(0x8000_0000 + page * size.bytes()), size, R | W | X | U | A | D);
         }
     }
 
@@ -400,6 +411,7 @@ impl Harness {
             Op::Status { privilege, sum, mxr } => {
                 self.set_context(TranslationContext { privilege, sum, mxr, ..self.context });
             }
+            Op::Segments { .. } if self.base_pages => {}
             Op::Segments { guest, monitor } => self.segments(guest, monitor),
             Op::Fence(fence) => {
                 let vmid = |vm: u8| self.vms[usize::from(vm % VMS)].vmid;
@@ -518,7 +530,7 @@ impl Harness {
         }
         for attempt in 0..3 {
             let second = self.vms[self.vm].second.clone();
-            let got = self.mmu.access(&mut self.memory, &second, gva, access, self.clock);
+            let got = self.reach(&second, gva, access);
             let want = self.model.access(&mut self.model_memory, &self.vms[self.vm].stage, gva, access);
             let seen = got.map_err(fault).map(|hit| (hit.gpa, hit.hpa, hit.page));
             assert_eq!(seen, want.map(|answer| (answer.gpa, answer.hpa, answer.page)), "{access:?} of {gva}");
@@ -542,6 +554,45 @@ impl Harness {
             self.compare();
             self.clock += 1;
         }
+    }
+
+    /// An access as a machine makes it, first the usual case, then any other; with notes of how far the first came.
+    fn reach(&mut self, second: &SecondStage, gva: Gva, access: Access) -> Result<Hit, Fault> {
+        let Self { mmu, memory, clock, .. } = self;
+        let stage = match second {
+            SecondStage::Constant { .. } => "native",
+            SecondStage::Nested { .. } => "nested",
+            SecondStage::Flat { .. } => "flat",
+            SecondStage::Reserved { .. } => "reserved",
+        };
+        let before = *mmu.statistics();
+        let usual = mmu.usual_access(memory, || second.clone(), gva, access, *clock);
+        let then = *mmu.statistics();
+        let walked = then.walks > before.walks;
+        if let Some(site) = usual {
+            let hit = mmu.hit(site, gva, access);
+            assert!(hit.host.is_some(), "the usual case is memory");
+            self.coverage.note(match (then.l2_hits > before.l2_hits, walked) {
+                (true, _) => "usual L2".to_owned(),
+                (_, true) => format!("usual walk, {stage}"),
+                _ => "usual L1".to_owned(),
+            });
+            return Ok(hit);
+        }
+        let got = mmu.unusual_access(memory, || second.clone(), gva, access, *clock);
+        let misses = |counts: &mmu::MmuStatistics| counts.l1d_misses + counts.l1i_misses;
+        let of_table = match got {
+            Err(Fault::Nested(fault)) => fault.purpose == Purpose::Table,
+            Err(Fault::Access(_)) => true,
+            Ok(_) | Err(Fault::Page(_)) => mmu.statistics().guest_refs > then.guest_refs,
+        };
+        self.coverage.note(match (walked, of_table) {
+            (true, true) => format!("left at a table, {stage}"),
+            (true, false) => format!("left at the page, {stage}"),
+            (false, _) if misses(&then) > misses(&before) => "left before the walk".to_owned(),
+            (false, _) => "left at once".to_owned(),
+        });
+        got
     }
 
     fn hit(&mut self, pc: u8, gva: Gva, access: Access, width: Width, hit: &Hit, answer: &Answer) {

@@ -65,6 +65,8 @@ impl HostMemory {
 }
 
 impl TableMemory for HostMemory {
+    const TRACELESS: bool = true;
+
     fn read(&mut self, at: Hpa) -> Option<u64> {
         self.load(at)
     }

@@ -21,6 +21,7 @@ pub enum HostTable {
 impl HostTable {
     /// The second stage that walks it.
     #[must_use]
+    #[inline]
     pub const fn second_stage(&self) -> SecondStage {
         match self {
             Self::Nested(table) => SecondStage::Nested { mode: table.mode(), root: table.root() },
