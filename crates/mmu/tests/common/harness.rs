@@ -82,6 +82,8 @@ pub struct Harness {
     names: [HashMap<u16, Position>; 2],
     /// Whether base pages are mapped alone, and segments not used: what the MMU takes for the usual case.
     base_pages: bool,
+    /// The maximum of the references of a walk, which the MMU begins anew with each access, so that each walk's is seen.
+    max_refs: u64,
     coverage: Coverage,
 }
 
@@ -257,6 +259,7 @@ impl Harness {
             places: [Place { indices: [0; 5], offset: 0, wild: None }; PCS as usize],
             names: [HashMap::new(), HashMap::new()],
             base_pages: false,
+            max_refs: 0,
             coverage: Coverage::default(),
         }
     }
@@ -427,7 +430,8 @@ impl Harness {
     }
 
     fn compare(&mut self) {
-        assert_eq!(counts(self.mmu.statistics()), *self.model.counts());
+        let counted = reference::Counts { max_refs: self.max_refs, ..counts(self.mmu.statistics()) };
+        assert_eq!(counted, *self.model.counts());
         assert_eq!(self.memory.updates, self.model_memory.updates, "A and D bits");
         self.memory.updates.clear();
         self.model_memory.updates.clear();
@@ -556,8 +560,19 @@ impl Harness {
         }
     }
 
-    /// An access as a machine makes it, first the usual case, then any other; with notes of how far the first came.
+    /// An access, of which it is known how many references its walk made.
     fn reach(&mut self, second: &SecondStage, gva: Gva, access: Access) -> Result<Hit, Fault> {
+        self.mmu.restart_maximum();
+        let before = *self.mmu.statistics();
+        let got = self.reach_as_machines_do(second, gva, access);
+        let then = self.mmu.statistics();
+        assert_eq!(then.max_refs, then.refs() - before.refs(), "{access:?} of {gva}");
+        self.max_refs = self.max_refs.max(then.max_refs);
+        got
+    }
+
+    /// First the usual case, then any other; with notes of how far the first came.
+    fn reach_as_machines_do(&mut self, second: &SecondStage, gva: Gva, access: Access) -> Result<Hit, Fault> {
         let Self { mmu, memory, clock, .. } = self;
         let stage = match second {
             SecondStage::Constant { .. } => "native",
