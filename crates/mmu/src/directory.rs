@@ -3,41 +3,14 @@
 //! A search compares short tags, eight at once, and looks at a slot only where its tag matches. Which arrays and sizes it looks at is known
 //! beforehand from where in the address space pages of each size lie.
 
+mod key;
+
+pub(crate) use key::BasePage;
+
 use crate::config::TlbArray;
 use crate::raw::lanes::{self, LANES, MOST_GROUPS, Tags};
+use key::{Base, Key};
 use types::PageSize;
-
-/// A page of some size, in one word: its number, a one, and a zero for each bit by which it exceeds 4K.
-/// No page has the key zero.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Key(u64);
-
-impl Key {
-    const NONE: Self = Self(0);
-
-    /// The page of 2^`shift` bytes that holds `address`.
-    #[inline(always)]
-    const fn new(address: u64, shift: u32) -> Self {
-        Self(((address >> shift << 1) | 1) << (shift - PageSize::Size4K.shift()))
-    }
-
-    /// By how many bits the page's size exceeds 4K; 64 for no page.
-    #[inline(always)]
-    const fn excess(self) -> usize {
-        self.0.trailing_zeros() as usize
-    }
-
-    /// The page's first byte.
-    const fn page(self) -> u64 {
-        self.0 >> self.excess() >> 1 << (self.excess() as u32 + PageSize::Size4K.shift())
-    }
-
-    /// What a search compares first. Different keys may have the same.
-    #[inline(always)]
-    const fn tag(self) -> u32 {
-        (self.0 ^ self.0 >> 32) as u32
-    }
-}
 
 /// Where pages of one size are kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -132,45 +105,6 @@ impl Outcome {
 const REGION_BITS: u32 = 6;
 /// log2 of the bytes that are always in one region.
 const REGION_SHIFT: u32 = 30;
-
-/// A base page, as the directories of a level and the next one look for it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BasePage(Key);
-
-impl BasePage {
-    #[inline(always)]
-    pub(crate) const fn new(address: u64) -> Self {
-        Self(Key::new(address, PageSize::Size4K.shift()))
-    }
-
-    /// The page's number.
-    #[inline(always)]
-    const fn number(self) -> u64 {
-        self.0.0 >> 1
-    }
-}
-
-/// Where base pages are kept, if they are.
-#[derive(Clone, Copy, Debug)]
-struct Base {
-    /// Sets − 1.
-    mask: u64,
-    /// First group of the array, and groups of a set.
-    first: u32,
-    groups: u32,
-    ways: u32,
-    /// The candidates of a region in which there is nothing but base pages; more bits than candidates have where that does not occur.
-    alone: u16,
-}
-
-impl Base {
-    const NONE: Self = Self { mask: 0, first: 0, groups: 0, ways: 0, alone: 1 << 8 };
-
-    #[inline(always)]
-    const fn set(&self, page: BasePage) -> usize {
-        self.first as usize + (page.number() & self.mask) as usize * self.groups as usize
-    }
-}
 
 /// The region of an address: the topmost bits of a product that depends on all of the gibibyte's number (Fibonacci hashing).
 #[inline(always)]
@@ -428,7 +362,7 @@ impl<P: Copy + Default> Directory<P> {
     /// The same where a set is one group.
     #[inline(always)]
     pub(crate) fn base_group(&self, page: BasePage) -> usize {
-        self.base.first as usize + (page.number() & self.base.mask) as usize
+        self.base.group(page)
     }
 
     /// As [`Self::find`], for a page of a region that has base pages alone, with a look at the first slot alone whose tag matches: [`Miss::REFUSED`] says no more than that it takes a closer
