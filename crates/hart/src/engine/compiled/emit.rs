@@ -87,6 +87,8 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     reserve: u32,
     /// Leaves the unit; its parameter is the micro-op to go on at.
     exit: Label,
+    /// Leaves it as the exchange says.
+    pub(super) exit_as_told: Label,
     trampoline: usize,
     trampoline_signature: SigRef,
 }
@@ -128,7 +130,8 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         let kept = loops::kept(code, blocks).into_iter().map(|slot| (slot, f.declare_var(I64))).collect();
         let exit = f.create_block();
         f.append_block_param(exit, I64);
-        f.set_cold_block(exit);
+        let exit_as_told = f.create_block();
+        [exit, exit_as_told].into_iter().for_each(|label| f.set_cold_block(label));
         let trampoline_signature = f.import_signature(trampoline_signature());
         let labels = blocks.iter().map(|block| {
             let start = f.create_block();
@@ -156,6 +159,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             current: 0,
             reserve: reserve(code, blocks),
             exit,
+            exit_as_told,
             trampoline,
             trampoline_signature,
         };
@@ -165,6 +169,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         for (index, block) in blocks.iter().enumerate() {
             emitter.block(index, block.slot);
         }
+        emitter.leave_as_told();
         emitter.leave(used.written);
     }
 

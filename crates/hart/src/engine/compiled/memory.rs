@@ -145,18 +145,14 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().iadd(self.window, offset)
     }
 
-    /// Goes to `found` where a call answered that the access hits, else leaves. What it takes to have all values where they are at
+    /// Goes to `found` where a call answered that the access hits, else leaves as it told. What it takes to have all values where they are at
     /// `found` stands in a block of its own, which is rare as well.
     fn come_back(&mut self, slot: usize, found: Block) {
-        let [back, left] = [(); 2].map(|()| self.f.create_block());
-        [back, left].into_iter().for_each(|label| self.f.set_cold_block(label));
-        let (environment, exchange) = (self.environment(), offset_of!(Environment<B>, exchange));
-        let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, environment, (exchange + offset) as i32);
-        let (answer, at) = (load(offset_of!(Exchange, answer)), load(offset_of!(Exchange, at)));
+        let back = self.f.create_block();
+        self.f.set_cold_block(back);
+        let (answer, at) = (self.told(offset_of!(Exchange, answer)), self.told(offset_of!(Exchange, at)));
         let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
-        self.f.ins().brif(hit, back, &[], left, &[]);
-        self.begin(left);
-        self.exit_as_told();
+        self.f.ins().brif(hit, back, &[], self.exit_as_told, &[]);
         self.begin(back);
         let entry = self.site_entry(slot);
         if let Some(kept) = self.kept_entry(slot) {
@@ -165,14 +161,19 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.go_to(found, at, entry, slot);
     }
 
-    /// Leaves the unit as the exchange says.
-    fn exit_as_told(&mut self) {
-        let environment = self.environment();
-        let left = offset_of!(Environment<B>, exchange) + offset_of!(Exchange, left);
-        let mut load = |offset: usize| self.f.ins().load(I64, PLAIN, environment, (left + offset) as i32);
-        let (acc, next) = (load(offset_of!(Left, acc)), load(offset_of!(Left, next)));
+    /// The code that leaves the unit as the exchange says.
+    pub(super) fn leave_as_told(&mut self) {
+        self.f.switch_to_block(self.exit_as_told);
+        let left = offset_of!(Exchange, left);
+        let (acc, next) = (self.told(left + offset_of!(Left, acc)), self.told(left + offset_of!(Left, next)));
         self.f.def_var(self.acc, acc);
         self.exit(next);
+    }
+
+    /// What stands in the exchange at `offset`.
+    fn told(&mut self, offset: usize) -> Value {
+        let environment = self.environment();
+        self.f.ins().load(I64, PLAIN, environment, (offset_of!(Environment<B>, exchange) + offset) as i32)
     }
 
     fn count_access(&mut self) {
