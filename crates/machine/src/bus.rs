@@ -218,12 +218,15 @@ impl World {
         self.processor().hints.expect(Gva(address));
         let vm = &self.vms[self.current.guest];
         let Processor { mmu, hints, .. } = &mut self.processors[self.current.processor];
-        let mut memory = WalkMemory(&self.host.memory);
+        let mut memory = WalkMemory::new(&self.host.memory);
         match mmu.usual_access(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp)) {
             Some(site) => {
                 let hit = mmu.hit(site, Gva(address), Access::Read);
                 if let Some(at) = hit.host {
                     hints.correct(Gva(address), at);
+                }
+                if let Some(entry) = memory.latest() {
+                    hints.correct_entry(Gva(address), entry);
                 }
                 Some(hit.site)
             }
@@ -242,7 +245,7 @@ impl World {
     ) -> Option<u16> {
         let vm = &self.vms[self.current.guest];
         let Processor { mmu, hints, .. } = &mut self.processors[self.current.processor];
-        let mut memory = WalkMemory(&self.host.memory);
+        let mut memory = WalkMemory::new(&self.host.memory);
         let second = || vm.second_stage();
         *elsewhere = match mmu.unusual_access(&mut memory, second, Gva(address), access, u64::from(stamp)) {
             Ok(Hit { host: Some(at), site, .. }) => {
@@ -359,7 +362,7 @@ impl World {
     fn translate_without_caches(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
         let vm = &self.vms[self.current.guest];
         let mmu = &mut self.processors[self.current.processor].mmu;
-        let mut memory = WalkMemory(&self.host.memory);
+        let mut memory = WalkMemory::new(&self.host.memory);
         mmu.access_by(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp))
     }
 

@@ -45,7 +45,7 @@ impl Machine {
         let (page, size) = *pages.get(pages.len() / 2)?;
         // An address within it that is nothing special.
         let gva = page.wrapping_add((size.bytes() / 3) & !7);
-        let walk = |memo| mmu.record_walk(&mut WalkMemory(&world.host.memory), &second, gva, memo).ok();
+        let walk = |memo| mmu.record_walk(&mut WalkMemory::new(&world.host.memory), &second, gva, memo).ok();
         Some(RecordedWalk { whole: walk(Memo::Empty)?, cached: walk(Memo::AsItIs)? })
     }
 }

@@ -5,6 +5,8 @@
 //! allocator gives out its pages in order: there a page is as far from its place in the host as its neighbours are from theirs, which takes so little
 //! memory to know that the host's caches hold it. Elsewhere a page that was translated before is mostly where it was. The line is asked for at once,
 //! and fetched while the miss is worked out; where the guess is wrong, a line was fetched for nothing.
+//!
+//! The same goes for the last entry that a walk reads, the leaf of whichever dimension: entries of successive pages stand side by side.
 
 use crate::raw::prefetch;
 use types::{Gva, PageSize};
@@ -21,6 +23,12 @@ const STRETCHES: usize = 1 << 13;
 /// log2 of a stretch's bytes: 64 KiB.
 const STRETCH_SHIFT: u32 = 16;
 
+/// log2 of the bytes that the entries of a table of leaves translate.
+const TABLE_SHIFT: u32 = 21;
+
+/// Tables of leaves whose places are known at a time, a power of two.
+const TABLES: usize = 1 << 10;
+
 /// In a distance, which is a multiple of a page: the two latest pages of the stretch were equally far from their places.
 const STEADY: u64 = 1;
 
@@ -31,11 +39,17 @@ pub struct Hints {
     pages: Box<[u64]>,
     /// How far in the host the pages of a stretch are from their addresses in the guest. A stretch may be another's: then the guess is wrong.
     distances: Box<[u64; STRETCHES]>,
+    /// Where in the host the leaf of the address in the guest would stand that is 0, had it been in the same table.
+    entries: Box<[u64; TABLES]>,
 }
 
 impl Default for Hints {
     fn default() -> Self {
-        Self { pages: vec![0; PAGES].into_boxed_slice(), distances: Box::new([0; STRETCHES]) }
+        Self {
+            pages: vec![0; PAGES].into_boxed_slice(),
+            distances: Box::new([0; STRETCHES]),
+            entries: Box::new([0; TABLES]),
+        }
     }
 }
 
@@ -43,6 +57,7 @@ impl Hints {
     /// An access to `gva` has missed: asks the host for the line that it goes to if the guess about its page is right. Returns the guess.
     #[inline(always)]
     pub fn expect(&self, gva: Gva) -> Option<usize> {
+        prefetch(self.expected_entry(gva));
         let distance = self.distances[stretch(gva)];
         let guess = if distance & STEADY != 0 {
             gva.0.wrapping_add(distance & !STEADY) as usize
@@ -64,6 +79,21 @@ impl Hints {
         }
     }
 
+    /// The last entry that the walk for `gva` has read is at `host`.
+    #[inline(always)]
+    pub fn correct_entry(&mut self, gva: Gva, host: *const u8) {
+        let (known, origin) = (&mut self.entries[table(gva)], (host.addr() as u64).wrapping_sub(entry(gva)));
+        if *known != origin {
+            *known = origin;
+        }
+    }
+
+    /// Where the last entry of a walk is, if its table is where that of the latest walk near `gva` was.
+    #[inline(always)]
+    fn expected_entry(&self, gva: Gva) -> usize {
+        self.entries[table(gva)].wrapping_add(entry(gva)) as usize
+    }
+
     /// Where the page was when it was looked at last.
     fn known_page(&self, gva: Gva) -> Option<usize> {
         let (slot, tag) = place(gva);
@@ -83,6 +113,19 @@ const fn stretch(gva: Gva) -> usize {
     // The bits above tell programs and kernels apart.
     let number = gva.0 >> STRETCH_SHIFT;
     (number ^ number >> STRETCHES.ilog2()) as usize & (STRETCHES - 1)
+}
+
+/// Where the place of the address's table is.
+#[inline(always)]
+const fn table(gva: Gva) -> usize {
+    let number = gva.0 >> TABLE_SHIFT;
+    (number ^ number >> TABLES.ilog2()) as usize & (TABLES - 1)
+}
+
+/// How far the address's leaf is from that of address 0, in bytes.
+#[inline(always)]
+const fn entry(gva: Gva) -> u64 {
+    gva.0 >> 12 << 3
 }
 
 /// Where the guess about a page is, and its tag.
@@ -154,5 +197,17 @@ mod tests {
             teach(&mut hints, Gva(gva), host);
         }
         assert_eq!([0x1000, 0x2000, 0x3000].map(|gva| hints.expect(Gva(gva))), [0x9000, 0x5000, 0x1000].map(Some));
+    }
+
+    #[test]
+    fn one_entry_tells_where_the_others_of_its_table_are() {
+        let mut hints = Hints::default();
+        hints.correct_entry(Gva(0x20_5123), at(0x7000_0028));
+        assert_eq!(
+            [0x20_0000, 0x20_5fff, 0x3f_f000].map(|gva| hints.expected_entry(Gva(gva))),
+            [0x7000_0000, 0x7000_0028, 0x7000_0ff8]
+        );
+        hints.correct_entry(Gva(0x20_0000), at(0x5000));
+        assert_eq!(hints.expected_entry(Gva(0x20_5123)), 0x5028);
     }
 }

@@ -46,7 +46,7 @@ impl Processor {
         self.stamp += 1;
         let second = vm.second_stage();
         self.mmu.set_context(&TranslationContext::default(), vm.vmid());
-        let hit = self.mmu.access(&mut WalkMemory(&host.memory), &second, Gva(gpa.0), access, self.stamp)?;
+        let hit = self.mmu.access(&mut WalkMemory::new(&host.memory), &second, Gva(gpa.0), access, self.stamp)?;
         Ok(hit.host.map(|_| hit.hpa))
     }
 

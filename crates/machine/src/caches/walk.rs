@@ -17,7 +17,7 @@ pub(crate) struct CachedWalk<'m> {
 impl TableMemory for CachedWalk<'_> {
     #[inline]
     fn read(&mut self, at: Hpa) -> Option<u64> {
-        let entry = WalkMemory(self.memory).read(at)?;
+        let entry = WalkMemory::new(self.memory).read(at)?;
         self.caches.use_table_line(self.processor, at.0 - HOST_BASE.0);
         Some(entry)
     }
@@ -25,11 +25,11 @@ impl TableMemory for CachedWalk<'_> {
     /// An update follows the read that has brought the line.
     #[inline]
     fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64> {
-        WalkMemory(self.memory).compare_exchange(at, old, new)
+        WalkMemory::new(self.memory).compare_exchange(at, old, new)
     }
 
     #[inline]
     fn host_page(&self, page: Hpa, size: PageSize) -> HostPage {
-        WalkMemory(self.memory).host_page(page, size)
+        WalkMemory::new(self.memory).host_page(page, size)
     }
 }

@@ -28,7 +28,7 @@ pub fn gups(bytes: u64, updates: u64, sizes: Granularities, processor: &MmuConfi
     let second = SecondStage::Nested { mode: table.mode(), root: table.root() };
     let mut mmu = Mmu::new(processor)?;
     mmu.set_context(&TranslationContext::default(), Vmid(1));
-    let mut memory = WalkMemory(&mappers.host().memory);
+    let mut memory = WalkMemory::new(&mappers.host().memory);
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for stamp in 1..=updates {
         // Marsaglia's xorshift, 13, 7, 17.

@@ -163,7 +163,7 @@ impl Rig {
             self.processors.stamp += 1;
             let mmu = self.processors.mmus.get_mut(&Vmid(vm)).unwrap();
             let stamp = self.processors.stamp;
-            match mmu.access(&mut WalkMemory(&self.host.memory), &second, Gva(gpa), access, stamp) {
+            match mmu.access(&mut WalkMemory::new(&self.host.memory), &second, Gva(gpa), access, stamp) {
                 Ok(hit) => return (Some(hit.hpa), faults),
                 Err(Fault::Nested(fault)) => match self.fault(vm, fault.gpa, fault.access) {
                     Ok(SectionFault::Resolved(_)) => {}

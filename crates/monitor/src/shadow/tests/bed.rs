@@ -153,7 +153,7 @@ impl Bed {
         for _ in 0..4 {
             self.stamp += 1;
             let second = self.vm.second_stage();
-            let mut memory = WalkMemory(&self.host.memory);
+            let mut memory = WalkMemory::new(&self.host.memory);
             if let Ok(hit) = self.mmus[hart].access(&mut memory, &second, gva, access, self.stamp) {
                 assert!(hit.host.is_some(), "shadow tables map memory alone");
                 return End::Memory(hit.hpa);

@@ -211,7 +211,7 @@ impl Street {
         for _ in 0..8 {
             self.stamp += 1;
             let second = self.vms[guest].second_stage();
-            let mut memory = WalkMemory(&self.host.memory);
+            let mut memory = WalkMemory::new(&self.host.memory);
             if let Ok(hit) = self.mmus[index].access(&mut memory, &second, gva, access, self.stamp) {
                 return End::Memory(hit.hpa);
             }
