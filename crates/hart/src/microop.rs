@@ -107,5 +107,6 @@ mod tests {
         assert_eq!((budget(acc), stores(acc), stamp(acc), spent(acc)), (40, 5, 10, false));
         acc = acc.wrapping_add(cost(64, 64));
         assert_eq!((budget(acc), stores(acc), stamp(acc), spent(acc)), (-24, 69, 10, true));
+        assert_eq!([(1, 0), (60, 5), (64, 64)].map(|(n, stores)| instructions(cost(n, stores))), [1, 60, 64]);
     }
 }
