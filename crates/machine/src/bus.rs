@@ -210,10 +210,7 @@ impl World {
     ) -> Option<u16> {
         if self.leave || self.caches.is_some() {
             *elsewhere = self.reach(address, access, stamp);
-            return match *elsewhere {
-                Ok(Reached::Ram(site, _)) => Some(site),
-                _ => None,
-            };
+            return Reached::site(elsewhere);
         }
         self.processor().hints.expect(Gva(address));
         let vm = &self.vms[self.current.guest];
@@ -255,10 +252,7 @@ impl World {
             Ok(hit) => Ok(Reached::of(&hit)),
             Err(fault) => self.reach_after(fault, address, access, stamp),
         };
-        match *elsewhere {
-            Ok(Reached::Ram(site, _)) => Some(site),
-            _ => None,
-        }
+        Reached::site(elsewhere)
     }
 
     /// A load that reached no site.
@@ -472,6 +466,15 @@ impl Reached {
         match hit.host {
             Some(at) => Self::Ram(hit.site, at),
             None => Self::Device(hit.gpa),
+        }
+    }
+
+    /// The site of an access that has hit an entry.
+    #[inline(always)]
+    fn site(outcome: &Result<Self, Stop>) -> Option<u16> {
+        match *outcome {
+            Ok(Self::Ram(site, _)) => Some(site),
+            _ => None,
         }
     }
 }

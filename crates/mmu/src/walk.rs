@@ -47,16 +47,10 @@ impl Geometry {
         ((address >> (12 + 9 * level)) & mask) * 8
     }
 
-    /// The same in a table of the last level, which is no tree's root.
+    /// The same in a table that is no tree's root, all of which have one size.
     #[inline(always)]
-    pub(crate) const fn last_slot(address: u64) -> u64 {
-        ((address >> 12) & 0x1ff) * 8
-    }
-
-    /// The same in a table of the level before, which is none either.
-    #[inline(always)]
-    pub(crate) const fn slot_before(address: u64) -> u64 {
-        ((address >> 21) & 0x1ff) * 8
+    pub(crate) const fn slot_below_root(address: u64, level: u32) -> u64 {
+        ((address >> (12 + 9 * level)) & 0x1ff) * 8
     }
 }
 

@@ -59,7 +59,7 @@ impl<M: TableMemory> Walk<'_, M> {
             next = Start { level: level - 1, table: pte.address(), global: global | pte.is_global() };
             cache.fill(context.spaces, gva.0, level as u32, next.table, next.global);
         }
-        let at = Gpa(next.table + Geometry::last_slot(gva.0));
+        let at = Gpa(next.table + Geometry::slot_below_root(gva.0, 0));
         let demand = &context.query(access).of_leaf;
         let read = |memory: &mut M, at: Hpa| memory.read(at).map(Pte).filter(|pte| demand.is_plain_leaf(*pte));
         let Some((pte, _, host_refs)) = stage.step(memory, statistics, at, Access::Read, read) else {
@@ -202,10 +202,10 @@ impl Tables for Nested<'_> {
         let low = self.cache.glance(self.spaces, gpa.0).filter(|low| low.level() != 0)?;
         let mut table = low.table();
         if low.level() == 2 {
-            let at = Hpa(table + Geometry::slot_before(gpa.0));
+            let at = Hpa(table + Geometry::slot_below_root(gpa.0, 1));
             table = memory.read(at).map(Pte).filter(|pte| pte.is_plain_pointer())?.address();
         }
-        let at = Hpa(table + Geometry::last_slot(gpa.0));
+        let at = Hpa(table + Geometry::slot_below_root(gpa.0, 0));
         let leaf = memory.read(at).map(Pte).filter(|pte| demand.is_plain_leaf(*pte))?;
         Some((leaf, (low, table)))
     }
