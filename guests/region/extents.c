@@ -45,7 +45,7 @@ uint64_t extents_take(struct extents *extents, uint64_t bytes, uint64_t alignmen
         return 0;
     for (size_t i = 0; i <= extents->count; i++) {
         uint64_t gap_end = i < extents->count ? extents->taken[i].begin : extents->end;
-        uint64_t begin = align(from, alignment);
+        uint64_t begin = align(from > extents->floor ? from : extents->floor, alignment);
 
         if (begin >= from && begin <= gap_end && bytes <= gap_end - begin) {
             insert(extents, i, (struct extent){begin, begin + bytes, object});

@@ -21,6 +21,8 @@ struct extents {
     size_t count;
     uint64_t begin;
     uint64_t end;
+    /* What lies below is given out no more; what is taken there may grow up to it. */
+    uint64_t floor;
     /* No byte from here on was ever handed out. */
     uint64_t fresh;
 };

@@ -10,7 +10,8 @@
 #define _GNU_SOURCE
 #include "region.h"
 
-#include "registers.h"
+#include "claim.h"
+#include "copy.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,8 +19,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef void (*fork_handler)(void);
@@ -27,54 +26,17 @@ typedef int (*register_atfork)(fork_handler prepare, fork_handler parent, fork_h
 
 /* Of a fork that is being made, with the region's lock held. */
 static struct {
-    void *copy;
+    long copy;
     pid_t parent;
     struct sigaction segv;
     bool guarded;
 } now;
 
-static bool is_zero(const uint64_t *page)
-{
-    for (unsigned i = 0; i < REGION_PAGE_BYTES / sizeof(*page); i++)
-        if (page[i] != 0)
-            return false;
-    return true;
-}
-
-/* To the same place relative to `to`; what is zero stays untouched there. */
-static void copy_extent(char *to, const struct extent *extent)
-{
-    for (uint64_t at = extent->begin; at < extent->end; at += REGION_PAGE_BYTES)
-        if (!is_zero((const uint64_t *)at))
-            memcpy(to + (at - region_extents.begin), (const void *)at, REGION_PAGE_BYTES);
-}
-
-static uint64_t region_bytes(void)
-{
-    return region_extents.end - region_extents.begin;
-}
-
-/* In the child. */
-static void move_in(void)
-{
-    void *place = (void *)region_extents.begin;
-    void *copy = now.copy;
-
-    if (!region_is_the_machines)
-        return;
-    region_is_the_machines = false;
-    if (copy == MAP_FAILED || (void *)syscall(SYS_mremap, copy, region_bytes(), region_bytes(),
-                                              MREMAP_MAYMOVE | MREMAP_FIXED, place) != place) {
-        region_say("a child ends: no memory for its copy of the region, error ", ENOMEM);
-        _exit(127);
-    }
-}
-
 static void segv(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     if (getpid() != now.parent && region_is_the_machines && region_holds(info->si_addr)) {
-        move_in();
+        copy_move_in(now.copy);
         return;
     }
     /* Not ours: it happens again, to whoever it is for. */
@@ -90,10 +52,7 @@ static void prepare(void)
     if (!now.guarded)
         return;
     now.parent = getpid();
-    now.copy = raw_map(NULL, region_bytes(), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    for (size_t i = 0; now.copy != MAP_FAILED && i < region_extents.count; i++)
-        copy_extent(now.copy, &region_extents.taken[i]);
+    now.copy = copy_take();
     sigaction(SIGSEGV, &action, &now.segv);
 }
 
@@ -101,8 +60,7 @@ static void in_parent(void)
 {
     if (now.guarded) {
         sigaction(SIGSEGV, &now.segv, NULL);
-        if (now.copy != MAP_FAILED)
-            syscall(SYS_munmap, now.copy, region_bytes());
+        copy_drop(now.copy);
     }
     region_unlock();
 }
@@ -110,7 +68,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     if (now.guarded) {
-        move_in();
+        copy_move_in(now.copy);
         sigaction(SIGSEGV, &now.segv, NULL);
     }
     region_unlock();
@@ -128,7 +86,7 @@ void fork_start(void)
     started = true;
     next = (register_atfork)dlsym(RTLD_NEXT, "__register_atfork");
     if (next == NULL || next(prepare, in_parent, in_child, NULL) != 0)
-        region_say("no handlers of fork, error ", ENOMEM);
+        claim_say("no handlers of fork, error ", ENOMEM);
 }
 
 /* What pthread_atfork of any program calls. */

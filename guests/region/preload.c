@@ -5,7 +5,9 @@
  * mappings of as much, those by which an allocator of the program's own gets its memory among them. The region is mapped through the page table
  * as well, so that what escapes the segment is there all the same. fork.c has the rest. */
 #define _GNU_SOURCE
+#include "mappings.h"
 #include "next.h"
+#include "raw.h"
 #include "region.h"
 
 #include <errno.h>
@@ -14,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 PUBLIC void *malloc(size_t bytes)
 {
@@ -118,70 +118,47 @@ PUBLIC size_t malloc_usable_size(void *memory)
     return next->usable_size(memory);
 }
 
+/* The C library's way to return the result of a system call. */
+static long returned(long result)
+{
+    if (!raw_failed(result))
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
 PUBLIC void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
 {
-    const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_HUGETLB |
-                     MAP_STACK | MAP_GROWSDOWN;
-    const int plain = PROT_READ | PROT_WRITE;
-    const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
-    void *memory = NULL;
-
-    if (at == NULL && (flags & kind) == anonymous && protection == plain)
-        memory = region_serve(bytes, 0, REGION_MAPPING);
-    if (memory != NULL)
-        return memory;
-    if ((flags & MAP_FIXED) == 0 || !region_holds(at))
-        return raw_map(at, bytes, protection, flags, file, offset);
-    /* The segment leads to the region whatever is mapped there: fresh memory is what is there, cleared, and all else is refused. */
-    if ((flags & anonymous) != anonymous || !region_holds((char *)at + bytes - 1)) {
-        errno = ENOMEM;
-        return MAP_FAILED;
-    }
-    memset(at, 0, bytes);
-    return at;
+    return (void *)returned(mappings_map((uint64_t)at, bytes, protection, flags, file, offset));
 }
 
 PUBLIC void *mmap64(void *, size_t, int, int, int, off_t) __attribute__((alias("mmap")));
 
 PUBLIC int munmap(void *memory, size_t bytes)
 {
-    if (!region_holds(memory))
-        return (int)syscall(SYS_munmap, memory, bytes);
-    region_give(memory, bytes);
-    return 0;
+    return (int)returned(mappings_unmap((uint64_t)memory, bytes));
 }
 
 PUBLIC void *mremap(void *memory, size_t length, size_t bytes, int flags, ...)
 {
     va_list arguments;
     void *at;
-    void *other;
 
     va_start(arguments, flags);
     at = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
-    if (!region_holds(memory))
-        return (void *)syscall(SYS_mremap, memory, length, bytes, flags, at);
-    if (at == NULL && region_grow(memory, length, bytes))
-        return memory;
-    other = (flags & MREMAP_MAYMOVE) != 0 && at == NULL
-                ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                : MAP_FAILED;
-    if (other == MAP_FAILED) {
-        errno = ENOMEM;
-        return MAP_FAILED;
-    }
-    memcpy(other, memory, length < bytes ? length : bytes);
-    region_give(memory, length);
-    return other;
+    return (void *)returned(mappings_move((uint64_t)memory, length, bytes, flags, (uint64_t)at));
 }
 
 PUBLIC int madvise(void *memory, size_t bytes, int advice)
 {
-    if (!region_holds(memory))
-        return (int)syscall(SYS_madvise, memory, bytes, advice);
-    /* The one piece of advice that changes what a program reads. */
-    if (advice == MADV_DONTNEED)
-        memset(memory, 0, bytes);
-    return 0;
+    return (int)returned(mappings_advise((uint64_t)memory, bytes, advice));
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *least = getenv("PAGEWALK_REGION_THRESHOLD");
+
+    fork_start();
+    region_start(least != NULL ? strtoul(least, NULL, 0) : 0);
 }

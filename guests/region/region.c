@@ -1,18 +1,10 @@
-/* The region: how this process comes to it, and which part of it is whose. */
-#define _GNU_SOURCE
+/* The region of this process: which part of it is whose. */
 #include "region.h"
 
+#include "../common/bytes.h"
+#include "claim.h"
+#include "raw.h"
 #include "registers.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { DEFAULT_THRESHOLD = 128 << 10 };
 
@@ -23,11 +15,12 @@ static size_t threshold = DEFAULT_THRESHOLD;
 static bool used_before;
 /* A word: the processor exchanges no bytes. */
 static uint32_t lock_taken;
+static enum { CLAIM_LATER, CLAIM_FIRST, CLAIMED } claim_state;
 
 void region_lock(void)
 {
     while (__atomic_exchange_n(&lock_taken, 1, __ATOMIC_ACQUIRE))
-        sched_yield();
+        RAW(RAW_SCHED_YIELD);
 }
 
 void region_unlock(void)
@@ -35,82 +28,25 @@ void region_unlock(void)
     __atomic_store_n(&lock_taken, 0, __ATOMIC_RELEASE);
 }
 
-void *raw_map(void *at, size_t bytes, int protection, int flags, int file, int64_t offset)
+void region_start(size_t least)
 {
-    return (void *)syscall(SYS_mmap, at, bytes, protection, flags, file, offset);
+    if (least != 0)
+        threshold = least;
+    claim_state = CLAIM_FIRST;
 }
 
-void region_say(const char *text, uint64_t number)
+bool region_claim(uint64_t place)
 {
-    char line[128];
-    int length = snprintf(line, sizeof(line), "pagewalk-region: %s%lu\n", text, (unsigned long)number);
+    struct claimed claimed;
 
-    if (write(STDERR_FILENO, line, (size_t)length) < 0)
-        return;
-}
-
-static bool read_node(uint8_t *reg)
-{
-    int file = open(REGION_NODE, O_RDONLY | O_CLOEXEC);
-    bool whole = file >= 0 && read(file, reg, REGION_REG_BYTES) == REGION_REG_BYTES;
-
-    if (file >= 0)
-        close(file);
-    return whole;
-}
-
-static bool claim(volatile struct region_registers *registers, void *memory, uint64_t bytes)
-{
-    uint64_t status;
-
-    /* Whatever way a child is made, it has no part in the region but by fork.c. */
-    if (syscall(SYS_madvise, memory, bytes, MADV_DONTFORK) != 0 ||
-        syscall(SYS_madvise, registers, REGION_PAGE_BYTES, MADV_DONTFORK) != 0) {
-        region_say("the region cannot be kept from children, error ", (uint64_t)errno);
+    claim_state = CLAIMED;
+    if (!claim_region(place, &claimed))
         return false;
-    }
-    status = region_set(registers, (uint64_t)memory, bytes);
-    if (status != REGION_SET) {
-        region_say("the segment is refused, status ", status);
-        return false;
-    }
-    used_before = registers->owners > 1;
-    region_extents.begin = region_extents.fresh = (uint64_t)memory;
-    region_extents.end = region_extents.begin + bytes;
+    used_before = claimed.used_before;
+    region_extents.begin = region_extents.floor = region_extents.fresh = claimed.begin;
+    region_extents.end = claimed.begin + claimed.bytes;
     region_is_the_machines = true;
     return true;
-}
-
-__attribute__((constructor)) static void start(void)
-{
-    uint8_t reg[REGION_REG_BYTES];
-    const char *text = getenv("PAGEWALK_REGION_THRESHOLD");
-    volatile struct region_registers *registers;
-    uint64_t bytes;
-    void *memory;
-    int file;
-
-    fork_start();
-    if (text != NULL && strtoul(text, NULL, 0) != 0)
-        threshold = strtoul(text, NULL, 0);
-    if (!read_node(reg))
-        return;
-    file = open(REGION_DEVICE, O_RDWR | O_SYNC | O_CLOEXEC);
-    if (file < 0) {
-        region_say("no " REGION_DEVICE ", error ", (uint64_t)errno);
-        return;
-    }
-    registers = raw_map(NULL, REGION_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                        (int64_t)region_reg(reg, 0));
-    bytes = registers != MAP_FAILED && registers->magic == REGION_MAGIC ? registers->bytes : 0;
-    memory = bytes != 0 ? raw_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                                  (int64_t)registers->start)
-                        : MAP_FAILED;
-    if (memory == MAP_FAILED)
-        region_say("the region cannot be mapped, error ", (uint64_t)errno);
-    else if (!claim(registers, memory, bytes))
-        syscall(SYS_munmap, memory, bytes);
-    close(file);
 }
 
 void *region_serve(size_t bytes, size_t alignment, enum region_use use)
@@ -120,9 +56,12 @@ void *region_serve(size_t bytes, size_t alignment, enum region_use use)
     uint64_t memory;
     uint64_t dirty;
 
-    if (extents->begin == extents->end || bytes < threshold || whole < bytes)
+    if (claim_state == CLAIM_LATER || bytes < threshold || whole < bytes)
         return NULL;
     region_lock();
+    /* The region goes to the first process that has a use for it, which those that only start others have not. */
+    if (claim_state == CLAIM_FIRST)
+        region_claim(0);
     memory = extents_take(extents, whole, alignment > REGION_PAGE_BYTES ? alignment : REGION_PAGE_BYTES,
                           use != REGION_MAPPING);
     dirty = used_before || memory == 0 ? whole : extents->fresh > memory ? extents->fresh - memory : 0;
@@ -147,6 +86,14 @@ size_t region_object(const void *memory)
     length = extent != NULL && extent->object ? extent->end - extent->begin : 0;
     region_unlock();
     return length;
+}
+
+void region_clear(uint64_t begin, uint64_t end)
+{
+    if (used_before)
+        memset((void *)begin, 0, end - begin);
+    if (end > region_extents.fresh)
+        region_extents.fresh = end;
 }
 
 void region_give(void *memory, size_t bytes)

@@ -5,7 +5,7 @@
 //! user's, stands in other blocks.
 
 use crate::Failure;
-use crate::steps::{printed_by, root};
+use crate::process::{printed_by, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 

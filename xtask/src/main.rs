@@ -1,30 +1,43 @@
 //! Project chores: everything CI and a contributor run. `cargo xtask --help` lists them.
 #![forbid(unsafe_code)]
 
+mod commits;
+mod dependencies;
 mod examples;
+mod fuzz;
+mod guests;
+mod lints;
+mod options;
 mod packages;
+mod process;
 mod readme;
+mod step;
 mod steps;
+mod suites;
+mod tools;
 
+use options::Request;
 use std::process::ExitCode;
-use steps::{CHORES, STEPS};
 
 /// Why a chore failed, in one line.
 type Failure = String;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["--help" | "-h" | "help"] => {
-            print!("{}", help());
+    let request = match options::parse(&arguments.iter().map(String::as_str).collect::<Vec<_>>()) {
+        Ok(request) => request,
+        Err(problem) => {
+            eprintln!("xtask: {problem}\n\n{}", options::help());
+            return ExitCode::from(2);
+        }
+    };
+    let outcome = match request {
+        Request::Help => {
+            print!("{}", options::help());
             Ok(())
         }
-        ["test"] => STEPS.iter().try_for_each(steps::Step::perform),
-        [name] => match STEPS.iter().chain(CHORES).find(|step| step.name == name) {
-            Some(step) => step.perform(),
-            None => return usage(&format!("no chore is called `{name}`")),
-        },
-        _ => return usage("one chore at a time"),
+        Request::Test(tier) => step::perform_all(steps::STEPS, tier),
+        Request::One(step) => step.perform().map(|_| ()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,17 +46,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn usage(problem: &str) -> ExitCode {
-    eprintln!("xtask: {problem}\n\n{}", help());
-    ExitCode::from(2)
-}
-
-fn help() -> String {
-    let lines = |steps: &[steps::Step]| -> String {
-        steps.iter().map(|step| format!("  {:13} {}\n", step.name, step.summary)).collect()
-    };
-    let (steps, chores) = (lines(STEPS), lines(CHORES));
-    format!("Usage: cargo xtask CHORE\n\n  {:13} all of the following, in order\n{steps}\n{chores}", "test")
 }

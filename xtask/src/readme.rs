@@ -1,7 +1,7 @@
 //! The README's first command does what the README shows.
 
 use crate::Failure;
-use crate::steps::{printed_by, root};
+use crate::process::{printed_by, root};
 use std::fs;
 
 /// Workloads that the command compares, each a line of its table.

@@ -2,7 +2,7 @@
 //! those of Linux 6.12, `Documentation/devicetree/bindings`).
 
 use crate::map::{self, VIRTIO_SLOTS, Window};
-use crate::plic;
+use crate::plic::{self, PlicContexts};
 use crate::random::SplitMix64;
 use core::ops::Range;
 use types::{Gpa, PagingMode};
@@ -13,9 +13,6 @@ const TIMEBASE_FREQUENCY: u32 = 10_000_000;
 
 /// The clock of QEMU's UART; only a baud rate that nobody sees depends on it.
 const UART_CLOCK: u32 = 3_686_400;
-
-/// Interrupt number of the supervisor external interrupt at a hart.
-const SUPERVISOR_EXTERNAL: u32 = 9;
 
 const PLIC_PHANDLE: u32 = 1;
 
@@ -29,6 +26,8 @@ fn hart_phandle(hart: u32) -> u32 {
 pub struct TreeDescription<'a> {
     /// Harts, with IDs 0 to `harts` − 1; at least 1.
     pub harts: u32,
+    /// The PLIC's contexts of each hart.
+    pub plic: PlicContexts,
     /// The ISA of every hart, as `rv64imafdc_zicsr_zifencei`: lower case, multi-letter extensions after underscores.
     pub isa: &'a str,
     /// The largest first-stage paging mode; smaller ones are implied.
@@ -67,7 +66,7 @@ pub enum TreeError {
     #[error("`{0}` is not an ISA string like rv64imafdc_zicsr_zifencei")]
     Isa(String),
     /// No hart, or more than the PLIC serves.
-    #[error("{0} harts: a guest has 1 to 1024")]
+    #[error("{0} harts: a guest has at least one, and at most as many as the PLIC's 1024 contexts serve")]
     Harts(u32),
     /// More virtio slots than there are.
     #[error("{0} virtio devices: there are 8 slots")]
@@ -85,7 +84,7 @@ pub enum TreeError {
 /// # Errors
 /// [`TreeError`]: the description contradicts itself or cannot be expressed.
 pub fn device_tree(machine: &TreeDescription<'_>) -> Result<Vec<u8>, TreeError> {
-    if machine.harts == 0 || machine.harts as usize > plic::MAX_CONTEXTS {
+    if !(1..=plic::MAX_CONTEXTS).contains(&machine.plic.count(machine.harts as usize)) {
         return Err(TreeError::Harts(machine.harts));
     }
     if machine.virtio_slots > VIRTIO_SLOTS {
@@ -220,7 +219,7 @@ fn soc(tree: &mut FdtWriter, machine: &TreeDescription<'_>) -> Result<(), TreeEr
     tree.property_u32("#size-cells", 2)?;
     tree.property_string("compatible", "simple-bus")?;
     tree.property_null("ranges")?;
-    plic_node(tree, machine.harts)?;
+    plic_node(tree, machine.harts, machine.plic)?;
     serial_node(tree)?;
     for slot in 0..machine.virtio_slots {
         virtio_node(tree, slot)?;
@@ -242,15 +241,16 @@ fn interrupt(tree: &mut FdtWriter, source: u32) -> Result<(), TreeError> {
 }
 
 /// Binding `interrupt-controller/sifive,plic-1.0.0.yaml`: the nth entry of `interrupts-extended` is context n.
-fn plic_node(tree: &mut FdtWriter, harts: u32) -> Result<(), TreeError> {
+fn plic_node(tree: &mut FdtWriter, harts: u32, contexts: PlicContexts) -> Result<(), TreeError> {
     let node = tree.begin_node(&format!("plic@{:x}", map::PLIC.base.0))?;
     tree.property_string_list("compatible", vec!["sifive,plic-1.0.0".into(), "riscv,plic0".into()])?;
     window(tree, map::PLIC)?;
     tree.property_u32("#address-cells", 0)?;
     tree.property_u32("#interrupt-cells", 1)?;
     tree.property_null("interrupt-controller")?;
-    let contexts: Vec<u32> = (0..harts).flat_map(|hart| [hart_phandle(hart), SUPERVISOR_EXTERNAL]).collect();
-    tree.property_array_u32("interrupts-extended", &contexts)?;
+    let of_hart = |hart| contexts.interrupts().iter().flat_map(move |&number| [hart_phandle(hart), number]);
+    let interrupts: Vec<u32> = (0..harts).flat_map(of_hart).collect();
+    tree.property_array_u32("interrupts-extended", &interrupts)?;
     tree.property_u32("riscv,ndev", plic::SOURCES - 1)?;
     tree.property_phandle(PLIC_PHANDLE)?;
     tree.end_node(node)?;

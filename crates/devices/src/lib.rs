@@ -26,6 +26,7 @@ pub use dma::{DmaAccess, DmaError, DmaMemory};
 pub use platform::{
     ConfigError, ConsoleInput, DeviceFault, DiskNotification, Platform, PlatformConfig, PlatformState, StateError,
 };
+pub use plic::PlicContexts;
 pub use primary_region::{RegionRegisters, RegionRequest, RegionStatus};
 pub use virtio::{
     Balloon, Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng,

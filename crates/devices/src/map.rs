@@ -22,7 +22,7 @@ impl Window {
     }
 }
 
-/// The PLIC; context h is hart h in S-mode.
+/// The PLIC; [`PlicContexts`](crate::PlicContexts) says which context is whose.
 pub const PLIC: Window = Window { base: Gpa(0x0c00_0000), bytes: 0x60_0000 };
 
 /// The ns16550a UART.

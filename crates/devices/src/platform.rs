@@ -3,7 +3,7 @@
 use crate::bus::BusError;
 use crate::dma::DmaMemory;
 use crate::map::{self, VIRTIO_SLOT_BYTES, VIRTIO_SLOTS};
-use crate::plic::{self, Plic};
+use crate::plic::{self, Plic, PlicContexts};
 use crate::primary_region::RegionRegisters;
 use crate::uart::{self, Uart};
 use crate::virtio::{MmioSlot, QueueFault, VirtioDevice};
@@ -23,8 +23,10 @@ pub enum ConsoleInput {
 /// What a platform is built from.
 #[derive(Debug)]
 pub struct PlatformConfig {
-    /// Harts of the guest, 1 to 1024.
+    /// Harts of the guest, 1 to 1024; half as many where each has two contexts of the PLIC.
     pub harts: usize,
+    /// The PLIC's contexts of each hart.
+    pub plic: PlicContexts,
     /// Where [`Platform::console_input`] goes.
     pub input: ConsoleInput,
     /// Virtio devices, at most 8; the nth is in slot n.
@@ -37,7 +39,7 @@ pub struct PlatformConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// No hart, or more than the PLIC has contexts for.
-    #[error("{0} harts: a guest has 1 to 1024")]
+    #[error("{0} harts: a guest has at least one, and at most as many as the PLIC's 1024 contexts serve")]
     Harts(usize),
     /// More virtio devices than slots.
     #[error("{0} virtio devices: there are 8 slots")]
@@ -76,6 +78,7 @@ pub enum DeviceFault {
 #[derive(Debug)]
 pub struct Platform {
     plic: Plic,
+    contexts: PlicContexts,
     uart: Uart,
     slots: Vec<MmioSlot>,
     region: Option<RegionRegisters>,
@@ -97,8 +100,18 @@ pub struct DiskNotification {
 enum Target {
     Plic(u64),
     Uart(u8),
-    Slot { slot: usize, offset: u32 },
-    Config { slot: usize, offset: u64 },
+    Slot {
+        slot: usize,
+        offset: u32,
+    },
+    Config {
+        slot: usize,
+        offset: u64,
+    },
+    /// A virtio slot without a device.
+    Empty {
+        offset: u64,
+    },
     Region(u64),
 }
 
@@ -108,7 +121,8 @@ impl Platform {
     /// # Errors
     /// [`ConfigError`].
     pub fn new(config: PlatformConfig) -> Result<Self, ConfigError> {
-        if !(1..=plic::MAX_CONTEXTS).contains(&config.harts) {
+        let contexts = config.plic.count(config.harts);
+        if !(1..=plic::MAX_CONTEXTS).contains(&contexts) {
             return Err(ConfigError::Harts(config.harts));
         }
         if config.virtio.len() > VIRTIO_SLOTS {
@@ -119,7 +133,8 @@ impl Platform {
             return Err(ConfigError::NoVirtioConsole);
         }
         Ok(Self {
-            plic: Plic::new(config.harts),
+            plic: Plic::new(contexts),
+            contexts: config.plic,
             uart: Uart::new(),
             slots: config.virtio.into_iter().map(MmioSlot::new).collect(),
             region: config.primary_region.map(RegionRegisters::new),
@@ -129,7 +144,7 @@ impl Platform {
         })
     }
 
-    /// Whether `gpa` is in a device's window. There may be no register there, and no device in a virtio slot.
+    /// Whether `gpa` is in a device's window. There may be no register there.
     #[inline]
     #[must_use]
     pub fn contains(gpa: Gpa) -> bool {
@@ -146,6 +161,8 @@ impl Platform {
             Target::Uart(register) => u64::from(self.uart.read(register)),
             Target::Slot { slot, offset } => u64::from(self.slots[slot].read(offset)),
             Target::Config { slot, offset } => self.slots[slot].read_config(offset, width),
+            // Its configuration space is empty too.
+            Target::Empty { offset } => u64::from(crate::virtio::read_empty(offset as u32)),
             Target::Region(offset) => self.region.as_ref().map_or(0, |region| region.read(offset)),
         };
         self.drive_wires();
@@ -177,6 +194,7 @@ impl Platform {
                 let bytes = value.to_le_bytes();
                 self.slots[slot].device_mut().write_config(offset, &bytes[..width.bytes() as usize]);
             }
+            Target::Empty { .. } => {}
             Target::Region(offset) => {
                 if let Some(region) = &mut self.region {
                     region.write(offset, value);
@@ -228,7 +246,7 @@ impl Platform {
     #[inline]
     #[must_use]
     pub fn external_interrupt(&self, hart: usize) -> bool {
-        self.plic.line(hart)
+        self.plic.line(self.contexts.supervisor(hart))
     }
 
     /// Grows whenever the external interrupt of any hart changes: while it stays, nobody need ask again.
@@ -254,6 +272,13 @@ impl Platform {
         };
         self.drive_wires();
         taken
+    }
+
+    /// Takes the byte that has been in the UART for longest, as firmware does that reads the console for the guest.
+    pub fn take_console_byte(&mut self) -> Option<u8> {
+        let byte = self.uart.take_received();
+        self.drive_wires();
+        byte
     }
 
     /// Takes what the guest has written, to the UART and to virtio consoles, since it was last taken. It gathers until then, so
@@ -339,8 +364,9 @@ impl Platform {
         let fits = match target {
             Target::Uart(_) => width == Width::Byte,
             Target::Plic(_) | Target::Slot { .. } => width == Width::Word,
+            Target::Empty { offset } if offset < crate::virtio::CONFIG => width == Width::Word,
             // Section 4.2.2.2: a 64-bit field is accessed as two halves.
-            Target::Config { .. } => width != Width::Double,
+            Target::Config { .. } | Target::Empty { .. } => width != Width::Double,
             Target::Region(_) => width == Width::Double,
         };
         match (fits, gpa.is_aligned(width.bytes())) {
@@ -362,8 +388,10 @@ impl Platform {
         }
         let offset = map::VIRTIO.offset(gpa)?;
         let (slot, offset) = ((offset / VIRTIO_SLOT_BYTES) as usize, offset % VIRTIO_SLOT_BYTES);
-        let occupied = slot < self.slots.len();
-        occupied.then(|| match offset.checked_sub(crate::virtio::CONFIG) {
+        if slot >= self.slots.len() {
+            return Some(Target::Empty { offset });
+        }
+        Some(match offset.checked_sub(crate::virtio::CONFIG) {
             Some(offset) => Target::Config { slot, offset },
             None => Target::Slot { slot, offset: offset as u32 },
         })

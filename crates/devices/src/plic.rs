@@ -1,4 +1,4 @@
-//! The platform-level interrupt controller (RISC-V PLIC specification 1.0.0), level-triggered, one S-mode context per hart.
+//! The platform-level interrupt controller (RISC-V PLIC specification 1.0.0), level-triggered, with the [contexts](PlicContexts) that the configuration asks for.
 //!
 //! A source's gateway forwards one request at a time: a high level sets the pending bit unless the source is in service; a claim
 //! moves it from pending into service; a completion ends the service and looks at the level again ("Interrupt Gateways"). A pending
@@ -217,6 +217,9 @@ impl Plic {
     }
 }
 
+mod contexts;
 pub(crate) mod state;
 #[cfg(test)]
 mod tests;
+
+pub use contexts::PlicContexts;

@@ -111,6 +111,12 @@ impl Uart {
         if listens { self.serial.enqueue_raw_bytes(bytes).unwrap_or(0) } else { 0 }
     }
 
+    /// Takes the byte that was received first, for firmware that shares the UART with the driver.
+    pub(crate) fn take_received(&mut self) -> Option<u8> {
+        let received = !self.divisor_latch() && self.serial.read(LINE_STATUS) & STATUS_DATA_READY != 0;
+        received.then(|| self.serial.read(DATA))
+    }
+
     /// Moves what the driver has sent to the end of `output`.
     pub(crate) fn drain(&mut self, output: &mut Vec<u8>) {
         output.append(self.serial.writer_mut());

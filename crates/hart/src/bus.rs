@@ -231,4 +231,16 @@ pub trait Bus {
 
     /// `cycle`, given the same.
     fn cycle(&mut self, retired: u64) -> u64;
+
+    /// The level of the hart's external interrupt. Asked only where the hart has it pending: what has been claimed since is pending no more. One
+    /// that is raised reaches the hart by [`Hart::set_pending`](crate::Hart::set_pending), once its caller has charged for it.
+    fn external_interrupt(&mut self) -> bool;
+
+    /// The counter whose CSR is so many behind `cycle`, given the same; `None` if there is none. Asked only of a hart with
+    /// [`zihpm`](crate::Isa::zihpm).
+    fn counter(&mut self, counter: u32, retired: u64) -> Option<u64>;
+
+    /// A trap was taken fewer than [`NESTED_TRAP_INSTRUCTIONS`](crate::NESTED_TRAP_INSTRUCTIONS) after another: the bus charges the time that
+    /// it takes. Returns how many instructions take as long, which the trap uses up of the budget.
+    fn nested_trap(&mut self) -> u32;
 }

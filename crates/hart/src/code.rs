@@ -212,6 +212,10 @@ impl<B: Bus> CodeCache<B> {
         blocks.starts[usize::from(offset >> 1)] = slot as u32;
         if self.hot.compiles_all() {
             self.compile(page, offset);
+            if self.hot.has_failed() {
+                // As where the arena is full: the run loop clears it.
+                return None;
+            }
         }
         self.block_at(page, offset).map(|slot| self.at(slot))
     }

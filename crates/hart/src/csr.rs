@@ -102,6 +102,7 @@ mod number {
     pub(super) const CYCLE: u32 = 0xc00;
     pub(super) const TIME: u32 = 0xc01;
     pub(super) const INSTRET: u32 = 0xc02;
+    pub(super) const HPMCOUNTER31: u32 = 0xc1f;
 }
 
 mod sstatus {
@@ -274,17 +275,21 @@ impl Hart {
             number::SEPC => csrs.sepc,
             number::SCAUSE => csrs.scause,
             number::STVAL => csrs.stval,
-            number::SIP => csrs.pending,
+            number::SIP => self.pending_now(bus, retired),
             number::STIMECMP if self.isa.sstc => csrs.timer.unwrap_or(u64::MAX),
             number::SATP => csrs.satp(),
-            number::CYCLE | number::TIME | number::INSTRET if self.isa.zicntr => {
-                if self.privilege == Privilege::User && csrs.scounteren >> (csr & 3) & 1 == 0 {
+            number::CYCLE..=number::HPMCOUNTER31 => {
+                let counter = csr - number::CYCLE;
+                if self.privilege == Privilege::User && csrs.scounteren >> counter & 1 == 0 {
                     return Err(IllegalCsr);
                 }
                 match csr {
+                    number::CYCLE | number::TIME | number::INSTRET if !self.isa.zicntr => return Err(IllegalCsr),
+                    _ if self.isa.zihpm && csr != number::TIME => bus.counter(counter, retired).ok_or(IllegalCsr)?,
                     number::CYCLE => bus.cycle(retired),
                     number::TIME => bus.time(retired),
-                    _ => self.retired_elsewhere.wrapping_add(self.run_start() + retired),
+                    number::INSTRET => self.retired_elsewhere.wrapping_add(self.run_start() + retired),
+                    _ => return Err(IllegalCsr),
                 }
             }
             _ => return Err(IllegalCsr),
@@ -312,10 +317,14 @@ impl Hart {
                 self.frm = (value >> 5) as u8 & 7;
             }
             number::SSTATUS => csrs.set_sstatus(value, self.isa.f),
-            number::SIE => csrs.enabled = value & Interrupt::ALL,
+            number::SIE => {
+                let was = std::mem::replace(&mut csrs.enabled, value & Interrupt::ALL);
+                let newly = was & Interrupt::Timer.bit() == 0;
+                return Ok(if newly { self.timer_enabled(bus, retired) } else { None });
+            }
             // Modes above 1 (vectored) are reserved: the write is taken as direct.
             number::STVEC => csrs.stvec = value & !2,
-            number::SCOUNTEREN => csrs.scounteren = value & 7,
+            number::SCOUNTEREN => csrs.scounteren = value & self.isa.counters(),
             // Only FIOM exists of what senvcfg may hold.
             number::SENVCFG => csrs.senvcfg = value & 1,
             number::SSCRATCH => csrs.sscratch = value,
@@ -327,9 +336,8 @@ impl Hart {
                 csrs.pending = csrs.pending & !writable | value & writable;
             }
             number::STIMECMP => {
-                csrs.timer = Some(value);
-                let due = bus.time(retired) >= value;
-                self.set_pending(Interrupt::Timer, due);
+                let now = bus.time(retired);
+                self.set_timer(value, now);
                 return Ok(Some(Exit::TimerSet));
             }
             number::SATP => csrs.set_satp(value, self.highest_mode),
@@ -344,6 +352,31 @@ impl Hart {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// `sip`, as a read of it has it.
+    fn pending_now<B: Bus>(&self, bus: &mut B, retired: u64) -> u64 {
+        let claimed = self.pending(Interrupt::External) && !bus.external_interrupt();
+        let pending = self.csrs.pending & if claimed { !Interrupt::External.bit() } else { u64::MAX };
+        pending | self.due_timer(bus, retired)
+    }
+
+    /// The bit of the timer interrupt if `time` has reached the timer, or else 0.
+    ///
+    /// `csrs.pending` has the bit only once somebody had to look, which is when the interrupt could be taken. A guest that masks the
+    /// interrupt and polls `sip` must see it all the same (Sstc, section 2.1: STIP reflects the comparison).
+    fn due_timer<B: Bus>(&self, bus: &mut B, retired: u64) -> u64 {
+        let due = self.csrs.timer.is_some_and(|timer| bus.time(retired) >= timer);
+        if due { Interrupt::Timer.bit() } else { 0 }
+    }
+
+    /// After a write of `sie` that may have enabled the timer interrupt: one that is due already becomes pending. If it is yet to come, the caller is
+    /// told, because it knows the end of this run but did not count on the timer.
+    fn timer_enabled<B: Bus>(&mut self, bus: &mut B, retired: u64) -> Option<Exit> {
+        let timer = self.timer_interrupt()?;
+        self.csrs.pending |= self.due_timer(bus, retired);
+        // The largest time is how software says "never".
+        (!self.pending(Interrupt::Timer) && timer != u64::MAX).then_some(Exit::TimerSet)
     }
 
     /// The number's bits 8 and 9 are the lowest privilege that may use the CSR.

@@ -8,6 +8,7 @@ use crate::{
     float::Flags,
     microop::{MicroOp, SINK, accumulator},
     ops::Opcode,
+    trap_loop::{TrapHistory, TrapLoop},
 };
 use types::{PagingMode, Privilege, TranslationContext};
 
@@ -22,7 +23,7 @@ pub enum Exit {
     Wait,
     /// The HINT `slti x0, x0, N`.
     Marker(u16),
-    /// The guest wrote `stimecmp`.
+    /// The time of the next timer interrupt is another one: the guest wrote `stimecmp`, or enabled the interrupt in `sie`.
     TimerSet,
     /// `pause`, if [`Isa::spins_exit`].
     Pause,
@@ -69,6 +70,7 @@ pub struct Hart {
     pub(crate) isa: Isa,
     pub(crate) highest_mode: PagingMode,
     counts: Counts,
+    traps: TrapHistory,
     /// Instructions that `instret` counts and `counts` does not: those of before a snapshot.
     pub(crate) retired_elsewhere: u64,
     /// Instructions retired before the current run.
@@ -101,6 +103,7 @@ impl Hart {
             isa,
             highest_mode,
             counts: Counts::default(),
+            traps: TrapHistory::default(),
             retired_elsewhere: 0,
             run_start: 0,
             entry_budget: 0,
@@ -114,6 +117,14 @@ impl Hart {
     #[must_use]
     pub fn counting_on(self, former: &Self) -> Self {
         Self { counts: former.counts, retired_elsewhere: former.retired_elsewhere, ..self }
+    }
+
+    /// The hart, with the pending interrupts and the timer of `former`: for one that wakes from a sleep in which it lost the rest.
+    #[must_use]
+    pub fn with_interrupts_of(mut self, former: &Self) -> Self {
+        self.csrs.pending = former.csrs.pending;
+        self.csrs.timer = former.csrs.timer;
+        self
     }
 
     /// Where integer register `number` lies in a hart, in bytes.
@@ -220,10 +231,11 @@ impl Hart {
         self.csrs.timer.filter(|_| waits)
     }
 
-    /// Sets the timer, as the SBI call does where the guest has no `stimecmp`, and clears its interrupt.
-    pub fn set_timer(&mut self, time: u64) {
-        self.csrs.timer = Some(time);
-        self.set_pending(Interrupt::Timer, false);
+    /// Sets the timer to `at`, as a write of `stimecmp` and the SBI call do. Its interrupt is pending if `now` has reached `at`, and
+    /// cleared if not; both are values of `time` (Sstc, section 2.1; SBI 2.0, section 6.1).
+    pub fn set_timer(&mut self, at: u64, now: u64) {
+        self.csrs.timer = Some(at);
+        self.set_pending(Interrupt::Timer, now >= at);
     }
 
     /// How loads and stores translate now.
@@ -256,9 +268,12 @@ impl Hart {
             if left <= 0 {
                 return Exit::Budget;
             }
+            if self.pending(Interrupt::External) {
+                self.set_pending(Interrupt::External, bus.external_interrupt());
+            }
             if let Some(interrupt) = self.due_interrupt() {
                 self.take_interrupt(interrupt);
-                left -= 1;
+                left -= self.trap_time(bus);
                 continue;
             }
             let retired = self.counts.instructions;
@@ -272,13 +287,15 @@ impl Hart {
             left -= (self.counts.instructions - retired) as i64;
             match left_with {
                 Ok(None) => {}
+                #[cfg(feature = "planted")]
+                Ok(Some(Exit::Marker(number))) if code.attack(self, number) => {}
                 Ok(Some(exit)) => {
                     bus.set_context(&self.context());
                     return exit;
                 }
                 Err((Stop::Trap(trap), pc)) => {
                     self.take_trap(trap, pc);
-                    left -= 1;
+                    left -= self.trap_time(bus);
                 }
                 Err((Stop::Leave, _)) => return Exit::Budget,
             }
@@ -370,6 +387,32 @@ impl Hart {
         let due = self.csrs.pending & self.csrs.enabled;
         let open = self.privilege == Privilege::User || self.csrs.sie;
         (due != 0 && open).then(|| Interrupt::PRIORITY.into_iter().find(|i| due & i.bit() != 0)).flatten()
+    }
+
+    /// What the trap that was just taken uses up of the budget.
+    fn trap_time<B: Bus>(&mut self, bus: &mut B) -> i64 {
+        let nested = self.traps.taken(self.counts.instructions);
+        1 + if nested { i64::from(bus.nested_trap()) } else { 0 }
+    }
+
+    /// The SBI call that the hart has just made meets an exception while it reads the guest's memory: the hart takes it at the `ecall`, which
+    /// is executed anew if the handler returns there (SBI 3.0, chapter 5).
+    pub fn fail_call(&mut self, trap: Trap) {
+        let pc = self.repeat_call();
+        self.take_trap(trap, pc);
+    }
+
+    /// The hart executes the `ecall` anew that it has just made; returns where that is.
+    pub fn repeat_call(&mut self) -> u64 {
+        const BYTES: u64 = 4;
+        self.pc = self.pc.wrapping_sub(BYTES);
+        self.pc
+    }
+
+    /// The loop of traps that the hart is in, if it does nothing else.
+    #[must_use]
+    pub fn trap_loop(&self) -> Option<TrapLoop> {
+        self.traps.found(self.counts.instructions, self.csrs.sepc, self.csrs.scause)
     }
 
     fn take_interrupt(&mut self, interrupt: Interrupt) {

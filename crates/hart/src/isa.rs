@@ -12,6 +12,9 @@ pub struct Isa {
     pub d: bool,
     /// Zicntr: `cycle`, `time` and `instret` readable.
     pub zicntr: bool,
+    /// Zihpm: the counters `hpmcounter3` to `hpmcounter31` exist as far as the bus has them, and `cycle` and `instret` are the bus's too, because
+    /// supervisor software may stop and set them (SBI PMU).
+    pub zihpm: bool,
     /// Zihintpause: `pause` is noticed. It is a HINT, so without it, it does nothing.
     pub zihintpause: bool,
     /// Zawrs: `wrs.nto` and `wrs.sto`.
@@ -22,6 +25,8 @@ pub struct Isa {
     pub svnapot: bool,
     /// Svadu: the hardware sets A and D bits. The MMU implements it; the hart only advertises it.
     pub svadu: bool,
+    /// Svade, said beside Svadu: the hardware faults until supervisor software asks it to set them. The hart only advertises it.
+    pub svade: bool,
     /// `pause` and `wrs.nto` leave for the caller of [`Hart::run`](crate::Hart::run), as where a hypervisor lets them exit. Else they do nothing.
     pub spins_exit: bool,
 }
@@ -33,17 +38,24 @@ impl Default for Isa {
             f: true,
             d: true,
             zicntr: true,
+            zihpm: false,
             zihintpause: true,
             zawrs: false,
             sstc: true,
             svnapot: true,
             svadu: false,
+            svade: false,
             spins_exit: false,
         }
     }
 }
 
 impl Isa {
+    /// The bits that `scounteren` holds: of the counters that there may be.
+    pub(crate) const fn counters(&self) -> u64 {
+        if self.zihpm { u32::MAX as u64 } else { 7 }
+    }
+
     /// Names of the extensions the hart has, in canonical order, as a device tree lists them.
     #[must_use]
     pub fn extensions(&self) -> Vec<&'static str> {
@@ -55,8 +67,10 @@ impl Isa {
             (true, "zicsr"),
             (true, "zifencei"),
             (self.zihintpause, "zihintpause"),
+            (self.zihpm, "zihpm"),
             (self.zawrs, "zawrs"),
             (self.sstc, "sstc"),
+            (self.svade, "svade"),
             (self.svadu, "svadu"),
             (self.svnapot, "svnapot"),
         ];

@@ -18,17 +18,22 @@ mod interrupt;
 mod isa;
 mod microop;
 mod ops;
+#[cfg(feature = "planted")]
+mod planted;
 mod registers;
 mod system;
 mod trap;
+mod trap_loop;
 
 pub use bus::{
     Bus, CacheLines, CodeWindow, DataWindow, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored,
 };
 pub use code::{CodeCache, HostPage};
+pub use engine::compiled::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub use engine::{Engine, Hotness};
 pub use hart::{Counts, Exit, Hart};
 pub use interrupt::Interrupt;
 pub use isa::Isa;
 pub use registers::Registers;
-pub use trap::{Exception, Trap};
+pub use trap::{Exception, Trap, cause_name};
+pub use trap_loop::{NESTED_TRAP_INSTRUCTIONS, TrapLoop};

@@ -95,7 +95,7 @@ impl Hart {
         csrs.scause = registers.scause;
         csrs.stval = registers.stval;
         csrs.sscratch = registers.sscratch;
-        csrs.scounteren = registers.scounteren & 7;
+        csrs.scounteren = registers.scounteren & self.isa.counters();
         csrs.senvcfg = registers.senvcfg & 1;
         csrs.set_satp(registers.satp, self.highest_mode);
         csrs.timer = registers.timer;

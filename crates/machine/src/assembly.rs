@@ -25,6 +25,7 @@ use memory::registry::SectionName;
 use memory::section::BackingError;
 use memory::{Host, HostPages};
 use mmu::Mmu;
+use monitor::pmu::Pmu;
 use monitor::sched::{Allocation, AllocationError, Parameters, VmParameters};
 use monitor::section::{SectionCreateError, SectionMapError};
 use monitor::shadow::ShadowConfig;
@@ -42,10 +43,12 @@ pub const LEAST_MEMORY: u64 = 8 << 20;
 /// What boots.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// The content of the kernel's file: ELF, or a flat Image.
+    /// The content of the kernel's file: ELF, a flat Image, or with [`Self::load_address`] any binary.
     pub kernel: Arc<[u8]>,
     /// The name of that file, for errors.
     pub kernel_name: String,
+    /// Where a flat binary without a header is loaded and entered; `None` for a kernel whose format says so.
+    pub load_address: Option<Gpa>,
     /// The root file system.
     pub initrd: Option<Arc<[u8]>>,
     /// The kernel's command line.
@@ -228,6 +231,7 @@ impl Machine {
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
         let isa = hart::Isa { spins_exit: looks, ..config.isa() };
         let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
+        machine.extensions = config.sbi.extensions();
         machine.faults = faults;
         machine.disks = Disks::new(config, &model.clock());
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
@@ -267,6 +271,7 @@ impl Machine {
         let files = BootFiles {
             kernel_name: &image.kernel_name,
             kernel: &image.kernel,
+            load_address: image.load_address,
             initrd: image.initrd.as_deref(),
             least_memory: image.least_memory,
         };
@@ -277,6 +282,7 @@ impl Machine {
         let plan = Plan::new(files, ram)?;
         let tree = device_tree(&TreeDescription {
             harts: config.harts,
+            plic: config.plic.contexts.contexts(),
             isa: &config.isa().string(),
             paging: config.paging.guest.mode(),
             ram_bytes,
@@ -297,8 +303,13 @@ impl Machine {
             return Err(unavailable.into());
         }
         written?;
-        if config.warmup == Warmup::Touch {
-            self.world.apart().1.populate(index)?;
+        match config.warmup {
+            Warmup::None | Warmup::Instructions(_) => {}
+            Warmup::Touch => self.world.apart().1.populate(index)?,
+            Warmup::Snapshot => {
+                let problem = "`snapshot` is for a guest that goes on with a snapshot".to_owned();
+                return Err(ConfigError::Range { key: "warmup", problem }.into());
+            }
         }
         // What that took is in no guest's time.
         self.world.pager.as_mut().map(Pager::take_counts);
@@ -306,6 +317,7 @@ impl Machine {
         let harts = config.harts as usize;
         let mut platform = Platform::new(PlatformConfig {
             harts,
+            plic: config.plic.contexts.contexts(),
             input: ConsoleInput::Uart,
             virtio: virtio(&image.devices, config.seed)?,
             primary_region: region.clone(),
@@ -320,7 +332,8 @@ impl Machine {
             allocation: guest.allocation.clone(),
             spin: guest.spin,
         };
-        self.add_guest(Guest { platform, region }, &scheduled, plan.entry(), tree_at.0)?;
+        let pmus = if config.sbi.pmu { vec![Pmu::default(); harts] } else { Vec::new() };
+        self.add_guest(Guest { platform, region, pmus }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
 }

@@ -164,6 +164,9 @@ impl Bus for World {
     }
 
     fn set_context(&mut self, context: &TranslationContext) {
+        if let Some(spaces) = &mut self.spaces {
+            spaces.note(self.current.hart, context);
+        }
         if self.vm().is_shadowed() {
             return self.set_shadow_context(context);
         }
@@ -194,6 +197,24 @@ impl Bus for World {
 
     fn cycle(&mut self, retired: u64) -> u64 {
         self.now(retired).0
+    }
+
+    #[cold]
+    fn external_interrupt(&mut self) -> bool {
+        let hart = self.current.hart;
+        self.guest().platform.external_interrupt(hart)
+    }
+
+    #[cold]
+    fn counter(&mut self, counter: u32, retired: u64) -> Option<u64> {
+        self.read_counter(counter, retired)
+    }
+
+    #[cold]
+    fn nested_trap(&mut self) -> u32 {
+        let took = self.costs.nested_trap;
+        self.processor().traps += took;
+        u32::try_from(self.clock().instructions_in(took)).unwrap_or(u32::MAX)
     }
 }
 
@@ -296,6 +317,12 @@ impl World {
         }
     }
 
+    /// Translates as for an access that is never made: TLBs and walk caches are filled, and faults of the hypervisor's tables handled.
+    pub(crate) fn translate_for_nobody(&mut self, gva: Gva, access: Access, stamp: u32) {
+        self.leave = false;
+        let _ = self.reach(gva.0, access, stamp);
+    }
+
     /// The same, once a translation has met `fault`.
     #[cold]
     #[inline(never)]
@@ -374,6 +401,18 @@ impl World {
         let Self { host, caches: Some(caches), processors, .. } = self else { unreachable!("the caller looked") };
         let mut memory = CachedWalk { memory: &host.memory, caches, processor };
         processors[processor].mmu.access(&mut memory, &second, Gva(address), access, u64::from(stamp))
+    }
+
+    /// The double word at a virtual address of the hart that has just made an SBI call, as if the hart had loaded it.
+    pub(crate) fn load_for_call(&mut self, address: u64) -> Result<u64, Stop> {
+        let stamp = self.processor().rebased_stamp();
+        let first = (4096 - (address & 0xfff)).min(8);
+        let low = self.load_bytes(address, first, stamp)?;
+        if first == 8 {
+            return Ok(low);
+        }
+        let high = self.load_bytes(address.wrapping_add(first), 8 - first, stamp)?;
+        Ok(low | high << (8 * first))
     }
 
     fn reach_ram(&mut self, address: u64, access: Access, stamp: u32) -> Result<*mut u8, Stop> {

@@ -1,7 +1,7 @@
 //! A machine's translated code: for the one or the other way to see the world, as its fidelity has it.
 
 use crate::{bus::CachedWorld, world::World};
-use hart::{CodeCache, Engine, Exit, Hart, Isa};
+use hart::{CodeCache, CodeMemoryError, Engine, Exit, Hart, Isa};
 
 /// Translated code. Which it is says whether caches are modelled.
 pub(crate) enum Code {
@@ -26,6 +26,14 @@ impl Code {
         match self {
             Self::Counts(code) => hart.run(code, world, budget, engine),
             Self::Cycles(code) => hart.run(code, CachedWorld::of(world), budget, engine),
+        }
+    }
+
+    /// See [`CodeCache::take_failure`].
+    pub(crate) fn take_failure(&mut self) -> Option<CodeMemoryError> {
+        match self {
+            Self::Counts(code) => code.take_failure(),
+            Self::Cycles(code) => code.take_failure(),
         }
     }
 }

@@ -4,9 +4,13 @@ mod balloon;
 mod disk;
 mod faulty;
 mod filter_bits;
+mod guest;
 mod keys;
+mod misfit;
 mod native;
+mod plic;
 mod reference;
+mod sbi;
 mod segment;
 mod shadow;
 mod switch;
@@ -15,7 +19,10 @@ pub use balloon::BalloonKeys;
 pub use disk::DiskKeys;
 pub use faulty::FaultyKeys;
 pub use filter_bits::FilterBits;
+pub use guest::{GuestKeys, HugePages};
+pub use plic::{PlicContextsName, PlicKeys};
 pub use reference::{REFERENCE, Reference};
+pub use sbi::SbiKeys;
 pub use segment::{FilterKeys, SegmentKeys};
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use switch::Switch;
@@ -23,7 +30,8 @@ pub use switch::Switch;
 use crate::{
     host_model::{ArrayModel, DEFAULT_HOST, HostModel, WalkCacheModel},
     refill::RefillName,
-    scheme::{Mechanism, Scheme},
+    scheme::{Scheme, SecondStageTable},
+    toml_problem,
     tradeoffs::ServiceName,
     units::ByteSize,
     warmup::Warmup,
@@ -33,6 +41,7 @@ use monitor::MemoryAttribute;
 use monitor::shadow::ShadowConfig;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use toml::{Table, Value};
 use types::{PageSize, PagingMode, SecondStageMode};
 
 /// Every key, with its default.
@@ -70,6 +79,8 @@ pub struct Config {
     pub shadow: ShadowKeys,
     /// Direct segments.
     pub segment: SegmentKeys,
+    /// Boot parameters of the guest.
+    pub guest: GuestKeys,
     /// Paging modes.
     pub paging: PagingKeys,
     /// The file that the monitor pages guests out to.
@@ -80,8 +91,12 @@ pub struct Config {
     pub faulty: FaultyKeys,
     /// Disks of guests.
     pub disk: DiskKeys,
+    /// The interrupt controller.
+    pub plic: PlicKeys,
     /// Extensions of the harts.
     pub isa: IsaKeys,
+    /// Extensions of the supervisor binary interface.
+    pub sbi: SbiKeys,
 }
 
 impl Default for Config {
@@ -102,12 +117,15 @@ impl Default for Config {
             mmu: MmuKeys::default(),
             shadow: ShadowKeys::default(),
             segment: SegmentKeys::default(),
+            guest: GuestKeys::default(),
             paging: PagingKeys::default(),
             swap: SwapKeys::default(),
             balloon: BalloonKeys::default(),
             faulty: FaultyKeys::default(),
             disk: DiskKeys::default(),
+            plic: PlicKeys::default(),
             isa: IsaKeys::default(),
+            sbi: SbiKeys::default(),
         }
     }
 }
@@ -185,7 +203,7 @@ pub struct MmuKeys {
     /// Who refills the TLBs, where it is neither the scheme's nor the host model's way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refill: Option<RefillName>,
-    /// Who sets A and D bits of the guest's tables: `fault` (the guest does), or `hardware`.
+    /// Who sets A and D bits of the guest's tables: `fault` (the guest does), `hardware`, or `switchable`.
     pub ad: AdName,
 }
 
@@ -195,6 +213,8 @@ pub struct MmuKeys {
 pub enum AdName {
     /// Svadu.
     Hardware,
+    /// Svadu and Svade: a clear bit faults until the guest asks for the other way by the SBI's FWFT.
+    Switchable,
     /// Svade: a clear bit faults.
     #[default]
     Fault,
@@ -313,14 +333,17 @@ impl Default for IsaKeys {
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A file, or a setting, with what is wrong in it.
+    /// What is wrong in a file.
     #[error("{source_name}: {problem}")]
     Content {
-        /// The file, or `--set KEY=VALUE`.
+        /// The file.
         source_name: String,
-        /// What is wrong.
+        /// What is wrong, with the line and the key.
         problem: String,
     },
+    /// A key does not exist, or does not take its value.
+    #[error("{0}")]
+    Setting(String),
     /// A key's value is out of its range.
     #[error("{key}: {problem}")]
     Range {
@@ -334,7 +357,7 @@ pub enum ConfigError {
 /// A configuration being put together: a file's table, then settings, each checked as it comes.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigBuilder {
-    table: toml::Table,
+    table: Table,
 }
 
 impl ConfigBuilder {
@@ -344,39 +367,51 @@ impl ConfigBuilder {
     /// [`ConfigError::Content`].
     pub fn file(mut self, name: &str, text: &str) -> Result<Self, ConfigError> {
         let wrong = |problem: String| ConfigError::Content { source_name: name.to_owned(), problem };
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(one_line(&error)))?;
+        let table = text.parse::<Table>().map_err(|error| wrong(toml_problem::of_text(text, &error)))?;
         self.table.extend(table);
-        self.read().map_err(wrong)?;
+        self.read().map_err(|problem| {
+            let error = toml::from_str::<Config>(text).err();
+            let line = error.and_then(|error| toml_problem::line(text, &error));
+            wrong(line.map_or_else(|| problem.clone(), |line| format!("line {line}: {problem}")))
+        })?;
+        Ok(self)
+    }
+
+    /// Takes the keys of a table of the file `name`.
+    ///
+    /// # Errors
+    /// [`ConfigError::Content`].
+    pub fn table(mut self, name: &str, table: Table) -> Result<Self, ConfigError> {
+        self.table.extend(table);
+        self.read().map_err(|problem| ConfigError::Content { source_name: name.to_owned(), problem })?;
         Ok(self)
     }
 
     /// Sets the dotted `key`. The value is read as TOML, or else as a text.
     ///
     /// # Errors
-    /// [`ConfigError::Content`].
+    /// [`ConfigError::Setting`].
     pub fn set(self, key: &str, value: &str) -> Result<Self, ConfigError> {
-        self.insert(key, read_value(value), value)
+        if value.is_empty() {
+            return Err(ConfigError::Setting(format!("{key}=: the value is missing")));
+        }
+        self.set_value(key, read_value(value))
     }
 
     /// Sets the dotted `key` to a value.
     ///
     /// # Errors
-    /// [`ConfigError::Content`].
-    pub fn set_value(self, key: &str, value: toml::Value) -> Result<Self, ConfigError> {
-        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        self.insert(key, value, &written)
-    }
-
-    fn insert(mut self, key: &str, value: toml::Value, written: &str) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError::Content { source_name: format!("{key}={written}"), problem };
+    /// [`ConfigError::Setting`].
+    pub fn set_value(mut self, key: &str, value: Value) -> Result<Self, ConfigError> {
         let mut table = &mut self.table;
         let (path, last) = key.rsplit_once('.').map_or((None, key), |(path, last)| (Some(path), last));
         for part in path.into_iter().flat_map(|path| path.split('.')) {
-            let entry = table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-            table = entry.as_table_mut().ok_or_else(|| wrong(format!("`{part}` is not a table")))?;
+            let entry = table.entry(part).or_insert_with(|| Value::Table(Table::new()));
+            let not_one = || ConfigError::Setting(format!("{key}: `{part}` has a value, and no keys of its own"));
+            table = entry.as_table_mut().ok_or_else(not_one)?;
         }
         table.insert(last.to_owned(), value);
-        self.read().map_err(wrong)?;
+        self.read().map_err(ConfigError::Setting)?;
         Ok(self)
     }
 
@@ -385,32 +420,29 @@ impl ConfigBuilder {
     /// # Errors
     /// [`ConfigError::Range`] for what is well-formed and cannot be.
     pub fn build(self) -> Result<Config, ConfigError> {
-        let config =
-            self.read().map_err(|problem| ConfigError::Content { source_name: "configuration".into(), problem })?;
+        let config = self.read().map_err(ConfigError::Setting)?;
         config.check()?;
         Ok(config)
     }
 
+    /// The configuration, or the key at fault with what is wrong.
     fn read(&self) -> Result<Config, String> {
-        Config::deserialize(self.table.clone())
-            .map_err(|error| keys::unknown_key(&self.table).unwrap_or_else(|| one_line(&error)))
+        Config::deserialize(self.table.clone()).map_err(|error| {
+            let misfit = || misfit::find(&self.table).map(|(key, problem)| format!("{key}: {problem}"));
+            keys::unknown_key(&self.table).or_else(misfit).unwrap_or_else(|| toml_problem::plain(error.message()))
+        })
     }
 }
 
 /// The value that a text stands for: TOML, or else the text itself.
-pub(crate) fn read_value(text: &str) -> toml::Value {
+pub(crate) fn read_value(text: &str) -> Value {
     format!("value = {text}")
-        .parse::<toml::Table>()
+        .parse::<Table>()
         .ok()
         // A line break in the text would let further keys follow.
         .filter(|table| table.len() == 1)
         .and_then(|mut table| table.remove("value"))
-        .unwrap_or_else(|| toml::Value::String(text.to_owned()))
-}
-
-fn one_line(error: &toml::de::Error) -> String {
-    let text = error.to_string();
-    text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+        .unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 impl Config {
@@ -419,23 +451,31 @@ impl Config {
     /// # Errors
     /// [`ConfigError::Range`].
     pub fn check(&self) -> Result<(), ConfigError> {
-        let range = |key, problem: &str| Err(ConfigError::Range { key, problem: problem.to_owned() });
+        let range = |key, problem: String| Err(ConfigError::Range { key, problem });
         if !(1..=64).contains(&self.harts) {
-            return range("harts", "a guest has 1 to 64");
+            return range("harts", format!("a guest has 1 to 64, not {}", self.harts));
         }
         if self.memory.0 > 1 << 38 || !self.memory.0.is_multiple_of(4096) {
-            return range("memory", "a multiple of 4K, and at most 256G");
+            return range("memory", format!("{} is not a multiple of 4K, or more than 256G", self.memory));
         }
         if self.host_memory.is_some_and(|bytes| !(8 << 20..=1 << 40).contains(&bytes.0) || bytes.0 % 4096 != 0) {
-            return range("host_memory", "a multiple of 4K, from 8M to 1T");
+            return range("host_memory", "a multiple of 4K, from 8M to 1T".to_owned());
         }
         if !(100..=1_000_000_000).contains(&self.quantum) {
-            return range("quantum", "100 to 1000000000 cycles");
+            return range("quantum", format!("100 to 1000000000 cycles, not {}", self.quantum));
+        }
+        if self.mmu.ad == AdName::Switchable
+            && self.scheme.mechanism().second_stage_table() == SecondStageTable::BehindShadow
+        {
+            return range(
+                "mmu.ad",
+                "shadow tables are kept for one way of setting A and D bits: `fault` or `hardware`".to_owned(),
+            );
         }
         if self.isa.d && !self.isa.f {
-            return range("isa.d", "needs isa.f");
+            return range("isa.d", "needs isa.f".to_owned());
         }
-        if self.scheme.mechanism() == Mechanism::Shadow
+        if self.scheme.mechanism().second_stage_table() == SecondStageTable::BehindShadow
             && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
         {
             return Err(ConfigError::Range { key, problem });
@@ -478,7 +518,9 @@ impl Config {
             zawrs: keys.zawrs,
             sstc: keys.sstc,
             svnapot: keys.svnapot,
-            svadu: matches!(self.mmu.ad, AdName::Hardware),
+            svadu: matches!(self.mmu.ad, AdName::Hardware | AdName::Switchable),
+            svade: matches!(self.mmu.ad, AdName::Switchable),
+            zihpm: self.sbi.pmu,
             spins_exit: false,
         }
     }
@@ -486,17 +528,17 @@ impl Config {
     const fn ad(&self) -> AdPolicy {
         match self.mmu.ad {
             AdName::Hardware => AdPolicy::Update,
-            AdName::Fault => AdPolicy::Fault,
+            AdName::Fault | AdName::Switchable => AdPolicy::Fault,
         }
     }
 
     /// The guest's shadow tables, if the scheme has any of its own.
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
-        match self.scheme.mechanism() {
-            Mechanism::Shadow if self.shadow.ves => None,
-            Mechanism::Shadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
-            _ => None,
+        match self.scheme.mechanism().second_stage_table() {
+            SecondStageTable::BehindShadow if self.shadow.ves => None,
+            SecondStageTable::BehindShadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
+            SecondStageTable::None | SecondStageTable::Nested | SecondStageTable::Flat => None,
         }
     }
 

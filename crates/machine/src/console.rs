@@ -13,6 +13,9 @@ pub trait Console {
     /// Any error ends the run, as [`Outcome::Interrupted`](crate::Outcome::Interrupted).
     fn input(&mut self) -> std::io::Result<Vec<u8>>;
 
+    /// Whether somebody may still type.
+    fn listens(&self) -> bool;
+
     /// Nothing happens in the guest for `guest_time`, or ever. May wait as long for input; returns whether there is some. Who does not type
     /// need not wait: simulated time goes on at once.
     fn idle(&mut self, guest_time: Option<Duration>) -> bool;

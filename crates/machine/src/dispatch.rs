@@ -10,7 +10,7 @@
 
 use crate::{
     caches::CacheStatistics,
-    machine::Machine,
+    machine::{Logical, Machine},
     statistics::{Statistics, Time},
     trace::Stay,
     world::World,
@@ -76,6 +76,8 @@ struct Counted {
     exits: ExitCounts,
     paging: PagingCounts,
     monitor: Cycles,
+    /// Time of nested traps.
+    traps: Cycles,
     /// If caches are modelled.
     caches: Option<CacheStatistics>,
 }
@@ -87,6 +89,7 @@ impl Counted {
             exits: self.exits.since(&earlier.exits),
             paging: self.paging.since(&earlier.paging),
             monitor: self.monitor - earlier.monitor,
+            traps: self.traps - earlier.traps,
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
         }
     }
@@ -96,6 +99,7 @@ impl Counted {
         self.exits.add(&other.exits);
         self.paging.add(&other.paging);
         self.monitor += other.monitor;
+        self.traps += other.traps;
         if let Some(caches) = &other.caches {
             self.caches.get_or_insert_default().add(caches);
         }
@@ -139,6 +143,7 @@ impl World {
             exits: processor.exits,
             paging: processor.paging,
             monitor: processor.monitor,
+            traps: processor.traps,
             caches: self.cache_statistics(real),
         }
     }
@@ -148,6 +153,7 @@ impl Machine {
     /// Logical processor `index` has something to do from `now` on.
     pub(crate) fn rouse(&mut self, index: usize, now: Cycles) {
         self.dispatch.scheduler.wake(LogicalId(index), now);
+        self.steal_begins(index, now);
         self.carry_out(now);
     }
 
@@ -273,6 +279,7 @@ impl Machine {
         let Some(index) = self.dispatch.seats[real].take() else { return };
         let counted = self.world.counted(real);
         let logical = &mut self.logicals[index];
+        self.world.pmu_leaves(real, (logical.guest, logical.hart_id), logical.hart.counts().instructions);
         let processor = &mut self.world.processors[real];
         processor.instructions += logical.hart.counts().instructions - processor.entered;
         processor.entered = 0;
@@ -284,6 +291,7 @@ impl Machine {
             let Residence { since, .. } = *residence;
             stays.push(Stay { real, guest: logical.guest, hart: logical.hart_id, from: since, to: now, why });
         }
+        self.steal_tells_preempted(index, now);
     }
 
     fn begin_stay(&mut self, index: usize, real: usize, now: Cycles) {
@@ -306,6 +314,10 @@ impl Machine {
             self.world.charge(real, guest, reason);
         }
         self.world.processors[real].accounted = self.clock_of_real(real);
+        let Logical { hart, hart_id, features, .. } = &self.logicals[index];
+        self.world.pmu_enters(real, (guest, *hart_id), hart.counts().instructions);
+        self.world.switch_hardware_ad(real, features);
+        self.steal_ends(index, clock.max(now));
     }
 
     /// Flushes what other logical processors of the VM left in the TLBs of `real`, or `index` itself before it ran elsewhere. See the module.
@@ -334,6 +346,8 @@ impl Machine {
             instructions: counts.instructions,
             loads: counts.loads,
             stores: counts.stores,
+            // Of the guest, not of one hart of it.
+            transactions: 0,
             mmu: counted.mmu,
             exits: counted.exits,
             paging: counted.paging,
@@ -341,6 +355,7 @@ impl Machine {
             shadow: None,
             time: Time {
                 guest: world.clock().instructions(counts.instructions)
+                    + counted.traps
                     + counted.caches.map_or(Cycles(0), |caches| caches.stalls()),
                 translation: world.translation(&counted.mmu, counted.caches.as_ref()),
                 monitor: counted.monitor,

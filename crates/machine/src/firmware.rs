@@ -3,14 +3,18 @@
 use crate::{
     machine::{Logical, Machine},
     outcome::Outcome,
+    steal::StealTime,
+    world::World,
 };
 use core::ops::Range;
-use hart::{Hart, Interrupt};
+use hart::{Hart, Interrupt, Stop};
+use mmu::AdPolicy;
 use monitor::{
-    HartState,
+    Entry, HartState, Suspend,
+    pmu::FirmwareEvent,
     sbi::{
-        self, ConsoleBuffer, ConsoleRequest, HsmRequest, Limits, RemoteFence, Request, ResetKind, ResetReason, SbiCall,
-        SbiError, SbiReturn,
+        self, ConsoleBuffer, ConsoleRequest, Extension, FeatureRequest, Features, HsmRequest, LegacyRequest, Limits,
+        RemoteFence, Request, ResetKind, ResetReason, SbiCall, SbiError, SbiReturn,
     },
 };
 use types::Cycles;
@@ -43,10 +47,10 @@ impl Machine {
             fid: hart.register(A6),
             args: core::array::from_fn(|number| hart.register(A0 + number as u8)),
         };
-        let limits = Limits { harts: self.harts_of(guest).count(), ram: self.world.vms[guest].ram() };
+        let limits = self.limits(guest);
         let request = sbi::decode(&call, &limits);
         if !request.as_ref().is_ok_and(|request| self.world.charges_itself(guest, request)) {
-            self.world.charge_exit(sbi::exit_reason(call.eid));
+            self.world.charge_exit(self.extensions.exit_reason(call.eid));
         }
         let answer = match request {
             Ok(request) => self.execute(index, &request, now),
@@ -54,8 +58,13 @@ impl Machine {
         };
         match answer {
             Answer::Return(result) => {
-                let SbiReturn { error, value } = result.into();
                 let hart = &mut self.logicals[index].hart;
+                if self.extensions.of(call.eid) == Some(Extension::Legacy) {
+                    // A legacy call returns its value in `a0`, and leaves `a1` as it is.
+                    hart.set_register(A0, result.unwrap_or_else(|error| error.code() as u64));
+                    return None;
+                }
+                let SbiReturn { error, value } = result.into();
                 hart.set_register(A0, error as u64);
                 hart.set_register(A1, value);
                 None
@@ -65,16 +74,26 @@ impl Machine {
         }
     }
 
+    /// What calls of a guest can refer to.
+    fn limits(&self, guest: usize) -> Limits {
+        Limits { harts: self.harts_of(guest).count(), ram: self.world.vms[guest].ram(), extensions: self.extensions }
+    }
+
     fn execute(&mut self, index: usize, request: &Request, now: Cycles) -> Answer {
-        let guest = self.logicals[index].guest;
+        let Logical { guest, hart_id, .. } = self.logicals[index];
         match *request {
             Request::Paravirtual(ref request) => Answer::Return(self.paravirtual(index, request)),
             Request::Base(query) => Answer::Return(Ok(query.answer())),
             Request::SetTimer { at } => {
-                self.logicals[index].hart.set_timer(at);
+                // The call itself has taken time since it was made.
+                let current = self.world.current.processor;
+                let time = self.clock().time(self.clock_of_real(current));
+                self.logicals[index].hart.set_timer(at, time);
+                self.world.count_firmware(guest, hart_id, FirmwareEvent::SetTimer);
                 Answer::Return(Ok(0))
             }
             Request::SendIpi { harts } => {
+                self.count_request(index, harts, FirmwareEvent::IpiSent, FirmwareEvent::IpiReceived);
                 for target in self.harts_of(guest) {
                     let logical = &mut self.logicals[target];
                     if harts.contains(logical.hart_id) {
@@ -86,6 +105,8 @@ impl Machine {
                 Answer::Return(Ok(0))
             }
             Request::RemoteFence { harts, fence } => {
+                let (sent, received) = fence_events(fence);
+                self.count_request(index, harts, sent, received);
                 if let RemoteFence::Address { range, asid } = fence
                     && self.world.vms[guest].is_shadowed()
                 {
@@ -108,6 +129,14 @@ impl Machine {
                 }
             }),
             Request::Console(request) => Answer::Return(self.console_call(guest, request)),
+            Request::Legacy(request) => self.legacy_call(index, request, now),
+            Request::Pmu(request) => {
+                let instructions = self.logicals[index].hart.counts().instructions;
+                Answer::Return(self.world.serve_pmu(request, instructions))
+            }
+            Request::Suspend(entry) => self.suspend_system(index, entry),
+            Request::Features(request) => Answer::Return(self.feature_call(index, request)),
+            Request::StealTime(area) => Answer::Return(self.set_steal_area(index, area)),
         }
     }
 
@@ -152,7 +181,72 @@ impl Machine {
         }
     }
 
+    /// Suspend to RAM: the calling hart sleeps alone until an interrupt that it has enabled is pending, and then begins at `entry`. The others
+    /// have to be stopped (SBI 3.0, section 13.1).
+    fn suspend_system(&mut self, index: usize, entry: Entry) -> Answer {
+        let mut others = self.harts_of(self.logicals[index].guest).filter(|&other| other != index);
+        if others.any(|other| self.logicals[other].state != HartState::Stopped) {
+            return Answer::Return(Err(SbiError::Denied));
+        }
+        match self.logicals[index].state.suspend(Suspend::NonRetentive(entry)) {
+            Ok(()) => Answer::NoReturn,
+            Err(error) => Answer::Return(Err(error)),
+        }
+    }
+
+    fn feature_call(&mut self, index: usize, request: FeatureRequest) -> Result<u64, SbiError> {
+        let features = &mut self.logicals[index].features;
+        let value = features.serve(request)?;
+        self.world.switch_hardware_ad(self.world.current.processor, features);
+        Ok(value)
+    }
+
+    /// The firmware features of a hart that was reset.
+    pub(crate) fn reset_features(&self) -> Features {
+        Features::new(self.isa.svade && self.isa.svadu)
+    }
+
+    fn legacy_call(&mut self, index: usize, request: LegacyRequest, now: Cycles) -> Answer {
+        let guest = self.logicals[index].guest;
+        match request {
+            LegacyRequest::GetCharacter => Answer::Return(Ok(self.typed_byte(guest).map_or(u64::MAX, u64::from))),
+            LegacyRequest::ClearIpi => {
+                let hart = &mut self.logicals[index].hart;
+                let pending = hart.pending(Interrupt::Software);
+                hart.set_pending(Interrupt::Software, false);
+                Answer::Return(Ok(u64::from(pending)))
+            }
+            LegacyRequest::Masked { mask, call } => {
+                let bits = match mask.0 {
+                    0 => Ok(None),
+                    address => self.world.load_for_call(address).map(Some),
+                };
+                let hart = &mut self.logicals[index].hart;
+                match bits {
+                    Ok(bits) => self.execute(index, &call.request(bits, &self.limits(guest)), now),
+                    Err(Stop::Trap(trap)) => {
+                        hart.fail_call(trap);
+                        Answer::NoReturn
+                    }
+                    Err(Stop::Leave) => {
+                        hart.repeat_call();
+                        Answer::NoReturn
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next byte that was typed for a guest: from its UART, which firmware shares with its driver, or from the terminal.
+    fn typed_byte(&mut self, guest: usize) -> Option<u8> {
+        let received = self.world.guests[guest].platform.take_console_byte();
+        received.or_else(|| self.records[guest].typed.pop_front())
+    }
+
     fn console_call(&mut self, guest: usize, request: ConsoleRequest) -> Result<u64, SbiError> {
+        // What the guest has sent by its UART in this turn comes first.
+        let sent = self.world.guests[guest].platform.take_console_output();
+        self.records[guest].printed.extend(sent);
         match request {
             ConsoleRequest::WriteByte(byte) => {
                 self.records[guest].printed.push(byte);
@@ -164,8 +258,12 @@ impl Machine {
                 self.records[guest].printed.extend(&buffer);
                 Ok(buffer.len() as u64)
             }
-            // What is typed goes to the guest's UART.
-            ConsoleRequest::Read(_) => Ok(0),
+            ConsoleRequest::Read(ConsoleBuffer { at, bytes }) => {
+                let most = bytes.min(CONSOLE_CHUNK) as usize;
+                let typed: Vec<u8> = std::iter::from_fn(|| self.typed_byte(guest)).take(most).collect();
+                self.world.write_guest(guest, at, &typed).map_err(|_| SbiError::Failed)?;
+                Ok(typed.len() as u64)
+            }
         }
     }
 
@@ -179,16 +277,53 @@ impl Machine {
         self.harts_of(guest).nth(hart).expect("decoding refuses harts that do not exist")
     }
 
-    /// Sets a hart up to begin where the HSM says, if it was started: S-mode, translation and interrupts off, hart ID in `a0`.
+    /// Sets a hart up to begin where the HSM says, if it was started or woken: S-mode, translation and interrupts off, hart ID in `a0`. One that
+    /// was woken finds its timer, and pending what woke it; one that was started is reset.
     pub(crate) fn begin_if_pending(&mut self, index: usize) {
+        let resumes = matches!(self.logicals[index].state, HartState::ResumePending(_));
         let Some(entry) = self.logicals[index].state.enter() else { return };
+        let features = self.reset_features();
         let logical = &mut self.logicals[index];
-        logical.hart = Hart::new(self.isa, self.paging).counting_on(&logical.hart);
+        let begun = Hart::new(self.isa, self.paging).counting_on(&logical.hart);
+        if resumes {
+            logical.hart = begun.with_interrupts_of(&logical.hart);
+        } else {
+            logical.hart = begun;
+            logical.features = features;
+            logical.steal = StealTime::default();
+            let level = self.world.guests[logical.guest].platform.external_interrupt(logical.hart_id);
+            logical.hart.set_pending(Interrupt::External, level);
+            if let Some(real) = logical.residence.real {
+                self.world.switch_hardware_ad(real, &features);
+            }
+        }
+        let logical = &mut self.logicals[index];
         logical.hart.set_pc(entry.pc.0);
         logical.hart.set_register(A0, logical.hart_id as u64);
         logical.hart.set_register(A1, entry.opaque);
         let (guest, hart) = (logical.guest, logical.hart_id);
         self.world.reset_segment(guest, hart);
+    }
+}
+
+impl World {
+    /// The walker of a pCPU sets A and D bits as the hart there has asked, if that is for the guest to say.
+    pub(crate) fn switch_hardware_ad(&mut self, real: usize, features: &Features) {
+        if let Some(on) = features.hardware_ad() {
+            let policy = if on { AdPolicy::Update } else { AdPolicy::Fault };
+            self.processors[real].mmu.set_first_stage_ad(policy);
+        }
+    }
+}
+
+/// What a remote fence is counted as, where it is sent and where it is received.
+const fn fence_events(fence: RemoteFence) -> (FirmwareEvent, FirmwareEvent) {
+    match fence {
+        RemoteFence::Instruction => (FirmwareEvent::FenceISent, FirmwareEvent::FenceIReceived),
+        RemoteFence::Address { asid: None, .. } => (FirmwareEvent::SfenceSent, FirmwareEvent::SfenceReceived),
+        RemoteFence::Address { asid: Some(_), .. } => {
+            (FirmwareEvent::SfenceAsidSent, FirmwareEvent::SfenceAsidReceived)
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 pub mod caches;
 
-use crate::{clock::Clock, dispatch::SchedulingPrices, refill::RefillModel, suggestion::unknown, units::PageSizeName};
+use crate::{
+    clock::Clock, dispatch::SchedulingPrices, refill::RefillModel, suggestion::unknown, toml_problem,
+    units::PageSizeName,
+};
 use caches::CachesModel;
 use memory::registry::Granularities;
 use mmu::{Groups, TlbArray, WalkCacheSizes, WalkCaches};
@@ -188,6 +191,9 @@ pub struct Prices {
     pub external_interrupt: u64,
     /// An SBI call of a native machine.
     pub firmware_call: u64,
+    /// A trap within the guest that follows another before a handler can have done anything.
+    #[serde(default = "default_nested_trap")]
+    pub nested_trap: u64,
     /// The monitor's work to take a base page away for want of frames.
     pub page_out: u64,
     /// The monitor's work to bring one back from the swap file, and the wait for it.
@@ -200,6 +206,11 @@ pub struct Prices {
     pub assist_exit: u64,
     /// A step of an assist.
     pub assist_step: u64,
+}
+
+/// For a model that was written before the key existed.
+const fn default_nested_trap() -> u64 {
+    100
 }
 
 impl Prices {
@@ -219,6 +230,7 @@ impl Prices {
             wfi: Cycles(self.wfi),
             external_interrupt: Cycles(self.external_interrupt),
             firmware_call: Cycles(self.firmware_call),
+            nested_trap: Cycles(self.nested_trap),
             page_out: Cycles(self.page_out),
             page_in: Cycles(self.page_in),
             monitor_step: Cycles(self.monitor_step),
@@ -285,14 +297,22 @@ impl HostModel {
         Ok(text)
     }
 
-    fn parse(path: &str, text: &str) -> Result<Self, HostModelError> {
+    /// The model in `text`, the content of the file that errors call `path`.
+    ///
+    /// # Errors
+    /// [`HostModelError::Content`], naming the file and the key.
+    pub fn parse(path: &str, text: &str) -> Result<Self, HostModelError> {
         let wrong = |problem: String| HostModelError::Content { path: path.to_owned(), problem };
-        let model: Self = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let model: Self = toml::from_str(text).map_err(|error| wrong(toml_problem::of_text(text, &error)))?;
         if !(1..=1_000_000_000_000).contains(&model.clock_hz) {
             return Err(wrong("clock_hz must be between 1 and 10^12".to_owned()));
         }
         if !(1..=1_000_000).contains(&model.millicycles_per_instruction) {
             return Err(wrong("millicycles_per_instruction must be between 1 and 1000000".to_owned()));
+        }
+        // A trap that takes no time would stop the clock of a guest that does nothing but trap.
+        if !(1..=1_000_000).contains(&model.prices.nested_trap) {
+            return Err(wrong("prices.nested_trap must be between 1 and 1000000".to_owned()));
         }
         if let Some(problem) = model.caches.as_ref().and_then(CachesModel::problem) {
             return Err(wrong(problem));

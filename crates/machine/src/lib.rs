@@ -1,5 +1,6 @@
 //! Real processors, their clock and run loop, configuration and guest loading.
 
+mod address_spaces;
 mod assembly;
 mod balloon;
 mod bus;
@@ -10,8 +11,11 @@ pub mod config;
 mod console;
 mod disk;
 mod dispatch;
+mod doing;
 mod faulty;
+pub mod file_kind;
 mod firmware;
+mod gauge;
 pub mod host_model;
 mod host_plan;
 pub mod loader;
@@ -20,6 +24,7 @@ mod measurement;
 mod outcome;
 mod paging;
 mod paravirtual;
+mod pmu;
 mod primary_region;
 pub mod refill;
 mod region;
@@ -29,8 +34,10 @@ pub mod sections;
 mod shadow;
 pub mod snapshot;
 mod statistics;
+mod steal;
 pub mod suggestion;
 pub mod system;
+pub mod toml_problem;
 mod trace;
 pub mod tradeoffs;
 pub mod units;
@@ -43,6 +50,8 @@ pub use assembly::{BuildError, Image, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKi
 pub use caches::{CacheStatistics, Contents, Found};
 pub use console::Console;
 pub use devices::{BlockConfig, ImageMode};
+pub use gauge::{Gauge, Phase};
+pub use hart::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub use host_plan::{AllocationChange, GuestPlan, HostPlan};
 pub use loader::LoadError;
 pub use machine::{Machine, Pace};

@@ -9,11 +9,13 @@ use crate::{
     dispatch::{Dispatch, Residence},
     faulty::Faults,
     firmware::Activity,
+    gauge::Watched,
     host_plan::AllocationChange,
     outcome::Outcome,
     region::Region,
     schedule::{Turn, next_turn},
     snapshot::Capture,
+    steal::StealTime,
     walks::RecordedWalk,
     world::{Current, Guest, Processor, World},
 };
@@ -21,6 +23,7 @@ use core::ops::Range;
 use hart::{Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{
     Entry, ExitReason, HartState,
+    sbi::{ExtensionSet, Features},
     sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmParameters, spin::SpinMethod},
 };
 use std::collections::VecDeque;
@@ -43,6 +46,10 @@ pub(crate) struct Logical {
     pub(crate) event: Cycles,
     /// Its real processors.
     pub(crate) residence: Residence,
+    /// Firmware features that it has set.
+    pub(crate) features: Features,
+    /// Its steal-time record, if the guest has registered one.
+    pub(crate) steal: StealTime,
 }
 
 /// Where a logical processor begins.
@@ -53,6 +60,10 @@ pub(crate) struct Standing {
     pub(crate) waits: bool,
     /// When something was last sent to it.
     pub(crate) event: Cycles,
+    /// Firmware features that it has set.
+    pub(crate) features: Features,
+    /// Its steal-time record, if the guest has registered one.
+    pub(crate) steal: StealTime,
 }
 
 /// What a machine is made of beside its guests.
@@ -78,6 +89,8 @@ pub struct Machine {
     pub(crate) dispatch: Dispatch,
     pub(crate) isa: Isa,
     pub(crate) paging: PagingMode,
+    /// What of the SBI the guests find.
+    pub(crate) extensions: ExtensionSet,
     pub(crate) balloon: Option<Balloon>,
     pub(crate) faults: Faults,
     pub(crate) capture: Capture,
@@ -91,6 +104,8 @@ pub struct Machine {
     refused: Vec<String>,
     /// Whether a walk of each guest is recorded.
     pub(crate) records_walks: bool,
+    /// Who is shown how far the run is.
+    pub(crate) watched: Watched,
 }
 
 /// What is kept of a guest beside its machine.
@@ -103,7 +118,7 @@ pub(crate) struct Record {
     /// Console output of SBI calls.
     pub(crate) printed: Vec<u8>,
     /// Console input that it has not taken yet.
-    typed: VecDeque<u8>,
+    pub(crate) typed: VecDeque<u8>,
     /// How it learns of its allocation.
     pub(crate) handshake: Handshake,
     /// What happens when it spins.
@@ -141,6 +156,7 @@ impl Machine {
             dispatch,
             isa,
             paging,
+            extensions: ExtensionSet::ALL,
             balloon: None,
             faults: Faults::default(),
             capture: Capture::default(),
@@ -150,6 +166,7 @@ impl Machine {
             changes: Vec::new(),
             refused: Vec::new(),
             records_walks: false,
+            watched: Watched::default(),
         }
     }
 
@@ -175,6 +192,8 @@ impl Machine {
             state: HartState::Stopped,
             waits: false,
             event: Cycles(0),
+            features: self.reset_features(),
+            steal: StealTime::default(),
         };
         let mut standing: Vec<Standing> = (0..scheduled.logicals).map(stopped).collect();
         // A stopped hart can always be started.
@@ -201,9 +220,10 @@ impl Machine {
             Allocation::Shared => AllocationForm::Shared,
         };
         self.records.push(Record::new(form, first..first + scheduled.logicals, scheduled.spin));
-        for (hart_id, Standing { hart, state, waits, event }) in standing.into_iter().enumerate() {
+        for (hart_id, Standing { hart, state, waits, event, features, steal }) in standing.into_iter().enumerate() {
             let residence = Residence::default();
-            self.logicals.push(Logical { hart, guest: index, hart_id, state, waits, event, residence });
+            let logical = Logical { hart, guest: index, hart_id, state, waits, event, residence, features, steal };
+            self.logicals.push(logical);
         }
         self.carry_out_for_free();
         for index in first..self.logicals.len() {
@@ -238,16 +258,22 @@ impl Machine {
                 continue;
             }
             let Some(next) = next else {
-                if console.idle(None) {
+                // Nothing but input goes on from here. A user has as long to type as the time limit leaves.
+                let typing = limit.filter(|_| console.listens());
+                let left = |(cycles, _): (Cycles, u64)| Cycles(cycles.0.saturating_sub(self.elapsed().0));
+                if console.idle(typing.map(|limit| self.clock().duration(left(limit)))) {
                     continue;
                 }
-                self.end_all(&Outcome::Halted);
+                match typing {
+                    Some((_, seconds)) => self.end_late(seconds),
+                    None => self.end_all(&Outcome::Halted),
+                }
                 break;
             };
             if let Some((cycles, seconds)) = limit
                 && next >= cycles
             {
-                self.end_all(&Outcome::Timeout(seconds));
+                self.end_late(seconds);
                 break;
             }
             if self.capture_if_due(next) {
@@ -283,10 +309,12 @@ impl Machine {
             if let Some((guest, unavailable)) = self.world.exhausted.take() {
                 self.end(guest, Outcome::OutOfMemory(unavailable));
             }
+            self.show_turn();
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
         self.world.close_sections();
+        self.show();
         (0..self.records.len()).for_each(|guest| self.print(guest, console));
         self.records.iter().map(|record| record.outcome.clone().expect("every guest has ended")).collect()
     }
@@ -334,6 +362,13 @@ impl Machine {
     /// Whether a guest has ended.
     pub(crate) fn has_ended(&self, guest: usize) -> bool {
         self.records[guest].outcome.is_some()
+    }
+
+    /// Every guest that has not ended yet has reached the time limit of so many seconds.
+    fn end_late(&mut self, seconds: u64) {
+        for guest in 0..self.records.len() {
+            self.end(guest, Outcome::Timeout { seconds, doing: self.doing(guest) });
+        }
     }
 
     /// Every guest that has not ended yet ends so.
@@ -406,14 +441,17 @@ impl Machine {
         self.world.leave = false;
         let generation = self.world.guest().platform.interrupt_generation();
         let exit = self.code.run(&mut logical.hart, &mut self.world, budget, self.pace.engine);
+        if let Some(error) = self.code.take_failure() {
+            return Some(Outcome::CodeMemory(error));
+        }
         let took = self.clock_of_real(real) - turn.from;
         if let Some(caches) = &mut self.world.caches {
             let instructions = self.logicals[index].hart.counts().instructions - self.world.processors[real].retired;
             caches.note_turn(real, instructions, took);
         }
         if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
-            // Nothing but traps, none of which got as far as a table: a handler that traps at its first instruction. Each takes the time
-            // of an instruction, so that the guest meets its time limit and the other harts go on.
+            // Nothing was retired and nothing charged, as where the hart leaves at once for pages that have moved. The turn takes the time of
+            // its budget, so that no clock ever stands still.
             let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
             self.world.processors[real].idle += took;
         }

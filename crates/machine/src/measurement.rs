@@ -76,6 +76,7 @@ impl Machine {
         for index in self.harts_of(guest) {
             sum.add(&self.statistics_of_logical(index));
         }
+        sum.transactions = self.dispatch.scheduler.statistics(VmId(guest)).ends;
         sum.shadow = self.world.vms[guest].shadow_statistics().copied();
         sum
     }

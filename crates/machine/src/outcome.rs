@@ -1,6 +1,7 @@
 //! How a run ends.
 
 use core::fmt;
+use hart::CodeMemoryError;
 use monitor::PageUnavailable;
 
 /// Why a machine stopped.
@@ -16,14 +17,23 @@ pub enum Outcome {
     Reset,
     /// The same, because of a failure of its own.
     ResetAfterFailure,
+    /// The guest's kernel gave up, and printed this line. A machine does not read what a guest prints: whoever has its console finds it.
+    Panicked(String),
     /// The guest came to a good end, but ended no region of interest after its warmup of so many instructions: nothing was measured.
     Unmeasured(u64),
     /// Every hart of the guest waits, and nothing will ever wake one.
     Halted,
-    /// The time limit, in guest seconds, is over.
-    Timeout(u64),
+    /// The time limit is over.
+    Timeout {
+        /// The limit, in guest seconds.
+        seconds: u64,
+        /// What the guest's harts were doing.
+        doing: String,
+    },
     /// The host is out of memory for the guest.
     OutOfMemory(PageUnavailable),
+    /// The host refused to let compiled code be executed.
+    CodeMemory(CodeMemoryError),
     /// The guest came to the point at which its snapshot was to be taken, and was left there.
     SnapshotTaken,
     /// The user ended the run.
@@ -41,10 +51,12 @@ impl Outcome {
             Self::Shutdown | Self::Reset | Self::SnapshotTaken | Self::Interrupted | Self::Unfinished => 0,
             Self::GuestFailure
             | Self::ResetAfterFailure
+            | Self::Panicked(_)
             | Self::Unmeasured(_)
             | Self::Halted
-            | Self::Timeout(_)
-            | Self::OutOfMemory(_) => 1,
+            | Self::Timeout { .. }
+            | Self::OutOfMemory(_)
+            | Self::CodeMemory(_) => 1,
         }
     }
 
@@ -63,12 +75,16 @@ impl fmt::Display for Outcome {
             Self::GuestFailure => f.write_str("the guest shut down because of a failure"),
             Self::Reset => f.write_str("the guest asked for a reset"),
             Self::ResetAfterFailure => f.write_str("the guest asked for a reset because of a failure"),
+            Self::Panicked(line) => write!(f, "the guest's kernel gave up: {line}"),
             Self::Unmeasured(warmup) => {
                 write!(f, "no region of interest ended after its warmup of {warmup} instructions")
             }
             Self::Halted => f.write_str("every hart of the guest waits for an interrupt that never comes"),
-            Self::Timeout(seconds) => write!(f, "the time limit of {seconds} guest seconds is over"),
+            Self::Timeout { seconds, doing } => {
+                write!(f, "the time limit of {seconds} guest seconds is over: {doing}")
+            }
             Self::OutOfMemory(why) => write!(f, "the host has no memory left for the guest: {why}"),
+            Self::CodeMemory(why) => why.fmt(f),
             Self::SnapshotTaken => f.write_str("the guest came to the point of its snapshot"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Unfinished => f.write_str("the guest was still running, in the background, when the run was over"),

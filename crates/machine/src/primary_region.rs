@@ -27,6 +27,11 @@ impl SegmentHardware {
     pub(crate) const fn of(mechanism: Mechanism, classify: bool) -> Self {
         Self { guest: mechanism.has_guest_segment(), monitor: mechanism.has_monitor_segment(), classify }
     }
+
+    /// Whether a guest's segment is translated by.
+    pub(crate) const fn has_guest_segment(&self) -> bool {
+        self.guest
+    }
 }
 
 /// A guest's primary region, with what the machine keeps of it.

@@ -2,7 +2,6 @@
 
 use crate::config::{Config, ConfigError, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
-use crate::scheme::Mechanism;
 use mmu::RefillRoutine;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +76,7 @@ impl Config {
         if refill == RefillName::Hardware {
             return Ok(());
         }
-        if mechanism == Mechanism::FlatHw {
+        if mechanism.refill() == Some(RefillName::Hardware) {
             return wrong(
                 "mmu.refill",
                 "`flat-hw` is refilled by a hardware walker; `flat` is the scheme for software",

@@ -1,5 +1,6 @@
 //! The region of interest: what was counted between a guest's markers.
 
+use crate::gauge::Phase;
 use crate::statistics::Statistics;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,16 @@ impl Region {
         match self.state {
             State::Warming { until } => Some(until),
             State::Outside | State::Measured(..) => None,
+        }
+    }
+
+    /// Where the guest is.
+    pub(crate) const fn phase(&self) -> Phase {
+        match (&self.state, &self.measured) {
+            (State::Warming { .. }, _) => Phase::WarmUp,
+            (State::Measured(..), _) => Phase::Measure,
+            (State::Outside, None) => Phase::Boot,
+            (State::Outside, Some(_)) => Phase::After,
         }
     }
 

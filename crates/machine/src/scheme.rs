@@ -87,22 +87,62 @@ impl Mechanism {
         }
     }
 
-    /// Whether there is no virtual machine.
+    /// Whether there is no virtual machine: the guest's physical addresses are the host's, and its memory can be nowhere else.
     #[must_use]
     pub const fn is_native(self) -> bool {
-        matches!(self, Self::Native | Self::NativeSegment)
+        match self {
+            Self::Native | Self::NativeSegment => true,
+            Self::Nested
+            | Self::Shadow
+            | Self::Flat
+            | Self::FlatHw
+            | Self::Reserved
+            | Self::VmmDirect
+            | Self::GuestDirect
+            | Self::DualDirect => false,
+        }
     }
 
     /// Whether the hardware has segment registers for the guest.
     #[must_use]
     pub const fn has_guest_segment(self) -> bool {
-        matches!(self, Self::NativeSegment | Self::GuestDirect | Self::DualDirect)
+        match self {
+            Self::NativeSegment | Self::GuestDirect | Self::DualDirect => true,
+            Self::Native
+            | Self::Nested
+            | Self::Shadow
+            | Self::Flat
+            | Self::FlatHw
+            | Self::Reserved
+            | Self::VmmDirect => false,
+        }
     }
 
     /// Whether the hardware has segment registers for the monitor.
     #[must_use]
     pub const fn has_monitor_segment(self) -> bool {
-        matches!(self, Self::VmmDirect | Self::DualDirect)
+        match self {
+            Self::VmmDirect | Self::DualDirect => true,
+            Self::Native
+            | Self::Nested
+            | Self::Shadow
+            | Self::Flat
+            | Self::FlatHw
+            | Self::Reserved
+            | Self::NativeSegment
+            | Self::GuestDirect => false,
+        }
+    }
+
+    /// Which table translates guest physical addresses, whoever reads it.
+    #[must_use]
+    pub const fn second_stage_table(self) -> SecondStageTable {
+        match self {
+            Self::Native | Self::NativeSegment | Self::Reserved => SecondStageTable::None,
+            Self::Nested | Self::VmmDirect | Self::GuestDirect | Self::DualDirect => SecondStageTable::Nested,
+            Self::Shadow => SecondStageTable::BehindShadow,
+            Self::Flat | Self::FlatHw => SecondStageTable::Flat,
+        }
     }
 
     /// Who refills the TLBs, where the mechanism says so; else it is the host's way.
@@ -121,6 +161,19 @@ impl Mechanism {
             Self::FlatHw => Some(RefillName::Hardware),
         }
     }
+}
+
+/// A table from guest physical to host physical addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SecondStageTable {
+    /// There is none: what is added to an address is always the same.
+    None,
+    /// A tree, which the hardware walks.
+    Nested,
+    /// A tree, which the hypervisor reads to compose shadow tables.
+    BehindShadow,
+    /// One piece, with an entry for each page.
+    Flat,
 }
 
 /// How a guest's virtual addresses become host physical ones: a mechanism, with the page size of each dimension.

@@ -1,14 +1,15 @@
 //! Guests with shadow tables: what their harts do to translation goes to the monitor, and what the monitor decides to the processors' MMUs.
 
 use crate::world::{Current, Processor, World};
+use memory::Host;
 use mmu::Fence;
-use monitor::Wanted;
 use monitor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
 use monitor::shadow::{Event, GuestFence, ShadowFaultOutcome, Tlbs, Way, Work};
+use monitor::{Vm, Wanted};
 use types::{Access, Asid, Gva, TranslationContext};
 
 /// The processors of a machine, as the upkeep of one guest's tables flushes them. Those where the guest never runs have nothing of its VMID.
-struct Processors<'p> {
+pub(crate) struct Processors<'p> {
     all: &'p mut [Processor],
     here: usize,
 }
@@ -26,6 +27,12 @@ impl Tlbs for Processors<'_> {
 }
 
 impl World {
+    /// The guests' memory, the host's, and the processors' TLBs, borrowed apart.
+    pub(crate) fn shadow_parts(&mut self) -> (&mut [Vm], &mut Host, Processors<'_>) {
+        let tlbs = Processors { all: &mut self.processors, here: self.current.processor };
+        (&mut self.vms, &mut self.host, tlbs)
+    }
+
     /// The current hart translates in `context`: the hardware does in that of its shadow table.
     pub(crate) fn set_shadow_context(&mut self, context: &TranslationContext) {
         let Current { processor, guest, hart } = self.current;

@@ -16,6 +16,8 @@ pub struct Statistics {
     pub loads: u64,
     /// Stores, atomic operations among them.
     pub stores: u64,
+    /// Transactions that ended (marker 3).
+    pub transactions: u64,
     /// What the MMU counted.
     pub mmu: MmuStatistics,
     /// What the caches counted, if they are modelled.
@@ -57,6 +59,7 @@ impl Statistics {
             instructions: self.instructions - earlier.instructions,
             loads: self.loads - earlier.loads,
             stores: self.stores - earlier.stores,
+            transactions: self.transactions - earlier.transactions,
             mmu: self.mmu.since(&earlier.mmu),
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
             exits: self.exits.since(&earlier.exits),
@@ -75,6 +78,7 @@ impl Statistics {
         self.instructions += other.instructions;
         self.loads += other.loads;
         self.stores += other.stores;
+        self.transactions += other.transactions;
         self.mmu.add(&other.mmu);
         if let Some(caches) = &other.caches {
             self.caches.get_or_insert_default().add(caches);

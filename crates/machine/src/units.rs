@@ -31,7 +31,7 @@ impl Serialize for ByteSize {
 impl<'de> Deserialize<'de> for ByteSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(untagged, expecting = "not a size such as 4096, \"64K\", \"256M\" or \"2G\"")]
         enum Written {
             Number(u64),
             Text(String),

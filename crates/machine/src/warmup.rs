@@ -12,6 +12,8 @@ pub enum Warmup {
     /// The monitor has mapped all of the guest's memory before its first instruction, and charges nothing for it. A native machine has nobody who
     /// would map anything.
     Touch,
+    /// Of a guest that goes on with a snapshot: it is as warm as it was there (`snapshot::warm`), and nothing is charged for it.
+    Snapshot,
     /// The guest has retired so many instructions in its region, of all its harts together, at least 1. What is exact is to within a translated
     /// block, 64 instructions.
     Instructions(u64),
@@ -22,7 +24,7 @@ impl Warmup {
     #[must_use]
     pub const fn instructions(self) -> u64 {
         match self {
-            Self::None | Self::Touch => 0,
+            Self::None | Self::Touch | Self::Snapshot => 0,
             Self::Instructions(count) => count,
         }
     }
@@ -35,9 +37,10 @@ impl FromStr for Warmup {
         match text {
             "none" => Ok(Self::None),
             "touch" => Ok(Self::Touch),
+            "snapshot" => Ok(Self::Snapshot),
             _ => match text.parse() {
                 Ok(count) if count > 0 => Ok(Self::Instructions(count)),
-                _ => Err(format!("`{text}` is not `none`, `touch` or a number of instructions")),
+                _ => Err(format!("`{text}` is not `none`, `touch`, `snapshot` or a number of instructions")),
             },
         }
     }
@@ -48,6 +51,7 @@ impl fmt::Display for Warmup {
         match self {
             Self::None => f.write_str("none"),
             Self::Touch => f.write_str("touch"),
+            Self::Snapshot => f.write_str("snapshot"),
             Self::Instructions(count) => write!(f, "{count}"),
         }
     }
@@ -65,7 +69,7 @@ impl Serialize for Warmup {
 impl<'de> Deserialize<'de> for Warmup {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "`none`, `touch` or a number of instructions")]
+        #[serde(untagged, expecting = "`none`, `touch`, `snapshot` or a number of instructions")]
         enum Written {
             Count(u64),
             Name(String),
@@ -84,7 +88,12 @@ mod tests {
 
     #[test]
     fn warmups_read_and_print() {
-        for (text, warmup) in [("none", Warmup::None), ("touch", Warmup::Touch), ("5000", Warmup::Instructions(5000))] {
+        for (text, warmup) in [
+            ("none", Warmup::None),
+            ("touch", Warmup::Touch),
+            ("snapshot", Warmup::Snapshot),
+            ("5000", Warmup::Instructions(5000)),
+        ] {
             assert_eq!(text.parse(), Ok(warmup));
             assert_eq!(warmup.to_string(), text);
         }

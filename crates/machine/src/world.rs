@@ -1,5 +1,6 @@
 //! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
 
+use crate::address_spaces::RecentSpaces;
 use crate::caches::{CacheStatistics, Caches};
 use crate::clock::Clock;
 use crate::primary_region::{GuestRegion, SegmentHardware};
@@ -7,6 +8,7 @@ use crate::sections::HostSections;
 use devices::{BusError, DiskNotification, Platform};
 use memory::Host;
 use mmu::{Hints, Mmu, MmuStatistics, NestedFault};
+use monitor::pmu::Pmu;
 use monitor::{
     CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
 };
@@ -23,6 +25,8 @@ pub(crate) struct Processor {
     pub(crate) hints: Hints,
     /// Spent waiting.
     pub(crate) idle: Cycles,
+    /// Spent on nested traps.
+    pub(crate) traps: Cycles,
     /// Spent in the monitor, exits and entries included.
     pub(crate) monitor: Cycles,
     pub(crate) exits: ExitCounts,
@@ -52,6 +56,7 @@ impl Processor {
             fetch_site: 0,
             hints: Hints::default(),
             idle: Cycles(0),
+            traps: Cycles(0),
             monitor: Cycles(0),
             exits: ExitCounts::default(),
             paging: PagingCounts::default(),
@@ -84,6 +89,8 @@ impl Processor {
 pub(crate) struct Guest {
     pub(crate) platform: Platform,
     pub(crate) region: Option<GuestRegion>,
+    /// Performance counters, by hart; none if the guest does not find the SBI's PMU.
+    pub(crate) pmus: Vec<Pmu>,
 }
 
 /// See the module.
@@ -101,6 +108,8 @@ pub(crate) struct World {
     /// The processors' caches, if they are modelled.
     pub(crate) caches: Option<Caches>,
     clock: Clock,
+    /// The address spaces that the guest was in, of a machine that a snapshot is taken of.
+    pub(crate) spaces: Option<RecentSpaces>,
     /// Which segment registers the processors have.
     pub(crate) segments: SegmentHardware,
     /// Whose turn it is.
@@ -136,6 +145,7 @@ impl World {
             costs,
             caches: None,
             clock,
+            spaces: None,
             segments: SegmentHardware::default(),
             current: Current::default(),
             exhausted: None,
@@ -200,6 +210,7 @@ impl World {
             + caches.map_or(Cycles(0), CacheStatistics::stalls)
             + self.translation(processor.mmu.statistics(), caches)
             + processor.idle
+            + processor.traps
             + processor.monitor
     }
 

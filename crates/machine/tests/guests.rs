@@ -4,13 +4,15 @@ mod common;
 
 use common::{Transcript, VOS};
 use machine::config::ConfigBuilder;
-use machine::{Image, LEAST_MEMORY, Machine, Outcome};
+use machine::{Console, Image, LEAST_MEMORY, Machine, Outcome};
 use monitor::ExitReason;
+use std::time::Duration;
 
 fn image(workload: &str) -> Image {
     Image {
         kernel: VOS.into(),
         kernel_name: "vos".to_owned(),
+        load_address: None,
         initrd: None,
         command_line: workload.to_owned(),
         least_memory: LEAST_MEMORY,
@@ -80,4 +82,39 @@ fn at_most_one_guest_of_a_host_is_v_equals_r() {
     assert!(error.is_usage() && error.to_string().contains("V=R is for one guest"), "{error}");
     let mut resident = machine("V=Resident").unwrap();
     assert_eq!(resident.run_all(&mut Transcript::default()), [Outcome::Finished(0), Outcome::Finished(0)]);
+}
+
+/// A user who could type and does not; how long they were given.
+#[derive(Default)]
+struct Silent(Vec<Option<Duration>>);
+
+impl Console for Silent {
+    fn output(&mut self, _: usize, _: &[u8]) {}
+    fn input(&mut self) -> std::io::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+    fn listens(&self) -> bool {
+        true
+    }
+    fn idle(&mut self, guest_time: Option<Duration>) -> bool {
+        self.0.push(guest_time);
+        false
+    }
+}
+
+#[test]
+fn a_guest_that_waits_for_keys_meets_its_time_limit() {
+    let builder = ConfigBuilder::default().set("scheme", "nested").unwrap().set("memory", "64M").unwrap();
+    let run = |timeout: &str| {
+        let config = builder.clone().set("timeout", timeout).unwrap().build().unwrap();
+        let mut console = Silent::default();
+        let outcome = Machine::assemble(&config, &image("misbehave=sleep")).unwrap().run(&mut console);
+        (outcome, console.0)
+    };
+    let (outcome, given) = run("3");
+    let Outcome::Timeout { seconds: 3, doing } = outcome else { panic!("{outcome}") };
+    assert!(doing.starts_with("hart 0 waits for an interrupt at pc 0x"), "{doing}");
+    let last = given.last().copied().flatten().expect("not for ever");
+    assert!(last > Duration::from_secs(2) && last <= Duration::from_secs(3), "{last:?}");
+    assert_eq!(run("0").0, Outcome::Halted, "without a limit the user is waited for as long as they may type");
 }

@@ -19,6 +19,7 @@ fn image(kernel: impl Into<std::sync::Arc<[u8]>>, command_line: &str) -> Image {
     Image {
         kernel: kernel.into(),
         kernel_name: "guest".to_owned(),
+        load_address: None,
         initrd: None,
         command_line: command_line.to_owned(),
         least_memory: LEAST_MEMORY,

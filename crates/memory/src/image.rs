@@ -4,7 +4,7 @@
 //! whole run of frames takes is mapped from the file, so that its pages are read when they are touched, and copied when they are written to; a
 //! page that gets a frame by itself is copied at once.
 
-use crate::HostMemory;
+use crate::{HostMemory, PageSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -67,7 +67,14 @@ impl MemoryImage {
     ///
     /// # Errors
     /// As the host's system says: the file cannot be read.
-    pub fn place(&self, memory: &HostMemory, offset: u64, hpa: Hpa, bytes: u64, placed: &mut Placed) -> io::Result<()> {
+    pub fn place(
+        &self,
+        memory: &HostMemory,
+        offset: u64,
+        hpa: Hpa,
+        bytes: u64,
+        placed: &mut PageSet,
+    ) -> io::Result<()> {
         let end = (offset + bytes).min(self.bytes);
         let first = self.chunks.partition_point(|&chunk| u64::from(chunk + 1) * Self::CHUNK <= offset);
         for (place, &chunk) in (first as u64..).zip(&self.chunks[first..]) {
@@ -78,12 +85,12 @@ impl MemoryImage {
             }
             let (at, frames) =
                 (self.start + place * Self::CHUNK + (from - chunk_start), hpa.wrapping_add(from - offset));
-            let whole = to - from == self.length(chunk) && !placed.any(from, to);
+            let whole = to - from == self.length(chunk) && !placed.contains_any(from, to);
             // Where the system maps no more pieces of files, copies do as well.
             if !whole || memory.map_file(frames, to - from, &self.file, at).is_err() {
                 self.copy(memory, from..to, at, frames, placed)?;
             }
-            placed.mark(from, to);
+            placed.insert(from, to);
         }
         Ok(())
     }
@@ -93,7 +100,7 @@ impl MemoryImage {
     /// # Errors
     /// As [`place`](Self::place).
     pub fn copy_page(&self, memory: &HostMemory, offset: u64, hpa: Hpa) -> io::Result<()> {
-        let mut nothing = Placed::default();
+        let mut nothing = PageSet::default();
         let Ok(place) = self.chunks.binary_search(&((offset / Self::CHUNK) as u32)) else { return Ok(()) };
         let at = self.start + place as u64 * Self::CHUNK + offset % Self::CHUNK;
         self.copy(memory, offset..offset + PAGE, at, hpa, &mut nothing)
@@ -106,11 +113,11 @@ impl MemoryImage {
         range: core::ops::Range<u64>,
         at: u64,
         hpa: Hpa,
-        placed: &mut Placed,
+        placed: &mut PageSet,
     ) -> io::Result<()> {
         let mut page = [0; PAGE as usize];
         for offset in (range.start..range.end).step_by(PAGE as usize) {
-            if placed.any(offset, offset + PAGE) {
+            if placed.contains(offset) {
                 continue;
             }
             let done = offset - range.start;
@@ -124,28 +131,6 @@ impl MemoryImage {
 
     fn length(&self, chunk: u32) -> u64 {
         Self::CHUNK.min(self.bytes - u64::from(chunk) * Self::CHUNK)
-    }
-}
-
-/// Pages of a guest's memory that have had their contents from an image. One that loses its frame later has other contents, or none.
-#[derive(Clone, Debug, Default)]
-pub struct Placed {
-    /// A bit for each page, up to the last of them.
-    pages: Vec<u64>,
-}
-
-impl Placed {
-    fn any(&self, from: u64, to: u64) -> bool {
-        (from / PAGE..to / PAGE)
-            .any(|page| self.pages.get((page / 64) as usize).is_some_and(|word| word >> (page % 64) & 1 != 0))
-    }
-
-    fn mark(&mut self, from: u64, to: u64) {
-        let words = (to / PAGE).div_ceil(64) as usize;
-        if self.pages.len() < words {
-            self.pages.resize(words, 0);
-        }
-        (from / PAGE..to / PAGE).for_each(|page| self.pages[(page / 64) as usize] |= 1 << (page % 64));
     }
 }
 

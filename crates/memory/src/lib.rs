@@ -11,10 +11,12 @@ mod bytes;
 mod frames;
 mod host;
 mod image;
+mod page_set;
 pub mod registry;
 pub mod section;
 
 pub use bytes::{HOST_BASE, HostMemory, HostPages, MapError, OutsideMemory, Scalar};
 pub use frames::{FrameAllocator, FrameError, FrameRange, OutOfFrames};
 pub use host::Host;
-pub use image::{MemoryImage, Placed};
+pub use image::MemoryImage;
+pub use page_set::PageSet;

@@ -230,6 +230,16 @@ impl<P: Copy + Default> Directory<P> {
         held.map(|slot| (slot.key.page(), &slot.payload))
     }
 
+    /// Every way that holds a page, with the page's first byte and its payload: array by array, set by set.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (Way, u64, &P)> {
+        let sets = self.arrays.iter().flat_map(|array| (0..=array.mask).map(move |index| (array, array.nth(index))));
+        let ways = sets.flat_map(|(array, set)| (0..array.ways as usize).map(move |way| Way::new(set, way)));
+        ways.filter(|way| !self.is_empty(way.slot)).map(|way| {
+            let slot = &self.slots[way.slot];
+            (way, slot.key.page(), &slot.payload)
+        })
+    }
+
     /// Whether a slot holds no page.
     #[inline(always)]
     pub(crate) fn is_empty(&self, slot: usize) -> bool {

@@ -124,6 +124,15 @@ impl<P: Copy + Default> Lru<P> {
         way
     }
 
+    /// What is held: the first byte of each page, and its payload, from the least to the most recently used way of the sets. Of ways of
+    /// the same age, which are in different sets, the first in the arrays comes first.
+    pub(crate) fn pages_by_age(&self) -> Vec<(u64, P)> {
+        let mut pages: Vec<_> =
+            self.directory.held().map(|(way, page, payload)| (self.recency.age(way), page, *payload)).collect();
+        pages.sort_by_key(|&(age, ..)| core::cmp::Reverse(age));
+        pages.into_iter().map(|(_, page, payload)| (page, payload)).collect()
+    }
+
     /// Drops the pages whose payload `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool) {
         let Self { directory, recency } = self;

@@ -3,7 +3,7 @@
 mod quick;
 
 use crate::classify::Classifier;
-use crate::config::{ConfigError, MmuConfig};
+use crate::config::{AdPolicy, ConfigError, MmuConfig};
 use crate::context::{Context, View};
 use crate::directory::{BasePage, Miss, region};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
@@ -91,6 +91,12 @@ impl Mmu {
             self.l1i.disarm_all();
         }
         self.context = context;
+    }
+
+    /// Changes who sets A and D bits of the guest's tables, as `ADUE` of `menvcfg` and `henvcfg` do. Entries stay: what they allow was allowed by
+    /// the bits as they were (Svadu: software fences after a change).
+    pub fn set_first_stage_ad(&mut self, policy: AdPolicy) {
+        self.walkers.first_stage_ad = policy;
     }
 
     /// The fast copies of L1D entries for the current context. The pointer stays good until `set_context`, whatever
@@ -464,6 +470,16 @@ impl Mmu {
     /// The L1 of loads and stores.
     pub(crate) const fn l1d(&self) -> &L1 {
         &self.l1d
+    }
+
+    /// The L1 of fetches.
+    pub(crate) const fn l1i(&self) -> &L1 {
+        &self.l1i
+    }
+
+    /// The second level.
+    pub(crate) const fn l2(&self) -> &L2 {
+        &self.l2
     }
 
     /// What was counted.

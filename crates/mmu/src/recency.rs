@@ -65,6 +65,14 @@ impl Recency {
         }
     }
 
+    /// How many ways of the same set were used after `way`.
+    pub(crate) fn age(&self, way: Way) -> usize {
+        match self {
+            Self::Ranks(ranks) => ranks[way.set].0.0[way.way() % BYTES].cast_unsigned().into(),
+            Self::Rings(rings) => rings.age(way),
+        }
+    }
+
     /// Makes a way that is empty now the least recently used one of its set.
     pub(crate) fn emptied(&mut self, way: &Way) {
         match self {
@@ -148,6 +156,12 @@ impl Rings {
         self.neighbours[self.latest[set] as usize].later as usize - set * LANES
     }
 
+    fn age(&self, way: Way) -> usize {
+        let latest = self.latest[way.set];
+        let earlier = |&slot: &u32| Some(self.neighbours[slot as usize].earlier);
+        core::iter::successors(Some(latest), earlier).position(|slot| slot as usize == way.slot).unwrap_or_default()
+    }
+
     #[inline(never)]
     fn used(&mut self, way: Way) {
         let slot = way.slot as u32;
@@ -211,6 +225,7 @@ mod tests {
                     2..8 => [(); 2],
                     _ => [&mut ranks, &mut rings].map(|order| order.used(way)),
                 };
+                assert_eq!(ranks.age(way), rings.age(way), "{ways} ways, step {step}");
             }
         }
     }

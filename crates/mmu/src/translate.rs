@@ -56,7 +56,7 @@ pub(crate) struct Walkers {
     pub(crate) guest_cache: WalkCache,
     pub(crate) host_cache: WalkCache,
     pub(crate) nested_tlb: Option<NestedTlb>,
-    first_stage_ad: AdPolicy,
+    pub(crate) first_stage_ad: AdPolicy,
     pub(crate) second_stage_ad: AdPolicy,
     first_stage_groups: Groups,
     second_stage_groups: Groups,

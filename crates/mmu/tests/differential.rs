@@ -1,28 +1,22 @@
 //! The shipped MMU against the model of `reference`, over random configurations and everything that can happen to an
 //! MMU.
 //!
-//! `fuzz` makes two million steps. `PAGEWALK_FUZZ_STEPS` asks for another number, and `PAGEWALK_FUZZ_SEED` for another
-//! run; a failure prints the seed and the step at which it came. `shrunk` does short runs that proptest reduces; what
-//! it finds is kept in `differential.proptest-regressions`, and what was found and fixed in `regressions.rs`.
+//! `fuzz` makes two million steps. `PAGEWALK_FUZZ_STEPS` sets another number. The seed changes daily (`testing::seed`); a
+//! failure prints the seed and the step at which it came, and `PAGEWALK_FUZZ_SEED` repeats that run. `shrunk` does short runs
+//! that proptest reduces; what it finds is kept in `differential.proptest-regressions`, and what was found and fixed in
+//! `regressions.rs`.
 
 mod common;
 
 use common::config;
 use common::harness::{Coverage, Harness};
 use common::ops::Op;
-use common::rng::Rng;
 use mmu::Cause;
 use proptest::prelude::*;
+use testing::Random;
 
 /// Steps with one configuration, after which everything begins anew.
 const EPISODE: u64 = 20_000;
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    match std::env::var(variable) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a number")),
-        Err(_) => otherwise,
-    }
-}
 
 /// Says where a run was when it failed.
 struct Where {
@@ -39,7 +33,7 @@ impl Drop for Where {
     }
 }
 
-fn episode(mut harness: Harness, rng: &mut Rng, at: &mut Where) -> Coverage {
+fn episode(mut harness: Harness, rng: &mut Random, at: &mut Where) -> Coverage {
     for step in 0..EPISODE {
         at.step = step;
         harness.step(Op::random(rng));
@@ -49,13 +43,13 @@ fn episode(mut harness: Harness, rng: &mut Rng, at: &mut Where) -> Coverage {
 
 #[test]
 fn fuzz() {
-    let steps = number("PAGEWALK_FUZZ_STEPS", 2_000_000);
-    let seed = number("PAGEWALK_FUZZ_SEED", 1);
+    let steps = testing::number("PAGEWALK_FUZZ_STEPS", 2_000_000);
+    let seed = testing::seed("PAGEWALK_FUZZ_SEED");
     let mut coverage = Coverage::default();
     let mut at = Where { seed, episode: 0, step: 0 };
     for number in 0..steps.div_ceil(EPISODE) {
         at.episode = number;
-        let mut rng = Rng(seed << 32 | number);
+        let mut rng = Random::new(seed << 32 | number);
         let config = config::random(&mut rng);
         // Every third one keeps to what the MMU has a short way for.
         let harness = if number % 3 == 2 { Harness::of_base_pages(&config) } else { Harness::new(&config) };
@@ -138,10 +132,10 @@ proptest! {
 
     #[test]
     fn shrunk(config in any::<u64>(), usual: bool, ops in prop::collection::vec(any::<u64>(), 1..600)) {
-        let config = config::random(&mut Rng(config));
+        let config = config::random(&mut Random::new(config));
         let mut harness = if usual { Harness::of_base_pages(&config) } else { Harness::new(&config) };
         for op in ops {
-            harness.step(Op::random(&mut Rng(op)));
+            harness.step(Op::random(&mut Random::new(op)));
         }
     }
 }

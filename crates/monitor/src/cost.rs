@@ -34,6 +34,8 @@ pub struct Prices {
     pub external_interrupt: Cycles,
     /// An SBI call of a guest without a monitor, answered by firmware.
     pub firmware_call: Cycles,
+    /// A trap within the guest that follows another without a handler's instructions between them.
+    pub nested_trap: Cycles,
     /// The monitor's work to take a base page away for want of frames; the device's writing goes on beside it.
     pub page_out: Cycles,
     /// The monitor's work to bring one back, and the wait for the device to read it.
@@ -61,6 +63,8 @@ pub struct CostTable {
     discard: Cycles,
     /// Entry and exit of the hardware mode for one refill by software.
     pub refill: Cycles,
+    /// A trap within the guest that follows another without a handler's instructions between them; no exit.
+    pub nested_trap: Cycles,
     /// What the work on shadow tables costs.
     shadow: ShadowPrices,
     by_reason: [Cycles; ExitReason::ALL.len()],
@@ -102,6 +106,7 @@ impl CostTable {
             // An edit of the table, as it takes to map one: assumed.
             discard: prices.nested_fault,
             refill: prices.refill_entry + prices.refill_exit,
+            nested_trap: prices.nested_trap,
             shadow: ShadowPrices {
                 exit: prices.exit + prices.entry,
                 fill: prices.nested_fault,
@@ -189,6 +194,10 @@ impl Event {
             | ExitReason::SbiHsm
             | ExitReason::SbiReset
             | ExitReason::SbiConsole
+            | ExitReason::SbiPmu
+            | ExitReason::SbiSuspend
+            | ExitReason::SbiFeatures
+            | ExitReason::SbiStealTime
             | ExitReason::SbiParavirtual
             | ExitReason::SbiAbsent => Self::SbiCall,
             ExitReason::Wfi | ExitReason::PauseLoop | ExitReason::ReservationWait => Self::Wait,
@@ -217,6 +226,7 @@ mod tests {
         wfi: Cycles(4),
         external_interrupt: Cycles(5),
         firmware_call: Cycles(6),
+        nested_trap: Cycles(8),
         page_out: Cycles(1000),
         page_in: Cycles(100_000),
         monitor_step: Cycles(1),
@@ -250,6 +260,6 @@ mod tests {
         let costs = CostTable::native(&PRICES);
         let priced: Vec<_> = ExitReason::ALL.into_iter().filter(|&reason| costs.of(reason) != Cycles(0)).collect();
         assert!(priced.iter().all(|&reason| costs.of(reason) == Cycles(6) && reason.name().starts_with("sbi")));
-        assert_eq!(priced.len(), 9);
+        assert_eq!(priced.len(), 13);
     }
 }

@@ -41,6 +41,14 @@ reasons! {
     SbiReset = "sbi_reset",
     /// SBI DBCN: the debug console.
     SbiConsole = "sbi_console",
+    /// SBI PMU: performance counters.
+    SbiPmu = "sbi_pmu",
+    /// SBI SUSP: the whole guest sleeps.
+    SbiSuspend = "sbi_suspend",
+    /// SBI FWFT: firmware features.
+    SbiFeatures = "sbi_features",
+    /// SBI STA: steal-time accounting.
+    SbiStealTime = "sbi_steal_time",
     /// Our paravirtual extension: PPTLB, handshakes, spin calls.
     SbiParavirtual = "sbi_paravirtual",
     /// An SBI extension that is not there.

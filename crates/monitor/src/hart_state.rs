@@ -1,4 +1,4 @@
-//! The life of a hart under the Hart State Management extension (SBI 2.0, chapter 9).
+//! The life of a hart under the Hart State Management extension (SBI 3.0, chapter 9).
 //!
 //! ```text
 //!  Stopped ──start──► StartPending ──enter──► Started ──stop──► Stopped

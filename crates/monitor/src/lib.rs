@@ -15,8 +15,10 @@
 mod cost;
 mod dma;
 mod exits;
+mod guest_view;
 mod hart_state;
 mod paging;
+pub mod pmu;
 mod primary_region;
 pub mod sbi;
 pub mod sched;
@@ -31,6 +33,7 @@ mod walk_memory;
 pub use cost::{CostTable, Prices};
 pub use dma::{Dma, DmaOutcome, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
+pub use guest_view::GuestLeaf;
 pub use hart_state::{Entry, HartState, Suspend};
 pub use paging::{FaultyFrame, FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
 pub use primary_region::{PrimaryRegion, PrimaryRegionState, Refusal, SegmentRequest};

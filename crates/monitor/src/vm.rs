@@ -187,10 +187,14 @@ impl Vm {
     #[must_use]
     pub fn flat_bytes_behind_ram(&self) -> u64 {
         match &self.second {
-            Presentation::Nested { table: HostTable::Flat(table), .. } => {
+            Presentation::Nested { table: HostTable::Flat(table), .. }
+            | Presentation::Direct { table: HostTable::Flat(table), .. } => {
                 table.bytes() - (self.ram.end.0 - self.ram.start.0) / 512
             }
-            _ => 0,
+            Presentation::Nested { table: HostTable::Nested(_), .. }
+            | Presentation::Direct { table: HostTable::Nested(_), .. }
+            | Presentation::Native
+            | Presentation::Reserved => 0,
         }
     }
 
@@ -424,7 +428,8 @@ impl Vm {
         // A constant takes no table, whatever the hardware is shown.
         match (&self.second, self.store) {
             (Presentation::Nested { table, .. }, Store::Paged) => table.levels(),
-            (_, _) => 0,
+            (Presentation::Nested { .. }, Store::Identity | Store::Offset(_))
+            | (Presentation::Native | Presentation::Reserved | Presentation::Direct { .. }, _) => 0,
         }
     }
 

@@ -1,15 +1,25 @@
 //! A comparison: one workload, or several, on several systems, side by side on the host's processors.
 
+mod beginning;
 pub(crate) mod caches;
 mod execute;
+mod interrupted;
 mod keep;
 mod model;
+mod notes;
+mod outcome;
 mod report;
 mod shadow;
 mod table;
+mod work;
 
-pub(crate) use execute::{Finished, Plan, execute};
+pub(crate) use beginning::{add_beginnings, beginnings};
+pub(crate) use execute::{Execution, Finished, Plan, execute};
+pub(crate) use interrupted::tell_of_interruption;
 pub(crate) use model::model;
+pub(crate) use notes::{caption, notes};
+pub(crate) use outcome::failure;
 pub(crate) use report::report;
 pub(crate) use shadow::upkeep;
 pub(crate) use table::{Over, details, lacks_natives, overview};
+pub(crate) use work::{LEAST_TRANSACTIONS, SAME};

@@ -1,6 +1,8 @@
 //! How a command fails.
 
 use crate::guest::GuestError;
+use crate::interrupt::Signal;
+use crate::quoted::without_controls_in_line;
 use machine::registry::RegistryError;
 use std::io;
 use std::process::ExitCode;
@@ -14,6 +16,9 @@ pub enum Failure {
     /// The run failed. Exit code 1.
     #[error("{0}")]
     Run(String),
+    /// A signal asked the process to end. `main` ends it by that signal; exit code 128 + its number.
+    #[error("ended by {0}")]
+    Interrupted(Signal),
     /// Standard output took no more. Exit code 1.
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
@@ -36,20 +41,32 @@ impl Failure {
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         let usage = match self {
+            Self::Interrupted(signal) => return ExitCode::from(128 + signal.number() as u8),
             Self::Usage(_) | Self::Host(_) => true,
             Self::Build(error) => error.is_usage(),
             Self::Registry(error) => !matches!(error, RegistryError::Io { .. }),
             Self::Run(_) | Self::Output(_) => false,
             Self::Guest(error) => {
-                matches!(error, GuestError::UnknownSet(_) | GuestError::GuestPath { .. } | GuestError::NoCache)
+                matches!(
+                    error,
+                    GuestError::UnknownSet(_)
+                        | GuestError::UnknownKernel { .. }
+                        | GuestError::Module { .. }
+                        | GuestError::GuestPath { .. }
+                        | GuestError::NoCache
+                )
             }
         };
         ExitCode::from(if usage { 2 } else { 1 })
     }
 
-    /// The failure as one line, whatever the texts in it hold.
+    /// The failure as one line, whatever the texts in it hold. The numbers of the system's errors stay out of it: their words say as much.
     #[must_use]
     pub fn line(&self) -> String {
-        self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+        let line = without_controls_in_line(&self.to_string());
+        match line.split_once(" (os error ") {
+            Some((before, after)) => format!("{before}{}", after.split_once(')').map_or("", |(_, rest)| rest)),
+            None => line,
+        }
     }
 }

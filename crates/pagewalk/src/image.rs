@@ -2,18 +2,21 @@
 
 use crate::cli::{DiskSpec, LinuxArgs};
 use crate::error::Failure;
+use crate::foreign;
 use crate::guest::{
-    Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Region, Task, VOS, WORKLOADS, kernel_command_line,
+    Cache, GuestDevice, GuestError, GuestFile, Initramfs, LinuxGuest, Memory, ModuleSource, Region, Task, VOS,
+    WORKLOADS, drivers_outside, kernel_command_line, release_of,
 };
+use crate::input::read;
+use crate::progress::note;
 use machine::config::Config;
 use machine::snapshot::About;
 use machine::units::{ByteSize, PageSizeName};
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use types::PageSize;
+use types::{Gpa, PageSize};
 
 /// The most memory that `vos` can use: its linear map, 255 GiB of the upper half of Sv39 (`LINEAR_BYTES` in guests/vos/layout.h), begins
 /// with the 2 GiB below RAM.
@@ -89,19 +92,29 @@ pub(crate) struct Prepared {
     work: Work,
     kernel: Arc<[u8]>,
     kernel_name: String,
+    load_address: Option<Gpa>,
     initrd: Option<Arc<[u8]>>,
     append: String,
     devices: Vec<VirtioKind>,
+}
+
+/// Where programs get their large memory from on a machine with this configuration.
+pub(crate) fn program_memory(config: &Config) -> Memory {
+    match config.segment.region_bytes(config.scheme.mechanism(), config.memory) {
+        0 => Memory::OfKernel,
+        _ => Memory::OfRegion,
+    }
 }
 
 /// Reads and builds whatever the guest's images have in common.
 ///
 /// # Errors
 /// [`Failure`], naming the file, or what the guest cannot do.
-pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs) -> Result<Prepared, Failure> {
+pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory: Memory) -> Result<Prepared, Failure> {
+    let load_address = load_address(&kind, arguments)?;
     let (kernel, kernel_name, initrd) = match &kind {
         GuestKind::Vos => vos(arguments)?,
-        GuestKind::Linux => linux(&work, arguments)?,
+        GuestKind::Linux => linux(&work, arguments, memory)?,
         GuestKind::File(path) => {
             let initrd = arguments.initrd.as_deref().map(read).transpose()?;
             (read(path)?, path.display().to_string(), initrd)
@@ -112,10 +125,23 @@ pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs) -> Res
         work,
         kernel: kernel.into(),
         kernel_name,
+        load_address,
         initrd: initrd.map(Into::into),
         append: arguments.append.clone().unwrap_or_default(),
         devices: virtio(arguments),
     })
+}
+
+/// Where a kernel of the user's is loaded, if its format does not say so.
+fn load_address(kind: &GuestKind, arguments: &LinuxArgs) -> Result<Option<Gpa>, Failure> {
+    match kind {
+        GuestKind::Vos | GuestKind::Linux if arguments.load_address.is_some() => Err(Failure::Usage(format!(
+            "--load-address is for a flat binary of yours; {} says itself where it is loaded",
+            kind.name()
+        ))),
+        GuestKind::Vos | GuestKind::Linux => Ok(None),
+        GuestKind::File(_) => Ok(arguments.load_address),
+    }
 }
 
 /// A kernel's content and name, and the root file system.
@@ -124,6 +150,7 @@ type Parts = (Vec<u8>, String, Option<Vec<u8>>);
 fn vos(arguments: &LinuxArgs) -> Result<Parts, Failure> {
     for (given, flag) in [
         (arguments.kernel.is_some(), "--kernel"),
+        (arguments.modules.is_some(), "--modules"),
         (arguments.initrd.is_some(), "--initrd"),
         (!arguments.files.is_empty(), "--file"),
         (!arguments.programs.is_empty(), "--programs"),
@@ -136,10 +163,10 @@ fn vos(arguments: &LinuxArgs) -> Result<Parts, Failure> {
 }
 
 /// Whatever the user does not give comes from the cache.
-fn linux(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
+fn linux(work: &Work, arguments: &LinuxArgs, memory: Memory) -> Result<Parts, Failure> {
     let open = || Cache::locate(arguments.cache.directory.as_deref()).and_then(LinuxGuest::open);
     let (kernel, name) = match &arguments.kernel {
-        Some(path) => (read(path)?, path.display().to_string()),
+        Some(path) => (own_kernel(path, open)?, path.display().to_string()),
         None => {
             let linux = open()?;
             (linux.kernel()?, format!("Linux {}", linux.release()?))
@@ -148,14 +175,80 @@ fn linux(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
     let initrd = match &arguments.initrd {
         Some(path) => read(path)?,
         None => {
+            foreign::check(&arguments.files, work)?;
             let linux = open()?;
-            linux.initramfs(&root(work, arguments, &linux)?)?
+            let root = root(work, arguments, &linux, memory)?;
+            let modules = match &arguments.kernel {
+                Some(path) => own_modules(path, &kernel, arguments.modules.as_deref(), &linux)?,
+                None => ModuleSource::Base,
+            };
+            if modules == ModuleSource::Nowhere {
+                warn_of_modules(&kernel, &root.devices);
+            }
+            linux.initramfs_with(&root, &modules)?
         }
     };
     Ok((kernel, name, Some(initrd)))
 }
 
+/// The kernel that the user names: a file, or else the release of a fetched one.
+fn own_kernel(path: &Path, open: impl Fn() -> Result<LinuxGuest, GuestError>) -> Result<Vec<u8>, Failure> {
+    let release = path.to_str().filter(|name| !path.exists() && !name.contains('/'));
+    let fetched = match release {
+        // Without a cache there is none; what is said then is that there is no such file.
+        Some(release) => open().ok().map(|linux| linux.kernel_of(release)).transpose()?.flatten(),
+        None => None,
+    };
+    fetched.map_or_else(|| read(path), Ok)
+}
+
+/// Where the modules of a kernel of the user's are. One that does not say which version it is gets none.
+fn own_modules(
+    path: &Path,
+    kernel: &[u8],
+    directory: Option<&Path>,
+    linux: &LinuxGuest,
+) -> Result<ModuleSource, Failure> {
+    let release = release_of(kernel);
+    match (release, directory) {
+        (Some(release), Some(directory)) => {
+            Ok(ModuleSource::Directory { path: directory.to_owned(), release: release.to_owned() })
+        }
+        (Some(release), None) => Ok(linux.modules_of(path, release)?),
+        (None, Some(_)) => Err(Failure::Usage(format!("--modules: {} does not say which Linux it is", path.display()))),
+        (None, None) => Ok(ModuleSource::Nowhere),
+    }
+}
+
+/// Says which drivers a kernel without modules lacks, and what follows.
+fn warn_of_modules(kernel: &[u8], devices: &BTreeSet<GuestDevice>) {
+    let lacking = drivers_outside(kernel, devices);
+    if lacking.is_empty() {
+        return;
+    }
+    let (which, remedy) = match release_of(kernel) {
+        Some(release) => (
+            format!("Linux {release}"),
+            format!(
+                "`pagewalk guest fetch --kernel {release}` brings those of Debian's kernels, --modules DIR names others"
+            ),
+        ),
+        None => ("this kernel".to_owned(), "it does not say which Linux it is".to_owned()),
+    };
+    note(&format!("no modules of {which} ({}): disks and network cards will not appear; {remedy}", lacking.join(", ")));
+}
+
 impl Prepared {
+    /// Its devices.
+    pub(crate) fn devices(&self) -> &[VirtioKind] {
+        &self.devices
+    }
+
+    /// Which guest it is.
+    pub(crate) const fn kind(&self) -> &GuestKind {
+        &self.kind
+    }
+
     /// What a snapshot of the guest under this configuration is about.
     pub(crate) fn about(&self, config: &Config, image: &Image) -> About {
         let (work, command) = match &self.work {
@@ -192,6 +285,7 @@ impl Prepared {
         Ok(Image {
             kernel: self.kernel.clone(),
             kernel_name: self.kernel_name.clone(),
+            load_address: self.load_address,
             initrd: self.initrd.clone(),
             command_line,
             least_memory,
@@ -253,14 +347,12 @@ impl Prepared {
         LEAST_LINUX_MEMORY.max(LINUX_ITSELF + root * 16 / 5)
     }
 
-    /// Linux maps pages of 2M by itself, unless told not to; those of 1G are reserved at boot.
-    fn linux_parameters(&self, config: &Config) -> String {
-        let pages = match config.scheme.guest_page() {
-            PageSize::Size4K => "transparent_hugepage=never",
-            PageSize::Size1G => "transparent_hugepage=always hugepagesz=1G hugepages=1",
-            _ => "transparent_hugepage=always",
-        };
-        joined([pages, &self.append])
+    /// Linux maps pages of 2M by itself as far as `guest.thp` lets it; those of 1G are reserved at boot.
+    pub(crate) fn linux_parameters(&self, config: &Config) -> String {
+        let page = config.scheme.guest_page();
+        let transparent = format!("transparent_hugepage={}", config.guest.huge_pages(page).name());
+        let reserved = if page == PageSize::Size1G { "hugepagesz=1G hugepages=1" } else { "" };
+        joined([&transparent, reserved, &self.append])
     }
 }
 
@@ -270,7 +362,7 @@ fn joined<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
 }
 
 /// The root file system for `work`.
-fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest) -> Result<Initramfs<'a>, Failure> {
+fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest, memory: Memory) -> Result<Initramfs<'a>, Failure> {
     let task = match work {
         Work::Console => Task::Shell,
         Work::Workload { name, options } => {
@@ -297,7 +389,7 @@ fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest) -> Result<In
     if arguments.balloon {
         devices.insert(GuestDevice::Balloon);
     }
-    Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices })
+    Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices, memory })
 }
 
 fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
@@ -323,11 +415,6 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
         devices.push(VirtioKind::Balloon);
     }
     devices
-}
-
-fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, Failure> {
-    let path = path.as_ref();
-    fs::read(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 /// The least memory of a guest that is to have a page of 1G, with a root file system of so many bytes.

@@ -2,20 +2,28 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod cleanup;
 pub mod cli;
 pub mod commands;
 mod comparison;
 pub mod error;
+mod foreign;
 pub mod guest;
 mod hosting;
 mod html;
 mod image;
+mod input;
+pub mod interrupt;
+mod kernel_panic;
 pub mod output;
 mod paragraph;
 pub mod processor;
 pub mod progress;
 mod quiet;
+pub mod quoted;
+pub mod readers;
 mod reproduce;
+mod sandbox;
 mod setup;
 mod shared_memory;
 mod side_by_side;
@@ -25,5 +33,6 @@ mod systems;
 pub mod table;
 pub mod terminal;
 mod walks;
+mod workload_size;
 
 pub use reproduce::end_with_parent;

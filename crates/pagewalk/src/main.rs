@@ -1,6 +1,9 @@
 //! The `pagewalk` command.
 #![forbid(unsafe_code)]
 
+use pagewalk::error::Failure;
+use pagewalk::interrupt;
+use pagewalk::output::warn;
 use std::process::ExitCode;
 
 /// Nothing but the check comes before the check, so that the compiler has no cause to use what may be missing.
@@ -14,9 +17,15 @@ fn main() -> ExitCode {
 #[inline(never)]
 fn run() -> ExitCode {
     pagewalk::end_with_parent();
+    if let Err(error) = process::fatal::install().and_then(|()| interrupt::watch()) {
+        warn(&format!("signals are not handled: {error}"));
+    }
     let outcome = pagewalk::cli::parse().and_then(|cli| pagewalk::commands::run(&cli));
     outcome.unwrap_or_else(|failure| {
-        eprintln!("pagewalk: {}", failure.line());
+        warn(&failure.line());
+        if let Failure::Interrupted(signal) = failure {
+            signal.end_process();
+        }
         failure.exit_code()
     })
 }
@@ -24,7 +33,10 @@ fn run() -> ExitCode {
 #[cold]
 #[inline(never)]
 fn refuse(feature: &'static str) -> ExitCode {
-    eprintln!(
+    use std::io::Write;
+    // That nobody can read it changes nothing.
+    let _ = writeln!(
+        std::io::stderr(),
         "pagewalk: this processor lacks {feature}; the build is for x86-64 of 2013 or later (.cargo/config.toml)"
     );
     ExitCode::FAILURE

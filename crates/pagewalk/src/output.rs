@@ -1,112 +1,100 @@
-//! What a command leaves: text on standard output, and files that are whole or not there at all.
+//! What a command leaves: text on standard output, lines on standard error, and files.
 
+mod target;
+mod temporary;
+
+pub use target::Output;
+
+use crate::quoted::{without_controls, without_controls_in_line};
 use serde::Serialize;
-use std::fs::{File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use tempfile::NamedTempFile;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Prints `text` on standard output. That nobody reads it any more, as behind `| head`, is no failure.
+/// Whether an output named `-` has standard output to itself.
+static CLAIMED: AtomicBool = AtomicBool::new(false);
+
+/// Prints `text`, which is Pagewalk's own, on standard output; on standard error where an output named `-` has standard output. Control
+/// characters that a guest or a file brought into it are shown as escapes. That nobody reads it any more, as behind `| head`, is no failure.
 ///
 /// # Errors
 /// As the host's system says, such as no space where the output is directed to.
 pub fn print(text: &str) -> io::Result<()> {
-    print_bytes(text.as_bytes())
+    write_out(without_controls(text).as_bytes())
 }
 
-/// Prints what may be no text, such as a guest's output; see [`print`].
+/// Prints what a guest printed. A terminal gets it with its control characters as escapes, and everything else as it is.
 ///
 /// # Errors
 /// As [`print`].
-pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+pub fn print_of_guest(bytes: &[u8]) -> io::Result<()> {
+    let terminal =
+        if CLAIMED.load(Ordering::Relaxed) { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
+    if terminal { print(&String::from_utf8_lossy(bytes).replace("\r\n", "\n")) } else { write_out(bytes) }
+}
+
+/// Passes on what a guest's console prints, as it is: the user's terminal is the guest's.
+///
+/// # Errors
+/// The system's, and [`io::ErrorKind::BrokenPipe`] if nobody reads it any more.
+pub fn print_console(bytes: &[u8]) -> io::Result<()> {
+    if CLAIMED.load(Ordering::Relaxed) {
+        return io::stderr().write_all(bytes);
+    }
     let mut output = io::stdout().lock();
-    match output.write_all(bytes).and_then(|()| output.flush()) {
+    output.write_all(bytes).and_then(|()| output.flush())
+}
+
+/// Says `message` on standard error, in one line that begins with the command's name. That nobody can read it changes nothing.
+pub fn warn(message: &str) {
+    // One write: lines of several threads do not mix.
+    let _ = io::stderr().write_all(format!("pagewalk: {}\n", without_controls_in_line(message)).as_bytes());
+}
+
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    match print_console(bytes) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
 }
 
-/// Writes `content` to `path` by way of a temporary file beside it, so that no reader and no failure ever sees half of it.
-///
-/// # Errors
-/// As the host's system says: no such directory, no space, no permission. `path` is then untouched.
-pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
-    write_file(path, |mut file| file.write_all(content))
-}
-
-/// The same for what `write` makes of an empty file.
-///
-/// # Errors
-/// As [`write_atomically`].
-pub fn write_file(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    let file = temporary_beside(path)?;
-    write(file.as_file())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// Whether [`write_atomically`] has a chance, for whoever has long work to do before. Nothing is left behind.
-///
-/// # Errors
-/// As [`write_atomically`].
-pub fn check_writable(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
+/// Takes standard output for one output alone.
+fn claim_standard_output() -> io::Result<()> {
+    if CLAIMED.swap(true, Ordering::Relaxed) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "another output goes to standard output already"));
     }
-    temporary_beside(path).map(drop)
+    Ok(())
 }
 
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The mode of an ordinary new file (the umask applies), where a temporary file's own is the owner's alone.
-    let mode = Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(".pagewalk-").permissions(mode).tempfile_in(directory)
-}
-
-/// Writes `value` to `path` as indented JSON with a newline at its end; see [`write_atomically`].
+/// Writes `content` to `path`; see [`Output`].
 ///
 /// # Errors
-/// As [`write_atomically`], or if `value` has no JSON form.
-pub fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(value)?;
-    text.push(b'\n');
-    write_atomically(path, &text)
+/// As the host's system says: no such directory, no space, no permission. A regular file is then untouched.
+pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    Output::open(path)?.write(content)
+}
+
+/// `value` as indented JSON with a newline at its end.
+///
+/// # Errors
+/// If `value` has no JSON form.
+pub fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut text = without_controls_in_json(serde_json::to_string_pretty(value)?);
+    text.push('\n');
+    Ok(text.into_bytes())
+}
+
+/// JSON with the controls escaped that JSON allows in strings, and a terminal obeys: U+007F to U+009F. They occur in strings only.
+fn without_controls_in_json(text: String) -> String {
+    if !text.contains(|c: char| ('\x7f'..='\u{9f}').contains(&c)) {
+        return text;
+    }
+    let escaped = |c: char| match c {
+        '\x7f'..='\u{9f}' => format!("\\u{:04x}", u32::from(c)),
+        other => other.to_string(),
+    };
+    text.chars().map(escaped).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn an_output_replaces_the_earlier_one_whole() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("out.json");
-        write_json(&path, &[1, 2]).unwrap();
-        write_json(&path, &[3]).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "[\n  3\n]\n");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
-    }
-
-    #[test]
-    fn a_failure_leaves_the_earlier_output() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("out");
-        fs::create_dir(&path).unwrap();
-        assert!(write_atomically(&path, b"x").is_err());
-        assert!(write_atomically(&directory.path().join("no/such"), b"x").is_err());
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
-    }
-
-    #[test]
-    fn others_may_read_an_output_as_the_umask_says() {
-        let directory = tempfile::tempdir().unwrap();
-        let ordinary = directory.path().join("ordinary");
-        fs::write(&ordinary, b"x").unwrap();
-        let path = directory.path().join("out");
-        write_atomically(&path, b"x").unwrap();
-        let mode = |path| fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode(&path), mode(&ordinary));
-    }
-}
+mod tests;

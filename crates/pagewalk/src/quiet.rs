@@ -1,5 +1,7 @@
 //! A console that nobody sits at: what the guest prints is kept, and nothing is typed.
 
+use crate::interrupt;
+use crate::kernel_panic::KernelPanic;
 use machine::Console;
 use std::time::Duration;
 
@@ -11,16 +13,23 @@ const LIMIT: usize = 1 << 20;
 pub(crate) struct QuietConsole {
     /// What the guest printed.
     pub(crate) output: Vec<u8>,
+    /// Whether its kernel gave up.
+    pub(crate) panic: KernelPanic,
 }
 
 impl Console for QuietConsole {
     fn output(&mut self, _guest: usize, bytes: &[u8]) {
+        self.panic.read(bytes);
         let room = LIMIT - self.output.len();
         self.output.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     fn input(&mut self) -> std::io::Result<Vec<u8>> {
-        Ok(Vec::new())
+        interrupt::check().map(|()| Vec::new())
+    }
+
+    fn listens(&self) -> bool {
+        false
     }
 
     fn idle(&mut self, _: Option<Duration>) -> bool {

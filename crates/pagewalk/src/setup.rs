@@ -2,9 +2,9 @@
 
 use crate::cli::{ConfigArgs, MachineArgs};
 use crate::error::Failure;
+use crate::input;
 use crate::shared_memory::{self, SharedMemory};
 use machine::config::{Config, ConfigBuilder};
-use std::fs;
 use std::path::PathBuf;
 
 /// Puts together what all systems of a command share: `defaults` first, then the file, then the settings in their order, then the flags.
@@ -54,13 +54,19 @@ fn read(
     }
     if let Some(path) = &config.config {
         let name = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
-        let (text, own) = match sections {
+        let text = input::toml(path)?;
+        let own = match sections {
             Sections::Taken => shared_memory::split(&text),
-            Sections::Refused => (text, toml::Table::new()),
+            Sections::Refused => None,
         };
-        table = own;
-        builder = builder.file(&name, &text).map_err(usage)?;
+        builder = match own {
+            Some((rest, own)) => {
+                table = own;
+                builder.table(&name, rest)
+            }
+            None => builder.file(&name, &text),
+        }
+        .map_err(usage)?;
     }
     for setting in &config.settings {
         builder = builder.set(&setting.key, &setting.value).map_err(usage)?;

@@ -3,9 +3,11 @@
 
 use crate::error::Failure;
 use crate::hosting::sections::{self, SectionKeys, SharingKeys, WindowKeys};
+use crate::progress::note;
 use machine::config::Config;
 use machine::registry::{Registry, RegistryFile, default_path};
 use machine::sections::{SectionPlan, SectionStore};
+use machine::toml_problem::plain;
 use machine::units::{ByteSize, PageSizeName};
 use machine::{HostPlan, Image, Machine};
 use serde::Deserialize;
@@ -47,19 +49,16 @@ pub(crate) fn registry(path: Option<&PathBuf>) -> Result<Registry, Failure> {
 /// Says which reservations did not fit: the run goes on without them.
 pub(crate) fn warn_of_refusals(machine: &Machine) {
     for refused in machine.reserved_memory().iter().flat_map(|reserved| &reserved.refused) {
-        eprintln!("pagewalk: reserved memory: {refused}");
+        note(&format!("reserved memory: {refused}"));
     }
 }
 
-/// Takes the keys of sections out of a configuration file's text: what is left of it, and those. A text without any stays as it is, and so does one that cannot be
-/// read: whoever reads it next says why.
-pub(crate) fn split(text: &str) -> (String, toml::Table) {
-    let Ok(mut table) = text.parse::<toml::Table>() else { return (text.to_owned(), toml::Table::new()) };
+/// Takes the keys of sections out of a configuration file's text: what is left of it, and those. `None` where there are none, or the text
+/// cannot be read: whoever reads it next says why.
+pub(crate) fn split(text: &str) -> Option<(toml::Table, toml::Table)> {
+    let mut table = text.parse::<toml::Table>().ok()?;
     let own: toml::Table = KEYS.into_iter().filter_map(|key| Some((key.to_owned(), table.remove(key)?))).collect();
-    match toml::to_string(&table) {
-        Ok(rest) if !own.is_empty() => (rest, own),
-        _ => (text.to_owned(), own),
-    }
+    (!own.is_empty()).then_some((table, own))
 }
 
 impl SharedMemory {
@@ -68,8 +67,8 @@ impl SharedMemory {
     /// # Errors
     /// [`Failure::Usage`], naming the file and the key.
     pub(crate) fn new(registry: Registry, name: &str, table: toml::Table) -> Result<Self, Failure> {
-        let wrong = |problem: String| Failure::Usage(format!("{name}: {}", problem.trim().replace('\n', " ")));
-        let keys: FileKeys = table.try_into().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+        let wrong = |problem: String| Failure::Usage(format!("{name}: {problem}"));
+        let keys: FileKeys = table.try_into().map_err(|error: toml::de::Error| wrong(plain(error.message())))?;
         let windows = keys.sections.clone().unwrap_or_else(|| keys.section.iter().map(WindowKeys::of).collect());
         let plans = sections::host(&keys.section, &windows.iter().collect::<Vec<_>>()).map_err(wrong)?;
         Ok(Self { registry, plans, windows, keys })
@@ -83,6 +82,11 @@ impl SharedMemory {
     /// Whether there are any sections.
     pub(crate) fn has_sections(&self) -> bool {
         !self.plans.is_empty()
+    }
+
+    /// The sections.
+    pub(crate) fn sections(&self) -> &[SectionPlan] {
+        &self.plans
     }
 
     /// A section whose file the guest may write to, if there is any: two machines at once would both do that.
@@ -110,16 +114,17 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<SharedMemory, Failure> {
-        SharedMemory::new(Registry::default(), "c.toml", split(text).1)
+        SharedMemory::new(Registry::default(), "c.toml", split(text).map_or_else(toml::Table::new, |(_, own)| own))
     }
 
     #[test]
     fn keys_of_sections_are_taken_out_of_a_file() {
-        let (rest, own) = split("memory = '64M'\n[[section]]\nname = 'a'\nsize = '2M'\n[mmu]\nnested_tlb = 'off'\n");
-        assert!(rest.contains("memory") && rest.contains("nested_tlb") && !rest.contains("section"), "{rest}");
+        let (rest, own) =
+            split("memory = '64M'\n[[section]]\nname = 'a'\nsize = '2M'\n[mmu]\nnested_tlb = 'off'\n").unwrap();
+        assert_eq!(rest.keys().collect::<Vec<_>>(), ["memory", "mmu"]);
         assert_eq!(own.keys().collect::<Vec<_>>(), ["section"]);
         for text in ["memory = '64M' # as it is\n", "memory = \n"] {
-            assert_eq!(split(text), (text.to_owned(), toml::Table::new()));
+            assert_eq!(split(text), None);
         }
     }
 

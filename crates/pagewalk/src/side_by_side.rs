@@ -1,37 +1,26 @@
 //! Runs that have nothing to do with each other, on the host's processors.
 
-use crate::progress::Progress;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 /// How many runs go on at once if nobody says.
 pub(crate) fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What `work` makes of each job, in the jobs' order, with at most so many at once. Shows how many are done.
+/// What `work` makes of each job, in the jobs' order, with at most so many at once.
 pub(crate) fn side_by_side<J: Sync, R: Send>(threads: usize, jobs: &[J], work: impl Fn(&J) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let mut progress = Progress::new();
-    progress.count("running", jobs.len() as u64);
-    let (done, finished) = mpsc::channel();
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
-            let (done, next, results, work) = (done.clone(), &next, &results, &work);
+            let (next, results, work) = (&next, &results, &work);
             scope.spawn(move || {
                 while let Some((index, job)) = take(next, jobs) {
                     let result = work(job);
                     *results[index].lock().expect("no thread panics with a result in hand") = Some(result);
-                    // Nobody listens once the bar is gone.
-                    let _ = done.send(());
                 }
             });
-        }
-        drop(done);
-        for (count, ()) in finished.iter().enumerate() {
-            progress.at(count as u64 + 1);
         }
     });
     results

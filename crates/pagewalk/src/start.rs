@@ -2,18 +2,27 @@
 
 use crate::error::Failure;
 use crate::image::{GuestKind, Prepared};
-use crate::output::write_file;
+use crate::output::Output;
 use crate::shared_memory::SharedMemory;
 use crate::systems::{Configured, named};
-use machine::Machine;
 use machine::config::Config;
 use machine::snapshot::{About, CaptureError, Snapshot};
 use machine::system::System;
 use machine::units::PageSizeName;
 use machine::warmup::Warmup;
+use machine::{Machine, VirtioKind};
 use std::path::Path;
 use std::sync::Arc;
 use types::PageSize;
+
+/// What a guest owes whoever started it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Promise {
+    /// It tells the status of the work that it was given: where it goes off without one, the work has not been done.
+    Status,
+    /// It may go off when it likes.
+    Nothing,
+}
 
 /// See the module.
 pub(crate) enum Start {
@@ -61,6 +70,33 @@ impl Start {
         })
     }
 
+    /// Devices that are made for each machine. Those of a snapshot have no files.
+    pub(crate) fn devices(&self) -> &[VirtioKind] {
+        match self {
+            Self::Boot(prepared) => prepared.devices(),
+            Self::Snapshot(_) => &[],
+        }
+    }
+
+    /// Linux's policy for transparent huge pages, as the kernel's command line says it last; `None` of another guest.
+    pub(crate) fn huge_pages(&self, config: &Config) -> Option<String> {
+        let line = match self {
+            Self::Boot(prepared) if *prepared.kind() == GuestKind::Linux => prepared.linux_parameters(config),
+            Self::Boot(_) => return None,
+            Self::Snapshot(snapshot) => snapshot.about().command_line.clone(),
+        };
+        line.split_whitespace().rev().find_map(|word| word.strip_prefix("transparent_hugepage=")).map(str::to_owned)
+    }
+
+    /// What the guest owes whoever gave it its work.
+    pub(crate) fn promise(&self) -> Promise {
+        let told = match self {
+            Self::Boot(prepared) => prepared.kind().reports_status(),
+            Self::Snapshot(snapshot) => kind(snapshot).reports_status(),
+        };
+        if told { Promise::Status } else { Promise::Nothing }
+    }
+
     /// What a snapshot of the guest is about.
     ///
     /// # Errors
@@ -72,13 +108,13 @@ impl Start {
         }
     }
 
-    /// Writes the snapshot that `machine`, which started so, has taken to `path`.
+    /// Writes the snapshot that `machine`, which started so, has taken to `output`.
     ///
     /// # Errors
     /// [`Failure::Run`], naming the file; nothing is left of it.
     pub(crate) fn save(
         &self,
-        path: &Path,
+        output: Output,
         machine: &mut Machine,
         config: &Config,
         about: &About,
@@ -87,7 +123,8 @@ impl Start {
             Self::Boot(prepared) => prepared.image(config)?.devices,
             Self::Snapshot(snapshot) => snapshot.shape().devices(),
         };
-        let written = write_file(path, |file| {
+        let path = output.name().to_owned();
+        let written = output.write_with(|file| {
             machine.write_snapshot(file, config, &devices, about).map_err(|error| match error {
                 CaptureError::Io(error) => error,
                 other => std::io::Error::other(other),
@@ -111,12 +148,12 @@ pub(crate) fn kind(snapshot: &Snapshot) -> GuestKind {
 }
 
 /// What a configuration begins with: `otherwise`, or of a machine that goes on with a snapshot what its guest has seen of the machine, which need not be
-/// said again. Its memory is mapped beforehand: the guest has touched what it uses, and would meet its first touches again.
+/// said again. Its TLBs and tables are as warm as when the snapshot was taken.
 pub(crate) fn defaults(snapshot: Option<&Snapshot>, otherwise: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     match snapshot {
         Some(snapshot) => {
             let mut settings = snapshot.shape().settings();
-            settings.push(("warmup", Warmup::Touch.to_string()));
+            settings.push(("warmup", Warmup::Snapshot.to_string()));
             settings
         }
         None => otherwise.iter().map(|&(key, value)| (key, value.to_owned())).collect(),

@@ -3,7 +3,7 @@
 //! A result is a file of its own, whose name is a hash of the program's own file and of all that the result depends on, and which appears whole. So another
 //! build of Pagewalk measures anew, and a run that is killed loses what was not finished alone.
 
-use crate::output::write_json;
+use crate::output::{json, write_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -54,7 +54,7 @@ impl Store {
     /// # Errors
     /// As the host's system says; nothing is left half-written.
     pub(crate) fn put(&self, key: &Key, value: &impl Serialize) -> io::Result<()> {
-        write_json(&self.path(key), value)
+        write_file(&self.path(key), &json(value)?)
     }
 
     /// Where the results are.

@@ -6,9 +6,11 @@ use machine::config::{Config, ConfigBuilder};
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
 use machine::system::{Sweep, System};
+use machine::units::ByteSize;
 use serde_json::Value;
 use std::fmt::Display;
 use std::sync::Arc;
+use types::PageSize;
 
 /// The most systems of one command.
 const MOST_SYSTEMS: usize = 4096;
@@ -24,6 +26,8 @@ pub(crate) struct Configured {
     pub(crate) host: HostModel,
     /// The machine that it is compared with: see [`Config::native`].
     native: Config,
+    /// Bytes of the primary region that it has because others have one: see [`Configured::with_like_region`].
+    like_region: Option<ByteSize>,
 }
 
 impl Configured {
@@ -37,7 +41,33 @@ impl Configured {
         let tlbs = config.mmu(&host).map_err(BuildError::from).and_then(|tlbs| tlbs.check().map_err(BuildError::from));
         tlbs.map_err(|error| Failure::Usage(named(&system, &error)))?;
         let native = config.native(&host);
-        Ok(Self { system, config, host, native })
+        Ok(Self { system, config, host, native, like_region: None })
+    }
+
+    /// The same machine with the primary region that it would have under a scheme with a guest's segment, unless it is configured with one. Programs
+    /// of a guest take memory from a region in other ways than from their kernel (docs/segments.md), so that machines are alike only if all or none
+    /// of them have one. A guest with larger pages stays as it is: a region is mapped in pages of 4K, which are not what its scheme is about.
+    pub(crate) fn with_like_region(self: Arc<Self>) -> Arc<Self> {
+        let (segment, scheme) = (self.config.segment, self.config.scheme);
+        if segment.region.is_some() || scheme.guest_page() != PageSize::Size4K {
+            return self;
+        }
+        let bytes = ByteSize(segment.region_bytes(Mechanism::DualDirect, self.config.memory));
+        let mut config = self.config.clone();
+        config.segment.region = Some(bytes);
+        let native = config.native(&self.host);
+        let (system, host) = (self.system.clone(), self.host.clone());
+        Arc::new(Self { system, config, host, native, like_region: Some(bytes) })
+    }
+
+    /// Bytes of the region that it has because others have one, if so.
+    pub(crate) const fn like_region(&self) -> Option<ByteSize> {
+        self.like_region
+    }
+
+    /// Whether its guest has segment registers.
+    pub(crate) const fn has_guest_segment(&self) -> bool {
+        self.config.scheme.mechanism().has_guest_segment()
     }
 
     /// Whether it is native.
@@ -67,7 +97,7 @@ pub(crate) fn reported_system(run: &Value) -> Option<String> {
 }
 
 /// Every system that a command runs, in order and each once: `systems`, each with every value of the sweeps, of which the first goes
-/// slowest.
+/// slowest. A native system is swept where a native machine uses the key.
 ///
 /// # Errors
 /// [`Failure::Usage`].
@@ -78,13 +108,16 @@ pub(crate) fn configured(
 ) -> Result<Vec<Arc<Configured>>, Failure> {
     let mut swept = systems;
     for sweep in sweeps {
-        if swept.iter().all(|system| system.scheme().mechanism() == Mechanism::Native) {
-            return Err(Failure::Usage("--sweep: every scheme is native, and those stay as they are".to_owned()));
-        }
         if swept.len().saturating_mul(sweep.count()) > MOST_SYSTEMS {
             return Err(Failure::Usage(format!("--sweep: more than {MOST_SYSTEMS} systems")));
         }
-        swept = sweep.over(&swept);
+        let before = swept.len();
+        let points = swept.iter().map(|system| points(builder, sweep, system));
+        swept = points.collect::<Result<Vec<_>, _>>()?.concat();
+        if swept.len() == before && sweep.count() > 1 {
+            let problem = format!("--sweep: every scheme is native, and {} changes nothing there", sweep.key());
+            return Err(Failure::Usage(problem));
+        }
     }
     let mut configured: Vec<Arc<Configured>> = Vec::new();
     for system in swept {
@@ -93,6 +126,23 @@ pub(crate) fn configured(
         }
     }
     Ok(configured)
+}
+
+/// `system` at each point of a sweep. A native one whose machine is the same at every point stays as it is: it is what all of them are compared
+/// with.
+fn points(builder: &ConfigBuilder, sweep: &Sweep, system: &System) -> Result<Vec<System>, Failure> {
+    let all = sweep.over(system);
+    if system.scheme().mechanism() != Mechanism::Native {
+        return Ok(all);
+    }
+    let machine = |system: &System| Configured::new(builder, system.clone()).map(|configured| configured.native);
+    let own = machine(system)?;
+    for point in &all {
+        if machine(point)? != own {
+            return Ok(all);
+        }
+    }
+    Ok(vec![system.clone()])
 }
 
 /// `systems`, with the native machine of each before it where it is not among them.
@@ -155,7 +205,8 @@ mod tests {
         assert_eq!(
             names(&systems),
             [
-                "native:4K",
+                "native:4K/harts=1",
+                "native:4K/harts=2",
                 "nested:4K+4K/harts=1/mmu.nested_tlb=on",
                 "nested:4K+4K/harts=1/mmu.nested_tlb=off",
                 "nested:4K+4K/harts=2/mmu.nested_tlb=on",
@@ -165,9 +216,27 @@ mod tests {
     }
 
     #[test]
+    fn a_sweep_of_what_a_native_machine_uses_has_a_native_run_at_each_point() {
+        let swept = |systems: &str, sweep: &str| list(systems, &[sweep]).unwrap();
+        let systems = swept("native,nested", "mmu.walk_caches=on,off");
+        assert_eq!(
+            names(&systems),
+            [
+                "native:4K/mmu.walk_caches=on",
+                "native:4K/mmu.walk_caches=off",
+                "nested:4K+4K/mmu.walk_caches=on",
+                "nested:4K+4K/mmu.walk_caches=off",
+            ]
+        );
+        assert!(systems[0].is_native_of(&systems[2]) && systems[1].is_native_of(&systems[3]));
+        assert_eq!(names(&swept("native,nested", "shadow.count=8,9"))[0], "native:4K");
+        assert_eq!(names(&swept("native", "mmu.walk_caches=on,off")).len(), 2);
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_by_name() {
         for (systems, sweeps, says) in [
-            ("native", &["harts=1,2"][..], "--sweep"),
+            ("native", &["shadow.count=8,9"][..], "shadow.count changes nothing"),
             ("nested", &["harts=1..1024", "seed=1..1024"], "4096"),
             ("native,nested/harts=0", &[], "nested:4K+4K/harts=0: harts"),
             ("nested/host=vax", &[], "nested:4K+4K/host=vax: unknown host model or file `vax`"),

@@ -53,7 +53,7 @@ fn width(cell: &str) -> usize {
 /// Whether a cell reads as a number, with a unit if there is one, or stands for a missing one.
 fn is_number(cell: &str) -> bool {
     let digits = cell.trim_start_matches(['+', '-']);
-    digits.starts_with(|c: char| c.is_ascii_digit()) || cell == "-"
+    digits.starts_with(|c: char| c.is_ascii_digit()) || matches!(cell, "-" | "failed")
 }
 
 #[cfg(test)]

@@ -1,20 +1,22 @@
 //! The host's terminal as a guest's console.
 
+use crate::cleanup::TerminalMode;
+use crate::interrupt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::stdio::stdin;
-use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, isatty, tcgetattr, tcsetattr};
 use std::io;
 use std::time::Duration;
 
 /// The key that begins a command to Pagewalk: Ctrl-A, as in QEMU and minicom.
 const ESCAPE: u8 = 0x01;
 
-/// The terminal in raw mode: every key reaches the guest, Ctrl-C too. It is as it was before when this is dropped, also by a
-/// panic.
+/// The terminal in raw mode: every key reaches the guest, Ctrl-C too. It is as it was before when this is dropped, and when the process
+/// ends by a signal.
 #[derive(Debug)]
 pub struct RawTerminal {
-    before: Termios,
+    _before: TerminalMode,
 }
 
 impl RawTerminal {
@@ -29,15 +31,10 @@ impl RawTerminal {
         let before = tcgetattr(stdin())?;
         let mut raw = before.clone();
         raw.make_raw();
+        // Registered first: a signal in between restores what has not changed yet.
+        let before = TerminalMode::restore_later(before);
         tcsetattr(stdin(), OptionalActions::Now, &raw)?;
-        Ok(Some(Self { before }))
-    }
-}
-
-impl Drop for RawTerminal {
-    fn drop(&mut self) {
-        // Nothing better is left to do than to try; the terminal may be gone.
-        let _ = tcsetattr(stdin(), OptionalActions::Drain, &self.before);
+        Ok(Some(Self { _before: before }))
     }
 }
 
@@ -94,7 +91,10 @@ impl Keyboard {
     #[must_use]
     pub fn wait(&self, patience: Option<Duration>) -> bool {
         let input = stdin();
-        let mut ready = [PollFd::new(&input, PollFlags::IN)];
+        let mut ready = vec![PollFd::new(&input, PollFlags::IN)];
+        // A signal may have come just before: it is waited for as keys are.
+        let wake = interrupt::descriptor();
+        ready.extend(wake.as_ref().map(|wake| PollFd::new(wake, PollFlags::IN)));
         let timeout = patience.map(|patience| Timespec {
             tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: patience.subsec_nanos().into(),

@@ -322,7 +322,9 @@ fn ended_into(mut command: Command, output: fs::File) -> Ended {
 #[test]
 fn workloads_say_what_they_do_not_understand() {
     for workload in ["gups:3", "gups:7T", "cg:Q", "bfs:99", "kv:x"] {
-        run(["compare", "--workload", workload, "--scheme", "native"]).failed(1, &[workload, "status 2"]);
+        run(["compare", "--workload", workload, "--scheme", "native"]).failed(2, &["--workload", workload]);
+        let (name, size) = workload.split_once(':').unwrap();
+        run(["boot", "--append", &format!("workload={name} size={size}")]).failed(1, &["status 2"]);
     }
     let end = run(["boot", "--append", "workload=warp"]).failed(1, &["status 2"]);
     assert!(end.stdout.contains("warp"), "{end:#?}");

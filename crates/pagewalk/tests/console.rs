@@ -2,28 +2,25 @@
 
 mod common;
 
+use common::screen::{PATIENCE, Screen};
 use common::{Ended, Scratch, command, ended};
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Termios, tcgetattr};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How long anything on the screen may take.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A user at a terminal on which `pagewalk` runs.
 struct User {
     /// The terminal's other end: what the user types goes in here.
     hands: File,
-    /// What the user sees comes from here.
-    eyes: Receiver<Vec<u8>>,
-    seen: Vec<u8>,
+    /// What the user sees. It ends with the terminal, when reading fails.
+    screen: Screen,
     terminal: OwnedFd,
     child: Child,
 }
@@ -45,18 +42,8 @@ impl User {
             .spawn()
             .expect("pagewalk starts");
         let hands = File::from(controller);
-        let mut screen = hands.try_clone().expect("a descriptor");
-        let (shows, eyes) = channel();
-        // It ends with the terminal, when reading fails.
-        thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(length @ 1..) = screen.read(&mut buffer) {
-                if shows.send(buffer[..length].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-        Self { hands, eyes, seen: Vec::new(), terminal, child }
+        let screen = Screen::new(hands.try_clone().expect("a descriptor"));
+        Self { hands, screen, terminal, child }
     }
 
     fn types(&mut self, keys: &str) {
@@ -66,18 +53,7 @@ impl User {
     /// Waits until `text` appears, after what was seen before.
     #[track_caller]
     fn sees(&mut self, text: &str) {
-        let from = Instant::now();
-        loop {
-            let shown = String::from_utf8_lossy(&self.seen).into_owned();
-            if let Some(at) = shown.find(text) {
-                self.seen = shown.as_bytes()[at + text.len()..].to_vec();
-                return;
-            }
-            match self.eyes.recv_timeout(PATIENCE.saturating_sub(from.elapsed())) {
-                Ok(more) => self.seen.extend(more),
-                Err(_) => panic!("no {text:?} in {shown:?}"),
-            }
-        }
+        self.screen.sees(text);
     }
 
     fn settings(&self) -> Termios {
@@ -97,7 +73,7 @@ impl User {
             if let Some(status) = self.child.try_wait().expect("it is our child") {
                 return status.code();
             }
-            assert!(from.elapsed() < PATIENCE, "it goes on; on the screen: {}", String::from_utf8_lossy(&self.seen));
+            assert!(from.elapsed() < PATIENCE, "it goes on; on the screen: {}", self.screen.text());
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -141,6 +117,20 @@ fn the_terminal_is_restored_however_a_guest_ends() {
         let code_seen = user.ends();
         assert_eq!(code_seen, Some(code), "{append}");
         assert!(!user.is_raw(), "the terminal is as it was");
+    }
+}
+
+#[test]
+fn the_terminal_is_restored_whatever_signal_ends_pagewalk() {
+    for signal in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM] {
+        // A guest that loops, and one whose vCPUs wait for keys.
+        for append in ["workload=spin", "misbehave=sleep"] {
+            let mut user = User::runs(&["boot", "--append", append]);
+            user.sees("vos: ");
+            kill_process(Pid::from_child(&user.child), signal).unwrap();
+            assert_eq!(user.ends(), None, "{signal:?} ended it");
+            assert!(!user.is_raw(), "{append}: the terminal is as it was");
+        }
     }
 }
 

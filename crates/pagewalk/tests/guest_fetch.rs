@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 /// `apt-get -c CONF … COMMAND … [-- PACKAGE…]`. It logs each call; a file `broken-COMMAND` makes that command fail, `slow` makes
-/// downloads take a while. Packages depend on nothing.
+/// downloads take a while. The archive has the suites trixie and sid, and kernels 7 in sid alone. Packages depend on nothing.
 const APT_GET: &str = r#"#!/bin/sh
 pool=${0%/*}/../pool
 state=${0%/*}/..
@@ -27,10 +27,11 @@ echo "$command $*" >>"$state/log"
 if [ -e "$state/broken-$command" ]; then echo "E: $command is broken" >&2; exit 100; fi
 case $command in
 indextargets) echo http://archive.example/debian ;;
-update) grep -q '^deb .*arch=riscv64.* http://archive.example/debian trixie main$' "${conf%/*}/sources.list" ;;
+update) grep -Eq '^deb .*arch=riscv64.* http://archive.example/debian (trixie|sid) main$' "${conf%/*}/sources.list" || exit 100 ;;
 esac
 for package; do
     file=$(cd "$pool" && ls "$package"_*.deb 2>/dev/null)
+    case $package in linux-image-7*) grep -q ' sid main$' "${conf%/*}/sources.list" || file= ;; esac
     if [ -z "$file" ]; then echo "E: Unable to locate package $package" >&2; exit 100; fi
     case $command in
     resolve) echo "'http://archive.example/$file' $file $(stat -c %s "$pool/$file") MD5Sum:0" ;;
@@ -161,6 +162,33 @@ fn a_renewal_replaces_versions() {
     said(&archive.fetch(BASE), "6.1-riscv64 already there");
     said(&archive.fetch(&["--only", "base", "--renew"]), "6.2-riscv64 fetched");
     assert_eq!(archive.packages(), ["busybox-static_1%3a1.37", "linux-image-riscv64_6.2"]);
+}
+
+#[test]
+fn a_further_kernel_comes_from_the_suite_that_has_it() {
+    const RELEASE: &str = "7.2-riscv64";
+    let archive = Archive::new();
+    archive.publish("linux-image-7.2-riscv64", "7.2-1", "usr/lib/modules/7.2-riscv64/vmlinuz", b"kernel 7.2");
+    // The index of trixie-backports does not come: the next suite is tried all the same.
+    said(&archive.fetch(&["--only", "base", "--kernel", RELEASE]), "linux-image-7.2-riscv64");
+    let kernel = archive.installed("linux-image-7.2-riscv64_7.2-1/boot/vmlinux-7.2-riscv64");
+    assert_eq!(fs::read(&kernel).unwrap(), b"kernel 7.2", "where kernels of earlier packages are");
+    assert_eq!(fs::read(archive.installed(KERNEL)).unwrap(), b"kernel", "the default kernel stays");
+    archive.calls();
+    said(&archive.fetch(&["--only", "base", "--kernel", RELEASE]), "already there");
+    assert!(archive.calls().is_empty(), "nothing is brought twice");
+    // A renewal leaves it alone, and so does damage of other packages.
+    said(&archive.fetch(&["--only", "base", "--renew"]), "fetched");
+    assert!(kernel.exists() && !archive.calls().iter().any(|call| call.contains(RELEASE)));
+    // A damaged one goes, because its suite may not have it any more.
+    fs::write(&kernel, b"damaged").unwrap();
+    said(&archive.fetch(BASE), "fetched");
+    assert!(!kernel.exists());
+    failed(
+        &archive.fetch(&["--only", "base", "--kernel", "7.9-riscv64", "--suite", "sid"]),
+        2,
+        "no kernel 7.9-riscv64 in Debian sid",
+    );
 }
 
 #[test]

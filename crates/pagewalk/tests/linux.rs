@@ -316,3 +316,30 @@ fn a_damaged_cache_is_named() {
     fs::remove_file(&busybox).unwrap();
     linux("true", &["--cache", &scratch.text("cache")]).failed(1, &["busybox"]);
 }
+
+/// The fetched kernel, with another version in its banner: one that no modules are known for.
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_kernel_without_modules_says_that_its_disks_will_not_appear() {
+    let scratch = Scratch::new();
+    let cache = std::env::var_os("PAGEWALK_CACHE").map(std::path::PathBuf::from);
+    let cache = pagewalk::guest::Cache::locate(cache.as_deref()).expect("a cache");
+    let guest = pagewalk::guest::LinuxGuest::open(cache).expect("the Linux guest is fetched");
+    let mut kernel = guest.kernel().expect("the kernel is whole");
+    let own = scratch.write("own", &kernel);
+    let seen = linux("test -b /dev/vda", &["--kernel", &own, "--disk", "blank:1M"]);
+    seen.succeeded();
+
+    let banner = format!("Linux version {}", guest.release().unwrap());
+    for at in 0..kernel.len() - banner.len() {
+        if kernel[at..].starts_with(banner.as_bytes()) {
+            kernel[at + "Linux version ".len()] = b'9';
+        }
+    }
+    let other = scratch.write("other", &kernel);
+    let release = pagewalk::guest::release_of(&kernel).unwrap().to_owned();
+    let end = linux("test ! -b /dev/vda", &["--kernel", &other, "--disk", "blank:1M"]);
+    let remedy = format!("guest fetch --kernel {release}");
+    end.said(0, &[&release, "virtio_blk", "disks and network cards will not appear", &remedy]);
+    linux("true", &["--kernel", &other]).succeeded();
+}

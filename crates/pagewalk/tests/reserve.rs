@@ -106,6 +106,20 @@ fn what_does_not_fit_a_host_is_refused_by_name_with_the_numbers() {
     }
 }
 
+/// Under `native-segment` the reservation had taken the memory that the guest can lie in alone: what the machine kept free for `native` it did
+/// not keep free there.
+#[test]
+fn a_reservation_leaves_native_segment_its_memory() {
+    let registry = Registry::new();
+    registry.run("add cache --size 64M --alloc").succeeded();
+    let file = registry.file();
+    for scheme in ["native", "native-segment"] {
+        let boot = ["boot", "--run", "hello", "--memory", "64M", "--scheme", scheme, "--reserved-memory", &file];
+        let output = run(boot).succeeded().stdout;
+        assert!(output.contains("hello: ok"), "{scheme}: {output}");
+    }
+}
+
 #[test]
 fn what_cannot_be_asked_for_is_named() {
     let registry = Registry::new();

@@ -2,29 +2,16 @@
 
 mod common;
 
+use common::kernel::{A0, A1, A6, A7, ECALL, addi, image, lui};
 use common::{Ended, Scratch, run};
 
 /// A flat Image whose one deed is SRST with `kind` in `a0` and `reason` in `a1` (SBI 2.0, chapter 10).
-fn kernel(kind: u32, reason: u32) -> Vec<u8> {
-    const JUMP_TO_0X40: u32 = 0x0400_006f;
-    const ECALL: u32 = 0x73;
-    let (a0, a1, a6, a7) = (10, 11, 16, 17);
-    let addi = |to: u32, from: u32, value: u32| value << 20 | from << 15 | to << 7 | 0x13;
-    let lui = |to: u32, value: u32| value << 12 | to << 7 | 0x37;
-    let code = [lui(a7, 0x53525), addi(a7, a7, 0x354), addi(a6, 0, 0), addi(a0, 0, kind), addi(a1, 0, reason), ECALL];
-    let mut image = vec![0; 4096];
-    image[..4].copy_from_slice(&JUMP_TO_0X40.to_le_bytes());
-    image[0x08..0x10].copy_from_slice(&0x20_0000u64.to_le_bytes());
-    image[0x10..0x18].copy_from_slice(&4096u64.to_le_bytes());
-    image[0x30..0x38].copy_from_slice(b"RISCV\0\0\0");
-    image[0x38..0x3c].copy_from_slice(b"RSC\x05");
-    for (at, word) in image[0x40..].chunks_mut(4).zip(code) {
-        at.copy_from_slice(&word.to_le_bytes());
-    }
-    image
+fn kernel(kind: i32, reason: i32) -> Vec<u8> {
+    let code = [lui(A7, 0x53525), addi(A7, A7, 0x354), addi(A6, 0, 0), addi(A0, 0, kind), addi(A1, 0, reason), ECALL];
+    image(&code)
 }
 
-fn command(command: &str, kind: u32, reason: u32) -> Ended {
+fn command(command: &str, kind: i32, reason: i32) -> Ended {
     let scratch = Scratch::new();
     let guest = scratch.write("guest.img", kernel(kind, reason));
     run([command, "--guest", &guest, "--scheme", "nested"])

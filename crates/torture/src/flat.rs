@@ -13,7 +13,7 @@ use crate::executor::{Executor, ExecutorError};
 use crate::image::{CODE, DATA, Image, system_call};
 
 /// Where the supervisor of [`SUPERVISOR`] is.
-const SUPERVISOR_AT: u64 = 0x1000;
+pub(crate) const SUPERVISOR_AT: u64 = 0x1000;
 /// Instructions per byte of code that are enough for any image, as loops are short; one that needs more does not end.
 const INSTRUCTIONS_PER_BYTE: u32 = 64;
 
@@ -37,7 +37,7 @@ const fn csrr(register: u8, csr: u32) -> u32 {
 
 /// The only supervisor code: it enters the image in U-mode, and reports every trap by an SBI call with `scause`, `sepc` and `stval` in
 /// `t0` to `t2`; then goes on at `t1`.
-const SUPERVISOR: [u32; 11] = {
+pub(crate) const SUPERVISOR: [u32; 11] = {
     const SSTATUS: u32 = 0x100;
     const STVEC: u32 = 0x105;
     const SCOUNTEREN: u32 = 0x106;
@@ -61,9 +61,9 @@ const SUPERVISOR: [u32; 11] = {
     ]
 };
 /// Where in it traps are handled.
-const HANDLER_AT: u64 = SUPERVISOR_AT + 5 * 4;
+pub(crate) const HANDLER_AT: u64 = SUPERVISOR_AT + 5 * 4;
 /// `sstatus.FS` is Initial, and `scounteren` lets U-mode read all counters: the supervisor writes the same word to both.
-const STATUS_AND_COUNTERS: u64 = 1 << 13 | 0b111;
+pub(crate) const STATUS_AND_COUNTERS: u64 = 1 << 13 | 0b111;
 
 /// The hart under one of its engines.
 #[derive(Debug)]
@@ -161,7 +161,7 @@ impl Executor for Flat {
 struct Page([u8; 4096]);
 
 /// Flat memory from address zero on. Loads and stores hit what one of a few [entries](Entry) answers, so that they miss now and then.
-struct Memory {
+pub(crate) struct Memory {
     pages: Vec<Page>,
     extent: Extent,
     entries: Box<[Entry; ENTRIES]>,
@@ -211,7 +211,7 @@ impl Extent {
 }
 
 impl Memory {
-    fn new(bytes: u64) -> Self {
+    pub(crate) fn new(bytes: u64) -> Self {
         let mut pages = vec![Page([0; 4096]); bytes.div_ceil(4096) as usize];
         let extent = Extent { start: pages.as_mut_ptr().cast(), bytes: pages.len() as u64 * 4096 };
         Self { pages, extent, entries: Box::new([Entry::NONE; ENTRIES]), stamp: 0 }
@@ -235,12 +235,12 @@ impl Memory {
         true
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: pages are arrays of bytes without padding.
         unsafe { std::slice::from_raw_parts(self.extent.start, self.pages.len() * 4096) }
     }
 
-    fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and the reference is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.extent.start, self.pages.len() * 4096) }
     }
@@ -356,5 +356,19 @@ impl Bus for Memory {
 
     fn cycle(&mut self, retired: u64) -> u64 {
         retired
+    }
+
+    /// There is no interrupt controller: what is pending stays.
+    fn external_interrupt(&mut self) -> bool {
+        true
+    }
+
+    fn counter(&mut self, _: u32, _: u64) -> Option<u64> {
+        None
+    }
+
+    /// No clock depends on traps here.
+    fn nested_trap(&mut self) -> u32 {
+        0
     }
 }

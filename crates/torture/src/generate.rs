@@ -4,9 +4,9 @@ use crate::field::{Field, File, Immediate, Role};
 use crate::instruction::{DYNAMIC, Instruction};
 use crate::opcode::{Class, OPCODES, Opcode};
 use crate::program::{Node, Program, SCRATCH, State};
-use crate::random::Random;
 use crate::record;
 use crate::values;
+use testing::Random;
 
 /// Top-level nodes of a program.
 const NODES: (i64, i64) = (16, 32);
@@ -17,7 +17,11 @@ const ATTEMPTS: usize = 16;
 
 /// Program `index` of the stream that `seed` names.
 pub fn program(seed: u64, index: u64) -> Program {
-    let mut random = Random::nth(seed, index);
+    program_of(Random::nth(seed, index))
+}
+
+/// The program that the choices of `random` make.
+pub fn program_of(mut random: Random) -> Program {
     let base = random.between(1, 31) as u8;
     let start = state(&mut random);
     let mut generator = Generator { random, base, locked: 1 << base };
@@ -40,7 +44,7 @@ fn state(random: &mut Random) -> State {
     let garbage = if random.one_in(4) { random.bits() << 8 } else { 0 };
     let flags = if random.one_in(2) { 0 } else { random.bits() & 0x1f };
     State {
-        fcsr: garbage | (random.below(5) as u64) << 5 | flags,
+        fcsr: garbage | (random.index(5) as u64) << 5 | flags,
         x: values::integers(random),
         f: values::floats(random),
         scratch: std::array::from_fn(|_| values::memory(random)),
@@ -57,10 +61,10 @@ struct Generator {
 impl Generator {
     fn node(&mut self, depth: u8) -> Node {
         for _ in 0..ATTEMPTS {
-            let opcode = match self.random.below(12) {
+            let opcode = match self.random.index(12) {
                 0 => self.memory_opcode(),
                 1 if self.random.one_in(2) => return self.reset_flags(),
-                _ => &OPCODES[self.random.below(OPCODES.len())],
+                _ => &OPCODES[self.random.index(OPCODES.len())],
             };
             if let Some(node) = self.node_of(opcode, depth) {
                 return node;
@@ -131,7 +135,7 @@ impl Generator {
         match field {
             Field::Register(register) => loop {
                 let number = match register.file {
-                    File::Integer => self.random.below(32) as u8,
+                    File::Integer => self.random.index(32) as u8,
                     File::Float => self.float_register(opcode, register.role),
                 };
                 if register.admits(number) {
@@ -146,7 +150,7 @@ impl Generator {
 
     /// A register that likely holds a number of the opcode's format, so that singles are not all improperly boxed.
     fn float_register(&mut self, opcode: &Opcode, role: Role) -> u8 {
-        let any = self.random.below(32) as u8;
+        let any = self.random.index(32) as u8;
         let mut formats = opcode.name.split('.').skip(1);
         let format = if role == Role::Destination { formats.next() } else { formats.last() };
         match format {
@@ -159,7 +163,7 @@ impl Generator {
 
     fn immediate(&mut self, immediate: &Immediate) -> i64 {
         loop {
-            let value = match self.random.below(5) {
+            let value = match self.random.index(5) {
                 0 => self.random.pick(&[immediate.low, immediate.high]),
                 1 => self.random.between(-8, 8) * immediate.step,
                 _ => {
@@ -200,7 +204,7 @@ impl Generator {
     /// An offset from the base register at which `size` bytes of scratch memory start.
     fn target(&mut self, size: u8, alignment: Alignment) -> i64 {
         let size = usize::from(size);
-        let any = self.random.below(SCRATCH - size + 1);
+        let any = self.random.index(SCRATCH - size + 1);
         let offset = match alignment {
             Alignment::Natural => any & !(size - 1),
             Alignment::Any => any,
@@ -268,13 +272,13 @@ impl Generator {
         let mut group = vec![self.point(pointer, target)];
         self.locking(&[pointer], |this| {
             group.push(this.at(load, pointer)?);
-            for _ in 0..this.random.below(4) {
+            for _ in 0..this.random.index(4) {
                 let simple = Opcode::of(|class| class == Class::Plain);
                 let simple: Vec<_> = simple.into_iter().filter(|opcode| is_base_integer(opcode)).collect();
                 let opcode = this.random.pick(&simple);
                 group.push(this.instruction(opcode)?);
             }
-            match this.random.below(6) {
+            match this.random.index(6) {
                 0 => {
                     // No reservation set reaches that far.
                     let half = (SCRATCH / 2) as i64;
@@ -318,7 +322,7 @@ impl Generator {
     fn body(&mut self, branch: &Opcode, depth: u8) -> Vec<Node> {
         let depth = if branch.size() == 2 { DEPTH } else { depth };
         // Deeper than `DEPTH` nothing branches.
-        (0..=self.random.below(3)).map(|_| if depth < DEPTH { self.node(depth + 1) } else { self.leaf() }).collect()
+        (0..=self.random.index(3)).map(|_| if depth < DEPTH { self.node(depth + 1) } else { self.leaf() }).collect()
     }
 
     fn leaf(&mut self) -> Node {
@@ -334,7 +338,7 @@ impl Generator {
         if self.random.one_in(2) {
             return self.body(jump, depth);
         }
-        vec![Node::Garbage((0..=self.random.below(6)).map(|_| self.random.bits() as u16).collect())]
+        vec![Node::Garbage((0..=self.random.index(6)).map(|_| self.random.bits() as u16).collect())]
     }
 
     /// A counted loop. Only some branches can test a counter against zero; of the others, a `bne` takes the place.
@@ -355,7 +359,7 @@ impl Generator {
     fn call(&mut self, depth: u8) -> Option<Node> {
         let link = self.unlocked()?;
         let call = Instruction::new("jal", &[link.into(), 0]);
-        let back = match self.random.below(2) {
+        let back = match self.random.index(2) {
             0 => Instruction::new("c.jr", &[link.into()]),
             _ => {
                 let mut back = self.instruction(Opcode::named("jalr"))?;

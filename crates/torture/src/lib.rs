@@ -9,6 +9,8 @@
 //! `cargo run --release -p pagewalk-torture -- --programs 1000000 --seed 7` runs a longer campaign than the tests do. The threaded
 //! engine needs an optimised build; under debug assertions it is the `match` engine as well.
 //!
+//! Code that may be anything, traps included, is [run](trace) by the engines alone.
+//!
 //! Left out: instructions that trap, values of counters, and store-conditionals whose success the specification leaves open.
 
 pub mod campaign;
@@ -22,8 +24,8 @@ pub mod image;
 pub mod instruction;
 pub mod opcode;
 pub mod program;
-pub mod random;
 mod record;
 pub mod report;
 pub mod shrink;
+pub mod trace;
 mod values;

@@ -1,6 +1,6 @@
 //! Operand values that crowd the corners.
 
-use crate::random::Random;
+use testing::Random;
 
 const INTEGERS: [u64; 20] = [
     0,
@@ -27,10 +27,10 @@ const INTEGERS: [u64; 20] = [
 
 /// A value for an integer register: a corner, a small number, a shifted pattern or any bits.
 fn integer(random: &mut Random) -> u64 {
-    match random.below(5) {
+    match random.index(5) {
         0 | 1 => random.pick(&INTEGERS),
         2 => (random.between(-70, 70)) as u64,
-        3 => random.bits() >> random.below(64),
+        3 => random.bits() >> random.index(64),
         _ => random.bits(),
     }
 }
@@ -63,49 +63,49 @@ const DOUBLES: [u64; 10] = [
 
 /// A single: zero, subnormal, border of a binade, limit of an integer type, infinity, NaN, small integer or any bits.
 fn single(random: &mut Random) -> u32 {
-    let sign = (random.below(2) as u32) << 31;
+    let sign = (random.index(2) as u32) << 31;
     if random.one_in(4) {
         return sign | random.pick(&SINGLES);
     }
-    let fraction = match random.below(4) {
+    let fraction = match random.index(4) {
         0 => 0,
         1 => 0x7f_ffff,
-        2 => 1 << random.below(23),
+        2 => 1 << random.index(23),
         _ => random.bits() as u32 & 0x7f_ffff,
     };
-    let exponent = match random.below(8) {
-        0 => random.below(3),
-        1 => 255 - random.below(3),
+    let exponent = match random.index(8) {
+        0 => random.index(3),
+        1 => 255 - random.index(3),
         2 => 127 + random.pick(&[0, 22, 23, 24, 30, 31, 32, 62, 63, 64]),
         3 => return (random.between(-100, 100) as f32).to_bits(),
-        4 => random.below(256),
-        _ => 120 + random.below(16),
+        4 => random.index(256),
+        _ => 120 + random.index(16),
     };
     sign | (exponent as u32) << 23 | fraction
 }
 
 /// A double, as [`single`]; also around the limits of singles.
 fn double(random: &mut Random) -> u64 {
-    let sign = (random.below(2) as u64) << 63;
+    let sign = (random.index(2) as u64) << 63;
     if random.one_in(4) {
         return sign | random.pick(&DOUBLES);
     }
-    let fraction = match random.below(5) {
+    let fraction = match random.index(5) {
         0 => 0,
         1 => (1 << 52) - 1,
-        2 => 1 << random.below(52),
+        2 => 1 << random.index(52),
         3 => (random.bits() & 0xff_ffff) << 28,
         _ => random.bits() & ((1 << 52) - 1),
     };
-    let exponent = match random.below(9) {
-        0 => random.below(3),
-        1 => 2047 - random.below(3),
+    let exponent = match random.index(9) {
+        0 => random.index(3),
+        1 => 2047 - random.index(3),
         2 => 1023 + random.pick(&[0, 30, 31, 32, 51, 52, 53, 62, 63, 64]),
         3 => 1023 + random.pick(&[126, 127, 128]),
         4 => 1023 - random.pick(&[125, 126, 127, 148, 149, 150]),
         5 => return (random.between(-100, 100) as f64).to_bits(),
-        6 => random.below(2048),
-        _ => 1015 + random.below(16),
+        6 => random.index(2048),
+        _ => 1015 + random.index(16),
     };
     sign | (exponent as u64) << 52 | fraction
 }
@@ -113,7 +113,7 @@ fn double(random: &mut Random) -> u64 {
 /// A value for a floating-point register: a double, a boxed single, or a single that is not properly boxed.
 fn float(random: &mut Random, likely: Likely) -> u64 {
     let boxed = 0xffff_ffff_0000_0000;
-    match (random.below(16), likely) {
+    match (random.index(16), likely) {
         (0, _) => random.bits() << 32 | u64::from(single(random)),
         (1, _) => (boxed - (1 << 32)) | u64::from(single(random)),
         (2..4, Likely::Double) | (4.., Likely::Single) => boxed | u64::from(single(random)),
@@ -141,7 +141,7 @@ pub(crate) fn floats(random: &mut Random) -> [u64; 32] {
     std::array::from_fn(|number| {
         let (pool, likely, sign) =
             if number < 16 { (&singles, Likely::Single, 1 << 31) } else { (&doubles, Likely::Double, 1 << 63) };
-        match random.below(4) {
+        match random.index(4) {
             0 => random.pick(pool),
             1 => random.pick(pool) ^ sign,
             _ => float(random, likely),
@@ -151,7 +151,7 @@ pub(crate) fn floats(random: &mut Random) -> [u64; 32] {
 
 /// Eight bytes of memory.
 pub(crate) fn memory(random: &mut Random) -> u64 {
-    match random.below(4) {
+    match random.index(4) {
         0 => double(random),
         1 => u64::from(single(random)) << 32 | u64::from(single(random)),
         2 => integer(random),

@@ -1,6 +1,7 @@
 //! Differential tests of the hart's user-level instructions.
 //!
-//! `TORTURE_PROGRAMS` and `TORTURE_SEED` make a run longer or another one. Engine::Threaded needs an optimised build: in one with debug
+//! `TORTURE_PROGRAMS` makes a run longer. The seed changes daily (`testing::seed`); a failure prints it, and `TORTURE_SEED` repeats that
+//! run. Engine::Threaded needs an optimised build: in one with debug
 //! assertions both names stand for the `match` engine.
 
 use hart::{Engine, Hotness};
@@ -15,15 +16,10 @@ use torture::program::{Node, Program};
 /// Every block is compiled; at a hotness of 1, every block that a budget has ended at.
 const COMPILED: Engine = Engine::Compiled(Hotness::ALL);
 
-fn setting(name: &str, default: u64) -> u64 {
-    let Ok(text) = std::env::var(name) else { return default };
-    text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
-}
-
 /// Runs `programs` programs, all of which must agree.
 fn campaign(programs: u64, executors: &[&dyn Executor]) -> Outcome {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let campaign = Campaign { seed: setting("TORTURE_SEED", 1), first: 0, programs, batch: 500, threads };
+    let campaign = Campaign { seed: testing::seed("TORTURE_SEED"), first: 0, programs, batch: 500, threads };
     let outcome = campaign.run(executors).unwrap_or_else(|error| panic!("{error}"));
     if let Some(failure) = &outcome.failure {
         panic!("{failure}");
@@ -35,7 +31,7 @@ fn campaign(programs: u64, executors: &[&dyn Executor]) -> Outcome {
 #[test]
 #[ignore = "needs qemu-user"]
 fn all_engines_agree_with_qemu_on_every_opcode() {
-    let programs = setting("TORTURE_PROGRAMS", 60_000);
+    let programs = testing::number("TORTURE_PROGRAMS", 60_000);
     let engines = [Engine::Threaded, Engine::Matching, COMPILED].map(Flat::new);
     let outcome = campaign(programs, &[&Qemu::default(), &engines[0], &engines[1], &engines[2]]);
     assert_eq!(outcome.coverage.missed(), Vec::<String>::new(), "opcodes that no program was certain to run");
@@ -60,8 +56,9 @@ fn reserves(nodes: &[Node]) -> bool {
 /// Runs may end anywhere: neither the outcome nor the counts of instructions, loads and stores may depend on where.
 #[test]
 fn slices_change_neither_outcome_nor_counts() {
+    let seed = testing::seed("TORTURE_SEED");
     let programs: Vec<Program> = (0..3_000)
-        .map(|index| generate::program(2, index))
+        .map(|index| generate::program(seed, index))
         .filter(|program| !reserves(&program.nodes))
         .take(500)
         .collect();

@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
+use testing::Random;
 use torture::field::{Field, File};
 use torture::generate;
 use torture::instruction::{DYNAMIC, Instruction, rounding_name};
 use torture::opcode::{Class, OPCODES};
-use torture::random::Random;
 
 /// Instructions per opcode.
 const SAMPLES: usize = 20;

@@ -49,6 +49,7 @@ fn parse(blob: &[u8]) -> Tree {
 fn machine() -> TreeDescription<'static> {
     TreeDescription {
         harts: 3,
+        plic: PlicContexts::Supervisor,
         isa: "rv64imafdc_zicsr_zifencei_sstc",
         paging: PagingMode::Sv48,
         ram_bytes: 0x1_4000_0000,
@@ -137,6 +138,19 @@ fn devices_and_their_interrupts() {
     assert!(!tree.contains_key("/soc/virtio_mmio@10003000:reg"));
 }
 
+/// As OpenSBI leaves QEMU's tree behind: M-mode's contexts have no interrupt for S-mode.
+#[test]
+fn plic_contexts_of_both_modes_are_named() {
+    let tree = parse(&device_tree(&TreeDescription { plic: PlicContexts::MachineAndSupervisor, ..machine() }).unwrap());
+    let contexts: Vec<u8> = (0..3)
+        .flat_map(|hart| {
+            let phandle = tree[&format!("/cpus/cpu@{hart}/interrupt-controller:phandle")].clone();
+            [phandle.clone(), words(&[0xffff_ffff]), phandle, words(&[9])].concat()
+        })
+        .collect();
+    assert_eq!(tree["/soc/plic@c000000:interrupts-extended"], contexts);
+}
+
 #[test]
 fn phandles_are_unique() {
     let tree = tree();
@@ -171,6 +185,8 @@ fn what_cannot_be_described_is_refused() {
     let error = |machine| device_tree(&machine).unwrap_err();
     assert_eq!(error(TreeDescription { harts: 0, ..machine() }), TreeError::Harts(0));
     assert_eq!(error(TreeDescription { harts: 1025, ..machine() }), TreeError::Harts(1025));
+    let both = TreeDescription { harts: 513, plic: PlicContexts::MachineAndSupervisor, ..machine() };
+    assert_eq!(error(both), TreeError::Harts(513));
     assert_eq!(error(TreeDescription { virtio_slots: 9, ..machine() }), TreeError::Slots(9));
     assert_eq!(error(TreeDescription { bootargs: "a\0b", ..machine() }), TreeError::Bootargs);
     for isa in

@@ -16,7 +16,14 @@ const LINE_STATUS: Gpa = Gpa(map::UART.base.0 + 5);
 const CLAIM: Gpa = Gpa(map::PLIC.base.0 + 0x20_0004);
 
 fn platform(virtio: Vec<VirtioDevice>) -> Platform {
-    Platform::new(PlatformConfig { harts: 2, input: ConsoleInput::Uart, virtio, primary_region: None }).unwrap()
+    Platform::new(PlatformConfig {
+        harts: 2,
+        plic: PlicContexts::Supervisor,
+        input: ConsoleInput::Uart,
+        virtio,
+        primary_region: None,
+    })
+    .unwrap()
 }
 
 fn buffer(offset: u64) -> Gpa {
@@ -38,7 +45,13 @@ fn a_platform_can_move_between_threads() {
 
 #[test]
 fn impossible_configurations_are_refused() {
-    let config = |harts, input, virtio| PlatformConfig { harts, input, virtio, primary_region: None };
+    let config = |harts, input, virtio| PlatformConfig {
+        harts,
+        plic: PlicContexts::Supervisor,
+        input,
+        virtio,
+        primary_region: None,
+    };
     let rngs = |count: usize| (0..count).map(|_| VirtioDevice::Rng(Rng::new(0))).collect();
     let error = |config| Platform::new(config).unwrap_err();
     assert_eq!(error(config(0, ConsoleInput::Uart, vec![])), ConfigError::Harts(0));
@@ -46,6 +59,12 @@ fn impossible_configurations_are_refused() {
     assert_eq!(error(config(1, ConsoleInput::Uart, rngs(9))), ConfigError::Slots(9));
     assert_eq!(error(config(1, ConsoleInput::Virtio, rngs(1))), ConfigError::NoVirtioConsole);
     assert!(Platform::new(config(1024, ConsoleInput::Uart, rngs(8))).is_ok());
+    let both = |harts| PlatformConfig {
+        plic: PlicContexts::MachineAndSupervisor,
+        ..config(harts, ConsoleInput::Uart, vec![])
+    };
+    assert!(Platform::new(both(512)).is_ok());
+    assert_eq!(error(both(513)), ConfigError::Harts(513));
 }
 
 #[test]
@@ -84,13 +103,36 @@ fn an_access_that_no_register_takes_is_a_bus_error() {
         (slot + 2, Width::Word, Misaligned(Gpa(slot + 2), Width::Word)),
         (slot + 0x101, Width::Half, Misaligned(Gpa(slot + 0x101), Width::Half)),
         (slot + 0x100, Width::Double, BusError::Width(Gpa(slot + 0x100), Width::Double)),
-        (slot + 0x1000, Width::Word, NoDevice(Gpa(slot + 0x1000))),
+        (slot + 0x1000, Width::Half, BusError::Width(Gpa(slot + 0x1000), Width::Half)),
+        (slot + 0x1002, Width::Word, Misaligned(Gpa(slot + 0x1002), Width::Word)),
+        (slot + 0x1100, Width::Double, BusError::Width(Gpa(slot + 0x1100), Width::Double)),
+        (slot + 0x8000, Width::Word, NoDevice(Gpa(slot + 0x8000))),
         (0x8000_0000, Width::Word, NoDevice(Gpa(0x8000_0000))),
         (u64::MAX, Width::Byte, NoDevice(Gpa(u64::MAX))),
     ] {
         assert_eq!(platform.read(Gpa(gpa), width), Err(error));
         assert_eq!(platform.write(Gpa(gpa), width, u64::MAX, &memory), Err(error));
     }
+}
+
+#[test]
+fn an_empty_slot_reads_device_id_0_instead_of_faulting() {
+    let memory = ContiguousRam::new(RAM);
+    let mut platform = platform(vec![VirtioDevice::Rng(Rng::new(0))]);
+    for slot in 1..map::VIRTIO_SLOTS {
+        let driver = Driver { slot, memory: &memory };
+        assert_eq!(driver.read(&mut platform, MAGIC), 0x7472_6976);
+        assert_eq!(driver.read(&mut platform, VERSION), 2);
+        assert_eq!(driver.read(&mut platform, DEVICE_ID), 0);
+        assert_eq!(driver.read(&mut platform, VENDOR_ID), 0x4b57_4750);
+        for register in (DEVICE_FEATURES..0x1000).step_by(4) {
+            driver.write(&mut platform, register, u64::from(u32::MAX));
+            assert_eq!(driver.read(&mut platform, register), 0, "{register:#x}");
+        }
+        assert_eq!(platform.read(driver.gpa(CONFIG + 1), Width::Byte), Ok(0));
+    }
+    assert_eq!(platform.plic_pending(), 0);
+    assert_eq!(platform.faults(), []);
 }
 
 #[test]
@@ -117,6 +159,37 @@ fn the_uart_interrupts_through_the_plic() {
     platform.write(map::UART.base, Width::Byte, u64::from(b'$'), &memory).unwrap();
     assert_eq!(platform.take_console_output(), b"$");
     assert_eq!(platform.take_console_output(), b"");
+}
+
+/// What a kernel for QEMU's `virt` with hard-coded contexts does: context 2h + 1 is hart h in S-mode.
+#[test]
+fn a_kernel_with_hard_coded_contexts_gets_its_interrupts() {
+    let memory = ContiguousRam::new(RAM);
+    let config = PlatformConfig {
+        harts: 2,
+        plic: PlicContexts::MachineAndSupervisor,
+        input: ConsoleInput::Uart,
+        virtio: vec![],
+        primary_region: None,
+    };
+    let mut platform = Platform::new(config).unwrap();
+    let plic = |offset: u64| map::PLIC.base.wrapping_add(offset);
+    platform.write(plic(4 * u64::from(map::UART_SOURCE)), Width::Word, 1, &memory).unwrap();
+    let supervisor_enable = |hart: u64| plic(0x2080 + hart * 0x100);
+    let supervisor_claim = |hart: u64| plic(0x20_1004 + hart * 0x2000);
+    platform.write(supervisor_enable(1), Width::Word, 1 << map::UART_SOURCE, &memory).unwrap();
+    platform.write(map::UART.base.wrapping_add(1), Width::Byte, 1, &memory).unwrap();
+    assert_eq!(platform.console_input(b"x", &memory), 1);
+    assert_eq!([platform.external_interrupt(0), platform.external_interrupt(1)], [false, true]);
+    assert_eq!(platform.read(supervisor_claim(0), Width::Word), Ok(0));
+    assert_eq!(platform.read(supervisor_claim(1), Width::Word), Ok(u64::from(map::UART_SOURCE)));
+    platform.write(supervisor_claim(1), Width::Word, u64::from(map::UART_SOURCE), &memory).unwrap();
+    assert!(platform.external_interrupt(1), "the level is still high");
+    // An M-mode context has its registers, and interrupts nobody.
+    platform.write(supervisor_enable(1), Width::Word, 0, &memory).unwrap();
+    platform.write(plic(0x2000), Width::Word, 1 << map::UART_SOURCE, &memory).unwrap();
+    assert_eq!(platform.read(plic(0x2000), Width::Word), Ok(1 << map::UART_SOURCE));
+    assert_eq!([platform.external_interrupt(0), platform.external_interrupt(1)], [false, false]);
 }
 
 #[test]
@@ -176,6 +249,7 @@ fn the_console_reads_what_the_user_types() {
     let memory = ScatteredRam::new(RAM);
     let config = PlatformConfig {
         harts: 1,
+        plic: PlicContexts::Supervisor,
         input: ConsoleInput::Virtio,
         virtio: vec![VirtioDevice::Rng(Rng::new(0)), VirtioDevice::Console(Console::new())],
         primary_region: None,
@@ -204,6 +278,7 @@ fn a_receive_buffer_without_room_does_not_hang_input() {
     let memory = ScatteredRam::new(RAM);
     let config = PlatformConfig {
         harts: 1,
+        plic: PlicContexts::Supervisor,
         input: ConsoleInput::Virtio,
         virtio: vec![VirtioDevice::Console(Console::new())],
         primary_region: None,
@@ -252,12 +327,35 @@ fn the_net_sends_frames_without_their_header_and_never_receives() {
     assert!(matches!(platform.faults()[..], [DeviceFault::Queue { device: "net", fault: QueueFault::Request, .. }]));
 }
 
+/// Section 5.1.6.1: `num_buffers` is not in its header.
+#[test]
+fn the_net_of_a_driver_without_version_1_has_a_header_of_10_bytes() {
+    let memory = ScatteredRam::new(RAM);
+    let wire = Wire::default();
+    let mut platform = platform(vec![VirtioDevice::Net(Net::new([2; 6], Box::new(wire.clone())))]);
+    let driver = Driver { slot: 0, memory: &memory };
+    let frame: Vec<u8> = (1..61).collect();
+    store(&memory, buffer(0), &[0; 10]);
+    store(&memory, buffer(10), &frame);
+    let mut queues = driver.start(&mut platform, 1 << 5, 2);
+    queues[1].add(&memory, &[Buffer::Readable(buffer(0), 10 + 60)]);
+    driver.notify(&mut platform, &queues[1]);
+    assert_eq!(*wire.0.lock().unwrap(), [frame]);
+}
+
 #[test]
 fn the_register_page_is_there_where_the_guest_has_a_primary_region() {
     let memory = ScatteredRam::new(RAM);
     let page = map::PRIMARY_REGION.base;
     let build = |primary_region| {
-        Platform::new(PlatformConfig { harts: 1, input: ConsoleInput::Uart, virtio: vec![], primary_region }).unwrap()
+        Platform::new(PlatformConfig {
+            harts: 1,
+            plic: PlicContexts::Supervisor,
+            input: ConsoleInput::Uart,
+            virtio: vec![],
+            primary_region,
+        })
+        .unwrap()
     };
     assert!(Platform::contains(page));
     assert_eq!(build(None).read(page, Width::Double), Err(BusError::NoDevice(page)));

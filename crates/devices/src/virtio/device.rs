@@ -72,6 +72,14 @@ impl VirtioDevice {
         }
     }
 
+    /// The driver has accepted `features`, and no more can follow before a reset. A network card's header depends on them alone.
+    pub(crate) fn set_features(&mut self, features: u64) {
+        match self {
+            Self::Net(net) => net.set_features(features),
+            Self::Console(_) | Self::Block(_) | Self::Rng(_) | Self::Balloon(_) => {}
+        }
+    }
+
     /// The driver writes `bytes` to the configuration space from `offset` on. Only a balloon has a field that a driver may change.
     pub(crate) fn write_config(&mut self, offset: u64, bytes: &[u8]) {
         match self {

@@ -1,4 +1,16 @@
 //! The MMIO transport, version 2 (section 4.2.2): the registers of one slot.
+//!
+//! Section 3.1.1 gives the order in which a driver sets its device up. Drivers in use deviate from it: U-Boot sets DRIVER without
+//! ACKNOWLEDGE, and small kernels never mention VIRTIO_F_VERSION_1. QEMU accepts both, and so does this transport, because nothing
+//! depends on the order of those steps:
+//!
+//! * ACKNOWLEDGE and DRIVER are recorded and never required.
+//! * Features may be written until FEATURES_OK or DRIVER_OK fixes them. DRIVER_OK without FEATURES_OK accepts no feature.
+//! * Queues may be placed before FEATURES_OK; they are used after DRIVER_OK only.
+//! * VIRTIO_F_VERSION_1 is optional; a network card's header is then the shorter one of section 5.1.6.1.
+//!
+//! FEATURES_OK is refused where the driver accepts a feature that was not offered: driver and device would not agree on what is
+//! in a request. QEMU drops such a feature silently.
 
 use super::device::{QueueKind, VirtioDevice};
 use super::queue::{self, MAX_QUEUE_SIZE, QueueFault, QueueSetup};
@@ -20,6 +32,7 @@ use virtio_bindings::virtio_mmio::{
     VIRTIO_MMIO_VENDOR_ID, VIRTIO_MMIO_VERSION,
 };
 use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC};
+use virtio_queue::QueueT;
 
 /// "virt", little-endian.
 const MAGIC: u32 = 0x7472_6976;
@@ -33,6 +46,17 @@ pub(crate) const CONFIG: u64 = VIRTIO_MMIO_CONFIG as u64;
 /// Offset of the register by which a driver notifies the device of requests in the queue whose number it writes.
 pub(crate) const QUEUE_NOTIFY: u32 = VIRTIO_MMIO_QUEUE_NOTIFY;
 
+/// The register at `offset` of a slot without a device, as QEMU has it: device ID 0 tells a driver to leave the slot alone
+/// (section 4.2.2). Writes have no effect.
+pub(crate) const fn read_empty(offset: u32) -> u32 {
+    match offset {
+        VIRTIO_MMIO_MAGIC_VALUE => MAGIC,
+        VIRTIO_MMIO_VERSION => VERSION,
+        VIRTIO_MMIO_VENDOR_ID => VENDOR,
+        _ => 0,
+    }
+}
+
 /// What the transport offers for every device.
 const TRANSPORT_FEATURES: u64 =
     1 << VIRTIO_F_VERSION_1 | 1 << VIRTIO_RING_F_INDIRECT_DESC | 1 << VIRTIO_RING_F_EVENT_IDX;
@@ -42,8 +66,6 @@ const TRANSPORT_FEATURES: u64 =
 struct Status(u32);
 
 impl Status {
-    const NEGOTIATING: u32 = VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER;
-
     fn has(self, bits: u32) -> bool {
         self.0 & bits == bits
     }
@@ -52,14 +74,9 @@ impl Status {
         self.0 |= bits;
     }
 
-    /// Features may be written: between DRIVER and FEATURES_OK (section 3.1.1).
+    /// Features may be written: until FEATURES_OK or DRIVER_OK fixes them (section 3.1.1).
     fn negotiates_features(self) -> bool {
-        self.has(Self::NEGOTIATING) && !self.has(VIRTIO_CONFIG_S_FEATURES_OK)
-    }
-
-    /// Queues may be set up: after FEATURES_OK (section 3.1.1, step 7).
-    fn configures_queues(self) -> bool {
-        self.has(VIRTIO_CONFIG_S_FEATURES_OK)
+        self.0 & (VIRTIO_CONFIG_S_FEATURES_OK | VIRTIO_CONFIG_S_DRIVER_OK) == 0
     }
 
     /// Queues may be used (section 3.1.2).
@@ -229,9 +246,8 @@ impl MmioSlot {
 
     /// The registers that place the selected queue; not while it is ready (section 4.2.2.2).
     fn place_queue(&mut self, offset: u32, value: u32) {
-        let configures = self.status.configures_queues();
         let Some(queue) = self.queues.get_mut(self.queue_select as usize) else { return };
-        if !configures || queue.ready.is_some() {
+        if queue.ready.is_some() {
             return;
         }
         match offset {
@@ -247,11 +263,11 @@ impl MmioSlot {
     }
 
     fn set_queue_ready(&mut self, value: u32, memory: &dyn DmaMemory) {
-        let (configures, event_index) = (self.status.configures_queues(), self.accepted(VIRTIO_RING_F_EVENT_IDX));
+        let event_index = self.accepted(VIRTIO_RING_F_EVENT_IDX);
         let Some(queue) = self.queues.get_mut(self.queue_select as usize) else { return };
         match value {
             0 => queue.ready = None,
-            1 if configures && queue.ready.is_none() => {
+            1 if queue.ready.is_none() => {
                 if let Err(fault) = queue.activate(event_index, memory) {
                     self.fail(fault);
                 }
@@ -264,19 +280,28 @@ impl MmioSlot {
         self.driver_features >> feature & 1 != 0
     }
 
-    /// Section 2.1.1: a driver writes 0 to reset, and otherwise only adds bits, in the order of section 3.1.1.
+    /// Section 2.1.1: a driver writes 0 to reset, and otherwise only adds bits. The bits of one write take effect in the order of
+    /// section 3.1.1; a write that asks for FEATURES_OK and does not get it goes no further.
     fn set_status(&mut self, value: u32) {
         if value == 0 {
             self.reset();
             return;
         }
-        let added = |bit| value & bit != 0;
+        let asks = |bit| value & bit != 0;
         let driver_bits = VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER | VIRTIO_CONFIG_S_FAILED;
         self.status.set(value & driver_bits);
-        if added(VIRTIO_CONFIG_S_FEATURES_OK) && self.status.has(Status::NEGOTIATING) && self.features_are_good() {
+        if asks(VIRTIO_CONFIG_S_FEATURES_OK) && self.status.negotiates_features() {
+            if self.driver_features & !self.offered() != 0 {
+                return;
+            }
             self.status.set(VIRTIO_CONFIG_S_FEATURES_OK);
+            self.features_are_fixed();
         }
-        if added(VIRTIO_CONFIG_S_DRIVER_OK) && self.status.has(VIRTIO_CONFIG_S_FEATURES_OK) {
+        if asks(VIRTIO_CONFIG_S_DRIVER_OK) && !self.status.has(VIRTIO_CONFIG_S_DRIVER_OK) {
+            if self.status.negotiates_features() {
+                self.driver_features = 0;
+                self.features_are_fixed();
+            }
             self.status.set(VIRTIO_CONFIG_S_DRIVER_OK);
             if self.status.has(VIRTIO_CONFIG_S_NEEDS_RESET) {
                 self.signal_config();
@@ -284,9 +309,13 @@ impl MmioSlot {
         }
     }
 
-    /// The driver accepted nothing that was not offered, and is no legacy driver (section 6.1).
-    fn features_are_good(&self) -> bool {
-        self.driver_features & !self.offered() == 0 && self.accepted(VIRTIO_F_VERSION_1)
+    /// Applies the accepted features: to queues that were made ready before, and to the device.
+    fn features_are_fixed(&mut self) {
+        let event_index = self.accepted(VIRTIO_RING_F_EVENT_IDX);
+        for queue in self.queues.iter_mut().filter_map(|setup| setup.ready.as_mut()) {
+            queue.set_event_idx(event_index);
+        }
+        self.device.set_features(self.driver_features);
     }
 
     fn reset(&mut self) {

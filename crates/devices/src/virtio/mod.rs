@@ -19,7 +19,7 @@ pub use console::Console;
 pub(crate) use console::RECEIVE as CONSOLE_RECEIVE;
 pub use device::VirtioDevice;
 pub use disk::{BlockConfig, DiskError, ImageMode};
-pub(crate) use mmio::{CONFIG, MmioSlot, QUEUE_NOTIFY, SlotState};
+pub(crate) use mmio::{CONFIG, MmioSlot, QUEUE_NOTIFY, SlotState, read_empty};
 pub use net::{DiscardFrames, Net, NetBackend};
 pub use queue::QueueFault;
 pub use rng::Rng;

@@ -4,11 +4,15 @@ use super::device::{ConfigSpace, Device, QueueKind};
 use super::queue::{QueueFault, Request};
 use std::fmt;
 use std::io::Read;
+use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
 use virtio_bindings::virtio_ids::VIRTIO_ID_NET;
 use virtio_bindings::virtio_net::{VIRTIO_NET_F_MAC, VIRTIO_NET_F_STATUS, VIRTIO_NET_S_LINK_UP};
 
-/// `struct virtio_net_hdr` under VIRTIO_F_VERSION_1, before each frame (section 5.1.6).
+/// `struct virtio_net_hdr` before each frame (section 5.1.6), under VIRTIO_F_VERSION_1.
 const HEADER_BYTES: usize = 12;
+
+/// The same for a driver that does not accept VIRTIO_F_VERSION_1: without `num_buffers` (section 5.1.6.1).
+const LEGACY_HEADER_BYTES: usize = 10;
 
 /// Longest frame: without offloads an Ethernet frame with one VLAN tag, or a jumbo frame; nobody sends more.
 const LONGEST_FRAME: usize = 64 << 10;
@@ -31,6 +35,7 @@ impl NetBackend for DiscardFrames {
 pub struct Net {
     mac: [u8; 6],
     backend: Box<dyn NetBackend>,
+    header_bytes: usize,
     frame: Vec<u8>,
 }
 
@@ -44,7 +49,13 @@ impl Net {
     /// A card with address `mac` that sends to `backend`.
     #[must_use]
     pub fn new(mac: [u8; 6], backend: Box<dyn NetBackend>) -> Self {
-        Self { mac, backend, frame: Vec::new() }
+        Self { mac, backend, header_bytes: HEADER_BYTES, frame: Vec::new() }
+    }
+
+    /// The driver has accepted `features`.
+    pub(super) fn set_features(&mut self, features: u64) {
+        let version_1 = features >> VIRTIO_F_VERSION_1 & 1 != 0;
+        self.header_bytes = if version_1 { HEADER_BYTES } else { LEGACY_HEADER_BYTES };
     }
 }
 
@@ -74,7 +85,7 @@ impl Device for Net {
 
     fn serve(&mut self, _queue: usize, request: &mut Request<'_>) -> Result<u32, QueueFault> {
         let mut header = [0; HEADER_BYTES];
-        request.readable.read_exact(&mut header).map_err(|_| QueueFault::Request)?;
+        request.readable.read_exact(&mut header[..self.header_bytes]).map_err(|_| QueueFault::Request)?;
         let bytes = request.readable.available_bytes();
         if bytes <= LONGEST_FRAME {
             self.frame.resize(bytes, 0);

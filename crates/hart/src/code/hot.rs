@@ -8,7 +8,7 @@ use super::{CodeCache, HostPage, MAX_BLOCK_SLOTS, SCRATCH, Side, Slot, block};
 use crate::{
     Bus, Hotness,
     engine::{
-        compiled::{Block, Compiler, ends, executes, is_link, reserve, slots_of},
+        compiled::{Block, CodeMemoryError, Compiler, ends, executes, is_link, reserve, slots_of},
         threaded,
     },
     microop::{Link, MicroOp, SINK},
@@ -42,6 +42,8 @@ pub(super) struct Hot {
     compiler: Option<Box<Compiler>>,
     /// Whether `compiler` is what it will be.
     asked: bool,
+    /// Why the compiler is gone, if the host is to blame.
+    failure: Option<CodeMemoryError>,
     /// Compile every block when it is found.
     all: bool,
     /// Units made so far.
@@ -79,9 +81,17 @@ impl Hot {
     pub(super) fn clear(&mut self) {
         self.heat.clear();
         self.dropped.clear();
-        if let Some(compiler) = &mut self.compiler {
-            compiler.clear();
+        // With its memory, no matter in what state the host left that.
+        let failed = self.compiler.as_mut().and_then(|compiler| compiler.clear().err());
+        if let Some(error) = failed {
+            self.compiler = None;
+            self.failure = Some(error);
         }
+    }
+
+    /// Whether units may have lost the right to be executed: everything has to be [cleared](CodeCache::clear) before an engine goes on.
+    pub(super) fn has_failed(&self) -> bool {
+        self.compiler.as_ref().is_some_and(|compiler| compiler.failure().is_some())
     }
 }
 
@@ -90,6 +100,22 @@ impl<B: Bus> CodeCache<B> {
     #[must_use]
     pub fn units(&self) -> u64 {
         self.hot.made
+    }
+
+    /// Where compiled code lies: see [`planted`](crate::planted).
+    #[cfg(feature = "planted")]
+    pub(crate) fn planted_memory(&mut self) -> Option<&mut crate::engine::compiled::CodeMemory> {
+        if !self.hot.asked {
+            self.hot.asked = true;
+            self.hot.compiler = Compiler::new().map(Box::new);
+        }
+        self.hot.compiler.as_mut().map(|compiler| compiler.memory())
+    }
+
+    /// Why nothing is compiled any more, if the host refused to let compiled code be executed; said once. The translations that are left are
+    /// interpreted.
+    pub fn take_failure(&mut self) -> Option<CodeMemoryError> {
+        self.hot.failure.take()
     }
 
     /// The hart stands at `offset` of `page`, after `instructions` in one piece. For the run loop, while no engine runs.
@@ -115,6 +141,9 @@ impl<B: Bus> CodeCache<B> {
                 return self.clear();
             }
             self.compile(page, offset);
+            if self.hot.has_failed() {
+                self.clear();
+            }
         }
     }
 

@@ -9,6 +9,7 @@
 //! JUSTIFICATION for unsafe: compiled code is called by address, and calls the functions below with raw pointers. It passes on what it
 //! was entered with.
 
+mod code_memory;
 mod emit;
 mod float;
 mod host;
@@ -18,6 +19,9 @@ mod memory;
 mod near;
 mod operands;
 
+#[cfg(feature = "planted")]
+pub(crate) use code_memory::CodeMemory;
+pub use code_memory::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub(crate) use emit::{Block, ends, executes, is_link, reserve, slots_of};
 pub(crate) use host::Compiler;
 

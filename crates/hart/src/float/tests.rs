@@ -4,28 +4,12 @@
 use std::fmt::Debug;
 
 use softfloat_wrapper::{Float, RoundingMode};
+use testing::Random;
 
 use super::*;
 
 /// Operands per operation, mode and format.
 const ROUNDS: u32 = 200_000;
-
-/// SplitMix64: the tests repeat exactly.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
 
 /// A format whose bits the generator can make.
 trait Sample: Format {
@@ -39,9 +23,9 @@ trait Sample: Format {
         let fraction = match random.below(6) {
             0 => 0,
             1 => u64::MAX,
-            2 => random.next() << (width - 1 - random.below(12) as u32),
+            2 => random.bits() << (width - 1 - random.below(12) as u32),
             3 => 1 << random.below(u64::from(width)),
-            _ => random.next(),
+            _ => random.bits(),
         } & ((1 << width) - 1);
         let sign = random.below(2) << if Self::PRECISION == 24 { 31 } else { 63 };
         Self::bits(sign | exponent << width | fraction)
@@ -60,7 +44,7 @@ trait Sample: Format {
             4 => bias + bias / 2 - random.below(2 * precision),
             5 | 6 => bias - 3 + random.below(6),
             7 => return Self::from_signed(random.below(4096) as i64 - 2048).to_bits(),
-            8 => return Self::bits(random.next()),
+            8 => return Self::bits(random.bits()),
             _ => bias - precision + random.below(2 * precision),
         };
         Self::compose(random, exponent)
@@ -95,9 +79,9 @@ fn agree<T: Copy + PartialEq + Debug>(
     }
 }
 
-/// Runs `check` on random operands in every mode.
-fn for_each_case(seed: u64, mut check: impl FnMut(&mut Random, Rounding)) {
-    let mut random = Random(seed);
+/// Runs `check` on random operands in every mode. The seed of the day and `stream` name the operands.
+fn for_each_case(stream: u64, mut check: impl FnMut(&mut Random, Rounding)) {
+    let mut random = Random::nth(testing::seed("PAGEWALK_FUZZ_SEED"), stream);
     for _ in 0..ROUNDS {
         // The host has ways of its own in the first mode only.
         for rounding in Rounding::ALL.into_iter().chain([Rounding::NearestEven; 3]) {
@@ -194,7 +178,7 @@ fn conversions_between_formats_agree_with_softfloat() {
         let double = match random.below(2) {
             0 => f64::sample(random),
             // The neighbourhood of a single, down to its subnormals.
-            _ => f64::from(f32::from_bits(single)).to_bits() ^ (random.next() >> random.below(64)) & 0xffff_ffff,
+            _ => f64::from(f32::from_bits(single)).to_bits() ^ (random.bits() >> random.below(64)) & 0xffff_ffff,
         };
         agree(&double, rounding, |m, f| narrow(double, m, f), |m| soft::number::<f64>(double).to_f32(m).to_bits());
         agree(&single, rounding, |_, f| widen(single, f), |m| soft::number::<f32>(single).to_f64(m).to_bits());
@@ -227,7 +211,7 @@ fn conversions_to_integers_agree_with_softfloat() {
 
 fn check_from_integers<F: Sample>() {
     for_each_case(6, |random, rounding| {
-        let n = (random.next() >> random.below(64)) ^ 0u64.wrapping_sub(random.below(2));
+        let n = (random.bits() >> random.below(64)) ^ 0u64.wrapping_sub(random.below(2));
         let soft =
             |m: RoundingMode| (F::Soft::from_i64(n as i64, m).to_bits(), F::Soft::from_i32(n as i32, m).to_bits());
         let soft_unsigned =

@@ -16,6 +16,10 @@ pub(crate) struct FlatBus {
     /// Contexts and fences seen, for tests that look at them.
     pub(crate) contexts: Vec<TranslationContext>,
     pub(crate) fences: Vec<Fence>,
+    /// Where a byte lies that is not 0 once the external interrupt was claimed; without one the interrupt is never claimed.
+    pub(crate) external: Option<usize>,
+    /// How often a trap was nested.
+    pub(crate) nested_traps: u32,
     misses: u32,
     /// Whether the hart has to leave at misses, and behind stores.
     pub(crate) leaves: bool,
@@ -64,6 +68,8 @@ impl FlatBus {
             window,
             contexts: Vec::new(),
             fences: Vec::new(),
+            external: None,
+            nested_traps: 0,
             misses: 0,
             leaves: false,
             left: 0,
@@ -83,6 +89,12 @@ impl FlatBus {
         assert!(at + bytes.len() <= self.bytes());
         // SAFETY: checked.
         unsafe { self.window.start.add(at).copy_from(bytes.as_ptr(), bytes.len()) }
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        assert!(at < self.bytes());
+        // SAFETY: checked.
+        unsafe { *self.window.start.add(at) }
     }
 
     /// Half of the time, in no order that a program could fall in step with.
@@ -196,6 +208,16 @@ impl Bus for FlatBus {
     }
     fn cycle(&mut self, retired: u64) -> u64 {
         retired
+    }
+    fn external_interrupt(&mut self) -> bool {
+        self.external.is_none_or(|claimed| self.byte(claimed) == 0)
+    }
+    fn counter(&mut self, counter: u32, retired: u64) -> Option<u64> {
+        (counter < 11).then_some(1000 * u64::from(counter) + retired)
+    }
+    fn nested_trap(&mut self) -> u32 {
+        self.nested_traps += 1;
+        9
     }
 }
 

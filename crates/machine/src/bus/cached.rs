@@ -116,4 +116,16 @@ impl Bus for CachedWorld {
     fn cycle(&mut self, retired: u64) -> u64 {
         self.0.cycle(retired)
     }
+
+    fn external_interrupt(&mut self) -> bool {
+        self.0.external_interrupt()
+    }
+
+    fn counter(&mut self, counter: u32, retired: u64) -> Option<u64> {
+        self.0.counter(counter, retired)
+    }
+
+    fn nested_trap(&mut self) -> u32 {
+        self.0.nested_trap()
+    }
 }

@@ -1,6 +1,6 @@
 //! The names of all keys, to tell what an unknown one may have meant.
 
-use super::{BalloonKeys, Config, MmuKeys, SegmentKeys, SwapKeys};
+use super::{BalloonKeys, Config, GuestKeys, HugePages, MmuKeys, SegmentKeys, SwapKeys};
 use crate::refill::RefillName;
 use crate::suggestion::{answer, distance};
 use crate::units::ByteSize;
@@ -11,6 +11,10 @@ pub(super) fn unknown_key(table: &Table) -> Option<String> {
     let known = all();
     // A value may have keys of its own, which belong to its type.
     let key = leaves(table).into_iter().find(|key| !known.iter().any(|name| name == key || within(key, name)))?;
+    let inner: Vec<&str> = known.iter().filter(|name| within(name, &key)).map(String::as_str).collect();
+    if !inner.is_empty() {
+        return Some(format!("key `{key}` is a table, with the keys {}", inner.join(", ")));
+    }
     let near = known.iter().filter_map(|name| slips(&key, name).map(|slips| (slips, name.as_str())));
     let near = near.min_by_key(|&(slips, _)| slips).map(|(_, name)| name);
     let siblings = known.iter().filter(|name| parent(name) == parent(&key)).map(String::as_str);
@@ -30,7 +34,8 @@ pub(super) fn all() -> Vec<String> {
     let balloon = BalloonKeys { target: Some(ByteSize(1)), ..BalloonKeys::default() };
     let swap = SwapKeys { directory: Some("x".into()), size: Some(ByteSize(1)) };
     let segment = SegmentKeys { region: Some(ByteSize(1)), ..SegmentKeys::default() };
-    let config = Config { mmu, balloon, swap, segment, host_memory: Some(ByteSize(1)), ..Config::default() };
+    let guest = GuestKeys { thp: Some(HugePages::Never) };
+    let config = Config { mmu, balloon, swap, segment, guest, host_memory: Some(ByteSize(1)), ..Config::default() };
     leaves(&Table::try_from(config).expect("a configuration is a table"))
 }
 

@@ -36,8 +36,11 @@ impl Config {
             segment: SegmentKeys { region, filter: _, classify: _, hot_add },
             faulty: _, // Its memory is sound.
             disk,
+            plic,
+            guest: told,
             paging: PagingKeys { guest, host: _ },
             isa,
+            sbi,
         } = self.clone();
         // A scheme's own way of refill is not the native machine's.
         let refill = refill.unwrap_or(host.refill.by);
@@ -56,7 +59,8 @@ impl Config {
             timeout,
             warmup: match warmup {
                 Warmup::None | Warmup::Touch => Warmup::None,
-                instructions => instructions,
+                Warmup::Snapshot => Warmup::Snapshot,
+                Warmup::Instructions(count) => Warmup::Instructions(count),
             },
             seed,
             quantum,
@@ -74,8 +78,11 @@ impl Config {
             segment: SegmentKeys { region, hot_add, ..SegmentKeys::default() },
             faulty: FaultyKeys::default(),
             disk,
+            plic,
+            guest: told,
             paging: PagingKeys { guest, host: HostPaging::default() },
             isa,
+            sbi,
         }
     }
 }
@@ -131,6 +138,7 @@ mod tests {
             ("timeout", "9"),
             ("seed", "9"),
             ("warmup", "9"),
+            ("warmup", "snapshot"),
             ("quantum", "999"),
             ("mmu.walk_caches", "off"),
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),
@@ -138,8 +146,11 @@ mod tests {
             ("balloon.target", "64M"),
             ("segment.region", "64M"),
             ("mmu.refill", "software"),
+            ("guest.thp", "always"),
             ("paging.guest", "sv48"),
             ("isa.sstc", "false"),
+            ("plic.contexts", "m+s"),
+            ("sbi.pmu", "true"),
         ] {
             assert_ne!(native(&[other]), native(&[]), "{other:?}");
         }

@@ -66,7 +66,8 @@ pub const REFERENCE: &[Reference] = &[
     key(
         &["warmup"],
         "what comes before measurement: `none`; `touch`, all of the guest's memory has been mapped before its first \
-         instruction, and nobody pays for it; or so many instructions of the region of interest, below",
+         instruction, and nobody pays for it; `snapshot`, the guest goes on with a snapshot as warm as it was there, \
+         which is the default with `--restore`; or so many instructions of the region of interest, below",
     ),
     key(&["seed"], "what the guest's random numbers start from"),
     key(&["quantum"], "how far the clocks of running processors may drift apart, in cycles"),
@@ -95,8 +96,8 @@ pub const REFERENCE: &[Reference] = &[
     ),
     key(
         &["mmu.ad"],
-        "who sets A and D bits of the guest's tables: the guest on a `fault`, or the `hardware` (Svadu, then \
-         advertised)",
+        "who sets A and D bits of the guest's tables: the guest on a `fault`, the `hardware` (Svadu, then \
+         advertised), or `switchable`: the guest until it asks for the hardware by the SBI's FWFT (Svade and Svadu)",
     ),
     key(
         &["shadow.tables"],
@@ -164,6 +165,17 @@ pub const REFERENCE: &[Reference] = &[
         "disks: microseconds of guest time from a request to its interrupt, up to a second; 0 has a request done before \
          the guest goes on",
     ),
+    without(
+        &["guest.thp"],
+        "`never` with guest pages of 4K, else `always`",
+        "Linux's transparent huge pages: `never`; `madvise`, where a program asks for them; or `always`, in all \
+         anonymous memory in which an aligned 2M fits",
+    ),
+    key(
+        &["plic.contexts"],
+        "contexts of the interrupt controller: `s`, one for each hart, in S-mode; `m+s`, two for each hart, as QEMU's \
+         `virt` has them, for kernels with hard-coded contexts ([own-kernels.md](own-kernels.md#interrupts))",
+    ),
     key(
         &["paging.guest"],
         "`sv39`, `sv48`, `sv57`: the largest mode that `satp` takes. vos uses it; Linux uses the largest",
@@ -174,6 +186,16 @@ pub const REFERENCE: &[Reference] = &[
         "extensions; what is off traps as illegal and is not advertised",
     ),
     key(&["isa.zawrs"], "the same; a wait on a reservation ends at once"),
+    key(
+        &["sbi.legacy", "sbi.fwft", "sbi.sta"],
+        "extensions of the SBI that a guest finds ([sbi.md](sbi.md)); one that is off is answered with \
+         SBI_ERR_NOT_SUPPORTED",
+    ),
+    key(
+        &["sbi.pmu", "sbi.susp"],
+        "the same, of which Linux takes notice; `sbi.pmu` also has hpmcounter CSRs (Zihpm), and lets the guest stop \
+         `cycle` and `instret`",
+    ),
 ];
 
 impl Reference {

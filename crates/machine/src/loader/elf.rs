@@ -1,11 +1,11 @@
 //! ELF executables, loaded at their physical addresses (System V ABI, chapter 5; RISC-V ELF psABI 1.0).
 
 use super::kernel::{Kernel, Segment};
+use crate::file_kind::machine_name;
 use core::ops::Range;
 use object::LittleEndian;
 use object::elf::{
-    ELFCLASS64, ELFDATA2LSB, EM_386, EM_AARCH64, EM_ARM, EM_PPC64, EM_RISCV, EM_S390, EM_X86_64, ET_DYN, ET_EXEC,
-    FileHeader64, PT_INTERP, PT_LOAD, ProgramHeader64,
+    ELFCLASS64, ELFDATA2LSB, EM_RISCV, ET_DYN, ET_EXEC, FileHeader64, PT_INTERP, PT_LOAD, ProgramHeader64,
 };
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use types::Gpa;
@@ -74,18 +74,6 @@ pub enum ElfProblem {
     /// The entry point is in no segment.
     #[error("the entry point {0:#x} is in no segment")]
     Entry(u64),
-}
-
-fn machine_name(machine: u16) -> String {
-    match machine {
-        EM_386 => "x86".to_owned(),
-        EM_X86_64 => "x86-64".to_owned(),
-        EM_ARM => "32-bit ARM".to_owned(),
-        EM_AARCH64 => "64-bit ARM".to_owned(),
-        EM_PPC64 => "64-bit PowerPC".to_owned(),
-        EM_S390 => "s390".to_owned(),
-        other => format!("machine {other}"),
-    }
 }
 
 type Header = FileHeader64<LittleEndian>;

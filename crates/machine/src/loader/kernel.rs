@@ -1,6 +1,7 @@
 //! A kernel of whatever format, as parts to be copied.
 
-use super::{elf, elf::ElfProblem, flat, flat::FlatProblem};
+use super::{elf, elf::ElfProblem, flat, flat::FlatProblem, raw, raw::RawProblem};
+use crate::file_kind;
 use core::ops::Range;
 use types::Gpa;
 
@@ -40,9 +41,9 @@ pub enum KernelProblem {
     /// No bytes.
     #[error("the file is empty")]
     Empty,
-    /// Neither format.
-    #[error("neither a RISC-V Linux Image nor an ELF file")]
-    Unknown,
+    /// Neither format; what it is instead.
+    #[error("{0}: neither a RISC-V Linux Image nor an ELF file; a flat binary needs --load-address")]
+    Unknown(String),
     /// A kernel for another processor.
     #[error("a kernel for {0}; this machine is RISC-V")]
     Architecture(&'static str),
@@ -55,6 +56,9 @@ pub enum KernelProblem {
     /// An ELF file that cannot be loaded.
     #[error("ELF: {0}")]
     Elf(#[from] ElfProblem),
+    /// A flat binary that cannot be loaded where the user says.
+    #[error(transparent)]
+    Raw(#[from] RawProblem),
 }
 
 /// Files that are often tried: bytes at an offset, and what they say.
@@ -71,13 +75,16 @@ const FOREIGN: [(usize, &[u8], KernelProblem); 9] = [
 ];
 
 impl<'f> Kernel<'f> {
-    /// Reads a kernel's file, for a guest with `ram`.
+    /// Reads a kernel's file, for a guest with `ram`. `load_address` is for a flat binary without a header alone.
     ///
     /// # Errors
     /// [`KernelProblem`].
-    pub fn parse(file: &'f [u8], ram: &Range<Gpa>) -> Result<Self, KernelProblem> {
+    pub fn parse(file: &'f [u8], load_address: Option<Gpa>, ram: &Range<Gpa>) -> Result<Self, KernelProblem> {
         if file.is_empty() {
             return Err(KernelProblem::Empty);
+        }
+        if let Some(at) = load_address {
+            return Ok(raw::place(file, at, ram)?);
         }
         if file.starts_with(elf::MAGIC) {
             return Ok(elf::parse(file, ram)?);
@@ -87,6 +94,6 @@ impl<'f> Kernel<'f> {
         }
         let foreign =
             FOREIGN.into_iter().find(|(at, magic, _)| file.get(*at..).is_some_and(|rest| rest.starts_with(magic)));
-        Err(foreign.map_or(KernelProblem::Unknown, |(_, _, problem)| problem))
+        Err(foreign.map_or_else(|| KernelProblem::Unknown(file_kind::describe(file)), |(_, _, problem)| problem))
     }
 }

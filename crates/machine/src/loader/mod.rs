@@ -9,10 +9,12 @@
 mod elf;
 mod flat;
 mod kernel;
+mod raw;
 
 pub use elf::ElfProblem;
 pub use flat::FlatProblem;
 pub use kernel::{Kernel, KernelProblem, Segment};
+pub use raw::RawProblem;
 
 use core::ops::Range;
 use monitor::{Dma, FlushTlbs, GuestMemoryError};
@@ -45,6 +47,8 @@ pub struct BootFiles<'f> {
     pub kernel_name: &'f str,
     /// The kernel's file.
     pub kernel: &'f [u8],
+    /// Where a kernel without a header is loaded and entered; `None` for one whose format says so.
+    pub load_address: Option<Gpa>,
     /// The initial RAM file system.
     pub initrd: Option<&'f [u8]>,
     /// RAM in bytes below which the guest is known not to work.
@@ -125,8 +129,8 @@ impl<'f> Plan<'f> {
         if size < files.least_memory {
             return Err(LoadError::LeastMemory { file: file(), least: files.least_memory, ram: size });
         }
-        let kernel =
-            Kernel::parse(files.kernel, &ram).map_err(|problem| LoadError::Kernel { file: file(), problem })?;
+        let kernel = Kernel::parse(files.kernel, files.load_address, &ram)
+            .map_err(|problem| LoadError::Kernel { file: file(), problem })?;
         let top = ram.end;
         let mut plan = Self { files, kernel, ram, top };
         if let Some(initrd) = files.initrd {

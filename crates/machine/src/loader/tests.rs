@@ -29,7 +29,7 @@ fn supply<'h>(host: &'h mut Host, vm: &'h mut Vm) -> FrameSupply<'h, NoProcessor
 }
 
 fn files<'f>(kernel: &'f [u8], initrd: Option<&'f [u8]>) -> BootFiles<'f> {
-    BootFiles { kernel_name: "some/Image", kernel, initrd, least_memory: 0 }
+    BootFiles { kernel_name: "some/Image", kernel, load_address: None, initrd, least_memory: 0 }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Sections as a host's plan has them, and where each appears in a guest.
 
 use crate::config::Config;
-use crate::scheme::Mechanism;
+use crate::scheme::{Mechanism, SecondStageTable};
 use crate::units::ByteSize;
 use core::ops::Range;
 use devices::map::RAM_BASE;
@@ -137,10 +137,10 @@ impl Config {
     #[must_use]
     pub fn section_bits(&self) -> u32 {
         let tree = self.paging.host.mode().address_bits();
-        match self.scheme.mechanism() {
-            Mechanism::Flat | Mechanism::FlatHw => FLAT_BITS,
-            Mechanism::Shadow => tree.min(BARE_BITS),
-            _ => tree,
+        match self.scheme.mechanism().second_stage_table() {
+            SecondStageTable::Flat => FLAT_BITS,
+            SecondStageTable::BehindShadow => tree.min(BARE_BITS),
+            SecondStageTable::Nested | SecondStageTable::None => tree,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::plan::{GuestSections, SectionPlan, SectionStore, taken};
 use crate::assembly::{BuildError, LEAST_MEMORY, guest_host_bytes};
 use crate::config::{AttributeName, Config, ConfigError};
 use crate::host_plan::HostPlan;
-use crate::scheme::Mechanism;
+use crate::scheme::SecondStageTable;
 use crate::vlm::private_table_bytes;
 use crate::world::World;
 use devices::TreeSection;
@@ -111,7 +111,7 @@ fn honour(
 
 /// The memory of a guest that can be nowhere else, if there is one.
 fn real_memory(config: &Config, configs: &[Config]) -> Option<FrameRange> {
-    let native = config.scheme.mechanism() == Mechanism::Native;
+    let native = config.scheme.mechanism().is_native();
     let real = configs.iter().find(|guest| native || guest.memory_attribute == AttributeName::Real)?;
     FrameRange::new(HOST_BASE, real.memory.0)
 }
@@ -142,11 +142,11 @@ fn table_bytes(plan: &HostPlan, configs: &[Config]) -> u64 {
 fn section_limit(config: &Config, plan: &GuestSections) -> Gpa {
     let all = Gpa(1 << config.section_bits());
     let ram_end = RAM_BASE.wrapping_add(config.memory.0);
-    match config.scheme.mechanism() {
-        Mechanism::Flat | Mechanism::FlatHw => plan.end().max(ram_end),
+    match config.scheme.mechanism().second_stage_table() {
+        SecondStageTable::Flat => plan.end().max(ram_end),
         // The table of a guest that does not translate: three levels where those are enough.
-        Mechanism::Shadow if plan.end().max(ram_end).0 <= 1 << 38 => all.min(Gpa(1 << 38)),
-        _ => all,
+        SecondStageTable::BehindShadow if plan.end().max(ram_end).0 <= 1 << 38 => all.min(Gpa(1 << 38)),
+        SecondStageTable::BehindShadow | SecondStageTable::Nested | SecondStageTable::None => all,
     }
 }
 
@@ -154,7 +154,7 @@ fn guest_table_bytes(sections: &GuestSections, config: &Config) -> u64 {
     if sections.windows.is_empty() {
         return 0;
     }
-    if matches!(config.scheme.mechanism(), Mechanism::Flat | Mechanism::FlatHw) {
+    if config.scheme.mechanism().second_stage_table() == SecondStageTable::Flat {
         return (sections.end().0 - RAM_BASE.0) / 512 + PAGE;
     }
     let ram = config.memory.0;

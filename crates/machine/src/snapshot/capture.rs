@@ -4,6 +4,8 @@ use super::About;
 use super::file::Writer;
 use super::shape::Shape;
 use super::state::{LogicalState, State};
+use super::translations::Translations;
+use crate::address_spaces::{AddressSpace, RecentSpaces};
 use crate::assembly::VirtioKind;
 use crate::config::Config;
 use crate::machine::Machine;
@@ -11,6 +13,7 @@ use crate::outcome::Outcome;
 use core::fmt;
 use core::str::FromStr;
 use memory::MemoryImage;
+use mmu::{ResidentPage, ResidentSpace};
 use std::fs::File;
 use std::io;
 use types::Cycles;
@@ -88,6 +91,8 @@ pub enum CaptureError {
 pub(crate) struct Capture {
     at: Option<SnapshotAt>,
     taken: Option<State>,
+    /// The address spaces that the guest was in before the machine was made: it went on with a snapshot.
+    pub(super) spaces_before: Vec<AddressSpace>,
 }
 
 impl Machine {
@@ -109,6 +114,8 @@ impl Machine {
             return Err(CaptureError::Unsupported("memory that is added for its balloon (segment.hot_add)"));
         }
         self.capture.at = Some(at);
+        let before = std::mem::take(&mut self.capture.spaces_before);
+        self.world.spaces = Some(RecentSpaces::new(self.harts_of(GUEST).len(), before));
         Ok(())
     }
 
@@ -164,12 +171,16 @@ impl Machine {
         let hart = |index: usize| {
             let logical = &self.logicals[index];
             let now = logical.residence.real.map_or(Cycles(0), |real| self.clock_of_real(real));
+            let pmu = self.world.pmu_at_rest(logical);
             LogicalState {
                 registers: logical.hart.registers(),
                 life: logical.state.into(),
                 waits: logical.waits,
                 time: clock.time(now),
                 event: clock.time(logical.event),
+                pmu,
+                hardware_ad: logical.features.saved(),
+                steal: logical.steal.saved(&clock),
             }
         };
         let harts = self.harts_of(GUEST).map(hart).collect();
@@ -183,8 +194,22 @@ impl Machine {
             region: guest.region.as_ref().map(|region| region.region.state()),
             handshake: (area.map(|area| area.0), interrupt),
             in_region: self.records[GUEST].is_in_region(),
+            translations: self.translations(),
         });
         Outcome::SnapshotTaken
+    }
+
+    /// What the guest's harts have translated.
+    fn translations(&self) -> Translations {
+        let vmid = self.world.vms[GUEST].vmid();
+        let pages = |index: usize| match self.logicals[index].residence.ran_on {
+            Some(real) => self.world.processors[real].mmu.resident_pages(vmid),
+            None => Vec::new(),
+        };
+        let tlbs: Vec<Vec<ResidentPage>> = self.harts_of(GUEST).map(pages).collect();
+        let is_cached = |asid| tlbs.iter().flatten().any(|page| page.space == ResidentSpace::Asid(asid));
+        let spaces = self.world.spaces.as_ref().map_or_else(Vec::new, |spaces| spaces.alive(is_cached));
+        Translations::new(&spaces, &tlbs)
     }
 
     /// Writes the snapshot that was taken to `file`, which is empty. `config` and `devices` are what the machine was made of.

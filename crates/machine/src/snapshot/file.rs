@@ -3,7 +3,7 @@
 //! | at | bytes | |
 //! |---|---|---|
 //! | 0 | 8 | `PAWSNAP` and a zero |
-//! | 8 | 4 | version of the format, 1 |
+//! | 8 | 4 | version of the format, 2 |
 //! | 12 | 4 | 0 |
 //! | 16 | 8 | where the description is |
 //! | 24 | 8 | its length: there the file ends |
@@ -17,7 +17,8 @@
 use super::shape::ARCHITECTURE;
 use super::{About, Shape, State};
 use crate::config::{Config, ConfigError};
-use memory::MemoryImage;
+use crate::file_kind;
+use memory::{MemoryImage, PageSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const MAGIC: [u8; 8] = *b"PAWSNAP\0";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: u64 = 4096;
 const PAGE: usize = 4096;
 /// Where the digest is.
@@ -52,9 +53,9 @@ pub enum SnapshotProblem {
     /// It cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is something else.
-    #[error("not a snapshot")]
-    NotOne,
+    /// It is something else: what.
+    #[error("{0}, not a snapshot, which `pagewalk boot --snapshot` writes")]
+    NotOne(String),
     /// It is of another version of Pagewalk.
     #[error("a snapshot of format {0}, and this is a Pagewalk of format {VERSION}")]
     Version(u32),
@@ -97,6 +98,8 @@ pub struct Snapshot {
     about: About,
     state: State,
     image: Arc<MemoryImage>,
+    /// Pages that hold anything but zeroes.
+    used: PageSet,
     digest: [u8; 32],
 }
 
@@ -112,12 +115,15 @@ impl Snapshot {
     fn read(path: &Path) -> Result<Self, SnapshotProblem> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(SnapshotProblem::NotOne("a directory".to_owned()));
+        }
         if !metadata.is_file() {
-            return Err(SnapshotProblem::NotOne);
+            return Err(SnapshotProblem::NotOne("a device or a pipe".to_owned()));
         }
         let mut header = [0; HEADER as usize];
         if metadata.len() < 12 || file.read_exact_at(&mut header[..12], 0).is_err() || header[..8] != MAGIC {
-            return Err(SnapshotProblem::NotOne);
+            return Err(SnapshotProblem::NotOne(file_kind::of_path(path)?));
         }
         let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         if version != VERSION {
@@ -156,8 +162,8 @@ impl Snapshot {
         let image = MemoryImage::new(file, HEADER, shape.memory.0, numbers)
             .filter(|image| image.end() == at)
             .ok_or_else(|| content("memory is not as long as it says".to_owned()))?;
-        check_chunks(&image, &chunks)?;
-        Ok(Self { shape, about, state, image: Arc::new(image), digest })
+        let used = check_chunks(&image, &chunks)?;
+        Ok(Self { shape, about, state, image: Arc::new(image), used, digest })
     }
 
     /// What it is about.
@@ -180,6 +186,11 @@ impl Snapshot {
         &self.image
     }
 
+    /// The pages of memory that hold anything but zeroes.
+    pub(super) const fn used_pages(&self) -> &PageSet {
+        &self.used
+    }
+
     /// A hash of all of it: two snapshots with the same are the same.
     #[must_use]
     pub const fn digest(&self) -> &[u8; 32] {
@@ -199,28 +210,44 @@ impl Snapshot {
     }
 }
 
-/// Compares every chunk with its checksum, on all of the host's processors.
-fn check_chunks(image: &MemoryImage, chunks: &[Chunk]) -> Result<(), SnapshotProblem> {
+/// Compares every chunk with its checksum, on all of the host's processors. Returns the pages that hold anything but zeroes.
+fn check_chunks(image: &MemoryImage, chunks: &[Chunk]) -> Result<PageSet, SnapshotProblem> {
     let pieces: Vec<_> = image.pieces().zip(chunks).collect();
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, core::num::NonZero::get).min(pieces.len().max(1));
-    let check = || -> Result<(), SnapshotProblem> {
+    let check = || -> Result<PageSet, SnapshotProblem> {
+        let mut used = PageSet::default();
         let mut buffer = vec![0; MemoryImage::CHUNK as usize];
         while let Some(&((number, at, bytes), chunk)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
             let buffer = &mut buffer[..bytes as usize];
+            let offset = u64::from(number) * MemoryImage::CHUNK;
             image.read(at, buffer)?;
+            for (page, at) in buffer.chunks(PAGE).zip((offset..).step_by(PAGE)) {
+                if !is_zero(page) {
+                    used.insert(at, at + PAGE as u64);
+                }
+            }
             if crc32fast::hash(buffer) != chunk.1 {
-                let offset = u64::from(number) * MemoryImage::CHUNK;
                 return Err(SnapshotProblem::Checksum(format!("memory from {offset:#x} on")));
             }
         }
-        Ok(())
+        Ok(used)
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (1..threads).map(|_| scope.spawn(check)).collect();
         let own = check();
-        workers.into_iter().map(|worker| worker.join().expect("reading panics nowhere")).fold(own, Result::and)
+        let all = workers.into_iter().map(|worker| worker.join().expect("reading panics nowhere"));
+        all.fold(own, |sum, part| {
+            let (mut sum, part) = (sum?, part?);
+            sum.add(&part);
+            Ok(sum)
+        })
     })
+}
+
+/// Whether there are zeroes alone.
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
 }
 
 fn digest(header: &[u8; HEADER as usize], description: &[u8]) -> [u8; 32] {
@@ -251,7 +278,6 @@ impl<'f> Writer<'f> {
     pub(super) fn chunk(&mut self, bytes: &[u8]) -> io::Result<()> {
         let number = self.number;
         self.number += 1;
-        let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
         if is_zero(bytes) {
             return Ok(());
         }

@@ -5,6 +5,7 @@
 //! the scheme may be another one. See docs/snapshots.md.
 //!
 //! * [`state`]: the values; [`shape`]: what a machine has to be like to take them;
+//! * [`translations`]: what the TLBs held; [`warm`]: how a machine of any scheme gets as warm as that;
 //! * [`capture`]: from a machine; [`restore`]: into one;
 //! * [`file`](mod@file): how they are written, read and checked.
 
@@ -12,7 +13,9 @@ mod capture;
 mod file;
 mod restore;
 mod shape;
-mod state;
+pub(crate) mod state;
+mod translations;
+mod warm;
 
 pub(crate) use capture::Capture;
 pub use capture::{CaptureError, SnapshotAt};

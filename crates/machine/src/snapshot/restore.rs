@@ -8,6 +8,7 @@ use crate::host_plan::{GuestPlan, HostPlan};
 use crate::machine::{Machine, Standing};
 use crate::primary_region::GuestRegion;
 use crate::sections::GuestSections;
+use crate::steal::StealTime;
 use crate::warmup::Warmup;
 use crate::world::Guest;
 use devices::{ConsoleInput, Platform, PlatformConfig};
@@ -28,6 +29,7 @@ impl Machine {
         let image = Image {
             kernel: Arc::from([]),
             kernel_name: String::new(),
+            load_address: None,
             initrd: None,
             command_line: snapshot.about().command_line.clone(),
             least_memory: 0,
@@ -56,14 +58,21 @@ impl Machine {
         let index = self.add_vm(config, &guest.sections)?;
         let vm = &mut self.world.vms[index];
         vm.begin_with(&self.world.host.memory, snapshot.image().clone()).map_err(BuildError::SnapshotMemory)?;
-        if config.warmup == Warmup::Touch {
-            self.world.apart().1.populate(index)?;
+        let start = vm.ram().start;
+        match config.warmup {
+            Warmup::None => {}
+            Warmup::Touch => self.world.apart().1.populate(index)?,
+            Warmup::Snapshot | Warmup::Instructions(_) => {
+                let used = snapshot.used_pages().iter().map(|offset| start.wrapping_add(offset));
+                self.world.apart().1.populate_pages(index, used)?;
+            }
         }
         self.world.pager.as_mut().map(Pager::take_counts);
 
         let memory = state.region.as_ref().map(monitor::PrimaryRegionState::memory);
         let mut platform = Platform::new(PlatformConfig {
             harts,
+            plic: config.plic.contexts.contexts(),
             input: ConsoleInput::Uart,
             virtio: crate::assembly::virtio(&guest.image.devices, config.seed)?,
             primary_region: memory.clone(),
@@ -89,7 +98,12 @@ impl Machine {
             allocation: guest.allocation.clone(),
             spin: guest.spin,
         };
-        self.add_standing(Guest { platform, region }, &scheduled, standing)?;
+        let pmus = state.harts.iter().filter_map(|hart| hart.pmu.clone()).collect();
+        self.add_standing(Guest { platform, region, pmus }, &scheduled, standing)?;
+        self.capture.spaces_before = state.translations.spaces();
+        if config.warmup != Warmup::None {
+            self.warm(index, &state.translations)?;
+        }
         let (area, interrupt) = state.handshake;
         self.records[index].handshake.agree(area.map(Gpa), interrupt);
         if state.in_region {
@@ -103,6 +117,9 @@ impl Machine {
         let mut hart = Hart::new(self.isa, self.paging);
         hart.set_registers(&state.registers);
         let event = self.clock().cycle_of(state.event).unwrap_or_default();
-        Standing { hart, state: state.life.into(), waits: state.waits, event }
+        let mut features = self.reset_features();
+        features.restore(state.hardware_ad);
+        let steal = StealTime::going_on(state.steal, self.clock());
+        Standing { hart, state: state.life.into(), waits: state.waits, event, features, steal }
     }
 }

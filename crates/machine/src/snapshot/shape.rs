@@ -1,7 +1,7 @@
 //! What a machine has to be like to go on with a snapshot, because the guest has looked at it already; and what the snapshot is about.
 
 use crate::assembly::VirtioKind;
-use crate::config::{AdName, Config, ConfigError, GuestPaging, IsaKeys};
+use crate::config::{AdName, Config, ConfigError, GuestPaging, IsaKeys, PlicContextsName, SbiKeys};
 use crate::scheme::Mechanism;
 use crate::units::{ByteSize, PageSizeName};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,12 @@ pub struct Shape {
     pub(super) isa: IsaKeys,
     /// `mmu.ad`.
     pub(super) ad: AdName,
+    /// `plic.contexts`; a snapshot without it was taken before there was a choice.
+    #[serde(default)]
+    pub(super) plic: PlicContextsName,
+    /// `sbi.*`; the defaults in a snapshot that was taken before there were such keys.
+    #[serde(default)]
+    pub(super) sbi: SbiKeys,
     /// Virtio devices, by slot.
     devices: Vec<DeviceName>,
 }
@@ -87,6 +93,8 @@ impl Shape {
             paging: config.paging.guest,
             isa: config.isa,
             ad: config.mmu.ad,
+            plic: config.plic.contexts,
+            sbi: config.sbi,
             devices: devices.iter().map(DeviceName::of).collect::<Option<_>>()?,
         })
     }
@@ -104,6 +112,7 @@ impl Shape {
         let ad = match self.ad {
             AdName::Hardware => "hardware",
             AdName::Fault => "fault",
+            AdName::Switchable => "switchable",
         };
         let switches = [
             ("isa.c", c),
@@ -120,8 +129,11 @@ impl Shape {
             ("memory", format!("'{}'", self.memory)),
             ("paging.guest", self.paging.name().to_owned()),
             ("mmu.ad", ad.to_owned()),
+            ("plic.contexts", self.plic.name().to_owned()),
         ];
-        keys.into_iter().chain(switches.map(|(key, on)| (key, on.to_string()))).collect()
+        keys.into_iter()
+            .chain(switches.into_iter().chain(self.sbi.settings()).map(|(key, on)| (key, on.to_string())))
+            .collect()
     }
 
     /// Whether a machine with this configuration can go on with it; `region` is the length of the guest's primary region, if it has one.
@@ -142,6 +154,13 @@ impl Shape {
         }
         if self.ad != config.mmu.ad {
             return range("mmu.ad", "the snapshot's guest was told otherwise who sets A and D bits".to_owned());
+        }
+        if self.plic != config.plic.contexts {
+            let (there, here) = (self.plic.name(), config.plic.contexts.name());
+            return range("plic.contexts", format!("the snapshot's guest was told of `{there}`, and not of `{here}`"));
+        }
+        if self.sbi != config.sbi {
+            return range("sbi", "the snapshot's guest was told of other extensions".to_owned());
         }
         let scheme = config.scheme;
         if let Some(PageSizeName(page)) = about.page.filter(|page| page.0 != scheme.guest_page()) {

@@ -1,7 +1,9 @@
 //! A guest at one instant, memory apart, as plain values.
 
+use super::translations::Translations;
 use devices::PlatformState;
 use hart::Registers;
+use monitor::pmu::Pmu;
 use monitor::{Entry, HartState, PrimaryRegionState, Suspend};
 use serde::{Deserialize, Serialize};
 use types::Gpa;
@@ -17,6 +19,8 @@ pub(crate) struct State {
     pub(super) handshake: (Option<u64>, bool),
     /// Whether a region of interest had begun.
     pub(super) in_region: bool,
+    /// What had been translated. The guest cannot tell; how long it takes depends on it.
+    pub(super) translations: Translations,
 }
 
 /// A hart, and where it stands under the SBI.
@@ -30,6 +34,23 @@ pub(super) struct LogicalState {
     pub(super) time: u64,
     /// `time` when something was last sent to it.
     pub(super) event: u64,
+    /// Its counters, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pmu: Option<Pmu>,
+    /// Value and lock of the switch for A and D bits, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hardware_ad: Option<(bool, bool)>,
+    /// Its steal-time record, if the guest has registered one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) steal: Option<StealState>,
+}
+
+/// A steal-time record: its address, the steal time so far, and its sequence number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct StealState {
+    pub(crate) area: u64,
+    pub(crate) nanoseconds: u64,
+    pub(crate) sequence: u32,
 }
 
 /// [`HartState`] as a value.

@@ -3,7 +3,6 @@
 use super::split::{Unclosed, split};
 use super::{System, begins_with_key};
 use crate::config::read_value;
-use crate::scheme::Mechanism;
 use core::str::FromStr;
 use toml::Value;
 
@@ -38,14 +37,16 @@ pub enum SweepError {
 }
 
 impl Sweep {
-    /// Each of `systems` with each value, one after the other; native ones, which the others are compared with, stay as they are.
+    /// The key.
     #[must_use]
-    pub fn over(&self, systems: &[System]) -> Vec<System> {
-        let each = |system: &System| match system.scheme().mechanism() {
-            Mechanism::Native => vec![system.clone()],
-            _ => self.values.iter().map(|value| system.clone().with(&self.key, value.clone())).collect(),
-        };
-        systems.iter().flat_map(each).collect()
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// `system` with each value, in the values' order.
+    #[must_use]
+    pub fn over(&self, system: &System) -> Vec<System> {
+        self.values.iter().map(|value| system.clone().with(&self.key, value.clone())).collect()
     }
 
     /// How many values there are.
@@ -95,15 +96,15 @@ mod tests {
 
     fn swept(sweep: &str, systems: &str) -> Vec<String> {
         let systems = systems.parse::<super::super::SystemList>().unwrap().0;
-        sweep.parse::<Sweep>().unwrap().over(&systems).iter().map(System::to_string).collect()
+        let sweep = sweep.parse::<Sweep>().unwrap();
+        systems.iter().flat_map(|system| sweep.over(system)).map(|system| system.to_string()).collect()
     }
 
     #[test]
-    fn virtualized_systems_are_multiplied_and_native_ones_stay() {
+    fn each_system_has_each_value() {
         assert_eq!(
-            swept("mmu.nested_tlb=off,1..3,64", "native,nested/harts=2"),
+            swept("mmu.nested_tlb=off,1..3,64", "nested/harts=2"),
             [
-                "native:4K",
                 "nested:4K+4K/harts=2/mmu.nested_tlb=off",
                 "nested:4K+4K/harts=2/mmu.nested_tlb=1",
                 "nested:4K+4K/harts=2/mmu.nested_tlb=2",

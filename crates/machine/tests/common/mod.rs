@@ -17,6 +17,9 @@ impl Console for Transcript {
     fn input(&mut self) -> std::io::Result<Vec<u8>> {
         Ok(Vec::new())
     }
+    fn listens(&self) -> bool {
+        false
+    }
     fn idle(&mut self, _: Option<Duration>) -> bool {
         false
     }

@@ -24,7 +24,7 @@ fn all_of_memory_reads_as_the_image_and_writes_stay_out_of_it() {
     let image = image();
     for _ in 0..2 {
         let memory = HostMemory::new(4 * CHUNK, HostPages::Huge).unwrap();
-        image.place(&memory, 0, HOST_BASE, 4 * CHUNK, &mut Placed::default()).unwrap();
+        image.place(&memory, 0, HOST_BASE, 4 * CHUNK, &mut PageSet::default()).unwrap();
         assert_eq!([0, PAGE, 511 * PAGE].map(|at| byte(&memory, at)), [0, 1, 255]);
         assert_eq!([CHUNK, 3 * CHUNK - 1, 3 * CHUNK, 3 * CHUNK + PAGE - 1].map(|at| byte(&memory, at)), [0, 0, 77, 77]);
         assert_eq!(byte(&memory, 3 * CHUNK + PAGE), 0);
@@ -37,7 +37,7 @@ fn all_of_memory_reads_as_the_image_and_writes_stay_out_of_it() {
 #[test]
 fn a_page_has_its_contents_once() {
     let (image, memory) = (image(), HostMemory::new(4 * CHUNK, HostPages::Base).unwrap());
-    let mut placed = Placed::default();
+    let mut placed = PageSet::default();
     image.place(&memory, 5 * PAGE, HOST_BASE, PAGE, &mut placed).unwrap();
     assert_eq!(byte(&memory, 0), 5);
     // The chunk around it, later: that page has lost what it had.
@@ -56,7 +56,7 @@ fn frames_that_were_mapped_from_a_file_are_zero_when_they_are_handed_out_again()
     let (image, memory) = (image(), HostMemory::new(2 * CHUNK, HostPages::Base).unwrap());
     let mut frames = FrameAllocator::new(&memory);
     let frame = frames.allocate(&memory, PageSize::Size2M).unwrap();
-    image.place(&memory, 0, frame.start(), CHUNK, &mut Placed::default()).unwrap();
+    image.place(&memory, 0, frame.start(), CHUNK, &mut PageSet::default()).unwrap();
     assert_eq!(byte(&memory, PAGE), 1);
     frames.free(frame).unwrap();
     assert_eq!(frames.allocate(&memory, PageSize::Size2M), Ok(frame));

@@ -241,6 +241,15 @@ impl L1 {
         self.directory.pages().map(|(page, entry)| (Gva(page), entry))
     }
 
+    /// The same from the least to the most recently used page.
+    pub(crate) fn pages_by_age(&self) -> Vec<(Gva, Translation)> {
+        let last = |slot: usize| last_use(&self.windows, slot, &self.uses[slot / LANES], slot % LANES);
+        let mut pages: Vec<_> =
+            self.directory.held().map(|(way, page, entry)| (last(way.slot), Gva(page), *entry)).collect();
+        pages.sort_by_key(|&(time, ..)| time);
+        pages.into_iter().map(|(_, page, entry)| (page, entry)).collect()
+    }
+
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
         let Self { directory, uses, windows, .. } = self;

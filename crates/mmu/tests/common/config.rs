@@ -1,7 +1,7 @@
 //! Configurations, and how each is said to the model.
 
-use super::rng::Rng;
 use mmu::{AdPolicy, Groups, MmuConfig, Refill, RefillRoutine, TlbArray, WalkCacheSizes, WalkCaches};
+use testing::Random;
 use types::PageSize::{self, *};
 
 fn array(array: &TlbArray) -> reference::Array {
@@ -42,7 +42,7 @@ pub fn model(config: &MmuConfig) -> reference::Config {
 }
 
 /// Splits the sizes into arrays of random geometry.
-fn level(rng: &mut Rng, takes_4k: bool, largest: u64) -> Vec<TlbArray> {
+fn level(rng: &mut Random, takes_4k: bool, largest: u64) -> Vec<TlbArray> {
     let mut arrays: Vec<TlbArray> = Vec::new();
     for size in PageSize::ALL {
         let needed = takes_4k && size == Size4K;
@@ -68,7 +68,7 @@ fn level(rng: &mut Rng, takes_4k: bool, largest: u64) -> Vec<TlbArray> {
     arrays
 }
 
-fn walk_cache(rng: &mut Rng) -> WalkCacheSizes {
+fn walk_cache(rng: &mut Random) -> WalkCacheSizes {
     match rng.below(3) {
         0 => WalkCacheSizes::OFF,
         1 => WalkCacheSizes::ON,
@@ -76,7 +76,7 @@ fn walk_cache(rng: &mut Rng) -> WalkCacheSizes {
     }
 }
 
-fn refill(rng: &mut Rng) -> Refill {
+fn refill(rng: &mut Random) -> Refill {
     if rng.one_in(2) {
         return Refill::Hardware;
     }
@@ -93,16 +93,16 @@ fn refill(rng: &mut Rng) -> Refill {
     })
 }
 
-fn policy(rng: &mut Rng) -> AdPolicy {
+fn policy(rng: &mut Random) -> AdPolicy {
     rng.pick(&[AdPolicy::Update, AdPolicy::Update, AdPolicy::Fault])
 }
 
 /// Small structures, so that replacement happens.
-pub fn random(rng: &mut Rng) -> MmuConfig {
+pub fn random(rng: &mut Random) -> MmuConfig {
     if rng.one_in(8) {
         return MmuConfig::default();
     }
-    let unified = |rng: &mut Rng| vec![TlbArray::new(&PageSize::ALL, 1 << rng.below(3), 1 + rng.below(9) as u32)];
+    let unified = |rng: &mut Random| vec![TlbArray::new(&PageSize::ALL, 1 << rng.below(3), 1 + rng.below(9) as u32)];
     let refill = refill(rng);
     MmuConfig {
         l1i: if rng.one_in(4) { unified(rng) } else { level(rng, true, 3) },

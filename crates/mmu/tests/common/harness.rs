@@ -9,13 +9,13 @@ use super::builder::{self, A, D, G, R, Shape, U, W, X};
 use super::config;
 use super::memory::{HostMemory, POINTERS};
 use super::ops::{Op, PCS, Place, SegmentOp, TABLES, VMS};
-use super::rng::Rng;
 use mmu::{
     AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Groups, Hit, L1Entry, Mmu, MmuConfig, Purpose,
     SecondStage, Segment, Segments,
 };
 use reference::{Answer, Position, Prediction, Stage2};
 use std::collections::{BTreeMap, HashMap};
+use testing::Random;
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width};
 
 /// hPA of virtual machine n is gPA + n × this, but for the constant ones that say otherwise.
@@ -217,7 +217,7 @@ fn sign_extended(address: u64, bits: u32) -> u64 {
 
 /// The size of page with which an address is mapped: mostly the same for all of a region, so that mapping one page does
 /// not unmap the others.
-fn size_for(rng: &mut Rng, address: u64, levels: u32, groups: Groups) -> PageSize {
+fn size_for(rng: &mut Random, address: u64, levels: u32, groups: Groups) -> PageSize {
     let index = |level: u32| address >> (12 + 9 * level) & 511;
     let size = if rng.one_in(300) {
         rng.pick(&PageSize::ALL)
@@ -543,7 +543,7 @@ impl Harness {
                 (Err(fault), _) => self.fault(gva, access, fault),
                 (Ok(_), Err(_)) => unreachable!("they were compared"),
             }
-            let mut rng = Rng(self.clock ^ u64::from(pc));
+            let mut rng = Random::new(self.clock ^ u64::from(pc));
             if rng.one_in(4) {
                 return;
             }
@@ -668,7 +668,7 @@ impl Harness {
 
     /// Most faults are handled, as a system would: by mapping what was missing.
     fn fault(&mut self, gva: Gva, access: Access, fault: Fault) {
-        let mut rng = Rng(self.clock);
+        let mut rng = Random::new(self.clock);
         match fault {
             Fault::Page(cause) => {
                 self.coverage.note(format!("first stage {cause:?}"));

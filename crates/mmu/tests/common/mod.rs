@@ -7,4 +7,3 @@ pub mod config;
 pub mod harness;
 pub mod memory;
 pub mod ops;
-pub mod rng;

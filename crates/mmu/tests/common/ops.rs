@@ -1,8 +1,8 @@
 //! What happens to an MMU, drawn at random.
 
 use super::builder::{A, D, G, N, R, U, V, W, X};
-use super::rng::Rng;
 use mmu::Fence;
+use testing::Random;
 use types::{Access, Asid, PageSize, PagingMode, Privilege, Width};
 
 /// An address, to be made in the context in which it is used.
@@ -80,9 +80,9 @@ const ANY_MODE: [PagingMode; 4] = [PagingMode::Bare, PagingMode::Sv39, PagingMod
 const WIDTHS: [Width; 4] = [Width::Byte, Width::Half, Width::Word, Width::Double];
 
 impl Place {
-    pub fn random(rng: &mut Rng) -> Self {
+    pub fn random(rng: &mut Random) -> Self {
         // Few, so that pages are met again.
-        let upper = |rng: &mut Rng| if rng.one_in(10) { rng.pick(&[1, 1, 2, 2, 255, 256, 511]) } else { 0 };
+        let upper = |rng: &mut Random| if rng.one_in(10) { rng.pick(&[1, 1, 2, 2, 255, 256, 511]) } else { 0 };
         let last = if rng.one_in(60) { rng.below(512) } else { rng.below(24) };
         let offset = match rng.below(4) {
             0 => rng.below(4096),
@@ -90,7 +90,7 @@ impl Place {
             _ => rng.below(512) * 8,
         };
         let indices = [last as u16, upper(rng), upper(rng), upper(rng), upper(rng)];
-        let wild = rng.one_in(200).then(|| rng.next() >> rng.below(40));
+        let wild = rng.one_in(200).then(|| rng.bits() >> rng.below(40));
         Self { indices, offset: offset as u16, wild }
     }
 
@@ -104,16 +104,16 @@ impl Place {
     }
 }
 
-fn access(rng: &mut Rng) -> Access {
+fn access(rng: &mut Random) -> Access {
     rng.pick(&[Access::Read, Access::Read, Access::Write, Access::Execute])
 }
 
-fn privilege(rng: &mut Rng) -> Privilege {
+fn privilege(rng: &mut Random) -> Privilege {
     rng.pick(&[Privilege::User, Privilege::Supervisor])
 }
 
 /// Flags of a leaf, mostly of use.
-fn flags(rng: &mut Rng) -> u64 {
+fn flags(rng: &mut Random) -> u64 {
     let mut flags = match rng.below(8) {
         0 => R,
         1 => X,
@@ -130,10 +130,10 @@ fn flags(rng: &mut Rng) -> u64 {
 }
 
 /// Any PTE at all, mostly nearly right.
-fn any_pte(rng: &mut Rng) -> u64 {
+fn any_pte(rng: &mut Random) -> u64 {
     let mut pte = match rng.below(6) {
         0 => 0,
-        1 => rng.next(),
+        1 => rng.bits(),
         2 => V,
         _ => V | flags(rng),
     };
@@ -147,7 +147,7 @@ fn any_pte(rng: &mut Rng) -> u64 {
     pte
 }
 
-fn segment(rng: &mut Rng, elsewhere: u64) -> Option<SegmentOp> {
+fn segment(rng: &mut Random, elsewhere: u64) -> Option<SegmentOp> {
     if rng.one_in(3) {
         return None;
     }
@@ -161,7 +161,7 @@ fn segment(rng: &mut Rng, elsewhere: u64) -> Option<SegmentOp> {
     })
 }
 
-fn fence(rng: &mut Rng) -> FenceOp {
+fn fence(rng: &mut Random) -> FenceOp {
     let place = (!rng.one_in(3)).then(|| Place::random(rng));
     let asid = rng.one_in(2).then(|| rng.pick(&ASIDS));
     let vm = rng.below(u64::from(VMS)) as u8;
@@ -173,20 +173,20 @@ fn fence(rng: &mut Rng) -> FenceOp {
 }
 
 impl Op {
-    pub fn random(rng: &mut Rng) -> Self {
-        let size = |rng: &mut Rng| {
+    pub fn random(rng: &mut Random) -> Self {
+        let size = |rng: &mut Random| {
             use PageSize::*;
             rng.pick(&[
                 Size4K, Size4K, Size4K, Size64K, Size64K, Size32K, Size256K, Size2M, Size2M, Size1G, Size512G, Size256T,
             ])
         };
         // Tables that are given out first are in use most.
-        let table = |rng: &mut Rng| {
+        let table = |rng: &mut Random| {
             let among = if rng.one_in(2) { 16 } else { 256 };
             rng.below(among) as u16
         };
-        let entry = |rng: &mut Rng| rng.pick(&[0, 0, 1, 2, 3, 5, 255, 256, 511]);
-        let pc = |rng: &mut Rng| rng.below(u64::from(PCS)) as u8;
+        let entry = |rng: &mut Random| rng.pick(&[0, 0, 1, 2, 3, 5, 255, 256, 511]);
+        let pc = |rng: &mut Random| rng.below(u64::from(PCS)) as u8;
         match rng.below(1000) {
             0..3 => Self::MapGuest {
                 place: Place::random(rng),

@@ -161,6 +161,31 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
         filled.and(placed.map_err(|error| PageUnavailable::Snapshot(error.to_string())))
     }
 
+    /// Gives the pages of a VM that hold `pages` frames, in that order, as [`populate`](Self::populate) does for all of them. Addresses
+    /// outside RAM are passed over.
+    ///
+    /// # Errors
+    /// [`PageUnavailable`]; what was filled until then stays.
+    pub fn populate_pages(&mut self, vm: usize, pages: impl IntoIterator<Item = Gpa>) -> Result<(), PageUnavailable> {
+        if !self.vms[vm].is_pageable() {
+            return Ok(());
+        }
+        self.with_room(|supply| supply.vms[vm].prepare_tables(supply.memory, supply.frames))?;
+        if self.pager.is_none() {
+            self.vms[vm].put_off_beginning();
+        }
+        let has_room = |supply: &Self| supply.pager.is_none() || supply.frames.free_bytes() > RESERVE;
+        let mut pages = pages.into_iter();
+        let filled = loop {
+            let Some(gpa) = pages.next().filter(|_| has_room(self)) else { break Ok(()) };
+            if let Err(unavailable) = self.fill(vm, gpa, Access::Read) {
+                break Err(unavailable);
+            }
+        };
+        let placed = self.vms[vm].place_waiting(self.memory);
+        filled.and(placed.map_err(|error| PageUnavailable::Snapshot(error.to_string())))
+    }
+
     fn fill_all(&mut self, vm: usize) -> Result<(), PageUnavailable> {
         let ram = self.vms[vm].ram();
         let mut gpa = ram.start;

@@ -1,9 +1,9 @@
-//! BASE, EID 0x10 (SBI 2.0, chapter 4).
+//! BASE, EID 0x10 (SBI 3.0, chapter 4).
 
-use super::{Extension, SbiCall, SbiError};
+use super::{Extension, Limits, SbiCall, SbiError};
 
-/// Version 2.0: major in bits 30–24, minor below.
-const SPECIFICATION: u64 = 2 << 24;
+/// Version 3.0: major in bits 30–24, minor below.
+const SPECIFICATION: u64 = 3 << 24;
 
 /// Of this implementation, "PW"; registered IDs are small numbers, so it is nobody else's.
 const IMPLEMENTATION: u64 = 0x5057;
@@ -45,12 +45,12 @@ impl BaseQuery {
     }
 }
 
-pub(super) fn decode(call: &SbiCall) -> Result<BaseQuery, SbiError> {
+pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<BaseQuery, SbiError> {
     Ok(match call.fid {
         0 => BaseQuery::SpecificationVersion,
         1 => BaseQuery::ImplementationId,
         2 => BaseQuery::ImplementationVersion,
-        3 => BaseQuery::Probe(Extension::of(call.args[0])),
+        3 => BaseQuery::Probe(limits.extensions.of(call.args[0])),
         4 => BaseQuery::VendorId,
         5 => BaseQuery::ArchitectureId,
         6 => BaseQuery::MachineImplementationId,

@@ -1,4 +1,4 @@
-//! DBCN, EID 0x4442434E: debug console (SBI 2.0, chapter 12).
+//! DBCN, EID 0x4442434E: debug console (SBI 3.0, chapter 12).
 
 use super::{Limits, SbiCall, SbiError};
 use types::Gpa;

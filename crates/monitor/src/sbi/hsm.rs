@@ -1,4 +1,4 @@
-//! HSM, EID 0x48534D: hart state management (SBI 2.0, chapter 9).
+//! HSM, EID 0x48534D: hart state management (SBI 3.0, chapter 9).
 
 use super::{Limits, SbiCall, SbiError};
 use crate::hart_state::{Entry, Suspend};
@@ -49,7 +49,7 @@ pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<HsmRequest, SbiE
 }
 
 /// A place where a hart can begin: an instruction's address in RAM.
-fn entry(pc: u64, opaque: u64, limits: &Limits) -> Result<Entry, SbiError> {
+pub(super) fn entry(pc: u64, opaque: u64, limits: &Limits) -> Result<Entry, SbiError> {
     let pc = Gpa(pc);
     if !pc.is_aligned(2) || !limits.is_ram(pc, 2) {
         return Err(SbiError::InvalidAddress);

@@ -1,4 +1,4 @@
-//! sPI, EID 0x735049: interprocessor interrupts (SBI 2.0, chapter 7).
+//! sPI, EID 0x735049: interprocessor interrupts (SBI 3.0, chapter 7).
 
 use super::{HartSet, Limits, Request, SbiCall, SbiError};
 

@@ -1,30 +1,41 @@
-//! Supervisor Binary Interface 2.0: a call becomes a validated [`Request`], or the error that the guest gets.
+//! Supervisor Binary Interface 3.0: a call becomes a validated [`Request`], or the error that the guest gets.
 //!
 //! One file per extension holds its function numbers and rules. Nothing here has an effect: the machine executes requests, and
 //! whatever is in a request can be executed (its harts exist, its buffers are RAM).
 //!
-//! Absent, and answered with [`SbiError::NotSupported`]: the legacy extensions (as Linux is built today it never calls them),
-//! PMU, SUSP, NACL, STA, CPPC, and the fences of a nested hypervisor.
+//! Absent, and answered with [`SbiError::NotSupported`]: NACL, CPPC, SSE, DBTR, MPXY, and the fences of a nested hypervisor. Which of the others
+//! a guest finds is for the configuration to say (`sbi.*`).
 
 mod base;
 mod console;
+mod extension;
+mod features;
 mod harts;
 mod hsm;
 mod ipi;
+mod legacy;
 mod paravirtual;
+mod pmu;
 mod reset;
 mod rfence;
+mod steal;
+mod suspend;
 mod timer;
 
 pub use base::BaseQuery;
 pub use console::{ConsoleBuffer, ConsoleRequest};
+pub use extension::{Extension, ExtensionSet};
+pub use features::{Feature, FeatureRequest, Features};
 pub use harts::HartSet;
 pub use hsm::HsmRequest;
+pub use legacy::{LegacyRequest, MaskedCall};
 pub use paravirtual::{ParavirtualRequest, PartialPurge, SectionCall, SpinReport};
+pub use pmu::{CounterSet, PmuRequest};
 pub use reset::{ResetKind, ResetReason};
 pub use rfence::{FULL_FENCE_PAGES, FenceRange, RemoteFence};
+pub use steal::STEAL_AREA_BYTES;
 
-use crate::exits::ExitReason;
+use crate::hart_state::Entry;
 use core::ops::Range;
 use types::Gpa;
 
@@ -78,6 +89,18 @@ pub enum SbiError {
     /// The hart runs already.
     #[error("already available")]
     AlreadyAvailable,
+    /// A counter of the set counts already.
+    #[error("already started")]
+    AlreadyStarted,
+    /// A counter of the set is stopped already.
+    #[error("already stopped")]
+    AlreadyStopped,
+    /// The guest has given no memory for that.
+    #[error("no shared memory")]
+    NoSharedMemory,
+    /// The caller has locked that itself.
+    #[error("denied, as it is locked")]
+    DeniedLocked,
 }
 
 impl SbiError {
@@ -91,55 +114,11 @@ impl SbiError {
             Self::Denied => -4,
             Self::InvalidAddress => -5,
             Self::AlreadyAvailable => -6,
+            Self::AlreadyStarted => -7,
+            Self::AlreadyStopped => -8,
+            Self::NoSharedMemory => -9,
+            Self::DeniedLocked => -14,
         }
-    }
-}
-
-/// An extension that is there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Extension {
-    /// BASE.
-    Base,
-    /// TIME.
-    Time,
-    /// sPI: interprocessor interrupts.
-    Ipi,
-    /// RFENCE.
-    Rfence,
-    /// HSM: hart state management.
-    Hsm,
-    /// SRST: system reset.
-    Reset,
-    /// DBCN: debug console.
-    Console,
-    /// Pagewalk's own (docs/paravirtual.md).
-    Paravirtual,
-}
-
-impl Extension {
-    /// Every extension.
-    pub const ALL: [Self; 8] =
-        [Self::Base, Self::Time, Self::Ipi, Self::Rfence, Self::Hsm, Self::Reset, Self::Console, Self::Paravirtual];
-
-    /// The extension ID.
-    #[must_use]
-    pub const fn eid(self) -> u64 {
-        match self {
-            Self::Base => 0x10,
-            Self::Time => 0x5449_4d45,
-            Self::Ipi => 0x0073_5049,
-            Self::Rfence => 0x5246_4e43,
-            Self::Hsm => 0x0048_534d,
-            Self::Reset => 0x5352_5354,
-            Self::Console => 0x4442_434e,
-            Self::Paravirtual => 0x0850_4157,
-        }
-    }
-
-    /// The extension of that ID.
-    #[must_use]
-    pub fn of(eid: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|extension| extension.eid() == eid)
     }
 }
 
@@ -150,6 +129,8 @@ pub struct Limits {
     pub harts: usize,
     /// RAM.
     pub ram: Range<Gpa>,
+    /// The extensions that it finds.
+    pub extensions: ExtensionSet,
 }
 
 impl Limits {
@@ -197,6 +178,16 @@ pub enum Request {
     },
     /// Input or output of the debug console.
     Console(ConsoleRequest),
+    /// A legacy call that is none of these.
+    Legacy(LegacyRequest),
+    /// Counters of the performance monitoring unit.
+    Pmu(PmuRequest),
+    /// The guest sleeps until an interrupt, and goes on at the entry.
+    Suspend(Entry),
+    /// A firmware feature, set or read.
+    Features(FeatureRequest),
+    /// Where the calling hart's steal time is kept, from now on; `None` for nowhere.
+    StealTime(Option<Gpa>),
     /// What only a guest that knows Pagewalk asks for.
     Paravirtual(ParavirtualRequest),
 }
@@ -206,32 +197,37 @@ pub enum Request {
 /// # Errors
 /// What the guest is to be told instead.
 pub fn decode(call: &SbiCall, limits: &Limits) -> Result<Request, SbiError> {
-    match Extension::of(call.eid).ok_or(SbiError::NotSupported)? {
-        Extension::Base => base::decode(call).map(Request::Base),
+    match limits.extensions.of(call.eid).ok_or(SbiError::NotSupported)? {
+        Extension::Base => base::decode(call, limits).map(Request::Base),
+        Extension::Legacy => legacy::decode(call),
         Extension::Time => timer::decode(call),
         Extension::Ipi => ipi::decode(call, limits),
         Extension::Rfence => rfence::decode(call, limits),
         Extension::Hsm => hsm::decode(call, limits).map(Request::Hsm),
         Extension::Reset => reset::decode(call),
         Extension::Console => console::decode(call, limits).map(Request::Console),
+        Extension::Pmu => pmu::decode(call).map(Request::Pmu),
+        Extension::Suspend => suspend::decode(call, limits),
+        Extension::Features => features::decode(call),
+        Extension::StealTime => steal::decode(call, limits),
         Extension::Paravirtual => paravirtual::decode(call, limits).map(Request::Paravirtual),
     }
 }
 
-/// What a call of extension `eid` is counted as.
-#[must_use]
-pub fn exit_reason(eid: u64) -> ExitReason {
-    match Extension::of(eid) {
-        Some(Extension::Base) => ExitReason::SbiBase,
-        Some(Extension::Time) => ExitReason::SbiTime,
-        Some(Extension::Ipi) => ExitReason::SbiIpi,
-        Some(Extension::Rfence) => ExitReason::SbiRfence,
-        Some(Extension::Hsm) => ExitReason::SbiHsm,
-        Some(Extension::Reset) => ExitReason::SbiReset,
-        Some(Extension::Console) => ExitReason::SbiConsole,
-        Some(Extension::Paravirtual) => ExitReason::SbiParavirtual,
-        None => ExitReason::SbiAbsent,
+/// The address of memory that guest and firmware share, `bytes` long and so aligned (section 3.2). All ones are none.
+fn shared_memory(low: u64, high: u64, bytes: u64, limits: &Limits) -> Result<Option<Gpa>, SbiError> {
+    if (low, high) == (u64::MAX, u64::MAX) {
+        return Ok(None);
     }
+    let at = Gpa(low);
+    if !at.is_aligned(bytes) {
+        return Err(SbiError::InvalidParam);
+    }
+    // The address is 2 × XLEN wide, and nothing of ours lies in its upper half.
+    if high != 0 || !limits.is_ram(at, bytes) {
+        return Err(SbiError::InvalidAddress);
+    }
+    Ok(Some(at))
 }
 
 #[cfg(test)]

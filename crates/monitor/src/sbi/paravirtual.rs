@@ -125,11 +125,11 @@ fn reason(code: u64) -> Result<SpinReason, SbiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sbi::{self, Extension, Request};
+    use crate::sbi::{self, Extension, ExtensionSet, Request};
 
     #[test]
     fn a_partial_purge_names_an_entry_in_ram() {
-        let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000) };
+        let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000), extensions: ExtensionSet::ALL };
         let request = |fid, entry, flags| {
             let call = SbiCall { eid: Extension::Paravirtual.eid(), fid, args: [entry, 0x5000, flags, 7, 7, 7] };
             sbi::decode(&call, &limits)
@@ -146,7 +146,7 @@ mod tests {
     }
 
     fn request(fid: u64, first: u64, second: u64) -> Result<ParavirtualRequest, SbiError> {
-        let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000) };
+        let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000), extensions: ExtensionSet::ALL };
         let call = SbiCall { eid: Extension::Paravirtual.eid(), fid, args: [first, second, 7, 7, 7, 7] };
         sbi::decode(&call, &limits).map(|request| match request {
             Request::Paravirtual(request) => request,
@@ -179,7 +179,7 @@ mod tests {
     fn a_section_is_named_by_its_number() {
         let map = |write| Ok(ParavirtualRequest::Section(SectionCall::Map { section: 3, at: Gpa(0x1001), write }));
         let call = |flags| {
-            let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000) };
+            let limits = Limits { harts: 2, ram: Gpa(0x8000_0000)..Gpa(0x8010_0000), extensions: ExtensionSet::ALL };
             let call = SbiCall { eid: Extension::Paravirtual.eid(), fid: 0x30, args: [3, 0x1001, flags, 7, 7, 7] };
             sbi::decode(&call, &limits).map(|request| match request {
                 Request::Paravirtual(request) => request,

@@ -1,4 +1,4 @@
-//! SRST, EID 0x53525354: system reset (SBI 2.0, chapter 10).
+//! SRST, EID 0x53525354: system reset (SBI 3.0, chapter 10).
 
 use super::{Request, SbiCall, SbiError};
 

@@ -1,4 +1,4 @@
-//! RFENCE, EID 0x52464E43 (SBI 2.0, chapter 8). The functions 3 to 6, of a hypervisor in the guest, are absent with the H extension.
+//! RFENCE, EID 0x52464E43 (SBI 3.0, chapter 8). The functions 3 to 6, of a hypervisor in the guest, are absent with the H extension.
 
 use super::{HartSet, Limits, Request, SbiCall, SbiError};
 use types::{Asid, Gva, PageSize};
@@ -39,7 +39,7 @@ pub enum FenceRange {
 
 impl FenceRange {
     /// The pages of `size` bytes at `start`. Both zero, or a size of −1, are everything.
-    fn new(start: u64, size: u64) -> Result<Self, SbiError> {
+    pub(super) fn new(start: u64, size: u64) -> Result<Self, SbiError> {
         if (start == 0 && size == 0) || size == u64::MAX {
             return Ok(Self::All);
         }

@@ -1,4 +1,4 @@
-//! TIME, EID 0x54494D45 (SBI 2.0, chapter 6).
+//! TIME, EID 0x54494D45 (SBI 3.0, chapter 6).
 
 use super::{Request, SbiCall, SbiError};
 

@@ -8,11 +8,12 @@
 use super::reader::Path;
 use super::tables::BARE;
 use super::{Coherence, Shadow};
+use crate::guest_view::Peek;
 use crate::table::{Leaf, LeafBits};
 use crate::vm::Vm;
 use core::fmt;
 use memory::HostMemory;
-use mmu::{AdPolicy, Fault, SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};
+use mmu::{AdPolicy, Fault, SoftwareLeaf, SoftwareRules, software_walk};
 use std::collections::BTreeMap;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, Privilege, TranslationContext};
 
@@ -79,32 +80,6 @@ impl Audit {
     pub(super) fn record(&mut self, table: usize, gva: Gva, path: &Path) {
         self.paths.insert((table, gva.0), *path);
     }
-}
-
-/// A guest's tables as they are, for nobody to change.
-struct Peek<'m> {
-    vm: &'m Vm,
-    memory: &'m HostMemory,
-    /// A table is in a page that the host does not have in memory.
-    absent: bool,
-}
-
-impl SoftwareTables for Peek<'_> {
-    fn read(&mut self, at: Gpa) -> Option<u64> {
-        let entry = peek(self.vm, self.memory, at);
-        self.absent |= entry.is_none() && self.vm.is_ram(at, 8);
-        entry
-    }
-
-    fn compare_exchange(&mut self, _: Gpa, _: u64, _: u64) -> Option<u64> {
-        // Bits that are to be set make the walk fault.
-        None
-    }
-}
-
-fn peek(vm: &Vm, memory: &HostMemory, at: Gpa) -> Option<u64> {
-    let leaf = vm.mapped(memory, at)?;
-    memory.read(Hpa(leaf.page.0 | at.offset(leaf.size))).ok()
 }
 
 impl Vm {
@@ -215,7 +190,7 @@ impl Shadow {
             [(LeafBits::READ, Access::Read), (LeafBits::WRITE, Access::Write), (LeafBits::EXECUTE, Access::Execute)];
         let mut found = Err(None);
         for (_, access) in rights.into_iter().filter(|&(right, _)| leaf.bits.contains(right)) {
-            let mut tables = Peek { vm, memory, absent: false };
+            let mut tables = Peek::new(vm, memory);
             found = match software_walk(&mut tables, rules, &context, gva, access) {
                 Ok(page) => Ok(page),
                 Err(_) if tables.absent => return Err(None),
@@ -238,7 +213,7 @@ impl Shadow {
             return false;
         }
         let Some(path) = self.audit.as_ref().and_then(|audit| audit.paths.get(&(table, gva.0))) else { return false };
-        let changed = path.steps().any(|step| peek(vm, memory, step.at).is_some_and(|entry| entry != step.entry));
+        let changed = path.steps().any(|step| vm.peek(memory, step.at).is_some_and(|entry| entry != step.entry));
         // The page that the guest mapped then must still be the one that the entry leads to.
         let levels = self.tables.list[table].tree.levels();
         let gpa = path.page(levels).map(|(page, size)| Gpa(page.0 | gva.offset(size)));

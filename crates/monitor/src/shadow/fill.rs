@@ -183,7 +183,8 @@ impl Shadow {
                 self.statistics.promotions += u64::from(!old.bits.contains(LeafBits::WRITE));
                 return Ok(entry);
             }
-            // The guest has changed its table: what TLBs still have of the old page is gone before anybody relies on that.
+            // The guest has changed its table. The TLBs lose the old page with its entry: a partial purge finds by the entry what the TLB of
+            // a single processor may have.
             Displaced::Page(_) if entry.size == PageSize::Size4K => {
                 tlbs.fence_everywhere(&Fence::Vvma { vmid: self.vmid, gva: Some(gva), asid: None });
             }
@@ -230,11 +231,16 @@ impl Shadow {
         Leaf { page: hpa.page(size), size, bits }
     }
 
-    /// Gives tables back if there are as many as the VM may have: first those that no hart uses.
-    pub(super) fn make_room(&mut self, host: &mut Host, tlbs: &mut impl Tlbs) {
+    /// Whether one more entry needs no table that another one has.
+    pub(super) fn has_room(&self) -> bool {
         // A new entry takes at most a table on each level below the root.
         const ENTRY: u64 = 4;
-        if self.tables.frames() + ENTRY <= self.budget {
+        self.tables.frames() + ENTRY <= self.budget
+    }
+
+    /// Gives tables back if there are as many as the VM may have: first those that no hart uses.
+    pub(super) fn make_room(&mut self, host: &mut Host, tlbs: &mut impl Tlbs) {
+        if self.has_room() {
             return;
         }
         let mut frames = Vec::new();
@@ -245,7 +251,7 @@ impl Shadow {
                     self.forget_guest_tables(table);
                 }
             }
-            if self.tables.frames() + ENTRY <= self.budget {
+            if self.has_room() {
                 break;
             }
         }

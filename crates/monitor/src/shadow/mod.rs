@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `config`, `guest` | what is chosen; what the machine calls |
 //! | `fill` | a fault becomes an entry, or the guest's own fault |
+//! | `derive` | the entries of an address space, all at once: a guest that goes on with a snapshot |
 //! | `switch`, `tables` | a write to `satp` selects the table of another address space; one may have to be stolen |
 //! | `invalidate` | fences, where tables are kept coherent by them |
 //! | `write_protect` | stores to guest tables, where tables are kept coherent by those |
@@ -22,6 +23,7 @@
 
 mod check;
 mod config;
+mod derive;
 mod fill;
 mod guest;
 mod invalidate;

@@ -9,7 +9,7 @@ use crate::section::Piece;
 use crate::table::Leaf;
 use crate::vm::Vm;
 use memory::{Host, HostMemory, OutOfFrames};
-use types::{Gpa, Gva, Hpa, PageSize};
+use types::{Gpa, Gva, PageSize};
 
 /// Entries of a table.
 const ENTRIES: u64 = 512;
@@ -79,7 +79,7 @@ impl Shadow {
             let at = gva.page(PageSize::Size2M).wrapping_add(index * PageSize::Size4K.bytes());
             let step = guest_table(path).filter(|_| page.leaf.size == PageSize::Size4K).map(|table| {
                 let at = table.wrapping_add(index * 8);
-                Step { at, entry: entry(vm, &host.memory, at).unwrap_or(0) }
+                Step { at, entry: vm.peek(&host.memory, at).unwrap_or(0) }
             });
             audit.record(table, at, &path.ending(step));
         }
@@ -98,16 +98,11 @@ fn maps_alike(vm: &Vm, memory: &HostMemory, table: Gpa, first: Gpa, piece: &Piec
     let flags = like & !(PAGE_NUMBER | SOFTWARE);
     // A guest that fills its table in order is found out by the last entry.
     (0..ENTRIES).rev().all(|index| {
-        let Some(entry) = entry(vm, memory, table.wrapping_add(index * 8)) else { return false };
+        let Some(entry) = vm.peek(memory, table.wrapping_add(index * 8)) else { return false };
         if index >= piece.pages {
             return entry & 1 == 0;
         }
         let page = first.wrapping_add(index * PageSize::Size4K.bytes());
         entry & !SOFTWARE == flags | page.number() << 10
     })
-}
-
-fn entry(vm: &Vm, memory: &HostMemory, at: Gpa) -> Option<u64> {
-    let leaf = vm.mapped(memory, at)?;
-    memory.read(Hpa(leaf.page.0 | at.offset(leaf.size))).ok()
 }

@@ -21,7 +21,7 @@ impl Vm {
     fn direct(&self) -> Option<&Direct> {
         match &self.second {
             Presentation::Direct { segment, .. } => Some(segment),
-            _ => None,
+            Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved => None,
         }
     }
 
@@ -71,7 +71,10 @@ impl Vm {
         let mode = match &self.second {
             Presentation::Nested { table: HostTable::Nested(table), .. } if self.is_pageable() => table.mode(),
             Presentation::Direct { table: HostTable::Nested(table), .. } => table.mode(),
-            _ => return Err(VmError::Fixed),
+            Presentation::Nested { .. }
+            | Presentation::Direct { table: HostTable::Flat(_), .. }
+            | Presentation::Native
+            | Presentation::Reserved => return Err(VmError::Fixed),
         };
         if end.0 > 1 << mode.address_bits() {
             return Err(VmError::RamBeyondTable { bytes: end.0 - self.ram.start.0, bits: mode.address_bits() });

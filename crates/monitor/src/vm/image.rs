@@ -3,7 +3,7 @@
 
 use super::Vm;
 use crate::table::Leaf;
-use memory::{HostMemory, MemoryImage, Placed};
+use memory::{HostMemory, MemoryImage, PageSet};
 use std::io;
 use std::sync::Arc;
 use types::{Gpa, Hpa};
@@ -12,7 +12,7 @@ use types::{Gpa, Hpa};
 #[derive(Debug)]
 pub(super) struct Beginning {
     image: Arc<MemoryImage>,
-    placed: Placed,
+    placed: PageSet,
     /// Frames that wait for their contents, while they are put off.
     waiting: Option<Vec<Run>>,
 }
@@ -36,10 +36,10 @@ impl Vm {
     pub fn begin_with(&mut self, memory: &HostMemory, image: Arc<MemoryImage>) -> io::Result<()> {
         let Some(start) = self.store.hpa(self.ram.start) else {
             self.page_by_supply();
-            self.beginning = Some(Box::new(Beginning { image, placed: Placed::default(), waiting: None }));
+            self.beginning = Some(Box::new(Beginning { image, placed: PageSet::default(), waiting: None }));
             return Ok(());
         };
-        image.place(memory, 0, start, image.bytes(), &mut Placed::default())?;
+        image.place(memory, 0, start, image.bytes(), &mut PageSet::default())?;
         for (gpa, frame) in self.replaced() {
             image.copy_page(memory, gpa.0 - self.ram.start.0, frame)?;
         }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn run(scheme: &str, cycles: u64) -> Value {
-    json!({ "workload": "gups", "scheme": scheme, "settings": {}, "host": null, "cycles": cycles, "overhead": 0.5 })
+    json!({ "workload": "gups", "scheme": scheme, "settings": {}, "host": null, "cycles": cycles, "overhead": 0.5, "instructions": 1000, "overhead_ideal": 0.1 })
 }
 
 fn advice(runs: &[(&str, u64)]) -> TranslationAdvice {
@@ -59,4 +59,44 @@ fn what_stands_in_the_way_is_said() {
     assert!(text("nested:2M+1G").contains("the guest needs free memory in pieces of 2M"));
     assert!(text("dual-direct").contains("ballooning") && text("dual-direct").contains("primary regions"));
     assert!(text("shadow").contains("shadow tables"));
+}
+
+#[test]
+fn work_that_a_run_left_out_is_not_saved_by_its_scheme() {
+    let mut skips = run("dual-direct:4K", 200);
+    skips["instructions"] = json!(170);
+    skips["overhead_ideal"] = json!(0.0);
+    let base = run("nested:4K+4K", 1100);
+    let advice = TranslationAdvice::of("p", &[&base, &skips]).unwrap();
+    let best = advice.advised(Goal::Best).unwrap();
+    assert_eq!(best.system, "dual-direct:4K");
+    // 1100 cycles with 10 % of overhead are 1000 without.
+    assert!((advice.saves(best) - 100.0 / 1100.0).abs() < 1e-9 && best.over_native.is_none());
+    assert!(
+        best.notes.iter().any(|note| note.starts_with("-83.0 % instructions over nested:4K+4K")),
+        "{:?}",
+        best.notes
+    );
+}
+
+#[test]
+fn transactions_are_the_unit_where_all_runs_count_them() {
+    let counted = |scheme: &str, cycles: u64, count: u64| {
+        let mut run = run(scheme, cycles);
+        run["transactions"] = json!(count);
+        run["instructions"] = json!(10 * count);
+        run
+    };
+    let (slow, fast) = (counted("nested:4K+4K", 10_000, 100), counted("shadow:4K+4K", 10_000, 200));
+    let advice = TranslationAdvice::of("p", &[&slow, &fast]).unwrap();
+    assert!((advice.saves(advice.advised(Goal::Best).unwrap()) - 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn a_failed_run_is_no_candidate() {
+    let mut failed = run("dual-direct:4K", 1);
+    failed["failed"] = json!("the guest's command ended with status 1");
+    let good = [run("nested:4K+4K", 10), run("flat:4K+4K", 9)];
+    let advice = TranslationAdvice::of("p", &[&failed, &good[0], &good[1]]).unwrap();
+    assert_eq!((advice.ranking.len(), advice.ranking[0].system.as_str()), (2, "flat:4K+4K"));
 }

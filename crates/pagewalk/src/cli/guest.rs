@@ -29,6 +29,12 @@ pub struct FetchArgs {
     /// Bring only these sets; `base` is all that `boot --guest linux` needs
     #[arg(long, value_name = "SET", value_delimiter = ',', conflicts_with = "sets")]
     pub only: Vec<String>,
+    /// Bring this kernel with its modules too, by its release as `uname -r` prints it: 7.2.13+deb14-riscv64
+    #[arg(long, value_name = "RELEASE")]
+    pub kernel: Option<String>,
+    /// The Debian suite that has the kernel [default: the first of trixie, trixie-backports and sid]
+    #[arg(long, value_name = "SUITE", requires = "kernel")]
+    pub suite: Option<String>,
     /// Look for newer versions of what is there
     #[arg(long)]
     pub renew: bool,

@@ -1,5 +1,6 @@
 //! Arguments of `run`.
 
+use super::sandbox::SandboxArgs;
 use super::values::Setting;
 use clap::Args;
 use machine::sched::spin::SpinMethod;
@@ -33,6 +34,9 @@ pub struct RunArgs {
     /// Print what each guest printed
     #[arg(long)]
     pub output: bool,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 /// `pagewalk hosts`.

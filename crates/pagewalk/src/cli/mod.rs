@@ -4,10 +4,12 @@ mod advise;
 mod config;
 mod guest;
 mod host;
+mod refusal;
 mod report;
 mod reproduce;
 mod reserve;
 mod run;
+mod sandbox;
 mod values;
 mod vlm;
 
@@ -20,12 +22,14 @@ pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
+pub use sandbox::{SandboxArgs, SandboxMode};
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 
 use crate::error::Failure;
+use clap::builder::FalseyValueParser;
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// A virtual machine monitor with a software RISC-V machine under it: what does virtualizing memory cost a workload?
 #[derive(Debug, Parser)]
@@ -37,6 +41,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Tell nothing of progress on standard error: what goes on, and without a terminal each run that has ended
+    #[arg(short, long, global = true, env = "PAGEWALK_QUIET", hide_env = true, value_parser = FalseyValueParser::new())]
+    pub quiet: bool,
 }
 
 /// The commands.
@@ -81,31 +88,23 @@ pub fn parse() -> Result<Cli, Failure> {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             error.exit()
         }
-        _ => Failure::Usage(first_paragraph(&error.to_string())),
+        _ => {
+            let named = std::env::args_os().nth(1);
+            let command = Cli::command();
+            let command =
+                named.and_then(|name| command.find_subcommand(&name).map(|found| found.get_name().to_owned()));
+            Failure::Usage(refusal::line(&error, command.as_deref()))
+        }
     })
-}
-
-/// What clap says before it explains the usage.
-fn first_paragraph(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-    lines.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_declaration_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn errors_are_one_line() {
-        let error = Cli::try_parse_from(["pagewalk", "boot", "--memory", "lots"]).unwrap_err();
-        let line = first_paragraph(&error.to_string());
-        assert!(line.contains("lots") && line.contains("--memory") && !line.contains('\n'), "{line}");
     }
 
     #[test]

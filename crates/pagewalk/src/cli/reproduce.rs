@@ -1,6 +1,7 @@
 //! Arguments of `reproduce`.
 
 use super::guest::CacheArgs;
+use super::sandbox::SandboxArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -22,6 +23,9 @@ pub struct ReproduceArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
     /// Which cache.
     #[command(flatten)]
     pub cache: CacheArgs,

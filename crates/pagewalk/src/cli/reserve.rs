@@ -1,6 +1,7 @@
 //! Arguments of `reserve`.
 
 use super::run::ConfigArgs;
+use super::values::number;
 use clap::{ArgGroup, Args, Subcommand};
 use machine::units::ByteSize;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ pub struct ReservationArgs {
     #[arg(value_name = "NAME")]
     pub name: String,
     /// The section is that of one group of VMs, and not the whole system's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32, 0, { u32::MAX as u64 }>)]
     pub group: Option<u32>,
     /// Which registry.
     #[command(flatten)]
@@ -106,7 +107,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "SIZE")]
     pub host_memory: Option<ByteSize>,
     /// Guests, as --config and --set have them, whose memory must stay
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32, 0, { u32::MAX as u64 }>)]
     pub guests: u32,
     /// Write the same as JSON
     #[arg(long, value_name = "FILE")]

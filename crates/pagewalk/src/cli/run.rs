@@ -1,7 +1,8 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
 use super::guest::CacheArgs;
-use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
+use super::sandbox::SandboxArgs;
+use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
 use clap::Args;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
@@ -10,6 +11,7 @@ use machine::system::{Sweep, System, SystemList};
 use machine::units::ByteSize;
 use machine::warmup::Warmup;
 use std::path::PathBuf;
+use types::Gpa;
 
 /// The names that schemes and hosts have.
 fn schemes_help() -> String {
@@ -51,13 +53,13 @@ pub struct MachineArgs {
     #[command(flatten)]
     pub config: ConfigArgs,
     /// Harts of the guest, 1 to 64 [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = number::<u32, 1, 64>)]
     pub harts: Option<u32>,
     /// Memory of the guest, such as 256M or 2G [default: 1G; 4G where `compare` runs vos]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<ByteSize>,
     /// End the run, as a failure, after this many seconds of guest time [default: never]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = number::<u64, 1, { u64::MAX }>)]
     pub timeout: Option<u64>,
     /// Check every shadow entry: after each fence those that it was for, after the run all; what is wrong fails it
     #[arg(long)]
@@ -68,13 +70,20 @@ pub struct MachineArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Guest")]
 pub struct LinuxArgs {
-    /// Linux: its kernel, a flat RISC-V Image or an ELF file [default: the fetched one]
-    #[arg(long, value_name = "FILE")]
+    /// Linux: its kernel, a flat RISC-V Image or an ELF file, or the release of one that `guest fetch --kernel` brought
+    /// [default: the fetched one]
+    #[arg(long, value_name = "FILE|RELEASE")]
     pub kernel: Option<PathBuf>,
+    /// Linux: the modules of the kernel of --kernel, where they are neither beside it nor in the cache
+    #[arg(long, value_name = "DIR", requires = "kernel", conflicts_with = "initrd")]
+    pub modules: Option<PathBuf>,
     /// Linux, or a kernel of yours: root file system, as the kernel unpacks it
     /// [default for Linux: busybox, the workloads and what --file and --programs add]
     #[arg(long, value_name = "FILE")]
     pub initrd: Option<PathBuf>,
+    /// A kernel of yours that is a flat binary without a header, such as U-Boot's u-boot.bin: load it at this address, and enter it there
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub load_address: Option<Gpa>,
     /// Add parameters to the guest's command line (those of vos: docs/vos.md)
     #[arg(long, value_name = "PARAMETERS")]
     pub append: Option<String>,
@@ -128,11 +137,14 @@ pub struct BootArgs {
     #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
     /// Go on with the guest in this file, instead of booting one
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "initrd", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
     /// Reserved memory.
     #[command(flatten)]
     pub reserved: ReservedMemoryArgs,
@@ -166,9 +178,9 @@ pub struct CompareArgs {
     /// [default schemes: native, nested and those with segments]
     #[arg(long)]
     pub model: bool,
-    /// What comes before measurement: `touch` (all memory of the guest is mapped beforehand, free of charge), or so many instructions of the
-    /// region of interest [default: none]
-    #[arg(long, value_name = "none|touch|INSTRUCTIONS")]
+    /// What comes before measurement: `touch` (all memory of the guest is mapped beforehand, free of charge), `snapshot` (with --restore: as
+    /// warm as the snapshot), or so many instructions of the region of interest [default: none, with --restore snapshot]
+    #[arg(long, value_name = "none|touch|snapshot|INSTRUCTIONS")]
     pub warmup: Option<Warmup>,
     /// Compare this command, run in the Linux guest's shell, after the workloads if any are named; may be repeated. NAME is what the tables call
     /// it: --run 'gcc: gcc -O2 -c /a.c'
@@ -178,7 +190,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Compare from the instant of this snapshot on, which `boot --snapshot` took, instead of from a boot
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "initrd", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// Write the comparison as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
@@ -194,11 +206,14 @@ pub struct CompareArgs {
     #[arg(long)]
     pub details: bool,
     /// Host threads that run machines side by side [default: the host's processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = number::<u32, 1, { u32::MAX as u64 }>)]
     pub threads: Option<u32>,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
     /// Reserved memory.
     #[command(flatten)]
     pub reserved: ReservedMemoryArgs,
@@ -226,7 +241,7 @@ pub struct BenchArgs {
     #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
     pub schemes: Vec<SystemList>,
     /// Runs of each, of which the median counts
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = number::<u32, 1, 1000>)]
     pub repeat: u32,
     /// Write the measurements as JSON
     #[arg(long, value_name = "FILE")]
@@ -234,6 +249,9 @@ pub struct BenchArgs {
     /// Configuration.
     #[command(flatten)]
     pub config: ConfigArgs,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
     /// Which cache.
     #[command(flatten)]
     pub cache: CacheArgs,

@@ -4,6 +4,19 @@ use machine::units::ByteSize;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use types::Gpa;
+
+/// A whole number from `FROM` to `TO`, both of them among it.
+///
+/// # Errors
+/// The text, and the range.
+pub(super) fn number<T: TryFrom<u64>, const FROM: u64, const TO: u64>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| (FROM..=TO).contains(number));
+    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match (FROM, TO) {
+        (_, u64::MAX) => format!("`{text}` is not a number of at least {FROM}"),
+        _ => format!("`{text}` is not a number from {FROM} to {TO}"),
+    })
+}
 
 /// `KEY=VALUE`: one key of the configuration and its value, not yet interpreted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,9 +143,33 @@ impl FromStr for DiskSpec {
     }
 }
 
+/// Reads `0x80200000` or `2149580800`: a guest physical address.
+///
+/// # Errors
+/// One line that quotes the text.
+pub(crate) fn address(text: &str) -> Result<Gpa, String> {
+    let number = match text.strip_prefix("0x") {
+        // `from_str_radix` would take a sign.
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => u64::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None => text.parse().ok(),
+    };
+    number.map(Gpa).ok_or_else(|| format!("`{text}` is not an address such as 0x80200000"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_hexadecimal_or_decimal() {
+        assert_eq!(address("0x80200000"), Ok(Gpa(0x8020_0000)));
+        assert_eq!(address("0xFFFFFFFFFFFFFFFC"), Ok(Gpa(0xffff_ffff_ffff_fffc)));
+        assert_eq!(address("4096"), Ok(Gpa(4096)));
+        for wrong in ["", "0x", "80200000h", "0x+1", "-4", "0x10000000000000000", "2M"] {
+            assert!(address(wrong).unwrap_err().contains(&format!("`{wrong}`")), "{wrong}");
+        }
+    }
 
     #[test]
     fn settings_need_a_key() {

@@ -1,5 +1,6 @@
 //! Arguments of `vlm`.
 
+use super::sandbox::SandboxArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,4 +19,7 @@ pub struct VlmArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }

@@ -1,12 +1,12 @@
 //! `pagewalk advise`.
 
-use super::{check_report, write_report};
+use super::{open_output, write_report};
 use crate::advice::{Advice, Goal, SpinAdvice, TranslationAdvice};
 use crate::cli::AdviseArgs;
 use crate::error::Failure;
+use crate::input;
 use crate::output::print;
 use crate::table::Table;
-use std::fs;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -14,26 +14,25 @@ use std::process::ExitCode;
 /// # Errors
 /// [`Failure::Usage`]: a file that is no report, or has nothing to choose from.
 pub(super) fn run(arguments: &AdviseArgs) -> Result<ExitCode, Failure> {
-    check_report(arguments.json.as_deref())?;
+    let json = open_output(arguments.json.as_deref())?;
     let mut advice = Advice::default();
     for path in &arguments.reports {
         let name = path.display().to_string();
         let usage = |problem: String| Failure::Usage(format!("{name}: {problem}"));
-        let text = fs::read(path).map_err(|error| usage(error.to_string()))?;
-        let report = serde_json::from_slice(&text).map_err(|error| usage(error.to_string()))?;
+        let report = input::json(path, "the JSON of compare or run")?;
         advice.add(&name, &report).map_err(|error| usage(error.to_string()))?;
     }
     let parts: Vec<String> = advice.translation.iter().map(translation).chain(advice.spin.iter().map(spin)).collect();
     print(&parts.join("\n"))?;
-    if let Some(path) = &arguments.json {
-        write_report(path, &advice.json())?;
+    if let Some(output) = json {
+        write_report(output, &advice.json())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn translation(advice: &TranslationAdvice) -> String {
     let mut table = Table::new(["if you want", "take", "over native", "saves"]);
-    let mut notes = String::new();
+    let (mut notes, mut remarks) = (String::new(), String::new());
     let mut noted: Vec<&str> = Vec::new();
     for goal in Goal::ALL {
         let Some(candidate) = advice.advised(goal) else {
@@ -48,11 +47,12 @@ fn translation(advice: &TranslationAdvice) -> String {
             for obstacle in &candidate.obstacles {
                 notes += &format!("  {}: {obstacle}\n", candidate.system);
             }
+            remarks.extend(candidate.notes.iter().map(|note| format!("note: {}: {note}\n", candidate.system)));
         }
     }
     let in_the_way = if notes.is_empty() { String::new() } else { format!("in the way\n{notes}") };
     format!(
-        "{}: of {} virtualized systems that were measured; `saves` is of the time of {}\n{table}{in_the_way}",
+        "{}: of {} virtualized systems that were measured; `saves` is of the time of {}\n{table}{in_the_way}{remarks}",
         advice.workload,
         advice.ranking.len(),
         advice.baseline.system

@@ -1,15 +1,19 @@
 //! `pagewalk bench`: how fast the simulator itself is.
 
 use crate::cli::{BenchArgs, LinuxArgs, WorkloadSpec};
-use crate::commands::{check_report, write_report};
+use crate::commands::{open_output, write_report};
 use crate::error::Failure;
+use crate::guest::Memory;
 use crate::image::{GuestKind, Prepared, Work, prepare};
+use crate::interrupt::{self, Orderly};
 use crate::output::print;
-use crate::progress::Progress;
+use crate::progress::Runs;
 use crate::quiet::QuietConsole;
+use crate::sandbox::Needs;
 use crate::setup::{builder, built};
 use crate::systems::{Configured, configured};
 use crate::table::Table;
+use crate::workload_size;
 use machine::Machine;
 use machine::suggestion::unknown;
 use machine::system::System;
@@ -54,15 +58,25 @@ impl Measured {
     }
 
     /// Runs the benchmark once more.
-    fn measure(&mut self, benchmark: &Benchmark, prepared: &Prepared) -> Result<(), Failure> {
+    fn measure(&mut self, benchmark: &Benchmark, prepared: &Prepared, progress: &Runs) -> Result<(), Failure> {
+        let name = format!("{} under {}", benchmark.name, self.on.system);
         let config = &self.on.config;
+        let running = progress.begin(&name, &name);
         let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
+        machine.show_on(running.gauge());
         let start = Instant::now();
-        let outcome = machine.run(&mut QuietConsole::default());
+        let _orderly = Orderly::begin();
+        let mut console = QuietConsole::default();
+        let outcome = machine.run(&mut console);
         let whole = start.elapsed();
-        if !outcome.succeeded() {
-            return Err(Failure::Run(format!("{} under {}: {outcome}", benchmark.name, self.on.system)));
+        if let Some(signal) = interrupt::requested() {
+            return Err(Failure::Interrupted(signal));
         }
+        let outcome = console.panic.judge(outcome);
+        if !outcome.succeeded() {
+            return Err(Failure::Run(format!("{name}: {outcome}")));
+        }
+        running.finish(None);
         // A workload is measured in its region of interest, the boot from the first instruction on.
         let time: Duration;
         (self.instructions, time) = match benchmark.size {
@@ -89,27 +103,38 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let config = built(&builder)?;
     let systems = configured(&builder, systems(arguments), &[])?;
     let benchmarks = benchmarks(&arguments.workloads)?;
-    check_report(arguments.json.as_deref())?;
-    let mut progress = Progress::new();
-    progress.count("measuring", (benchmarks.len() * systems.len()) as u64 * u64::from(arguments.repeat));
+    let least = systems.iter().map(|on| on.config.memory).min();
+    for (benchmark, size) in &benchmarks {
+        let checked = size.as_ref().map_or(Ok(()), |size| workload_size::check(benchmark.name, size, least));
+        checked.map_err(|problem| Failure::Usage(format!("--workload: {problem}")))?;
+    }
+    let output = open_output(arguments.json.as_deref())?;
+    let prepare = |(benchmark, size): (&'static Benchmark, Option<String>)| {
+        Ok((benchmark, prepared(benchmark, size.as_deref(), arguments)?))
+    };
+    let benchmarks = benchmarks.into_iter().map(prepare).collect::<Result<Vec<_>, Failure>>()?;
+    let needs = Needs::of_machines(1).output(output.as_ref());
+    let needs = systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
+    let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
+    let kinds = benchmarks
+        .iter()
+        .flat_map(|(benchmark, _)| systems.iter().map(|on| format!("{} under {}", benchmark.name, on.system)));
+    let kinds = kinds.flat_map(|kind| std::iter::repeat_n(kind, arguments.repeat as usize));
+    let progress = Runs::new(kinds.collect(), 1);
     let mut measured = Vec::new();
-    let mut done = 0;
-    for (benchmark, size) in benchmarks {
-        let prepared = prepared(benchmark, size.as_deref(), arguments)?;
+    for (benchmark, prepared) in benchmarks {
         let mut of_each: Vec<_> = systems.iter().map(|on| Measured::new(benchmark, on)).collect();
         // In turns, so that whatever else the host does is done to all of them.
         for _ in 0..arguments.repeat {
             for run in &mut of_each {
-                run.measure(benchmark, &prepared)?;
-                done += 1;
-                progress.at(done);
+                run.measure(benchmark, &prepared, &progress)?;
             }
         }
         measured.append(&mut of_each);
     }
     drop(progress);
     print(&table(&measured).to_string())?;
-    if let Some(path) = &arguments.json {
+    if let Some(output) = output {
         let runs: Vec<_> = measured
             .iter()
             .map(|run| {
@@ -124,7 +149,7 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
             })
             .collect();
         let value = json!({ "version": env!("CARGO_PKG_VERSION"), "config": config, "runs": runs });
-        write_report(path, &value)?;
+        write_report(output, &value)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -158,9 +183,14 @@ fn prepared(benchmark: &Benchmark, size: Option<&str>, arguments: &BenchArgs) ->
     match benchmark.size {
         Some((default, others)) => {
             let options = format!("size={} {others}", size.unwrap_or(default));
-            prepare(GuestKind::Vos, Work::Workload { name: benchmark.name.to_owned(), options }, &linux)
+            prepare(
+                GuestKind::Vos,
+                Work::Workload { name: benchmark.name.to_owned(), options },
+                &linux,
+                Memory::OfKernel,
+            )
         }
-        None => prepare(GuestKind::Linux, Work::Command("true".to_owned()), &linux),
+        None => prepare(GuestKind::Linux, Work::Command("true".to_owned()), &linux, Memory::OfKernel),
     }
 }
 

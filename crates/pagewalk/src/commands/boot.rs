@@ -1,11 +1,16 @@
 //! `pagewalk boot`.
 
 use crate::cli::BootArgs;
-use crate::commands::{check_report, write_report};
-use crate::comparison::{Finished, report};
+use crate::commands::{open_output, unwritten, write_report};
+use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::error::Failure;
 use crate::hosting::report::sections_of_one;
-use crate::image::{GuestKind, Work, prepare};
+use crate::image::{GuestKind, Work, prepare, program_memory};
+use crate::interrupt::{self, Orderly};
+use crate::kernel_panic::KernelPanic;
+use crate::output::{Output, print_console, warn};
+use crate::progress::Runs;
+use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::warn_of_refusals;
 use crate::start::{self, Start};
@@ -13,7 +18,8 @@ use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
 use machine::scheme::Scheme;
 use machine::{Console, Outcome};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,14 +41,16 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         _ => config.scheme.into(),
     });
     let on = Arc::new(Configured::new(&builder, system)?);
-    check_report(arguments.json.as_deref())?;
-    check_report(arguments.snapshot.as_deref())?;
+    let json = open_output(arguments.json.as_deref())?;
+    let open_snapshot = |path: &PathBuf| Output::open_seekable(path).map_err(|error| unwritten(path, &error));
+    let taken = arguments.snapshot.as_ref().map(open_snapshot).transpose()?;
     let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let beginning = match &snapshot {
         Some(snapshot) => Start::Snapshot(snapshot.clone()),
         None => {
             let work = arguments.run.clone().map_or(Work::Console, Work::Command);
-            Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux)?))
+            let memory = program_memory(&on.config);
+            Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux, memory)?))
         }
     };
     let about = beginning.about(&on.config)?;
@@ -54,50 +62,69 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
         machine.snapshot_at(at).map_err(refused)?;
     }
+    let _sandbox =
+        Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).enter(arguments.sandbox.sandbox)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
-    let mut console = UserConsole { keyboard, failed: None };
+    let progress = Runs::one_drawn();
+    let running = progress.begin("", &format!("{} under {}", about.work, on.system));
+    machine.show_on(running.gauge());
+    // What the guest prints and what is drawn would be mixed on one terminal.
+    let drawn = io::stdout().is_terminal().then_some(&progress);
+    let mut console = UserConsole { keyboard, failed: None, panic: KernelPanic::default(), drawn };
+    let orderly = Orderly::begin();
     let outcome = {
         let _raw = if about.command { None } else { RawTerminal::enter()? };
         machine.run(&mut console)
     };
-    match console.failed {
+    let outcome = console.panic.judge(outcome);
+    drop(running);
+    let failed = console.failed.take();
+    drop(progress);
+    match failed {
         // That nobody reads any more, as behind `| head`, ends the guest and is no failure.
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
         _ => {}
     }
-    if let Some(path) = &arguments.json {
+    if let Some(output) = json {
         let work = about.work.clone();
         let statistics = machine.measured();
         let run = Finished {
             work,
             on: on.clone(),
+            failed: failure(&outcome, beginning.promise(), &[], None),
             outcome: outcome.clone(),
             statistics,
             output: Vec::new(),
             refused: (machine.refused_segments().0, Vec::new()),
             walk: None,
             saturated: None,
-            wrong: Vec::new(),
             sections: sections_of_one(&machine),
         };
-        let value = report(&kind.name(), &on.config, &on.host, &[run]);
-        write_report(path, &value)?;
+        let runs = [run];
+        let mut value = report(&kind.name(), &on.config, &on.host, &[], &runs);
+        add_beginnings(&mut value, &runs, snapshot.as_deref());
+        write_report(output, &value)?;
     }
     for text in machine.refused_segments().1 {
-        eprintln!("pagewalk: refused: {text}");
+        warn(&format!("refused: {text}"));
     }
     if let Some(filter) = machine.saturated_filter() {
-        eprintln!("pagewalk: {filter} (segment.filter.bits)");
+        warn(&format!("{filter} (segment.filter.bits)"));
     }
     check(&machine.check())?;
     if let Some(problem) = machine.section_problems().first() {
         return Err(Failure::Run(problem.clone()));
     }
-    if let Some(path) = &arguments.snapshot {
+    if let Some(signal) = interrupt::requested() {
+        return Err(Failure::Interrupted(signal));
+    }
+    drop(orderly);
+    if let Some(output) = taken {
+        let path = output.name().to_owned();
         return match &outcome {
             Outcome::SnapshotTaken => {
-                beginning.save(path, &mut machine, &on.config, &about)?;
+                beginning.save(output, &mut machine, &on.config, &about)?;
                 Ok(ExitCode::SUCCESS)
             }
             other => Err(Failure::Run(format!("{}: no snapshot: {other} before it came to {at}", path.display()))),
@@ -111,7 +138,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         }
         Outcome::Reset => {
             // Somebody may wait for it to come back.
-            eprintln!("pagewalk: {outcome}; it is not started again");
+            warn(&format!("{outcome}; it is not started again"));
             Ok(ExitCode::SUCCESS)
         }
         Outcome::Shutdown | Outcome::Interrupted => Ok(ExitCode::SUCCESS),
@@ -137,10 +164,14 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const REMINDERS: u32 = 10;
 
 /// The user's terminal, or whatever standard input and output are.
-struct UserConsole {
+struct UserConsole<'p> {
     keyboard: Typing,
     /// Standard output takes no more: the run ends.
     failed: Option<io::Error>,
+    /// Whether the guest's kernel gave up.
+    panic: KernelPanic,
+    /// What is drawn until the guest prints anything.
+    drawn: Option<&'p Runs>,
 }
 
 /// What the guest's keyboard is.
@@ -159,15 +190,19 @@ enum Typing {
     None,
 }
 
-impl Console for UserConsole {
+impl Console for UserConsole<'_> {
     fn output(&mut self, _guest: usize, bytes: &[u8]) {
-        let mut output = io::stdout().lock();
-        if let Err(error) = output.write_all(bytes).and_then(|()| output.flush()) {
+        self.panic.read(bytes);
+        if let Some(progress) = self.drawn.take() {
+            progress.hide();
+        }
+        if let Err(error) = print_console(bytes) {
             self.failed = Some(error);
         }
     }
 
     fn input(&mut self) -> io::Result<Vec<u8>> {
+        interrupt::check()?;
         if let Some(error) = &self.failed {
             return Err(error.kind().into());
         }
@@ -185,6 +220,13 @@ impl Console for UserConsole {
             Typing::Ended { .. } | Typing::None => {}
         }
         Ok(keys)
+    }
+
+    fn listens(&self) -> bool {
+        match self.keyboard {
+            Typing::Keyboard(_) => true,
+            Typing::Ended { .. } | Typing::None => false,
+        }
     }
 
     fn idle(&mut self, guest_time: Option<Duration>) -> bool {

@@ -1,18 +1,23 @@
 //! `pagewalk compare`.
 
 use crate::cli::CompareArgs;
-use crate::commands::{check_report, write_page, write_report};
-use crate::comparison::{Finished, Over, Plan, details, execute, lacks_natives, model, overview, report, upkeep};
+use crate::commands::{open_output, write_page, write_report};
+use crate::comparison::{
+    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, model,
+    notes, overview, report, tell_of_interruption, upkeep,
+};
 use crate::error::Failure;
+use crate::guest::Memory;
 use crate::html;
-use crate::image::{GuestKind, Work, least_for_gigapages, prepare};
-use crate::output::{print, print_bytes};
+use crate::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
+use crate::output::{Output, print, print_of_guest, warn};
+use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
 use crate::start::{self, Start};
 use crate::store::Store;
 use crate::systems::{Configured, configured, with_natives};
-use machine::Outcome;
+use crate::workload_size;
 use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
 use machine::snapshot::Snapshot;
@@ -87,8 +92,15 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if arguments.native {
         systems = with_natives(&builder, &systems)?;
     }
-    check_report(arguments.json.as_deref())?;
-    check_report(arguments.html.as_deref())?;
+    let commands = kind == GuestKind::Linux && !arguments.runs.is_empty();
+    if commands && systems.iter().any(|on| on.has_guest_segment()) {
+        systems = systems.into_iter().map(Configured::with_like_region).collect();
+    }
+    check_sizes(arguments, &systems)?;
+    let json = open_output(arguments.json.as_deref())?;
+    let html = open_output(arguments.html.as_deref())?;
+    let with_region = |on: &Arc<Configured>| program_memory(&on.config) == Memory::OfRegion;
+    let memory = if systems.iter().any(with_region) { Memory::OfRegion } else { Memory::OfKernel };
     let mut works = Vec::new();
     if let Some(snapshot) = &snapshot {
         works.push((snapshot.about().work.clone(), Start::Snapshot(snapshot.clone())));
@@ -98,7 +110,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             let problem = format!("--run: `{name}` is there twice; --run 'NAME: COMMAND' gives a command another name");
             return Err(Failure::Usage(problem));
         }
-        works.push((name, Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux)?))));
+        works.push((name, Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux, memory)?))));
     }
     // Whatever cannot be is said before anything runs.
     works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
@@ -114,7 +126,14 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let walks = arguments.walks || arguments.html.is_some();
     let plan = Plan { works, systems, threads, walks, keep, shared };
-    let runs = execute(&plan)?;
+    let _sandbox = needs(&plan, [json.as_ref(), html.as_ref()]).enter(arguments.sandbox.sandbox)?;
+    let runs = match execute(&plan)? {
+        Execution::Whole(runs) => runs,
+        Execution::Interrupted { signal, finished } => {
+            tell_of_interruption(&plan, &finished);
+            return Err(Failure::Interrupted(signal));
+        }
+    };
 
     // The user's own programs: what they printed is theirs to see, once where all runs agree.
     let workloads = plan.works.len() - arguments.runs.len();
@@ -122,6 +141,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         let heading = (plan.works.len() > 1).then_some(own.name.as_str());
         show_outputs(heading, of_work)?;
     }
+    let caption = caption(&plan.works, &plan.systems);
+    caption.iter().try_for_each(|line| print(&format!("{line}\n")))?;
     if arguments.details || plan.works.len() == 1 {
         print(&details(&runs).to_string())?;
         if let Some(upkeep) = upkeep(&runs).filter(|_| arguments.details) {
@@ -139,16 +160,49 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             print(&format!("\ncycles over those of the same machine without its monitor\n\n{table}"))?;
         }
     }
+    let beginnings = beginnings(&runs, snapshot.as_deref());
+    if !beginnings.is_empty() {
+        print(&format!("\n{beginnings}"))?;
+    }
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
         print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
     }
-    notes(&runs);
-    if arguments.json.is_some() || arguments.html.is_some() {
-        let value = report(&kind.name(), &config, &host, &runs);
-        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &value))?;
-        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::comparison(&value)?))?;
+    let noted = notes(&runs);
+    if !noted.is_empty() {
+        print("\n")?;
+        noted.iter().try_for_each(|note| print(&format!("note: {note}\n")))?;
     }
-    failures(&kind, &runs)
+    warnings(&runs);
+    if json.is_some() || html.is_some() {
+        let mut value = report(&kind.name(), &config, &host, &caption, &runs);
+        add_beginnings(&mut value, &runs, snapshot.as_deref());
+        json.map_or(Ok(()), |output| write_report(output, &value))?;
+        html.map_or(Ok(()), |output| write_page(output, &html::comparison(&value)?))?;
+    }
+    failures(&runs)
+}
+
+/// Refuses sizes of workloads that no guest of these systems could run with.
+fn check_sizes(arguments: &CompareArgs, systems: &[Arc<Configured>]) -> Result<(), Failure> {
+    let least = systems.iter().map(|on| on.config.memory).min();
+    // Arrays in a section take none of the guest's own memory.
+    let elsewhere = arguments.linux.append.as_ref().is_some_and(|append| append.contains("section="));
+    let memory = least.filter(|_| !elsewhere);
+    let sized = arguments.workloads.iter().filter_map(|spec| Some((spec, spec.size.as_ref()?)));
+    let refused = |problem| Failure::Usage(format!("--workload: {problem}"));
+    for (spec, size) in sized {
+        workload_size::check(&spec.name, size, memory).map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// What the runs of a plan and its reports need of the host.
+fn needs(plan: &Plan, outputs: [Option<&Output>; 2]) -> Needs {
+    let kept = plan.keep.as_ref().map(Store::directory);
+    let needs = Needs::of_machines(plan.threads).directory(kept).sections(plan.shared.sections());
+    let needs = outputs.into_iter().fold(needs, Needs::output);
+    let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
+    plan.works.iter().fold(needs, |needs, (_, start)| needs.devices(start.devices()))
 }
 
 /// The systems that were asked for, before sweeps.
@@ -174,28 +228,24 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot
     let (fitting, others): (Vec<System>, Vec<System>) = all.partition(fits);
     if snapshot.is_none() && !others.is_empty() {
         let names: Vec<String> = others.iter().map(ToString::to_string).collect();
-        eprintln!("pagewalk: without {}, for which memory would have to be {least}", names.join(" and "));
+        warn(&format!("without {}, for which memory would have to be {least}", names.join(" and ")));
     }
     fitting
 }
 
 /// Says which segments guests asked for in vain, and which escape filters are too small.
-fn notes(runs: &[Finished]) {
+fn warnings(runs: &[Finished]) {
     for run in runs {
         let (count, noted) = &run.refused;
         for text in noted {
-            eprintln!("pagewalk: {} under {}: refused: {text}", run.work, run.on.system);
+            warn(&format!("{} under {}: refused: {text}", run.work, run.on.system));
         }
         if *count > noted.len() as u64 {
-            eprintln!(
-                "pagewalk: {} under {}: {} more segments refused",
-                run.work,
-                run.on.system,
-                count - noted.len() as u64
-            );
+            let more = count - noted.len() as u64;
+            warn(&format!("{} under {}: {more} more segments refused", run.work, run.on.system));
         }
         if let Some(filter) = &run.saturated {
-            eprintln!("pagewalk: {} under {}: {filter} (segment.filter.bits)", run.work, run.on.system);
+            warn(&format!("{} under {}: {filter} (segment.filter.bits)", run.work, run.on.system));
         }
     }
 }
@@ -262,7 +312,7 @@ fn show_outputs(heading: Option<&str>, runs: &[Finished]) -> Result<(), Failure>
         if !shown.is_empty() {
             print(&format!("under {}:\n", run.on.system))?;
         }
-        print_bytes(&run.output)?;
+        print_of_guest(&run.output)?;
         if !run.output.ends_with(b"\n") && !run.output.is_empty() {
             print("\n")?;
         }
@@ -271,31 +321,14 @@ fn show_outputs(heading: Option<&str>, runs: &[Finished]) -> Result<(), Failure>
     Ok(())
 }
 
-/// The exit code: 1 if any guest did not end well, each named on standard error with the end of what it printed.
-fn failures(kind: &GuestKind, runs: &[Finished]) -> Result<ExitCode, Failure> {
-    let silent = |run: &Finished| matches!(run.outcome, Outcome::Shutdown | Outcome::Reset) && kind.reports_status();
-    let failed: Vec<&Finished> = runs.iter().filter(|run| !run.outcome.succeeded() || silent(run)).collect();
-    let Some(first) = failed.first() else { return wrong(runs) };
-    let output = String::from_utf8_lossy(&first.output);
-    let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim().to_owned();
-    let others = match failed.len() {
-        1 => String::new(),
-        2 => " (and 1 more run)".to_owned(),
-        more => format!(" (and {} more runs)", more - 1),
+/// The exit code: 1 if any run failed; the first is named on standard error, with why.
+fn failures(runs: &[Finished]) -> Result<ExitCode, Failure> {
+    let mut failed = runs.iter().filter_map(|run| Some((run, run.failed.as_ref()?)));
+    let Some((first, why)) = failed.next() else { return Ok(ExitCode::SUCCESS) };
+    let others = match failed.count() {
+        0 => String::new(),
+        1 => " (and 1 more run)".to_owned(),
+        more => format!(" (and {more} more runs)"),
     };
-    Err(Failure::Run(format!(
-        "{} under {}: {}; it printed: {last}{others}",
-        first.work, first.on.system, first.outcome
-    )))
-}
-
-/// The exit code of runs that ended well: 1 if the monitor's tables were wrong in any.
-fn wrong(runs: &[Finished]) -> Result<ExitCode, Failure> {
-    match runs.iter().find_map(|run| run.wrong.first().map(|first| (run, first))) {
-        Some((run, first)) => {
-            let Finished { work, on, wrong, .. } = run;
-            Err(Failure::Run(format!("{work} under {}: {} entries are wrong; {first}", on.system, wrong.len())))
-        }
-        None => Ok(ExitCode::SUCCESS),
-    }
+    Err(Failure::Run(format!("{} under {}: {why}{others}", first.work, first.on.system)))
 }

@@ -2,7 +2,9 @@
 
 use crate::cli::{CacheArgs, FetchArgs, GuestCommand};
 use crate::error::Failure;
-use crate::guest::{self, BASE, Cache, FetchRequest, Fetched, GuestError, LinuxGuest, PACKAGE_SETS, SetEntry, Source};
+use crate::guest::{
+    self, BASE, Cache, FetchRequest, Fetched, GuestError, KernelRequest, LinuxGuest, PACKAGE_SETS, SetEntry, Source,
+};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::table::Table;
@@ -28,7 +30,8 @@ fn fetch(arguments: &FetchArgs) -> Result<ExitCode, Failure> {
         arguments.only.clone()
     };
     let source = Source { mirror: arguments.mirror.clone(), keyring: arguments.keyring.clone() };
-    let request = FetchRequest { sets, renew: arguments.renew, source };
+    let kernel = arguments.kernel.clone().map(|release| KernelRequest { release, suite: arguments.suite.clone() });
+    let request = FetchRequest { sets, kernel, renew: arguments.renew, source };
     let fetched = guest::fetch(&cache, &request, &mut Progress::new())?;
     let state = match fetched {
         Fetched::Renewed => "fetched",
@@ -57,7 +60,9 @@ fn list(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
         table.row([set.name.to_owned(), there.map_or_else(String::new, version), set.summary.to_owned()]);
     }
     for there in fetched.iter().filter(|there| guest::package_set(&there.name).is_none()) {
-        table.row([there.name.clone(), version(there), "Debian package".to_owned()]);
+        let what =
+            there.suite.as_ref().map_or("Debian package".to_owned(), |suite| format!("kernel of Debian {suite}"));
+        table.row([there.name.clone(), version(there), what]);
     }
     let mut text = format!("{table}\ncache: {}\n", cache.linux().display());
     if fetched.iter().all(|set| set.name != BASE) {

@@ -16,7 +16,8 @@ mod vlm;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
-use crate::output::{check_writable, write_atomically, write_json};
+use crate::output::{Output, json};
+use crate::progress::set_quiet;
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -27,6 +28,9 @@ use std::process::ExitCode;
 /// # Errors
 /// Whatever the command fails with.
 pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
+    if cli.quiet {
+        set_quiet();
+    }
     match &cli.command {
         Command::Boot(arguments) => boot::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
@@ -44,19 +48,21 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Refuses a report's file that cannot be written before the work for it begins.
-fn check_report(path: Option<&Path>) -> Result<(), Failure> {
-    path.map_or(Ok(()), |path| check_writable(path).map_err(|error| unwritten(path, &error)))
+/// Opens an output that the user asked for, before the work for it begins.
+fn open_output(path: Option<&Path>) -> Result<Option<Output>, Failure> {
+    path.map(|path| Output::open(path).map_err(|error| unwritten(path, &error))).transpose()
 }
 
 /// Writes a report.
-fn write_report(path: &Path, report: &Value) -> Result<(), Failure> {
-    write_json(path, report).map_err(|error| unwritten(path, &error))
+fn write_report(output: Output, report: &Value) -> Result<(), Failure> {
+    let name = output.name().to_owned();
+    json(report).and_then(|text| output.write(&text)).map_err(|error| unwritten(&name, &error))
 }
 
 /// Writes a report as a page.
-fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
-    write_atomically(path, page.as_bytes()).map_err(|error| unwritten(path, &error))
+fn write_page(output: Output, page: &str) -> Result<(), Failure> {
+    let name = output.name().to_owned();
+    output.write(page.as_bytes()).map_err(|error| unwritten(&name, &error))
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {

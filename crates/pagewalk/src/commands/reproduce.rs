@@ -1,6 +1,6 @@
 //! `pagewalk reproduce`.
 
-use super::{check_report, write_page, write_report};
+use super::{open_output, write_page, write_report};
 use crate::cli::ReproduceArgs;
 use crate::error::Failure;
 use crate::guest::Cache;
@@ -16,20 +16,20 @@ use std::process::ExitCode;
 /// [`Failure`]: no such paper, or a measurement that fails. That a claim does not hold is a result.
 pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let experiment = Experiment::load(&arguments.paper).map_err(|error| Failure::Usage(error.to_string()))?;
-    check_report(arguments.json.as_deref())?;
-    check_report(arguments.html.as_deref())?;
+    let json = open_output(arguments.json.as_deref())?;
+    let html = open_output(arguments.html.as_deref())?;
     let cache = Cache::locate(arguments.cache.directory.as_deref())?;
     let directory = cache.root().join("results");
     let store =
         Store::open(directory.clone()).map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))?;
     let scale = if arguments.full { Scale::Full } else { Scale::Short };
-    let measurements = measure(&experiment, scale, &store, cache.root())?;
+    let measurements = measure(&experiment, scale, &store, cache.root(), arguments.sandbox.sandbox)?;
     let reproduction = Reproduction::of(&experiment, scale, measurements)?;
     print(&reproduction.to_string())?;
-    if arguments.json.is_some() || arguments.html.is_some() {
+    if json.is_some() || html.is_some() {
         let report = reproduction.json();
-        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &report))?;
-        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::reproduction(&report)?))?;
+        json.map_or(Ok(()), |output| write_report(output, &report))?;
+        html.map_or(Ok(()), |output| write_page(output, &html::reproduction(&report)?))?;
     }
     Ok(ExitCode::SUCCESS)
 }

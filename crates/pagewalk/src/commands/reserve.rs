@@ -1,6 +1,6 @@
 //! `pagewalk reserve`: the reserved memory registry.
 
-use super::{check_report, write_report};
+use super::{open_output, write_report};
 use crate::cli::{AddArgs, ByteSize, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 use crate::error::Failure;
 use crate::output::print;
@@ -88,7 +88,7 @@ fn file(arguments: &RegistryArgs) -> Result<RegistryFile, Failure> {
 
 fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let config = configuration(&[], &arguments.config, &[])?;
-    check_report(arguments.json.as_deref())?;
+    let output = open_output(arguments.json.as_deref())?;
     let file = file(&arguments.registry)?;
     let registry = file.read()?;
     let guests = machine::guest_host_bytes(&config).saturating_mul(u64::from(arguments.guests));
@@ -98,7 +98,7 @@ fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let plan = Tuning::plan(&registry, host_bytes, tuning.minimum_fluid, sizes);
     let shown = Shown { file: &file, registry: &registry, tuning, host_bytes, plan: &plan };
     print(&shown.text())?;
-    arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &shown.json()))
+    output.map_or(Ok(()), |output| write_report(output, &shown.json()))
 }
 
 /// What `show` shows.

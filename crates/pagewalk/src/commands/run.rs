@@ -1,13 +1,17 @@
 //! `pagewalk run`.
 
-use super::{check_report, write_page, write_report};
+use super::{open_output, write_page, write_report};
 use crate::cli::RunArgs;
 use crate::error::Failure;
 use crate::hosting::file::{self, Hosting};
 use crate::hosting::methods::{self, Figures};
-use crate::hosting::{report, trace};
+use crate::hosting::{self, report};
 use crate::html;
-use crate::output::{print, print_bytes};
+use crate::interrupt::{self, Orderly};
+use crate::kernel_panic::KernelPanic;
+use crate::output::{Output, print, print_of_guest};
+use crate::progress::{Running, Runs};
+use crate::sandbox::Needs;
 use crate::shared_memory::{registry, warn_of_refusals};
 use crate::side_by_side::{default_threads, side_by_side};
 use machine::sections::{SectionPlan, SectionStore};
@@ -24,17 +28,25 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let settings: Vec<(String, String)> =
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
     let hosting = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
-    check_report(arguments.json.as_deref())?;
-    check_report(arguments.html.as_deref())?;
-    check_report(arguments.trace.as_deref())?;
+    let reports = Reports::open(arguments)?;
+    let trace = open_output(arguments.trace.as_deref())?;
+    let needs = Needs::of_machines(arguments.methods.len().max(1)).output(trace.as_ref());
+    let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
+    let needs = needs.configuration(&hosting.config).sections(&hosting.plan.sections);
+    let guests = hosting.plan.guests.iter();
+    let needs = guests.fold(needs, |needs, guest| needs.devices(&guest.image.devices));
+    let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     if let [_, _, ..] = arguments.methods[..] {
-        return compare_methods(arguments, &hosting);
+        return compare_methods(arguments, &hosting, reports);
     }
     let hosting = match arguments.methods[..] {
         [method] => methods::with_method(&hosting, method),
         _ => hosting,
     };
-    let mut ran = Ran::run(&hosting, arguments.trace.is_some())?;
+    let file = arguments.file.display().to_string();
+    let progress = Runs::new(vec![file.clone()], 1);
+    let mut ran = Ran::run(&hosting, trace.is_some(), progress.begin(&file, &file))?;
+    drop(progress);
     if arguments.output {
         ran.print_output(&hosting)?;
     }
@@ -49,21 +61,32 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(sections) = report::sections_table(&hosting, &ran.machine) {
         print(&format!("{sections}\n"))?;
     }
-    write_reports(arguments, &report::report(&hosting, &ran.machine, &ran.outcomes))?;
-    if let Some(path) = &arguments.trace {
-        write_report(path, &trace::trace(&hosting, &ran.machine.take_stays()))?;
+    reports.write(&report::report(&hosting, &ran.machine, &ran.outcomes))?;
+    if let Some(output) = trace {
+        write_report(output, &hosting::trace::trace(&hosting, &ran.machine.take_stays()))?;
     }
     ran.judge(&hosting)
 }
 
-/// Writes what was measured, as the user wants it.
-fn write_reports(arguments: &RunArgs, report: &Value) -> Result<(), Failure> {
-    arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, report))?;
-    arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::hosting(report)?))
+/// Where what was measured goes.
+struct Reports {
+    json: Option<Output>,
+    html: Option<Output>,
+}
+
+impl Reports {
+    fn open(arguments: &RunArgs) -> Result<Self, Failure> {
+        Ok(Self { json: open_output(arguments.json.as_deref())?, html: open_output(arguments.html.as_deref())? })
+    }
+
+    fn write(self, report: &Value) -> Result<(), Failure> {
+        self.json.map_or(Ok(()), |output| write_report(output, report))?;
+        self.html.map_or(Ok(()), |output| write_page(output, &html::hosting(report)?))
+    }
 }
 
 /// One run for each method.
-fn compare_methods(arguments: &RunArgs, hosting: &Hosting) -> Result<ExitCode, Failure> {
+fn compare_methods(arguments: &RunArgs, hosting: &Hosting, outputs: Reports) -> Result<ExitCode, Failure> {
     if arguments.trace.is_some() {
         return Err(Failure::Usage("--trace is of one run; --spin names several methods".to_owned()));
     }
@@ -73,14 +96,19 @@ fn compare_methods(arguments: &RunArgs, hosting: &Hosting) -> Result<ExitCode, F
             format!("--spin names several methods, whose runs would all write to the file of section {}", section.name);
         return Err(Failure::Usage(problem));
     }
+    // Whatever guests do, they do it under every method.
+    let file = arguments.file.display().to_string();
+    let progress = Runs::new(vec![file.clone(); arguments.methods.len()], default_threads());
     let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
         let hosting = methods::with_method(hosting, method);
-        let ran = Ran::run(&hosting, false)?;
+        let running = progress.begin(&file, &format!("{file} with {}", method.name()));
+        let ran = Ran::run(&hosting, false, running)?;
         let figures = Figures::of(&hosting, &ran.machine, method, ran.failed().count());
         let mut report = report::report(&hosting, &ran.machine, &ran.outcomes);
         report["total"] = figures.json();
         Ok((figures, report, hosting, ran))
     });
+    drop(progress);
     let runs: Vec<_> = runs.into_iter().collect::<Result<_, Failure>>()?;
     let (mut figures, mut reports, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
     for (of_method, report, hosting, ran) in runs {
@@ -97,7 +125,7 @@ fn compare_methods(arguments: &RunArgs, hosting: &Hosting) -> Result<ExitCode, F
         methods::table(&figures),
         hosting.plan.reals
     ))?;
-    write_reports(arguments, &json!({ "runs": reports }))?;
+    outputs.write(&json!({ "runs": reports }))?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
 }
 
@@ -109,20 +137,31 @@ struct Ran {
 }
 
 impl Ran {
-    fn run(hosting: &Hosting, record_stays: bool) -> Result<Self, Failure> {
+    fn run(hosting: &Hosting, record_stays: bool, running: Running<'_>) -> Result<Self, Failure> {
         let mut machine = Machine::assemble_host(&hosting.config, &hosting.plan)?;
         if record_stays {
             machine.record_stays();
         }
-        let mut console = Transcripts(vec![Vec::new(); hosting.names.len()]);
+        machine.show_on(running.gauge());
+        let mut console = Transcripts(hosting.names.iter().map(|_| Transcript::default()).collect());
+        let _orderly = Orderly::begin();
         let outcomes = machine.run_all(&mut console);
-        Ok(Self { machine, outcomes, console })
+        if let Some(signal) = interrupt::requested() {
+            return Err(Failure::Interrupted(signal));
+        }
+        let judged = outcomes.into_iter().zip(&mut console.0).map(|(outcome, guest)| guest.panic.judge(outcome));
+        let outcomes = judged.collect();
+        let ran = Self { machine, outcomes, console };
+        let problem =
+            ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", hosting.names[guest]));
+        running.finish(problem.as_deref());
+        Ok(ran)
     }
 
     fn print_output(&self, hosting: &Hosting) -> Result<(), Failure> {
-        for (name, output) in hosting.names.iter().zip(&self.console.0) {
+        for (name, transcript) in hosting.names.iter().zip(&self.console.0) {
             print(&format!("{name}:\n"))?;
-            print_bytes(output)?;
+            print_of_guest(&transcript.output)?;
         }
         Ok(())
     }
@@ -154,16 +193,28 @@ impl Ran {
 const LIMIT: usize = 1 << 20;
 
 /// What each guest printed.
-struct Transcripts(Vec<Vec<u8>>);
+#[derive(Default)]
+struct Transcript {
+    output: Vec<u8>,
+    panic: KernelPanic,
+}
+
+/// By guest.
+struct Transcripts(Vec<Transcript>);
 
 impl Console for Transcripts {
     fn output(&mut self, guest: usize, bytes: &[u8]) {
-        let transcript = &mut self.0[guest];
-        transcript.extend_from_slice(&bytes[..bytes.len().min(LIMIT - transcript.len())]);
+        let Transcript { output, panic } = &mut self.0[guest];
+        panic.read(bytes);
+        output.extend_from_slice(&bytes[..bytes.len().min(LIMIT - output.len())]);
     }
 
     fn input(&mut self) -> std::io::Result<Vec<u8>> {
-        Ok(Vec::new())
+        interrupt::check().map(|()| Vec::new())
+    }
+
+    fn listens(&self) -> bool {
+        false
     }
 
     fn idle(&mut self, _: Option<Duration>) -> bool {

@@ -1,10 +1,12 @@
 //! `pagewalk vlm`: the evaluation of Noel and Karkhanis (1998), side by side with the paper's numbers.
 
-use super::{check_report, write_page, write_report};
+use super::{open_output, write_page, write_report};
 use crate::cli::VlmArgs;
 use crate::error::Failure;
 use crate::html;
 use crate::output::print;
+use crate::progress::{Progress, aside};
+use crate::sandbox::Needs;
 use crate::table::Table;
 use machine::config::Config;
 use machine::host_model::HostModel;
@@ -14,7 +16,8 @@ use machine::vlm::figures::{
 };
 use machine::vlm::{ShadowMemory, VlmError, shadow_memory};
 use serde_json::{Value, json};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::process::ExitCode;
 use types::Cycles;
 
@@ -32,32 +35,43 @@ const UPDATES: u64 = 1_000_000;
 /// # Errors
 /// [`Failure`].
 pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
-    check_report(arguments.json.as_deref())?;
-    check_report(arguments.html.as_deref())?;
+    let json_output = open_output(arguments.json.as_deref())?;
+    let html_output = open_output(arguments.html.as_deref())?;
     let failed = |error: VlmError| Failure::Run(error.to_string());
     let divisor = if arguments.full { 1 } else { 10 };
     // Half of what is free, so that others have some.
-    let budget = kibibytes("/proc/meminfo", "MemAvailable").map_or(1 << 30, |free| (free << 10) / 2);
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let budget = kibibytes(&memory, "MemAvailable").map_or(1 << 30, |free| (free << 10) / 2);
     let scale = Scale { divisor, budget };
     let model = HostModel::load(HOST)?;
     let (step, hz) = (model.prices.prices().monitor_step, model.clock_hz);
 
-    let before = resident();
+    let status = File::open("/proc/self/status").ok();
+    let needs = Needs::of_machines(1).output(json_output.as_ref()).output(html_output.as_ref());
+    let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
+    let mut progress = Progress::new();
+    let print = |text: &str| aside(|| print(text));
+    let before = resident(status.as_ref());
+    progress.say("vlm: memory that a shared section takes");
     let mut used = None;
-    let residence = residence(scale, || used = resident()).map_err(failed)?;
+    let residence = residence(scale, || used = resident(status.as_ref())).map_err(failed)?;
+    progress.say("vlm: figure 4, memory of tables");
     let memory = table_memory(scale).map_err(failed)?;
     print(&format!("Figure 4: MiB of tables\n{}\n", figure_4(&memory)))?;
+    progress.say("vlm: memory of shadow tables");
     let (section, counts) = if arguments.full { (1 << 30, [1, 10, 20, 50]) } else { (1 << 27, [1, 10, 20, 50]) };
     let shadow = shadow_memory(section, &counts).map_err(failed)?;
     print(&format!(
         "The same of shadow tables, when every guest has used all of the section\n{}\n",
         figure_4_shadow(&shadow)
     ))?;
+    progress.say("vlm: figure 8, start-up of many VMs");
     let by_vms = start_up_by_vms(scale, step).map_err(failed)?;
     print(&format!(
         "Figure 8: seconds until so many VMs have mapped a section, on {HOST}\n{}\n",
         start_up(&by_vms, hz)
     ))?;
+    progress.say("vlm: figure 9, start-up by the size of the section");
     let by_section = start_up_by_section(scale, step).map_err(failed)?;
     print(&format!("Figure 9: the same by the size of the section\n{}", start_up(&by_section, hz)))?;
     print(
@@ -66,12 +80,14 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     let mut granularities = Vec::new();
     for host in HOSTS {
         let (model, config) = (HostModel::load(host)?, Config { host: host.to_owned(), ..Config::default() });
+        progress.say(&format!("vlm: TLB misses of gups inside a section, on {host}"));
         let lines = granularity(&model, &config, UPDATES / divisor).map_err(failed)?;
         print(&format!("gups inside a section of 1G on {host}, for 1000 updates\n{}\n", misses(&lines)))?;
         granularities.push(json!({ "host": host, "pages": lines.iter().map(granularity_json).collect::<Vec<_>>() }));
     }
     print(&resident_line(&residence, before, used))?;
-    if arguments.json.is_some() || arguments.html.is_some() {
+    drop(progress);
+    if json_output.is_some() || html_output.is_some() {
         let report = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "host": HOST,
@@ -91,8 +107,8 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
                 "rss_used": used,
             },
         });
-        arguments.json.as_deref().map_or(Ok(()), |path| write_report(path, &report))?;
-        arguments.html.as_deref().map_or(Ok(()), |path| write_page(path, &html::vlm(&report)?))?;
+        json_output.map_or(Ok(()), |output| write_report(output, &report))?;
+        html_output.map_or(Ok(()), |output| write_page(output, &html::vlm(&report)?))?;
     }
     if residence.agreed * 4096 != residence.section {
         return Err(Failure::Run(format!(
@@ -218,14 +234,15 @@ fn granularity_json(line: &Granularity) -> Value {
     })
 }
 
-/// Bytes of this process that are in memory.
-fn resident() -> Option<u64> {
-    kibibytes("/proc/self/status", "VmRSS").map(|size| size << 10)
+/// Bytes of this process that are in memory, as the file `/proc/self/status` has it now.
+fn resident(status: Option<&File>) -> Option<u64> {
+    let (mut status, mut text) = (status?, String::new());
+    status.rewind().and_then(|()| status.read_to_string(&mut text)).ok()?;
+    kibibytes(&text, "VmRSS").map(|size| size << 10)
 }
 
-/// A line `key: NUMBER kB` of a file of the system's.
-fn kibibytes(path: &str, key: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
+/// A line `key: NUMBER kB` of a text of the system's.
+fn kibibytes(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }

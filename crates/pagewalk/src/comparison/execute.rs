@@ -1,8 +1,11 @@
 //! Runs a plan's machines on several host threads. Results come in the plan's order, whatever ends first.
 
 use super::keep::Kept;
+use super::outcome::failure;
 use crate::error::Failure;
 use crate::hosting::report::sections_of_one;
+use crate::interrupt::{self, Orderly, Signal};
+use crate::progress::Runs;
 use crate::quiet::QuietConsole;
 use crate::shared_memory::{SharedMemory, warn_of_refusals};
 use crate::side_by_side::side_by_side;
@@ -30,6 +33,14 @@ pub(crate) struct Plan {
     pub(crate) shared: SharedMemory,
 }
 
+impl Plan {
+    /// Where finished runs are kept, if they are.
+    pub(super) fn kept_in(&self) -> Option<&Store> {
+        // What is kept is found by its configuration, which says nothing of what guests share.
+        self.keep.as_ref().filter(|_| self.shared.is_empty())
+    }
+}
+
 /// A run that came to its end.
 pub(crate) struct Finished {
     /// The workload, or the command.
@@ -38,6 +49,8 @@ pub(crate) struct Finished {
     pub(crate) on: Arc<Configured>,
     /// How the guest ended.
     pub(crate) outcome: Outcome,
+    /// Why the run failed; `None` of a good one. What a failed run counted is no measurement.
+    pub(crate) failed: Option<String>,
     /// What was measured.
     pub(crate) statistics: Statistics,
     /// What the guest printed.
@@ -48,47 +61,84 @@ pub(crate) struct Finished {
     pub(crate) walk: Option<Value>,
     /// That the escape filter of the guest's segment is too small, if it is.
     pub(crate) saturated: Option<String>,
-    /// What `--check` found.
-    pub(crate) wrong: Vec<String>,
     /// What there was of sections and reserved memory; null of a kept run, which had neither.
     pub(crate) sections: Value,
+}
+
+/// How the runs of a plan ended.
+pub(crate) enum Execution {
+    /// All came to their end, in the plan's order.
+    Whole(Vec<Finished>),
+    /// A signal came first.
+    Interrupted {
+        /// The signal.
+        signal: Signal,
+        /// The runs that had come to their end, in the plan's order.
+        finished: Vec<Finished>,
+    },
 }
 
 /// Runs everything: works in their order, under each the systems in theirs.
 ///
 /// # Errors
-/// [`Failure`], if a machine cannot be built. That a guest fails is a result, not an error.
-pub(crate) fn execute(plan: &Plan) -> Result<Vec<Finished>, Failure> {
+/// [`Failure`], if a machine cannot be built. That a guest fails is a result, not an error; so is a signal.
+pub(crate) fn execute(plan: &Plan) -> Result<Execution, Failure> {
+    // Held between runs, too, so that a signal does not lose what is finished.
+    let _orderly = Orderly::begin();
     let jobs: Vec<(&str, &Start, &Arc<Configured>)> = plan
         .works
         .iter()
         .flat_map(|(name, start)| plan.systems.iter().map(move |on| (name.as_str(), start, on)))
         .collect();
-    let run = |&(work, start, on): &(&str, &Start, &Arc<Configured>)| run(plan, work, start, on);
-    side_by_side(plan.threads, &jobs, run).into_iter().collect()
+    // A workload does about the same work on every system.
+    let progress = Runs::new(jobs.iter().map(|(work, ..)| (*work).to_owned()).collect(), plan.threads);
+    let run = |&(work, start, on): &(&str, &Start, &Arc<Configured>)| run(plan, &progress, (work, start), on);
+    let (mut finished, mut interrupted) = (Vec::new(), None);
+    for result in side_by_side(plan.threads, &jobs, run) {
+        match result {
+            Ok(run) => finished.push(run),
+            Err(Failure::Interrupted(signal)) => interrupted = Some(signal),
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(match interrupted {
+        Some(signal) => Execution::Interrupted { signal, finished },
+        None => Execution::Whole(finished),
+    })
 }
 
-fn run(plan: &Plan, work: &str, start: &Start, on: &Arc<Configured>) -> Result<Finished, Failure> {
-    // What is kept is found by its configuration, which says nothing of these.
-    let keep = plan.keep.as_ref().filter(|_| plan.shared.is_empty());
-    let kept = match keep {
+fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Configured>) -> Result<Finished, Failure> {
+    if let Some(signal) = interrupt::requested() {
+        return Err(Failure::Interrupted(signal));
+    }
+    let name = format!("{work} under {}", on.system);
+    let kept = match plan.kept_in() {
         Some(store) => Kept::place(store, start, on)?,
         None => None,
     };
     if let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
         && (found.walk.is_some() || !plan.walks)
     {
+        progress.kept(work, &name);
         return Ok(Finished { walk: found.walk.filter(|_| plan.walks), ..found });
     }
+    let running = progress.begin(work, &name);
     let mut machine = start.machine(on, &plan.shared)?;
+    machine.show_on(running.gauge());
     if plan.walks {
         machine.record_walks();
     }
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
+    if let Some(signal) = interrupt::requested() {
+        return Err(Failure::Interrupted(signal));
+    }
+    let outcome = console.panic.judge(outcome);
+    let wrong = machine.check();
     let finished = Finished {
         work: work.to_owned(),
         on: on.clone(),
+        failed: failure(&outcome, start.promise(), &wrong, Some(&console.output)),
         outcome,
         statistics: machine.measured(),
         output: console.output,
@@ -98,10 +148,10 @@ fn run(plan: &Plan, work: &str, start: &Start, on: &Arc<Configured>) -> Result<F
         },
         walk: machine.recorded_walk(0).map(walks::value),
         saturated: machine.saturated_filter().map(|filter| filter.to_string()),
-        wrong: machine.check(),
         sections: sections_of_one(&machine),
     };
     warn_of_refusals(&machine);
+    running.finish(finished.failed.as_deref());
     if let Some(kept) = kept {
         kept.keep(&finished)?;
     }

@@ -80,12 +80,12 @@ impl<'s> Kept<'s> {
             work: work.to_owned(),
             on: on.clone(),
             outcome,
+            failed: None,
             statistics,
             output,
             refused,
             saturated,
             walk,
-            wrong: Vec::new(),
             sections: serde_json::Value::Null,
         })
     }
@@ -96,14 +96,12 @@ impl<'s> Kept<'s> {
     /// [`Failure::Run`], as the host's system says.
     pub(super) fn keep(&self, run: &Finished) -> Result<(), Failure> {
         let outcome = match run.outcome {
+            _ if run.failed.is_some() => return Ok(()),
             Outcome::Finished(0) => Good::Finished,
             Outcome::Shutdown => Good::Shutdown,
             Outcome::Reset => Good::Reset,
             _ => return Ok(()),
         };
-        if !run.wrong.is_empty() {
-            return Ok(());
-        }
         let (statistics, output) = (run.statistics.clone(), run.output.clone());
         let (refused, saturated) = (run.refused.clone(), run.saturated.clone());
         let kept = Run { outcome, statistics, output, refused, saturated, walk: run.walk.clone() };

@@ -7,7 +7,7 @@
 //! second TLB level, but for those that both segments answer before it, and the monitor's time, but for faults on memory that it maps beforehand.
 
 use super::Finished;
-use super::report::overhead_ideal;
+use super::work::overhead_ideal;
 use crate::systems::Configured;
 use crate::table::Table;
 use machine::MissClass;
@@ -50,30 +50,32 @@ impl Measured {
 fn predict(mechanism: Mechanism, native: &Measured, base: Option<&Measured>) -> Option<f64> {
     use MissClass::{Both, Guest, Monitor, Neither};
     let class = |counts: &[f64; 4], class: MissClass| counts[class as usize];
-    // In a class with a segment of the monitor that the mode does not have, and so on: what is left of each class.
-    let (from, costs, free) = match mechanism {
-        Mechanism::NativeSegment => (native, [native.per_miss, 0.0, native.per_miss, 0.0], true),
+    // In a class with a segment of the monitor that the mode does not have, and so on: what is left of each class, and those whose hits of the
+    // second level no segment leaves.
+    let (from, costs, free): (_, _, &[MissClass]) = match mechanism {
+        Mechanism::NativeSegment => (native, [native.per_miss, 0.0, native.per_miss, 0.0], &[Guest, Both]),
         Mechanism::VmmDirect => {
             let base = base?;
-            (base, [base.per_miss, base.per_miss, native.per_miss, native.per_miss], false)
+            (base, [base.per_miss, base.per_miss, native.per_miss, native.per_miss], &[])
         }
         Mechanism::GuestDirect => {
             let base = base?;
-            (base, [base.per_miss, native.per_miss, base.per_miss, native.per_miss], false)
+            (base, [base.per_miss, native.per_miss, base.per_miss, native.per_miss], &[])
         }
         Mechanism::DualDirect => {
             let base = base?;
-            (base, [base.per_miss, native.per_miss, native.per_miss, 0.0], true)
+            (base, [base.per_miss, native.per_miss, native.per_miss, 0.0], &[Both])
         }
-        _ => return None,
+        Mechanism::Native
+        | Mechanism::Nested
+        | Mechanism::Shadow
+        | Mechanism::Flat
+        | Mechanism::FlatHw
+        | Mechanism::Reserved => return None,
     };
     let walks: f64 =
         [Neither, Guest, Monitor, Both].into_iter().map(|of| class(&from.misses, of) * costs[of as usize]).sum();
-    let freed = match (free, mechanism) {
-        (false, _) => 0.0,
-        (true, Mechanism::NativeSegment) => class(&from.hits, Guest) + class(&from.hits, Both),
-        (true, _) => class(&from.hits, Both),
-    };
+    let freed: f64 = free.iter().map(|&of| class(&from.hits, of)).sum();
     let hits = (from.hits.iter().sum::<f64>() - freed) * from.per_hit;
     Some((walks + hits + from.monitor) / from.guest.max(1.0))
 }
@@ -82,14 +84,15 @@ fn predict(mechanism: Mechanism, native: &Measured, base: Option<&Measured>) -> 
 pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
     let mut table = Table::new(["workload", "scheme", "predicted", "simulated", "prediction over truth"]);
     let mut any = false;
-    for run in runs {
+    for run in runs.iter().filter(|run| run.failed.is_none()) {
         let mechanism = run.on.config.scheme.mechanism();
         let find = |wanted: Mechanism| {
             let same = |on: &Configured| {
                 let scheme = on.config.scheme;
                 scheme.mechanism() == wanted && scheme.guest_page() == run.on.config.scheme.guest_page()
             };
-            runs.iter().find(|other| other.work == run.work && same(&other.on) && other.on.host == run.on.host)
+            let mut good = runs.iter().filter(|other| other.failed.is_none());
+            good.find(|other| other.work == run.work && same(&other.on) && other.on.host == run.on.host)
         };
         let Some(native) = find(Mechanism::Native).map(Measured::of) else { continue };
         let base = find(Mechanism::Nested).map(Measured::of);

@@ -1,39 +1,28 @@
 //! The comparison as JSON. The keys are a contract: see docs/json.md.
 
 use super::Finished;
+use super::notes;
+use super::work::{instructions, native_of, overhead, overhead_ideal};
 use machine::MissClass;
 use machine::config::Config;
 use machine::host_model::HostModel;
 use serde_json::{Map, Value, json};
 
-/// The report of a comparison of `guest`.
-pub(crate) fn report(guest: &str, config: &Config, host: &HostModel, runs: &[Finished]) -> Value {
-    let runs: Vec<Value> = runs.iter().map(|run| entry(guest, host, run, native_of(runs, run))).collect();
+/// The report of a comparison of `guest`, with the lines of its caption.
+pub(crate) fn report(guest: &str, config: &Config, host: &HostModel, caption: &[String], runs: &[Finished]) -> Value {
+    let runs: Vec<Value> = runs.iter().map(|run| entry(guest, host, runs, run)).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "host": host,
         "config": config,
+        "caption": caption,
         "runs": runs,
     })
 }
 
-/// The run of the same work on the native machine that `run`'s system is compared with.
-pub(super) fn native_of<'r>(runs: &'r [Finished], run: &Finished) -> Option<&'r Finished> {
-    runs.iter().find(|other| other.work == run.work && other.on.is_native_of(&run.on))
-}
-
-/// Cycles over those of `native`, minus one.
-pub(super) fn overhead(run: &Finished, native: &Finished) -> f64 {
-    run.statistics.time.total().0 as f64 / native.statistics.time.total().0.max(1) as f64 - 1.0
-}
-
-/// Cycles over those of the same run if translation were free, minus one.
-pub(super) fn overhead_ideal(run: &Finished) -> f64 {
-    let time = run.statistics.time;
-    time.total().0 as f64 / time.guest.0.max(1) as f64 - 1.0
-}
-
-fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished>) -> Value {
+fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Value {
+    let good = run.failed.is_none();
+    let native = native_of(runs, run).filter(|_| good);
     let statistics = &run.statistics;
     let (mmu, time) = (&statistics.mmu, statistics.time);
     let scheme = run.on.config.scheme;
@@ -50,12 +39,16 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
         "guest_page": scheme.guest_page().to_string(),
         "host_page": scheme.host_page().map(|page| page.to_string()),
         "outcome": run.outcome.to_string(),
+        "failed": run.failed,
+        "notes": notes::of(runs, run),
         "instructions": statistics.instructions,
         "loads": statistics.loads,
         "stores": statistics.stores,
+        "transactions": statistics.transactions,
+        "instructions_over_native": native.map(|native| instructions(run, native)),
         "cycles": time.total().0,
         "overhead": native.map(|native| overhead(run, native)),
-        "overhead_ideal": overhead_ideal(run),
+        "overhead_ideal": good.then(|| overhead_ideal(run)),
         "tlb": {
             "l1d_misses": mmu.l1d_misses,
             "l1i_misses": mmu.l1i_misses,
@@ -80,6 +73,7 @@ fn entry(guest: &str, host: &HostModel, run: &Finished, native: Option<&Finished
             "monitor_steps": mmu.monitor_segment_hits,
             "escaped": mmu.escape_hits,
             "refused": run.refused.0,
+            "idle": notes::idle_segments(run),
             "classified": classes(&mmu.classified_misses),
         },
         "exits": exits,

@@ -1,7 +1,7 @@
 //! The comparison as a table for people.
 
 use super::Finished;
-use super::report::{native_of, overhead, overhead_ideal};
+use super::work::{differs, instructions, native_of, overhead, overhead_ideal};
 use crate::systems::Configured;
 use crate::table::Table;
 use std::ptr;
@@ -20,9 +20,17 @@ pub(crate) enum Over {
 /// long names, and are then the lines.
 pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>], over: Over) -> Table {
     let shown = |on: &Configured| over == Over::Ideal || !on.is_native();
-    let cost = |run: &Finished| match over {
-        Over::Ideal => percent(overhead_ideal(run)),
-        Over::Native => native_of(runs, run).map_or_else(|| "-".to_owned(), |native| percent(overhead(run, native))),
+    let cost = |run: &Finished| {
+        if run.failed.is_some() {
+            return FAILED.to_owned();
+        }
+        let cost = match over {
+            Over::Ideal => percent(overhead_ideal(run)),
+            Over::Native => native_of(runs, run).map_or_else(missing, |native| percent(overhead(run, native))),
+        };
+        // The column of instructions, if there is one, is not this run's.
+        let own = differs(runs, run).then(|| format!(" ({} M instr)", millions(run.statistics.instructions)));
+        cost + &own.unwrap_or_default()
     };
     let works: Vec<&[Finished]> = runs.chunks(systems.len()).collect();
     if systems.iter().any(|on| on.system.has_settings()) {
@@ -38,14 +46,16 @@ pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>], over: Ove
     let mut table = Table::new(["workload".to_owned(), "M instr".to_owned()].into_iter().chain(names));
     for runs in works {
         let costs = runs.iter().filter(|run| shown(&run.on)).map(cost);
-        table.row([brief(&runs[0].work), millions(runs[0].statistics.instructions)].into_iter().chain(costs));
+        let good = runs.iter().find(|run| run.failed.is_none());
+        let count = good.map_or_else(missing, |run| millions(run.statistics.instructions));
+        table.row([brief(&runs[0].work), count].into_iter().chain(costs));
     }
     table
 }
 
 /// One line for each run, with what translation costs it, and why.
 pub(crate) fn details(runs: &[Finished]) -> Table {
-    let mut table = Table::new([
+    let mut headings = vec![
         "workload",
         "scheme",
         "M instr",
@@ -55,16 +65,28 @@ pub(crate) fn details(runs: &[Finished]) -> Table {
         "L2 misses/k",
         "refs/walk",
         "exits",
-    ]);
+    ];
+    let unequal = runs.iter().any(|run| differs(runs, run));
+    headings.extend(unequal.then_some("instr over native"));
+    headings.extend(runs.iter().any(|run| run.failed.is_some()).then_some("why"));
+    let mut table = Table::new(headings);
     for (index, run) in runs.iter().enumerate() {
         let repeated = index > 0 && runs[index - 1].work == run.work;
+        let work = if repeated { String::new() } else { brief(&run.work) };
         let statistics = &run.statistics;
         let mmu = &statistics.mmu;
+        if let Some(why) = &run.failed {
+            let row = [work, run.on.system.to_string(), missing(), missing(), FAILED.to_owned()];
+            let others = std::iter::repeat_n(missing(), 4 + usize::from(unequal));
+            table.row(row.into_iter().chain(others).chain([why.clone()]));
+            continue;
+        }
         let over_native = native_of(runs, run)
             .filter(|native| !ptr::eq(*native, run))
-            .map_or_else(|| "-".to_owned(), |native| percent(overhead(run, native)));
-        table.row([
-            if repeated { String::new() } else { brief(&run.work) },
+            .map_or_else(missing, |native| percent(overhead(run, native)));
+        let over_instructions = native_of(runs, run).map_or_else(missing, |native| percent(instructions(run, native)));
+        let row = [
+            work,
             run.on.system.to_string(),
             millions(statistics.instructions),
             millions(statistics.time.total().0),
@@ -73,18 +95,28 @@ pub(crate) fn details(runs: &[Finished]) -> Table {
             format!("{:.2}", 1000.0 * mmu.l2_misses as f64 / statistics.instructions.max(1) as f64),
             format!("{:.2}", mmu.refs() as f64 / mmu.walks.max(1) as f64),
             statistics.exits.total().to_string(),
-        ]);
+        ];
+        table.row(row.into_iter().chain(unequal.then_some(over_instructions)));
     }
     table
 }
 
 /// Whether some overhead over native is unknown, because the native machine was not run.
 pub(crate) fn lacks_natives(runs: &[Finished]) -> bool {
-    runs.iter().any(|run| native_of(runs, run).is_none())
+    let has_one = |run: &Finished| runs.iter().any(|other| other.work == run.work && other.on.is_native_of(&run.on));
+    runs.iter().any(|run| run.failed.is_none() && !has_one(run))
+}
+
+/// What stands in place of a failed run's overhead.
+const FAILED: &str = "failed";
+
+/// What stands in place of a figure that there is not.
+fn missing() -> String {
+    "-".to_owned()
 }
 
 /// The name of a work, so short that a table stays one; a command without a name of its own may be a page long.
-fn brief(work: &str) -> String {
+pub(super) fn brief(work: &str) -> String {
     const LONGEST: usize = 48;
     match work.char_indices().nth(LONGEST) {
         None => work.to_owned(),
@@ -92,7 +124,7 @@ fn brief(work: &str) -> String {
     }
 }
 
-fn millions(count: u64) -> String {
+pub(super) fn millions(count: u64) -> String {
     format!("{:.1}", count as f64 / 1e6)
 }
 

@@ -18,6 +18,9 @@ use std::time::Duration;
 /// The Debian suite of the Linux guest.
 pub const SUITE: &str = "trixie";
 
+/// The suites that further kernels are looked for in, in this order.
+pub const KERNEL_SUITES: [&str; 3] = [SUITE, "trixie-backports", "sid"];
+
 /// Where Debian's `debian-archive-keyring` package keeps the archive's keys, newest place first.
 const KEYRINGS: [&str; 2] =
     ["/usr/share/keyrings/debian-archive-keyring.pgp", "/usr/share/keyrings/debian-archive-keyring.gpg"];
@@ -44,6 +47,7 @@ pub(crate) struct Archive {
 /// A private apt state.
 #[derive(Debug)]
 pub(crate) struct Apt {
+    suite: String,
     config: PathBuf,
     status: PathBuf,
     archives: PathBuf,
@@ -51,8 +55,8 @@ pub(crate) struct Apt {
 }
 
 impl Apt {
-    /// Writes the state's configuration into `directory`, which may hold one already.
-    pub(crate) fn prepare(directory: &Path, source: &Source) -> Result<Self, GuestError> {
+    /// Writes the state's configuration for `suite` into `directory`, which may hold one already.
+    pub(crate) fn prepare(directory: &Path, source: &Source, suite: &str) -> Result<Self, GuestError> {
         let mirror = match &source.mirror {
             Some(mirror) => mirror.clone(),
             None => system_mirror()?,
@@ -67,6 +71,7 @@ impl Apt {
             None => String::new(),
         };
         let apt = Self {
+            suite: suite.to_owned(),
             config: directory.join("apt.conf"),
             status: directory.join("status"),
             archives: directory.join("archives"),
@@ -78,7 +83,7 @@ impl Apt {
         let root = config_text(directory, |c| c == '"')?;
         write(
             &directory.join("sources.list"),
-            &format!("deb [arch=riscv64 target=Packages{signed_by}] {mirror} {SUITE} main\n"),
+            &format!("deb [arch=riscv64 target=Packages{signed_by}] {mirror} {suite} main\n"),
         )?;
         write(&apt.config, &configuration(root))?;
         Ok(apt)
@@ -87,7 +92,7 @@ impl Apt {
     /// Brings the suite's index, its signature checked.
     pub(crate) fn update(&self) -> Result<(), GuestError> {
         let output = APT_GET.output(self.command().args(["-o", "APT::Update::Error-Mode=any", "update"]))?;
-        if output.status.success() { Ok(()) } else { Err(update_failed(&output)) }
+        if output.status.success() { Ok(()) } else { Err(update_failed(&self.suite, &output)) }
     }
 
     /// The archives that installing `packages` beside the stand-ins takes, in apt's order.
@@ -229,7 +234,7 @@ fn parse_archive(line: &str) -> Option<Archive> {
     Some(Archive { package, file_name: file_name.to_owned(), size })
 }
 
-fn update_failed(output: &Output) -> GuestError {
+fn update_failed(suite: &str, output: &Output) -> GuestError {
     let text = String::from_utf8_lossy(&output.stderr);
     let signature = text.lines().find(|line| {
         ["NO_PUBKEY", "GPG error", "OpenPGP signature", "is not signed", "Missing key", "EXPKEYSIG"]
@@ -237,7 +242,9 @@ fn update_failed(output: &Output) -> GuestError {
             .any(|mark| line.contains(mark))
     });
     match signature {
-        Some(line) => GuestError::Signature { suite: SUITE, reason: telling_line(line).unwrap_or(line).to_owned() },
+        Some(line) => {
+            GuestError::Signature { suite: suite.to_owned(), reason: telling_line(line).unwrap_or(line).to_owned() }
+        }
         None => APT_GET.failed(output),
     }
 }
@@ -271,10 +278,10 @@ mod tests {
     fn a_missing_key_is_told_from_a_missing_network() {
         let failed = |stderr: &str| {
             let status = std::process::ExitStatus::from_raw(100 << 8);
-            update_failed(&Output { status, stdout: Vec::new(), stderr: stderr.into() })
+            update_failed(SUITE, &Output { status, stdout: Vec::new(), stderr: stderr.into() })
         };
         let key = failed("W: GPG error: http://mirror.example trixie InRelease: NO_PUBKEY 1234\nE: not signed\n");
-        assert!(matches!(key, GuestError::Signature { suite: SUITE, .. }), "{key}");
+        assert!(matches!(&key, GuestError::Signature { suite, .. } if suite == SUITE), "{key}");
         let network = failed("E: Failed to fetch http://mirror.example/InRelease  Could not resolve\n");
         assert!(matches!(network, GuestError::Tool { program: "apt-get", .. }), "{network}");
     }

@@ -40,18 +40,34 @@ pub enum GuestError {
     )]
     Signature {
         /// The suite asked for.
-        suite: &'static str,
+        suite: String,
         /// What apt said.
         reason: String,
     },
     /// apt knows no such package.
     #[error("no package set or Debian package is called `{0}`")]
     UnknownSet(String),
+    /// No suite has a kernel of that release.
+    #[error("no kernel {release} in Debian {}", .suites.join(", "))]
+    UnknownKernel {
+        /// The release asked for.
+        release: String,
+        /// Where it was looked for.
+        suites: Vec<String>,
+    },
     /// A package holds something other than what Pagewalk expects of it.
     #[error("package {package}: {problem}")]
     Package {
         /// The package's name.
         package: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A file that is no kernel module, or one of another kernel.
+    #[error("{}: {problem}", path.display())]
+    Module {
+        /// The file at fault.
+        path: PathBuf,
         /// What is wrong with it.
         problem: String,
     },

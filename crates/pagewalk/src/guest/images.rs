@@ -6,5 +6,8 @@ pub const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
 /// The workloads as a static multi-call program for Linux, which also gives the markers.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
 
+/// What static programs of the user's are started by, for the same purpose.
+pub(super) const STATIC_LOADER: &[u8] = include_bytes!("../../../../guests/static/pagewalk-static-loader");
+
 /// The library that serves large allocations of Linux programs from the primary region, where there is one (docs/segments.md).
 pub(super) const REGION_LIBRARY: &[u8] = include_bytes!("../../../../guests/region/libpagewalk-region.so");

@@ -11,6 +11,10 @@ while read -r module; do
 done < /pagewalk/modules
 ip link set lo up
 . /pagewalk/environment
+# Where the machine has a primary region, programs take their large memory from it (docs/segments.md). Static ones have an interpreter for that.
+if [ -e /pagewalk/primary-region ] && [ -e /proc/device-tree/soc/primary-region@10010000 ]; then
+	export LD_PRELOAD=/usr/lib/libpagewalk-region.so
+fi
 
 # Ends the machine with a status. The marker is a HINT: where nobody reads it, the machine goes off a second later.
 finish() {

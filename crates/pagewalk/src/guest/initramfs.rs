@@ -2,9 +2,10 @@
 
 use super::GuestError;
 use super::cpio::{Archive, MERGED, Node};
-use super::images::REGION_LIBRARY;
+use super::images::{REGION_LIBRARY, STATIC_LOADER};
 use super::modules::GuestDevice;
 use super::sets::PackageSet;
+use super::static_program::{LOADER, with_loader};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
@@ -34,6 +35,15 @@ pub enum Region {
     WholeCommand,
 }
 
+/// Where programs get their large memory from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Memory {
+    /// From the kernel.
+    OfKernel,
+    /// From the machine's primary region, as far as it has one.
+    OfRegion,
+}
+
 /// A file or directory of the user's, for the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFile {
@@ -56,6 +66,8 @@ pub struct Initramfs<'a> {
     pub sets: Vec<String>,
     /// Devices whose modules are loaded.
     pub devices: BTreeSet<GuestDevice>,
+    /// Where programs get their large memory from.
+    pub memory: Memory,
 }
 
 const BUSYBOX: &str = "usr/bin/busybox";
@@ -156,6 +168,10 @@ impl<'a> Builder<'a> {
     pub(crate) fn finish(mut self, spec: &Initramfs<'a>) -> Result<Vec<u8>, GuestError> {
         self.archive.insert(WORKLOADS, program(spec.workloads))?;
         self.archive.insert(REGION, program(REGION_LIBRARY))?;
+        if spec.memory == Memory::OfRegion {
+            self.archive.insert(LOADER, program(STATIC_LOADER))?;
+            self.archive.insert("pagewalk/primary-region", plain(""))?;
+        }
         self.archive.insert("pagewalk/environment", plain(self.environment))?;
         if let Task::Command { text, region } = &spec.task {
             self.archive.insert("pagewalk/command", plain(format!("{text}\n")))?;
@@ -164,18 +180,24 @@ impl<'a> Builder<'a> {
             }
         }
         for file in &spec.files {
-            add_user_file(&mut self.archive, &file.host, &file.guest)?;
+            add_user_file(&mut self.archive, &file.host, &file.guest, spec.memory)?;
         }
         Ok(self.archive.encode())
     }
 }
 
 /// Adds the file or directory at `host`, following it if it is a link; links inside a directory stay links.
-fn add_user_file(archive: &mut Archive<'_>, host: &Path, guest: &str) -> Result<(), GuestError> {
+fn add_user_file(archive: &mut Archive<'_>, host: &Path, guest: &str, memory: Memory) -> Result<(), GuestError> {
     let metadata = fs::metadata(host).map_err(GuestError::at(host))?;
     let mode = metadata.permissions().mode() & 0o7777;
     if metadata.is_file() {
-        let content = fs::read(host).map_err(GuestError::at(host))?;
+        let mut content = fs::read(host).map_err(GuestError::at(host))?;
+        if memory == Memory::OfRegion
+            && mode & 0o111 != 0
+            && let Some(loaded) = with_loader(&content)
+        {
+            content = loaded;
+        }
         return archive.insert(guest, Node::File { mode, content: content.into() });
     }
     if !metadata.is_dir() {
@@ -195,7 +217,7 @@ fn add_user_file(archive: &mut Archive<'_>, host: &Path, guest: &str) -> Result<
             let target = target.to_str().ok_or_else(unnamed)?.to_owned();
             archive.insert(&child, Node::Link { target: target.into() })?;
         } else {
-            add_user_file(archive, &path, &child)?;
+            add_user_file(archive, &path, &child, memory)?;
         }
     }
     Ok(())
@@ -245,7 +267,7 @@ mod tests {
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
         std::os::unix::fs::symlink("run", directory.path().join("again")).unwrap();
         let mut archive = Archive::default();
-        add_user_file(&mut archive, directory.path(), "/data").unwrap();
+        add_user_file(&mut archive, directory.path(), "/data", Memory::OfRegion).unwrap();
         let bytes = String::from_utf8_lossy(&archive.encode()).into_owned();
         assert!(bytes.contains("000081ed") && bytes.contains("data/run\0"), "a regular file of mode 755");
         assert!(bytes.contains("0000a1ff") && bytes.contains("data/again\0"), "a link");
@@ -253,7 +275,8 @@ mod tests {
 
     #[test]
     fn a_users_file_that_is_not_there_is_named() {
-        let error = add_user_file(&mut Archive::default(), Path::new("/no/such/file"), "f").unwrap_err();
+        let error =
+            add_user_file(&mut Archive::default(), Path::new("/no/such/file"), "f", Memory::OfKernel).unwrap_err();
         assert!(error.to_string().contains("/no/such/file"), "{error}");
     }
 }

@@ -4,16 +4,36 @@ use super::GuestError;
 use super::cache::Cache;
 use super::cpio::Node;
 use super::initramfs::{Builder, Initramfs};
+use super::kernel_file;
 use super::manifest::{Entry, ListedPath, Listing, Manifest};
-use super::modules::{GuestDevice, dependencies, load_order, module_name};
-use super::sets::{BASE, LIBRARIES, package_set};
+use super::module_files;
+use super::modules::{GuestDevice, built_for, dependencies, load_order, module_name};
+use super::sets::{BASE, LIBRARIES, kernel_set, package_set};
 use object::LittleEndian;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Where the modules of a guest's kernel are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModuleSource {
+    /// With the fetched kernel that boots by default.
+    Base,
+    /// With another fetched kernel, in the set of this name.
+    Set(String),
+    /// In files below a directory, for the kernel of this release.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The release, as `uname -r` prints it.
+        release: String,
+    },
+    /// Nowhere: the guest has what is built into its kernel.
+    Nowhere,
+}
 
 /// A Linux guest in a cache.
 #[derive(Debug)]
@@ -64,6 +84,14 @@ impl LinuxGuest {
     /// [`GuestError::NotFetched`] for a set that the cache lacks, [`GuestError::Damaged`] for a file that is not what was
     /// fetched, [`GuestError::Io`] and [`GuestError::GuestPath`] for the user's files.
     pub fn initramfs(&self, spec: &Initramfs<'_>) -> Result<Vec<u8>, GuestError> {
+        self.initramfs_with(spec, &ModuleSource::Base)
+    }
+
+    /// The same with modules from elsewhere.
+    ///
+    /// # Errors
+    /// As [`Self::initramfs`], and [`GuestError::Module`] for a module of another kernel.
+    pub fn initramfs_with(&self, spec: &Initramfs<'_>, modules: &ModuleSource) -> Result<Vec<u8>, GuestError> {
         let mut builder = Builder::new()?;
         let mut sets: BTreeSet<&str> = spec.sets.iter().map(String::as_str).collect();
         if spec.files.iter().any(|file| is_dynamic_program(&file.host)) {
@@ -79,7 +107,7 @@ impl LinuxGuest {
             }
         }
         builder.busybox(self.busybox()?)?;
-        builder.modules(self.modules(&spec.devices)?)?;
+        builder.modules(self.modules(&spec.devices, modules)?)?;
         builder.finish(spec)
     }
 
@@ -102,11 +130,41 @@ impl LinuxGuest {
         Ok(found)
     }
 
+    /// The fetched kernel of `release`, a flat RISC-V `Image`; `None` if the cache has none.
+    ///
+    /// # Errors
+    /// [`GuestError::Damaged`] if it is not what was fetched.
+    pub fn kernel_of(&self, release: &str) -> Result<Option<Vec<u8>>, GuestError> {
+        if self.release()? == release {
+            return self.kernel().map(Some);
+        }
+        let set = kernel_set(release);
+        if self.manifest.set(&set).is_none() {
+            return Ok(None);
+        }
+        let listings = listings(&self.cache, &self.manifest, &set)?;
+        let (listing, listed) = kernel_in(&listings)?;
+        listing.read_file(&self.cache, listed).map(Some)
+    }
+
+    /// Where the modules of the kernel of `release` are, whose file is at `kernel`: beside it, or in the cache.
+    ///
+    /// # Errors
+    /// [`GuestError::Package`] if the cache's kernel package holds no kernel.
+    pub fn modules_of(&self, kernel: &Path, release: &str) -> Result<ModuleSource, GuestError> {
+        if self.release()? == release {
+            return Ok(ModuleSource::Base);
+        }
+        let set = kernel_set(release);
+        if self.manifest.set(&set).is_some() {
+            return Ok(ModuleSource::Set(set));
+        }
+        let directory = |path| ModuleSource::Directory { path, release: release.to_owned() };
+        Ok(kernel_file::beside(kernel, release).map_or(ModuleSource::Nowhere, directory))
+    }
+
     fn kernel_file(&self) -> Result<(&Listing, &ListedPath), GuestError> {
-        self.find_base(|path| path.starts_with(KERNEL_PREFIX)).ok_or_else(|| GuestError::Package {
-            package: "linux-image".to_owned(),
-            problem: format!("no {KERNEL_PREFIX}* in it"),
-        })
+        kernel_in(&self.base)
     }
 
     fn busybox(&self) -> Result<Vec<u8>, GuestError> {
@@ -117,18 +175,29 @@ impl LinuxGuest {
     }
 
     fn find_base(&self, wanted: impl Fn(&str) -> bool) -> Option<(&Listing, &ListedPath)> {
-        self.base.iter().find_map(|listing| {
-            let listed = listing.paths.iter().find(|listed| wanted(&listed.path))?;
-            Some((listing, listed))
-        })
+        find(&self.base, wanted)
     }
 
     /// The modules that `devices` need, in the order in which they load.
-    fn modules(&self, devices: &BTreeSet<GuestDevice>) -> Result<Vec<(String, Vec<u8>)>, GuestError> {
+    fn modules(
+        &self,
+        devices: &BTreeSet<GuestDevice>,
+        source: &ModuleSource,
+    ) -> Result<Vec<(String, Vec<u8>)>, GuestError> {
         let wanted: Vec<&str> = devices.iter().flat_map(|device| device.modules()).copied().collect();
+        match source {
+            ModuleSource::Base => self.fetched_modules(&self.base, &wanted),
+            ModuleSource::Set(name) => self.fetched_modules(&listings(&self.cache, &self.manifest, name)?, &wanted),
+            ModuleSource::Directory { path, release } => directory_modules(path, release, &wanted),
+            ModuleSource::Nowhere => Ok(Vec::new()),
+        }
+    }
+
+    /// Modules of the packages in `listings`.
+    fn fetched_modules(&self, listings: &[Listing], wanted: &[&str]) -> Result<Vec<(String, Vec<u8>)>, GuestError> {
         let mut contents = BTreeMap::new();
-        let order = load_order(&wanted, |name| {
-            let Some((listing, listed)) = self.find_base(|path| module_name(path).as_deref() == Some(name)) else {
+        let order = load_order(wanted, |name| {
+            let Some((listing, listed)) = find(listings, |path| module_name(path).as_deref() == Some(name)) else {
                 return Ok(None);
             };
             let content = listing.read_file(&self.cache, listed)?;
@@ -155,6 +224,36 @@ impl LinuxGuest {
         }
         Ok(())
     }
+}
+
+/// Modules below a directory, each of which has to be of the kernel of `release`: that kernel would refuse another, and its device would
+/// not appear.
+fn directory_modules(directory: &Path, release: &str, wanted: &[&str]) -> Result<Vec<(String, Vec<u8>)>, GuestError> {
+    let modules = module_files::collect(directory, wanted)?;
+    for module in &modules {
+        let wrong = |problem: String| GuestError::Module { path: module.path.clone(), problem };
+        let theirs = built_for(&module.content).map_err(|problem| wrong(problem.to_owned()))?;
+        if theirs != release {
+            return Err(wrong(format!("a module of Linux {theirs}, and the kernel is {release}")));
+        }
+    }
+    Ok(modules.into_iter().map(|module| (module.name, module.content)).collect())
+}
+
+/// The kernel in the packages of `listings`.
+fn kernel_in(listings: &[Listing]) -> Result<(&Listing, &ListedPath), GuestError> {
+    find(listings, |path| path.starts_with(KERNEL_PREFIX)).ok_or_else(|| GuestError::Package {
+        package: "linux-image".to_owned(),
+        problem: format!("no {KERNEL_PREFIX}* in it"),
+    })
+}
+
+/// The first path in `listings` that is wanted.
+fn find(listings: &[Listing], wanted: impl Fn(&str) -> bool) -> Option<(&Listing, &ListedPath)> {
+    listings.iter().find_map(|listing| {
+        let listed = listing.paths.iter().find(|listed| wanted(&listed.path))?;
+        Some((listing, listed))
+    })
 }
 
 const KERNEL_PREFIX: &str = "boot/vmlinux-";

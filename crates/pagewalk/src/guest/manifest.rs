@@ -43,6 +43,9 @@ pub struct SetEntry {
     pub name: String,
     /// Its packages with all that they depend on, by name.
     pub packages: Vec<PackageId>,
+    /// The Debian suite that they are of, where it is not the manifest's: that of a further kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
 }
 
 impl SetEntry {

@@ -31,28 +31,49 @@ impl GuestDevice {
             Self::Balloon => &["virtio_mmio", "virtio_balloon"],
         }
     }
+
+    /// Those of [`Self::modules`] without which the device does not appear in any kernel.
+    pub(crate) const fn drivers(self) -> &'static [&'static str] {
+        match self {
+            Self::Disk => &["virtio_mmio", "virtio_blk", "ext4"],
+            Self::Net | Self::Rng | Self::Balloon => self.modules(),
+        }
+    }
 }
 
 /// The name that the kernel gives the module in the file at `path`: `virtio-rng.ko.xz` is `virtio_rng`. `None` if the file
 /// is no module.
 pub(crate) fn module_name(path: &str) -> Option<String> {
     let file = path.rsplit('/').next()?;
-    let stem = file.strip_suffix(".ko").or_else(|| file.strip_suffix(".ko.xz"))?;
+    let stem = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"].into_iter().find_map(|suffix| file.strip_suffix(suffix))?;
     Some(stem.replace('-', "_"))
 }
 
 /// The modules that the module `content` depends on directly.
 pub(crate) fn dependencies(content: &[u8]) -> Result<Vec<String>, &'static str> {
+    let names = info(content, "depends")?.ok_or("its .modinfo names no dependencies")?;
+    Ok(names.split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")).collect())
+}
+
+/// The release of the kernel that the module `content` was built for, as `uname -r` prints it.
+pub(crate) fn built_for(content: &[u8]) -> Result<String, &'static str> {
+    let magic = info(content, "vermagic")?.ok_or("its .modinfo names no kernel")?;
+    Ok(magic.split(' ').next().unwrap_or_default().to_owned())
+}
+
+/// A field of the module's `.modinfo` section, if it has it.
+fn info(content: &[u8], field: &str) -> Result<Option<String>, &'static str> {
     let elf = ElfFile64::<LittleEndian>::parse(content).map_err(|_| "not a 64-bit ELF file")?;
     if elf.elf_header().e_machine(LittleEndian) != object::elf::EM_RISCV {
         return Err("not a module for RISC-V");
     }
     let section = elf.section_by_name(".modinfo").ok_or("no .modinfo section")?;
     let info = section.data().map_err(|_| "its .modinfo section lies outside the file")?;
-    let depends = info.split(|&byte| byte == 0).find_map(|field| field.strip_prefix(b"depends="));
-    let names = depends.ok_or("its .modinfo names no dependencies")?;
-    let names = str::from_utf8(names).map_err(|_| "its dependencies are not text")?;
-    Ok(names.split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")).collect())
+    let value = |entry: &[u8]| {
+        let (name, value) = str::from_utf8(entry).ok()?.split_once('=')?;
+        (name == field).then(|| value.to_owned())
+    };
+    Ok(info.split(|&byte| byte == 0).find_map(value))
 }
 
 /// `wanted` and all that they depend on, each after its dependencies. `read` gives the names that a module depends on, or
@@ -118,6 +139,7 @@ mod tests {
     fn names_are_the_kernels() {
         assert_eq!(module_name("kernel/drivers/virtio-rng.ko.xz").as_deref(), Some("virtio_rng"));
         assert_eq!(module_name("ext4.ko").as_deref(), Some("ext4"));
+        assert_eq!(module_name("ext4.ko.zst").as_deref(), Some("ext4"));
         assert_eq!(module_name("modules.order"), None);
     }
 

@@ -3,11 +3,10 @@
 use super::GuestError;
 use super::cache::{Cache, make_directory, remove_tree};
 use super::manifest::{Entry, FORMAT, ListedPath, Listing, PackageId, hash_file};
-use super::modules::{GuestDevice, dependencies, load_order, module_name};
-use super::slim::slimmed;
-use super::tool::{DPKG_DEB, XZ};
-use crate::output::write_atomically;
-use std::collections::BTreeMap;
+use super::module_files;
+use super::modules::GuestDevice;
+use super::tool::DPKG_DEB;
+use crate::output::write_file;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -68,7 +67,7 @@ pub(crate) fn unpack(cache: &Cache, package: &PackageId, path: &Path) -> Result<
         remove_tree(&work.join(pruned))?;
     }
     prune_names(&work)?;
-    keep_wanted_modules(package, &work)?;
+    keep_wanted_modules(&work)?;
     enter(cache, package, &work, hash_file(path)?)
 }
 
@@ -94,56 +93,35 @@ pub(crate) fn enter(cache: &Cache, package: &PackageId, root: &Path, archive_sha
     remove_tree(&destination)?;
     fs::rename(root, &destination).map_err(GuestError::at(&destination))?;
     let text = serde_json::to_vec(&listing).expect("a listing is plain data");
-    write_atomically(&package.listing(cache), &text).map_err(GuestError::at(&package.listing(cache)))
+    write_file(&package.listing(cache), &text).map_err(GuestError::at(&package.listing(cache)))
 }
 
 /// Of a kernel's thousands of modules, keeps those that the devices of a virtual machine need, decompressed: the kernel could
-/// decompress them itself, but at every boot and on the guest's time.
-fn keep_wanted_modules(package: &PackageId, root: &Path) -> Result<(), GuestError> {
+/// decompress them itself, but at every boot and on the guest's time. A kernel that lies among its modules, as Debian has it from Linux 7
+/// on, goes to where earlier ones are.
+fn keep_wanted_modules(root: &Path) -> Result<(), GuestError> {
     let modules = root.join("usr/lib/modules");
     if !modules.exists() {
         return Ok(());
     }
-    let mut found = BTreeMap::new();
-    find_modules(&modules, &mut found)?;
     let wanted: Vec<&str> = GuestDevice::ALL.iter().flat_map(|device| device.modules()).copied().collect();
-    load_order(&wanted, |name| {
-        let Some(path) = found.remove(name) else { return Ok(None) };
-        let content = decompressed(&path)?;
-        let dependencies = dependencies(&content).map_err(|problem| GuestError::Package {
-            package: package.name.clone(),
-            problem: format!("module {name}: {problem}"),
-        })?;
-        let plain = modules.join(format!("{name}.ko"));
-        let content = slimmed(&content).unwrap_or(content);
-        fs::write(&plain, content).map_err(GuestError::at(&plain))?;
-        Ok(Some(dependencies))
-    })?;
+    for module in module_files::collect(&modules, &wanted)? {
+        let plain = modules.join(format!("{}.ko", module.name));
+        fs::write(&plain, module.content).map_err(GuestError::at(&plain))?;
+    }
     for entry in sorted(&modules)? {
-        if entry.is_dir() {
-            remove_tree(&entry)?;
+        if !entry.is_dir() {
+            continue;
         }
+        let (kernel, release) = (entry.join("vmlinuz"), entry.file_name().and_then(|name| name.to_str()));
+        if let (true, Some(release)) = (kernel.exists(), release) {
+            make_directory(&root.join("boot"))?;
+            let place = root.join(format!("boot/vmlinux-{release}"));
+            fs::rename(&kernel, &place).map_err(GuestError::at(&place))?;
+        }
+        remove_tree(&entry)?;
     }
     Ok(())
-}
-
-fn find_modules(directory: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<(), GuestError> {
-    for path in sorted(directory)? {
-        if path.is_dir() {
-            find_modules(&path, found)?;
-        } else if let Some(name) = path.to_str().and_then(module_name) {
-            found.insert(name, path);
-        }
-    }
-    Ok(())
-}
-
-fn decompressed(path: &Path) -> Result<Vec<u8>, GuestError> {
-    if path.extension().is_some_and(|extension| extension == "xz") {
-        XZ.run(XZ.command().arg("-dc").arg(path))
-    } else {
-        fs::read(path).map_err(GuestError::at(path))
-    }
 }
 
 /// Adds every path below `root/relative` to `paths`, in order.

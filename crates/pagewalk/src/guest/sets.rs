@@ -160,6 +160,11 @@ pub(crate) const STAND_INS: &[&str] = &[
     "udev",
 ];
 
+/// The set of the kernel of `release`, as `uname -r` prints it: Debian's package of that kernel.
+pub(crate) fn kernel_set(release: &str) -> String {
+    format!("linux-image-{release}")
+}
+
 /// The built-in set called `name`.
 #[must_use]
 pub fn package_set(name: &str) -> Option<&'static PackageSet> {

@@ -14,6 +14,8 @@ pub(crate) struct Tool {
 pub(crate) const APT_GET: Tool = Tool { program: "apt-get", purpose: "it fetches and verifies Debian's packages" };
 pub(crate) const DPKG_DEB: Tool = Tool { program: "dpkg-deb", purpose: "it unpacks Debian's packages" };
 pub(crate) const XZ: Tool = Tool { program: "xz", purpose: "it decompresses the kernel's modules" };
+pub(crate) const ZSTD: Tool = Tool { program: "zstd", ..XZ };
+pub(crate) const GZIP: Tool = Tool { program: "gzip", ..XZ };
 
 impl Tool {
     /// A command with no input, its messages in English.

@@ -3,11 +3,13 @@
 use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
 use crate::error::Failure;
-use crate::image::{GuestKind, Work, prepare};
+use crate::image::{GuestKind, Work, prepare, program_memory};
+use crate::input;
 use machine::config::{Config, ConfigBuilder};
 use machine::host_model::HostModel;
 use machine::registry::Registry;
 use machine::sched::{Allocation, PauseLoopLimits, RealId, spin::SpinMethod};
+use machine::toml_problem;
 use machine::units::{ByteSize, PageSizeName};
 use machine::{AllocationChange, GuestPlan, HostPlan};
 use serde::Deserialize;
@@ -160,12 +162,24 @@ pub(crate) struct Hosting {
 /// [`Failure::Usage`], naming the file and the key; or what the guests' images fail with.
 pub(crate) fn read(path: &Path, settings: &[(String, String)], registry: Registry) -> Result<Hosting, Failure> {
     let name = path.display().to_string();
+    let text = input::toml(path)?;
+    of_text(&name, &text, settings, registry)
+}
+
+/// As [`read`], from the `text` of the file that errors call `name`.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the file and the key.
+pub(crate) fn of_text(
+    name: &str,
+    text: &str,
+    settings: &[(String, String)],
+    registry: Registry,
+) -> Result<Hosting, Failure> {
     let wrong = |problem: String| Failure::Usage(format!("{name}: {problem}"));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let file: HostFile = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let config = toml::to_string(&file.config).map_err(|error| wrong(error.to_string()))?;
+    let file: HostFile = toml::from_str(text).map_err(|error| wrong(toml_problem::of_text(text, &error)))?;
     let mut builder =
-        ConfigBuilder::default().file(&name, &config).map_err(|error| Failure::Usage(error.to_string()))?;
+        ConfigBuilder::default().table(name, file.config).map_err(|error| Failure::Usage(error.to_string()))?;
     for (key, value) in settings {
         builder = builder.set(key, value).map_err(|error| Failure::Usage(error.to_string()))?;
     }
@@ -246,9 +260,9 @@ impl Hosting {
             programs: keys.programs.clone(),
             ..LinuxArgs::default()
         };
-        let prepared = prepare(GuestKind::parse(&keys.guest), work, &arguments)?;
         let memory = keys.memory.unwrap_or(self.config.memory);
         let config = Config { harts: keys.processors, memory, ..self.config.clone() };
+        let prepared = prepare(GuestKind::parse(&keys.guest), work, &arguments, program_memory(&config))?;
         let plan = GuestPlan {
             image: prepared.image(&config)?,
             harts: keys.processors,

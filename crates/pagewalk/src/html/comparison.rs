@@ -3,6 +3,7 @@
 mod events;
 mod findings;
 mod overhead;
+mod remarks;
 mod sweeps;
 mod time;
 
@@ -19,6 +20,8 @@ use serde_json::{Map, Value};
 struct Comparison {
     host: Value,
     config: Value,
+    #[serde(default)]
+    caption: Vec<String>,
     runs: Vec<Run>,
 }
 
@@ -31,10 +34,15 @@ struct Run {
     settings: Map<String, Value>,
     host: Option<Value>,
     outcome: String,
+    #[serde(default)]
+    failed: Option<String>,
+    #[serde(default)]
+    notes: Vec<String>,
     instructions: u64,
     cycles: u64,
     overhead: Option<f64>,
-    overhead_ideal: f64,
+    /// Null of a failed run.
+    overhead_ideal: Option<f64>,
     tlb: Tlb,
     walks: Walks,
     exits: Map<String, Value>,
@@ -69,6 +77,16 @@ struct Time {
 }
 
 impl Run {
+    /// Whether it came to a good end, so that its figures tell something.
+    fn is_good(&self) -> bool {
+        self.failed.is_none() && self.overhead_ideal.is_some()
+    }
+
+    /// The overhead over free translation; 0 of a failed run, which no chart has.
+    fn over_ideal(&self) -> f64 {
+        self.overhead_ideal.unwrap_or_default()
+    }
+
     /// The scheme with its settings, as a user writes it.
     fn system(&self) -> String {
         self.system_without("")
@@ -95,7 +113,7 @@ impl Run {
 /// [`Failure::Usage`]: it is not what `compare` writes.
 pub(crate) fn comparison(report: &Value) -> Result<String, Failure> {
     let comparison: Comparison = super::read(report)?;
-    let Comparison { host: model, config, runs } = &comparison;
+    let Comparison { host: model, config, caption, runs } = &comparison;
     let works = by_work(runs);
     let mut hosts = vec![model];
     for other in runs.iter().filter_map(|run| run.host.as_ref()) {
@@ -111,15 +129,17 @@ pub(crate) fn comparison(report: &Value) -> Result<String, Failure> {
         command: "compare".to_owned(),
         title: format!("What translation costs {}", short_list(&names)),
         lede: format!(
-            "{} in the guest {guest}, each under {}, on a simulated {}.",
+            "{} in the guest {guest}, each under {}, on a simulated {}.{}",
             capitalised(&counted(names.len(), "workload")),
             counted(systems, "translation scheme"),
             listed(&on),
+            caption.iter().map(|line| format!(" {}.", capitalised(line))).collect::<String>(),
         ),
         findings: findings::findings(&works),
         sections: [
             sweeps::section(&works),
             Some(overhead::overhead(&works)),
+            remarks::section(runs),
             Some(time::time(&works)),
             walks::section(recorded(runs)),
             Some(events::events(runs)),

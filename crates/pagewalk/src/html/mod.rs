@@ -21,6 +21,8 @@ pub(crate) use reproduction::reproduction;
 pub(crate) use vlm::vlm;
 
 use crate::error::Failure;
+use crate::input::REPORT;
+use machine::toml_problem::plain;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -39,11 +41,14 @@ pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
     } else if has("runs") {
         comparison(report)
     } else {
-        Err(Failure::Usage("it is not the JSON of compare, run, vlm or reproduce".to_owned()))
+        Err(Failure::Usage(format!("JSON, but not {REPORT}")))
     }
 }
 
 /// The JSON of a command, as what its report reads.
 fn read<'v, T: Deserialize<'v>>(report: &'v Value) -> Result<T, Failure> {
-    T::deserialize(report).map_err(|error| Failure::Usage(error.to_string()))
+    T::deserialize(report).map_err(|error| {
+        let problem = plain(&error.to_string());
+        Failure::Usage(format!("JSON, but not {REPORT}, or of another version: {problem}"))
+    })
 }

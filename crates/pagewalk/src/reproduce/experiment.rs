@@ -1,9 +1,10 @@
 //! The experiment file: what is measured, and what the paper says of it. docs/reproduce.md has its keys.
 
 use super::expression::Measured;
+use crate::input;
+use machine::toml_problem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs;
 
 /// The experiments that are built in: the name of the paper, and the file.
 const BUILT_IN: [(&str, &str); 5] = [
@@ -247,14 +248,17 @@ impl Experiment {
             let problem = machine::suggestion::unknown("paper", name, Self::names());
             return Err(ExperimentError::Unknown(format!("{problem}; an experiment of yours is a file *.toml")));
         }
-        let text = fs::read_to_string(name).map_err(|error| ExperimentError::Unknown(format!("{name}: {error}")))?;
+        let text = input::toml(name.as_ref()).map_err(|failure| ExperimentError::Unknown(failure.to_string()))?;
         Self::read(name, &text)
     }
 
-    fn read(file: &str, text: &str) -> Result<Self, ExperimentError> {
+    /// The experiment in `text`, the content of the file that errors call `file`.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Format`].
+    pub(crate) fn read(file: &str, text: &str) -> Result<Self, ExperimentError> {
         let format = |problem: String| ExperimentError::Format { file: file.to_owned(), problem };
-        let experiment: Self = toml::from_str(text)
-            .map_err(|error| format(error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")))?;
+        let experiment: Self = toml::from_str(text).map_err(|error| format(toml_problem::of_text(text, &error)))?;
         experiment.check().map_err(format)?;
         Ok(experiment)
     }

@@ -1,18 +1,24 @@
 //! Measurements: each is a command of Pagewalk that a user can type as well, run as a process of its own.
 
 use super::experiment::{Experiment, Measure};
+use crate::cleanup::TemporaryPath;
+use crate::cli::SandboxMode;
 use crate::error::Failure;
-use crate::progress::Progress;
+use crate::progress::{Running, Runs};
 use crate::side_by_side::{default_threads, side_by_side};
 use crate::store::Store;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The command that uses all of the host's processors by itself.
 const PARALLEL: &str = "compare";
+
+/// The commands that run guests in a sandbox.
+const SANDBOXED: [&str; 5] = ["boot", "compare", "bench", "run", "vlm"];
 
 /// How large the run is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +44,19 @@ pub(crate) struct Done {
     pub(crate) result: Value,
 }
 
+/// What all measurements are run with.
+#[derive(Clone, Copy)]
+struct Setting<'k> {
+    /// Where results are kept, and found.
+    store: &'k Store,
+    /// Where guests are.
+    cache: &'k Path,
+    /// What guests are made of.
+    guests: &'k [u8],
+    /// Whether commands that run guests have a sandbox.
+    sandbox: SandboxMode,
+}
+
 /// One process to run.
 #[derive(Clone, Debug)]
 struct Job {
@@ -56,6 +75,7 @@ pub(crate) fn measure(
     scale: Scale,
     store: &Store,
     cache: &Path,
+    sandbox: SandboxMode,
 ) -> Result<Vec<Done>, Failure> {
     let jobs = experiment
         .measure
@@ -66,15 +86,14 @@ pub(crate) fn measure(
         .concat();
     // What guests are made of is not in a command's words.
     let guests = fs::read(cache.join("linux/manifest.json")).unwrap_or_default();
-    let mut progress = Progress::new();
+    let setting = Setting { store, cache, guests: &guests, sandbox };
+    let progress = Runs::new(jobs.iter().map(|job| job.arguments[0].clone()).collect(), default_threads());
     let mut results: Vec<(Job, Value)> = Vec::new();
     for group in jobs.chunk_by(|one, next| !one.alone() && !next.alone()) {
-        let names: Vec<&str> = group.iter().map(|job| experiment.measure[job.measure].id.as_str()).collect();
-        progress.count(&format!("measuring {}", names[0]), jobs.len() as u64);
-        progress.at(results.len() as u64);
         let threads = if group[0].alone() { 1 } else { default_threads() };
         let done = side_by_side(threads, group, |job| {
-            job.result(&experiment.measure[job.measure].id, store, cache, &guests).map(|value| (job.clone(), value))
+            let id = &experiment.measure[job.measure].id;
+            job.result(id, &progress, setting).map(|value| (job.clone(), value))
         });
         results.extend(done.into_iter().collect::<Result<Vec<_>, _>>()?);
     }
@@ -122,22 +141,29 @@ impl Job {
         self.arguments[0] == PARALLEL
     }
 
-    fn result(&self, id: &str, store: &Store, cache: &Path, guests: &[u8]) -> Result<Value, Failure> {
+    fn result(&self, id: &str, progress: &Runs, setting: Setting<'_>) -> Result<Value, Failure> {
+        let Setting { store, guests, .. } = setting;
+        let name = self.each.as_ref().map_or_else(|| id.to_owned(), |each| format!("{id}, {each}"));
         let words = self.arguments.iter().map(String::as_bytes);
         let key = store.key(words.chain([self.file.as_deref().unwrap_or_default().as_bytes(), guests]));
         if let Some(value) = store.get(&key) {
+            progress.kept(&self.arguments[0], &name);
             return Ok(value);
         }
-        let value = self.run(id, store, cache)?;
+        let running = progress.begin(&self.arguments[0], &name);
+        let value = self.run(id, &running, setting)?;
+        running.finish(None);
         let kept = store.put(&key, &value);
         kept.map_err(|error| Failure::Run(format!("{}: {error}", store.directory().display())))?;
         Ok(value)
     }
 
-    fn run(&self, id: &str, store: &Store, cache: &Path) -> Result<Value, Failure> {
+    fn run(&self, id: &str, running: &Running<'_>, setting: Setting<'_>) -> Result<Value, Failure> {
+        let Setting { store, cache, sandbox, .. } = setting;
         let failed = |problem: String| Failure::Run(format!("measure `{id}`: pagewalk {}: {problem}", self.line()));
         let broken = |error: std::io::Error| failed(error.to_string());
-        let directory = tempfile::tempdir().map_err(broken)?;
+        // Registered, so that a signal leaves nothing behind.
+        let directory = TemporaryPath::remove_later(tempfile::tempdir().map_err(broken)?.keep());
         let report = directory.path().join("report.json");
         let mut arguments: Vec<OsString> = self.arguments.iter().map(Into::into).collect();
         arguments.extend(["--json".into(), report.clone().into()]);
@@ -149,13 +175,25 @@ impl Job {
             fs::write(&path, text).map_err(broken)?;
             arguments.push(path.into());
         }
+        if sandbox == SandboxMode::Off && SANDBOXED.contains(&self.arguments[0].as_str()) {
+            arguments.extend(["--sandbox".into(), "off".into()]);
+        }
         let program = std::env::current_exe().map_err(broken)?;
-        let output =
-            Command::new(program).args(arguments).env(CHILD, "1").stdin(Stdio::null()).output().map_err(broken)?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
-            return Err(failed(last.trim_start_matches("pagewalk: ").to_owned()));
+        let mut command = Command::new(program);
+        command.args(arguments).env(CHILD, "1").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(broken)?;
+        // Without a terminal it says of each run that this has ended.
+        let mut last = "it says nothing".to_owned();
+        let said = child.stderr.take().expect("its standard error is a pipe");
+        for line in BufReader::new(said).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            if !line.trim().is_empty() {
+                line.trim_start_matches("pagewalk: ").clone_into(&mut last);
+                running.say(&last);
+            }
+        }
+        if !child.wait().map_err(broken)?.success() {
+            return Err(failed(last));
         }
         serde_json::from_slice(&fs::read(&report).map_err(broken)?).map_err(|error| failed(error.to_string()))
     }

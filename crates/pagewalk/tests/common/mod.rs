@@ -1,11 +1,17 @@
 //! What the end-to-end tests share: the built command, run as a user runs it, and what came of it.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub(crate) mod kernel;
+pub(crate) mod screen;
+
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+
+/// Set for commands whose standard error is looked at: without a terminal they would tell there of each run that has ended.
+pub(crate) const QUIET: &str = "PAGEWALK_QUIET";
 
 /// A command that ended.
 #[derive(Debug)]
@@ -22,12 +28,13 @@ pub(crate) struct Ended {
 pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new("timeout");
     command.args(["300", env!("CARGO_BIN_EXE_pagewalk")]).args(arguments).stdin(Stdio::null());
+    command.env(QUIET, "1");
     command
 }
 
 /// Runs `command` to its end.
 pub(crate) fn ended(command: &mut Command) -> Ended {
-    let output = command.output().expect("the command starts");
+    let output = command.env(QUIET, "1").output().expect("the command starts");
     Ended {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -134,6 +141,25 @@ pub(crate) fn runs_of(report: &Value) -> Vec<Value> {
 #[track_caller]
 pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no number at {pointer} of {value:#}"))
+}
+
+/// Each run of `these` takes as many cycles as the one of `those` beside it, and has the same overhead over the first of its list, which is native,
+/// within a hundredth.
+#[track_caller]
+pub(crate) fn within_a_hundredth(what: &str, those: &[Value], these: &[Value]) {
+    assert_eq!(those.len(), these.len());
+    let cycles = |run: &Value| number(run, "/cycles") as f64;
+    let lines: Vec<(String, f64, f64)> = those
+        .iter()
+        .zip(these)
+        .map(|(that, this)| {
+            let over = |run: &Value, native: &Value| cycles(run) / cycles(native) - 1.0;
+            let (cost, differs) = (cycles(this) / cycles(that) - 1.0, over(this, &these[0]) - over(that, &those[0]));
+            (format!("{what} {}: cycles {cost:+.4}, overhead {differs:+.4}", this["scheme"]), cost, differs)
+        })
+        .collect();
+    let all = lines.iter().map(|(line, ..)| line.as_str()).collect::<Vec<_>>().join("\n");
+    assert!(lines.iter().all(|(_, cost, differs)| cost.abs() <= 0.01 && differs.abs() <= 0.01), "\n{all}");
 }
 
 /// Arguments that make a guest second short: the shipped host with a clock of 20 MHz, as a file of the user's. A guest that loops until

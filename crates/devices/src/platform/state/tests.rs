@@ -5,13 +5,20 @@ use crate::map::{self, RAM_BASE};
 use crate::testing::ContiguousRam;
 use crate::testing::driver::*;
 use crate::virtio::{Block, BlockConfig, DiscardFrames, ImageMode, Net, Rng, VirtioDevice};
-use crate::{ConsoleInput, PlatformConfig};
+use crate::{ConsoleInput, PlatformConfig, PlicContexts};
 use types::{Gpa, Width};
 
 const CLAIM: Gpa = Gpa(map::PLIC.base.0 + 0x20_0004);
 
 fn platform(virtio: Vec<VirtioDevice>) -> Platform {
-    Platform::new(PlatformConfig { harts: 2, input: ConsoleInput::Uart, virtio, primary_region: None }).unwrap()
+    Platform::new(PlatformConfig {
+        harts: 2,
+        plic: PlicContexts::Supervisor,
+        input: ConsoleInput::Uart,
+        virtio,
+        primary_region: None,
+    })
+    .unwrap()
 }
 
 fn devices() -> Vec<VirtioDevice> {
@@ -75,7 +82,22 @@ fn the_state_of_other_devices_is_refused() {
     for virtio in [fewer, other] {
         assert!(matches!(platform(virtio).set_state(&state), Err(StateError::Mismatch(_))));
     }
-    let config = PlatformConfig { harts: 3, input: ConsoleInput::Uart, virtio: devices(), primary_region: None };
+    // Two harts with two contexts each, as many contexts as four harts have with one.
+    let config = PlatformConfig {
+        harts: 2,
+        plic: PlicContexts::MachineAndSupervisor,
+        input: ConsoleInput::Uart,
+        virtio: devices(),
+        primary_region: None,
+    };
+    assert_eq!(Platform::new(config).unwrap().set_state(&state), Err(StateError::Mismatch("the PLIC")));
+    let config = PlatformConfig {
+        harts: 3,
+        plic: PlicContexts::Supervisor,
+        input: ConsoleInput::Uart,
+        virtio: devices(),
+        primary_region: None,
+    };
     assert_eq!(Platform::new(config).unwrap().set_state(&state), Err(StateError::Mismatch("the PLIC")));
 }
 

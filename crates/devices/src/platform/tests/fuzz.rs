@@ -22,6 +22,7 @@ fn hostile_platform(image: &tempfile::NamedTempFile) -> Platform {
     ];
     Platform::new(PlatformConfig {
         harts: 3,
+        plic: PlicContexts::Supervisor,
         input: ConsoleInput::Virtio,
         virtio,
         primary_region: Some(Gpa(0x9000_0000)..Gpa(0x9010_0000)),

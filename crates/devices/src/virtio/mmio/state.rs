@@ -114,6 +114,7 @@ impl MmioSlot {
         self.queue_select = state.queue_select;
         self.interrupt_status = state.interrupt_status;
         self.config_generation = state.config_generation;
+        self.device.set_features(state.driver_features);
         true
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::map::{self, RAM_BASE};
 use crate::platform::{ConsoleInput, Platform, PlatformConfig};
+use crate::plic::PlicContexts;
 use crate::testing::driver::*;
 use crate::testing::{ScatteredRam, load, store};
 use crate::virtio::{Console, Rng, VirtioDevice};
@@ -15,6 +16,7 @@ const CONSOLE: usize = 1;
 fn platform() -> Platform {
     Platform::new(PlatformConfig {
         harts: 1,
+        plic: PlicContexts::Supervisor,
         input: ConsoleInput::Uart,
         virtio: vec![VirtioDevice::Rng(Rng::new(1)), VirtioDevice::Console(Console::new())],
         primary_region: None,

@@ -1,7 +1,8 @@
-//! The compiler's back end and the memory that its code lies in.
+//! The compiler's back end.
 //!
-//! JUSTIFICATION for unsafe: executable memory is mapped here, written while it is not executable, and its addresses are handed out.
+//! JUSTIFICATION for unsafe: a function that compiled code calls keeps a convention of calls that Rust has no name for.
 
+use super::code_memory::{CODE_BYTES, CodeMemory, CodeMemoryError};
 use cranelift_codegen::{
     Context,
     control::ControlPlane,
@@ -10,14 +11,6 @@ use cranelift_codegen::{
     settings::{self, Configurable},
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
-use std::ptr::NonNull;
-
-/// Bytes of compiled code that a machine holds. When they are full, all translations are forgotten.
-const CODE_BYTES: usize = 16 << 20;
-
-/// Code begins at multiples of this.
-const ALIGNMENT: usize = 64;
 
 /// Makes functions of the host, and keeps them.
 pub(crate) struct Compiler {
@@ -78,13 +71,31 @@ impl Compiler {
 
     /// Whether there is room for a function of the largest size that is expected.
     pub(crate) fn has_room(&self) -> bool {
-        CODE_BYTES - self.memory.used > CODE_BYTES / 16
+        self.memory.room() > CODE_BYTES / 16
     }
 
     /// Forgets all functions, none of which runs.
-    pub(crate) fn clear(&mut self) {
-        self.memory.used = 0;
-        self.trampoline = self.make_trampoline().expect("it was made before, in the same memory");
+    ///
+    /// # Errors
+    /// [`CodeMemoryError`]: the compiler is of no use any more.
+    pub(crate) fn clear(&mut self) -> Result<(), CodeMemoryError> {
+        self.memory.clear();
+        match self.make_trampoline() {
+            Some(trampoline) => self.trampoline = trampoline,
+            // It was compiled before, and there is room for it.
+            None => debug_assert!(self.memory.failure().is_some()),
+        }
+        self.failure().map_or(Ok(()), Err)
+    }
+
+    #[cfg(feature = "planted")]
+    pub(crate) fn memory(&mut self) -> &mut CodeMemory {
+        &mut self.memory
+    }
+
+    /// Why no function may be called any more, if that is so.
+    pub(crate) fn failure(&self) -> Option<CodeMemoryError> {
+        self.memory.failure()
     }
 
     /// A function that calls its first argument with the others, and preserves every register, so that code which calls it on its rare paths may
@@ -157,55 +168,4 @@ pub(super) fn trampoline(general: usize, floats: bool) -> usize {
     }
     let _ = floats;
     general
-}
-
-/// Memory for code: either written or executed.
-struct CodeMemory {
-    start: NonNull<u8>,
-    used: usize,
-}
-
-// SAFETY: the mapping is owned by this value alone.
-unsafe impl Send for CodeMemory {}
-
-impl CodeMemory {
-    fn new() -> Option<Self> {
-        // SAFETY: a new private mapping, wherever the kernel finds room.
-        let start = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                CODE_BYTES,
-                ProtFlags::READ | ProtFlags::EXEC,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )
-        };
-        Some(Self { start: NonNull::new(start.ok()?.cast())?, used: 0 })
-    }
-
-    /// Puts code behind what is there, and says where it begins.
-    fn append(&mut self, code: &[u8]) -> Option<usize> {
-        let at = self.used.next_multiple_of(ALIGNMENT);
-        if code.len() > CODE_BYTES - at {
-            return None;
-        }
-        // Pages that the code touches; nothing in them runs meanwhile.
-        let (first, end) = (at & !0xfff, (at + code.len()).next_multiple_of(4096));
-        // SAFETY: the pages lie in the mapping, as `at` and `code.len()` do by the check above.
-        unsafe {
-            let pages = self.start.as_ptr().add(first).cast();
-            mprotect(pages, end - first, MprotectFlags::READ | MprotectFlags::WRITE).ok()?;
-            self.start.as_ptr().add(at).copy_from_nonoverlapping(code.as_ptr(), code.len());
-            mprotect(pages, end - first, MprotectFlags::READ | MprotectFlags::EXEC).ok()?;
-        }
-        self.used = at + code.len();
-        Some(self.start.as_ptr() as usize + at)
-    }
-}
-
-impl Drop for CodeMemory {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this value's own, and no code of it runs: who runs it holds the cache that holds this.
-        // A failure leaves the mapping, which nobody uses.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), CODE_BYTES) };
-    }
 }

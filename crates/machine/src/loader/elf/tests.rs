@@ -1,5 +1,6 @@
 use super::*;
 use crate::loader::kernel::KernelProblem;
+use object::elf::EM_X86_64;
 use proptest::prelude::*;
 
 const RAM: Range<Gpa> = Gpa(0x8000_0000)..Gpa(0x8800_0000);
@@ -39,7 +40,7 @@ const DATA: Part = Part(PT_LOAD, 0x800, 0x8040_0000, 8, 0x7000);
 #[test]
 fn segments_go_to_their_physical_addresses() {
     let file = elf(0x8020_0010, &[DATA, TEXT, Part(PT_LOAD, 0, 0, 0, 0)]);
-    let kernel = Kernel::parse(&file, &RAM).unwrap();
+    let kernel = Kernel::parse(&file, None, &RAM).unwrap();
     assert_eq!(
         kernel.segments,
         [
@@ -62,7 +63,7 @@ fn the_entry_point_may_be_virtual() {
 #[test]
 fn our_own_kernel_loads() {
     let vos = include_bytes!("../../../../../guests/vos/vos.elf");
-    let kernel = Kernel::parse(vos, &RAM).unwrap();
+    let kernel = Kernel::parse(vos, None, &RAM).unwrap();
     assert_eq!(kernel.entry, Gpa(0x8020_0000));
     assert!(kernel.segments.len() >= 2);
 }
@@ -109,7 +110,7 @@ fn other_machines_and_kinds_are_named() {
     assert_eq!(changed(32, &[0xff; 8]), ElfProblem::HeadersTruncated(0x1000));
     for length in [4, 5, 20, 63, 64, 64 + 55] {
         let truncated = ElfProblem::HeadersTruncated(length as u64);
-        assert_eq!(Kernel::parse(&elf(0, &[TEXT])[..length], &RAM), Err(KernelProblem::Elf(truncated)));
+        assert_eq!(Kernel::parse(&elf(0, &[TEXT])[..length], None, &RAM), Err(KernelProblem::Elf(truncated)));
     }
 }
 
@@ -125,7 +126,7 @@ proptest! {
             file[at] = byte;
         }
         file.truncate(0x1000 - cut);
-        if let Ok(kernel) = Kernel::parse(&file, &RAM) {
+        if let Ok(kernel) = Kernel::parse(&file, None, &RAM) {
             let ranges: Vec<_> = kernel.segments.iter().map(|segment| segment.range(&RAM).unwrap()).collect();
             prop_assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start));
             prop_assert!(ranges.iter().any(|range| range.contains(&kernel.entry)));

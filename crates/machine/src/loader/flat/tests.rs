@@ -29,7 +29,7 @@ pub(in crate::loader) fn image(length: usize, text_offset: u64, image_size: u64)
 #[test]
 fn an_image_goes_to_its_offset_and_takes_its_bss() {
     let file = image(0x1000, 0x20_0000, 0x5000);
-    let kernel = Kernel::parse(&file, &RAM).unwrap();
+    let kernel = Kernel::parse(&file, None, &RAM).unwrap();
     let at = Gpa(0x8020_0000);
     assert_eq!(kernel.segments, [Segment { at, bytes: &file, memory: 0x5000 }]);
     assert_eq!((kernel.entry, kernel.end), (at, Gpa(0x8020_5000)));
@@ -47,7 +47,7 @@ fn a_truncated_image_is_known_by_its_pe_sections() {
     }
     assert_eq!(parse(&file[..0xfff], &RAM), Err(FlatProblem::Truncated { have: 0xfff, need: 0x1000 }));
     // Cut before the magic number nothing says what it was.
-    assert_eq!(Kernel::parse(&file[..0x3b], &RAM), Err(KernelProblem::Unknown));
+    assert_eq!(Kernel::parse(&file[..0x3b], None, &RAM), Err(KernelProblem::Unknown("a binary file".to_owned())));
 }
 
 #[test]
@@ -88,7 +88,7 @@ proptest! {
             file[at] = byte;
         }
         file.truncate(length - cut.min(length));
-        if let Ok(kernel) = Kernel::parse(&file, &RAM) {
+        if let Ok(kernel) = Kernel::parse(&file, None, &RAM) {
             prop_assert!(kernel.segments.iter().all(|segment| segment.range(&RAM).is_some()));
             prop_assert!(kernel.end <= RAM.end && RAM.contains(&kernel.entry));
         }

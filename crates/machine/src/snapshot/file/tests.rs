@@ -4,22 +4,39 @@ use super::*;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::snapshot::state::{Life, LogicalState};
-use devices::{ConsoleInput, Platform, PlatformConfig};
+use crate::snapshot::translations::Translations;
+use devices::{ConsoleInput, Platform, PlatformConfig, PlicContexts};
 use types::PagingMode;
 
 const MEMORY: u64 = 3 * MemoryImage::CHUNK + 4096;
 const CLOCK: Clock = Clock { hz: 1_000_000_000, millicycles_per_instruction: 1000 };
 
 fn state() -> State {
-    let config = PlatformConfig { harts: 1, input: ConsoleInput::Uart, virtio: Vec::new(), primary_region: None };
+    let config = PlatformConfig {
+        harts: 1,
+        plic: PlicContexts::Supervisor,
+        input: ConsoleInput::Uart,
+        virtio: Vec::new(),
+        primary_region: None,
+    };
     let registers = hart::Hart::new(hart::Isa::default(), PagingMode::Sv39).registers();
     let time = CLOCK.time(types::Cycles(12_345));
     State {
-        harts: vec![LogicalState { registers, life: Life::Started, waits: false, time, event: 0 }],
+        harts: vec![LogicalState {
+            registers,
+            life: Life::Started,
+            waits: false,
+            time,
+            event: 0,
+            pmu: None,
+            hardware_ad: None,
+            steal: None,
+        }],
         platform: Platform::new(config).unwrap().state().unwrap(),
         region: None,
         handshake: (None, false),
         in_region: true,
+        translations: Translations::default(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod agreement;
 mod bed;
+mod derive;
 mod hostile;
 mod paper;
+mod replaced;
 mod write_protect;

@@ -4,7 +4,7 @@ use super::super::fetch::commit;
 use super::super::manifest::{FORMAT, PackageId, SetEntry};
 use super::super::package::enter;
 use super::*;
-use crate::guest::{Region, Task};
+use crate::guest::{Memory, Region, Task};
 use std::fs;
 use tempfile::TempDir;
 
@@ -33,6 +33,7 @@ fn cache() -> (TempDir, Cache) {
     let set = |name: &str, packages: &[&str]| SetEntry {
         name: name.to_owned(),
         packages: packages.iter().map(|name| package(name)).collect(),
+        suite: None,
     };
     let sets = vec![set(BASE, &["linux", "busybox"]), set("redis", &["redis-tools"])];
     commit(&cache, &Manifest { format: FORMAT, suite: "trixie".to_owned(), sets }).unwrap();
@@ -46,6 +47,7 @@ fn spec(sets: &[&str]) -> Initramfs<'static> {
         files: Vec::new(),
         sets: sets.iter().map(ToString::to_string).collect(),
         devices: BTreeSet::new(),
+        memory: Memory::OfKernel,
     }
 }
 
@@ -73,6 +75,52 @@ fn a_guest_holds_what_was_asked_for() {
     assert!(holds(&with_set, "usr/lib/libredis.so", b"library"));
     assert_eq!(guest.sets_for_command("exec /usr/bin/redis-cli -h x").unwrap(), ["redis"]);
     assert_eq!(guest.sets_for_command("redis").unwrap(), [""; 0]);
+}
+
+/// A module for the kernel of `release`.
+fn module(release: &str, depends: &str) -> Vec<u8> {
+    use object::write::Object;
+    use object::{Architecture, BinaryFormat, Endianness, SectionKind};
+    let mut output = Object::new(BinaryFormat::Elf, Architecture::Riscv64, Endianness::Little);
+    let info = output.add_section(Vec::new(), b".modinfo".to_vec(), SectionKind::ReadOnlyData);
+    let fields = format!("license=GPL\0depends={depends}\0vermagic={release} SMP preempt\0");
+    output.append_section_data(info, fields.as_bytes(), 1);
+    output.write().unwrap()
+}
+
+#[test]
+fn a_kernel_of_another_version_gets_its_own_modules() {
+    let (directory, cache) = cache();
+    let guest = LinuxGuest::open(cache).unwrap();
+    let modules = directory.path().join("lib/modules/7.2-x");
+    fs::create_dir_all(modules.join("kernel/drivers")).unwrap();
+    fs::write(modules.join("kernel/drivers/virtio_mmio.ko"), module("7.2-x", "")).unwrap();
+    fs::write(modules.join("kernel/drivers/virtio-blk.ko"), module("7.2-x", "virtio_mmio")).unwrap();
+    let disk = Initramfs { devices: BTreeSet::from([GuestDevice::Disk]), ..spec(&[]) };
+    let beside = guest.modules_of(&directory.path().join("Image"), "7.2-x").unwrap();
+    assert_eq!(beside, ModuleSource::Directory { path: modules.clone(), release: "7.2-x".to_owned() });
+    let archive = guest.initramfs_with(&disk, &beside).unwrap();
+    let list = b"/usr/lib/modules/virtio_mmio.ko\n/usr/lib/modules/virtio_blk.ko\n";
+    assert!(holds(&archive, "pagewalk/modules", list) && holds(&archive, "usr/lib/modules/virtio_blk.ko", b"\x7fELF"));
+
+    assert_eq!(guest.modules_of(Path::new("Image"), "6.1-riscv64").unwrap(), ModuleSource::Base);
+    assert_eq!(guest.modules_of(Path::new("/no/such/Image"), "7.2-x").unwrap(), ModuleSource::Nowhere);
+    let archive = guest.initramfs_with(&disk, &ModuleSource::Nowhere).unwrap();
+    assert!(!holds(&archive, "pagewalk/modules", b"/"), "no module of another kernel");
+}
+
+#[test]
+fn a_module_of_another_kernel_is_named() {
+    let (directory, cache) = cache();
+    let path = directory.path().join("own");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("virtio_mmio.ko"), module("7.1-x", "")).unwrap();
+    let disk = Initramfs { devices: BTreeSet::from([GuestDevice::Disk]), ..spec(&[]) };
+    let source = ModuleSource::Directory { path, release: "7.2-x".to_owned() };
+    let error = LinuxGuest::open(cache).unwrap().initramfs_with(&disk, &source).unwrap_err().to_string();
+    for part in ["virtio_mmio.ko", "7.1-x", "7.2-x"] {
+        assert!(error.contains(part), "no {part} in {error}");
+    }
 }
 
 #[test]

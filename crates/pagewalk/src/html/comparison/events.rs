@@ -19,7 +19,7 @@ pub(super) fn events(runs: &[Run]) -> Section {
             "#exits",
         ],
     );
-    for run in runs {
+    for run in runs.iter().filter(|run| run.is_good()) {
         let per = |count: u64, of: u64| format!("{:.2}", count as f64 / of.max(1) as f64);
         table.row([
             run.workload.clone(),

@@ -6,12 +6,12 @@ use crate::html::figures::{counted, signed_percent};
 
 /// The main results.
 pub(super) fn findings(works: &[&[Run]]) -> Vec<Finding> {
-    let all = || works.iter().flat_map(|runs| runs.iter());
+    let all = || works.iter().flat_map(|runs| runs.iter()).filter(|run| run.is_good());
     let mut findings = Vec::new();
-    let by_overhead = |one: &&Run, other: &&Run| one.overhead_ideal.total_cmp(&other.overhead_ideal);
+    let by_overhead = |one: &&Run, other: &&Run| one.over_ideal().total_cmp(&other.over_ideal());
     if let Some(worst) = all().max_by(by_overhead) {
         findings.push(Finding {
-            number: signed_percent(worst.overhead_ideal),
+            number: signed_percent(worst.over_ideal()),
             text: format!(
                 "is the most that translation costs here: {} under {}, over a machine whose translation is free",
                 worst.workload,
@@ -43,15 +43,17 @@ pub(super) fn findings(works: &[&[Run]]) -> Vec<Finding> {
     findings
 }
 
-/// The virtualized system with the least overhead, as the geometric mean of cycles over all workloads, and that.
+/// The virtualized system with the least overhead, as the geometric mean of cycles over all workloads, and that. A system of which a run failed, or
+/// is missing, has no mean that could be compared.
 fn cheapest(works: &[&[Run]]) -> Option<(String, f64)> {
-    let systems = works.first()?.len();
-    let mean = |index: usize| {
-        let logarithms: f64 = works.iter().map(|runs| (1.0 + runs[index].overhead_ideal).ln()).sum();
-        (logarithms / works.len() as f64).exp() - 1.0
+    let mean = |system: &str| {
+        let of = |runs: &&[Run]| runs.iter().find(|run| run.is_good() && run.system() == system).map(Run::over_ideal);
+        let overheads = works.iter().map(of).collect::<Option<Vec<f64>>>()?;
+        let logarithms: f64 = overheads.iter().map(|overhead| (1.0 + overhead).ln()).sum();
+        Some((logarithms / works.len() as f64).exp() - 1.0)
     };
-    let whole = works.iter().all(|runs| runs.len() == systems);
-    let virtualized = (0..systems).filter(|&index| whole && !works[0][index].scheme.starts_with("native"));
-    let least = virtualized.min_by(|&one, &other| mean(one).total_cmp(&mean(other)))?;
-    Some((works[0][least].system(), mean(least)))
+    let virtualized = works.first()?.iter().filter(|run| !run.scheme.starts_with("native")).map(Run::system);
+    virtualized
+        .filter_map(|system| mean(&system).map(|mean| (system, mean)))
+        .min_by(|one, other| one.1.total_cmp(&other.1))
 }

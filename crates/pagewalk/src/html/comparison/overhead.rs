@@ -8,7 +8,7 @@ use crate::html::palette;
 
 /// Overhead by workload and scheme, as the figures of the 2014 paper have it.
 pub(super) fn overhead(works: &[&[Run]]) -> Section {
-    let longest = charts::cut(works.iter().flat_map(|runs| runs.iter()).map(|run| run.overhead_ideal));
+    let longest = charts::cut(works.iter().flat_map(|runs| runs.iter()).filter_map(|run| run.overhead_ideal));
     let mut table = DataTable::new(
         "Overhead by workload and scheme",
         &["workload", "scheme", "#over free translation", "#over native"],
@@ -17,10 +17,11 @@ pub(super) fn overhead(works: &[&[Run]]) -> Section {
     for runs in works {
         let bars: Vec<Bar> = runs
             .iter()
+            .filter(|run| run.is_good())
             .map(|run| Bar {
                 name: run.system(),
-                value: run.overhead_ideal,
-                label: percent(run.overhead_ideal),
+                value: run.over_ideal(),
+                label: percent(run.over_ideal()),
                 colour: palette::of_scheme(&run.scheme),
             })
             .collect();
@@ -30,13 +31,14 @@ pub(super) fn overhead(works: &[&[Run]]) -> Section {
         charts.push(Chart { title: workload.clone(), description, spec });
         for run in *runs {
             let over_native = run.overhead.map_or_else(|| "–".to_owned(), signed_percent);
-            table.row([workload.clone(), run.system(), signed_percent(run.overhead_ideal), over_native]);
+            let over_ideal = run.overhead_ideal.map_or_else(|| "failed".to_owned(), signed_percent);
+            table.row([workload.clone(), run.system(), over_ideal, over_native]);
         }
     }
     let mut intro = vec![
         "Cycles over those of the same run on a machine whose translation is free, less one: walks, hits of the second TLB level, and the monitor's work. All workloads have the same scale.".to_owned(),
     ];
-    if works.iter().flat_map(|runs| runs.iter()).any(|run| run.overhead_ideal > longest) {
+    if works.iter().flat_map(|runs| runs.iter()).any(|run| run.over_ideal() > longest) {
         intro.push(format!(
             "A bar that is marked ▸ is cut at {}: it would make all others too small to see.",
             percent(longest)

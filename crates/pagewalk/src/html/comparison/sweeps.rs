@@ -16,7 +16,7 @@ struct Figure {
 }
 
 const FIGURES: [Figure; 2] = [
-    Figure { title: "Overhead", axis: "overhead, %", of: |run| Some(run.overhead_ideal), text: signed_percent },
+    Figure { title: "Overhead", axis: "overhead, %", of: |run| run.overhead_ideal, text: signed_percent },
     Figure {
         title: "References not in the TLB",
         axis: "not in the TLB, %",
@@ -60,7 +60,8 @@ fn block(works: &[&[Run]], key: &str, figure: &Figure) -> Option<Block> {
     for runs in works {
         let mut curves: Vec<Curve> = Vec::new();
         for run in *runs {
-            let (Some(at), Some(value)) = (run.settings.get(key), (figure.of)(run)) else { continue };
+            let value = (figure.of)(run).filter(|_| run.is_good());
+            let (Some(at), Some(value)) = (run.settings.get(key), value) else { continue };
             let at = number(at);
             let (name, colour) = (run.system_without(key), palette::of_series(curves.len()));
             table.row([run.workload.clone(), name.clone(), text(&at), (figure.text)(value)]);

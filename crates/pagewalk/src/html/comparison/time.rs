@@ -18,13 +18,14 @@ pub(super) fn time(works: &[&[Run]]) -> Section {
         let millions_of = |run: &Run| {
             [run.time.guest, run.time.translation, run.time.monitor].map(|cycles| cycles as f64 / 1e6).to_vec()
         };
-        let bars: Vec<(String, Vec<f64>)> = runs.iter().map(|run| (run.system(), millions_of(run))).collect();
+        let bars: Vec<(String, Vec<f64>)> =
+            runs.iter().filter(|run| run.is_good()).map(|run| (run.system(), millions_of(run))).collect();
         let description = format!(
             "Stacked bars: millions of cycles of {workload} by scheme, of the guest's instructions, of translation and of the monitor"
         );
         let spec = charts::stacked(&description, &bars, &palette::TIMES, "million cycles");
         charts.push(Chart { title: workload.clone(), description, spec });
-        for run in *runs {
+        for run in runs.iter().filter(|run| run.is_good()) {
             table.row([
                 workload.clone(),
                 run.system(),

@@ -1,0 +1,99 @@
+//! How far a run is, for whoever watches it from another thread of the host.
+
+use crate::machine::Machine;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Turns between two readings: a reading adds up all harts, a turn is as short as a few hundred instructions.
+const TURNS: u32 = 64;
+
+/// Where a guest is, as its markers of the region of interest say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Phase {
+    /// It has not begun a region of interest.
+    #[default]
+    Boot,
+    /// It is in one that is not measured yet.
+    WarmUp,
+    /// It is in one that is measured.
+    Measure,
+    /// It has ended one, and is in none.
+    After,
+}
+
+impl Phase {
+    /// Its name for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Boot => "boot",
+            Self::WarmUp => "warm-up",
+            Self::Measure => "measure",
+            Self::After => "end",
+        }
+    }
+}
+
+/// Shows how far a machine is. It lags behind by some turns.
+#[derive(Debug, Default)]
+pub struct Gauge {
+    instructions: AtomicU64,
+    phase: AtomicU8,
+}
+
+impl Gauge {
+    /// Instructions that all harts have retired together.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.instructions.load(Ordering::Relaxed)
+    }
+
+    /// Shows this from now on.
+    pub fn set(&self, instructions: u64, phase: Phase) {
+        self.instructions.store(instructions, Ordering::Relaxed);
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    /// Where the first guest is.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        let phase = self.phase.load(Ordering::Relaxed);
+        let all = [Phase::Boot, Phase::WarmUp, Phase::Measure, Phase::After];
+        all.into_iter().find(|&one| one as u8 == phase).unwrap_or_default()
+    }
+}
+
+/// A machine's side of a gauge.
+#[derive(Default)]
+pub(crate) struct Watched {
+    gauge: Option<Arc<Gauge>>,
+    /// Turns until the next reading.
+    left: u32,
+}
+
+impl Machine {
+    /// Shows on `gauge` from now on how far the machine is.
+    pub fn show_on(&mut self, gauge: Arc<Gauge>) {
+        self.watched = Watched { gauge: Some(gauge), left: 0 };
+    }
+
+    /// A turn is over.
+    pub(crate) fn show_turn(&mut self) {
+        if self.watched.gauge.is_none() {
+            return;
+        }
+        match self.watched.left.checked_sub(1) {
+            Some(left) => self.watched.left = left,
+            None => self.show(),
+        }
+    }
+
+    /// Brings the gauge up to date.
+    pub(crate) fn show(&mut self) {
+        let Some(gauge) = &self.watched.gauge else { return };
+        let retired = self.logicals.iter().map(|logical| logical.hart.counts().instructions).sum();
+        gauge.set(retired, self.records[0].region.phase());
+        self.watched.left = TURNS;
+    }
+}

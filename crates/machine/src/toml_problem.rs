@@ -1,0 +1,136 @@
+//! What is wrong with a TOML text, in words for its author. serde speaks of types of Rust (`expected u32`), and `toml` draws
+//! the place over several lines; a message of ours is one line that names line and key.
+
+use crate::suggestion::unknown;
+use toml::de::Error;
+
+/// The problem with `text`, with the line and the key where it is.
+#[must_use]
+pub fn of_text(text: &str, error: &Error) -> String {
+    let problem = plain(error.message());
+    match line(text, error) {
+        Some(line) => match key(text.lines().nth(line - 1).unwrap_or_default()) {
+            // A message that names keys of its own needs no other.
+            Some(key) if !problem.contains("key `") => format!("line {line}: {key}: {problem}"),
+            _ => format!("line {line}: {problem}"),
+        },
+        None => problem,
+    }
+}
+
+/// The line that an error is on, from 1 on; `None` if it is on none in particular.
+pub(crate) fn line(text: &str, error: &Error) -> Option<usize> {
+    let before = text.get(..error.span()?.start)?;
+    Some(before.matches('\n').count() + 1)
+}
+
+/// The key that a line sets.
+fn key(line: &str) -> Option<&str> {
+    let key = line.split_once('=')?.0.trim();
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    is_key.then_some(key)
+}
+
+/// serde's message without its vocabulary.
+#[must_use]
+pub fn plain(message: &str) -> String {
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    of_type(&message)
+        .or_else(|| of_name(&message))
+        .or_else(|| of_length(&message))
+        .or_else(|| {
+            let key = message.strip_prefix("missing field ")?;
+            Some(format!("key {key} is missing"))
+        })
+        .unwrap_or(message)
+}
+
+/// `invalid type: string "two", expected u32`, and the same of a value.
+fn of_type(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
+    let (found, expected) = rest.rsplit_once(", expected ")?;
+    Some(format!("{} is not {}", found_value(found), wanted(expected)))
+}
+
+fn found_value(found: &str) -> String {
+    let quoted = |text: &str| format!("`{text}`");
+    match found {
+        "sequence" => "a list".to_owned(),
+        "map" => "a table".to_owned(),
+        _ => match found.split_once(['"', '`']) {
+            Some((_, value)) => quoted(value.trim_end_matches(['"', '`'])),
+            None => found.to_owned(),
+        },
+    }
+}
+
+fn wanted(expected: &str) -> String {
+    match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i64" => "a whole number",
+        "a boolean" => "true or false",
+        "a string" | "path string" | "a borrowed string" => "a text",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        other if other.starts_with("struct ") => "a table",
+        other if other.starts_with("internally tagged enum") || other.starts_with("enum ") => "one of the known values",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// ``unknown variant `x`, expected one of `a`, `b` ``, and the same of a field.
+fn of_name(message: &str) -> Option<String> {
+    let (what, rest) = match message.strip_prefix("unknown variant `") {
+        Some(rest) => ("value", rest),
+        None => ("key", message.strip_prefix("unknown field `")?),
+    };
+    let (word, known) = rest.split_once('`')?;
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    Some(if known.is_empty() { format!("unknown {what} `{word}`") } else { unknown(what, word, known) })
+}
+
+/// `invalid length 2, expected an array of length 4`.
+fn of_length(message: &str) -> Option<String> {
+    let (found, expected) = message.strip_prefix("invalid length ")?.split_once(", expected ")?;
+    let expected = expected.rsplit(' ').next().filter(|word| word.parse::<u64>().is_ok())?;
+    Some(format!("a list of {expected} values is wanted, not of {found}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Deserialize, Debug)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code, reason = "what is read does not matter, only what is refused")]
+    struct Keys {
+        harts: u32,
+        #[serde(default)]
+        on: bool,
+        #[serde(default)]
+        name: String,
+        #[serde(default)]
+        sizes: [u32; 4],
+    }
+
+    #[test]
+    fn no_message_speaks_of_types_of_the_program() {
+        for (text, said) in [
+            ("harts = 'two'", "line 1: harts: `two` is not a whole number"),
+            ("\nharts = -1", "line 2: harts: `-1` is not a whole number"),
+            ("harts = 1.5", "line 1: harts: `1.5` is not a whole number"),
+            ("harts = 1\non = 'yes'", "line 2: on: `yes` is not true or false"),
+            ("harts = 1\nname = 3", "line 2: name: `3` is not a text"),
+            ("harts = 1\nname = [3]", "line 2: name: a list is not a text"),
+            ("harts = 1\nsizes = [3]", "line 2: sizes: a list of 4 values is wanted, not of 1"),
+            ("hart = 1", "line 1: unknown key `hart`; did you mean `harts`?"),
+            ("name = 'a'", "line 1: key `harts` is missing"),
+            ("harts = = 2", "line 1: harts: "),
+        ] {
+            let error = toml::from_str::<Keys>(text).unwrap_err();
+            let line = of_text(text, &error);
+            assert!(line.starts_with(said) && !line.contains('\n'), "{text:?}: {line}");
+        }
+    }
+}

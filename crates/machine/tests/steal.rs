@@ -1,0 +1,65 @@
+//! Steal time of a vCPU whose pCPU others use as well.
+
+mod common;
+
+use common::{Transcript, VOS};
+use machine::config::{AttributeName, ConfigBuilder};
+use machine::sched::{Allocation, spin::SpinMethod};
+use machine::sections::GuestSections;
+use machine::units::ByteSize;
+use machine::{GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
+use types::Cycles;
+
+/// Checks the SBI, and that the reported steal time is positive and no more than the time that has passed.
+const SBI_TEST: &[u8] = include_bytes!("../../../guests/sbi/sbi-test.elf");
+
+fn guest(kernel: &[u8], command_line: &str, background: bool) -> GuestPlan {
+    let image = Image {
+        kernel: kernel.into(),
+        kernel_name: "guest".to_owned(),
+        load_address: None,
+        initrd: None,
+        command_line: command_line.to_owned(),
+        least_memory: LEAST_MEMORY,
+        devices: Vec::new(),
+    };
+    GuestPlan {
+        image,
+        harts: 1,
+        memory: ByteSize(64 << 20),
+        memory_attribute: AttributeName::default(),
+        weight: 1,
+        allocation: Allocation::Shared,
+        spin: SpinMethod::None,
+        background,
+        sections: GuestSections::default(),
+    }
+}
+
+/// What the checks print beside `others` guests that spin on the one pCPU.
+fn checked_beside(others: usize) -> String {
+    let config = ConfigBuilder::default().set("scheme", "nested").unwrap().set("timeout", "60").unwrap();
+    let mut guests = vec![guest(SBI_TEST, "", false)];
+    guests.extend((0..others).map(|_| guest(VOS, "misbehave=spin", true)));
+    // A millisecond of the default host.
+    let plan = HostPlan { reals: 1, slice: Cycles(2_400_000), guests, ..HostPlan::default() };
+    let mut machine = Machine::assemble_host(&config.build().unwrap(), &plan).expect("a host that can be");
+    let mut transcript = Transcript::default();
+    let outcomes = machine.run_all(&mut transcript);
+    let printed = transcript.0.swap_remove(0);
+    assert_eq!(outcomes[0], Outcome::Finished(0), "{printed}");
+    printed
+}
+
+#[test]
+fn a_vcpu_that_shares_its_pcpu_is_told_what_others_take() {
+    let printed = checked_beside(2);
+    assert!(printed.contains("PASS: sta: what is stolen is told"), "{printed}");
+    assert!(printed.contains("PASS: sta: no more is stolen than has passed"), "{printed}");
+}
+
+#[test]
+fn nobody_steals_from_a_vcpu_that_is_alone() {
+    let printed = checked_beside(0);
+    assert!(printed.contains("SKIP: sta: nobody else runs"), "{printed}");
+}

@@ -1,0 +1,39 @@
+//! What a comparison says that a signal ends: the runs that are finished, and how to go on with the others.
+
+use super::execute::{Finished, Plan};
+use super::table::details;
+use crate::output::{print, warn};
+use crate::store::Store;
+use std::path::Path;
+
+/// Prints the runs that are finished, and says how to go on.
+pub(crate) fn tell_of_interruption(plan: &Plan, finished: &[Finished]) {
+    if !finished.is_empty() {
+        // The command ends by the signal in any case.
+        let _ = print(&details(finished).to_string());
+    }
+    let all = plan.works.len() * plan.systems.len();
+    warn(&how_to_go_on(finished.len(), all, plan.kept_in().map(Store::directory)));
+}
+
+fn how_to_go_on(finished: usize, all: usize, kept: Option<&Path>) -> String {
+    let how = match kept {
+        Some(directory) => format!("kept in {}: the same command goes on with the others", directory.display()),
+        None => "none is kept: with --keep DIR the same command would go on with the others".to_owned(),
+    };
+    format!("{finished} of {all} runs finished, {how}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interruption_says_how_to_go_on() {
+        assert_eq!(
+            how_to_go_on(3, 8, Some(Path::new("runs"))),
+            "3 of 8 runs finished, kept in runs: the same command goes on with the others"
+        );
+        assert!(how_to_go_on(0, 8, None).starts_with("0 of 8 runs finished, none is kept: with --keep DIR "));
+    }
+}

@@ -1,0 +1,125 @@
+//! What a run needs of its host once guests run, found out before it begins; see docs/sandbox.md.
+
+use crate::cleanup::TemporaryPath;
+use crate::cli::SandboxMode;
+use crate::error::Failure;
+use crate::interrupt;
+use crate::output::{Output, warn};
+use machine::config::Config;
+use machine::sections::{SectionPlan, SectionStore};
+use machine::{CODE_BYTES, ImageMode, VirtioKind, reserve_code};
+use process::sandbox::{CodeRange, Missing};
+use process::{Access, Sandbox};
+use std::path::{Path, PathBuf};
+
+/// What a command needs of the host while its guests run.
+#[derive(Debug, Default)]
+pub(crate) struct Needs {
+    /// Machines that are there at once.
+    machines: usize,
+    paths: Vec<(PathBuf, Access)>,
+    /// Whether machines make temporary files in the system's directory for them.
+    temporaries: bool,
+}
+
+/// The sandbox that the process is in until its end.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    /// The directory of temporary files.
+    _temporaries: Option<TemporaryPath>,
+}
+
+impl Needs {
+    /// Those of a run of so many machines at once, at the most.
+    pub(crate) fn of_machines(machines: usize) -> Self {
+        Self { machines, ..Self::default() }
+    }
+
+    /// Also gives `output` its name at the end.
+    pub(crate) fn output(mut self, output: Option<&Output>) -> Self {
+        let directory = output.and_then(Output::directory);
+        self.paths.extend(directory.map(|directory| (directory.to_owned(), Access::Rename)));
+        self
+    }
+
+    /// Also keeps files in a directory, and finds them there.
+    pub(crate) fn directory(mut self, path: Option<&Path>) -> Self {
+        self.paths.extend(path.map(|path| (path.to_owned(), Access::Directory)));
+        self
+    }
+
+    /// Also makes machines with this configuration.
+    pub(crate) fn configuration(mut self, config: &Config) -> Self {
+        if config.host_memory.is_some() {
+            match &config.swap.directory {
+                Some(directory) => self.paths.push((directory.clone(), Access::Directory)),
+                None => self.temporaries = true,
+            }
+        }
+        self
+    }
+
+    /// Also makes guests with these devices.
+    pub(crate) fn devices(mut self, devices: &[VirtioKind]) -> Self {
+        for device in devices {
+            let VirtioKind::Block(disk) = device else { continue };
+            match disk.mode {
+                ImageMode::WriteThrough => self.paths.push((disk.path.clone(), Access::ReadWrite)),
+                ImageMode::ReadOnly => self.paths.push((disk.path.clone(), Access::Read)),
+                ImageMode::Overlay => {
+                    self.paths.push((disk.path.clone(), Access::Read));
+                    self.temporaries = true;
+                }
+                ImageMode::Blank(_) => self.temporaries = true,
+            }
+        }
+        self
+    }
+
+    /// Also makes these sections.
+    pub(crate) fn sections(mut self, sections: &[SectionPlan]) -> Self {
+        for section in sections {
+            if let SectionStore::File { path, writable } = &section.store {
+                let access = if *writable { Access::ReadWrite } else { Access::Read };
+                self.paths.push((path.clone(), access));
+            }
+        }
+        self
+    }
+
+    /// Gives up everything else, for good. The process has no thread but this one and that which waits for signals.
+    ///
+    /// # Errors
+    /// [`Failure::Run`], naming what the host refused.
+    pub(crate) fn enter(mut self, mode: SandboxMode) -> Result<Entered, Failure> {
+        if mode == SandboxMode::Off {
+            return Ok(Entered { _temporaries: None });
+        }
+        let failed = |error: &dyn std::fmt::Display| Failure::Run(format!("sandbox: {error}"));
+        let temporaries =
+            if self.temporaries { Some(self.private_directory().map_err(|error| failed(&error))?) } else { None };
+        let addresses =
+            reserve_code(self.machines).map_err(|error| failed(&format!("memory for compiled code: {error}")))?;
+        let sandbox = Sandbox { code: Some(CodeRange { addresses, longest: CODE_BYTES }), paths: self.paths };
+        let missing =
+            interrupt::alone(|| sandbox.enter()).map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
+        for part in missing {
+            warn(match part {
+                Missing::Landlock => "sandbox: this kernel has no Landlock: files are not restricted",
+                Missing::Seccomp => "sandbox: this kernel has no seccomp filters: system calls are not restricted",
+            });
+        }
+        Ok(Entered { _temporaries: temporaries })
+    }
+
+    /// Makes a directory of the process's own for temporary files, so that not all of the system's has to be open to it.
+    fn private_directory(&mut self) -> std::io::Result<TemporaryPath> {
+        let system = std::env::temp_dir();
+        let own = tempfile::Builder::new().prefix("pagewalk-").tempdir_in(&system)?.keep();
+        let registered = TemporaryPath::remove_later(own.clone());
+        tempfile::env::override_temp_dir(&own).map_err(|_| std::io::Error::from(std::io::ErrorKind::AlreadyExists))?;
+        self.paths.push((own, Access::Directory));
+        self.paths.push((system, Access::RemoveDirectory));
+        Ok(registered)
+    }
+}

@@ -1,0 +1,46 @@
+//! Files, by Landlock (landlock(7)): everything is refused but what is done beneath the stated paths.
+
+use super::{Access, SandboxError};
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetStatus, Scope, make_bitflags,
+};
+use std::path::{Path, PathBuf};
+
+/// The newest version of Landlock that this was tested with. An older kernel refuses less: what it knows.
+const VERSION: ABI = ABI::V6;
+
+/// Restricts the calling thread, and those that it starts. Returns whether the kernel has Landlock.
+pub(super) fn restrict(paths: &[(PathBuf, Access)]) -> Result<bool, SandboxError> {
+    let failed = |error: landlock::RulesetError| SandboxError::Landlock(error.to_string());
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(VERSION))
+        .and_then(|rules| rules.handle_access(AccessNet::from_all(VERSION)))
+        .and_then(|rules| rules.scope(Scope::from_all(VERSION)))
+        .and_then(Ruleset::create)
+        .map_err(failed)?;
+    for (path, access) in paths {
+        rules = rules.add_rule(rule(path, *access)?).map_err(failed)?;
+    }
+    let status = rules.restrict_self().map_err(failed)?;
+    Ok(status.ruleset != RulesetStatus::NotEnforced)
+}
+
+fn rule(path: &Path, access: Access) -> Result<PathBeneath<PathFd>, SandboxError> {
+    let wrong = |cause: String| SandboxError::Path { path: path.to_owned(), cause };
+    let directory = path.metadata().map_err(|error| wrong(error.to_string()))?.is_dir();
+    let rights = if directory { rights(access) } else { rights(access) & AccessFs::from_file(VERSION) };
+    Ok(PathBeneath::new(PathFd::new(path).map_err(|error| wrong(error.to_string()))?, rights))
+}
+
+fn rights(access: Access) -> BitFlags<AccessFs> {
+    match access {
+        Access::Read => make_bitflags!(AccessFs::{ReadFile}),
+        Access::ReadWrite => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate}),
+        Access::Directory => {
+            make_bitflags!(AccessFs::{ReadFile | ReadDir | WriteFile | Truncate | MakeReg | RemoveFile})
+        }
+        Access::Rename => make_bitflags!(AccessFs::{MakeReg | RemoveFile}),
+        Access::RemoveDirectory => make_bitflags!(AccessFs::{RemoveDir}),
+    }
+}

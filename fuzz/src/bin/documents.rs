@@ -1,0 +1,4 @@
+//! See `fuzz::documents`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::documents::run(input));

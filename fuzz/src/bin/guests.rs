@@ -1,0 +1,4 @@
+//! See `fuzz::guests`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::guests::run(input));

@@ -1,0 +1,4 @@
+//! See `fuzz::kernels`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::kernels::run(input));

@@ -1,0 +1,4 @@
+//! See `fuzz::programs`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::programs::run(input));

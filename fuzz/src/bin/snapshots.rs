@@ -1,0 +1,4 @@
+//! See `fuzz::snapshots`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::snapshots::run(input));

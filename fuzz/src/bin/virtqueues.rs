@@ -1,0 +1,4 @@
+//! See `fuzz::virtqueues`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::virtqueues::run(input));

@@ -1,0 +1,22 @@
+//! What the source and its comments must be like.
+
+use crate::Failure;
+use crate::process::{cargo, root, run};
+use std::process::Command;
+
+/// Every file is as `cargo fmt` leaves it.
+pub(crate) fn format() -> Result<(), Failure> {
+    cargo(&["fmt", "--all", "--check"])
+}
+
+/// Clippy has nothing to say.
+pub(crate) fn clippy() -> Result<(), Failure> {
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+/// The reference that rustdoc makes of comments has no dead link.
+pub(crate) fn rustdoc() -> Result<(), Failure> {
+    let mut rustdoc = Command::new(env!("CARGO"));
+    rustdoc.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-Dwarnings").current_dir(root());
+    run(&mut rustdoc)
+}

@@ -1,0 +1,122 @@
+//! The tests of the workspace's crates, and what they need of the network.
+
+use crate::Failure;
+use crate::process::{cargo, root, run, target};
+use crate::tools::Tool;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Sets that tests use beside the default ones.
+const FURTHER_SETS: [&str; 8] = ["gcc", "stress-ng", "rt-tests", "sysbench", "perl", "python", "lua", "compressors"];
+
+/// The crate whose tests run the command from end to end.
+const COMMAND: &str = "pagewalk";
+
+/// Those of its tests that take seconds: what a user may get wrong, and the documentation.
+const QUICK_TESTS_OF_COMMAND: [&str; 4] = ["bad_input", "config", "docs", "hosts"];
+
+/// Whether tests run that need more than Rust.
+#[derive(Clone, Copy)]
+enum Ignored {
+    Run,
+    Leave,
+}
+
+/// Fetches the Linux guest with what tests use of it.
+pub(crate) fn fetch() -> Result<(), Failure> {
+    // What the step `release` builds, so that nothing is built twice: `cargo run` would choose other features for some crates.
+    cargo(&["test", "--workspace", "--profile", "optimized", "--tests", "--no-run"])?;
+    run(Command::new(target().join("optimized/pagewalk")).args(["guest", "fetch"]).args(FURTHER_SETS))
+}
+
+/// Runs the tests that take seconds, with debug assertions.
+pub(crate) fn quick() -> Result<(), Failure> {
+    let names = quick_tests(&root().join("crates"))?;
+    let named = names.iter().flat_map(|name| ["--test", name]);
+    test("dev", &["--lib", "--bins"].into_iter().chain(named).collect::<Vec<_>>(), Ignored::Leave)
+}
+
+/// Runs the tests that need only Rust, with debug assertions.
+pub(crate) fn debug() -> Result<(), Failure> {
+    test("dev", &["--tests"], Ignored::Leave)?;
+    // cargo-nextest runs no examples in comments.
+    cargo(&["test", "--workspace", "--doc"])
+}
+
+/// Runs every test at full speed.
+pub(crate) fn release() -> Result<(), Failure> {
+    test("optimized", &["--tests"], Ignored::Run)
+}
+
+/// Runs the tests of `targets`, built with `profile`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or
+/// else by `cargo test`, one executable after the other.
+fn test(profile: &str, targets: &[&str], ignored: Ignored) -> Result<(), Failure> {
+    let Some(nextest) = Tool::Nextest.path() else {
+        println!("cargo-nextest is not installed: `cargo test` runs the tests");
+        let command = ["test", "--workspace", "--no-fail-fast", "--profile", profile];
+        let behind: &[&str] = match ignored {
+            Ignored::Run => &["--", "--include-ignored"],
+            Ignored::Leave => &[],
+        };
+        return cargo(&[&command[..], targets, behind].concat());
+    };
+    let which = match ignored {
+        Ignored::Run => "all",
+        Ignored::Leave => "default",
+    };
+    let mut command = Command::new(nextest);
+    command.args([
+        "nextest",
+        "run",
+        "--workspace",
+        "--no-fail-fast",
+        "--cargo-profile",
+        profile,
+        "--run-ignored",
+        which,
+    ]);
+    run(command.args(targets).current_dir(root()))
+}
+
+/// The integration tests of a quick run: those of every crate in the directory `crates` but the command's slow ones.
+fn quick_tests(crates: &Path) -> Result<Vec<String>, Failure> {
+    let mut names = Vec::new();
+    for directory in names_in(crates)? {
+        let tests = crates.join(&directory).join("tests");
+        if !tests.is_dir() {
+            continue;
+        }
+        let files = names_in(&tests)?;
+        let tests = files.iter().filter_map(|file| file.strip_suffix(".rs"));
+        names.extend(
+            tests.filter(|name| directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(name)).map(str::to_owned),
+        );
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// What a directory holds.
+fn names_in(directory: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
+    let entries = fs::read_dir(directory).map_err(failed)?;
+    entries.map(|entry| Ok(entry.map_err(failed)?.file_name().to_string_lossy().into_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_run_has_the_tests_below_the_command_and_its_quick_ones() {
+        let names = quick_tests(&root().join("crates")).unwrap();
+        for name in ["closed_form", "execution", "agreement"].iter().chain(&QUICK_TESTS_OF_COMMAND) {
+            assert!(names.iter().any(|found| found == name), "no {name} in {names:?}");
+        }
+        for slow in ["linux", "reproduce", "shadow"] {
+            assert!(names.iter().all(|found| found != slow), "{slow} in {names:?}");
+        }
+    }
+}
