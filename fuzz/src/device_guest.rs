@@ -14,7 +14,7 @@ use types::{Gpa, Width};
 const HARTS: usize = 3;
 const WIDTHS: [Width; 6] = [Width::Byte, Width::Half, Width::Word, Width::Word, Width::Word, Width::Double];
 const SECTORS: usize = 64;
-const IMAGE: [u8; SECTORS * 512] = [0x5a; SECTORS * 512];
+static IMAGE: [u8; SECTORS * 512] = [0x5a; SECTORS * 512];
 
 /// A platform and the memory of the hostile guest that drives it.
 pub(crate) struct DeviceGuest {

@@ -14,9 +14,13 @@ pub(crate) fn clippy() -> Result<(), Failure> {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
-/// The reference that rustdoc makes of comments has no dead link.
+/// The reference that rustdoc makes of comments has no dead link. It is the contributors' reference, with private items: module comments
+/// link to the modules inside.
 pub(crate) fn rustdoc() -> Result<(), Failure> {
     let mut rustdoc = Command::new(env!("CARGO"));
-    rustdoc.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-Dwarnings").current_dir(root());
+    rustdoc
+        .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+        .env("RUSTDOCFLAGS", "-Dwarnings -Arustdoc::private-intra-doc-links")
+        .current_dir(root());
     run(&mut rustdoc)
 }

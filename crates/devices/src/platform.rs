@@ -74,7 +74,7 @@ pub enum DeviceFault {
     },
 }
 
-/// UART, PLIC and virtio slots of one guest, at the addresses of [`map`](crate::map).
+/// UART, PLIC and virtio slots of one guest, at the addresses of [`crate::map`].
 #[derive(Debug)]
 pub struct Platform {
     plic: Plic,

@@ -85,7 +85,7 @@ scalar!(u8, u16, u32, u64);
 
 /// The bytes of host physical memory, from [`HOST_BASE`] on.
 ///
-/// Reading and writing take `&self`, as a [`Cell`](core::cell::Cell) does: the hart writes through pointers at any time, so an
+/// Reading and writing take `&self`, as a [`core::cell::Cell`] does: the hart writes through pointers at any time, so an
 /// exclusive borrow would promise what cannot be kept.
 pub struct HostMemory {
     base: NonNull<u8>,

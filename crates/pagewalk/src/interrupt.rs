@@ -5,7 +5,7 @@
 //! are removed. `main` then ends the process by the same signal, so that a shell sees why it ended.
 //!
 //! Only work that holds an [`Orderly`] looks at the request. Without one, or when a second signal comes, the watching thread runs the
-//! [`cleanup`](crate::cleanup) and ends the process at once.
+//! [`crate::cleanup`] and ends the process at once.
 
 use crate::cleanup;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};

@@ -26,7 +26,7 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Prints what a guest printed. A terminal gets it with its control characters as escapes, and everything else as it is.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_of_guest(bytes: &[u8]) -> io::Result<()> {
     let terminal =
         if CLAIMED.load(Ordering::Relaxed) { io::stderr().is_terminal() } else { io::stdout().is_terminal() };

@@ -68,7 +68,7 @@ pub enum DeleteError {
 /// Why a page of a section cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// No frame is free: see [`Sections::reclaim`].
+    /// No frame is free: see `Sections::reclaim`.
     #[error(transparent)]
     OutOfFrames(#[from] OutOfFrames),
     /// Its file cannot be read.

@@ -10,7 +10,7 @@
 //!
 //! 1. The page's contents are written to its slot of the swap file, unless they are there already (a page that came from there, with D
 //!    clear) or all zeroes. That may fail: the page then stays. Processors take turns, so nobody writes to it from here on.
-//! 2. [`Vm::unmap_page`] takes it out of the VM's tables.
+//! 2. `Vm::unmap_page` takes it out of the VM's tables.
 //! 3. [`Invalidation::perform`](crate::Invalidation::perform) flushes every processor and frees the frames.
 //!
 //! # Who must not notice

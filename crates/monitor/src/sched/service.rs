@@ -3,7 +3,7 @@
 //!
 //! The paper counts in logical processors and speaks of ratios of VMs; here the quantity is the VM's, for its logical processors together, so
 //! that the ratio holds however many of them are busy. What is consumed beyond it, because several ran at once, is owed in the next round;
-//! what is left is kept, up to [`MOST_SAVED`] quantities: a VM that had no chance to consume its share has not lost it.
+//! what is left is kept, up to `MOST_SAVED` quantities: a VM that had no chance to consume its share has not lost it.
 
 use super::{LogicalId, blocks::VmBlock, scheduler::Scheduler};
 use types::Cycles;

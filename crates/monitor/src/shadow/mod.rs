@@ -1,7 +1,7 @@
 //! Shadow tables, one or many, and the Multi-Shadow Assist (Umeno et al. 1985).
 //!
 //! The guest's own table is walked by no hardware: the processor walks a shadow table, which the monitor composes from it and from the
-//! host's mapping, one entry for each [`fault`](fill). TLB entries have the guest's ASIDs, so that TLBs behave as they do natively.
+//! host's mapping, one entry for each `fault`. TLB entries have the guest's ASIDs, so that TLBs behave as they do natively.
 //!
 //! | file | mechanism |
 //! |---|---|

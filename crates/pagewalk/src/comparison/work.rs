@@ -52,7 +52,7 @@ pub(super) fn reference<'r>(runs: &'r [Finished], run: &Finished) -> Option<&'r 
     native_of(runs, run).or_else(|| runs.iter().find(same))
 }
 
-/// Whether `run` and its [`reference`] executed different amounts of instructions for the same work.
+/// Whether `run` and its [`reference()`] executed different amounts of instructions for the same work.
 pub(super) fn differs(runs: &[Finished], run: &Finished) -> bool {
     let other = reference(runs, run).filter(|_| run.failed.is_none());
     other.is_some_and(|other| instructions(run, other).abs() > SAME)

@@ -1,6 +1,6 @@
 //! Reports as HTML: one file that needs nothing beside it and no network, made from what the commands write as JSON.
 //!
-//! A report is a typed [`document::Document`] of sections. What a command measured becomes one in the file of its name ([`comparison`], …);
+//! A report is a typed [`document::Document`] of sections. What a command measured becomes one in the file of its name ([`mod@comparison`], …);
 //! [`page`] writes it by the templates in `assets/report`, in which every text is escaped. The same JSON gives the same bytes.
 
 mod charts;

@@ -111,14 +111,14 @@ calls! {
     renameat2 SYS_renameat2 Always, "an output takes its place, in its own directory";
     unlinkat SYS_unlinkat Always, "a temporary file is removed";
     ioctl SYS_ioctl If(&[
-        &[Is(1, libc::TCGETS as u64)],
-        &[Is(1, libc::TCSETS as u64)],
-        &[Is(1, libc::TCSETSW as u64)],
+        &[Is(1, libc::TCGETS)],
+        &[Is(1, libc::TCSETS)],
+        &[Is(1, libc::TCSETSW)],
         &[Is(1, TCGETS2)],
         &[Is(1, TCSETS2)],
         &[Is(1, TCSETSW2)],
-        &[Is(1, libc::TIOCGWINSZ as u64)],
-        &[Is(1, libc::FIOCLEX as u64)],
+        &[Is(1, libc::TIOCGWINSZ)],
+        &[Is(1, libc::FIOCLEX)],
     ]), "the mode and size of the terminal, and nothing that types on it";
     ppoll SYS_ppoll Always, "the keyboard";
     recvfrom SYS_recvfrom Always, "a signal reaches the thread that waits for it";
