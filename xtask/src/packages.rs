@@ -18,6 +18,7 @@ const NEEDS: &[Need] = &[
     Need { thing: "pip3", packages: &["python3-pip"] },
     Need { thing: "riscv64-linux-gnu-gcc", packages: &["gcc-riscv64-linux-gnu"] },
     Need { thing: "/usr/riscv64-linux-gnu/lib/libc.a", packages: &["libc6-dev-riscv64-cross"] },
+    Need { thing: "c++", packages: &["g++"] },
     Need { thing: "make", packages: &["make"] },
     Need { thing: "qemu-riscv64", packages: &["qemu-user"] },
     Need { thing: "qemu-system-riscv64", packages: &["qemu-system-riscv", "qemu-system-misc"] },

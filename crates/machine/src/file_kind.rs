@@ -15,7 +15,7 @@ const ENOUGH: usize = 4096;
 const MARKS: [(usize, &[u8], &str); 21] = [
     (0, b"PAWSNAP\0", "a snapshot of Pagewalk"),
     (0x38, b"RSC\x05", "a RISC-V kernel Image"),
-    (0x30, b"RISCV\0\0\0", "a RISC-V kernel Image"),
+    (0x30, b"RISCV\0\0\0", "the start of a RISC-V kernel Image"),
     (0x38, b"ARM\x64", "a kernel Image for 64-bit ARM"),
     (0x202, b"HdrS", "a Linux kernel for x86"),
     (0, b"\x1f\x8b", "a file compressed with gzip"),

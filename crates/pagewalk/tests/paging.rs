@@ -90,7 +90,7 @@ fn what_cannot_be_asked_of_the_host_is_named() {
     refused(&["host_memory=8388609"], &["host_memory", "multiple of 4K"]);
     refused(&["host_memory=16M", "swap.directory=/no/such/place"], &["swap.directory", "/no/such/place"]);
     refused(&["swap.file=/tmp/x"], &["swap.file"]);
-    refused(&["memory_attribute=V=X"], &["V=X", "V=Resident"]);
+    refused(&["memory_attribute=V=Resdent"], &["V=Resdent", "V=Resident"]);
     refused(&["memory_attribute=V=R", "host_memory=32M"], &["memory_attribute", "V=R"]);
     refused(&["memory_attribute=V=Resident", "host_memory=32M"], &["V=Resident", "67108864", "33554432"]);
     refused(&["balloon.target=64M"], &["balloon.target", "64M"]);

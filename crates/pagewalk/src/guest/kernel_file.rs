@@ -91,6 +91,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let modules = root.path().join("usr/lib/modules/7.2-x");
         fs::create_dir_all(modules.join("kernel")).unwrap();
+        fs::create_dir(root.path().join("boot")).unwrap();
         for kernel in ["usr/lib/modules/7.2-x/vmlinuz", "boot/vmlinux-7.2-x", "Image"] {
             let found = beside(&root.path().join(kernel), "7.2-x").unwrap_or_else(|| panic!("{kernel}"));
             assert!(found.join("kernel").is_dir());

@@ -2,7 +2,8 @@
 //! (docs/segments.md, `guests/static`).
 
 use object::elf::{
-    DF_1_PIE, DT_FLAGS_1, EM_RISCV, ET_DYN, ET_EXEC, FileHeader64, PT_DYNAMIC, PT_INTERP, PT_NOTE, ProgramHeader64,
+    DF_1_PIE, DT_FLAGS_1, EM_RISCV, ET_DYN, ET_EXEC, FileHeader64, PT_DYNAMIC, PT_GNU_RELRO, PT_GNU_STACK, PT_INTERP,
+    PT_NOTE, ProgramHeader64,
 };
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{LittleEndian, U32, U64};
@@ -13,9 +14,14 @@ pub(super) const LOADER: &str = "usr/lib/pagewalk-static-loader";
 /// Where RISC-V linkers tell tools the extensions of a program (RISC-V ELF psABI, "Program Header Table").
 const PT_RISCV_ATTRIBUTES: u32 = 0x7000_0003;
 
+/// Kinds of headers that a static program runs without, those that matter least first: what only tools read, then what makes memory less
+/// writable or less executable than it is without.
+const EXPENDABLE: [u32; 4] = [PT_RISCV_ATTRIBUTES, PT_NOTE, PT_GNU_RELRO, PT_GNU_STACK];
+
 /// `program` with [`LOADER`] as its interpreter, if it is a static program for RISC-V that has room to say so; else `None`.
 ///
-/// The kernel asks for an interpreter where a program header names one. A header that only tools read gives way, and the name stands behind all else
+/// The kernel asks for an interpreter where a program header names one. A header that the program can do
+/// without ([`EXPENDABLE`]) gives way, and the name stands behind all else
 /// in the file, so that what the kernel maps stays as it is.
 pub(super) fn with_loader(program: &[u8]) -> Option<Vec<u8>> {
     let header = FileHeader64::<LittleEndian>::parse(program).ok()?;
@@ -25,7 +31,7 @@ pub(super) fn with_loader(program: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let of = |kind: u32| segments.iter().position(|segment| segment.p_type(LittleEndian) == kind);
-    let given_up = of(PT_RISCV_ATTRIBUTES).or_else(|| of(PT_NOTE))?;
+    let given_up = EXPENDABLE.into_iter().find_map(of)?;
     let name = [b"/", LOADER.as_bytes(), b"\0"].concat();
     let (at, length) = (program.len() as u64, name.len() as u64);
     let (file, memory) = (U64::new(LittleEndian, length), U64::new(LittleEndian, length));

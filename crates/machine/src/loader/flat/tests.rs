@@ -46,8 +46,10 @@ fn a_truncated_image_is_known_by_its_pe_sections() {
         }
     }
     assert_eq!(parse(&file[..0xfff], &RAM), Err(FlatProblem::Truncated { have: 0xfff, need: 0x1000 }));
-    // Cut before the magic number nothing says what it was.
-    assert_eq!(Kernel::parse(&file[..0x3b], None, &RAM), Err(KernelProblem::Unknown("a binary file".to_owned())));
+    // Cut inside the second magic number, the first still says what it was; cut before both, nothing does.
+    let unknown = |what: &str| Err(KernelProblem::Unknown(what.to_owned()));
+    assert_eq!(Kernel::parse(&file[..0x3b], None, &RAM), unknown("the start of a RISC-V kernel Image"));
+    assert_eq!(Kernel::parse(&file[..0x37], None, &RAM), unknown("a binary file"));
 }
 
 #[test]
