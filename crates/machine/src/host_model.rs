@@ -282,7 +282,13 @@ impl HostModel {
         Self::parse(name, &Self::text(name)?)
     }
 
-    /// The file of a model, with the sources of its numbers: that of a shipped name, or at that path.
+    /// The file that [`Self::load`] reads for `name`; `None` of a shipped model, which is part of the program.
+    #[must_use]
+    pub fn file(name: &str) -> Option<&Path> {
+        SHIPPED.iter().all(|(shipped, _)| *shipped != name).then(|| Path::new(name))
+    }
+
+    /// The text of a model, with the sources of its numbers: that of a shipped name, or of the file at that path.
     ///
     /// # Errors
     /// [`HostModelError`], if there is no such file.

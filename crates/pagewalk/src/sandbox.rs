@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::output::{Output, warn};
 use machine::config::Config;
+use machine::host_model::HostModel;
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{CODE_BYTES, ImageMode, VirtioKind, reserve_code};
 use process::sandbox::{CodeRange, Missing};
@@ -50,6 +51,8 @@ impl Needs {
 
     /// Also makes machines with this configuration.
     pub(crate) fn configuration(mut self, config: &Config) -> Self {
+        // Each machine reads its host model.
+        self.paths.extend(HostModel::file(&config.host).map(|file| (file.to_owned(), Access::Read)));
         if config.host_memory.is_some() {
             match &config.swap.directory {
                 Some(directory) => self.paths.push((directory.clone(), Access::Directory)),

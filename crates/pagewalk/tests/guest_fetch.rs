@@ -91,6 +91,8 @@ impl Archive {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pagewalk"));
         let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
         command.args(["guest", "fetch"]).args(arguments).env("PATH", path).env("PAGEWALK_CACHE", self.path("cache"));
+        // Without a terminal it would print its progress where `failed` looks for one line.
+        command.env("PAGEWALK_QUIET", "1");
         command
     }
 

@@ -72,7 +72,7 @@ fn spin_methods_stand_side_by_side() {
     assert!(beside.as_object_mut().unwrap().remove("total").is_some_and(|total| total["spin"] == "rslp"));
     assert_eq!(beside, json("one.json"), "a method's run is the same beside others");
     assert_eq!(json("both.json")["runs"][1]["guests"][0]["spin"], "none");
-    run(&["--spin", "wopt"]).failed(2, &["wopt", "wapd"]);
+    run(&["--spin", "wopt"]).failed(2, &["--spin: unknown spin method `wopt`; did you mean `wopd`?"]);
     run(&["--spin", "rslp,none", "--trace", "trace.json"]).failed(2, &["--trace"]);
 }
 

@@ -4,6 +4,7 @@ use super::sandbox::SandboxArgs;
 use super::values::Setting;
 use clap::Args;
 use machine::sched::spin::SpinMethod;
+use machine::suggestion::unknown;
 use std::path::PathBuf;
 
 /// `pagewalk run`.
@@ -48,8 +49,5 @@ pub struct HostsArgs {
 }
 
 fn spin_method(name: &str) -> Result<SpinMethod, String> {
-    SpinMethod::of(name).ok_or_else(|| {
-        let names = SpinMethod::ALL.map(SpinMethod::name).join(", ");
-        format!("there are {names}")
-    })
+    SpinMethod::of(name).ok_or_else(|| unknown("spin method", name, SpinMethod::ALL.map(SpinMethod::name)))
 }

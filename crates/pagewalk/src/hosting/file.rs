@@ -9,6 +9,7 @@ use machine::config::{Config, ConfigBuilder};
 use machine::host_model::HostModel;
 use machine::registry::Registry;
 use machine::sched::{Allocation, PauseLoopLimits, RealId, spin::SpinMethod};
+use machine::suggestion::unknown;
 use machine::toml_problem;
 use machine::units::{ByteSize, PageSizeName};
 use machine::{AllocationChange, GuestPlan, HostPlan};
@@ -231,8 +232,7 @@ impl Hosting {
     fn add(&mut self, keys: &GuestKeys) -> Result<(), Failure> {
         let usage = |problem: String| Err(Failure::Usage(problem));
         let Some(spin) = SpinMethod::of(&keys.spin) else {
-            let names = SpinMethod::ALL.map(SpinMethod::name).join(", ");
-            return usage(format!("spin: no method `{}` (there are {names})", keys.spin));
+            return usage(unknown("spin method", &keys.spin, SpinMethod::ALL.map(SpinMethod::name)));
         };
         if !(1..=64).contains(&keys.processors) {
             return usage("processors: 1 to 64".to_owned());

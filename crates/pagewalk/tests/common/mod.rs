@@ -162,12 +162,16 @@ pub(crate) fn within_a_hundredth(what: &str, those: &[Value], these: &[Value]) {
     assert!(lines.iter().all(|(_, cost, differs)| cost.abs() <= 0.01 && differs.abs() <= 0.01), "\n{all}");
 }
 
-/// Arguments that make a guest second short: the shipped host with a clock of 20 MHz, as a file of the user's. A guest that loops until
-/// `--timeout` ends it then takes a fraction of a second of ours, with either engine.
+/// Settings for the shipped host with a clock of 20 MHz: few cycles make a second of guest time.
 pub(crate) fn slow_host(scratch: &Scratch) -> [String; 2] {
+    host_with_clock(scratch, 20_000_000)
+}
+
+/// Settings for the shipped host with another clock.
+pub(crate) fn host_with_clock(scratch: &Scratch, clock_hz: u64) -> [String; 2] {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hosts/sandybridge-2012.toml");
     let text = fs::read_to_string(shipped).expect("the shipped host model");
-    let slow = text.replace("clock_hz = 2_400_000_000", "clock_hz = 20_000_000");
+    let slow = text.replace("clock_hz = 2_400_000_000", &format!("clock_hz = {clock_hz}"));
     assert_ne!(slow, text, "the shipped model's clock has changed");
     ["--set".to_owned(), format!("host={}", scratch.write("slow.toml", slow))]
 }
