@@ -167,11 +167,11 @@ impl Bus for World {
         if let Some(spaces) = &mut self.spaces {
             spaces.note(self.current.hart, context);
         }
-        if self.vm().is_shadowed() {
-            return self.set_shadow_context(context);
-        }
         if self.guests[self.current.guest].region.is_some() {
             self.switch_segment(context);
+        }
+        if self.vm().is_shadowed() {
+            return self.set_shadow_context(context);
         }
         let vmid = self.vm().vmid();
         self.processor().mmu.set_context(context, vmid);

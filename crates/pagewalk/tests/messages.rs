@@ -74,7 +74,7 @@ fn a_setting_of_the_wrong_kind_is_said_in_words_of_the_users() {
         ("harts=", "harts=: the value is missing"),
         ("mmu=3", "key `mmu` is a table"),
         ("mmu.nested_tlb=-1", "mmu.nested_tlb: `-1` is not `on`, `off` or a number of entries"),
-        ("mmu.ad=maybe", "mmu.ad: unknown value `maybe` (hardware, fault)"),
+        ("mmu.ad=maybe", "mmu.ad: unknown value `maybe` (hardware, switchable, fault)"),
         ("engine=Threaded", "did you mean `threaded`?"),
         ("memory=true", "memory: not a size such as"),
         ("timeout=soon", "timeout: `soon` is not a whole number of seconds"),

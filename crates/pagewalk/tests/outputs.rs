@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, command, ended, run};
+use common::{QUIET, Scratch, command, ended, run};
 use rustix::fs::{CWD, FileType, makedev, mknodat};
 use serde_json::Value;
 use std::fs;
@@ -19,7 +19,7 @@ fn report(text: &[u8]) -> Value {
 /// A line of bash, in which `$PAGEWALK` is the command and `$RUN` a short run with a report.
 fn bash(line: &str) -> std::process::Output {
     let mut bash = Command::new("bash");
-    bash.args(["-c", line]).env("PAGEWALK", env!("CARGO_BIN_EXE_pagewalk")).env("RUN", RUN.join(" "));
+    bash.args(["-c", line]).env("PAGEWALK", env!("CARGO_BIN_EXE_pagewalk")).env("RUN", RUN.join(" ")).env(QUIET, "1");
     bash.stdin(Stdio::null()).output().expect("bash starts")
 }
 

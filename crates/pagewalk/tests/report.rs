@@ -55,9 +55,12 @@ fn html_texts(page: &str) -> usize {
 fn what_is_no_report_is_refused_by_name() {
     let scratch = Scratch::new();
     let html = scratch.text("out.html");
-    for (content, says) in
-        [("", "line 1"), ("{}", "not the JSON"), ("{\"runs\": 3, \"config\": {}, \"host\": {}}", "sequence")]
-    {
+    for (content, says) in [
+        ("", "an empty file"),
+        ("{}", "not the JSON"),
+        ("{\"runs\": ", "line 1"),
+        ("{\"runs\": 3, \"config\": {}, \"host\": {}}", "sequence"),
+    ] {
         let json = scratch.write("bad.json", content);
         run(["report", &json, &html]).failed(2, &["bad.json", says]);
     }

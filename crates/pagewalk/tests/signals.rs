@@ -3,7 +3,7 @@
 mod common;
 mod kernel;
 
-use common::{Scratch, run};
+use common::{QUIET, Scratch, run};
 use kernel::Kernel;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn start(arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pagewalk"));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments).env(QUIET, "1").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // QUIT leaves no core here.
     command.current_dir(std::env::temp_dir()).spawn().expect("pagewalk starts")
 }
@@ -47,7 +47,7 @@ fn endless(scratch: &Scratch) -> String {
 
 fn shell(line: &str) -> Output {
     let mut shell = Command::new("sh");
-    shell.args(["-c", line]).env("PAGEWALK", env!("CARGO_BIN_EXE_pagewalk")).stdin(Stdio::null());
+    shell.args(["-c", line]).env("PAGEWALK", env!("CARGO_BIN_EXE_pagewalk")).env(QUIET, "1").stdin(Stdio::null());
     shell.output().expect("sh starts")
 }
 

@@ -38,6 +38,7 @@ fn takes(key: &str) -> Option<&'static str> {
         "harts" => "a number from 1 to 64",
         "quantum" => "a number of cycles from 100 to 1000000000",
         "timeout" | "balloon.at" | "balloon.until" | "faulty.at" => "a whole number of seconds",
+        "warmup" => "`none`, `touch`, `snapshot` or a number of instructions",
         "mmu.nested_tlb" => "`on`, `off` or a number of entries",
         "shadow.count" => "a number from 1 to 1024",
         "segment.filter.hashes" => "1, 2, 4 or 8",

@@ -124,6 +124,7 @@ calls! {
     recvfrom SYS_recvfrom Always, "a signal reaches the thread that waits for it";
     sendto SYS_sendto If(&[&[Is(4, 0)]]), "a signal reaches the thread that waits for it; no address can be named";
     #[cfg(target_arch = "x86_64")] poll SYS_poll Always, "the keyboard";
+    #[cfg(target_arch = "x86_64")] open SYS_open Always, "as `openat`";
     #[cfg(target_arch = "x86_64")] readlink SYS_readlink Always, "links in the path of a kept result";
     #[cfg(target_arch = "x86_64")] rename SYS_rename Always, "an output takes its place, in its own directory";
     #[cfg(target_arch = "x86_64")] unlink SYS_unlink Always, "a temporary file is removed";

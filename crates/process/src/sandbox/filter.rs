@@ -21,6 +21,8 @@ fn failing(sandbox: &Sandbox) -> Vec<(Vec<i64>, i32)> {
     let mut failing = vec![(vec![libc::SYS_clone3], libc::ENOSYS)];
     if !sandbox.opens() {
         failing.push((vec![libc::SYS_openat], libc::EACCES));
+        #[cfg(target_arch = "x86_64")]
+        failing.push((vec![libc::SYS_open], libc::EACCES));
     }
     failing
 }
