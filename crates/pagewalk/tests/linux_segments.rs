@@ -387,8 +387,8 @@ fn a_program_of_the_users_has_a_primary_region_without_being_asked() {
                 let hits = number(run, "/segments/both") + number(run, "/segments/guest");
                 assert_eq!(hits > 1_000_000, run["scheme"].as_str().unwrap().contains('-'), "{link:?} {kind}: {run:#}");
                 let ratio = number(run, "/instructions") as f64 / instructions;
-                // Memory of a segment is there without page faults, which take the kernel some instructions.
-                assert!((0.9..1.02).contains(&ratio), "{link:?} {kind}: unequal work, {ratio}: {run:#}");
+                // Memory of a segment is there without page faults, and slower machines have more timer ticks: both are the kernel's instructions.
+                assert!((0.9..1.1).contains(&ratio), "{link:?} {kind}: unequal work, {ratio}: {run:#}");
                 let noted =
                     run["notes"].as_array().unwrap().iter().any(|note| note.to_string().contains("M instructions"));
                 assert_eq!(noted, (ratio - 1.0).abs() > 0.02, "{link:?} {kind}: {run:#}");

@@ -59,7 +59,7 @@ fn what_is_no_report_is_refused_by_name() {
         ("", "an empty file"),
         ("{}", "not the JSON"),
         ("{\"runs\": ", "line 1"),
-        ("{\"runs\": 3, \"config\": {}, \"host\": {}}", "sequence"),
+        ("{\"runs\": 3, \"config\": {}, \"host\": {}}", "`3` is not a list"),
     ] {
         let json = scratch.write("bad.json", content);
         run(["report", &json, &html]).failed(2, &["bad.json", says]);

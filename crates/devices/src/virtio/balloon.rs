@@ -1,7 +1,7 @@
 //! The memory balloon (section 5.5): the guest gives pages up to the host as it is asked, and takes them back.
 
 use super::device::{ConfigSpace, Device, QueueKind};
-use super::queue::{QueueFault, Request};
+use super::queue::{MAX_REQUEST_BYTES, QueueFault, Request};
 use std::io::Read;
 use types::Gpa;
 use virtio_bindings::virtio_ids::VIRTIO_ID_BALLOON;
@@ -90,6 +90,10 @@ impl Device for Balloon {
 
     fn queues(&self) -> &'static [QueueKind] {
         &[QueueKind::Served, QueueKind::Served]
+    }
+
+    fn longest_request(&self) -> u64 {
+        MAX_REQUEST_BYTES
     }
 
     fn config(&self) -> ConfigSpace {

@@ -67,6 +67,10 @@ impl Device for Console {
         &[QueueKind::Held, QueueKind::Served]
     }
 
+    fn longest_request(&self) -> u64 {
+        MAX_REQUEST_BYTES
+    }
+
     fn config(&self) -> ConfigSpace {
         let mut config = [0; 64];
         config[0..2].copy_from_slice(&self.columns.to_le_bytes());
@@ -75,8 +79,7 @@ impl Device for Console {
     }
 
     fn serve(&mut self, _queue: usize, request: &mut Request<'_>) -> Result<u32, QueueFault> {
-        let text = &mut request.readable;
-        text.take(MAX_REQUEST_BYTES).read_to_end(&mut self.output).map_err(|_| QueueFault::Request)?;
+        request.readable.read_to_end(&mut self.output).map_err(|_| QueueFault::Request)?;
         Ok(0)
     }
 }

@@ -29,6 +29,9 @@ pub(crate) trait Device {
     /// The device's queues, in order.
     fn queues(&self) -> &'static [QueueKind];
 
+    /// Most bytes of a request.
+    fn longest_request(&self) -> u64;
+
     /// The configuration space as it is now.
     fn config(&self) -> ConfigSpace;
 

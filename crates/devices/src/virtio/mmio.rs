@@ -13,7 +13,7 @@
 //! in a request. QEMU drops such a feature silently.
 
 use super::device::{QueueKind, VirtioDevice};
-use super::queue::{self, MAX_QUEUE_SIZE, QueueFault, QueueSetup};
+use super::queue::{self, Limits, MAX_QUEUE_SIZE, MAX_REQUEST_BYTES, QueueFault, QueueSetup};
 use crate::dma::DmaMemory;
 use std::collections::BTreeMap;
 use types::Width;
@@ -208,7 +208,7 @@ impl MmioSlot {
         while sent < bytes.len() {
             let before = sent;
             // One at a time: a buffer is taken only if there is something to put into it.
-            let outcome = queue::serve(queue, memory, 1, |request| {
+            let outcome = queue::serve(queue, memory, Limits { requests: 1, bytes: MAX_REQUEST_BYTES }, |request| {
                 let left = &bytes[sent..];
                 let fits = left.len().min(request.writable.available_bytes());
                 std::io::Write::write_all(&mut request.writable, &left[..fits]).map_err(|_| QueueFault::Request)?;
@@ -352,7 +352,8 @@ impl MmioSlot {
         }
         let Some(queue) = self.queues.get_mut(index).and_then(|setup| setup.ready.as_mut()) else { return };
         let device = self.device.device_mut();
-        let outcome = queue::serve(queue, memory, limit, |request| device.serve(index, request));
+        let limits = Limits { requests: limit, bytes: device.longest_request() };
+        let outcome = queue::serve(queue, memory, limits, |request| device.serve(index, request));
         if outcome.interrupt {
             self.interrupt_status |= VIRTIO_MMIO_INT_VRING;
         }

@@ -1,7 +1,7 @@
 //! The network device (section 5.1): one pair of queues, no offloads. Nothing is ever received.
 
 use super::device::{ConfigSpace, Device, QueueKind};
-use super::queue::{QueueFault, Request};
+use super::queue::{MAX_REQUEST_BYTES, QueueFault, Request};
 use std::fmt;
 use std::io::Read;
 use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
@@ -74,6 +74,10 @@ impl Device for Net {
 
     fn queues(&self) -> &'static [QueueKind] {
         &[QueueKind::Held, QueueKind::Served]
+    }
+
+    fn longest_request(&self) -> u64 {
+        MAX_REQUEST_BYTES
     }
 
     fn config(&self) -> ConfigSpace {

@@ -3,8 +3,8 @@
 //! `virtio-queue` walks the rings. It ends a malformed chain early without saying so; here a chain that ends where its
 //! last descriptor says it goes on, or that breaks a rule of section 2.7.5, is a [`QueueFault`].
 //!
-//! The work of one notification is bounded: at most one ring of chains, each at most one ring of descriptors long and
-//! [`MAX_REQUEST_BYTES`] in all, whatever the ring, or a ring that a request overwrites, may say.
+//! The work of one notification is bounded: at most one ring of chains, each at most one ring of descriptors and
+//! [`Limits::bytes`] long, whatever the ring, or a ring that a request overwrites, may say.
 
 use crate::dma::{DmaMemory, Ram};
 use std::sync::atomic::Ordering;
@@ -16,8 +16,17 @@ use vm_memory::{Bytes, GuestAddress, GuestMemoryError};
 /// Entries of the longest ring that a driver may set up.
 pub(crate) const MAX_QUEUE_SIZE: u16 = 256;
 
-/// Most bytes of one request. The longest are those of a disk, which tells its driver to stay below (see `block`).
+/// Most bytes of one request of a device that keeps all of it in memory.
 pub(crate) const MAX_REQUEST_BYTES: u64 = 4 << 20;
+
+/// What bounds the work of one notification.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Most requests.
+    pub(crate) requests: u16,
+    /// Most bytes of each.
+    pub(crate) bytes: u64,
+}
 
 /// What a driver did wrong with a queue. The device then asks for a reset (section 2.1.2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
@@ -43,7 +52,7 @@ pub enum QueueFault {
     /// A buffer is outside RAM.
     #[error("buffer outside RAM")]
     BufferAddress,
-    /// A request is longer than any that the device takes (4 MiB).
+    /// A request is longer than any that the device takes: 4 MiB, or 128 MiB of a disk.
     #[error("request too long")]
     TooLong,
     /// A request lacks a part that its device's protocol demands.
@@ -84,8 +93,8 @@ pub(crate) struct Request<'m> {
 }
 
 impl<'m> Request<'m> {
-    fn new(ram: &'m Ram<'m>, chain: &DescriptorChain<&Ram<'m>>, limit: u16) -> Result<Self, QueueFault> {
-        check(*ram, chain.clone(), limit)?;
+    fn new(ram: &'m Ram<'m>, chain: &DescriptorChain<&Ram<'m>>, size: u16, bytes: u64) -> Result<Self, QueueFault> {
+        check(*ram, chain.clone(), size, bytes)?;
         let fault = |error| QueueFault::of_queue(&error, QueueFault::BufferAddress);
         Ok(Self {
             readable: Reader::new(ram, chain.clone()).map_err(fault)?,
@@ -94,19 +103,19 @@ impl<'m> Request<'m> {
     }
 }
 
-/// Checks the rules of a chain of at most `limit` descriptors. Fills no page of a buffer.
-fn check(ram: Ram<'_>, chain: DescriptorChain<&Ram<'_>>, limit: u16) -> Result<(), QueueFault> {
+/// Checks the rules of a chain of at most `size` descriptors and `most` bytes. Fills no page of a buffer.
+fn check(ram: Ram<'_>, chain: DescriptorChain<&Ram<'_>>, size: u16, most: u64) -> Result<(), QueueFault> {
     let mut bytes = 0;
     let mut writable = false;
     // True where the driver promised another descriptor, as it does for the first.
     let mut goes_on = true;
-    for descriptor in chain.take(usize::from(limit)) {
+    for descriptor in chain.take(usize::from(size)) {
         if writable && !descriptor.is_write_only() {
             return Err(QueueFault::Order);
         }
         writable = descriptor.is_write_only();
         bytes += u64::from(descriptor.len());
-        if bytes > MAX_REQUEST_BYTES {
+        if bytes > most {
             return Err(QueueFault::TooLong);
         }
         if !ram.0.contains(Gpa(descriptor.addr().0), u64::from(descriptor.len())) {
@@ -126,11 +135,11 @@ pub(crate) struct Outcome {
     pub(crate) fault: Option<QueueFault>,
 }
 
-/// Passes at most `limit` requests, and at most those that are available now, to `serve`, which returns the bytes it wrote.
+/// Passes requests within `limits`, and at most those that are available now, to `serve`, which returns the bytes it wrote.
 pub(crate) fn serve(
     queue: &mut Queue,
     memory: &dyn DmaMemory,
-    limit: u16,
+    limits: Limits,
     mut serve: impl FnMut(&mut Request<'_>) -> Result<u32, QueueFault>,
 ) -> Outcome {
     let ram = Ram(memory);
@@ -140,8 +149,8 @@ pub(crate) fn serve(
         fault = Some(cause);
         0
     });
-    for _ in 0..available.min(limit) {
-        match serve_one(queue, &ram, &mut serve) {
+    for _ in 0..available.min(limits.requests) {
+        match serve_one(queue, &ram, limits.bytes, &mut serve) {
             Ok(()) => returned += 1,
             Err(cause) => {
                 fault = Some(cause);
@@ -172,6 +181,7 @@ fn available(queue: &Queue, ram: &Ram<'_>) -> Result<u16, QueueFault> {
 fn serve_one(
     queue: &mut Queue,
     ram: &Ram<'_>,
+    most: u64,
     serve: &mut impl FnMut(&mut Request<'_>) -> Result<u32, QueueFault>,
 ) -> Result<(), QueueFault> {
     let fault = |error| QueueFault::of_queue(&error, QueueFault::RingAddress);
@@ -181,7 +191,7 @@ fn serve_one(
     if chain.head_index() >= size {
         return Err(QueueFault::HeadIndex);
     }
-    let written = serve(&mut Request::new(ram, &chain, size)?)?;
+    let written = serve(&mut Request::new(ram, &chain, size, most)?)?;
     let added = queue.add_used(ram, chain.head_index(), written).map_err(fault);
     // The request is gone, and with it every slice of its buffers.
     ram.0.release();

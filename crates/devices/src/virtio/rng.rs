@@ -1,7 +1,7 @@
 //! The entropy device (section 5.4), fed by a seed so that runs repeat.
 
 use super::device::{ConfigSpace, Device, QueueKind};
-use super::queue::{QueueFault, Request};
+use super::queue::{MAX_REQUEST_BYTES, QueueFault, Request};
 use crate::random::SplitMix64;
 use std::io::Write;
 use virtio_bindings::virtio_ids::VIRTIO_ID_RNG;
@@ -48,6 +48,10 @@ impl Device for Rng {
 
     fn queues(&self) -> &'static [QueueKind] {
         &[QueueKind::Served]
+    }
+
+    fn longest_request(&self) -> u64 {
+        MAX_REQUEST_BYTES
     }
 
     fn config(&self) -> ConfigSpace {

@@ -66,8 +66,8 @@ impl Kernel {
 
     /// Stores something to every page of `bytes` bytes of RAM from `offset` on.
     pub(crate) fn fill(&mut self, offset: i32, bytes: i32) -> &mut Self {
-        // sb t2, 0(t1).
-        self.each_page(offset, bytes, 7 << 20 | 6 << 15 | 0x23)
+        // sb t0, 0(t1).
+        self.set(5, 1).each_page(offset, bytes, 5 << 20 | 6 << 15 | 0x23)
     }
 
     /// Reads a byte of every page of `bytes` bytes of RAM from `offset` on, again and again.

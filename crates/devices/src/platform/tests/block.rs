@@ -237,6 +237,19 @@ fn a_request_without_header_or_status_breaks_the_queue() {
     }
 }
 
+/// U-Boot asks for an extent of ext4 at once, whatever the device says of segments. The request was refused as too long, and U-Boot waited for ever.
+#[test]
+fn a_disk_serves_requests_as_long_as_those_of_u_boot() {
+    const PIECE: u32 = 0x6_f000;
+    const PIECES: u32 = 12;
+    let memory = ScatteredRam::new(RAM);
+    let mut bench = Bench::new(&memory, ImageMode::Overlay, (PIECES * PIECE / 512) as usize);
+    let pieces = vec![Buffer::Writable(buffer(DATA), PIECE); PIECES as usize];
+    assert_eq!(bench.request(IN, 0, &pieces), (OK, PIECES * PIECE + 1));
+    let last = ((PIECES - 1) * PIECE) as usize;
+    assert_eq!(bench.data(PIECE as usize), bench.image()[last..last + PIECE as usize]);
+}
+
 #[test]
 fn many_requests_are_served_by_one_notification() {
     let memory = ScatteredRam::new(RAM);
