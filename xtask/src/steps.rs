@@ -68,6 +68,12 @@ pub(crate) const STEPS: &[Step] = &[
         run: suites::release,
     },
     Step {
+        name: "planted",
+        summary: "a guest that runs machine code as the process, by a planted hole, is held by the sandbox",
+        tiers: FULL,
+        run: suites::planted,
+    },
+    Step {
         name: "fuzz",
         summary: "every fuzz target, steered by coverage, for a minute each",
         tiers: FULL,

@@ -49,6 +49,11 @@ pub(crate) fn release() -> Result<(), Failure> {
     test("optimized", &["--tests"], Ignored::Run)
 }
 
+/// Runs the tests of a build with a hole in the engine, which no other build has.
+pub(crate) fn planted() -> Result<(), Failure> {
+    cargo(&["test", "--package", COMMAND, "--features", "planted", "--test", "sandbox_planted"])
+}
+
 /// Runs the tests of `targets`, built with `profile`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or
 /// else by `cargo test`, one executable after the other.
 fn test(profile: &str, targets: &[&str], ignored: Ignored) -> Result<(), Failure> {
