@@ -488,9 +488,9 @@ impl Mmu {
         &self.statistics
     }
 
-    /// Begins the maximum among the statistics anew, for whoever takes the difference of the others.
+    /// Begins the maxima among the statistics anew, for whoever takes the difference of the others.
     pub fn restart_maximum(&mut self) {
-        self.statistics.max_refs = 0;
+        (self.statistics.max_refs, self.statistics.max_steps) = (0, 0);
     }
 
     /// Begins counting anew.

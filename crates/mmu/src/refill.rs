@@ -55,11 +55,6 @@ impl Begun {
         let MmuStatistics { guest_refs, host_refs, monitor_segment_hits, .. } = *statistics;
         Self { guest_refs, host_refs, updates, monitor_segment_hits }
     }
-
-    /// Entries read before.
-    pub(crate) const fn refs(&self) -> u64 {
-        self.guest_refs + self.host_refs
-    }
 }
 
 impl RefillRoutine {

@@ -14,7 +14,7 @@ use crate::stage::{
     Backing, ConstantStage, FlatTable, HostMapping, HostTables, NestedStage, NestedTlb, ReservedStage, SecondStage,
     SegmentedStage, Stage,
 };
-use crate::statistics::MmuStatistics;
+use crate::statistics::{Mark, MmuStatistics};
 use crate::tlb::Translation;
 use crate::walk::{Failure, Geometry, Tree};
 use crate::walk_cache::{Start, WalkCache};
@@ -35,8 +35,8 @@ pub(crate) enum Progress {
     Nowhere,
     /// What is before the next step is done and counted.
     At {
-        /// References counted when the walk began.
-        refs: u64,
+        /// What was counted when the walk began.
+        begun: Mark,
         next: Next,
     },
 }
@@ -283,20 +283,19 @@ fn counted<S: Stage, const SEGMENTS: bool>(
     mut stage: S,
 ) -> Result<Translation, Fault> {
     let statistics = stage.statistics();
-    let begun = Begun::of(statistics);
-    let refs_before = match request.progress {
+    let refill_begun = Begun::of(statistics);
+    let begun = match request.progress {
         Progress::Nowhere => {
             statistics.walks += 1;
-            begun.refs()
+            statistics.mark()
         }
-        Progress::At { refs, .. } => refs,
+        Progress::At { begun, .. } => begun,
     };
     let translated = translate::<_, SEGMENTS>(request, cache, &mut stage);
     let statistics = stage.statistics();
-    let refs = statistics.refs() - refs_before;
-    statistics.max_refs = statistics.max_refs.max(refs);
+    statistics.take_maxima(begun);
     if let Refill::Software(routine) = request.refill {
-        routine.count(statistics, &begun, request.second, translated.err());
+        routine.count(statistics, &refill_begun, request.second, translated.err());
     }
     translated
 }

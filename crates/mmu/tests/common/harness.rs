@@ -82,8 +82,9 @@ pub struct Harness {
     names: [HashMap<u16, Position>; 2],
     /// Whether base pages are mapped alone, and segments not used: what the MMU takes for the usual case.
     base_pages: bool,
-    /// The maximum of the references of a walk, which the MMU begins anew with each access, so that each walk's is seen.
+    /// The maxima of references and steps of a walk, which the MMU begins anew with each access, so that each walk's are seen.
     max_refs: u64,
+    max_steps: u64,
     coverage: Coverage,
 }
 
@@ -193,6 +194,8 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         guest_refs: of.guest_refs,
         host_refs: of.host_refs,
         max_refs: of.max_refs,
+        steps: of.steps(),
+        max_steps: of.max_steps,
         guest_cache_hits: of.guest_cache_hits,
         host_cache_hits: of.host_cache_hits,
         nested_tlb_hits: of.nested_tlb_hits,
@@ -260,6 +263,7 @@ impl Harness {
             names: [HashMap::new(), HashMap::new()],
             base_pages: false,
             max_refs: 0,
+            max_steps: 0,
             coverage: Coverage::default(),
         }
     }
@@ -430,7 +434,8 @@ impl Harness {
     }
 
     fn compare(&mut self) {
-        let counted = reference::Counts { max_refs: self.max_refs, ..counts(self.mmu.statistics()) };
+        let Self { max_refs, max_steps, .. } = *self;
+        let counted = reference::Counts { max_refs, max_steps, ..counts(self.mmu.statistics()) };
         assert_eq!(counted, *self.model.counts());
         assert_eq!(self.memory.updates, self.model_memory.updates, "A and D bits");
         self.memory.updates.clear();
@@ -567,7 +572,9 @@ impl Harness {
         let got = self.reach_as_machines_do(second, gva, access);
         let then = self.mmu.statistics();
         assert_eq!(then.max_refs, then.refs() - before.refs(), "{access:?} of {gva}");
+        assert_eq!(then.max_steps, then.steps() - before.steps(), "{access:?} of {gva}");
         self.max_refs = self.max_refs.max(then.max_refs);
+        self.max_steps = self.max_steps.max(then.max_steps);
         got
     }
 

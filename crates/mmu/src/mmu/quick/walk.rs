@@ -44,44 +44,36 @@ impl<M: TableMemory> Walk<'_, M> {
         cache.take(context.spaces, gva.0, &low);
         statistics.l2_misses += 1;
         statistics.walks += 1;
-        let mut refs = 1;
+        let begun = statistics.mark();
         while next.level != 0 {
             let Start { level, table, global } = next;
             let Some((tree, _)) = context.tables() else { unreachable!("there is a level") };
             let at = Gpa(table + tree.slot(gva.0, level as u32));
             let read = |memory: &mut M, at: Hpa| memory.read(at).map(Pte).filter(|pte| pte.is_plain_pointer());
-            let Some((pte, _, host_refs)) = stage.step(memory, statistics, at, Access::Read, read) else {
-                let refs = statistics.refs() + 1 - refs;
-                return Err(Progress::At { refs, next: Next::Table(next) });
+            let Some((pte, _)) = stage.step(memory, statistics, at, Access::Read, read) else {
+                return Err(Progress::At { begun, next: Next::Table(next) });
             };
             statistics.guest_refs += 1;
-            refs += 1 + host_refs;
             next = Start { level: level - 1, table: pte.address(), global: global | pte.is_global() };
             cache.fill(context.spaces, gva.0, level as u32, next.table, next.global);
         }
         let at = Gpa(next.table + Geometry::slot_below_root(gva.0, 0));
         let demand = &context.query(access).of_leaf;
         let read = |memory: &mut M, at: Hpa| memory.read(at).map(Pte).filter(|pte| demand.is_plain_leaf(*pte));
-        let Some((pte, _, host_refs)) = stage.step(memory, statistics, at, Access::Read, read) else {
-            let refs = statistics.refs() + 1 - refs;
-            return Err(Progress::At { refs, next: Next::Table(next) });
+        let Some((pte, _)) = stage.step(memory, statistics, at, Access::Read, read) else {
+            return Err(Progress::At { begun, next: Next::Table(next) });
         };
         statistics.guest_refs += 1;
-        refs += host_refs;
         let space = context.spaces.of(next.global | pte.is_global());
         let leaf = GuestMapping { page: Gpa(pte.address()), size: SIZE, rights: pte.rights(), space };
         let gpa = Gpa(leaf.page.0 | gva.offset(SIZE));
         let find = |memory: &mut M, at: Hpa| Some((at.page(SIZE), memory.base_page(at.page(SIZE))?));
-        let Some(((hpa, host), rights, host_refs)) = stage.step(memory, statistics, gpa, access, find) else {
-            let refs = statistics.refs() - refs;
-            return Err(Progress::At { refs, next: Next::Page(leaf) });
+        let Some(((hpa, host), rights)) = stage.step(memory, statistics, gpa, access, find) else {
+            return Err(Progress::At { begun, next: Next::Page(leaf) });
         };
-        refs += host_refs;
         let host = host.expose_provenance();
         prefetch(host + gva.offset(SIZE) as usize);
-        if refs > statistics.max_refs {
-            statistics.max_refs = refs;
-        }
+        statistics.take_maxima(begun);
         Ok(Translation { hpa, gpa: leaf.page, host, space: leaf.space, rights: leaf.rights.and(rights), size: SIZE })
     }
 }
@@ -89,7 +81,7 @@ impl<M: TableMemory> Walk<'_, M> {
 /// The second stage in the usual case.
 pub(super) trait Usual {
     /// Translates an address for an access and does `then` where it leads. The translation is recorded only if that has a result, which comes
-    /// back with what the stage leaves of the first one's rights, and how many of its entries were read.
+    /// back with what the stage leaves of the first one's rights.
     fn step<M: TableMemory, R>(
         &mut self,
         memory: &mut M,
@@ -97,7 +89,7 @@ pub(super) trait Usual {
         gpa: Gpa,
         access: Access,
         then: impl FnOnce(&mut M, Hpa) -> Option<R>,
-    ) -> Option<(R, Rights, u64)>;
+    ) -> Option<(R, Rights)>;
 }
 
 /// No second stage, or reserved memory.
@@ -115,8 +107,8 @@ impl Usual for Constant {
         gpa: Gpa,
         _: Access,
         then: impl FnOnce(&mut M, Hpa) -> Option<R>,
-    ) -> Option<(R, Rights, u64)> {
-        Some((then(memory, base_page(&self.ram, self.offset, gpa)?)?, Rights::ALL, 0))
+    ) -> Option<(R, Rights)> {
+        Some((then(memory, base_page(&self.ram, self.offset, gpa)?)?, Rights::ALL))
     }
 }
 
@@ -136,7 +128,7 @@ impl<T: Tables> Usual for Tabled<'_, T> {
         gpa: Gpa,
         access: Access,
         then: impl FnOnce(&mut M, Hpa) -> Option<R>,
-    ) -> Option<(R, Rights, u64)> {
+    ) -> Option<(R, Rights)> {
         let Self { tables, space, tlb } = self;
         if !tables.reach(gpa) {
             return None;
@@ -149,7 +141,7 @@ impl<T: Tables> Usual for Tabled<'_, T> {
                 let rights = entry.rights;
                 statistics.nested_tlb_hits += 1;
                 tlb.used(way);
-                return Some((found, rights, 0));
+                return Some((found, rights));
             }
             Err(Miss::ABSENT) => {}
             Err(_) => return None,
@@ -157,11 +149,10 @@ impl<T: Tables> Usual for Tabled<'_, T> {
         let (leaf, way) = tables.leaf(memory, gpa, &Demand::of_second_stage(access))?;
         let found = then(memory, Hpa(leaf.address() | offset))?;
         statistics.nested_tlb_misses += 1;
-        let refs = tables.record(statistics, gpa, &way);
-        statistics.host_refs += refs;
+        statistics.host_refs += tables.record(statistics, gpa, &way);
         let rights = leaf.second_stage_rights();
         tlb.fill_base(page, *space, Hpa(leaf.address()), rights);
-        Some((found, rights, refs))
+        Some((found, rights))
     }
 }
 
