@@ -80,7 +80,7 @@ pub struct Harness {
     places: [Place; PCS as usize],
     /// The model's name for each site, learnt on misses.
     names: [HashMap<u16, Position>; 2],
-    /// Whether base pages are mapped alone, and segments not used: what the MMU takes for the usual case.
+    /// Whether base pages are mapped alone, and segments not used: what the MMU has a fast path for.
     base_pages: bool,
     /// The maxima of references and steps of a walk, which the MMU begins anew with each access, so that each walk's are seen.
     max_refs: u64,
@@ -578,7 +578,7 @@ impl Harness {
         got
     }
 
-    /// First the usual case, then any other; with notes of how far the first came.
+    /// First the fast path, then the general one; with notes of how far the first came.
     fn reach_as_machines_do(&mut self, second: &SecondStage, gva: Gva, access: Access) -> Result<Hit, Fault> {
         let Self { mmu, memory, clock, .. } = self;
         let stage = match second {
@@ -588,20 +588,23 @@ impl Harness {
             SecondStage::Reserved { .. } => "reserved",
         };
         let before = *mmu.statistics();
-        let usual = mmu.usual_access(memory, || second.clone(), gva, access, *clock);
-        let then = *mmu.statistics();
+        let unfinished = match mmu.fast_access(memory, || second.clone(), gva, access, *clock) {
+            Err(unfinished) => unfinished,
+            Ok(site) => {
+                let hit = mmu.hit(site, gva, access);
+                assert!(hit.host.is_some(), "the fast path is for memory");
+                let then = mmu.statistics();
+                self.coverage.note(match (then.l2_hits > before.l2_hits, then.walks > before.walks) {
+                    (true, _) => "fast L2".to_owned(),
+                    (_, true) => format!("fast walk, {stage}"),
+                    _ => "fast L1".to_owned(),
+                });
+                return Ok(hit);
+            }
+        };
+        let then = *unfinished.statistics();
         let walked = then.walks > before.walks;
-        if let Some(site) = usual {
-            let hit = mmu.hit(site, gva, access);
-            assert!(hit.host.is_some(), "the usual case is memory");
-            self.coverage.note(match (then.l2_hits > before.l2_hits, walked) {
-                (true, _) => "usual L2".to_owned(),
-                (_, true) => format!("usual walk, {stage}"),
-                _ => "usual L1".to_owned(),
-            });
-            return Ok(hit);
-        }
-        let got = mmu.unusual_access(memory, || second.clone(), gva, access, *clock);
+        let got = unfinished.finish(memory, || second.clone());
         let misses = |counts: &mmu::MmuStatistics| counts.l1d_misses + counts.l1i_misses;
         let of_table = match got {
             Err(Fault::Nested(fault)) => fault.purpose == Purpose::Table,
