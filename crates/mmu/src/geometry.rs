@@ -26,10 +26,12 @@ impl Geometry {
     }
 
     /// Of a second stage. The root has four times the entries.
+    #[inline(always)]
     pub(crate) const fn of_second_stage(mode: SecondStageMode) -> Self {
         Self::new(mode.levels() - 1, mode.address_bits())
     }
 
+    #[inline(always)]
     const fn new(root_level: u32, address_bits: u32) -> Self {
         Self { root_level, address_bits, root_mask: (1 << (address_bits - 12 - 9 * root_level)) - 1 }
     }
@@ -39,5 +41,11 @@ impl Geometry {
     pub(crate) const fn slot(self, address: u64, level: u32) -> u64 {
         let mask = if level == self.root_level { self.root_mask } else { 0x1ff };
         ((address >> (12 + 9 * level)) & mask) * 8
+    }
+
+    /// The same in the last level, which is no tree's root.
+    #[inline(always)]
+    pub(crate) const fn last_slot(address: u64) -> u64 {
+        ((address >> 12) & 0x1ff) * 8
     }
 }

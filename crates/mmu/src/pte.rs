@@ -33,16 +33,19 @@ impl Pte {
     const PPN_SHIFT: u32 = 10;
     const PPN_MASK: u64 = (1 << 44) - 1;
 
+    #[inline(always)]
     const fn has(self, bits: u64) -> bool {
         self.0 & bits != 0
     }
 
     /// G: the mappings from here on belong to every ASID.
+    #[inline(always)]
     pub(crate) const fn is_global(self) -> bool {
         self.has(Self::G)
     }
 
     /// The physical address in the PPN field: of the next table, or of a page (with N, of the page and its size).
+    #[inline(always)]
     pub(crate) const fn address(self) -> u64 {
         ((self.0 >> Self::PPN_SHIFT) & Self::PPN_MASK) << 12
     }

@@ -35,6 +35,7 @@ struct Settled {
 }
 
 impl Settled {
+    #[inline(always)]
     const fn of(access: Access, owners: Owners) -> Self {
         let needed = match access {
             Access::Read => Pte::R | Pte::A,
@@ -63,6 +64,7 @@ impl Demand {
     }
 
     /// Of the second stage, where every access counts as U's (section 19.5.1), and MXR is the monitor's, which is 0.
+    #[inline(always)]
     pub(crate) const fn of_second_stage(access: Access) -> Self {
         let owners = Owners::User;
         Self { access, owners, executable_is_readable: false, settled: Settled::of(access, owners) }
@@ -119,6 +121,7 @@ impl Rights {
 
     /// Those that both stages give.
     #[must_use]
+    #[inline(always)]
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
@@ -136,6 +139,7 @@ pub(crate) struct Masks(u64);
 
 impl Masks {
     /// Those of a demand.
+    #[inline(always)]
     pub(crate) const fn of(demand: Demand) -> Self {
         const OF: [[[Masks; 2]; 3]; 3] = Masks::all();
         OF[demand.access as usize][demand.owners as usize][demand.executable_is_readable as usize]

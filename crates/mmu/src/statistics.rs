@@ -127,6 +127,7 @@ pub(crate) struct Mark {
 
 impl MmuStatistics {
     /// PTEs read by walks in both dimensions.
+    #[inline(always)]
     #[must_use]
     pub const fn refs(&self) -> u64 {
         self.guest_refs + self.host_refs
@@ -134,6 +135,7 @@ impl MmuStatistics {
 
     /// Steps of walks in both dimensions: sets of PTEs that are read at once. References are what a walk costs in bandwidth, steps what it
     /// costs in depth.
+    #[inline(always)]
     #[must_use]
     pub const fn steps(&self) -> u64 {
         self.refs() - self.joint_refs

@@ -49,10 +49,20 @@ impl ConstantStage {
         Some(Mapping { page, size, rights: Rights::ALL, backing })
     }
 
+    /// All of the page that a request is for, where it is memory and aligned in the host: mostly it is.
+    #[inline(always)]
+    pub(super) fn whole(&self, request: &Request<Gpa>) -> Option<Mapping<Hpa>> {
+        let Request { address: gpa, limit: size, .. } = *request;
+        let (first, last) = (gpa.page(size), Gpa(gpa.0 | (size.bytes() - 1)));
+        let whole = (self.ram.start <= first) & (last < self.ram.end) & (self.offset & (size.bytes() - 1) == 0);
+        let page = Hpa(first.0.wrapping_add(self.offset));
+        whole.then_some(Mapping { page, size, rights: Rights::ALL, backing: Backing::Host })
+    }
+
     /// The largest page around `gpa`, of at most `size`, that is all of one kind.
     #[cold]
     #[inline(never)]
-    fn largest(&self, gpa: Gpa, mut size: PageSize) -> Mapping<Hpa> {
+    pub(super) fn largest(&self, gpa: Gpa, mut size: PageSize) -> Mapping<Hpa> {
         loop {
             if let Some(mapping) = self.mapping(gpa, size) {
                 return mapping;
@@ -80,15 +90,9 @@ impl Map for ConstantStage {
         request: Request<Gpa>,
         then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
     ) -> Result<R, P::Stop> {
-        let Request { address: gpa, limit: size, .. } = request;
-        let (first, last) = (gpa.page(size), Gpa(gpa.0 | (size.bytes() - 1)));
-        // Mostly all of it is memory.
-        let whole = (self.ram.start <= first) & (last < self.ram.end) & (self.offset & (size.bytes() - 1) == 0);
-        let mapping = if whole {
-            let page = Hpa(first.0.wrapping_add(self.offset));
-            Mapping { page, size, rights: Rights::ALL, backing: Backing::Host }
-        } else {
-            P::uncommon(|| Ok(self.largest(gpa, size)))?
+        let mapping = match self.whole(&request) {
+            Some(mapping) => mapping,
+            None => P::uncommon(|| Ok(self.largest(request.address, request.limit)))?,
         };
         then(ports, &mapping)
     }

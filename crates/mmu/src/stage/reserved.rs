@@ -24,10 +24,14 @@ impl Map for ReservedStage {
         request: Request<Gpa>,
         then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
     ) -> Result<R, P::Stop> {
-        if !self.0.ram.contains(&request.address) {
-            return Err(HostDimension::refused(&request, Cause::OutOfBounds).into());
-        }
-        self.0.reach::<P, M, R>(ports, request, then)
+        let mapping = match self.0.whole(&request) {
+            Some(mapping) => mapping,
+            None if self.0.ram.contains(&request.address) => {
+                P::uncommon(|| Ok(self.0.largest(request.address, request.limit)))?
+            }
+            None => return Err(HostDimension::refused(&request, Cause::OutOfBounds).into()),
+        };
+        then(ports, &mapping)
     }
 
     #[inline]

@@ -11,7 +11,8 @@ use crate::memory::TableMemory;
 use crate::rights::{Demand, Masks};
 use crate::space::Space;
 use crate::walk::{
-    Address, Dimension, General, Journal, Leaf, Map, Mapping, Policy, Ports, Request, Tables, Through, Wanted,
+    Address, Dimension, General, Journal, Leaf, Map, Mapping, Policy, Ports, Recording, Request, Tables, Through,
+    Wanted,
 };
 use crate::walk_cache::WalkCache;
 use core::marker::PhantomData;
@@ -82,6 +83,47 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
         L::In::of(leaf.page() | address & (leaf.size.bytes() - 1))
     }
 
+    /// The translation alone. The general path records it whatever comes after, so that all steps share one function.
+    #[inline(never)]
+    fn translate<M: TableMemory>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<D::In>,
+    ) -> Result<Mapping<Hpa>, Fault> {
+        self.reach_in_line::<General, M, _>(ports, request, |_, mapping| Ok(*mapping))
+    }
+
+    /// [`Map::reach`], all of which becomes part of the caller.
+    #[inline(always)]
+    fn reach_in_line<P: Policy, M: TableMemory, R>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<D::In>,
+        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
+    ) -> Result<R, P::Stop> {
+        let Request { address, access, .. } = request;
+        self.format.check(address.bits()).map_err(|cause| D::refused(&request, cause))?;
+        let Memory { space, tlb, .. } = &mut self.memory;
+        let lookup = match tlb {
+            Some(tlb) => tlb.look_up::<P>(address.bits(), *space, Masks::of_second_stage(access))?,
+            None => Lookup::Absent(Miss::ABSENT),
+        };
+        if let (Lookup::Hit(way, mapping), Some(tlb)) = (&lookup, tlb) {
+            let found = then(ports, mapping);
+            if P::records(&found) {
+                ports.statistics.nested_tlb_hits += 1;
+                tlb.used(*way);
+                self.remember::<P>(&request, *mapping, None);
+            }
+            return found;
+        }
+        if L::TRACELESS {
+            return self.walk::<P, M, R>(ports, request, &lookup, then);
+        }
+        // What the stage below has recorded of one step would stay where another one of the same walk turns out to be uncommon.
+        P::uncommon(|| self.walk::<P, M, R>(ports, request, &lookup, then))
+    }
+
     /// Walks the tables, reaches the page through the stage below, and does `then` there; records as the policy says.
     #[inline(always)]
     fn walk<P: Policy, M: TableMemory, R>(
@@ -99,18 +141,13 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
         let mut journal = P::Journal::EMPTY;
         let mut tables = Through::<M, L, D>::new(ports, lower, request);
         let walked = format.find::<P, _>(&mut tables, memory.cache, &mut journal, wanted);
-        let (found, kept) = match walked {
-            Ok(leaf) => {
-                let below = Request { address: Self::target(&leaf, bits), access, purpose, limit: leaf.size };
-                let mut kept = None;
-                let found = lower.reach::<P, M, R>(ports, below, |ports, mapping| {
-                    let mapping = Self::compose(&leaf, mapping, bits);
-                    let found = then(ports, &mapping);
-                    kept = Some((leaf, mapping));
-                    found
-                });
-                (found, kept)
-            }
+        let reached = walked.and_then(|leaf| {
+            let below = Request { address: Self::target(&leaf, bits), access, purpose, limit: leaf.size };
+            let lower = lower.reach::<P, M, _>(ports, below, |_, mapping| Ok(*mapping))?;
+            Ok((leaf, Self::compose(&leaf, &lower, bits)))
+        });
+        let (found, kept) = match reached {
+            Ok((leaf, mapping)) => (then(ports, &mapping), Some((leaf, mapping))),
             Err(stop) => (Err(stop), None),
         };
         if P::records(&found) {
@@ -118,7 +155,7 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
             journal.commit(&mut Through::<M, L, D>::new(ports, lower, request), memory.cache);
             if let Some((leaf, mapping)) = kept {
                 self.keep(bits, lookup, &mapping);
-                self.remember(&request, mapping, Some(leaf));
+                self.remember::<P>(&request, mapping, Some(leaf));
             }
         }
         found
@@ -137,10 +174,10 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
         }
     }
 
-    /// The translation of a table's address may be asked for again, to write there.
+    /// The translation of a table's address may be asked for again, to write there. The fast path writes nothing.
     #[inline(always)]
-    fn remember(&mut self, request: &Request<D::In>, mapping: Mapping<Hpa>, leaf: Option<Leaf<L::In>>) {
-        if request.purpose == Purpose::Table {
+    fn remember<P: Policy>(&mut self, request: &Request<D::In>, mapping: Mapping<Hpa>, leaf: Option<Leaf<L::In>>) {
+        if P::RECORDING == Recording::InAnyCase && request.purpose == Purpose::Table {
             self.latest = Some(Latest { address: request.address, mapping, leaf });
         }
     }
@@ -165,7 +202,7 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
         if let Some(tlb) = &mut self.memory.tlb {
             tlb.fill(bits, Miss::REFUSED, self.memory.space, &mapping);
         }
-        self.remember(&request, mapping, Some(leaf));
+        self.remember::<General>(&request, mapping, Some(leaf));
         Ok(Some(mapping))
     }
 }
@@ -183,27 +220,13 @@ impl<D: Dimension, F: Format, L: Map<Out = Hpa>> Map for TabledStage<'_, D, F, L
         request: Request<D::In>,
         then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
     ) -> Result<R, P::Stop> {
-        let Request { address, access, .. } = request;
-        self.format.check(address.bits()).map_err(|cause| D::refused(&request, cause))?;
-        let Memory { space, tlb, .. } = &mut self.memory;
-        let lookup = match tlb {
-            Some(tlb) => tlb.look_up::<P>(address.bits(), *space, Masks::of_second_stage(access))?,
-            None => Lookup::Absent(Miss::ABSENT),
-        };
-        if let (Lookup::Hit(way, mapping), Some(tlb)) = (&lookup, tlb) {
-            let found = then(ports, mapping);
-            if P::records(&found) {
-                ports.statistics.nested_tlb_hits += 1;
-                tlb.used(*way);
-                self.remember(&request, *mapping, None);
+        match P::RECORDING {
+            Recording::OnSuccess => self.reach_in_line::<P, M, R>(ports, request, then),
+            Recording::InAnyCase => {
+                let mapping = self.translate(ports, request)?;
+                then(ports, &mapping)
             }
-            return found;
         }
-        if L::TRACELESS {
-            return self.walk::<P, M, R>(ports, request, &lookup, then);
-        }
-        // What the stage below has recorded of one step would stay where another one of the same walk turns out to be uncommon.
-        P::uncommon(|| self.walk::<P, M, R>(ports, request, &lookup, then))
     }
 
     /// The hardware still has the leaf that it walked to for the read: setting that leaf's D takes no second walk. Only
@@ -223,6 +246,6 @@ impl<D: Dimension, F: Format, L: Map<Out = Hpa>> Map for TabledStage<'_, D, F, L
         if let Some(tlb) = tlb {
             tlb.remove_page(at.bits(), |other| other == *space);
         }
-        self.reach::<General, M, _>(ports, request, |_, mapping| Ok(*mapping))
+        self.translate(ports, request)
     }
 }

@@ -17,7 +17,7 @@ mod tree;
 
 pub(crate) use journal::{Direct, Journal};
 pub(crate) use map::{Address, Backing, Map, Mapping, Ports, Request};
-pub(crate) use policy::{FastPath, General, Policy};
+pub(crate) use policy::{FastPath, General, Policy, Recording};
 pub(crate) use settle::apart;
 pub(crate) use tables::{Dimension, GuestDimension, HostDimension, Tables, Through};
 pub(crate) use tree::{Form, Halted, Leaf, Tree, Wanted};

@@ -18,8 +18,26 @@ pub(crate) trait Policy {
     /// Handles what is not common, or stops.
     fn uncommon<R>(handle: impl FnOnce() -> Result<R, Self::Stop>) -> Result<R, Self::Stop>;
 
+    /// When what a step has used is recorded.
+    const RECORDING: Recording;
+
     /// Whether what led to this outcome is recorded.
-    fn records<R, E>(outcome: &Result<R, E>) -> bool;
+    #[inline(always)]
+    fn records<R, E>(outcome: &Result<R, E>) -> bool {
+        match Self::RECORDING {
+            Recording::InAnyCase => true,
+            Recording::OnSuccess => outcome.is_ok(),
+        }
+    }
+}
+
+/// When what a step has used is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Recording {
+    /// Where the step ends in a fault, too: walk caches keep the entries that were read before.
+    InAnyCase,
+    /// When all of the step is known to be common.
+    OnSuccess,
 }
 
 /// Every walk, to its end or to its fault.
@@ -29,15 +47,11 @@ impl Policy for General {
     type Stop = Fault;
     type Journal = Direct;
 
+    const RECORDING: Recording = Recording::InAnyCase;
+
     #[inline(always)]
     fn uncommon<R>(handle: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
         handle()
-    }
-
-    /// Faults too: walk caches keep the entries that were read before.
-    #[inline(always)]
-    fn records<R, E>(_: &Result<R, E>) -> bool {
-        true
     }
 }
 
@@ -59,13 +73,10 @@ impl Policy for FastPath {
     type Stop = Uncommon;
     type Journal = Deferred;
 
+    const RECORDING: Recording = Recording::OnSuccess;
+
     #[inline(always)]
     fn uncommon<R>(_: impl FnOnce() -> Result<R, Uncommon>) -> Result<R, Uncommon> {
         Err(Uncommon)
-    }
-
-    #[inline(always)]
-    fn records<R, E>(outcome: &Result<R, E>) -> bool {
-        outcome.is_ok()
     }
 }

@@ -108,42 +108,72 @@ impl Tree {
         wanted: Wanted<'_>,
         from: Start,
     ) -> Result<Leaf<T::Address>, Halted<P::Stop>> {
-        let Wanted { address, demand } = wanted;
-        let key = Key { spaces: self.spaces, address };
+        let key = Key { spaces: self.spaces, address: wanted.address };
         let mut next = from;
         loop {
-            let Start { level, table, global } = next;
-            let halted = |stop| Halted { stop, at: next };
-            // Step 2.
-            let at = T::Address::of(table + self.geometry.slot(address, level as u32));
-            let (pte, form) = tables.read::<P, _>(at, |pte| Form::see::<P>(pte, level, demand)).map_err(halted)?;
-            journal.reference(tables);
-            let global = global | pte.is_global();
-            // Steps 3 to 5.
-            let kind = match form {
-                Form::Plain if level == 0 => return Ok(Leaf { at, pte, size: PageSize::Size4K, global }),
-                Form::Plain => Kind::Pointer,
-                Form::Other => {
-                    let decoded = pte.decode(level as u32, self.groups);
-                    decoded.map_err(|cause| halted(tables.refused(cause).into()))?
-                }
+            // The last level is a step of its own, as less has to be asked there.
+            let stepped = match next.level {
+                0 => self.step::<P, J, T>(tables, journal, wanted, Start { level: 0, ..next }),
+                _ => self.step::<P, J, T>(tables, journal, wanted, next),
             };
-            match kind {
-                Kind::Pointer => {
-                    next = Start { level: level - 1, table: at.behind(pte), global };
-                    journal.pointer(cache, key, level, &next);
+            match stepped.map_err(|stop| Halted { stop, at: next })? {
+                Step::Down(start) => {
+                    journal.pointer(cache, key, next.level, &start);
+                    next = start;
                 }
-                Kind::Leaf(size) => {
-                    let leaf = Leaf { at, pte, size, global };
-                    let settled = self.ad.settle(tables, leaf, demand);
-                    if let Some(leaf) = settled.map_err(|fault| halted(fault.into()))? {
-                        return Ok(leaf);
-                    }
-                    // Somebody else changed the entry: "return to step 2".
-                }
+                Step::Arrived(leaf) => return Ok(leaf),
+                // Somebody else changed the entry: "return to step 2".
+                Step::Again => {}
             }
         }
     }
+
+    /// One level: the entry of the address in a table.
+    #[inline(always)]
+    fn step<P: Policy, J: Journal, T: Tables>(
+        &self,
+        tables: &mut T,
+        journal: &mut J,
+        wanted: Wanted<'_>,
+        from: Start,
+    ) -> Result<Step<T::Address>, P::Stop> {
+        let Wanted { address, demand } = wanted;
+        let Start { level, table, global } = from;
+        // Step 2.
+        let slot = match level {
+            0 => Geometry::last_slot(address),
+            _ => self.geometry.slot(address, level as u32),
+        };
+        let at = T::Address::of(table + slot);
+        let (pte, form) = tables.read::<P, _>(at, |pte| Form::see::<P>(pte, level, demand))?;
+        journal.reference(tables);
+        let global = global | pte.is_global();
+        // Steps 3 to 5.
+        let kind = match form {
+            Form::Plain if level == 0 => {
+                return Ok(Step::Arrived(Leaf { at, pte, size: PageSize::Size4K, global }));
+            }
+            Form::Plain => Kind::Pointer,
+            Form::Other => pte.decode(level as u32, self.groups).map_err(|cause| tables.refused(cause))?,
+        };
+        match kind {
+            Kind::Pointer => Ok(Step::Down(Start { level: level - 1, table: at.behind(pte), global })),
+            Kind::Leaf(size) => {
+                let settled = self.ad.settle(tables, Leaf { at, pte, size, global }, demand)?;
+                Ok(settled.map_or(Step::Again, Step::Arrived))
+            }
+        }
+    }
+}
+
+/// What one level has led to.
+enum Step<A> {
+    /// A further table.
+    Down(Start),
+    /// The page.
+    Arrived(Leaf<A>),
+    /// An entry that has changed since it was read.
+    Again,
 }
 
 impl Form {
