@@ -1,10 +1,8 @@
 //! The MMU of one hart: the miss path from L1 to the tables, context changes and fences.
 
-mod fast;
+pub(crate) mod fast;
 mod fences;
 mod general;
-
-pub use fast::UnfinishedAccess;
 
 use crate::classify::Classifier;
 use crate::config::{AdPolicy, ConfigError, MmuConfig};

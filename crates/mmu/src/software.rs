@@ -4,7 +4,7 @@ use crate::config::{AdPolicy, Groups};
 use crate::context::Context;
 use crate::fault::{AccessCause, Cause, Fault};
 use crate::pte::Pte;
-use crate::walk::{Direct, General, Halted, Policy, Tables, Tree, Wanted};
+use crate::walk::{Counts, Direct, General, Halted, Policy, Tables, Tree, Wanted};
 use crate::walk_cache::WalkCache;
 use types::{Access, Gpa, Gva, PageSize, TranslationContext, Vmid};
 
@@ -92,8 +92,10 @@ impl<T: SoftwareTables> Tables for Reader<'_, T> {
     fn refused(&self, cause: Cause) -> Fault {
         Fault::Page(cause)
     }
+}
 
-    /// The hypervisor's own walks are no references of the processor's walker.
+/// The hypervisor's own walks are no references of the processor's walker.
+impl<T> Counts for Reader<'_, T> {
     fn count_skip(&mut self, _: u32) {}
 
     #[inline(always)]

@@ -1,7 +1,12 @@
 //! The kinds of second stage: for each variant of [`SecondStage`] a type, which makes the stage that a walk goes through.
 
+use super::constant::ConstantStage;
+use super::flat::FlatTable;
+use super::host::Host;
+use super::nested_tlb::NestedTlb;
+use super::reserved::ReservedStage;
+use super::second_stage::SecondStage;
 use super::tabled::{Memory, TabledStage};
-use super::{ConstantStage, FlatTable, Host, NestedTlb, ReservedStage, SecondStage};
 use crate::config::{AdPolicy, Groups};
 use crate::geometry::Geometry;
 use crate::refill::{RefillRoutine, RefillSteps};

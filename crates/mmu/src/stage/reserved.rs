@@ -1,7 +1,7 @@
 //! Reserved memory: a base, a limit and a constant (Sha et al. 2022, section 1: what Sunway had before). A translation adds, after it
 //! has compared; there is no table to read.
 
-use super::ConstantStage;
+use super::constant::ConstantStage;
 use crate::fault::{Cause, Fault};
 use crate::memory::TableMemory;
 use crate::walk::{Dimension, General, HostDimension, Map, Mapping, Policy, Ports, Request};

@@ -1,6 +1,5 @@
 //! When a walk records what it has used: as it goes, or once the step that it is a part of is complete.
 
-use super::tables::Tables;
 use crate::space::Spaces;
 use crate::walk_cache::{Low, Start, WalkCache};
 
@@ -9,6 +8,15 @@ use crate::walk_cache::{Low, Start, WalkCache};
 pub(crate) struct Key {
     pub(crate) spaces: Spaces,
     pub(crate) address: u64,
+}
+
+/// Where a walk is counted.
+pub(crate) trait Counts {
+    /// Counts a walk that begins below the root, with the non-leaf entry of `level` from the walk cache.
+    fn count_skip(&mut self, level: u32);
+
+    /// Counts entries that were read.
+    fn count_references(&mut self, references: u64);
 }
 
 /// What the walk of one tree has used and found.
@@ -20,23 +28,23 @@ pub(crate) trait Journal {
     const DEPTH: u64;
 
     /// The walk begins where the walk cache says.
-    fn begin<T: Tables>(&mut self, tables: &mut T, cache: &mut WalkCache, key: Key, low: Low);
+    fn begin<C: Counts>(&mut self, counts: &mut C, cache: &mut WalkCache, key: Key, low: Low);
 
     /// An entry was read.
-    fn reference<T: Tables>(&mut self, tables: &mut T);
+    fn reference<C: Counts>(&mut self, counts: &mut C);
 
     /// An entry of `level` leads to a further table.
     fn pointer(&mut self, cache: &mut WalkCache, key: Key, level: u64, next: &Start);
 
     /// Records what is not recorded yet.
-    fn commit<T: Tables>(self, tables: &mut T, cache: &mut WalkCache);
+    fn commit<C: Counts>(self, counts: &mut C, cache: &mut WalkCache);
 }
 
 /// The use of what the walk cache knew.
 #[inline(always)]
-fn take<T: Tables>(tables: &mut T, cache: &mut WalkCache, key: Key, low: &Low) {
+fn take<C: Counts>(counts: &mut C, cache: &mut WalkCache, key: Key, low: &Low) {
     if low.level() != 0 {
-        tables.count_skip(low.level());
+        counts.count_skip(low.level());
     }
     cache.take(key.spaces, key.address, low);
 }
@@ -49,13 +57,13 @@ impl Journal for Direct {
     const DEPTH: u64 = WalkCache::LOW_LEVELS;
 
     #[inline(always)]
-    fn begin<T: Tables>(&mut self, tables: &mut T, cache: &mut WalkCache, key: Key, low: Low) {
-        take(tables, cache, key, &low);
+    fn begin<C: Counts>(&mut self, counts: &mut C, cache: &mut WalkCache, key: Key, low: Low) {
+        take(counts, cache, key, &low);
     }
 
     #[inline(always)]
-    fn reference<T: Tables>(&mut self, tables: &mut T) {
-        tables.count_references(1);
+    fn reference<C: Counts>(&mut self, counts: &mut C) {
+        counts.count_references(1);
     }
 
     #[inline(always)]
@@ -64,7 +72,7 @@ impl Journal for Direct {
     }
 
     #[inline(always)]
-    fn commit<T: Tables>(self, _: &mut T, _: &mut WalkCache) {}
+    fn commit<C: Counts>(self, _: &mut C, _: &mut WalkCache) {}
 }
 
 /// Records on commit. There is room for the walk of the two lowest levels.
@@ -81,12 +89,12 @@ impl Journal for Deferred {
     const DEPTH: u64 = 1;
 
     #[inline(always)]
-    fn begin<T: Tables>(&mut self, _: &mut T, _: &mut WalkCache, key: Key, low: Low) {
+    fn begin<C: Counts>(&mut self, _: &mut C, _: &mut WalkCache, key: Key, low: Low) {
         self.begun = Some((key, low));
     }
 
     #[inline(always)]
-    fn reference<T: Tables>(&mut self, _: &mut T) {
+    fn reference<C: Counts>(&mut self, _: &mut C) {
         self.references += 1;
     }
 
@@ -96,10 +104,10 @@ impl Journal for Deferred {
     }
 
     #[inline(always)]
-    fn commit<T: Tables>(self, tables: &mut T, cache: &mut WalkCache) {
-        tables.count_references(self.references);
+    fn commit<C: Counts>(self, counts: &mut C, cache: &mut WalkCache) {
+        counts.count_references(self.references);
         let Some((key, low)) = self.begun else { return };
-        take(tables, cache, key, &low);
+        take(counts, cache, key, &low);
         if low.level() == 2 {
             cache.fill(key.spaces, key.address, 1, self.pointer.table, self.pointer.global);
         }

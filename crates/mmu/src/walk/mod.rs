@@ -15,7 +15,7 @@ mod settle;
 mod tables;
 mod tree;
 
-pub(crate) use journal::{Direct, Journal};
+pub(crate) use journal::{Counts, Direct, Journal};
 pub(crate) use map::{Address, Backing, Map, Mapping, Ports, Request};
 pub(crate) use policy::{FastPath, General, Policy, Recording};
 pub(crate) use settle::apart;

@@ -22,7 +22,7 @@ impl AdPolicy {
         leaf: Leaf<T::Address>,
         demand: &Demand,
     ) -> Result<Option<Leaf<T::Address>>, Fault> {
-        if demand.is_settled(leaf.pte) {
+        if demand.is_settled(leaf.pte.0) {
             return Ok(Some(leaf));
         }
         apart(self.settle_unsettled(tables, leaf, demand))

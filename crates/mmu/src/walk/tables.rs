@@ -1,5 +1,6 @@
 //! How a walker gets at the entries of its tables, and whose tables they are.
 
+use super::journal::Counts;
 use super::map::{Address, Backing, Map, Ports, Request};
 use super::policy::Policy;
 use crate::fault::{AccessCause, Cause, Fault, NestedFault};
@@ -10,7 +11,7 @@ use core::marker::PhantomData;
 use types::{Gpa, Gva, Hpa};
 
 /// The tables of one walk.
-pub(crate) trait Tables {
+pub(crate) trait Tables: Counts {
     /// Where they lie.
     type Address: Address;
 
@@ -26,12 +27,6 @@ pub(crate) trait Tables {
 
     /// The fault of the address that is walked for, where the tables refuse it.
     fn refused(&self, cause: Cause) -> Fault;
-
-    /// Counts a walk that begins below the root, with the non-leaf entry of `level` from the walk cache.
-    fn count_skip(&mut self, level: u32);
-
-    /// Counts entries that were read.
-    fn count_references(&mut self, references: u64);
 }
 
 /// Whose tables are walked: what they translate, how they refuse, and where their references are counted.
@@ -160,7 +155,9 @@ impl<M: TableMemory, L: Map<Out = Hpa>, D: Dimension> Tables for Through<'_, '_,
     fn refused(&self, cause: Cause) -> Fault {
         D::refused(&self.request, cause)
     }
+}
 
+impl<M, L, D: Dimension> Counts for Through<'_, '_, M, L, D> {
     #[inline(always)]
     fn count_skip(&mut self, level: u32) {
         D::cache_hits(self.ports.statistics)[level as usize - 1] += 1;

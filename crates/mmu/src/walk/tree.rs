@@ -180,7 +180,7 @@ impl Form {
     /// Looks at an entry of `level` before anything is recorded of the step that read it.
     #[inline(always)]
     pub(crate) fn see<P: Policy>(pte: Pte, level: u64, demand: &Demand) -> Result<(Pte, Self), P::Stop> {
-        let plain = if level == 0 { demand.is_plain_leaf(pte) } else { pte.is_plain_pointer() };
+        let plain = if level == 0 { pte.is_plain_leaf_for(demand) } else { pte.is_plain_pointer() };
         if plain { Ok((pte, Self::Plain)) } else { P::uncommon(|| Ok((pte, Self::Other))) }
     }
 }
