@@ -9,8 +9,22 @@
 //! * a page is kept at the largest size that an array of the level takes and that is not larger than the page
 //!   ([`TlbArray`]);
 //! * a fence removes exactly what [`Fence`] says;
-//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk.rs`), which a monitor that keeps shadow
+//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk/`), which a hypervisor that keeps shadow
 //!   tables uses too ([`software_walk`]).
+//!
+//! Modules use those of the layers below theirs, and no cycle is among them:
+//!
+//! ```text
+//! record, resident, software          what looks at an MMU from outside, or walks without one
+//! mmu                                 TLB levels in front of a walk: the fast path, the general path, fences
+//! walkers                             what a processor has for walks
+//! translate                           both stages for one access
+//! stage                               second stages; a stage reads its tables through the one below
+//! walk                                the walker: trees, the seam between stages, policies
+//! tlb, walk_cache, segment            what is remembered, and what is asked before
+//! lru, directory, recency, raw        arrays and their replacement
+//! context, pte, rights, geometry, space, config, refill, fault, statistics, memory
+//! ```
 #![deny(unsafe_code)]
 
 mod classify;

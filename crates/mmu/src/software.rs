@@ -159,4 +159,30 @@ mod tests {
         let looped = software_walk(&mut words, rules, &context(), circle, Access::Read);
         assert_eq!(looped, Err(Fault::Page(Cause::NoLeaf)));
     }
+
+    /// Another hart maps another page between the read of the leaf and the first update of it.
+    struct Raced(Words, Option<u64>);
+
+    impl SoftwareTables for Raced {
+        fn read(&mut self, at: Gpa) -> Option<u64> {
+            self.0.read(at)
+        }
+
+        fn compare_exchange(&mut self, at: Gpa, old: u64, new: u64) -> Option<u64> {
+            if let Some(other) = self.1.take() {
+                self.0.0.insert(at.0, other);
+            }
+            self.0.compare_exchange(at, old, new)
+        }
+    }
+
+    #[test]
+    fn an_entry_that_has_changed_is_read_again() {
+        let (leaf, other) = (pte(0x20_0000, 0b1_0110), pte(0x60_0000, 0b1_0110));
+        let words = Words(BTreeMap::from([(0x1000, pte(0x2000, 0)), (0x2008, leaf)]));
+        let mut raced = Raced(words, Some(other));
+        let rules = SoftwareRules { ad: AdPolicy::Update, svnapot: true };
+        let found = software_walk(&mut raced, rules, &context(), Gva(0x20_1234), Access::Write).unwrap();
+        assert_eq!((found.page, found.pte, raced.0.0[&0x2008]), (Gpa(0x60_0000), other | 0xc0, other | 0xc0));
+    }
 }

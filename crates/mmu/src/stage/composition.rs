@@ -457,9 +457,9 @@ impl<const WAYS: usize> Map for ReadsAtOnce<WAYS> {
 
 #[test]
 fn references_that_are_made_at_once_are_one_step() {
-    for n in 0..3 {
+    for (mode, _) in MODES {
         let mut words = Words::default();
-        let mut guest = Written::new(Geometry::of_first_stage(MODES[n].0), 0x1_0000_0000, OFFSETS[1]);
+        let mut guest = Written::new(Geometry::of_first_stage(mode), 0x1_0000_0000, OFFSETS[1]);
         guest.map(&mut words, GVA, INNER_PAGE, SETTLED);
         let (mut above, mut statistics) = (Remembered::nothing(), MmuStatistics::default());
         let begun = statistics.mark();
@@ -470,7 +470,7 @@ fn references_that_are_made_at_once_are_one_step() {
         let page = stage.reach::<General, _, _>(&mut ports, request, |_, mapping| Ok(mapping.page)).unwrap();
         assert_eq!(page, Hpa(INNER_PAGE + OFFSETS[1]));
         statistics.take_maxima(begun);
-        let n = levels(n);
+        let n = u64::from(mode.levels());
         assert_eq!((statistics.refs(), statistics.steps()), (n + (n + 1) * 3, n + (n + 1)));
         assert_eq!((statistics.max_refs, statistics.max_steps), (n + (n + 1) * 3, n + (n + 1)));
     }
