@@ -9,8 +9,22 @@
 //! * a page is kept at the largest size that an array of the level takes and that is not larger than the page
 //!   ([`TlbArray`]);
 //! * a fence removes exactly what [`Fence`] says;
-//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk.rs`), which a monitor that keeps shadow
+//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk/`), which a hypervisor that keeps shadow
 //!   tables uses too ([`software_walk`]).
+//!
+//! Modules use those of the layers below theirs, and no cycle is among them:
+//!
+//! ```text
+//! record, resident, software          what looks at an MMU from outside, or walks without one
+//! mmu                                 TLB levels in front of a walk: the fast path, the general path, fences
+//! walkers                             what a processor has for walks
+//! translate                           both stages for one access
+//! stage                               second stages; a stage reads its tables through the one below
+//! walk                                the walker: trees, the seam between stages, policies
+//! tlb, walk_cache, segment            what is remembered, and what is asked before
+//! lru, directory, recency, raw        arrays and their replacement
+//! context, pte, rights, geometry, space, config, refill, fault, statistics, memory
+//! ```
 #![deny(unsafe_code)]
 
 mod classify;
@@ -20,7 +34,8 @@ mod directory;
 mod escape_filter;
 mod fault;
 mod fence;
-mod guest_tables;
+mod flags;
+mod geometry;
 mod hints;
 mod lru;
 mod memory;
@@ -41,6 +56,7 @@ mod tlb;
 mod translate;
 mod walk;
 mod walk_cache;
+mod walkers;
 
 pub use classify::MissClass;
 pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
@@ -49,6 +65,7 @@ pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;
 pub use hints::Hints;
 pub use memory::{HostPage, TableMemory};
+pub use mmu::fast::UnfinishedAccess;
 pub use mmu::{Hit, Mmu};
 pub use raw::L1Entry;
 pub use record::{Answer, Memo, Reference, WalkRecord, WalkStep};

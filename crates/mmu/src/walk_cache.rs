@@ -151,12 +151,6 @@ impl Low {
         self.level
     }
 
-    /// The table that it points to.
-    #[inline(always)]
-    pub(crate) const fn table(&self) -> u64 {
-        self.known.pointer.table
-    }
-
     /// Where a walk begins with it.
     #[inline(always)]
     pub(crate) fn start(&self, spaces: Spaces) -> Start {
@@ -172,6 +166,9 @@ pub(crate) struct WalkCache {
 }
 
 impl WalkCache {
+    /// How many levels [`Self::glance`] looks at.
+    pub(crate) const LOW_LEVELS: u64 = 2;
+
     /// A cache of no entries at all. Unlike [`Self::new`] it costs nothing to make: the monitor walks without one, at each of its faults.
     pub(crate) const OFF: Self = Self { levels: [const { None }; 4] };
 

@@ -57,9 +57,16 @@ fn the_documented_sizes_can_be_built() {
 
 #[test]
 fn statistics_subtract() {
-    let earlier = MmuStatistics { l2_hits: 3, guest_refs: 4, max_refs: 24, ..MmuStatistics::default() };
-    let later = MmuStatistics { l2_hits: 5, guest_refs: 4, max_refs: 24, host_cache_hits: [1, 0, 0, 0], ..earlier };
+    let earlier = MmuStatistics { l2_hits: 3, guest_refs: 4, max_refs: 24, max_steps: 23, ..MmuStatistics::default() };
+    let later = MmuStatistics {
+        l2_hits: 5,
+        guest_refs: 4,
+        max_refs: 24,
+        max_steps: 23,
+        host_cache_hits: [1, 0, 0, 0],
+        ..earlier
+    };
     let since = later.since(&earlier);
-    assert_eq!((since.l2_hits, since.guest_refs, since.max_refs), (2, 0, 24));
+    assert_eq!((since.l2_hits, since.guest_refs, since.max_refs, since.max_steps), (2, 0, 24, 23));
     assert_eq!(since.host_cache_hits, [1, 0, 0, 0]);
 }

@@ -51,7 +51,7 @@ fn fuzz() {
         at.episode = number;
         let mut rng = Random::new(seed << 32 | number);
         let config = config::random(&mut rng);
-        // Every third one keeps to what the MMU has a short way for.
+        // Every third one keeps to what the MMU has a fast path for.
         let harness = if number % 3 == 2 { Harness::of_base_pages(&config) } else { Harness::new(&config) };
         coverage.add(&episode(harness, &mut rng, &mut at));
     }
@@ -103,14 +103,14 @@ fn assert_reached(coverage: &Coverage) {
         "nested tlb",
         "guest updates",
         "host updates",
-        "usual L1",
-        "usual L2",
+        "fast L1",
+        "fast L2",
         "left at once",
         "left before the walk",
     ];
     expected.extend(others.map(String::from));
     for stage in ["native", "nested", "flat", "reserved"] {
-        let ways = ["usual walk", "left at a table", "left at the page"];
+        let ways = ["fast walk", "left at a table", "left at the page"];
         expected.extend(ways.map(|way| format!("{way}, {stage}")));
     }
     for size in types::PageSize::ALL {
