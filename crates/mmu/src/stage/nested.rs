@@ -3,16 +3,17 @@
 
 use super::{Backing, HostMapping, Stage};
 use crate::config::TlbArray;
-use crate::directory::{BasePage, Miss, Way, region};
+use crate::directory::{BasePage, Miss, region};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
-use crate::lru::Lru;
 use crate::memory::TableMemory;
 use crate::pte::Pte;
 use crate::rights::{Demand, Masks, Rights};
+use crate::set_associative::SetAssociative;
 use crate::space::Space;
 use crate::statistics::MmuStatistics;
 use crate::walk::{Failure, Leaf, PteReader, Tree};
 use crate::walk_cache::WalkCache;
+use crate::way::Way;
 use types::{Access, Gpa, Hpa, PageSize, Vmid};
 
 /// One entry of the nested TLB.
@@ -29,13 +30,13 @@ pub(crate) struct NestedEntry {
 /// and those of data; an entry answers only what it permits.
 #[derive(Clone, Debug)]
 pub(crate) struct NestedTlb {
-    entries: Lru<NestedEntry>,
+    entries: SetAssociative<NestedEntry>,
 }
 
 impl NestedTlb {
     /// An empty one. The configuration was checked before.
     pub(crate) fn new(array: &TlbArray) -> Self {
-        Self { entries: Lru::new(core::slice::from_ref(array)) }
+        Self { entries: SetAssociative::new(core::slice::from_ref(array)) }
     }
 
     /// The entry of a VMID that answers.
@@ -47,7 +48,7 @@ impl NestedTlb {
         Ok(entry)
     }
 
-    /// The entry for a base page that answers, at a [glance](Lru::glance_base), where there are base pages and nothing else; its use is not
+    /// The entry for a base page that answers, at a [glance](SetAssociative::glance_base), where there are base pages and nothing else; its use is not
     /// recorded yet.
     #[inline(always)]
     pub(crate) fn glance(
@@ -61,7 +62,7 @@ impl NestedTlb {
         self.entries.has_base_alone(region(gpa.0)).then(|| self.entries.glance_base(page, answers))
     }
 
-    /// What was found there is now the most recently used one of its set.
+    /// Records a use of what was found there.
     #[inline(always)]
     pub(crate) fn used(&mut self, way: Way) {
         self.entries.used(way);

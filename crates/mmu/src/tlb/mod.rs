@@ -1,13 +1,14 @@
 //! The TLBs: what they hold, L1 with its windows, L2.
 
 mod l1;
+mod learning;
 
 pub(crate) use l1::{L1, Made};
 
 use crate::context::Query;
 use crate::directory::Miss;
-use crate::lru::Lru;
 use crate::rights::Rights;
+use crate::set_associative::SetAssociative;
 use crate::space::Space;
 use types::{Gpa, Gva, Hpa, PageSize};
 
@@ -74,7 +75,7 @@ impl Translation {
 }
 
 /// The second-level TLB, of loads, stores and fetches.
-pub(crate) type L2 = Lru<Translation>;
+pub(crate) type L2 = SetAssociative<Translation>;
 
 impl L2 {
     /// Keeps a translation, at the size that the level takes. `miss` is how the address was not found just before.

@@ -1,23 +1,75 @@
-//! Set-associative arrays with exact LRU replacement: the L2 TLB, the nested TLB and each level of a walk cache.
+//! Set-associative arrays with a replacement policy: the L2 TLB, the nested TLB and each level of a walk cache.
 //!
-//! Empty slots are the least recently used ones of their set; of several, the first in the set is taken.
+//! Where every array of a level is LRU, the order of last use is kept here and inlined. Empty slots are then the least recently used ones of their
+//! set. Else each array has its own policy, and is asked out of line. Of several empty slots the first in the set is taken.
 
 use crate::config::TlbArray;
-use crate::directory::{BasePage, Directory, Miss, Way};
-use crate::recency::Recency;
+use crate::directory::{BasePage, Directory, Miss};
+use crate::replacement::{ByArray, Recency};
+use crate::way::Way;
 use types::PageSize;
 
-/// Arrays whose slots are replaced in the order of their last use: a hit or a fill.
+/// Arrays whose slots are replaced by a policy.
 #[derive(Clone, Debug)]
-pub(crate) struct Lru<P> {
+pub(crate) struct SetAssociative<P> {
     directory: Directory<P>,
-    recency: Recency,
+    order: Order,
 }
 
-impl<P: Copy + Default> Lru<P> {
+/// What chooses the slots that are replaced.
+#[derive(Clone, Debug)]
+enum Order {
+    /// Every array is LRU: a hit or a fill is a use.
+    Lru(Recency),
+    /// Some array has another policy.
+    ByArray(Box<ByArray>),
+}
+
+impl Order {
+    fn new(arrays: &[TlbArray]) -> Self {
+        if arrays.iter().all(|array| array.replacement.is_lru()) {
+            return Self::Lru(Recency::new(arrays.iter().map(TlbArray::shape)));
+        }
+        Self::ByArray(Box::new(ByArray::new(arrays.iter().map(|array| (array.shape(), array.replacement)))))
+    }
+
+    /// A page that is held was used.
+    #[inline(always)]
+    fn used(&mut self, way: Way) {
+        match self {
+            Self::Lru(recency) => recency.used(way),
+            Self::ByArray(policies) => touch(policies, way),
+        }
+    }
+
+    /// A way is empty now.
+    fn emptied(&mut self, way: &Way) {
+        match self {
+            Self::Lru(recency) => recency.emptied(way),
+            Self::ByArray(policies) => policies.invalidate(way),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn touch(policies: &mut ByArray, way: Way) {
+    policies.touch(way);
+}
+
+/// The way of a set where a page is inserted that the set does not hold.
+#[cold]
+#[inline(never)]
+fn replace_by<P: Copy + Default>(policies: &mut ByArray, directory: &Directory<P>, set: usize, ways: usize) -> Way {
+    let way = directory.find_empty(set, ways).unwrap_or_else(|| policies.victim(set));
+    policies.insert(way);
+    way
+}
+
+impl<P: Copy + Default> SetAssociative<P> {
     /// Empty arrays. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray]) -> Self {
-        Self { directory: Directory::new(arrays), recency: Recency::new(arrays) }
+        Self { directory: Directory::new(arrays), order: Order::new(arrays) }
     }
 
     /// The first page of `address` that `accept` takes, and where it is; its use is not recorded yet.
@@ -82,14 +134,14 @@ impl<P: Copy + Default> Lru<P> {
         self.directory.put_base(way, page, payload);
     }
 
-    /// What was found there is now the most recently used one of its set.
+    /// Records a use of what was found there.
     #[inline(always)]
     pub(crate) fn used(&mut self, way: Way) {
-        self.recency.used(way);
+        self.order.used(way);
     }
 
     /// Keeps a page of `size`, or the largest piece around `address` that an array takes, in the place of the same page
-    /// (one whose payload `same` takes) or of the least recently used one. `piece` makes the payload for the size that
+    /// (one whose payload `same` takes), in an empty slot or in that of a victim. `piece` makes the payload for the size that
     /// is kept; `miss` is how the address was not found just before.
     #[inline(always)]
     pub(crate) fn fill(
@@ -103,7 +155,7 @@ impl<P: Copy + Default> Lru<P> {
         let Some(&place) = self.directory.home(size) else { return };
         let way = match self.directory.same(size, address, miss, same) {
             Some(way) => {
-                self.recency.used(way);
+                self.order.used(way);
                 way
             }
             None => self.replace(place.set(address), place.ways as usize),
@@ -111,10 +163,14 @@ impl<P: Copy + Default> Lru<P> {
         self.directory.put(way, place, address, &piece(place.size));
     }
 
-    /// The way of a set that is replaced, which is now the most recently used one.
+    /// The way of a set where a page is inserted that the set does not hold.
     #[inline(always)]
     fn replace(&mut self, set: usize, ways: usize) -> Way {
-        let Self { directory, recency } = self;
+        let Self { directory, order } = self;
+        let recency = match order {
+            Order::Lru(recency) => recency,
+            Order::ByArray(policies) => return replace_by(policies, directory, set, ways),
+        };
         let (earliest, full) = recency.replace(set, ways, |way| !directory.is_empty(way.slot));
         if full {
             return earliest;
@@ -125,23 +181,27 @@ impl<P: Copy + Default> Lru<P> {
     }
 
     /// What is held: the first byte of each page, and its payload, from the least to the most recently used way of the sets. Of ways of
-    /// the same age, which are in different sets, the first in the arrays comes first.
+    /// the same age, which are in different sets, the first in the arrays comes first. Where a policy is not LRU the order of last use is not
+    /// known, and all ways have the same age.
     pub(crate) fn pages_by_age(&self) -> Vec<(u64, P)> {
-        let mut pages: Vec<_> =
-            self.directory.held().map(|(way, page, payload)| (self.recency.age(way), page, *payload)).collect();
+        let age = |way| match &self.order {
+            Order::Lru(recency) => recency.age(way),
+            Order::ByArray(_) => 0,
+        };
+        let mut pages: Vec<_> = self.directory.held().map(|(way, page, payload)| (age(way), page, *payload)).collect();
         pages.sort_by_key(|&(age, ..)| core::cmp::Reverse(age));
         pages.into_iter().map(|(_, page, payload)| (page, payload)).collect()
     }
 
     /// Drops the pages whose payload `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool) {
-        let Self { directory, recency } = self;
-        directory.remove(drops, |way| recency.emptied(way));
+        let Self { directory, order } = self;
+        directory.remove(drops, |way| order.emptied(way));
     }
 
     /// Drops the pages of `address` whose payload `drops` names.
     pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool) {
-        let Self { directory, recency } = self;
-        directory.remove_page(address, drops, |way| recency.emptied(way));
+        let Self { directory, order } = self;
+        directory.remove_page(address, drops, |way| order.emptied(way));
     }
 }
