@@ -19,14 +19,12 @@ impl Replacement for Fifo {
     fn touch(&mut self, _: usize, _: usize) {}
 
     fn insert(&mut self, set: usize, way: usize) {
-        self.0.move_last(set, way);
+        self.0.make_latest(set, way);
     }
 
     fn victim(&mut self, set: usize) -> usize {
-        self.0.first(set)
+        self.0.earliest(set)
     }
 
-    fn invalidate(&mut self, set: usize, way: usize) {
-        self.0.move_first(set, way);
-    }
+    fn invalidate(&mut self, _: usize, _: usize) {}
 }

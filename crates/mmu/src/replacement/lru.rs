@@ -30,18 +30,12 @@ impl Order {
     }
 
     /// Makes a way the latest of its set.
-    pub(super) fn move_last(&mut self, set: usize, way: usize) {
+    pub(super) fn make_latest(&mut self, set: usize, way: usize) {
         self.recency.used(self.way(set, way));
     }
 
-    /// Makes a way the earliest of its set.
-    pub(super) fn move_first(&mut self, set: usize, way: usize) {
-        let way = self.way(set, way);
-        self.recency.emptied(&way);
-    }
-
     /// The earliest way of a set.
-    pub(super) fn first(&self, set: usize) -> usize {
+    pub(super) fn earliest(&self, set: usize) -> usize {
         self.recency.earliest(set * self.groups)
     }
 }
@@ -51,18 +45,16 @@ struct Lru(Order);
 
 impl Replacement for Lru {
     fn touch(&mut self, set: usize, way: usize) {
-        self.0.move_last(set, way);
+        self.0.make_latest(set, way);
     }
 
     fn insert(&mut self, set: usize, way: usize) {
-        self.0.move_last(set, way);
+        self.0.make_latest(set, way);
     }
 
     fn victim(&mut self, set: usize) -> usize {
-        self.0.first(set)
+        self.0.earliest(set)
     }
 
-    fn invalidate(&mut self, set: usize, way: usize) {
-        self.0.move_first(set, way);
-    }
+    fn invalidate(&mut self, _: usize, _: usize) {}
 }

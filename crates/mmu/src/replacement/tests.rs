@@ -128,6 +128,8 @@ fn srrip_resists_scans_where_lru_does_not() {
 
 #[test]
 fn srrip_ages_a_set_until_a_prediction_is_distant() {
+    // Of pages that never hit, those that were there when the set aged leave before the ones that came since.
+    assert_eq!(victims(&mut *full("srrip", FOUR_WAYS), 9), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
     let mut srrip = full("srrip", FOUR_WAYS);
     for way in [0, 1, 3] {
         srrip.touch(1, way);

@@ -57,6 +57,5 @@ impl Replacement for TreePlru {
         self.descend(set, |_, upper_is_next| *upper_is_next)
     }
 
-    /// An empty way is filled before a victim is looked for, which sets each node above it: they stay as they are until then.
     fn invalidate(&mut self, _: usize, _: usize) {}
 }
