@@ -197,7 +197,10 @@ impl World {
     /// the caches say.
     pub(crate) fn translation(&self, statistics: &MmuStatistics, caches: Option<&CacheStatistics>) -> Cycles {
         self.costs.l2_tlb_hit * statistics.l2_hits
-            + caches.map_or_else(|| self.costs.table_reference * statistics.refs(), |caches| caches.walk_time)
+            + caches.map_or_else(
+                || self.costs.table_reference * (statistics.refs() + statistics.outer_refs),
+                |caches| caches.walk_time,
+            )
             + self.costs.refill * statistics.refills
             + self.clock.instructions(statistics.refill_instructions)
     }

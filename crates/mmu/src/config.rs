@@ -182,6 +182,8 @@ pub enum Level {
     L1d,
     /// `l2`.
     L2,
+    /// A level behind the L2.
+    L3,
     /// `nested_tlb`.
     NestedTlb,
     /// `walk_caches`.
@@ -194,6 +196,7 @@ impl core::fmt::Display for Level {
             Self::L1i => "l1i",
             Self::L1d => "l1d",
             Self::L2 => "l2",
+            Self::L3 => "l3",
             Self::NestedTlb => "nested_tlb",
             Self::WalkCaches => "walk_caches",
         })
@@ -296,7 +299,7 @@ impl MmuConfig {
     }
 }
 
-fn check_level(level: Level, arrays: &[TlbArray], limit: u64) -> Result<(), ConfigError> {
+pub(crate) fn check_level(level: Level, arrays: &[TlbArray], limit: u64) -> Result<(), ConfigError> {
     let mut seen = Vec::new();
     let mut entries = 0u64;
     for array in arrays {

@@ -219,6 +219,13 @@ impl<P: Copy + Default> Directory<P> {
         })
     }
 
+    /// The page that a slot holds: its first byte, and its payload.
+    #[inline(always)]
+    pub(crate) fn occupant(&self, slot: usize) -> Option<(u64, P)> {
+        let slot = &self.slots[slot];
+        (slot.key != Key::NONE).then(|| (slot.key.page(), slot.payload))
+    }
+
     /// Whether a slot holds no page.
     #[inline(always)]
     pub(crate) fn is_empty(&self, slot: usize) -> bool {

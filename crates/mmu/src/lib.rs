@@ -13,17 +13,18 @@
 //!   tables uses too ([`software_walk`]).
 #![deny(unsafe_code)]
 
-mod classify;
 mod config;
 mod context;
 mod directory;
 mod escape_filter;
+mod events;
 mod fault;
 mod fence;
 mod guest_tables;
 mod hints;
 mod memory;
 mod mmu;
+mod outer;
 mod pte;
 mod raw;
 mod record;
@@ -43,14 +44,15 @@ mod walk;
 mod walk_cache;
 mod way;
 
-pub use classify::MissClass;
 pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
 pub use escape_filter::{EscapeFilter, EscapeFilterError};
+pub use events::{EventCounts, Eviction, Fill, LevelCounts, Miss, MissClass, Nobody, Observer, Source, TlbLevel, Walk};
 pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;
 pub use hints::Hints;
 pub use memory::{HostPage, TableMemory};
 pub use mmu::{Hit, Mmu};
+pub use outer::{OuterEntry, OuterTlb, References};
 pub use raw::L1Entry;
 pub use record::{Answer, Memo, Reference, WalkRecord, WalkStep};
 pub use refill::{Refill, RefillRoutine};
@@ -60,3 +62,4 @@ pub use segment::{DirectSegment, Segment, Segments};
 pub use software::{SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};
 pub use stage::SecondStage;
 pub use statistics::MmuStatistics;
+pub use tlb::L3;

@@ -1,20 +1,24 @@
 //! The MMU of one hart: the miss path from L1 to the tables, context changes and fences.
 
+mod observed;
+mod outer;
 mod quick;
 
-use crate::classify::Classifier;
 use crate::config::{AdPolicy, ConfigError, MmuConfig};
 use crate::context::{Context, View};
 use crate::directory::{BasePage, Miss, region};
+use crate::events::{Nobody, Observer, Source, TlbLevel};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::fence::Fence;
 use crate::memory::TableMemory;
+use crate::outer::OuterTlb;
 use crate::raw::{L1Entry, prefetch};
+use crate::refill::Begun;
 use crate::segment::Segments;
 use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
-use crate::tlb::{L1, L2, Made, Translation};
+use crate::tlb::{Filled, L1, L2, Made, Translation};
 use crate::translate::{Progress, Unwatched, Walkers, kind};
 use crate::walk::apart;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
@@ -34,18 +38,21 @@ pub struct Hit {
     pub page: PageSize,
 }
 
-/// The MMU of one hart.
+/// The MMU of one hart, whose observer is told of misses, fills, evictions and walks.
 #[derive(Debug)]
-pub struct Mmu {
+pub struct Mmu<O = Nobody> {
     config: MmuConfig,
     context: Context,
     l1i: L1,
     l1d: L1,
     l2: L2,
     walkers: Walkers,
+    /// Levels between the L2 and the walkers.
+    outer: Vec<Box<dyn OuterTlb>>,
     /// Segments whose hits are counted and not made.
-    classifier: Option<Box<Classifier>>,
-    /// Whether there are neither segments nor a classifier.
+    classifier: Option<Box<Segments>>,
+    observer: O,
+    /// Whether there are neither segments nor outer levels, and nobody is told of anything.
     plain: bool,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
@@ -54,12 +61,12 @@ pub struct Mmu {
     statistics: MmuStatistics,
 }
 
-impl Mmu {
-    /// Empty TLBs and caches, in the default context (no translation) with VMID 0.
+impl<O: Observer> Mmu<O> {
+    /// As [`Mmu::new`], with an observer.
     ///
     /// # Errors
-    /// The first thing in the configuration that cannot be built.
-    pub fn new(config: &MmuConfig) -> Result<Self, ConfigError> {
+    /// As there.
+    pub fn observed(config: &MmuConfig, observer: O) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
@@ -68,8 +75,10 @@ impl Mmu {
             l1d: L1::new(&config.l1d, View::OF_DATA),
             l2: L2::new(&config.l2),
             walkers: Walkers::new(config),
+            outer: Vec::new(),
             classifier: None,
-            plain: true,
+            observer,
+            plain: !O::OBSERVES,
             fetches: 0,
             unfinished: None,
             statistics: MmuStatistics::default(),
@@ -227,6 +236,7 @@ impl Mmu {
             Ok(slot) => Ok(hit(slot, gva, &l1.touch(slot, made))),
             Err(miss) => {
                 *misses += 1;
+                self.tell_miss(TlbLevel::first(access), (gva, access));
                 if self.walkers.segments.are_off() {
                     self.miss::<M, false>(memory, second, (gva, access, stamp), miss)
                 } else {
@@ -251,31 +261,38 @@ impl Mmu {
         (gva, access, stamp): (Gva, Access, u64),
         miss: Miss,
     ) -> Result<Hit, Fault> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
-        let l1 = if access == Access::Execute { l1i } else { l1d };
-        let made = Made { gva, access, query: context.query(access), stamp };
-        let fill = Fill { l1, made, miss };
+        let Self { context, l2, walkers, statistics, .. } = self;
+        let made = (gva, access, stamp);
         let mut direct = None;
         if SEGMENTS {
             direct = walkers.guest_segment(statistics, context, gva, access);
             let both = direct.and_then(|gpa| walkers.both_segments(memory, &second(), context, gpa));
             if let Some(translation) = both {
                 statistics.segment_hits += 1;
-                return Ok(fill.l1(&translation));
+                let hit = self.fill_l1(made, miss, &translation).hit(gva);
+                self.tell_l1_fill((gva, access), &hit, Source::Segments);
+                return Ok(hit);
             }
         }
-        match l2.find(gva.0, |entry| entry.answers(made.query)) {
+        let query = context.query(access);
+        match l2.find(gva.0, |entry| entry.answers(query)) {
             Ok((way, &translation)) => {
                 statistics.l2_hits += 1;
                 prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
                 l2.used(way);
-                let hit = fill.l1(&translation);
-                self.classify((gva, access), &hit, true);
+                let hit = self.fill_l1(made, miss, &translation).hit(gva);
+                self.tell_l1_fill((gva, access), &hit, Source::L2);
                 Ok(hit)
             }
             Err(l2_miss) => {
+                self.tell_miss(TlbLevel::L2, (gva, access));
+                if !self.outer.is_empty()
+                    && let Some(slot) = self.ask_outer(memory, made, (miss, l2_miss))
+                {
+                    return Ok(self.filled(slot, (gva, access), Source::Outer));
+                }
                 let from = (direct, Progress::Nowhere);
-                self.walk::<M, SEGMENTS>(memory, second, (gva, access, stamp), from, (miss, l2_miss))
+                self.walk::<M, SEGMENTS>(memory, second, made, from, (miss, l2_miss))
             }
         }
     }
@@ -307,10 +324,16 @@ impl Mmu {
                 self.walk_through::<M, SEGMENTS, { kind::RESERVED }>(memory, &second, made, from, missed)
             }
         }?;
+        Ok(self.filled(slot, (gva, access), Source::Walk))
+    }
+
+    /// What a slot of the L1 says that was filled.
+    #[inline(always)]
+    fn filled(&mut self, slot: usize, (gva, access): (Gva, Access), source: Source) -> Hit {
         let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
         let hit = hit(slot, gva, l1.entry(slot));
-        self.classify((gva, access), &hit, false);
-        Ok(hit)
+        self.tell_l1_fill((gva, access), &hit, source);
+        hit
     }
 
     /// Returns the slot in which the L1 keeps what the walk has found. (A [`Hit`] would be written in pieces and read as a whole: see
@@ -324,8 +347,9 @@ impl Mmu {
         (direct, progress): (Option<Gpa>, Progress),
         (miss, l2_miss): (Miss, Miss),
     ) -> Result<usize, Fault> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
+        let Self { context, walkers, statistics, .. } = self;
         statistics.l2_misses += u64::from(matches!(progress, Progress::Nowhere));
+        let begun = O::OBSERVES.then(|| Begun::of(statistics));
         let walked = walkers.walk::<M, _, SEGMENTS, KIND>(
             memory,
             statistics,
@@ -334,7 +358,18 @@ impl Mmu {
             (gva, direct, progress),
             access,
             &Unwatched,
-        )?;
+        );
+        if let Some(begun) = begun {
+            self.tell_walk(&begun, (gva, access), walked.as_ref().err().copied());
+        }
+        let walked = walked?;
+        if !self.outer.is_empty() {
+            self.fill_outer(gva, walked.words());
+        }
+        if O::OBSERVES {
+            return Ok(self.fill_levels((gva, access, stamp), (miss, l2_miss), &walked, Source::Walk));
+        }
+        let Self { context, l1i, l1d, l2, .. } = self;
         let l1 = if access == Access::Execute { l1i } else { l1d };
         let made = Made { gva, access, query: context.query(access), stamp };
         let region = region(gva.0);
@@ -363,16 +398,7 @@ impl Mmu {
         kind: u64,
     ) -> usize {
         let walked = Translation::of_words([hpa, gpa, host, kind]);
-        let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
-        self.l2.keep(gva, l2_miss, &walked);
-        l1.fill(Made { gva, access, query: self.context.query(access), stamp }, miss, &walked).0
-    }
-
-    #[inline(always)]
-    fn classify(&mut self, made: (Gva, Access), hit: &Hit, l2_hit: bool) {
-        if let Some(classifier) = &self.classifier {
-            classifier.count(&mut self.statistics, &self.context, made, hit.gpa, l2_hit);
-        }
+        self.fill_levels((gva, access, stamp), (miss, l2_miss), &walked, Source::Walk)
     }
 
     /// Faults that need no lookup: addresses that no table translates.
@@ -395,12 +421,13 @@ impl Mmu {
 
     /// From now on misses are counted by what these segments would answer, whatever the registers hold. `None` ends that.
     pub fn classify_by(&mut self, segments: Option<&Segments>) {
-        self.classifier = segments.map(|segments| Box::new(Classifier(segments.clone())));
+        self.classifier = segments.map(|segments| Box::new(segments.clone()));
         self.update_plain();
     }
 
     fn update_plain(&mut self) {
-        self.plain = self.walkers.segments.are_off() && self.classifier.is_none();
+        let told = O::OBSERVES || self.classifier.is_some();
+        self.plain = self.walkers.segments.are_off() && self.outer.is_empty() && !told;
     }
 
     /// Removes what the fence names.
@@ -426,6 +453,7 @@ impl Mmu {
             Some(asid) => space == Space::of_asid(vmid, asid),
             None => space.vmid() == vmid && !space.is_bare(),
         };
+        self.remove_outer(gva, named);
         match gva {
             Some(gva) => {
                 self.l1i.remove_page(gva, |entry| named(entry.space));
@@ -443,6 +471,7 @@ impl Mmu {
 
     fn fence_second_stage(&mut self, gpa: Option<Gpa>, vmid: Option<Vmid>) {
         let named = |space: Space| vmid.is_none_or(|vmid| space.vmid() == vmid);
+        self.remove_outer(None, named);
         self.l1i.remove(|entry| named(entry.space));
         self.l1d.remove(|entry| named(entry.space));
         self.l2.remove(|entry| named(entry.space));
@@ -499,18 +528,11 @@ impl Mmu {
     }
 }
 
-/// A fill of the L1, after a miss.
-struct Fill<'a> {
-    l1: &'a mut L1,
-    made: Made<'a>,
-    miss: Miss,
-}
-
-impl Fill<'_> {
+impl Filled {
+    /// What the L1 says of a byte of the page that it keeps now.
     #[inline(always)]
-    fn l1(self, translation: &Translation) -> Hit {
-        let (slot, kept) = self.l1.fill(self.made, self.miss, translation);
-        hit(slot, self.made.gva, &kept)
+    fn hit(&self, gva: Gva) -> Hit {
+        hit(self.slot, gva, &self.kept)
     }
 }
 

@@ -56,6 +56,11 @@ impl Begun {
         Self { guest_refs, host_refs, updates, monitor_segment_hits }
     }
 
+    /// Entries of the guest's tables and of the second stage's that were read since.
+    pub(crate) const fn refs_since(&self, statistics: &MmuStatistics) -> (u64, u64) {
+        (statistics.guest_refs - self.guest_refs, statistics.host_refs - self.host_refs)
+    }
+
     /// Entries read before.
     pub(crate) const fn refs(&self) -> u64 {
         self.guest_refs + self.host_refs

@@ -142,7 +142,7 @@ impl<P: Copy + Default> SetAssociative<P> {
 
     /// Keeps a page of `size`, or the largest piece around `address` that an array takes, in the place of the same page
     /// (one whose payload `same` takes), in an empty slot or in that of a victim. `piece` makes the payload for the size that
-    /// is kept; `miss` is how the address was not found just before.
+    /// is kept; `miss` is how the address was not found just before. Returns the page that gave way: its first byte, and its payload.
     #[inline(always)]
     pub(crate) fn fill(
         &mut self,
@@ -151,16 +151,25 @@ impl<P: Copy + Default> SetAssociative<P> {
         miss: Miss,
         piece: impl FnOnce(PageSize) -> P,
         same: impl Fn(&P) -> bool,
-    ) {
-        let Some(&place) = self.directory.home(size) else { return };
-        let way = match self.directory.same(size, address, miss, same) {
+    ) -> Option<(u64, P)> {
+        let &place = self.directory.home(size)?;
+        let (way, evicted) = match self.directory.same(size, address, miss, same) {
             Some(way) => {
                 self.order.used(way);
-                way
+                (way, None)
             }
-            None => self.replace(place.set(address), place.ways as usize),
+            None => {
+                let way = self.replace(place.set(address), place.ways as usize);
+                (way, self.directory.occupant(way.slot))
+            }
         };
         self.directory.put(way, place, address, &piece(place.size));
+        evicted
+    }
+
+    /// The size at which a page of `size` is kept.
+    pub(crate) fn kept_size(&self, size: PageSize) -> Option<PageSize> {
+        self.directory.home(size).map(|place| place.size)
     }
 
     /// The way of a set where a page is inserted that the set does not hold.

@@ -128,7 +128,7 @@ impl Level {
     #[inline(never)]
     fn fill_again(&mut self, address: u64, level: u32, pointer: &Pointer) -> usize {
         let same = |other: &Pointer| other.space == pointer.space;
-        self.array.fill(address, PageSize::of_level(level), Miss::REFUSED, |_| *pointer, same);
+        let _evicted = self.array.fill(address, PageSize::of_level(level), Miss::REFUSED, |_| *pointer, same);
         self.array.find_in_only(address, span(level), same).map_or(0, |(way, _)| way.slot)
     }
 }

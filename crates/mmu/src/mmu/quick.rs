@@ -10,6 +10,7 @@ mod walk;
 
 use super::Mmu;
 use crate::directory::{BasePage, Miss, region};
+use crate::events::Observer;
 use crate::memory::TableMemory;
 use crate::raw::prefetch;
 use crate::refill::Refill;
@@ -24,7 +25,7 @@ use walk::{Constant, Nested, Tabled, Walk};
 /// Of the only pages that are usual.
 const SIZE: PageSize = PageSize::Size4K;
 
-impl Mmu {
+impl<O: Observer> Mmu<O> {
     /// The usual case of [`Self::access_by`]: the [site](crate::Hit::site) that answers, whose page is memory. With `None` the access is
     /// unfinished, and [`Self::unusual_access`] with the same arguments has to come next.
     #[inline(always)]

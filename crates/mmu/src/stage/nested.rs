@@ -79,7 +79,7 @@ impl NestedTlb {
     fn fill(&mut self, gpa: Gpa, miss: Miss, space: Space, mapping: &HostMapping) {
         let rights = mapping.rights;
         let piece = |size| NestedEntry { space, page: mapping.hpa(gpa).page(size), size, rights };
-        self.entries.fill(gpa.0, mapping.size, miss, piece, |other| other.space == space);
+        let _evicted = self.entries.fill(gpa.0, mapping.size, miss, piece, |other| other.space == space);
     }
 
     /// Drops the entries of the spaces that `drops` names.

@@ -4,8 +4,8 @@
 //! used in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The
 //! time of an entry's last use is the latest stamp of its armed copies, or the one kept when they were disarmed.
 
-use super::Translation;
 use super::learning::Learning;
+use super::{Page, Translation};
 use crate::config::TlbArray;
 use crate::context::{Query, View};
 use crate::directory::{BasePage, Directory, Miss};
@@ -22,6 +22,16 @@ pub(crate) struct Made<'q> {
     pub(crate) query: &'q Query,
     /// Its time.
     pub(crate) stamp: u64,
+}
+
+/// What a fill did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filled {
+    /// Where the page is kept.
+    pub(crate) slot: usize,
+    pub(crate) kept: Translation,
+    /// The page that gave way.
+    pub(crate) evicted: Option<Page>,
 }
 
 /// A first-level TLB, of loads and stores or of fetches.
@@ -175,29 +185,30 @@ impl L1 {
         kind: u64,
     ) -> usize {
         let translation = Translation::of_words([hpa, gpa, host, kind]);
-        self.fill(Made { gva, access, query, stamp }, Miss::ABSENT, &translation).0
+        self.fill(Made { gva, access, query, stamp }, Miss::ABSENT, &translation).slot
     }
 
     /// Keeps the piece of a translation that the level takes, in the place of the same page, in an empty slot or in that of the
-    /// page that the policy chooses, and arms its copy in the view of the query. `miss` is how the address was not found just before. Returns what is kept,
-    /// and where.
+    /// page that the policy chooses, and arms its copy in the view of the query. `miss` is how the address was not found just before.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, made: Made<'_>, miss: Miss, translation: &Translation) -> (usize, Translation) {
+    pub(crate) fn fill(&mut self, made: Made<'_>, miss: Miss, translation: &Translation) -> Filled {
         let Self { directory, uses, windows, learning } = self;
         let (gva, view) = (made.gva, made.query.view);
         let place = *directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
         let space = translation.space;
-        let way = match directory.same(translation.size, gva.0, miss, |other| other.space == space) {
-            Some(way) => way,
+        let (way, evicted) = match directory.same(translation.size, gva.0, miss, |other| other.space == space) {
+            Some(way) => (way, None),
             None => {
                 let set = place.set(gva.0);
-                match learning {
+                let way = match learning {
                     None => Way::new(set, oldest(&uses[set..][..place.groups()], set * LANES, windows, view)),
                     Some(learning) => {
                         let empty = directory.find_empty(set, place.ways as usize);
                         learning.insert(set, empty, made.stamp, |slot| last_use_of(windows, uses, slot))
                     }
-                }
+                };
+                let occupant = directory.occupant(way.slot);
+                (way, occupant.map(|(page, translation)| Page { first: Gva(page), translation }))
             }
         };
         let slot = way.slot;
@@ -209,7 +220,7 @@ impl L1 {
         let kept = translation.piece(gva, place.size);
         directory.put(way, place, gva.0, &kept);
         arm(windows, uses, slot, &kept, made);
-        (slot, kept)
+        Filled { slot, kept, evicted }
     }
 
     /// Records a use of an entry that was found, and returns the translation.
