@@ -363,19 +363,16 @@ impl<O: Observer> Mmu<O> {
             self.tell_walk(&begun, (gva, access), walked.as_ref().err().copied());
         }
         let walked = walked?;
-        if !self.outer.is_empty() {
-            self.fill_outer(gva, walked.words());
-        }
         if O::OBSERVES {
             return Ok(self.fill_levels((gva, access, stamp), (miss, l2_miss), &walked, Source::Walk));
         }
-        let Self { context, l1i, l1d, l2, .. } = self;
+        let Self { context, l1i, l1d, l2, outer, .. } = self;
         let l1 = if access == Access::Execute { l1i } else { l1d };
         let made = Made { gva, access, query: context.query(access), stamp };
         let region = region(gva.0);
         let absent = (miss == Miss::ABSENT) & (l2_miss == Miss::ABSENT);
         let base = (walked.size == PageSize::Size4K) & (walked.host != 0);
-        if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) {
+        if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) & outer.is_empty() {
             let page = BasePage::new(gva.0);
             l2.fill_base(page, &walked);
             return Ok(match access {

@@ -4,10 +4,13 @@ mod common;
 
 use common::bed::Bed;
 use common::builder::{A, D, R, U, W, X};
-use mmu::{EventCounts, Eviction, Fill, Miss, MmuConfig, Observer, ResidentPage, Source, TlbArray, TlbLevel, Walk};
+use mmu::{
+    DirectSegment, EscapeFilter, EventCounts, Eviction, Fill, Miss, MmuConfig, Observer, ResidentPage, Segment,
+    Segments, Source, TlbArray, TlbLevel, Walk,
+};
 use std::collections::BTreeSet;
 use testing::Random;
-use types::{Access, Gva, PageSize::Size4K, Vmid};
+use types::{Access, Gpa, Gva, PageSize::Size4K, Vmid};
 
 const PAGES: u64 = 100;
 const FLAGS: u64 = R | W | X | U | A | D;
@@ -155,4 +158,29 @@ fn a_prefetcher_subscribes_from_outside() {
         }
     }
     assert_eq!((demanded, bed.mmu.observer().walks), (PAGES / 2, PAGES));
+}
+
+#[test]
+fn the_classifier_counts_l1_misses_by_the_segments_that_would_hold_them() {
+    let mut bed = mapped(&config(["lru"; 3]), EventCounts::default());
+    let segment = Segment::of_guest(Gva(0)..Gva((PAGES / 2) << 12), Gpa(0xa000_0000)).unwrap();
+    let escape = EscapeFilter::new(64, 1).unwrap();
+    let segments = Segments { guest: DirectSegment { segment, escape }, ..Segments::default() };
+    bed.mmu.classify_by(Some(&segments));
+    let rounds = |bed: &mut Bed<EventCounts>, pages: u64| {
+        for page in (0..pages).chain(0..pages) {
+            bed.access(page << 12, Access::Read).unwrap();
+        }
+    };
+    // Twelve pages fit the L2 and not the L1; all of them thrash both. Neither is 0, and the guest's segment alone 1.
+    rounds(&mut bed, 12);
+    rounds(&mut bed, PAGES);
+    let counts = *bed.mmu.statistics();
+    assert!(counts.classified_hits[1] >= 12 && counts.classified_hits[0] == 0, "{counts:?}");
+    assert_eq!(counts.classified_hits.iter().sum::<u64>(), counts.l2_hits);
+    assert_eq!(counts.classified_misses.iter().sum::<u64>(), counts.walks);
+    assert_eq!(counts.classified_misses[0], PAGES, "half of the pages, twice");
+    bed.mmu.classify_by(None);
+    rounds(&mut bed, PAGES);
+    assert_eq!(bed.mmu.statistics().classified_misses, counts.classified_misses);
 }

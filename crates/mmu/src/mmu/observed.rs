@@ -66,7 +66,8 @@ impl<O: Observer> Mmu<O> {
         }
     }
 
-    /// Fills the L2 and the L1, by how they missed, and tells of what happens in the L2 and of what leaves the L1. Returns the slot of the L1.
+    /// Fills all levels in front of the source, by how the TLBs missed, and tells of what happens in the L2 and of what leaves the L1. Returns the
+    /// slot of the L1.
     #[inline(always)]
     pub(super) fn fill_levels(
         &mut self,
@@ -76,6 +77,9 @@ impl<O: Observer> Mmu<O> {
         source: Source,
     ) -> usize {
         let (gva, access, _) = made;
+        if source == Source::Walk && !self.outer.is_empty() {
+            self.fill_outer(gva, translation);
+        }
         let Self { context, l2, observer, .. } = self;
         let evicted = l2.keep(gva, l2_miss, translation);
         if O::OBSERVES {

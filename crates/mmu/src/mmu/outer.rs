@@ -53,12 +53,11 @@ impl<O: Observer> Mmu<O> {
         Some(self.fill_levels(made, missed, entry.translation(), Source::Outer))
     }
 
-    /// Keeps what a walk has found in the outer levels. (In words, so that it stays in registers where there are none: see
-    /// [`Translation::words`].)
+    /// Keeps what a walk has found in the outer levels.
     #[cold]
     #[inline(never)]
-    pub(super) fn fill_outer(&mut self, gva: Gva, walked: [u64; 4]) {
-        let entry = OuterEntry::new(gva, &Translation::of_words(walked));
+    pub(super) fn fill_outer(&mut self, gva: Gva, walked: &Translation) {
+        let entry = OuterEntry::new(gva, walked);
         self.outer.iter_mut().for_each(|level| level.fill(gva, &entry));
     }
 
