@@ -3,12 +3,16 @@
 pub(crate) mod fast;
 mod fences;
 mod general;
+mod observed;
+mod outer;
 
-use crate::classify::Classifier;
 use crate::config::{AdPolicy, ConfigError, MmuConfig};
 use crate::context::{Context, View};
+use crate::directory::Miss;
+use crate::events::{Nobody, Observer};
 use crate::fault::Fault;
 use crate::memory::TableMemory;
+use crate::outer::OuterTlb;
 use crate::raw::L1Entry;
 use crate::segment::Segments;
 use crate::stage::SecondStage;
@@ -33,30 +37,40 @@ pub struct Hit {
     pub page: PageSize,
 }
 
-/// The MMU of one hart.
+/// The MMU of one hart, whose observer is told of misses, fills, evictions and walks.
 #[derive(Debug)]
-pub struct Mmu {
+pub struct Mmu<O = Nobody> {
     config: MmuConfig,
     context: Context,
     l1i: L1,
     l1d: L1,
     l2: L2,
     walkers: Walkers,
+    /// Levels between the L2 and the walkers.
+    outer: Vec<Box<dyn OuterTlb>>,
     /// Segments whose hits are counted and not made.
-    classifier: Option<Box<Classifier>>,
-    /// Whether there are neither segments nor a classifier.
+    classifier: Option<Box<Segments>>,
+    observer: O,
+    /// Whether there are neither segments nor outer levels, and nobody is told of anything: what the fast path is for.
     plain: bool,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
     statistics: MmuStatistics,
 }
 
-impl Mmu {
-    /// Empty TLBs and caches, in the default context (no translation) with VMID 0.
+/// How the TLB levels have missed.
+#[derive(Clone, Copy)]
+struct Missed {
+    l1: Miss,
+    l2: Miss,
+}
+
+impl<O: Observer> Mmu<O> {
+    /// As [`Mmu::new`], with an observer.
     ///
     /// # Errors
-    /// The first thing in the configuration that cannot be built.
-    pub fn new(config: &MmuConfig) -> Result<Self, ConfigError> {
+    /// As there.
+    pub fn observed(config: &MmuConfig, observer: O) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
@@ -65,8 +79,10 @@ impl Mmu {
             l1d: L1::new(&config.l1d, View::OF_DATA),
             l2: L2::new(&config.l2),
             walkers: Walkers::new(config),
+            outer: Vec::new(),
             classifier: None,
-            plain: true,
+            observer,
+            plain: !O::OBSERVES,
             fetches: 0,
             statistics: MmuStatistics::default(),
         })
@@ -204,12 +220,13 @@ impl Mmu {
 
     /// From now on misses are counted by what these segments would answer, whatever the registers hold. `None` ends that.
     pub fn classify_by(&mut self, segments: Option<&Segments>) {
-        self.classifier = segments.map(|segments| Box::new(Classifier(segments.clone())));
+        self.classifier = segments.map(|segments| Box::new(segments.clone()));
         self.update_plain();
     }
 
     fn update_plain(&mut self) {
-        self.plain = self.walkers.segments.are_off() && self.classifier.is_none();
+        let told = O::OBSERVES || self.classifier.is_some();
+        self.plain = self.walkers.segments.are_off() && self.outer.is_empty() && !told;
     }
 
     /// The context in which addresses are translated.

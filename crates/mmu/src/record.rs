@@ -3,6 +3,7 @@
 //! A recorded walk is the walk that a miss would make, by the same walker over the same stages; only that what it reads is noted on the way,
 //! and that it changes nothing: it works on copies of the walk caches and of the nested TLB, and writes no A or D bit.
 
+use crate::events::Observer;
 use crate::fault::Fault;
 use crate::memory::{HostPage, TableMemory};
 use crate::mmu::Mmu;
@@ -100,7 +101,7 @@ impl WalkRecord {
     }
 }
 
-impl Mmu {
+impl<O: Observer> Mmu<O> {
     /// The walk that a load from `gva` would make in the current context if no TLB answered, with what `memo` says. Nothing changes.
     ///
     /// # Errors

@@ -62,6 +62,11 @@ impl Begun {
         let MmuStatistics { guest_refs, host_refs, monitor_segment_hits, .. } = *statistics;
         Self { guest_refs, host_refs, updates, monitor_segment_hits }
     }
+
+    /// Entries of the guest's tables and of the second stage's that were read since.
+    pub(crate) const fn refs_since(&self, statistics: &MmuStatistics) -> (u64, u64) {
+        (statistics.guest_refs - self.guest_refs, statistics.host_refs - self.host_refs)
+    }
 }
 
 impl RefillRoutine {

@@ -26,6 +26,12 @@ impl Counter for [u64; 4] {
     }
 }
 
+/// Counts of what most MMUs do not have are left out where there is nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Defines the statistics, and what adds and subtracts them, from one list.
 macro_rules! statistics {
     ($($(#[$about:meta])* $name:ident: $counter:ty,)*) => {
@@ -71,6 +77,15 @@ statistics! {
     l2_hits: u64,
     /// L1 misses that the L2 does not answer.
     l2_misses: u64,
+    /// L2 misses that a level behind the L2 answers ([`OuterTlb`](crate::OuterTlb)).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    outer_hits: u64,
+    /// L2 misses that such levels do not answer; 0 without one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    outer_misses: u64,
+    /// References that such levels made to answer, or not to.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    outer_refs: u64,
     /// L1 misses that segments answer without a walk: the guest's, and where there is a second stage the monitor's. The L2 is not asked.
     segment_hits: u64,
     /// Walks in which the guest's segment took the place of the guest's tables.

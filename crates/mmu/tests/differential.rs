@@ -60,7 +60,8 @@ fn fuzz() {
     }
 }
 
-/// That the run was worth something: every cause of either stage, every page size, every form of fence.
+/// That the run was worth something: every cause of either stage, every page size, every form of fence, every
+/// replacement policy at every level.
 fn assert_reached(coverage: &Coverage) {
     let mut expected = vec!["predicted".to_owned(), "armed".to_owned(), "must miss".to_owned()];
     for cause in [
@@ -122,6 +123,11 @@ fn assert_reached(coverage: &Coverage) {
     }
     for level in 1..=4 {
         expected.extend(["guest", "host"].map(|side| format!("{side} cache, level {level}")));
+    }
+    for facts in mmu::POLICIES {
+        let levels =
+            if facts.refused_at_l1.is_some() { &["l2", "nested tlb"][..] } else { &["l1i", "l1d", "l2", "nested tlb"] };
+        expected.extend(levels.iter().map(|level| format!("{} of the {level}", facts.name)));
     }
     let missed: Vec<_> = expected.into_iter().filter(|what| coverage.of(what) == 0).collect();
     assert!(missed.is_empty(), "never reached: {missed:?}\n{:#?}", coverage.counts);

@@ -8,6 +8,7 @@
 use super::{Hit, Mmu};
 use crate::context::Context;
 use crate::directory::{BasePage, Miss, region};
+use crate::events::{Nobody, Observer};
 use crate::fault::Fault;
 use crate::memory::TableMemory;
 use crate::raw::prefetch;
@@ -35,13 +36,13 @@ enum AccessProgress {
 /// An access that the fast path has left. It holds the MMU, so that nothing comes between.
 #[must_use = "the access is not made until it is finished"]
 #[derive(Debug)]
-pub struct UnfinishedAccess<'m> {
-    mmu: &'m mut Mmu,
+pub struct UnfinishedAccess<'m, O = Nobody> {
+    mmu: &'m mut Mmu<O>,
     made: (Gva, Access, u64),
     progress: AccessProgress,
 }
 
-impl UnfinishedAccess<'_> {
+impl<O: Observer> UnfinishedAccess<'_, O> {
     /// Makes the rest of the access on the general path.
     ///
     /// # Errors
@@ -63,13 +64,13 @@ impl UnfinishedAccess<'_> {
 }
 
 /// A walk on the fast path: one function for each kind of second stage.
-struct FastWalk<'a, M, const FETCH: bool> {
-    mmu: &'a mut Mmu,
+struct FastWalk<'a, O, M, const FETCH: bool> {
+    mmu: &'a mut Mmu<O>,
     memory: &'a mut M,
     made: (Gva, Access, u64),
 }
 
-impl<M: TableMemory, const FETCH: bool> StageVisitor for FastWalk<'_, M, FETCH> {
+impl<O: Observer, M: TableMemory, const FETCH: bool> StageVisitor for FastWalk<'_, O, M, FETCH> {
     type Output = Result<usize, Progress>;
 
     #[inline(always)]
@@ -83,7 +84,7 @@ impl<M: TableMemory, const FETCH: bool> StageVisitor for FastWalk<'_, M, FETCH> 
     }
 }
 
-impl Mmu {
+impl<O: Observer> Mmu<O> {
     /// The fast path of [`Self::access_by`]: the [site](crate::Hit::site) that answers, whose page is memory, or the unfinished access.
     ///
     /// # Errors
@@ -96,7 +97,7 @@ impl Mmu {
         gva: Gva,
         access: Access,
         stamp: u64,
-    ) -> Result<usize, UnfinishedAccess<'_>> {
+    ) -> Result<usize, UnfinishedAccess<'_, O>> {
         let made = (gva, access, stamp);
         let reached = if access == Access::Execute {
             self.reach_fast::<M, true>(memory, second, made)
@@ -155,7 +156,7 @@ impl Mmu {
         }
         *l1_misses += 1;
         let walked = if M::TRACELESS & (walkers.refill == Refill::Hardware) {
-            second().visit(FastWalk::<M, FETCH> { mmu: self, memory, made: (gva, access, stamp) })
+            second().visit(FastWalk::<O, M, FETCH> { mmu: self, memory, made: (gva, access, stamp) })
         } else {
             Err(Progress::Nowhere)
         };

@@ -1,11 +1,12 @@
 //! Fences: which entries of which structure each removes is a table beside [`Fence`].
 
 use super::Mmu;
+use crate::events::Observer;
 use crate::fence::Fence;
 use crate::space::Space;
 use types::{Asid, Gpa, Gva, Vmid};
 
-impl Mmu {
+impl<O: Observer> Mmu<O> {
     /// Removes what the fence names.
     pub fn fence(&mut self, fence: &Fence) {
         match *fence {
@@ -29,6 +30,7 @@ impl Mmu {
             Some(asid) => space == Space::of_asid(vmid, asid),
             None => space.vmid() == vmid && !space.is_bare(),
         };
+        self.remove_outer(gva, named);
         match gva {
             Some(gva) => {
                 self.l1i.remove_page(gva, |entry| named(entry.space));
@@ -46,6 +48,7 @@ impl Mmu {
 
     fn fence_second_stage(&mut self, gpa: Option<Gpa>, vmid: Option<Vmid>) {
         let named = |space: Space| vmid.is_none_or(|vmid| space.vmid() == vmid);
+        self.remove_outer(None, named);
         self.l1i.remove(|entry| named(entry.space));
         self.l1d.remove(|entry| named(entry.space));
         self.l2.remove(|entry| named(entry.space));

@@ -1,24 +1,19 @@
-//! The general path of an access: L1 by set, segments, L2, walk, fill.
+//! The general path of an access: L1 by set, segments, L2, outer levels, walk, fill.
 
-use super::{Mmu, hit};
+use super::{Missed, Mmu, hit};
 use crate::directory::{BasePage, Miss, region};
+use crate::events::{Observer, Source, TlbLevel};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::memory::TableMemory;
 use crate::mmu::Hit;
 use crate::raw::prefetch;
+use crate::refill::Begun;
 use crate::stage::{SecondStage, StageKind, StageVisitor};
-use crate::tlb::{L1, Made, Translation};
+use crate::tlb::{Filled, Made, Translation};
 use crate::translate::Progress;
 use crate::walk::Ports;
 use crate::walkers::{Asked, Unwatched};
 use types::{Access, Gpa, Gva, PageSize};
-
-/// How the levels have missed.
-#[derive(Clone, Copy)]
-struct Missed {
-    l1: Miss,
-    l2: Miss,
-}
 
 /// Where a walk begins: where the guest's segment leads, and how far the walk has come.
 #[derive(Clone, Copy)]
@@ -28,15 +23,15 @@ struct WalkFrom {
 }
 
 /// A walk on the general path: one function for each kind of second stage, in which all of a walk is.
-struct GeneralWalk<'a, M, const SEGMENTS: bool> {
-    mmu: &'a mut Mmu,
+struct GeneralWalk<'a, O, M, const SEGMENTS: bool> {
+    mmu: &'a mut Mmu<O>,
     memory: &'a mut M,
     made: (Gva, Access, u64),
     from: WalkFrom,
     missed: Missed,
 }
 
-impl<M: TableMemory, const SEGMENTS: bool> StageVisitor for GeneralWalk<'_, M, SEGMENTS> {
+impl<O: Observer, M: TableMemory, const SEGMENTS: bool> StageVisitor for GeneralWalk<'_, O, M, SEGMENTS> {
     type Output = Result<usize, Fault>;
 
     #[inline(always)]
@@ -46,7 +41,7 @@ impl<M: TableMemory, const SEGMENTS: bool> StageVisitor for GeneralWalk<'_, M, S
     }
 }
 
-impl Mmu {
+impl<O: Observer> Mmu<O> {
     /// An access of which nothing is done yet.
     #[inline(never)]
     pub(super) fn access_from_start<M: TableMemory>(
@@ -67,6 +62,7 @@ impl Mmu {
             Ok(slot) => Ok(hit(slot, gva, &l1.touch(slot, made))),
             Err(miss) => {
                 *misses += 1;
+                self.tell_miss(TlbLevel::first(access), (gva, access));
                 if self.walkers.segments.are_off() {
                     self.miss::<M, false>(memory, second, (gva, access, stamp), miss)
                 } else {
@@ -96,45 +92,53 @@ impl Mmu {
         if access == Access::Execute { self.fetch_stamp() } else { stamp }
     }
 
-    /// What no L1 entry answers: segments, L2, walk, fill. `miss` is how the L1 missed.
+    /// What no L1 entry answers: segments, L2, outer levels, walk, fill. `miss` is how the L1 missed.
     #[inline(never)]
     fn miss<M: TableMemory, const SEGMENTS: bool>(
         &mut self,
         memory: &mut M,
         second: impl Fn() -> SecondStage,
-        (gva, access, stamp): (Gva, Access, u64),
+        made: (Gva, Access, u64),
         miss: Miss,
     ) -> Result<Hit, Fault> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
-        let l1 = if access == Access::Execute { l1i } else { l1d };
-        let made = Made { gva, access, query: context.query(access), stamp };
-        let fill = Fill { l1, made, miss };
+        let Self { context, l2, walkers, statistics, .. } = self;
+        let (gva, access, _) = made;
         let mut direct = None;
         if SEGMENTS {
             direct = walkers.guest_segment(statistics, context, gva, access);
             let both = direct.and_then(|gpa| walkers.both_segments(memory, &second(), context, gpa));
             if let Some(translation) = both {
                 statistics.segment_hits += 1;
-                return Ok(fill.l1(&translation));
+                let hit = self.fill_l1(made, miss, &translation).hit(gva);
+                self.tell_l1_fill((gva, access), &hit, Source::Segments);
+                return Ok(hit);
             }
         }
-        match l2.find(gva.0, |entry| entry.answers(made.query)) {
+        let query = context.query(access);
+        match l2.find(gva.0, |entry| entry.answers(query)) {
             Ok((way, &translation)) => {
                 statistics.l2_hits += 1;
                 prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
                 l2.used(way);
-                let hit = fill.l1(&translation);
-                self.classify((gva, access), &hit, true);
+                let hit = self.fill_l1(made, miss, &translation).hit(gva);
+                self.tell_l1_fill((gva, access), &hit, Source::L2);
                 Ok(hit)
             }
             Err(l2) => {
+                self.tell_miss(TlbLevel::L2, (gva, access));
+                let missed = Missed { l1: miss, l2 };
+                if !self.outer.is_empty()
+                    && let Some(slot) = self.ask_outer(memory, made, missed)
+                {
+                    return Ok(self.filled(slot, (gva, access), Source::Outer));
+                }
                 let from = WalkFrom { direct, progress: Progress::Nowhere };
-                self.walk::<M, SEGMENTS>(memory, second(), (gva, access, stamp), from, Missed { l1: miss, l2 })
+                self.walk::<M, SEGMENTS>(memory, second(), made, from, missed)
             }
         }
     }
 
-    /// What neither TLB level answers.
+    /// What no TLB level answers.
     #[inline(always)]
     fn walk<M: TableMemory, const SEGMENTS: bool>(
         &mut self,
@@ -145,11 +149,17 @@ impl Mmu {
         missed: Missed,
     ) -> Result<Hit, Fault> {
         let (gva, access, _) = made;
-        let slot = second.visit(GeneralWalk::<M, SEGMENTS> { mmu: self, memory, made, from, missed })?;
+        let slot = second.visit(GeneralWalk::<O, M, SEGMENTS> { mmu: self, memory, made, from, missed })?;
+        Ok(self.filled(slot, (gva, access), Source::Walk))
+    }
+
+    /// What a slot of the L1 says that was filled.
+    #[inline(always)]
+    fn filled(&mut self, slot: usize, (gva, access): (Gva, Access), source: Source) -> Hit {
         let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
         let hit = hit(slot, gva, l1.entry(slot));
-        self.classify((gva, access), &hit, false);
-        Ok(hit)
+        self.tell_l1_fill((gva, access), &hit, source);
+        hit
     }
 
     /// Returns the slot in which the L1 keeps what the walk has found. (A [`Hit`] would be written in pieces and read as a whole: see
@@ -163,17 +173,26 @@ impl Mmu {
         from: WalkFrom,
         missed: Missed,
     ) -> Result<usize, Fault> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
+        let Self { context, walkers, statistics, .. } = self;
         let (gva, access, stamp) = made;
         let WalkFrom { direct, progress } = from;
+        let begun = O::OBSERVES.then(|| Begun::of(statistics));
         let asked = Asked::new(context, gva, access, if SEGMENTS { direct } else { None });
         let mut ports = Ports { memory, statistics };
-        let walked = walkers.walk::<M, K, Unwatched, SEGMENTS>(&mut ports, kind, asked, progress, &Unwatched)?;
+        let walked = walkers.walk::<M, K, Unwatched, SEGMENTS>(&mut ports, kind, asked, progress, &Unwatched);
+        if let Some(begun) = begun {
+            self.tell_walk(&begun, (gva, access), walked.as_ref().err().copied());
+        }
+        let walked = walked?;
+        if O::OBSERVES {
+            return Ok(self.fill_levels(made, missed, &walked, Source::Walk));
+        }
+        let Self { context, l1i, l1d, l2, outer, .. } = self;
         let region = region(gva.0);
         let absent = (missed.l1 == Miss::ABSENT) & (missed.l2 == Miss::ABSENT);
         let base = (walked.size == PageSize::Size4K) & (walked.host != 0);
         let l1 = if access == Access::Execute { l1i } else { l1d };
-        if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) {
+        if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) & outer.is_empty() {
             let made = Made { gva, access, query: context.query(access), stamp };
             let page = BasePage::new(gva.0);
             l2.fill_base(page, &walked);
@@ -182,23 +201,13 @@ impl Mmu {
                 Access::Read | Access::Write => l1.fill_base::<false>(page, made, &walked),
             });
         }
-        Ok(self.fill_both(made, missed, walked.words()))
+        Ok(self.fill_all(made, missed, walked.words()))
     }
 
-    /// Fills both levels, whatever they hold. It takes the translation in [words](Translation::words).
+    /// Fills all levels, whatever they hold. It takes the translation in [words](Translation::words).
     #[inline(never)]
-    fn fill_both(&mut self, (gva, access, stamp): (Gva, Access, u64), missed: Missed, walked: [u64; 4]) -> usize {
-        let walked = Translation::of_words(walked);
-        let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
-        self.l2.keep(gva, missed.l2, &walked);
-        l1.fill(Made { gva, access, query: self.context.query(access), stamp }, missed.l1, &walked).0
-    }
-
-    #[inline(always)]
-    fn classify(&mut self, made: (Gva, Access), hit: &Hit, l2_hit: bool) {
-        if let Some(classifier) = &self.classifier {
-            classifier.count(&mut self.statistics, &self.context, made, hit.gpa, l2_hit);
-        }
+    fn fill_all(&mut self, made: (Gva, Access, u64), missed: Missed, walked: [u64; 4]) -> usize {
+        self.fill_levels(made, missed, &Translation::of_words(walked), Source::Walk)
     }
 
     /// Faults that need no lookup: addresses that no table translates.
@@ -214,18 +223,11 @@ impl Mmu {
     }
 }
 
-/// A fill of the L1, after a miss.
-struct Fill<'a> {
-    l1: &'a mut L1,
-    made: Made<'a>,
-    miss: Miss,
-}
-
-impl Fill<'_> {
+impl Filled {
+    /// What the L1 says of a byte of the page that it keeps now.
     #[inline(always)]
-    fn l1(self, translation: &Translation) -> Hit {
-        let (slot, kept) = self.l1.fill(self.made, self.miss, translation);
-        hit(slot, self.made.gva, &kept)
+    fn hit(&self, gva: Gva) -> Hit {
+        hit(self.slot, gva, &self.kept)
     }
 }
 

@@ -2,11 +2,12 @@
 //! data; an entry answers only what it permits.
 
 use crate::config::TlbArray;
-use crate::directory::{BasePage, Miss, Way, region};
-use crate::lru::Lru;
+use crate::directory::{BasePage, Miss, region};
 use crate::rights::{Masks, Rights};
+use crate::set_associative::SetAssociative;
 use crate::space::Space;
 use crate::walk::{Backing, Mapping, Policy};
+use crate::way::Way;
 use types::{Gpa, Hpa, PageSize};
 
 /// One entry.
@@ -39,13 +40,13 @@ pub(crate) enum Lookup {
 /// The nested TLB.
 #[derive(Clone, Debug)]
 pub(crate) struct NestedTlb {
-    entries: Lru<NestedEntry>,
+    entries: SetAssociative<NestedEntry>,
 }
 
 impl NestedTlb {
     /// An empty one. The configuration was checked before.
     pub(crate) fn new(array: &TlbArray) -> Self {
-        Self { entries: Lru::new(core::slice::from_ref(array)) }
+        Self { entries: SetAssociative::new(core::slice::from_ref(array)) }
     }
 
     /// Looks an address up: mostly the first tag that matches decides.
@@ -67,7 +68,7 @@ impl NestedTlb {
         })
     }
 
-    /// What was found there is now the most recently used one of its set.
+    /// Records a use of what was found there.
     #[inline(always)]
     pub(crate) fn used(&mut self, way: Way) {
         self.entries.used(way);
@@ -85,7 +86,7 @@ impl NestedTlb {
         let Mapping { rights, .. } = *mapping;
         let target = mapping.target(Gpa(address));
         let piece = |size| NestedEntry { space, page: target.page(size), size, rights };
-        self.entries.fill(address, mapping.size, miss, piece, |other| other.space == space);
+        let _evicted = self.entries.fill(address, mapping.size, miss, piece, |other| other.space == space);
     }
 
     /// Drops the entries of the spaces that `drops` names.

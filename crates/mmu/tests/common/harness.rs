@@ -88,6 +88,19 @@ pub struct Harness {
     coverage: Coverage,
 }
 
+/// The policies of small arrays, whose sets become full.
+fn policies(config: &MmuConfig) -> Coverage {
+    let mut coverage = Coverage::default();
+    let levels = [("l1i", &config.l1i[..]), ("l1d", &config.l1d), ("l2", &config.l2)];
+    let levels = levels.into_iter().chain([("nested tlb", config.nested_tlb.as_slice())]);
+    for (level, arrays) in levels {
+        for array in arrays.iter().filter(|array| array.ways > 1 && array.entries() < 64) {
+            coverage.note(format!("{} of the {level}", array.replacement.facts().name));
+        }
+    }
+    coverage
+}
+
 fn virtual_machines() -> Vec<Vm> {
     let constant = |vmid, ram: core::ops::Range<u64>, offset: u64| {
         let ram = Gpa(ram.start)..Gpa(ram.end);
@@ -264,7 +277,7 @@ impl Harness {
             base_pages: false,
             max_refs: 0,
             max_steps: 0,
-            coverage: Coverage::default(),
+            coverage: policies(config),
         }
     }
 
