@@ -237,8 +237,8 @@ impl World {
         let vm = &self.vms[self.current.guest];
         let Processor { mmu, hints, .. } = &mut self.processors[self.current.processor];
         let mut memory = WalkMemory::new(&self.host.memory);
-        match mmu.usual_access(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp)) {
-            Some(site) => {
+        let outcome = match mmu.fast_access(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp)) {
+            Ok(site) => {
                 let hit = mmu.hit(site, Gva(address), Access::Read);
                 if let Some(at) = hit.host {
                     hints.correct(Gva(address), at);
@@ -246,26 +246,11 @@ impl World {
                 if let Some(entry) = memory.latest() {
                     hints.correct_entry(Gva(address), entry);
                 }
-                Some(hit.site)
+                return Some(hit.site);
             }
-            None => self.reach_site_unusually(address, access, stamp, elsewhere),
-        }
-    }
-
-    /// The same, once [`Mmu::usual_access`](mmu::Mmu::usual_access) has left the access unfinished.
-    #[inline(never)]
-    fn reach_site_unusually(
-        &mut self,
-        address: u64,
-        access: Access,
-        stamp: u32,
-        elsewhere: &mut Result<Reached, Stop>,
-    ) -> Option<u16> {
-        let vm = &self.vms[self.current.guest];
-        let Processor { mmu, hints, .. } = &mut self.processors[self.current.processor];
-        let mut memory = WalkMemory::new(&self.host.memory);
-        let second = || vm.second_stage();
-        *elsewhere = match mmu.unusual_access(&mut memory, second, Gva(address), access, u64::from(stamp)) {
+            Err(unfinished) => unfinished.finish(&mut memory, || vm.second_stage()),
+        };
+        *elsewhere = match outcome {
             Ok(Hit { host: Some(at), site, .. }) => {
                 hints.correct(Gva(address), at);
                 return Some(site);

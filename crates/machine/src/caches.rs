@@ -147,11 +147,17 @@ impl Caches {
     }
 
     /// A table entry that a walk on `processor` reads, `offset` bytes into memory: all of its time is counted.
-    fn use_table_line(&mut self, processor: usize, offset: u64) {
+    fn use_table_line(&mut self, processor: usize, offset: u64) -> Cycles {
         let found = self.find(processor, offset, Asks::Walker);
-        let statistics = &mut self.own[processor].statistics;
-        statistics.walk[found as usize] += 1;
-        statistics.walk_time += Cycles(self.latencies.of(found, self.latencies.l1d));
+        self.own[processor].statistics.walk[found as usize] += 1;
+        Cycles(self.latencies.of(found, self.latencies.l1d))
+    }
+
+    /// A walker of a processor uses the lines of the entries at these offsets at once (`None` is outside memory): the step takes as long as the longest of them.
+    fn use_table_lines<const N: usize>(&mut self, processor: usize, offsets: [Option<u64>; N]) {
+        let latencies = offsets.into_iter().flatten().map(|offset| self.use_table_line(processor, offset));
+        let longest = latencies.max().unwrap_or(Cycles(0));
+        self.own[processor].statistics.walk_time += longest;
     }
 
     /// Looks for a line from the top down, and brings it to where it was missed.

@@ -10,6 +10,7 @@ mod misfit;
 mod native;
 mod plic;
 mod reference;
+mod replacement;
 mod sbi;
 mod segment;
 mod shadow;
@@ -22,6 +23,7 @@ pub use filter_bits::FilterBits;
 pub use guest::{GuestKeys, HugePages};
 pub use plic::{PlicContextsName, PlicKeys};
 pub use reference::{REFERENCE, Reference};
+pub use replacement::ReplacementKeys;
 pub use sbi::SbiKeys;
 pub use segment::{FilterKeys, SegmentKeys};
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
@@ -196,6 +198,9 @@ pub struct MmuKeys {
     /// Arrays of the L2 TLB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<Vec<ArrayModel>>,
+    /// Replacement policies of the levels.
+    #[serde(skip_serializing_if = "ReplacementKeys::is_default")]
+    pub replacement: ReplacementKeys,
     /// `on` (as the host model has them), `off`, or entries per level.
     pub walk_caches: Switch<WalkCacheModel>,
     /// `on` (as the host model has it), `off`, or entries.
@@ -553,6 +558,16 @@ impl Config {
         }
     }
 
+    /// The arrays of L1D, L1I and L2, as this configuration or `host` has them, with the policies that are given here.
+    fn tlb_levels(&self, host: &HostModel) -> [Vec<ArrayModel>; 3] {
+        let MmuKeys { l1d, l1i, l2, replacement, .. } = &self.mmu;
+        [
+            replacement::with(l1d.as_deref().unwrap_or(&host.tlb.l1d), replacement.l1d),
+            replacement::with(l1i.as_deref().unwrap_or(&host.tlb.l1i), replacement.l1i),
+            replacement::with(l2.as_deref().unwrap_or(&host.tlb.l2), replacement.l2),
+        ]
+    }
+
     /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software
     /// refills the TLBs there is no nested TLB, and page-walk caches only if the host's own routine has them.
     ///
@@ -560,9 +575,7 @@ impl Config {
     /// [`ConfigError::Range`], if software refills the TLBs and parts of a walker are asked for.
     pub fn mmu(&self, host: &HostModel) -> Result<MmuConfig, ConfigError> {
         self.check_refill(host)?;
-        let arrays = |own: &Option<Vec<ArrayModel>>, model: &[ArrayModel]| -> Vec<TlbArray> {
-            own.as_deref().unwrap_or(model).iter().map(ArrayModel::array).collect()
-        };
+        let [l1d, l1i, l2] = self.tlb_levels(host).map(|arrays| arrays.iter().map(ArrayModel::array).collect());
         let name = self.refill(host);
         let walk_caches = self.mmu.walk_caches.resolve(host.walk_caches(name), WalkCacheModel::OFF);
         let (refill, nested_entries) = match name {
@@ -570,11 +583,12 @@ impl Config {
             RefillName::Software => (Refill::Software(host.refill.routine()), 0),
         };
         Ok(MmuConfig {
-            l1i: arrays(&self.mmu.l1i, &host.tlb.l1i),
-            l1d: arrays(&self.mmu.l1d, &host.tlb.l1d),
-            l2: arrays(&self.mmu.l2, &host.tlb.l2),
+            l1i,
+            l1d,
+            l2,
             walk_caches: walk_caches.sizes(),
-            nested_tlb: (nested_entries > 0).then(|| TlbArray::new(&PageSize::ALL, 1, nested_entries)),
+            nested_tlb: (nested_entries > 0)
+                .then(|| self.mmu.replacement.of_nested_tlb(TlbArray::new(&PageSize::ALL, 1, nested_entries))),
             first_stage_ad: self.ad(),
             second_stage_ad: AdPolicy::Update,
             svnapot: self.isa.svnapot,

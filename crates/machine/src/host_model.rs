@@ -3,8 +3,12 @@
 pub mod caches;
 
 use crate::{
-    clock::Clock, dispatch::SchedulingPrices, refill::RefillModel, suggestion::unknown, toml_problem,
-    units::PageSizeName,
+    clock::Clock,
+    dispatch::SchedulingPrices,
+    refill::RefillModel,
+    suggestion::unknown,
+    toml_problem,
+    units::{PageSizeName, ReplacementName},
 };
 use caches::CachesModel;
 use memory::registry::Granularities;
@@ -131,6 +135,9 @@ pub struct ArrayModel {
     pub sets: u32,
     /// Ways.
     pub ways: u32,
+    /// Which page of a full set makes room; `lru`, if not given.
+    #[serde(default, skip_serializing_if = "ReplacementName::is_default")]
+    pub replacement: ReplacementName,
 }
 
 impl ArrayModel {
@@ -138,7 +145,7 @@ impl ArrayModel {
     #[must_use]
     pub fn array(&self) -> TlbArray {
         let sizes: Vec<PageSize> = self.sizes.iter().map(|size| size.0).collect();
-        TlbArray::new(&sizes, self.sets, self.ways)
+        TlbArray::new(&sizes, self.sets, self.ways).with_replacement(self.replacement.0)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Values of configuration keys that are written as texts: sizes in bytes and page sizes.
 
 use core::{fmt, str::FromStr};
+use mmu::ReplacementPolicy;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use types::{PageSize, SizeText, parse_size};
 
@@ -55,6 +56,30 @@ impl Serialize for PageSizeName {
 }
 
 impl<'de> Deserialize<'de> for PageSizeName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// A replacement policy by its name, and after a colon its seed: `lru`, `random:7`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReplacementName(pub ReplacementPolicy);
+
+impl ReplacementName {
+    /// Whether it is what an array has that names none.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Serialize for ReplacementName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for ReplacementName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map(Self).map_err(de::Error::custom)
     }

@@ -193,11 +193,14 @@ impl World {
     }
 
     /// Cycles of translation that `statistics` stand for: what L1 misses cost, in the time of the second TLB level, of the walker, or of
-    /// the refill routine, whose instructions take as long as the guest's. A table reference has its price, or takes as long as
-    /// the caches say.
+    /// the refill routine, whose instructions take as long as the guest's. The references of one step of a walk
+    /// are made at once, and those of outer TLB levels one after another: a step has the cost of one, or takes as long as the caches say.
     pub(crate) fn translation(&self, statistics: &MmuStatistics, caches: Option<&CacheStatistics>) -> Cycles {
         self.costs.l2_tlb_hit * statistics.l2_hits
-            + caches.map_or_else(|| self.costs.table_reference * statistics.refs(), |caches| caches.walk_time)
+            + caches.map_or_else(
+                || self.costs.table_reference * (statistics.steps() + statistics.outer_refs),
+                |caches| caches.walk_time,
+            )
             + self.costs.refill * statistics.refills
             + self.clock.instructions(statistics.refill_instructions)
     }

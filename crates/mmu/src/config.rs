@@ -1,6 +1,7 @@
 //! What a user chooses of an MMU, and what is refused.
 
 use crate::refill::Refill;
+use crate::replacement::{ReplacementPolicy, Shape};
 use types::PageSize;
 
 /// One array of a TLB level: `sets` × `ways` entries that hold pages of `sizes`.
@@ -16,13 +17,27 @@ pub struct TlbArray {
     pub sets: u32,
     /// Ways, at least one.
     pub ways: u32,
+    /// Which page of a full set makes room.
+    pub replacement: ReplacementPolicy,
 }
 
 impl TlbArray {
-    /// An array of `sets` × `ways` entries for pages of `sizes`.
+    /// An array of `sets` × `ways` entries for pages of `sizes`, with LRU.
     #[must_use]
     pub fn new(sizes: &[PageSize], sets: u32, ways: u32) -> Self {
-        Self { sizes: sizes.to_vec(), sets, ways }
+        Self { sizes: sizes.to_vec(), sets, ways, replacement: ReplacementPolicy::LRU }
+    }
+
+    /// The same array with another replacement policy.
+    #[must_use]
+    pub fn with_replacement(self, replacement: ReplacementPolicy) -> Self {
+        Self { replacement, ..self }
+    }
+
+    /// Its sets and ways.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        Shape { sets: self.sets as usize, ways: self.ways as usize }
     }
 
     /// Entries of the array.
@@ -167,6 +182,8 @@ pub enum Level {
     L1d,
     /// `l2`.
     L2,
+    /// A level behind the L2.
+    L3,
     /// `nested_tlb`.
     NestedTlb,
     /// `walk_caches`.
@@ -179,6 +196,7 @@ impl core::fmt::Display for Level {
             Self::L1i => "l1i",
             Self::L1d => "l1d",
             Self::L2 => "l2",
+            Self::L3 => "l3",
             Self::NestedTlb => "nested_tlb",
             Self::WalkCaches => "walk_caches",
         })
@@ -222,6 +240,16 @@ pub enum ConfigError {
         /// Where.
         level: Level,
     },
+    /// A replacement policy that the level cannot have.
+    #[error("{level}: replacement `{policy}` is for the L2 and the nested TLB: {reason}")]
+    Replacement {
+        /// Where.
+        level: Level,
+        /// The policy's name.
+        policy: &'static str,
+        /// Why not there.
+        reason: &'static str,
+    },
     /// A nested TLB, and no walker to ask it.
     #[error("nested_tlb: a routine refills the TLBs, and a nested TLB is a walker's")]
     NoWalker,
@@ -254,6 +282,11 @@ impl MmuConfig {
             if !arrays.iter().any(|array| array.sizes.contains(&PageSize::Size4K)) {
                 return Err(ConfigError::No4K { level });
             }
+            for facts in arrays.iter().map(|array| array.replacement.facts()) {
+                if let Some(reason) = facts.refused_at_l1 {
+                    return Err(ConfigError::Replacement { level, policy: facts.name, reason });
+                }
+            }
         }
         if self.nested_tlb.is_some() && self.refill != Refill::Hardware {
             return Err(ConfigError::NoWalker);
@@ -266,7 +299,7 @@ impl MmuConfig {
     }
 }
 
-fn check_level(level: Level, arrays: &[TlbArray], limit: u64) -> Result<(), ConfigError> {
+pub(crate) fn check_level(level: Level, arrays: &[TlbArray], limit: u64) -> Result<(), ConfigError> {
     let mut seen = Vec::new();
     let mut entries = 0u64;
     for array in arrays {

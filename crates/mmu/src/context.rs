@@ -1,8 +1,8 @@
 //! The translation context, prepared for the miss path.
 
+use crate::geometry::Geometry;
 use crate::rights::{Demand, Masks};
 use crate::space::Spaces;
-use crate::walk::Geometry;
 use types::{Access, Gva, PageSize, PagingMode, Privilege, TranslationContext, Vmid};
 
 /// Which of an L1 entry's fast copies is in use. A change of view costs nothing: no entry is touched.
@@ -65,8 +65,8 @@ pub(crate) struct Context {
     pub(crate) translation: TranslationContext,
     pub(crate) vmid: Vmid,
     pub(crate) spaces: Spaces,
-    /// Shape of the guest's tables; `None` without translation.
-    pub(crate) geometry: Option<Geometry>,
+    /// Shape of the guest's tables.
+    pub(crate) geometry: Geometry,
     /// By access.
     queries: [Query; 3],
     /// Bits of an address above the translated ones.
@@ -94,11 +94,11 @@ impl Context {
         self.spaces == other.spaces && one.mode == two.mode && one.mxr == two.mxr
     }
 
-    /// Shape of the guest's tables and address of their root; `None` without translation.
+    /// Address of the root of the guest's tables.
     #[inline(always)]
-    pub(crate) fn tables(&self) -> Option<(Geometry, u64)> {
+    pub(crate) const fn root(&self) -> u64 {
         // `satp.PPN` has 44 bits.
-        Some((self.geometry?, self.translation.root.0 & ((1 << 56) - (1 << 12))))
+        self.translation.root.0 & ((1 << 56) - (1 << 12))
     }
 
     /// What a lookup for an access is made with.

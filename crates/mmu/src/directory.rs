@@ -9,6 +9,7 @@ pub(crate) use key::BasePage;
 
 use crate::config::TlbArray;
 use crate::raw::lanes::{self, LANES, MOST_GROUPS, Tags};
+use crate::way::Way;
 use key::{Base, Key};
 use types::PageSize;
 
@@ -47,28 +48,6 @@ impl Place {
     #[inline(always)]
     const fn nth(&self, index: u64) -> usize {
         self.base as usize + index as usize * self.groups as usize
-    }
-}
-
-/// One slot of a set.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
-    /// First group of the set.
-    pub(crate) set: usize,
-    pub(crate) slot: usize,
-}
-
-impl Way {
-    /// The way of a set, by its first group.
-    #[inline(always)]
-    pub(crate) const fn new(set: usize, way: usize) -> Self {
-        Self { set, slot: set * LANES + way }
-    }
-
-    /// Which of the set it is.
-    #[inline(always)]
-    pub(crate) const fn way(&self) -> usize {
-        self.slot - self.set * LANES
     }
 }
 
@@ -240,6 +219,13 @@ impl<P: Copy + Default> Directory<P> {
         })
     }
 
+    /// The page that a slot holds: its first byte, and its payload.
+    #[inline(always)]
+    pub(crate) fn occupant(&self, slot: usize) -> Option<(u64, P)> {
+        let slot = &self.slots[slot];
+        (slot.key != Key::NONE).then(|| (slot.key.page(), slot.payload))
+    }
+
     /// Whether a slot holds no page.
     #[inline(always)]
     pub(crate) fn is_empty(&self, slot: usize) -> bool {
@@ -250,8 +236,12 @@ impl<P: Copy + Default> Directory<P> {
     #[cold]
     #[inline(never)]
     pub(crate) fn first_empty(&self, set: usize, ways: usize) -> Way {
-        let mut ways = (0..ways).map(|way| Way::new(set, way));
-        ways.find(|way| self.is_empty(way.slot)).expect("the set has an empty way")
+        self.find_empty(set, ways).expect("the set has an empty way")
+    }
+
+    /// The first way of a set that holds no page, if there is one.
+    pub(crate) fn find_empty(&self, set: usize, ways: usize) -> Option<Way> {
+        (0..ways).map(|way| Way::new(set, way)).find(|way| self.is_empty(way.slot))
     }
 
     /// The first slot of a set that holds the page which `accept` takes.
@@ -355,6 +345,11 @@ impl<P: Copy + Default> Directory<P> {
         if self.base.groups > 1 {
             self.base = Base::NONE;
         }
+    }
+
+    /// Makes [`Self::has_base_alone`] false for ever.
+    pub(crate) fn base_nowhere(&mut self) {
+        self.base = Base::NONE;
     }
 
     /// Ways of such a set.
@@ -547,11 +542,5 @@ impl<P: Copy + Default> Directory<P> {
         self.tag(*way, Key::NONE);
         self.count(old, Key::NONE);
         removed(way);
-    }
-
-    /// The first groups of the sets of the first array.
-    #[cfg(test)]
-    pub(crate) fn sets(&self) -> Vec<usize> {
-        (0..=self.places[0].mask).map(|index| self.places[0].nth(index)).collect()
     }
 }

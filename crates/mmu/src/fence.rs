@@ -25,6 +25,8 @@ use types::{Asid, Gpa, Gva, Vmid};
 /// | g | all (as in hardware, they do not know their gPA) | of pages that hold g | none |
 ///
 /// The guest's walk-cache entries hold guest physical addresses, and are not concerned.
+///
+/// TLB entries are those of the L1s, of the L2 and of [outer levels](crate::OuterTlb).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fence {
     /// `sfence.vma`, in the VMID of the current context.

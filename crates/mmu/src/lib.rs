@@ -9,30 +9,50 @@
 //! * a page is kept at the largest size that an array of the level takes and that is not larger than the page
 //!   ([`TlbArray`]);
 //! * a fence removes exactly what [`Fence`] says;
-//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk.rs`), which a monitor that keeps shadow
+//! * a stage of translation is a [`SecondStage`] variant over one walker (`walk/`), which a hypervisor that keeps shadow
 //!   tables uses too ([`software_walk`]).
+//!
+//! Modules use those of the layers below theirs, and no cycle is among them:
+//!
+//! ```text
+//! record, resident, software          what looks at an MMU from outside, or walks without one
+//! mmu                                 TLB levels in front of a walk: the fast path, the general path, fences
+//! walkers                             what a processor has for walks
+//! translate                           both stages for one access
+//! stage                               second stages; a stage reads its tables through the one below
+//! walk                                the walker: trees, the seam between stages, policies
+//! outer                               TLB levels behind the last one
+//! events                              what observers are told, and observers
+//! tlb, walk_cache, segment            what is remembered, and what is asked before
+//! set_associative, directory          arrays
+//! pte, config                         table entries and configurations
+//! replacement, way, raw               who makes room in an array, its slots, the words that are searched
+//! context, rights, geometry, space, refill, fault, statistics, memory
+//! ```
 #![deny(unsafe_code)]
 
-mod classify;
 mod config;
 mod context;
 mod directory;
 mod escape_filter;
+mod events;
 mod fault;
 mod fence;
-mod guest_tables;
+mod flags;
+mod geometry;
 mod hints;
-mod lru;
 mod memory;
 mod mmu;
+mod outer;
 mod pte;
 mod raw;
-mod recency;
 mod record;
 mod refill;
+mod replacement;
 mod resident;
 mod rights;
 mod segment;
+mod set_associative;
 mod software;
 mod space;
 mod stage;
@@ -41,18 +61,23 @@ mod tlb;
 mod translate;
 mod walk;
 mod walk_cache;
+mod walkers;
+mod way;
 
-pub use classify::MissClass;
 pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
 pub use escape_filter::{EscapeFilter, EscapeFilterError};
+pub use events::{EventCounts, Eviction, Fill, LevelCounts, Miss, MissClass, Nobody, Observer, Source, TlbLevel, Walk};
 pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;
 pub use hints::Hints;
 pub use memory::{HostPage, TableMemory};
+pub use mmu::fast::UnfinishedAccess;
 pub use mmu::{Hit, Mmu};
+pub use outer::{L3, OuterEntry, OuterTlb, References};
 pub use raw::L1Entry;
 pub use record::{Answer, Memo, Reference, WalkRecord, WalkStep};
 pub use refill::{Refill, RefillRoutine};
+pub use replacement::{POLICIES, PolicyError, PolicyFacts, Replacement, ReplacementPolicy, Shape};
 pub use resident::{ResidentPage, ResidentSpace};
 pub use segment::{DirectSegment, Segment, Segments};
 pub use software::{SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};

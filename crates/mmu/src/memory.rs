@@ -21,6 +21,12 @@ pub trait TableMemory {
     /// The little-endian double word at `at`, a multiple of 8; `None` outside memory.
     fn read(&mut self, at: Hpa) -> Option<u64>;
 
+    /// The double words at several addresses, which are read at once: one step of a walk. Where time is modelled, the step takes as long as its
+    /// longest reference.
+    fn read_together<const N: usize>(&mut self, at: [Hpa; N]) -> [Option<u64>; N] {
+        at.map(|at| self.read(at))
+    }
+
     /// Stores `new` at `at`, a multiple of 8, if `old` is there, in one atomic step. Returns what was there, or `None`
     /// outside memory.
     fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64>;

@@ -1,23 +1,26 @@
 //! The MMU of one hart: the miss path from L1 to the tables, context changes and fences.
 
-mod quick;
+pub(crate) mod fast;
+mod fences;
+mod general;
+mod observed;
+mod outer;
 
-use crate::classify::Classifier;
 use crate::config::{AdPolicy, ConfigError, MmuConfig};
 use crate::context::{Context, View};
-use crate::directory::{BasePage, Miss, region};
-use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
-use crate::fence::Fence;
+use crate::directory::Miss;
+use crate::events::{Nobody, Observer};
+use crate::fault::Fault;
 use crate::memory::TableMemory;
-use crate::raw::{L1Entry, prefetch};
+use crate::outer::OuterTlb;
+use crate::raw::L1Entry;
 use crate::segment::Segments;
-use crate::space::Space;
 use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
-use crate::tlb::{L1, L2, Made, Translation};
-use crate::translate::{Progress, Unwatched, Walkers, kind};
+use crate::tlb::{L1, L2, Translation};
 use crate::walk::apart;
-use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
+use crate::walkers::Walkers;
+use types::{Access, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
 /// What answers an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,32 +37,40 @@ pub struct Hit {
     pub page: PageSize,
 }
 
-/// The MMU of one hart.
+/// The MMU of one hart, whose observer is told of misses, fills, evictions and walks.
 #[derive(Debug)]
-pub struct Mmu {
+pub struct Mmu<O = Nobody> {
     config: MmuConfig,
     context: Context,
     l1i: L1,
     l1d: L1,
     l2: L2,
     walkers: Walkers,
+    /// Levels between the L2 and the walkers.
+    outer: Vec<Box<dyn OuterTlb>>,
     /// Segments whose hits are counted and not made.
-    classifier: Option<Box<Classifier>>,
-    /// Whether there are neither segments nor a classifier.
+    classifier: Option<Box<Segments>>,
+    observer: O,
+    /// Whether there are neither segments nor outer levels, and nobody is told of anything: what the fast path is for.
     plain: bool,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
-    /// A walk that [`Self::usual_access`] has begun and left.
-    unfinished: Option<Progress>,
     statistics: MmuStatistics,
 }
 
-impl Mmu {
-    /// Empty TLBs and caches, in the default context (no translation) with VMID 0.
+/// How the TLB levels have missed.
+#[derive(Clone, Copy)]
+struct Missed {
+    l1: Miss,
+    l2: Miss,
+}
+
+impl<O: Observer> Mmu<O> {
+    /// As [`Mmu::new`], with an observer.
     ///
     /// # Errors
-    /// The first thing in the configuration that cannot be built.
-    pub fn new(config: &MmuConfig) -> Result<Self, ConfigError> {
+    /// As there.
+    pub fn observed(config: &MmuConfig, observer: O) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
             config: config.clone(),
@@ -68,10 +79,11 @@ impl Mmu {
             l1d: L1::new(&config.l1d, View::OF_DATA),
             l2: L2::new(&config.l2),
             walkers: Walkers::new(config),
+            outer: Vec::new(),
             classifier: None,
-            plain: true,
+            observer,
+            plain: !O::OBSERVES,
             fetches: 0,
-            unfinished: None,
             statistics: MmuStatistics::default(),
         })
     }
@@ -122,7 +134,7 @@ impl Mmu {
         self.l1i.slots()
     }
 
-    /// What the entry at a site that [`Self::usual_access`] has found says of `gva`. (A load's entries are a store's.)
+    /// What the entry at a site that [`Self::fast_access`] has found says of `gva`. (A load's entries are a store's.)
     #[inline(always)]
     #[must_use]
     pub fn hit(&self, site: usize, gva: Gva, access: Access) -> Hit {
@@ -192,199 +204,12 @@ impl Mmu {
         access: Access,
         stamp: u64,
     ) -> Result<Hit, Fault> {
-        match self.usual_access(memory, &second, gva, access, stamp) {
-            Some(site) => Ok(self.hit(site, gva, access)),
-            None => apart(self.unusual_access(memory, second, gva, access, stamp)),
-        }
-    }
-
-    /// Finishes an access that [`Self::usual_access`] did not.
-    ///
-    /// # Errors
-    /// As [`Self::access`].
-    #[inline(never)]
-    pub fn unusual_access<M: TableMemory>(
-        &mut self,
-        memory: &mut M,
-        second: impl Fn() -> SecondStage,
-        gva: Gva,
-        access: Access,
-        stamp: u64,
-    ) -> Result<Hit, Fault> {
-        if let Some(progress) = self.unfinished.take() {
-            let stamp = self.timed(access, stamp);
-            let nowhere = (Miss::ABSENT, Miss::ABSENT);
-            return self.walk::<M, false>(memory, second, (gva, access, stamp), (None, progress), nowhere);
-        }
-        self.check_address(&second, gva, access)?;
-        let stamp = self.timed(access, stamp);
-        let (l1, misses) = match access {
-            Access::Read | Access::Write => (&mut self.l1d, &mut self.statistics.l1d_misses),
-            Access::Execute => (&mut self.l1i, &mut self.statistics.l1i_misses),
+        // In two steps, as a site borrows nothing.
+        let unfinished = match self.fast_access(memory, &second, gva, access, stamp) {
+            Ok(site) => Err(site),
+            Err(unfinished) => Ok(apart(unfinished.finish(memory, second))),
         };
-        let made = Made { gva, access, query: self.context.query(access), stamp };
-        match l1.find(gva, made.query) {
-            Ok(slot) => Ok(hit(slot, gva, &l1.touch(slot, made))),
-            Err(miss) => {
-                *misses += 1;
-                if self.walkers.segments.are_off() {
-                    self.miss::<M, false>(memory, second, (gva, access, stamp), miss)
-                } else {
-                    self.miss::<M, true>(memory, second, (gva, access, stamp), miss)
-                }
-            }
-        }
-    }
-
-    /// The time of an access: fetches are timed here.
-    #[inline(always)]
-    fn timed(&mut self, access: Access, stamp: u64) -> u64 {
-        if access == Access::Execute { self.fetch_stamp() } else { stamp }
-    }
-
-    /// What no L1 entry answers: segments, L2, walk, fill. `miss` is how the L1 missed.
-    #[inline(never)]
-    fn miss<M: TableMemory, const SEGMENTS: bool>(
-        &mut self,
-        memory: &mut M,
-        second: impl Fn() -> SecondStage,
-        (gva, access, stamp): (Gva, Access, u64),
-        miss: Miss,
-    ) -> Result<Hit, Fault> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
-        let l1 = if access == Access::Execute { l1i } else { l1d };
-        let made = Made { gva, access, query: context.query(access), stamp };
-        let fill = Fill { l1, made, miss };
-        let mut direct = None;
-        if SEGMENTS {
-            direct = walkers.guest_segment(statistics, context, gva, access);
-            let both = direct.and_then(|gpa| walkers.both_segments(memory, &second(), context, gpa));
-            if let Some(translation) = both {
-                statistics.segment_hits += 1;
-                return Ok(fill.l1(&translation));
-            }
-        }
-        match l2.find(gva.0, |entry| entry.answers(made.query)) {
-            Ok((way, &translation)) => {
-                statistics.l2_hits += 1;
-                prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
-                l2.used(way);
-                let hit = fill.l1(&translation);
-                self.classify((gva, access), &hit, true);
-                Ok(hit)
-            }
-            Err(l2_miss) => {
-                let from = (direct, Progress::Nowhere);
-                self.walk::<M, SEGMENTS>(memory, second, (gva, access, stamp), from, (miss, l2_miss))
-            }
-        }
-    }
-
-    /// What neither TLB level answers, by how they missed; `from` is where the guest's segment leads, and how far the walk has come.
-    #[inline(always)]
-    fn walk<M: TableMemory, const SEGMENTS: bool>(
-        &mut self,
-        memory: &mut M,
-        second: impl Fn() -> SecondStage,
-        made: (Gva, Access, u64),
-        from: (Option<Gpa>, Progress),
-        missed: (Miss, Miss),
-    ) -> Result<Hit, Fault> {
-        let second = second();
-        let (gva, access, _) = made;
-        // One function for each kind, in which all of a walk is.
-        let slot = match second {
-            SecondStage::Constant { .. } => {
-                self.walk_through::<M, SEGMENTS, { kind::CONSTANT }>(memory, &second, made, from, missed)
-            }
-            SecondStage::Nested { .. } => {
-                self.walk_through::<M, SEGMENTS, { kind::NESTED }>(memory, &second, made, from, missed)
-            }
-            SecondStage::Flat { .. } => {
-                self.walk_through::<M, SEGMENTS, { kind::FLAT }>(memory, &second, made, from, missed)
-            }
-            SecondStage::Reserved { .. } => {
-                self.walk_through::<M, SEGMENTS, { kind::RESERVED }>(memory, &second, made, from, missed)
-            }
-        }?;
-        let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
-        let hit = hit(slot, gva, l1.entry(slot));
-        self.classify((gva, access), &hit, false);
-        Ok(hit)
-    }
-
-    /// Returns the slot in which the L1 keeps what the walk has found. (A [`Hit`] would be written in pieces and read as a whole: see
-    /// [`Translation::words`].)
-    #[inline(never)]
-    fn walk_through<M: TableMemory, const SEGMENTS: bool, const KIND: u8>(
-        &mut self,
-        memory: &mut M,
-        second: &SecondStage,
-        (gva, access, stamp): (Gva, Access, u64),
-        (direct, progress): (Option<Gpa>, Progress),
-        (miss, l2_miss): (Miss, Miss),
-    ) -> Result<usize, Fault> {
-        let Self { context, l1i, l1d, l2, walkers, statistics, .. } = self;
-        statistics.l2_misses += u64::from(matches!(progress, Progress::Nowhere));
-        let walked = walkers.walk::<M, _, SEGMENTS, KIND>(
-            memory,
-            statistics,
-            second,
-            context,
-            (gva, direct, progress),
-            access,
-            &Unwatched,
-        )?;
-        let l1 = if access == Access::Execute { l1i } else { l1d };
-        let made = Made { gva, access, query: context.query(access), stamp };
-        let region = region(gva.0);
-        let absent = (miss == Miss::ABSENT) & (l2_miss == Miss::ABSENT);
-        let base = (walked.size == PageSize::Size4K) & (walked.host != 0);
-        if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) {
-            let page = BasePage::new(gva.0);
-            l2.fill_base(page, &walked);
-            return Ok(match access {
-                Access::Execute => l1.fill_base::<true>(page, made, &walked),
-                Access::Read | Access::Write => l1.fill_base::<false>(page, made, &walked),
-            });
-        }
-        let [hpa, gpa, host, kind] = walked.words();
-        Ok(self.fill_both((gva, access, stamp), (miss, l2_miss), hpa, gpa, host, kind))
-    }
-
-    #[inline(never)]
-    fn fill_both(
-        &mut self,
-        (gva, access, stamp): (Gva, Access, u64),
-        (miss, l2_miss): (Miss, Miss),
-        hpa: u64,
-        gpa: u64,
-        host: u64,
-        kind: u64,
-    ) -> usize {
-        let walked = Translation::of_words([hpa, gpa, host, kind]);
-        let l1 = if access == Access::Execute { &mut self.l1i } else { &mut self.l1d };
-        self.l2.keep(gva, l2_miss, &walked);
-        l1.fill(Made { gva, access, query: self.context.query(access), stamp }, miss, &walked).0
-    }
-
-    #[inline(always)]
-    fn classify(&mut self, made: (Gva, Access), hit: &Hit, l2_hit: bool) {
-        if let Some(classifier) = &self.classifier {
-            classifier.count(&mut self.statistics, &self.context, made, hit.gpa, l2_hit);
-        }
-    }
-
-    /// Faults that need no lookup: addresses that no table translates.
-    #[inline(always)]
-    fn check_address(&self, second: &impl Fn() -> SecondStage, gva: Gva, access: Access) -> Result<(), Fault> {
-        if !self.context.is_canonical(gva) {
-            return Err(Fault::Page(Cause::NotCanonical));
-        }
-        if self.context.spaces.local.is_bare() {
-            check_bare(&second(), Gpa(gva.0), access)?;
-        }
-        Ok(())
+        unfinished.unwrap_or_else(|site| Ok(self.hit(site, gva, access)))
     }
 
     /// Loads the segment registers, those of the guest and those of the monitor. No TLB entry is removed: see [`Segments`].
@@ -395,66 +220,13 @@ impl Mmu {
 
     /// From now on misses are counted by what these segments would answer, whatever the registers hold. `None` ends that.
     pub fn classify_by(&mut self, segments: Option<&Segments>) {
-        self.classifier = segments.map(|segments| Box::new(Classifier(segments.clone())));
+        self.classifier = segments.map(|segments| Box::new(segments.clone()));
         self.update_plain();
     }
 
     fn update_plain(&mut self) {
-        self.plain = self.walkers.segments.are_off() && self.classifier.is_none();
-    }
-
-    /// Removes what the fence names.
-    pub fn fence(&mut self, fence: &Fence) {
-        match *fence {
-            Fence::Vma { gva, asid } => {
-                self.statistics.vma_fences += 1;
-                self.fence_first_stage(self.context.vmid, gva, asid);
-            }
-            Fence::Vvma { vmid, gva, asid } => {
-                self.statistics.vvma_fences += 1;
-                self.fence_first_stage(vmid, gva, asid);
-            }
-            Fence::Gvma { gpa, vmid } => {
-                self.statistics.gvma_fences += 1;
-                self.fence_second_stage(gpa, vmid);
-            }
-        }
-    }
-
-    fn fence_first_stage(&mut self, vmid: Vmid, gva: Option<Gva>, asid: Option<Asid>) {
-        let named = |space: Space| match asid {
-            Some(asid) => space == Space::of_asid(vmid, asid),
-            None => space.vmid() == vmid && !space.is_bare(),
-        };
-        match gva {
-            Some(gva) => {
-                self.l1i.remove_page(gva, |entry| named(entry.space));
-                self.l1d.remove_page(gva, |entry| named(entry.space));
-                self.l2.remove_page(gva.0, |entry| named(entry.space));
-            }
-            None => {
-                self.l1i.remove(|entry| named(entry.space));
-                self.l1d.remove(|entry| named(entry.space));
-                self.l2.remove(|entry| named(entry.space));
-                self.walkers.guest_cache.remove(named);
-            }
-        }
-    }
-
-    fn fence_second_stage(&mut self, gpa: Option<Gpa>, vmid: Option<Vmid>) {
-        let named = |space: Space| vmid.is_none_or(|vmid| space.vmid() == vmid);
-        self.l1i.remove(|entry| named(entry.space));
-        self.l1d.remove(|entry| named(entry.space));
-        self.l2.remove(|entry| named(entry.space));
-        if gpa.is_none() {
-            self.walkers.host_cache.remove(named);
-        }
-        if let Some(tlb) = &mut self.walkers.nested_tlb {
-            match gpa {
-                Some(gpa) => tlb.remove_page(gpa, named),
-                None => tlb.remove(named),
-            }
-        }
+        let told = O::OBSERVES || self.classifier.is_some();
+        self.plain = self.walkers.segments.are_off() && self.outer.is_empty() && !told;
     }
 
     /// The context in which addresses are translated.
@@ -488,43 +260,14 @@ impl Mmu {
         &self.statistics
     }
 
-    /// Begins the maximum among the statistics anew, for whoever takes the difference of the others.
+    /// Begins the maxima among the statistics anew, for whoever takes the difference of the others.
     pub fn restart_maximum(&mut self) {
-        self.statistics.max_refs = 0;
+        (self.statistics.max_refs, self.statistics.max_steps) = (0, 0);
     }
 
     /// Begins counting anew.
     pub fn reset_statistics(&mut self) {
         self.statistics = MmuStatistics::default();
-    }
-}
-
-/// A fill of the L1, after a miss.
-struct Fill<'a> {
-    l1: &'a mut L1,
-    made: Made<'a>,
-    miss: Miss,
-}
-
-impl Fill<'_> {
-    #[inline(always)]
-    fn l1(self, translation: &Translation) -> Hit {
-        let (slot, kept) = self.l1.fill(self.made, self.miss, translation);
-        hit(slot, self.made.gva, &kept)
-    }
-}
-
-/// Whether the second stage takes an address that no first stage bounds.
-fn check_bare(second: &SecondStage, gpa: Gpa, access: Access) -> Result<(), Fault> {
-    match second {
-        // Physical addresses have 56 bits.
-        SecondStage::Constant { .. } if gpa.0 >> 56 != 0 => Err(Fault::Access(AccessCause::TooWide)),
-        SecondStage::Nested { mode, .. } if gpa.0 >> mode.address_bits() != 0 => {
-            Err(Fault::Nested(NestedFault { gpa, access, purpose: Purpose::Data, cause: Cause::TooWide }))
-        }
-        SecondStage::Constant { .. } | SecondStage::Nested { .. } => Ok(()),
-        // Each lookup compares bounds that no TLB entry exceeds.
-        SecondStage::Flat { .. } | SecondStage::Reserved { .. } => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::config::Groups;
 use crate::fault::Cause;
+use crate::flags;
 use crate::rights::{Demand, Owners, Rights};
 use types::{Access, PageSize};
 
@@ -19,30 +20,33 @@ pub(crate) enum Kind {
 }
 
 impl Pte {
-    pub(crate) const V: u64 = 1;
-    pub(crate) const R: u64 = 1 << 1;
-    pub(crate) const W: u64 = 1 << 2;
-    pub(crate) const X: u64 = 1 << 3;
-    pub(crate) const U: u64 = 1 << 4;
-    pub(crate) const G: u64 = 1 << 5;
-    pub(crate) const A: u64 = 1 << 6;
-    pub(crate) const D: u64 = 1 << 7;
+    pub(crate) const V: u64 = flags::V;
+    pub(crate) const R: u64 = flags::R;
+    pub(crate) const W: u64 = flags::W;
+    pub(crate) const X: u64 = flags::X;
+    pub(crate) const U: u64 = flags::U;
+    pub(crate) const G: u64 = flags::G;
+    pub(crate) const A: u64 = flags::A;
+    pub(crate) const D: u64 = flags::D;
     pub(crate) const N: u64 = 1 << 63;
     /// Bits 60–54, and 62–61, which are Svpbmt's: absent.
     const RESERVED: u64 = 0x1ff << 54;
     const PPN_SHIFT: u32 = 10;
     const PPN_MASK: u64 = (1 << 44) - 1;
 
+    #[inline(always)]
     const fn has(self, bits: u64) -> bool {
         self.0 & bits != 0
     }
 
     /// G: the mappings from here on belong to every ASID.
+    #[inline(always)]
     pub(crate) const fn is_global(self) -> bool {
         self.has(Self::G)
     }
 
     /// The physical address in the PPN field: of the next table, or of a page (with N, of the page and its size).
+    #[inline(always)]
     pub(crate) const fn address(self) -> u64 {
         ((self.0 >> Self::PPN_SHIFT) & Self::PPN_MASK) << 12
     }
@@ -73,7 +77,15 @@ impl Pte {
         self.0 & (Self::RESERVED | Self::N | mask) == value
     }
 
-    /// The same, step by step.
+    /// Whether it is plain that it allows what is demanded, has the bits set that the access sets, and maps a base page if it is of the last
+    /// level.
+    #[inline(always)]
+    pub(crate) const fn is_plain_leaf_for(self, demand: &Demand) -> bool {
+        let (mask, value) = demand.settled();
+        self.is_plain_leaf(mask | Self::V | Self::R, value | Self::V | Self::R)
+    }
+
+    /// The same as [`Self::decode`], step by step.
     #[inline(never)]
     const fn decode_any(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
         // Step 3.

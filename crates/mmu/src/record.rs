@@ -3,13 +3,17 @@
 //! A recorded walk is the walk that a miss would make, by the same walker over the same stages; only that what it reads is noted on the way,
 //! and that it changes nothing: it works on copies of the walk caches and of the nested TLB, and writes no A or D bit.
 
-use crate::fault::{Fault, Purpose};
+use crate::events::Observer;
+use crate::fault::Fault;
 use crate::memory::{HostPage, TableMemory};
 use crate::mmu::Mmu;
 use crate::segment::Segment;
-use crate::stage::{HostMapping, SecondStage, Stage};
+use crate::stage::{SecondStage, StageKind, StageVisitor};
 use crate::statistics::MmuStatistics;
-use crate::translate::Watcher;
+use crate::tlb::Translation;
+use crate::translate::Progress;
+use crate::walk::{Map, Mapping, Policy, Ports, Request};
+use crate::walkers::{Asked, Walkers, Watcher};
 use core::cell::RefCell;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
@@ -97,7 +101,7 @@ impl WalkRecord {
     }
 }
 
-impl Mmu {
+impl<O: Observer> Mmu<O> {
     /// The walk that a load from `gva` would make in the current context if no TLB answered, with what `memo` says. Nothing changes.
     ///
     /// # Errors
@@ -119,24 +123,22 @@ impl Mmu {
         let mut memory = RecordedMemory { inner: memory, log: &log };
         let direct = walkers.guest_segment(&mut statistics, context, gva, ACCESS);
         let both = direct.and_then(|gpa| walkers.both_segments(&memory, second, context, gpa));
+        let host_levels = second.clone().visit(Levels);
         let translation = match both {
             Some(translation) => translation,
-            None => walkers.walk_any(
-                &mut memory,
-                &mut statistics,
-                second,
-                context,
-                (gva, direct),
-                ACCESS,
-                &Recorded { levels: host_levels(second), log: &log },
-            )?,
+            None => {
+                let asked = Asked::new(context, gva, ACCESS, direct);
+                let ports = Ports { memory: &mut memory, statistics: &mut statistics };
+                let watcher = Recorded { levels: host_levels, log: &log };
+                second.clone().visit(Recording { walkers: &mut walkers, ports, asked, watcher })?
+            }
         };
         let (guest, monitor) = (walkers.segments.guest.segment, walkers.segments.monitor.segment);
         let offset = gva.offset(translation.size);
         let mut record = WalkRecord {
             gva,
             guest_levels: context.translation.mode.levels(),
-            host_levels: host_levels(second),
+            host_levels,
             guest_segment: direct.map(|_| guest),
             monitor_segment: (!monitor.range().is_empty()).then_some(monitor),
             guest_cached: cached(&statistics.guest_cache_hits),
@@ -161,12 +163,31 @@ impl Mmu {
     }
 }
 
-/// Levels of the tables of a second stage.
-const fn host_levels(second: &SecondStage) -> u32 {
-    match second {
-        SecondStage::Constant { .. } | SecondStage::Reserved { .. } => 0,
-        SecondStage::Nested { mode, .. } => mode.levels(),
-        SecondStage::Flat { .. } => 1,
+/// Asks for the levels of a second stage's tables.
+struct Levels;
+
+impl StageVisitor for Levels {
+    type Output = u32;
+
+    fn visit<K: StageKind>(self, kind: K) -> u32 {
+        kind.levels()
+    }
+}
+
+/// Walks, and has it recorded.
+struct Recording<'a, 'm, 'l, M> {
+    walkers: &'a mut Walkers,
+    ports: Ports<'m, M>,
+    asked: Asked<'a>,
+    watcher: Recorded<'l>,
+}
+
+impl<M: TableMemory> StageVisitor for Recording<'_, '_, '_, M> {
+    type Output = Result<Translation, Fault>;
+
+    fn visit<K: StageKind>(self, kind: K) -> Result<Translation, Fault> {
+        let Self { walkers, mut ports, asked, watcher } = self;
+        walkers.walk::<M, K, _, true>(&mut ports, kind, asked, Progress::Nowhere, &watcher)
     }
 }
 
@@ -200,6 +221,23 @@ struct Log {
     steps: Vec<WalkStep>,
     /// Entries that the translation under way has read; `None` while there is none.
     translating: Option<Vec<(Hpa, u64)>>,
+}
+
+impl Log {
+    /// The translation under way has led to a mapping, through tables of so many levels, below the entry of the level that was cached.
+    fn note(&mut self, gpa: Gpa, mapping: &Mapping<Hpa>, levels: u32, cached: Option<u32>) {
+        let read = self.translating.take().unwrap_or_default();
+        let answer = match (levels, read.is_empty()) {
+            (0, _) => Answer::Constant,
+            (_, true) => Answer::NestedTlb,
+            (_, false) => Answer::Tables { cached },
+        };
+        // A leaf may be at any level: the first entry's is known.
+        let first = cached.unwrap_or(levels);
+        let references = (0..first).rev().zip(read).map(|(level, (at, entry))| Reference { level, at, entry });
+        let (references, hpa) = (references.collect(), mapping.target(gpa));
+        self.steps.push(WalkStep { gpa, answer, references, hpa, entry: None });
+    }
 }
 
 /// The host's memory, which notes what is read and stays as it is.
@@ -246,43 +284,35 @@ pub(crate) struct RecordedStage<'l, S> {
     log: &'l RefCell<Log>,
 }
 
-impl<S: Stage> Stage for RecordedStage<'_, S> {
-    type Memory = S::Memory;
+impl<S: Map<In = Gpa, Out = Hpa>> Map for RecordedStage<'_, S> {
+    type In = Gpa;
+    type Out = Hpa;
 
-    fn memory(&mut self) -> &mut S::Memory {
-        self.inner.memory()
+    const TRACELESS: bool = false;
+
+    fn reach<P: Policy, M: TableMemory, R>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<Gpa>,
+        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
+    ) -> Result<R, P::Stop> {
+        let Self { inner, levels, log } = self;
+        let before = *ports.statistics;
+        log.borrow_mut().translating = Some(Vec::new());
+        let reached = inner.reach::<P, M, R>(ports, request, |ports, mapping| {
+            let cached = cached(&ports.statistics.since(&before).host_cache_hits);
+            log.borrow_mut().note(request.address, mapping, *levels, cached);
+            then(ports, mapping)
+        });
+        // A translation that was refused is no step.
+        log.borrow_mut().translating = None;
+        reached
     }
 
-    fn statistics(&mut self) -> &mut MmuStatistics {
-        self.inner.statistics()
-    }
-
-    fn translate(&mut self, gpa: Gpa, access: Access, purpose: Purpose, limit: PageSize) -> Result<HostMapping, Fault> {
-        let before = *self.inner.statistics();
-        self.log.borrow_mut().translating = Some(Vec::new());
-        let mapping = self.inner.translate(gpa, access, purpose, limit);
-        let counted = self.inner.statistics().since(&before);
-        let mut log = self.log.borrow_mut();
-        let read = log.translating.take().unwrap_or_default();
-        let mapping = mapping?;
-        let cached = cached(&counted.host_cache_hits);
-        let answer = match (read.is_empty(), counted.nested_tlb_hits) {
-            (false, _) => Answer::Tables { cached },
-            (true, 0) => Answer::Constant,
-            (true, _) => Answer::NestedTlb,
-        };
-        // A leaf may be at any level: the first entry's is known.
-        let first = cached.unwrap_or(self.levels);
-        let references = (0..first).rev().zip(read).map(|(level, (at, entry))| Reference { level, at, entry });
-        let (references, hpa) = (references.collect(), mapping.hpa(gpa));
-        log.steps.push(WalkStep { gpa, answer, references, hpa, entry: None });
-        Ok(mapping)
-    }
-
-    fn translate_update(&mut self, gpa: Gpa) -> Result<HostMapping, Fault> {
+    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: Gpa) -> Result<Mapping<Hpa>, Fault> {
         // What is read again, to set a bit, is no step of the way.
         self.log.borrow_mut().translating = Some(Vec::new());
-        let mapping = self.inner.translate_update(gpa);
+        let mapping = self.inner.reach_update(ports, at);
         self.log.borrow_mut().translating = None;
         mapping
     }
@@ -295,9 +325,9 @@ struct Recorded<'l> {
 }
 
 impl<'l> Watcher for Recorded<'l> {
-    type Over<S: Stage> = RecordedStage<'l, S>;
+    type Over<S: Map<In = Gpa, Out = Hpa>> = RecordedStage<'l, S>;
 
-    fn over<S: Stage>(&self, inner: S) -> RecordedStage<'l, S> {
+    fn over<S: Map<In = Gpa, Out = Hpa>>(&self, inner: S) -> RecordedStage<'l, S> {
         RecordedStage { inner, levels: self.levels, log: self.log }
     }
 }

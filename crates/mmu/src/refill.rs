@@ -5,7 +5,6 @@
 //! walker finds, in as many references, so the walk is the same; the cost is that of the steps it takes, which are counted here.
 
 use crate::fault::{Fault, Purpose};
-use crate::stage::SecondStage;
 use crate::statistics::MmuStatistics;
 use types::Access;
 
@@ -41,6 +40,14 @@ pub struct RefillRoutine {
     pub fill: u32,
 }
 
+/// Instructions of the routine in a second stage of one kind.
+pub(crate) struct RefillSteps {
+    /// For each address that it translates.
+    pub(crate) lookup: u32,
+    /// For each entry that it reads.
+    pub(crate) level: u32,
+}
+
 /// What was counted when a walk began.
 pub(crate) struct Begun {
     guest_refs: u64,
@@ -56,9 +63,9 @@ impl Begun {
         Self { guest_refs, host_refs, updates, monitor_segment_hits }
     }
 
-    /// Entries read before.
-    pub(crate) const fn refs(&self) -> u64 {
-        self.guest_refs + self.host_refs
+    /// Entries of the guest's tables and of the second stage's that were read since.
+    pub(crate) const fn refs_since(&self, statistics: &MmuStatistics) -> (u64, u64) {
+        (statistics.guest_refs - self.guest_refs, statistics.host_refs - self.host_refs)
     }
 }
 
@@ -69,7 +76,7 @@ impl RefillRoutine {
         &self,
         statistics: &mut MmuStatistics,
         begun: &Begun,
-        second: &SecondStage,
+        second: &RefillSteps,
         fault: Option<Fault>,
     ) {
         let now = Begun::of(statistics);
@@ -79,15 +86,7 @@ impl RefillRoutine {
         let in_segment = now.monitor_segment_hits - begun.monitor_segment_hits;
         let lookups = guest_refs + u64::from(!fault.is_some_and(ends_at_entry)) - in_segment;
         let times = |count: u64, instructions: u32| count * u64::from(instructions);
-        let second_stage = match second {
-            // A native guest's addresses are the host's.
-            SecondStage::Constant { .. } => 0,
-            SecondStage::Nested { .. } => {
-                times(lookups, self.nested_lookup) + times(now.host_refs - begun.host_refs, self.nested_level)
-            }
-            SecondStage::Flat { .. } => times(lookups, self.flat_lookup),
-            SecondStage::Reserved { .. } => times(lookups, self.reserved_lookup),
-        };
+        let second_stage = times(lookups, second.lookup) + times(now.host_refs - begun.host_refs, second.level);
         statistics.refills += 1;
         statistics.refill_instructions += u64::from(self.begin)
             + times(guest_refs, self.guest_level)

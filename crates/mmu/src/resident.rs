@@ -1,6 +1,7 @@
 //! What the TLBs hold, in the order of its last use, as facts about the guest alone: whoever records them can let another MMU, with other
 //! TLBs and another second stage, translate the same pages in the same order.
 
+use crate::events::Observer;
 use crate::mmu::Mmu;
 use crate::rights::Rights;
 use crate::space::Space;
@@ -55,7 +56,7 @@ impl ResidentPage {
     }
 }
 
-impl Mmu {
+impl<O: Observer> Mmu<O> {
     /// The pages of `vmid` in the TLBs: those of the L2, of the L1I and of the L1D, each from the least to the most recently used. A page that
     /// several levels hold is there as often. The order within each set of the L2 is exact; sets are merged way by way.
     #[must_use]

@@ -1,6 +1,6 @@
 //! What an access demands, and what a translation permits.
 
-use crate::pte::Pte;
+use crate::flags;
 use types::{Access, Privilege, TranslationContext};
 
 /// Whose pages an access may touch.
@@ -35,13 +35,14 @@ struct Settled {
 }
 
 impl Settled {
+    #[inline(always)]
     const fn of(access: Access, owners: Owners) -> Self {
         let needed = match access {
-            Access::Read => Pte::R | Pte::A,
-            Access::Write => Pte::W | Pte::A | Pte::D,
-            Access::Execute => Pte::X | Pte::A,
+            Access::Read => flags::R | flags::A,
+            Access::Write => flags::W | flags::A | flags::D,
+            Access::Execute => flags::X | flags::A,
         } as u8;
-        let user = Pte::U as u8;
+        let user = flags::U as u8;
         match owners {
             Owners::User => Self { mask: needed | user, value: needed | user },
             Owners::Supervisor => Self { mask: needed | user, value: needed },
@@ -63,22 +64,23 @@ impl Demand {
     }
 
     /// Of the second stage, where every access counts as U's (section 19.5.1), and MXR is the monitor's, which is 0.
+    #[inline(always)]
     pub(crate) const fn of_second_stage(access: Access) -> Self {
         let owners = Owners::User;
         Self { access, owners, executable_is_readable: false, settled: Settled::of(access, owners) }
     }
 
-    /// Whether it is plain that a leaf allows the access, and has the bits set that the access sets.
+    /// Whether it is plain that a leaf with these flags allows the access, and has the bits set that the access sets.
     #[inline(always)]
-    pub(crate) const fn is_settled(&self, leaf: Pte) -> bool {
-        leaf.0 as u8 & self.settled.mask == self.settled.value
+    pub(crate) const fn is_settled(&self, leaf: u64) -> bool {
+        leaf as u8 & self.settled.mask == self.settled.value
     }
 
-    /// The same, and that it maps a base page if it is of the last level.
+    /// The flags that such a leaf has, under a mask.
     #[inline(always)]
-    pub(crate) const fn is_plain_leaf(&self, leaf: Pte) -> bool {
+    pub(crate) const fn settled(&self) -> (u64, u64) {
         let Settled { mask, value } = self.settled;
-        leaf.is_plain_leaf(mask as u64 | Pte::V | Pte::R, value as u64 | Pte::V | Pte::R)
+        (mask as u64, value as u64)
     }
 }
 
@@ -119,6 +121,7 @@ impl Rights {
 
     /// Those that both stages give.
     #[must_use]
+    #[inline(always)]
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
@@ -136,6 +139,7 @@ pub(crate) struct Masks(u64);
 
 impl Masks {
     /// Those of a demand.
+    #[inline(always)]
     pub(crate) const fn of(demand: Demand) -> Self {
         const OF: [[[Masks; 2]; 3]; 3] = Masks::all();
         OF[demand.access as usize][demand.owners as usize][demand.executable_is_readable as usize]

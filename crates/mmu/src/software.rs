@@ -4,8 +4,7 @@ use crate::config::{AdPolicy, Groups};
 use crate::context::Context;
 use crate::fault::{AccessCause, Cause, Fault};
 use crate::pte::Pte;
-use crate::space::Spaces;
-use crate::walk::{Failure, Geometry, PteReader, Tree};
+use crate::walk::{Counts, Direct, General, Halted, Policy, Tables, Tree, Wanted};
 use crate::walk_cache::WalkCache;
 use types::{Access, Gpa, Gva, PageSize, TranslationContext, Vmid};
 
@@ -55,42 +54,52 @@ pub fn software_walk(
     if !prepared.is_canonical(gva) {
         return Err(Fault::Page(Cause::NotCanonical));
     }
-    let Some(geometry) = Geometry::of_first_stage(context.mode) else {
+    if prepared.spaces.local.is_bare() {
         return Err(Fault::Access(AccessCause::FirstStageTable));
-    };
+    }
     let tree = Tree {
-        geometry,
-        root: context.root.0 & ((1 << 56) - (1 << 12)),
-        spaces: Spaces::of_guest(context.mode, Vmid(0), context.asid),
+        geometry: prepared.geometry,
+        root: prepared.root(),
+        spaces: prepared.spaces,
         ad: rules.ad,
         groups: Groups::of_svnapot(rules.svnapot),
     };
     let mut nothing = WalkCache::OFF;
-    let walked = tree.walk(&mut Reader(tables), &mut nothing, gva.0, prepared.query(access).of_leaf, None);
-    let leaf = walked.map_err(|failure| match failure {
-        Failure::Refused(cause) => Fault::Page(cause),
-        Failure::Reader(cause) => Fault::Access(cause),
-    })?;
+    let (mut tables, mut journal) = (Reader(tables), Direct);
+    let wanted = Wanted { address: gva.0, demand: &prepared.query(access).of_leaf };
+    let from = tree.begin::<General, _, _>(&mut tables, &mut nothing, &mut journal, gva.0)?;
+    let walked = tree.descend::<General, _, _>(&mut tables, &mut nothing, &mut journal, wanted, from);
+    let leaf = walked.map_err(|Halted { stop, .. }| stop)?;
     Ok(SoftwareLeaf { page: Gpa(leaf.page()), size: leaf.size, pte: leaf.pte.0, global: leaf.global })
 }
 
 struct Reader<'t, T>(&'t mut T);
 
-impl<T: SoftwareTables> PteReader for Reader<'_, T> {
+impl<T: SoftwareTables> Tables for Reader<'_, T> {
     type Address = Gpa;
-    type Fault = AccessCause;
-
-    fn skipped(&mut self, _: u32) {}
 
     #[inline(always)]
-    fn read(&mut self, at: Gpa) -> Result<Pte, AccessCause> {
-        self.0.read(at).map(Pte).ok_or(AccessCause::FirstStageTable)
+    fn read<P: Policy, R>(&mut self, at: Gpa, see: impl FnOnce(Pte) -> Result<R, P::Stop>) -> Result<R, P::Stop> {
+        let entry = self.0.read(at).ok_or(Fault::Access(AccessCause::FirstStageTable))?;
+        see(Pte(entry))
     }
 
-    fn exchange(&mut self, at: Gpa, old: Pte, new: Pte) -> Result<bool, AccessCause> {
-        let found = self.0.compare_exchange(at, old.0, new.0).ok_or(AccessCause::FirstStageTable)?;
+    fn exchange(&mut self, at: Gpa, old: Pte, new: Pte) -> Result<bool, Fault> {
+        let found = self.0.compare_exchange(at, old.0, new.0).ok_or(Fault::Access(AccessCause::FirstStageTable))?;
         Ok(found == old.0)
     }
+
+    fn refused(&self, cause: Cause) -> Fault {
+        Fault::Page(cause)
+    }
+}
+
+/// The hypervisor's own walks are no references of the processor's walker.
+impl<T> Counts for Reader<'_, T> {
+    fn count_skip(&mut self, _: u32) {}
+
+    #[inline(always)]
+    fn count_references(&mut self, _: u64) {}
 }
 
 #[cfg(test)]
@@ -149,5 +158,31 @@ mod tests {
         let circle = Gva(1 << 30 | 1 << 21 | 1 << 12);
         let looped = software_walk(&mut words, rules, &context(), circle, Access::Read);
         assert_eq!(looped, Err(Fault::Page(Cause::NoLeaf)));
+    }
+
+    /// Another hart maps another page between the read of the leaf and the first update of it.
+    struct Raced(Words, Option<u64>);
+
+    impl SoftwareTables for Raced {
+        fn read(&mut self, at: Gpa) -> Option<u64> {
+            self.0.read(at)
+        }
+
+        fn compare_exchange(&mut self, at: Gpa, old: u64, new: u64) -> Option<u64> {
+            if let Some(other) = self.1.take() {
+                self.0.0.insert(at.0, other);
+            }
+            self.0.compare_exchange(at, old, new)
+        }
+    }
+
+    #[test]
+    fn an_entry_that_has_changed_is_read_again() {
+        let (leaf, other) = (pte(0x20_0000, 0b1_0110), pte(0x60_0000, 0b1_0110));
+        let words = Words(BTreeMap::from([(0x1000, pte(0x2000, 0)), (0x2008, leaf)]));
+        let mut raced = Raced(words, Some(other));
+        let rules = SoftwareRules { ad: AdPolicy::Update, svnapot: true };
+        let found = software_walk(&mut raced, rules, &context(), Gva(0x20_1234), Access::Write).unwrap();
+        assert_eq!((found.page, found.pte, raced.0.0[&0x2008]), (Gpa(0x60_0000), other | 0xc0, other | 0xc0));
     }
 }

@@ -22,6 +22,7 @@ impl Space {
     }
 
     /// Guest physical addresses: untranslated in the first stage.
+    #[inline(always)]
     pub(crate) const fn bare(vmid: Vmid) -> Self {
         Self(Self::of_vmid(vmid) | Self::BARE)
     }
@@ -70,6 +71,7 @@ impl Spaces {
     }
 
     /// The space of a guest physical address.
+    #[inline(always)]
     pub(crate) const fn of_guest_physical(vmid: Vmid) -> Self {
         Self { local: Space::bare(vmid), global: Space::bare(vmid) }
     }
@@ -82,6 +84,7 @@ impl Spaces {
     }
 
     /// The space of a mapping found from here.
+    #[inline(always)]
     pub(crate) const fn of(self, global: bool) -> Space {
         if global { self.global } else { self.local }
     }

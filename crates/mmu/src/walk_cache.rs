@@ -2,9 +2,10 @@
 
 use crate::config::TlbArray;
 use crate::config::WalkCacheSizes;
-use crate::directory::{Miss, Way};
-use crate::lru::Lru;
+use crate::directory::Miss;
+use crate::set_associative::SetAssociative;
 use crate::space::{Space, Spaces};
+use crate::way::Way;
 use types::{PageSize, Vmid};
 
 /// Where a walk may begin. (Of more than two words, so that it does not pass through functions as two packed ones.)
@@ -28,7 +29,7 @@ struct Pointer {
 /// The PTEs of one level.
 #[derive(Clone, Debug)]
 struct Level {
-    array: Lru<Pointer>,
+    array: SetAssociative<Pointer>,
     ways: usize,
     /// How the latest search of the array ended that found nothing.
     miss: Miss,
@@ -88,7 +89,7 @@ impl Level {
         }
     }
 
-    /// As [`Self::look`], at a [glance](Lru::glance_in_only).
+    /// As [`Self::look`], at a [glance](SetAssociative::glance_in_only).
     #[inline(always)]
     fn glance(&self, spaces: Spaces, address: u64, level: u32) -> Result<Known, Miss> {
         let Latest { prefix, local, slot } = self.latest;
@@ -127,7 +128,7 @@ impl Level {
     #[inline(never)]
     fn fill_again(&mut self, address: u64, level: u32, pointer: &Pointer) -> usize {
         let same = |other: &Pointer| other.space == pointer.space;
-        self.array.fill(address, PageSize::of_level(level), Miss::REFUSED, |_| *pointer, same);
+        let _evicted = self.array.fill(address, PageSize::of_level(level), Miss::REFUSED, |_| *pointer, same);
         self.array.find_in_only(address, span(level), same).map_or(0, |(way, _)| way.slot)
     }
 }
@@ -151,12 +152,6 @@ impl Low {
         self.level
     }
 
-    /// The table that it points to.
-    #[inline(always)]
-    pub(crate) const fn table(&self) -> u64 {
-        self.known.pointer.table
-    }
-
     /// Where a walk begins with it.
     #[inline(always)]
     pub(crate) fn start(&self, spaces: Spaces) -> Start {
@@ -172,6 +167,9 @@ pub(crate) struct WalkCache {
 }
 
 impl WalkCache {
+    /// How many levels [`Self::glance`] looks at.
+    pub(crate) const LOW_LEVELS: u64 = 2;
+
     /// A cache of no entries at all. Unlike [`Self::new`] it costs nothing to make: the monitor walks without one, at each of its faults.
     pub(crate) const OFF: Self = Self { levels: [const { None }; 4] };
 
@@ -182,7 +180,7 @@ impl WalkCache {
                 // An entry stands for what one PTE of its level maps: a page of that size, for the directory.
                 let span = PageSize::of_level(index as u32 + 1);
                 (sizes.0[index] > 0).then(|| Level {
-                    array: Lru::new(&[TlbArray::new(&[span], 1, sizes.0[index])]),
+                    array: SetAssociative::new(&[TlbArray::new(&[span], 1, sizes.0[index])]),
                     ways: sizes.0[index] as usize,
                     miss: Miss::ABSENT,
                     latest: Latest::NONE,

@@ -311,6 +311,11 @@ fn nested_walks_take_the_closed_form() {
                     let name = format!("{guest:?} {guest_size} on {host:?} {host_size}");
                     assert_eq!((seen.guest_refs, seen.host_refs), (g, (g + 1) * h), "{name}");
                     assert_eq!((seen.max_refs, seen.walks), (expected, 1), "{name}");
+                    assert_eq!(
+                        (seen.steps(), seen.max_steps),
+                        (expected, expected),
+                        "one reference in each step: {name}"
+                    );
                     let most = worst.entry((guest, host)).or_insert(0);
                     *most = expected.max(*most);
                     combinations += 1;

@@ -21,6 +21,19 @@ fn refusal(change: impl FnOnce(&mut MmuConfig)) -> String {
 }
 
 #[test]
+fn srrip_is_refused_where_hits_are_not_reported() {
+    let set = |array: &mut TlbArray| array.replacement = "srrip".parse().unwrap();
+    for (level, message) in [("l1d", refusal(|it| set(&mut it.l1d[1]))), ("l1i", refusal(|it| set(&mut it.l1i[0])))] {
+        let reason = "it needs every hit, and repeated hits of the page used last do not leave the L1's hit path";
+        assert_eq!(message, format!("{level}: replacement `srrip` is for the L2 and the nested TLB: {reason}"));
+    }
+    let mut config = MmuConfig::default();
+    set(&mut config.l2[0]);
+    config.nested_tlb.iter_mut().for_each(set);
+    assert!(Mmu::new(&config).is_ok());
+}
+
+#[test]
 fn what_cannot_be_built_is_named() {
     assert_eq!(refusal(|it| it.l2[0].sets = 100), "l2: 100 sets are not a power of two");
     assert_eq!(refusal(|it| it.l2[0].sets = 0), "l2: 0 sets are not a power of two");
@@ -57,9 +70,16 @@ fn the_documented_sizes_can_be_built() {
 
 #[test]
 fn statistics_subtract() {
-    let earlier = MmuStatistics { l2_hits: 3, guest_refs: 4, max_refs: 24, ..MmuStatistics::default() };
-    let later = MmuStatistics { l2_hits: 5, guest_refs: 4, max_refs: 24, host_cache_hits: [1, 0, 0, 0], ..earlier };
+    let earlier = MmuStatistics { l2_hits: 3, guest_refs: 4, max_refs: 24, max_steps: 23, ..MmuStatistics::default() };
+    let later = MmuStatistics {
+        l2_hits: 5,
+        guest_refs: 4,
+        max_refs: 24,
+        max_steps: 23,
+        host_cache_hits: [1, 0, 0, 0],
+        ..earlier
+    };
     let since = later.since(&earlier);
-    assert_eq!((since.l2_hits, since.guest_refs, since.max_refs), (2, 0, 24));
+    assert_eq!((since.l2_hits, since.guest_refs, since.max_refs, since.max_steps), (2, 0, 24, 23));
     assert_eq!(since.host_cache_hits, [1, 0, 0, 0]);
 }

@@ -51,7 +51,7 @@ fn fuzz() {
         at.episode = number;
         let mut rng = Random::new(seed << 32 | number);
         let config = config::random(&mut rng);
-        // Every third one keeps to what the MMU has a short way for.
+        // Every third one keeps to what the MMU has a fast path for.
         let harness = if number % 3 == 2 { Harness::of_base_pages(&config) } else { Harness::new(&config) };
         coverage.add(&episode(harness, &mut rng, &mut at));
     }
@@ -60,7 +60,8 @@ fn fuzz() {
     }
 }
 
-/// That the run was worth something: every cause of either stage, every page size, every form of fence.
+/// That the run was worth something: every cause of either stage, every page size, every form of fence, every
+/// replacement policy at every level.
 fn assert_reached(coverage: &Coverage) {
     let mut expected = vec!["predicted".to_owned(), "armed".to_owned(), "must miss".to_owned()];
     for cause in [
@@ -103,14 +104,14 @@ fn assert_reached(coverage: &Coverage) {
         "nested tlb",
         "guest updates",
         "host updates",
-        "usual L1",
-        "usual L2",
+        "fast L1",
+        "fast L2",
         "left at once",
         "left before the walk",
     ];
     expected.extend(others.map(String::from));
     for stage in ["native", "nested", "flat", "reserved"] {
-        let ways = ["usual walk", "left at a table", "left at the page"];
+        let ways = ["fast walk", "left at a table", "left at the page"];
         expected.extend(ways.map(|way| format!("{way}, {stage}")));
     }
     for size in types::PageSize::ALL {
@@ -122,6 +123,11 @@ fn assert_reached(coverage: &Coverage) {
     }
     for level in 1..=4 {
         expected.extend(["guest", "host"].map(|side| format!("{side} cache, level {level}")));
+    }
+    for facts in mmu::POLICIES {
+        let levels =
+            if facts.refused_at_l1.is_some() { &["l2", "nested tlb"][..] } else { &["l1i", "l1d", "l2", "nested tlb"] };
+        expected.extend(levels.iter().map(|level| format!("{} of the {level}", facts.name)));
     }
     let missed: Vec<_> = expected.into_iter().filter(|what| coverage.of(what) == 0).collect();
     assert!(missed.is_empty(), "never reached: {missed:?}\n{:#?}", coverage.counts);

@@ -15,7 +15,7 @@ const SHORT: [&str; 6] =
     ["--workload", "gups:1M", "--append", "updates=4000", "--set", "mmu.l2=[{ sizes = ['4K'], sets = 16, ways = 4 }]"];
 
 /// What every run of a report has to have, by JSON pointer.
-const NUMBERS: [&str; 18] = [
+const NUMBERS: [&str; 20] = [
     "/instructions",
     "/loads",
     "/stores",
@@ -28,6 +28,8 @@ const NUMBERS: [&str; 18] = [
     "/walks/guest_refs",
     "/walks/host_refs",
     "/walks/max_refs",
+    "/walks/steps",
+    "/walks/max_steps",
     "/segment_hits",
     "/escape_hits",
     "/time/guest",
@@ -96,6 +98,9 @@ fn a_report_has_every_key_and_its_numbers_agree() {
         assert!(of("/tlb/l1d_misses") <= of("/loads") + of("/stores"));
         assert!(of("/tlb/l2_misses") <= of("/tlb/l1d_misses") + of("/tlb/l1i_misses"));
         assert_eq!(of("/walks/count"), of("/tlb/l2_misses"));
+        // Each step of today's walks is one reference.
+        assert_eq!(of("/walks/steps"), of("/walks/guest_refs") + of("/walks/host_refs"));
+        assert_eq!(of("/walks/max_steps"), of("/walks/max_refs"));
         assert!(of("/walks/max_refs") <= of("/walks/guest_refs") + of("/walks/host_refs"));
         assert_eq!(run["guest"], "vos");
         assert_eq!(run["workload"], "gups:1M");

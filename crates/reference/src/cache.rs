@@ -1,9 +1,11 @@
-//! One set with LRU replacement: a list of ways, each with the time of its last use.
+//! One set: a list of ways, each with what the replacement policy notes of it.
+
+use crate::replacement::{Chooser, Notes};
 
 /// A set of a fixed number of ways.
 #[derive(Clone, Debug)]
 pub(crate) struct Set<T> {
-    ways: Vec<Option<(T, u64)>>,
+    ways: Vec<Option<(T, Notes)>>,
 }
 
 impl<T: Copy> Set<T> {
@@ -34,28 +36,23 @@ impl<T: Copy> Set<T> {
 
     /// Records a use.
     pub(crate) fn use_way(&mut self, way: usize, time: u64) {
-        if let Some((_, used)) = &mut self.ways[way] {
-            *used = time;
+        if let Some((_, notes)) = &mut self.ways[way] {
+            notes.use_now(time);
         }
     }
 
-    /// Puts a thing in: over the same thing, else into the first empty way, else over the least recently used one.
-    pub(crate) fn fill(&mut self, thing: T, time: u64, same: impl Fn(&T) -> bool) -> usize {
-        let empty = || self.ways.iter().position(Option::is_none);
-        let way = self.find(same).or_else(empty).unwrap_or_else(|| self.least_recently_used());
-        self.ways[way] = Some((thing, time));
+    /// Puts a thing in: over the same thing, which is a use of it, else into the first empty way, else over the one that is chosen.
+    pub(crate) fn fill(&mut self, thing: T, time: u64, same: impl Fn(&T) -> bool, chooser: &mut Chooser) -> usize {
+        if let Some(way) = self.find(same) {
+            self.use_way(way, time);
+            self.ways[way] = self.ways[way].as_ref().map(|&(_, notes)| (thing, notes));
+            return way;
+        }
+        let empty = self.ways.iter().position(Option::is_none);
+        let way =
+            empty.unwrap_or_else(|| chooser.choose(self.ways.iter_mut().flatten().map(|(_, notes)| notes).collect()));
+        self.ways[way] = Some((thing, Notes::new(time)));
         way
-    }
-
-    fn least_recently_used(&self) -> usize {
-        let used = |way: usize| self.ways[way].as_ref().map(|(_, used)| used);
-        let mut oldest = 0;
-        for way in 1..self.ways.len() {
-            if used(way) < used(oldest) {
-                oldest = way;
-            }
-        }
-        oldest
     }
 
     /// Empties the ways that hold what is named.

@@ -55,6 +55,8 @@ pub struct Counts {
     pub guest_refs: u64,
     pub host_refs: u64,
     pub max_refs: u64,
+    pub steps: u64,
+    pub max_steps: u64,
     pub guest_cache_hits: [u64; 4],
     pub host_cache_hits: [u64; 4],
     pub nested_tlb_hits: u64,

@@ -39,5 +39,6 @@ pub(crate) fn look_up(
     let at = table.0 + (frame - first_frame) * 8;
     let pte = memory.read(Hpa(at)).ok_or(Fault::SecondStageTable)?;
     counts.host_refs += 1;
+    counts.steps += 1;
     Ok(Mapping { leaf: interpret_flat(pte).map_err(refuse)?, at, global: false })
 }

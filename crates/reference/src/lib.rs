@@ -10,6 +10,7 @@ mod config;
 mod flat;
 mod mmu;
 mod pte;
+mod replacement;
 mod second_stage;
 mod segment;
 mod tlb;
@@ -20,6 +21,7 @@ pub use caches::{CacheShape, Caches, Hierarchy, Holds, Looks, Missed};
 pub use config::{Config, Counts, Routine, Stage2};
 pub use mmu::{Answer, Mmu, Prediction};
 pub use pte::Cause;
+pub use replacement::Policy;
 pub use segment::Segment;
 pub use tlb::{Array, Position};
 

@@ -269,6 +269,7 @@ impl Mmu {
     ) -> Result<Entry, Fault> {
         self.counts.walks += 1;
         let before = self.counts.guest_refs + self.counts.host_refs;
+        let steps_before = self.counts.steps;
         let routine = self.config.refill;
         self.counts.refills += u64::from(routine.is_some());
         self.counts.refill_instructions += routine.map_or(0, |routine| routine.begin);
@@ -278,6 +279,7 @@ impl Mmu {
         }
         let refs = self.counts.guest_refs + self.counts.host_refs - before;
         self.counts.max_refs = self.counts.max_refs.max(refs);
+        self.counts.max_steps = self.counts.max_steps.max(self.counts.steps - steps_before);
         result
     }
 

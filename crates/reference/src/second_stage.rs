@@ -53,6 +53,7 @@ impl<M: Memory> Tables for HostTables<'_, M> {
     fn read(&mut self, at: u64) -> Result<u64, Fault> {
         let pte = self.memory.read(Hpa(at)).ok_or(Fault::SecondStageTable)?;
         self.counts.host_refs += 1;
+        self.counts.steps += 1;
         if let (Some(routine), Stage2::Nested { .. }) = (self.config.refill, self.stage) {
             self.counts.refill_instructions += routine.nested_level;
         }
@@ -321,6 +322,7 @@ impl<M: Memory> Tables for Second<'_, M> {
         let hpa = Self::host_address(&entry, Gpa(at))?;
         let pte = self.memory.read(hpa).ok_or(Fault::FirstStageTable)?;
         self.counts.guest_refs += 1;
+        self.counts.steps += 1;
         self.counts.refill_instructions += self.config.refill.map_or(0, |routine| routine.guest_level);
         Ok(pte)
     }

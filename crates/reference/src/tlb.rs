@@ -1,6 +1,7 @@
 //! A TLB level of any geometry.
 
 use crate::cache::Set;
+use crate::replacement::{Chooser, Policy};
 use types::{Asid, Gpa, Hpa, PageSize, Vmid};
 
 /// Whose entry it is.
@@ -60,6 +61,8 @@ pub struct Array {
     pub sets: u64,
     /// Ways.
     pub ways: usize,
+    /// Which way of a full set gives way.
+    pub policy: Policy,
 }
 
 /// Where an entry is: array, set, way.
@@ -69,13 +72,16 @@ pub type Position = (usize, usize, usize);
 #[derive(Clone, Debug)]
 pub(crate) struct Tlb {
     arrays: Vec<(Array, Vec<Set<Entry>>)>,
+    /// Of each array.
+    choosers: Vec<Chooser>,
 }
 
 impl Tlb {
     /// Empty arrays.
     pub(crate) fn new(arrays: &[Array]) -> Self {
         let build = |array: &Array| (array.clone(), vec![Set::new(array.ways); array.sets as usize]);
-        Self { arrays: arrays.iter().map(build).collect() }
+        let choosers = arrays.iter().map(|array| Chooser::new(array.policy)).collect();
+        Self { arrays: arrays.iter().map(build).collect(), choosers }
     }
 
     fn set_of(array: &Array, address: u64, size: PageSize) -> usize {
@@ -119,7 +125,7 @@ impl Tlb {
         let same = |other: &Entry| {
             (other.vmid, other.owner, other.page, other.size) == (entry.vmid, entry.owner, entry.page, entry.size)
         };
-        let way = sets[set].fill(entry, time, same);
+        let way = sets[set].fill(entry, time, same, &mut self.choosers[number]);
         Some(((number, set, way), entry))
     }
 

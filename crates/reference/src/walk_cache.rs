@@ -1,6 +1,7 @@
 //! A page-walk cache of one dimension.
 
 use crate::cache::Set;
+use crate::replacement::{Chooser, Policy};
 use crate::tlb::Owner;
 use types::Vmid;
 
@@ -51,7 +52,7 @@ impl WalkCache {
             return;
         }
         let same = |it: &Pointer| (it.vmid, it.owner, it.range) == (pointer.vmid, pointer.owner, pointer.range);
-        set.fill(pointer, time, same);
+        set.fill(pointer, time, same, &mut Chooser::new(Policy::Lru));
     }
 
     /// Removes the pointers that are named.

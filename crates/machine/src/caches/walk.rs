@@ -17,9 +17,17 @@ pub(crate) struct CachedWalk<'m> {
 impl TableMemory for CachedWalk<'_> {
     #[inline]
     fn read(&mut self, at: Hpa) -> Option<u64> {
-        let entry = WalkMemory::new(self.memory).read(at)?;
-        self.caches.use_table_line(self.processor, at.0 - HOST_BASE.0);
-        Some(entry)
+        let [entry] = self.read_together([at]);
+        entry
+    }
+
+    #[inline]
+    fn read_together<const N: usize>(&mut self, at: [Hpa; N]) -> [Option<u64>; N] {
+        let mut memory = WalkMemory::new(self.memory);
+        let entries = at.map(|at| memory.read(at));
+        let offsets: [Option<u64>; N] = core::array::from_fn(|index| entries[index].map(|_| at[index].0 - HOST_BASE.0));
+        self.caches.use_table_lines(self.processor, offsets);
+        entries
     }
 
     /// An update follows the read that has brought the line.

@@ -1,9 +1,9 @@
 //! The names of all keys, to tell what an unknown one may have meant.
 
-use super::{BalloonKeys, Config, GuestKeys, HugePages, MmuKeys, SegmentKeys, SwapKeys};
+use super::{BalloonKeys, Config, GuestKeys, HugePages, MmuKeys, ReplacementKeys, SegmentKeys, SwapKeys};
 use crate::refill::RefillName;
 use crate::suggestion::{answer, distance};
-use crate::units::ByteSize;
+use crate::units::{ByteSize, ReplacementName};
 use toml::{Table, Value};
 
 /// The first key of `table` that is none, as a text that says so; `None` if all exist.
@@ -24,10 +24,12 @@ pub(super) fn unknown_key(table: &Table) -> Option<String> {
 /// Every key, dotted.
 pub(super) fn all() -> Vec<String> {
     // A key without a default has a place in the table only if it has a value.
+    let lru = Some(ReplacementName::default());
     let mmu = MmuKeys {
         l1d: Some(Vec::new()),
         l1i: Some(Vec::new()),
         l2: Some(Vec::new()),
+        replacement: ReplacementKeys { l1d: lru, l1i: lru, l2: lru, nested_tlb: lru },
         refill: Some(RefillName::Hardware),
         ..MmuKeys::default()
     };

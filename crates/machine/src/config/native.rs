@@ -1,8 +1,8 @@
 //! The native machine that a system is measured against.
 
 use super::{
-    AttributeName, Config, EngineName, FaultyKeys, HostPaging, MmuKeys, PagingKeys, SegmentKeys, ShadowKeys, SwapKeys,
-    Switch,
+    AttributeName, Config, EngineName, FaultyKeys, HostPaging, MmuKeys, PagingKeys, ReplacementKeys, SegmentKeys,
+    ShadowKeys, SwapKeys, Switch,
 };
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
@@ -31,7 +31,8 @@ impl Config {
             seed,
             quantum,
             engine: _, // Each gives the same cycles.
-            mmu: MmuKeys { l1d, l1i, l2, walk_caches, nested_tlb: _, refill, ad },
+            // The policies of the levels are in their arrays.
+            mmu: MmuKeys { l1d: _, l1i: _, l2: _, replacement: _, walk_caches, nested_tlb: _, refill, ad },
             shadow: _, // It has no shadow tables.
             segment: SegmentKeys { region, filter: _, classify: _, hot_add },
             faulty: _, // Its memory is sound.
@@ -42,6 +43,7 @@ impl Config {
             isa,
             sbi,
         } = self.clone();
+        let [l1d, l1i, l2] = self.tlb_levels(host).map(Some);
         // A scheme's own way of refill is not the native machine's.
         let refill = refill.unwrap_or(host.refill.by);
         let WalkCacheModel { guest: walk_caches, host: _ } =
@@ -66,9 +68,10 @@ impl Config {
             quantum,
             engine: EngineName::Compiled,
             mmu: MmuKeys {
-                l1d: Some(l1d.unwrap_or_else(|| host.tlb.l1d.clone())),
-                l1i: Some(l1i.unwrap_or_else(|| host.tlb.l1i.clone())),
-                l2: Some(l2.unwrap_or_else(|| host.tlb.l2.clone())),
+                l1d,
+                l1i,
+                l2,
+                replacement: ReplacementKeys::default(),
                 walk_caches: Switch::Sized(WalkCacheModel { guest: walk_caches, host: [0; 4] }),
                 nested_tlb: Switch::Off,
                 refill: Some(refill),
@@ -112,6 +115,8 @@ mod tests {
             ("shadow.count", "9"),
             ("mmu.refill", "hardware"),
             ("mmu.nested_tlb", "off"),
+            ("mmu.replacement.nested_tlb", "srrip"),
+            ("mmu.replacement.l2", "lru"),
             ("mmu.walk_caches", "on"),
             ("paging.host", "sv48x4"),
             ("host_memory", "64M"),
@@ -142,6 +147,8 @@ mod tests {
             ("quantum", "999"),
             ("mmu.walk_caches", "off"),
             ("mmu.l2", "[{ sizes = ['4K'], sets = 16, ways = 4 }]"),
+            ("mmu.replacement.l1d", "fifo"),
+            ("mmu.replacement.l2", "random:2"),
             ("mmu.ad", "hardware"),
             ("balloon.target", "64M"),
             ("segment.region", "64M"),

@@ -79,8 +79,19 @@ pub const REFERENCE: &[Reference] = &[
         &["mmu.l1d", "mmu.l1i", "mmu.l2"],
         "the host model's",
         "arrays of a TLB level: `[{ sizes = [\"4K\"], sets = 16, ways = 4 }, …]`; sets a power of two, 1 for full \
-         associativity",
+         associativity. Each may have a `replacement`, as below",
     ),
+    without(
+        &["mmu.replacement.l1d", "mmu.replacement.l1i", "mmu.replacement.l2"],
+        "the arrays' own, or else `lru`",
+        "which page of a full set makes room, in all arrays of a level. `lru`: the page that was used least recently, \
+         exactly. `tree-plru`: at each node of a binary tree over the ways, the half that was not used last. `fifo`: the \
+         page that was inserted first, whatever its uses. `random`: any page, by a generator that starts from a seed: \
+         `random:SEED`, where 0 is assumed. `srrip`: a page whose next use is predicted to be distant: SRRIP-HP with \
+         2-bit re-reference prediction values; not for an L1, because it needs every hit, and repeated hits of the page \
+         used last do not leave the L1's hit path",
+    ),
+    without(&["mmu.replacement.nested_tlb"], "`lru`", "the same of the nested TLB, for which all of them are"),
     key(
         &["mmu.walk_caches"],
         "`on` (the host model's), `off`, or `{ guest = [32, 4, 2, 1], host = [32, 4, 2, 1] }`: entries per level, \
@@ -244,6 +255,16 @@ mod tests {
         let mut known = keys::all();
         known.sort_unstable();
         assert_eq!(told, known);
+    }
+
+    #[test]
+    fn every_replacement_policy_is_told_of() {
+        let key = |reference: &&Reference| reference.keys.contains(&"mmu.replacement.l2");
+        let about = REFERENCE.iter().find(key).unwrap().about;
+        for facts in mmu::POLICIES {
+            assert!(about.contains(&format!("`{}`: {}", facts.name, facts.summary)), "{}", facts.name);
+            assert!(facts.refused_at_l1.is_none_or(|reason| about.contains(reason)), "{}", facts.name);
+        }
     }
 
     #[test]

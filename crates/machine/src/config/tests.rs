@@ -76,3 +76,36 @@ fn a_setting_sets_one_key() {
     let error = ConfigBuilder::default().set("harts", "1\nmemory = 4096").unwrap_err().to_string();
     assert!(error.contains("harts"), "{error}");
 }
+
+#[test]
+fn a_replacement_policy_holds_for_all_arrays_of_its_level() {
+    let host = HostModel::load(DEFAULT_HOST).unwrap();
+    let set = |settings: &[(&str, &str)]| {
+        let set = |builder: ConfigBuilder, &(key, value): &(&str, &str)| builder.set(key, value).unwrap();
+        settings.iter().fold(ConfigBuilder::default(), set).build().unwrap()
+    };
+    let policies = |arrays: &[TlbArray]| arrays.iter().map(|it| it.replacement.to_string()).collect::<Vec<_>>();
+    let mmu = set(&[
+        ("mmu.replacement.l2", "srrip"),
+        ("mmu.replacement.nested_tlb", "random:9"),
+        (
+            "mmu.l1d",
+            "[{ sizes = ['4K'], sets = 1, ways = 4, replacement = 'fifo' }, { sizes = ['2M'], sets = 1, ways = 4 }]",
+        ),
+        ("mmu.l1i", "[{ sizes = ['4K'], sets = 1, ways = 4, replacement = 'fifo' }]"),
+        ("mmu.replacement.l1i", "tree-plru"),
+    ]);
+    let mmu = mmu.mmu(&host).unwrap();
+    assert_eq!(mmu.check(), Ok(()));
+    assert!(policies(&mmu.l2).iter().all(|name| name == "srrip") && mmu.l2.len() == host.tlb.l2.len());
+    assert_eq!(policies(mmu.nested_tlb.as_slice()), ["random:9"]);
+    assert_eq!(policies(&mmu.l1d), ["fifo", "lru"]);
+    assert_eq!(policies(&mmu.l1i), ["tree-plru"]);
+    let refused = set(&[("mmu.replacement.l1d", "srrip")]).mmu(&host).unwrap().check().unwrap_err().to_string();
+    assert!(refused.starts_with("l1d: replacement `srrip`"), "{refused}");
+    let unknown = ConfigBuilder::default().set("mmu.replacement.l2", "mru").unwrap_err().to_string();
+    assert!(unknown.starts_with("mmu.replacement.l2: `mru` is not a replacement policy (lru,"), "{unknown}");
+    let echo = toml::to_string(&set(&[("mmu.replacement.l2", "random:3")])).unwrap();
+    assert!(echo.contains("[mmu.replacement]\nl2 = \"random:3\"\n"), "{echo}");
+    assert!(!toml::to_string(&Config::default()).unwrap().contains("replacement"));
+}

@@ -23,6 +23,7 @@ impl Key {
     }
 
     /// The page's first byte.
+    #[inline]
     pub(super) const fn page(self) -> u64 {
         self.0 >> self.excess() >> 1 << (self.excess() as u32 + PageSize::Size4K.shift())
     }

@@ -1,27 +1,17 @@
 //! No second stage: guest physical address plus a constant.
 
-use super::{Backing, HostMapping, Stage};
-use crate::fault::{Fault, Purpose};
+use crate::fault::Fault;
 use crate::memory::TableMemory;
 use crate::rights::Rights;
-use crate::statistics::MmuStatistics;
+use crate::walk::{Backing, General, Map, Mapping, Policy, Ports, Request};
 use core::ops::Range;
-use types::{Access, Gpa, Hpa, PageSize};
+use types::{Gpa, Hpa, PageSize};
 
 /// `SecondStage::Constant` during one walk.
-pub(crate) struct ConstantStage<'a, M> {
-    pub(crate) memory: &'a mut M,
-    pub(crate) statistics: &'a mut MmuStatistics,
-    pub(crate) ram: &'a Range<Gpa>,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ConstantStage {
+    pub(crate) ram: Range<Gpa>,
     pub(crate) offset: u64,
-}
-
-/// Where a byte of memory in a base page is; `None` of any other page. (What [`ConstantStage`] finds for it.)
-#[inline(always)]
-pub(crate) fn base_page(ram: &Range<Gpa>, offset: u64, gpa: Gpa) -> Option<Hpa> {
-    let (first, last) = (gpa.page(PageSize::Size4K), Gpa(gpa.0 | (PageSize::Size4K.bytes() - 1)));
-    let within = (ram.start <= first) & (last < ram.end) & (offset & (PageSize::Size4K.bytes() - 1) == 0);
-    within.then_some(Hpa(gpa.0.wrapping_add(offset)))
 }
 
 /// How a page lies to the memory's range.
@@ -31,11 +21,12 @@ enum Position {
     Across,
 }
 
-impl<M> ConstantStage<'_, M> {
+impl ConstantStage {
+    #[inline(always)]
     fn position(&self, page: Gpa, size: PageSize) -> Position {
         // The last byte, because the end of the topmost page is not an address.
         let last = Gpa(page.0 | (size.bytes() - 1));
-        let Range { start, end } = *self.ram;
+        let Range { start, end } = self.ram;
         if start <= page && last < end {
             Position::Within
         } else if last < start || end <= page || start >= end {
@@ -46,7 +37,7 @@ impl<M> ConstantStage<'_, M> {
     }
 
     /// The page of `size` around `gpa`, unless it is not all of one kind, or would not be aligned in the host.
-    fn mapping(&self, gpa: Gpa, size: PageSize) -> Option<HostMapping> {
+    fn mapping(&self, gpa: Gpa, size: PageSize) -> Option<Mapping<Hpa>> {
         let page = gpa.page(size);
         let (page, backing) = match self.position(page, size) {
             Position::Within if self.offset & (size.bytes() - 1) == 0 => {
@@ -55,20 +46,29 @@ impl<M> ConstantStage<'_, M> {
             Position::Outside => (Hpa(page.0), Backing::Device),
             Position::Within | Position::Across => return None,
         };
-        Some(HostMapping { page, size, rights: Rights::ALL, backing })
+        Some(Mapping { page, size, rights: Rights::ALL, backing })
+    }
+
+    /// All of the page that a request is for, where it is memory and aligned in the host: mostly it is.
+    #[inline(always)]
+    pub(super) fn whole(&self, request: &Request<Gpa>) -> Option<Mapping<Hpa>> {
+        let Request { address: gpa, limit: size, .. } = *request;
+        let (first, last) = (gpa.page(size), Gpa(gpa.0 | (size.bytes() - 1)));
+        let whole = (self.ram.start <= first) & (last < self.ram.end) & (self.offset & (size.bytes() - 1) == 0);
+        let page = Hpa(first.0.wrapping_add(self.offset));
+        whole.then_some(Mapping { page, size, rights: Rights::ALL, backing: Backing::Host })
     }
 
     /// The largest page around `gpa`, of at most `size`, that is all of one kind.
     #[cold]
     #[inline(never)]
-    fn largest(&self, gpa: Gpa, mut size: PageSize) -> HostMapping {
+    pub(super) fn largest(&self, gpa: Gpa, mut size: PageSize) -> Mapping<Hpa> {
         loop {
             if let Some(mapping) = self.mapping(gpa, size) {
                 return mapping;
             }
             // Memory and offset come in whole 4K pages; were they not, the page would be nobody's.
-            let nobody =
-                HostMapping { page: Hpa(gpa.page(size).0), size, rights: Rights::ALL, backing: Backing::Device };
+            let nobody = Mapping { page: Hpa(gpa.page(size).0), size, rights: Rights::ALL, backing: Backing::Device };
             size = match size.smaller() {
                 Some(smaller) => smaller,
                 None => return nobody,
@@ -77,30 +77,28 @@ impl<M> ConstantStage<'_, M> {
     }
 }
 
-impl<M: TableMemory> Stage for ConstantStage<'_, M> {
-    type Memory = M;
+impl Map for ConstantStage {
+    type In = Gpa;
+    type Out = Hpa;
 
-    fn memory(&mut self) -> &mut M {
-        self.memory
-    }
-
-    fn statistics(&mut self) -> &mut MmuStatistics {
-        self.statistics
-    }
+    const TRACELESS: bool = true;
 
     #[inline(always)]
-    fn translate(&mut self, gpa: Gpa, _: Access, _: Purpose, limit: PageSize) -> Result<HostMapping, Fault> {
-        // Mostly all of it is memory.
-        let page = gpa.page(limit);
-        if matches!(self.position(page, limit), Position::Within) && self.offset & (limit.bytes() - 1) == 0 {
-            let page = Hpa(page.0.wrapping_add(self.offset));
-            return Ok(HostMapping { page, size: limit, rights: Rights::ALL, backing: Backing::Host });
-        }
-        Ok(self.largest(gpa, limit))
+    fn reach<P: Policy, M: TableMemory, R>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<Gpa>,
+        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
+    ) -> Result<R, P::Stop> {
+        let mapping = match self.whole(&request) {
+            Some(mapping) => mapping,
+            None => P::uncommon(|| Ok(self.largest(request.address, request.limit)))?,
+        };
+        then(ports, &mapping)
     }
 
     #[inline]
-    fn translate_update(&mut self, gpa: Gpa) -> Result<HostMapping, Fault> {
-        self.translate(gpa, Access::Write, Purpose::Table, PageSize::Size4K)
+    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: Gpa) -> Result<Mapping<Hpa>, Fault> {
+        self.reach::<General, M, _>(ports, Request::of_update(at), |_, mapping| Ok(*mapping))
     }
 }

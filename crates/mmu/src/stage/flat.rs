@@ -5,14 +5,11 @@
 //! of the page number: Svnapot's encoding of 64K pages (RISC-V Privileged 1.13, section 12.5), nine bits wide. So whichever entry a
 //! lookup reads, it knows the superpage and can fill the TLB with it.
 
-use super::nested::{HostTables, HostTree};
-use crate::config::AdPolicy;
-use crate::config::Groups;
-use crate::fault::{AccessCause, Cause};
-use crate::memory::TableMemory;
+use super::tabled::Format;
+use crate::config::{AdPolicy, Groups};
+use crate::fault::Cause;
 use crate::pte::Pte;
-use crate::rights::Demand;
-use crate::walk::{Failure, Leaf, PteReader};
+use crate::walk::{Address, Form, Journal, Leaf, Policy, Tables, Wanted};
 use crate::walk_cache::WalkCache;
 use types::{Gpa, Hpa, PageSize};
 
@@ -52,40 +49,41 @@ fn decode(pte: Pte) -> Result<PageSize, Cause> {
     }
 }
 
-impl HostTree for FlatTable {
+impl Format for FlatTable {
     #[inline(always)]
-    fn check(&self, gpa: Gpa) -> Result<(), Cause> {
-        self.slot(gpa).map(|_| ())
+    fn ad(&self) -> AdPolicy {
+        self.ad
     }
 
     #[inline(always)]
-    fn walk<M: TableMemory>(
+    fn check(&self, address: u64) -> Result<(), Cause> {
+        self.slot(Gpa(address)).map(|_| ())
+    }
+
+    #[inline(always)]
+    fn find<P: Policy, T: Tables>(
         &self,
-        tables: &mut HostTables<'_, M>,
+        tables: &mut T,
         _: &mut WalkCache,
-        gpa: Gpa,
-        demand: Demand,
-    ) -> Result<Leaf<Hpa>, Failure<AccessCause>> {
-        let at = self.slot(gpa).map_err(Failure::Refused)?;
+        journal: &mut P::Journal,
+        wanted: Wanted<'_>,
+    ) -> Result<Leaf<T::Address>, P::Stop> {
+        let Wanted { address, demand } = wanted;
+        let at = self.slot(Gpa(address)).map_err(|cause| tables.refused(cause))?;
+        let at = T::Address::of(at.0);
         loop {
-            let pte = tables.read(at).map_err(Failure::Reader)?;
-            let size = decode(pte).map_err(Failure::Refused)?;
+            let (pte, form) = tables.read::<P, _>(at, |pte| Form::see::<P>(pte, 0, demand))?;
+            journal.reference(tables);
+            if form == Form::Plain {
+                return Ok(Leaf { at, pte, size: PageSize::Size4K, global: false });
+            }
+            let size = decode(pte).map_err(|cause| tables.refused(cause))?;
             let leaf = Leaf { at, pte, size, global: false };
-            if let Some(leaf) = self.finish(tables, leaf, demand)? {
+            if let Some(leaf) = self.ad.settle(tables, leaf, demand)? {
                 return Ok(leaf);
             }
             // Somebody else changed the entry.
         }
-    }
-
-    #[inline(always)]
-    fn finish<M: TableMemory>(
-        &self,
-        tables: &mut HostTables<'_, M>,
-        leaf: Leaf<Hpa>,
-        demand: Demand,
-    ) -> Result<Option<Leaf<Hpa>>, Failure<AccessCause>> {
-        self.ad.finish(tables, leaf, demand)
     }
 }
 

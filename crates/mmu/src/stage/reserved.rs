@@ -1,36 +1,41 @@
 //! Reserved memory: a base, a limit and a constant (Sha et al. 2022, section 1: what Sunway had before). A translation adds, after it
 //! has compared; there is no table to read.
 
-use super::{ConstantStage, HostMapping, Stage};
-use crate::fault::{Cause, Fault, NestedFault, Purpose};
+use super::constant::ConstantStage;
+use crate::fault::{Cause, Fault};
 use crate::memory::TableMemory;
-use crate::statistics::MmuStatistics;
-use types::{Access, Gpa, PageSize};
+use crate::walk::{Dimension, General, HostDimension, Map, Mapping, Policy, Ports, Request};
+use types::{Gpa, Hpa};
 
 /// `SecondStage::Reserved` during one walk: a constant stage that refuses what is not the guest's memory.
-pub(crate) struct ReservedStage<'a, M>(pub(crate) ConstantStage<'a, M>);
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ReservedStage(pub(crate) ConstantStage);
 
-impl<M: TableMemory> Stage for ReservedStage<'_, M> {
-    type Memory = M;
+impl Map for ReservedStage {
+    type In = Gpa;
+    type Out = Hpa;
 
-    fn memory(&mut self) -> &mut M {
-        self.0.memory
-    }
+    const TRACELESS: bool = true;
 
-    fn statistics(&mut self) -> &mut MmuStatistics {
-        self.0.statistics
+    #[inline(always)]
+    fn reach<P: Policy, M: TableMemory, R>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<Gpa>,
+        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
+    ) -> Result<R, P::Stop> {
+        let mapping = match self.0.whole(&request) {
+            Some(mapping) => mapping,
+            None if self.0.ram.contains(&request.address) => {
+                P::uncommon(|| Ok(self.0.largest(request.address, request.limit)))?
+            }
+            None => return Err(HostDimension::refused(&request, Cause::OutOfBounds).into()),
+        };
+        then(ports, &mapping)
     }
 
     #[inline]
-    fn translate(&mut self, gpa: Gpa, access: Access, purpose: Purpose, limit: PageSize) -> Result<HostMapping, Fault> {
-        if !self.0.ram.contains(&gpa) {
-            return Err(Fault::Nested(NestedFault { gpa, access, purpose, cause: Cause::OutOfBounds }));
-        }
-        self.0.translate(gpa, access, purpose, limit)
-    }
-
-    #[inline]
-    fn translate_update(&mut self, gpa: Gpa) -> Result<HostMapping, Fault> {
-        self.translate(gpa, Access::Write, Purpose::Table, PageSize::Size4K)
+    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: Gpa) -> Result<Mapping<Hpa>, Fault> {
+        self.reach::<General, M, _>(ports, Request::of_update(at), |_, mapping| Ok(*mapping))
     }
 }

@@ -1,53 +1,54 @@
 //! The monitor's segment before any other second stage: in each step of a walk, an address that it holds needs no table.
 
-use super::{Backing, HostMapping, Stage};
 use crate::fault::{Fault, Purpose};
+use crate::memory::TableMemory;
 use crate::rights::Rights;
 use crate::segment::{DirectSegment, Lookup};
-use crate::statistics::MmuStatistics;
-use types::{Access, Gpa, Hpa, PageSize};
+use crate::walk::{Backing, Map, Mapping, Policy, Ports, Request};
+use types::{Gpa, Hpa, PageSize};
 
 /// A second stage behind a segment during one walk.
-pub(crate) struct SegmentedStage<'a, 's, S> {
+pub(crate) struct SegmentedStage<'a, S> {
     pub(crate) segment: &'a DirectSegment,
-    pub(crate) inner: &'s mut S,
+    pub(crate) inner: S,
 }
 
 /// What the segment leads to.
-pub(crate) const fn mapping(page: u64, size: PageSize) -> HostMapping {
-    HostMapping { page: Hpa(page), size, rights: Rights::ALL, backing: Backing::Host }
+const fn mapping(page: u64, size: PageSize) -> Mapping<Hpa> {
+    Mapping { page: Hpa(page), size, rights: Rights::ALL, backing: Backing::Host }
 }
 
-impl<S: Stage> Stage for SegmentedStage<'_, '_, S> {
-    type Memory = S::Memory;
+impl<S: Map<In = Gpa, Out = Hpa>> Map for SegmentedStage<'_, S> {
+    type In = Gpa;
+    type Out = Hpa;
 
-    fn memory(&mut self) -> &mut S::Memory {
-        self.inner.memory()
-    }
+    const TRACELESS: bool = false;
 
-    fn statistics(&mut self) -> &mut MmuStatistics {
-        self.inner.statistics()
-    }
-
-    fn translate(&mut self, gpa: Gpa, access: Access, purpose: Purpose, limit: PageSize) -> Result<HostMapping, Fault> {
-        match self.segment.look_up(gpa.0, limit) {
+    fn reach<P: Policy, M: TableMemory, R>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<Gpa>,
+        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
+    ) -> Result<R, P::Stop> {
+        P::uncommon(|| match self.segment.look_up(request.address.0, request.limit) {
             Lookup::Page { page, size } => {
-                let statistics = self.statistics();
-                statistics.monitor_segment_hits += 1;
-                statistics.monitor_segment_pages += u64::from(purpose == Purpose::Data);
-                return Ok(mapping(page, size));
+                ports.statistics.monitor_segment_hits += 1;
+                ports.statistics.monitor_segment_pages += u64::from(request.purpose == Purpose::Data);
+                then(ports, &mapping(page, size))
             }
-            Lookup::Escapes => self.statistics().escape_hits += 1,
-            Lookup::Outside => {}
-        }
-        self.inner.translate(gpa, access, purpose, limit)
+            Lookup::Escapes => {
+                ports.statistics.escape_hits += 1;
+                self.inner.reach::<P, M, R>(ports, request, then)
+            }
+            Lookup::Outside => self.inner.reach::<P, M, R>(ports, request, then),
+        })
     }
 
-    fn translate_update(&mut self, gpa: Gpa) -> Result<HostMapping, Fault> {
+    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: Gpa) -> Result<Mapping<Hpa>, Fault> {
         // The latest translation was the segment's if this is: it is not counted again.
-        match self.segment.look_up(gpa.0, PageSize::Size4K) {
+        match self.segment.look_up(at.0, PageSize::Size4K) {
             Lookup::Page { page, size } => Ok(mapping(page, size)),
-            Lookup::Outside | Lookup::Escapes => self.inner.translate_update(gpa),
+            Lookup::Outside | Lookup::Escapes => self.inner.reach_update(ports, at),
         }
     }
 }

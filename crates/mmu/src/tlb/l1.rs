@@ -1,15 +1,17 @@
-//! A first-level TLB: exact LRU by the stamps of its windows.
+//! A first-level TLB: exact LRU by the stamps of its windows, or another policy that learns from them (`learning.rs`).
 //!
 //! An entry has a line here (its translation), and a fast copy in each view's window. A copy is *armed* when it was
 //! used in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The
 //! time of an entry's last use is the latest stamp of its armed copies, or the one kept when they were disarmed.
 
-use super::Translation;
+use super::learning::Learning;
+use super::{Page, Translation};
 use crate::config::TlbArray;
 use crate::context::{Query, View};
-use crate::directory::{BasePage, Directory, Miss, Way};
+use crate::directory::{BasePage, Directory, Miss};
 use crate::raw::lanes::{self, LANES, Words};
 use crate::raw::{Arming, L1Entry, Windows};
+use crate::way::Way;
 use types::{Access, Gva, PageSize};
 
 /// An access, as a first-level TLB is asked for it.
@@ -22,6 +24,16 @@ pub(crate) struct Made<'q> {
     pub(crate) stamp: u64,
 }
 
+/// What a fill did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filled {
+    /// Where the page is kept.
+    pub(crate) slot: usize,
+    pub(crate) kept: Translation,
+    /// The page that gave way.
+    pub(crate) evicted: Option<Page>,
+}
+
 /// A first-level TLB, of loads and stores or of fetches.
 #[derive(Debug)]
 pub(crate) struct L1 {
@@ -29,6 +41,8 @@ pub(crate) struct L1 {
     /// By slot / [`LANES`].
     uses: Box<[Uses]>,
     windows: Windows,
+    /// Policies that are not LRU.
+    learning: Option<Box<Learning>>,
 }
 
 /// When the entries of a group of slots were used.
@@ -85,11 +99,13 @@ impl L1 {
             let set = (0..ways).step_by(LANES).map(move |first| Uses::unused(ways - first));
             core::iter::repeat_n(set, array.sets as usize).flatten()
         };
-        Self {
-            uses: arrays.iter().flat_map(groups).collect(),
-            windows: Windows::new(views, directory.slots()),
-            directory,
+        let uses: Box<[Uses]> = arrays.iter().flat_map(groups).collect();
+        let learning = Learning::new(arrays, uses.len());
+        if learning.is_some() {
+            // The fast path replaces by the stamps.
+            directory.base_nowhere();
         }
+        Self { uses, learning, windows: Windows::new(views, directory.slots()), directory }
     }
 
     /// The fast copies of a view.
@@ -169,24 +185,30 @@ impl L1 {
         kind: u64,
     ) -> usize {
         let translation = Translation::of_words([hpa, gpa, host, kind]);
-        self.fill(Made { gva, access, query, stamp }, Miss::ABSENT, &translation).0
+        self.fill(Made { gva, access, query, stamp }, Miss::ABSENT, &translation).slot
     }
 
-    /// Keeps the piece of a translation that the level takes, in the place of the same page or of the least recently
-    /// used one, and arms its copy in the view of the query. `miss` is how the address was not found just before. Returns what is kept,
-    /// and where.
+    /// Keeps the piece of a translation that the level takes, in the place of the same page, in an empty slot or in that of the
+    /// page that the policy chooses, and arms its copy in the view of the query. `miss` is how the address was not found just before.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, made: Made<'_>, miss: Miss, translation: &Translation) -> (usize, Translation) {
-        let Self { directory, uses, windows, .. } = self;
+    pub(crate) fn fill(&mut self, made: Made<'_>, miss: Miss, translation: &Translation) -> Filled {
+        let Self { directory, uses, windows, learning } = self;
         let (gva, view) = (made.gva, made.query.view);
         let place = *directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
         let space = translation.space;
-        let way = match directory.same(translation.size, gva.0, miss, |other| other.space == space) {
-            Some(way) => way,
+        let (way, evicted) = match directory.same(translation.size, gva.0, miss, |other| other.space == space) {
+            Some(way) => (way, None),
             None => {
                 let set = place.set(gva.0);
-                let groups = &uses[set..][..place.groups()];
-                Way::new(set, oldest(groups, set * LANES, windows, view))
+                let way = match learning {
+                    None => Way::new(set, oldest(&uses[set..][..place.groups()], set * LANES, windows, view)),
+                    Some(learning) => {
+                        let empty = directory.find_empty(set, place.ways as usize);
+                        learning.insert(set, empty, made.stamp, |slot| last_use_of(windows, uses, slot))
+                    }
+                };
+                let occupant = directory.occupant(way.slot);
+                (way, occupant.map(|(page, translation)| Page { first: Gva(page), translation }))
             }
         };
         let slot = way.slot;
@@ -198,7 +220,7 @@ impl L1 {
         let kept = translation.piece(gva, place.size);
         directory.put(way, place, gva.0, &kept);
         arm(windows, uses, slot, &kept, made);
-        (slot, kept)
+        Filled { slot, kept, evicted }
     }
 
     /// Records a use of an entry that was found, and returns the translation.
@@ -224,6 +246,9 @@ impl L1 {
     /// Renumbers the times of last use from 1 on, in their order, and returns the greatest.
     pub(crate) fn renumber(&mut self) -> u64 {
         self.disarm_all();
+        if let Some(learning) = &mut self.learning {
+            learning.learn_all(|slot| last_use_of(&self.windows, &self.uses, slot));
+        }
         let mut times: Vec<&mut u64> = self.uses.iter_mut().flat_map(|uses| &mut uses.last).collect();
         // Empty slots and padding keep theirs, which are no times.
         times.retain(|time| (1..NEVER_REPLACED).contains(*time));
@@ -232,6 +257,9 @@ impl L1 {
         for time in times {
             rank += u64::from(*time != before);
             before = core::mem::replace(time, rank);
+        }
+        if let Some(learning) = &mut self.learning {
+            learning.renumbered(rank);
         }
         rank
     }
@@ -243,7 +271,7 @@ impl L1 {
 
     /// The same from the least to the most recently used page.
     pub(crate) fn pages_by_age(&self) -> Vec<(Gva, Translation)> {
-        let last = |slot: usize| last_use(&self.windows, slot, &self.uses[slot / LANES], slot % LANES);
+        let last = |slot| last_use_of(&self.windows, &self.uses, slot);
         let mut pages: Vec<_> =
             self.directory.held().map(|(way, page, entry)| (last(way.slot), Gva(page), *entry)).collect();
         pages.sort_by_key(|&(time, ..)| time);
@@ -252,14 +280,14 @@ impl L1 {
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, uses, windows, .. } = self;
-        directory.remove(drops, |way| empty(windows, uses, way.slot));
+        let Self { directory, uses, windows, learning } = self;
+        directory.remove(drops, |way| empty(windows, uses, learning.as_deref_mut(), way));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, uses, windows, .. } = self;
-        directory.remove_page(gva.0, drops, |way| empty(windows, uses, way.slot));
+        let Self { directory, uses, windows, learning } = self;
+        directory.remove_page(gva.0, drops, |way| empty(windows, uses, learning.as_deref_mut(), way));
     }
 }
 
@@ -353,8 +381,14 @@ fn last_uses(windows: &Windows, first: usize, uses: &Uses) -> Words {
     core::array::from_fn(|lane| last_use(windows, first + lane, uses, lane))
 }
 
+/// Time of the last use of an entry.
 fn last_use(windows: &Windows, slot: usize, uses: &Uses, lane: usize) -> u64 {
     View::of_bits(uses.armed(lane)).map(|view| windows.stamp(view, slot)).fold(uses.last[lane], u64::max)
+}
+
+/// The same of any slot.
+fn last_use_of(windows: &Windows, uses: &[Uses], slot: usize) -> u64 {
+    last_use(windows, slot, &uses[slot / LANES], slot % LANES)
 }
 
 /// Makes an entry answer nothing in any view; it keeps its time.
@@ -365,7 +399,11 @@ fn disarm(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
 }
 
 /// Makes an entry that is empty now answer nothing, and the first to be replaced.
-fn empty(windows: &mut Windows, uses: &mut [Uses], slot: usize) {
+fn empty(windows: &mut Windows, uses: &mut [Uses], learning: Option<&mut Learning>, way: &Way) {
+    if let Some(learning) = learning {
+        learning.invalidate(way, |slot| last_use_of(windows, uses, slot));
+    }
+    let slot = way.slot;
     let (uses, lane) = (&mut uses[slot / LANES], slot % LANES);
     disarm(windows, slot, uses, lane);
     uses.last[lane] = 0;

@@ -1,13 +1,14 @@
 //! The TLBs: what they hold, L1 with its windows, L2.
 
 mod l1;
+mod learning;
 
-pub(crate) use l1::{L1, Made};
+pub(crate) use l1::{Filled, L1, Made};
 
 use crate::context::Query;
 use crate::directory::Miss;
-use crate::lru::Lru;
 use crate::rights::Rights;
+use crate::set_associative::SetAssociative;
 use crate::space::Space;
 use types::{Gpa, Gva, Hpa, PageSize};
 
@@ -24,6 +25,14 @@ pub(crate) struct Translation {
     pub(crate) space: Space,
     pub(crate) rights: Rights,
     pub(crate) size: PageSize,
+}
+
+/// A page in a TLB.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page {
+    /// Its first byte.
+    pub(crate) first: Gva,
+    pub(crate) translation: Translation,
 }
 
 impl Translation {
@@ -74,14 +83,16 @@ impl Translation {
 }
 
 /// The second-level TLB, of loads, stores and fetches.
-pub(crate) type L2 = Lru<Translation>;
+pub(crate) type L2 = SetAssociative<Translation>;
 
 impl L2 {
-    /// Keeps a translation, at the size that the level takes. `miss` is how the address was not found just before.
+    /// Keeps a translation, at the size that the level takes. `miss` is how the address was not found just before. Returns the page that gave
+    /// way.
     #[inline(always)]
-    pub(crate) fn keep(&mut self, gva: Gva, miss: Miss, translation: &Translation) {
+    pub(crate) fn keep(&mut self, gva: Gva, miss: Miss, translation: &Translation) -> Option<Page> {
         let space = translation.space;
         let piece = |size| translation.piece(gva, size);
-        self.fill(gva.0, translation.size, miss, piece, |other| other.space == space);
+        let evicted = self.fill(gva.0, translation.size, miss, piece, |other| other.space == space);
+        evicted.map(|(page, translation)| Page { first: Gva(page), translation })
     }
 }

@@ -2,15 +2,15 @@
 
 use super::builder::{Shape, leaf, map_page, pte};
 use super::memory::HostMemory;
-use mmu::{Fault, Hit, Mmu, MmuConfig, SecondStage};
+use mmu::{Fault, Hit, Mmu, MmuConfig, Nobody, Observer, SecondStage};
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
 pub const GUEST_ROOT: u64 = 0x8010_0000;
 pub const HOST_ROOT: u64 = 0x8800_0000;
 
-pub struct Bed {
+pub struct Bed<O = Nobody> {
     pub memory: HostMemory,
-    pub mmu: Mmu,
+    pub mmu: Mmu<O>,
     pub second: SecondStage,
     pub context: TranslationContext,
     pub vmid: Vmid,
@@ -21,16 +21,24 @@ pub struct Bed {
 impl Bed {
     /// Sv39 from U, ASID 1, VMID 1, over memory from 0x8000_0000 on at hPA = gPA.
     pub fn native(config: &MmuConfig) -> Self {
-        let ram = Gpa(0x8000_0000)..Gpa(1 << 45);
-        Self::new(config, SecondStage::Constant { ram, offset: 0 })
+        Self::observed(config, Nobody)
     }
 
     /// The same on Sv39x4, with nothing mapped.
     pub fn nested(config: &MmuConfig) -> Self {
-        Self::new(config, SecondStage::Nested { mode: SecondStageMode::Sv39x4, root: Hpa(HOST_ROOT) })
+        let second = SecondStage::Nested { mode: SecondStageMode::Sv39x4, root: Hpa(HOST_ROOT) };
+        Self::new(Mmu::new(config).unwrap(), second)
+    }
+}
+
+impl<O: Observer> Bed<O> {
+    /// A native one with an observer.
+    pub fn observed(config: &MmuConfig, observer: O) -> Self {
+        let ram = Gpa(0x8000_0000)..Gpa(1 << 45);
+        Self::new(Mmu::observed(config, observer).unwrap(), SecondStage::Constant { ram, offset: 0 })
     }
 
-    fn new(config: &MmuConfig, second: SecondStage) -> Self {
+    fn new(mmu: Mmu<O>, second: SecondStage) -> Self {
         let context = TranslationContext {
             mode: PagingMode::Sv39,
             root: Gpa(GUEST_ROOT),
@@ -40,7 +48,7 @@ impl Bed {
         };
         let mut bed = Self {
             memory: HostMemory::new(0x8000_0000..1 << 45),
-            mmu: Mmu::new(config).unwrap(),
+            mmu,
             second,
             context,
             vmid: Vmid(1),

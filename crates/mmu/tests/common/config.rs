@@ -1,11 +1,36 @@
 //! Configurations, and how each is said to the model.
 
-use mmu::{AdPolicy, Groups, MmuConfig, Refill, RefillRoutine, TlbArray, WalkCacheSizes, WalkCaches};
+use mmu::{
+    AdPolicy, Groups, MmuConfig, POLICIES, Refill, RefillRoutine, ReplacementPolicy, TlbArray, WalkCacheSizes,
+    WalkCaches,
+};
+use reference::Policy;
 use testing::Random;
 use types::PageSize::{self, *};
 
 fn array(array: &TlbArray) -> reference::Array {
-    reference::Array { sizes: array.sizes.clone(), sets: u64::from(array.sets), ways: array.ways as usize }
+    let policy = match array.replacement.facts().name {
+        "lru" => Policy::Lru,
+        "tree-plru" => Policy::TreePlru,
+        "fifo" => Policy::Fifo,
+        "random" => Policy::Random(array.replacement.seed()),
+        "srrip" => Policy::Srrip,
+        other => panic!("the model has no policy `{other}`"),
+    };
+    reference::Array { sizes: array.sizes.clone(), sets: u64::from(array.sets), ways: array.ways as usize, policy }
+}
+
+/// A policy for each array of a level, of those that it takes.
+fn policies(rng: &mut Random, arrays: &mut [TlbArray], is_l1: bool) {
+    // LRU alone has the fast path.
+    if rng.one_in(2) {
+        return;
+    }
+    let any: Vec<_> = POLICIES.into_iter().filter(|facts| !is_l1 || facts.refused_at_l1.is_none()).collect();
+    for array in arrays {
+        let facts = rng.pick(&any);
+        array.replacement = ReplacementPolicy::of(facts, if facts.seeded { rng.bits() } else { 0 });
+    }
 }
 
 pub fn model(config: &MmuConfig) -> reference::Config {
@@ -97,8 +122,17 @@ fn policy(rng: &mut Random) -> AdPolicy {
     rng.pick(&[AdPolicy::Update, AdPolicy::Update, AdPolicy::Fault])
 }
 
-/// Small structures, so that replacement happens.
+/// Small structures, so that replacement happens, with any policies.
 pub fn random(rng: &mut Random) -> MmuConfig {
+    let mut config = structures(rng);
+    policies(rng, &mut config.l1i, true);
+    policies(rng, &mut config.l1d, true);
+    policies(rng, &mut config.l2, false);
+    policies(rng, config.nested_tlb.as_mut_slice(), false);
+    config
+}
+
+fn structures(rng: &mut Random) -> MmuConfig {
     if rng.one_in(8) {
         return MmuConfig::default();
     }

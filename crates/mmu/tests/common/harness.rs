@@ -80,11 +80,25 @@ pub struct Harness {
     places: [Place; PCS as usize],
     /// The model's name for each site, learnt on misses.
     names: [HashMap<u16, Position>; 2],
-    /// Whether base pages are mapped alone, and segments not used: what the MMU takes for the usual case.
+    /// Whether base pages are mapped alone, and segments not used: what the MMU has a fast path for.
     base_pages: bool,
-    /// The maximum of the references of a walk, which the MMU begins anew with each access, so that each walk's is seen.
+    /// The maxima of references and steps of a walk, which the MMU begins anew with each access, so that each walk's are seen.
     max_refs: u64,
+    max_steps: u64,
     coverage: Coverage,
+}
+
+/// The policies of small arrays, whose sets become full.
+fn policies(config: &MmuConfig) -> Coverage {
+    let mut coverage = Coverage::default();
+    let levels = [("l1i", &config.l1i[..]), ("l1d", &config.l1d), ("l2", &config.l2)];
+    let levels = levels.into_iter().chain([("nested tlb", config.nested_tlb.as_slice())]);
+    for (level, arrays) in levels {
+        for array in arrays.iter().filter(|array| array.ways > 1 && array.entries() < 64) {
+            coverage.note(format!("{} of the {level}", array.replacement.facts().name));
+        }
+    }
+    coverage
 }
 
 fn virtual_machines() -> Vec<Vm> {
@@ -193,6 +207,8 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         guest_refs: of.guest_refs,
         host_refs: of.host_refs,
         max_refs: of.max_refs,
+        steps: of.steps(),
+        max_steps: of.max_steps,
         guest_cache_hits: of.guest_cache_hits,
         host_cache_hits: of.host_cache_hits,
         nested_tlb_hits: of.nested_tlb_hits,
@@ -260,7 +276,8 @@ impl Harness {
             names: [HashMap::new(), HashMap::new()],
             base_pages: false,
             max_refs: 0,
-            coverage: Coverage::default(),
+            max_steps: 0,
+            coverage: policies(config),
         }
     }
 
@@ -430,7 +447,8 @@ impl Harness {
     }
 
     fn compare(&mut self) {
-        let counted = reference::Counts { max_refs: self.max_refs, ..counts(self.mmu.statistics()) };
+        let Self { max_refs, max_steps, .. } = *self;
+        let counted = reference::Counts { max_refs, max_steps, ..counts(self.mmu.statistics()) };
         assert_eq!(counted, *self.model.counts());
         assert_eq!(self.memory.updates, self.model_memory.updates, "A and D bits");
         self.memory.updates.clear();
@@ -567,11 +585,13 @@ impl Harness {
         let got = self.reach_as_machines_do(second, gva, access);
         let then = self.mmu.statistics();
         assert_eq!(then.max_refs, then.refs() - before.refs(), "{access:?} of {gva}");
+        assert_eq!(then.max_steps, then.steps() - before.steps(), "{access:?} of {gva}");
         self.max_refs = self.max_refs.max(then.max_refs);
+        self.max_steps = self.max_steps.max(then.max_steps);
         got
     }
 
-    /// First the usual case, then any other; with notes of how far the first came.
+    /// First the fast path, then the general one; with notes of how far the first came.
     fn reach_as_machines_do(&mut self, second: &SecondStage, gva: Gva, access: Access) -> Result<Hit, Fault> {
         let Self { mmu, memory, clock, .. } = self;
         let stage = match second {
@@ -581,20 +601,23 @@ impl Harness {
             SecondStage::Reserved { .. } => "reserved",
         };
         let before = *mmu.statistics();
-        let usual = mmu.usual_access(memory, || second.clone(), gva, access, *clock);
-        let then = *mmu.statistics();
+        let unfinished = match mmu.fast_access(memory, || second.clone(), gva, access, *clock) {
+            Err(unfinished) => unfinished,
+            Ok(site) => {
+                let hit = mmu.hit(site, gva, access);
+                assert!(hit.host.is_some(), "the fast path is for memory");
+                let then = mmu.statistics();
+                self.coverage.note(match (then.l2_hits > before.l2_hits, then.walks > before.walks) {
+                    (true, _) => "fast L2".to_owned(),
+                    (_, true) => format!("fast walk, {stage}"),
+                    _ => "fast L1".to_owned(),
+                });
+                return Ok(hit);
+            }
+        };
+        let then = *unfinished.statistics();
         let walked = then.walks > before.walks;
-        if let Some(site) = usual {
-            let hit = mmu.hit(site, gva, access);
-            assert!(hit.host.is_some(), "the usual case is memory");
-            self.coverage.note(match (then.l2_hits > before.l2_hits, walked) {
-                (true, _) => "usual L2".to_owned(),
-                (_, true) => format!("usual walk, {stage}"),
-                _ => "usual L1".to_owned(),
-            });
-            return Ok(hit);
-        }
-        let got = mmu.unusual_access(memory, || second.clone(), gva, access, *clock);
+        let got = unfinished.finish(memory, || second.clone());
         let misses = |counts: &mmu::MmuStatistics| counts.l1d_misses + counts.l1i_misses;
         let of_table = match got {
             Err(Fault::Nested(fault)) => fault.purpose == Purpose::Table,

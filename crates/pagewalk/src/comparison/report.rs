@@ -59,6 +59,8 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
             "guest_refs": mmu.guest_refs,
             "host_refs": mmu.host_refs,
             "max_refs": mmu.max_refs,
+            "steps": mmu.steps(),
+            "max_steps": mmu.max_steps,
         },
         "refills": {
             "count": mmu.refills,

@@ -244,6 +244,8 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
             "guest_refs": region.guest_refs,
             "host_refs": region.host_refs,
             "max_refs": region.max_refs,
+            "steps": region.steps(),
+            "max_steps": region.max_steps,
         },
         "caches": crate::comparison::caches::value(&measured),
         "exits": exits,

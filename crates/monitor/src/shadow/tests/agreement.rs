@@ -7,7 +7,7 @@ use crate::vm::{MemoryAttribute, Vm};
 use memory::HostMemory;
 use mmu::AdPolicy;
 use proptest::prelude::*;
-use reference::{Array, Cause, Config, Fault, Ground, Stage2};
+use reference::{Array, Cause, Config, Fault, Ground, Policy, Stage2};
 use std::collections::BTreeMap;
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, TranslationContext};
 
@@ -55,7 +55,7 @@ enum Expected {
 }
 
 fn model(bed: &Bed, hart: usize, gva: Gva, access: Access) -> Expected {
-    let array = || vec![Array { sizes: PageSize::ALL.to_vec(), sets: 1, ways: 4 }];
+    let array = || vec![Array { sizes: PageSize::ALL.to_vec(), sets: 1, ways: 4, policy: Policy::Lru }];
     let config = Config {
         l1i: array(),
         l1d: array(),

@@ -4,9 +4,9 @@
 //! use moves all of them at once. In larger sets the slots form a ring in the order of their last use, which takes a fixed number of steps
 //! whatever the ways.
 
-use crate::config::TlbArray;
-use crate::directory::Way;
+use super::Shape;
 use crate::raw::lanes::{self, BYTES, Bytes, LANES};
+use crate::way::Way;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -18,15 +18,17 @@ pub(crate) enum Recency {
 
 impl Recency {
     /// Of unused sets.
-    pub(crate) fn new(arrays: &[TlbArray]) -> Self {
-        if arrays.iter().any(|array| array.ways as usize > BYTES) {
+    pub(crate) fn new(mut arrays: impl Iterator<Item = Shape> + Clone) -> Self {
+        if arrays.clone().any(|array| array.ways > BYTES) {
             return Self::Rings(Rings::new(arrays));
         }
-        let groups = |array: &TlbArray| {
-            let ways = array.ways as usize;
-            core::iter::repeat_n(Ranks::new(ways), array.sets as usize * ways.div_ceil(LANES))
-        };
-        Self::Ranks(arrays.iter().flat_map(groups).collect())
+        let groups = |array: Shape| core::iter::repeat_n(Ranks::new(array.ways), array.sets * Self::groups(array.ways));
+        Self::Ranks(arrays.by_ref().flat_map(groups).collect())
+    }
+
+    /// Groups that a set of so many ways takes.
+    pub(crate) const fn groups(ways: usize) -> usize {
+        ways.div_ceil(LANES)
     }
 
     /// Makes a way the most recently used one of its set.
@@ -62,6 +64,14 @@ impl Recency {
                 }
                 (way, taken)
             }
+        }
+    }
+
+    /// The least recently used way of a set.
+    pub(crate) fn earliest(&self, set: usize) -> usize {
+        match self {
+            Self::Ranks(ranks) => ranks[set].latest_rank(),
+            Self::Rings(rings) => rings.earliest(set),
         }
     }
 
@@ -106,6 +116,12 @@ impl Ranks {
         lanes::matching_bytes(&self.0, ways as i8 - 1).trailing_zeros() as usize
     }
 
+    /// The way of the last rank, whatever their number.
+    fn latest_rank(&self) -> usize {
+        let ranks = self.0.0.iter().enumerate().filter(|&(_, &rank)| rank != Self::PADDING);
+        ranks.max_by_key(|&(_, &rank)| rank).map_or(0, |(way, _)| way)
+    }
+
     fn emptied(&mut self, way: usize) {
         let rank = self.0.0[way];
         let mut last = rank;
@@ -136,11 +152,10 @@ pub(crate) struct Rings {
 }
 
 impl Rings {
-    fn new(arrays: &[TlbArray]) -> Self {
+    fn new(arrays: impl Iterator<Item = Shape>) -> Self {
         let (mut neighbours, mut latest) = (Vec::new(), Vec::new());
-        for array in arrays {
-            let ways = array.ways as usize;
-            for _ in 0..array.sets {
+        for Shape { sets, ways } in arrays {
+            for _ in 0..sets {
                 let first = neighbours.len();
                 let at = |way: usize| (first + way % ways) as u32;
                 let ring = |way: usize| Neighbours { later: at(way + ways - 1), earlier: at(way + 1) };
@@ -201,24 +216,22 @@ impl Rings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::directory::Directory;
-    use types::PageSize;
 
     /// Ranks and a ring keep the same order, through uses and removals.
     #[test]
     fn ranks_and_rings_agree() {
         for ways in [1, 2, 4, 12, 31, 32] {
-            let arrays = [TlbArray::new(&[PageSize::Size4K], 2, ways)];
-            let mut ranks = Recency::new(&arrays);
-            let mut rings = Recency::Rings(Rings::new(&arrays));
-            let sets = Directory::<u8>::new(&arrays).sets();
+            let shape = core::iter::once(Shape { sets: 2, ways });
+            let mut ranks = Recency::new(shape.clone());
+            let mut rings = Recency::Rings(Rings::new(shape));
+            let sets = [0, Recency::groups(ways)];
             let mut seed = 1u64;
             for step in 0..2000 {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let set = sets[(seed >> 40) as usize % 2];
-                let way = Way::new(set, (seed >> 33) as usize % ways as usize);
+                let way = Way::new(set, (seed >> 33) as usize % ways);
                 let taken = (2..8).contains(&(seed >> 60));
-                let [one, two] = [&mut ranks, &mut rings].map(|order| order.replace(set, ways as usize, |_| taken));
+                let [one, two] = [&mut ranks, &mut rings].map(|order| order.replace(set, ways, |_| taken));
                 assert_eq!((one.0.slot, one.1), (two.0.slot, taken), "{ways} ways, step {step}");
                 match seed >> 60 {
                     0 | 1 => [&mut ranks, &mut rings].map(|order| order.emptied(&way)),
@@ -226,6 +239,7 @@ mod tests {
                     _ => [&mut ranks, &mut rings].map(|order| order.used(way)),
                 };
                 assert_eq!(ranks.age(way), rings.age(way), "{ways} ways, step {step}");
+                assert_eq!(ranks.earliest(set), rings.earliest(set), "{ways} ways, step {step}");
             }
         }
     }

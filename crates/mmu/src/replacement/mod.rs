@@ -1,0 +1,200 @@
+//! Replacement policies of TLB arrays: which page of a full set makes room.
+//!
+//! A policy is a [`Replacement`] in a file of its own with its [`PolicyFacts`], and a line in [`POLICIES`]. Parsing, help, the documentation
+//! and refusals come from that list. An array that names none has LRU.
+//!
+//! Every policy keeps to the same rules. An empty way is filled first, the lowest of the set; a page that the set already holds is replaced in
+//! place, which is a use of it; a fence empties ways.
+
+mod by_array;
+mod fifo;
+mod lru;
+mod random;
+mod recency;
+mod srrip;
+#[cfg(test)]
+mod tests;
+mod tree_plru;
+
+pub(crate) use by_array::ByArray;
+pub(crate) use recency::Recency;
+
+use core::fmt;
+use core::str::FromStr;
+
+/// The sets and ways of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Sets.
+    pub sets: usize,
+    /// Ways of each set.
+    pub ways: usize,
+}
+
+impl Shape {
+    /// The number of a way among those of all sets.
+    pub(crate) const fn slot(self, set: usize, way: usize) -> usize {
+        set * self.ways + way
+    }
+
+    /// The numbers of a set's ways.
+    pub(crate) const fn slots(self, set: usize) -> core::ops::Range<usize> {
+        self.slot(set, 0)..self.slot(set, self.ways)
+    }
+}
+
+/// The replacement state of one array. Sets and ways are counted from 0.
+pub trait Replacement: CloneBoxed + fmt::Debug + Send {
+    /// A lookup hits the page in a way.
+    fn touch(&mut self, set: usize, way: usize);
+
+    /// A page that the set did not hold is put into a way. What was in it before has left.
+    fn insert(&mut self, set: usize, way: usize);
+
+    /// The way whose page makes room. All ways of the set hold pages, and the next page is inserted into that way.
+    fn victim(&mut self, set: usize) -> usize;
+
+    /// A fence removes the page in a way. The way is empty until the next page of the set is inserted there, and no victim is asked for before:
+    /// a policy that chooses by uses and insertions alone has nothing to do.
+    fn invalidate(&mut self, set: usize, way: usize);
+}
+
+/// What makes a boxed policy cloneable; every policy that is `Clone` has it.
+pub trait CloneBoxed {
+    /// A copy with the same state.
+    fn clone_boxed(&self) -> Box<dyn Replacement>;
+}
+
+impl<R: Replacement + Clone + 'static> CloneBoxed for R {
+    fn clone_boxed(&self) -> Box<dyn Replacement> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Replacement> {
+    fn clone(&self) -> Self {
+        (**self).clone_boxed()
+    }
+}
+
+/// What is known of a policy.
+#[derive(Debug)]
+pub struct PolicyFacts {
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// What it does, in a few words.
+    pub summary: &'static str,
+    /// Whether a seed may follow the name, as in `random:7`.
+    pub seeded: bool,
+    /// Why a first-level TLB cannot have it. (The hit path of an L1 leaves the time of the last hit in each entry, and reports nothing else.)
+    pub refused_at_l1: Option<&'static str>,
+    /// Makes the state of an array whose ways are all empty. Only a policy that is `seeded` looks at the seed.
+    pub build: fn(shape: Shape, seed: u64) -> Box<dyn Replacement>,
+}
+
+/// The policies that are shipped, in the order in which they are listed to users.
+pub static POLICIES: [&PolicyFacts; 5] = [&lru::FACTS, &tree_plru::FACTS, &fifo::FACTS, &random::FACTS, &srrip::FACTS];
+
+/// The replacement policy that an array has.
+#[derive(Clone, Copy)]
+pub struct ReplacementPolicy {
+    facts: &'static PolicyFacts,
+    seed: u64,
+}
+
+impl ReplacementPolicy {
+    /// Exact LRU, which every array has that names no other.
+    pub const LRU: Self = Self::of(&lru::FACTS, 0);
+
+    /// A policy, which may be one that is not shipped.
+    #[must_use]
+    pub const fn of(facts: &'static PolicyFacts, seed: u64) -> Self {
+        Self { facts, seed }
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub const fn facts(&self) -> &'static PolicyFacts {
+        self.facts
+    }
+
+    /// The seed of its random choices; 0 where it makes none.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Whether it is [`Self::LRU`], which the TLBs implement themselves.
+    pub(crate) fn is_lru(&self) -> bool {
+        core::ptr::eq(self.facts, Self::LRU.facts)
+    }
+
+    /// The state of an array whose ways are all empty.
+    pub(crate) fn build(&self, shape: Shape) -> Box<dyn Replacement> {
+        (self.facts.build)(shape, self.seed)
+    }
+}
+
+impl Default for ReplacementPolicy {
+    fn default() -> Self {
+        Self::LRU
+    }
+}
+
+impl PartialEq for ReplacementPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        (self.facts.name, self.seed) == (other.facts.name, other.seed)
+    }
+}
+
+impl Eq for ReplacementPolicy {}
+
+impl fmt::Debug for ReplacementPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl fmt::Display for ReplacementPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.seed {
+            0 => f.write_str(self.facts.name),
+            seed => write!(f, "{}:{seed}", self.facts.name),
+        }
+    }
+}
+
+/// A text that names no policy.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// There is no policy of that name.
+    #[error("`{0}` is not a replacement policy ({list})", list = names())]
+    Unknown(String),
+    /// What follows the name is no seed.
+    #[error("`{0}` is not a seed: a number from 0 to 18446744073709551615")]
+    Seed(String),
+    /// A seed follows the name of a policy that makes no random choices.
+    #[error("`{0}` takes no seed")]
+    Unseeded(&'static str),
+}
+
+/// The names of the shipped policies, in a text.
+fn names() -> String {
+    POLICIES.map(|facts| facts.name).join(", ")
+}
+
+impl FromStr for ReplacementPolicy {
+    type Err = PolicyError;
+
+    /// A name of [`POLICIES`], and after a colon the seed.
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        let (name, seed) = text.split_once(':').map_or((text, None), |(name, seed)| (name, Some(seed)));
+        let facts = POLICIES.into_iter().find(|facts| facts.name == name);
+        let facts = facts.ok_or_else(|| PolicyError::Unknown(name.to_owned()))?;
+        match seed {
+            None => Ok(Self::of(facts, 0)),
+            Some(_) if !facts.seeded => Err(PolicyError::Unseeded(facts.name)),
+            Some(seed) => Ok(Self::of(facts, seed.parse().map_err(|_| PolicyError::Seed(seed.to_owned()))?)),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Radix tables as the format of a stage.
+
+use super::tabled::Format;
+use crate::config::AdPolicy;
+use crate::fault::Cause;
+use crate::walk::{Leaf, Policy, Tables, Tree, Wanted};
+use crate::walk_cache::WalkCache;
+
+impl Format for Tree {
+    #[inline(always)]
+    fn ad(&self) -> AdPolicy {
+        self.ad
+    }
+
+    #[inline(always)]
+    fn check(&self, address: u64) -> Result<(), Cause> {
+        if address >> self.geometry.address_bits == 0 { Ok(()) } else { Err(Cause::TooWide) }
+    }
+
+    #[inline(always)]
+    fn find<P: Policy, T: Tables>(
+        &self,
+        tables: &mut T,
+        cache: &mut WalkCache,
+        journal: &mut P::Journal,
+        wanted: Wanted<'_>,
+    ) -> Result<Leaf<T::Address>, P::Stop> {
+        let from = self.begin::<P, P::Journal, T>(tables, cache, journal, wanted.address)?;
+        self.descend::<P, P::Journal, T>(tables, cache, journal, wanted, from).map_err(|halted| halted.stop)
+    }
+}

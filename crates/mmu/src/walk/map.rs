@@ -1,0 +1,153 @@
+//! The seam between stages: a map translates addresses of one space to another, for the length of one walk.
+
+use super::policy::Policy;
+use crate::fault::{Fault, Purpose};
+use crate::memory::TableMemory;
+use crate::pte::Pte;
+use crate::rights::Rights;
+use crate::statistics::MmuStatistics;
+use types::{Access, Gpa, Gva, Hpa, PageSize};
+
+/// A kind of address that stages translate, or at which their tables lie.
+pub(crate) trait Address: Copy + PartialEq {
+    /// The address of that many bytes.
+    fn of(bits: u64) -> Self;
+
+    /// Its bytes.
+    fn bits(self) -> u64;
+
+    /// Where the entry at this address leads: to a table or to a page. A kind of address of several modes says here in which the walk goes on.
+    fn behind(self, entry: Pte) -> u64;
+}
+
+macro_rules! address {
+    ($($name:ident),*) => {$(
+        impl Address for $name {
+            #[inline(always)]
+            fn of(bits: u64) -> Self {
+                Self(bits)
+            }
+
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                self.0
+            }
+
+            #[inline(always)]
+            fn behind(self, entry: Pte) -> u64 {
+                entry.address()
+            }
+        }
+    )*};
+}
+
+address!(Gva, Gpa, Hpa);
+
+/// What a walk is made on.
+pub(crate) struct Ports<'a, M> {
+    pub(crate) memory: &'a mut M,
+    pub(crate) statistics: &'a mut MmuStatistics,
+}
+
+/// What is asked of a map.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<A> {
+    pub(crate) address: A,
+    pub(crate) access: Access,
+    pub(crate) purpose: Purpose,
+    /// The caller has no use for a larger page.
+    pub(crate) limit: PageSize,
+}
+
+impl<A> Request<A> {
+    /// To read the entry of a table.
+    #[inline(always)]
+    pub(crate) const fn of_table(address: A) -> Self {
+        Self { address, access: Access::Read, purpose: Purpose::Table, limit: PageSize::Size4K }
+    }
+
+    /// To set A or D of that entry.
+    #[inline(always)]
+    pub(crate) const fn of_update(address: A) -> Self {
+        Self { address, access: Access::Write, purpose: Purpose::Table, limit: PageSize::Size4K }
+    }
+}
+
+/// What stands behind a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Backing {
+    /// What the host's memory says.
+    Host,
+    /// A device, whatever the host's memory has at that address.
+    Device,
+}
+
+/// A translation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mapping<A> {
+    /// Start of the page.
+    pub(crate) page: A,
+    /// Its size.
+    pub(crate) size: PageSize,
+    /// What it leaves of the rights that the stages above give.
+    pub(crate) rights: Rights,
+    pub(crate) backing: Backing,
+}
+
+impl<A: Address> Mapping<A> {
+    /// Where an address of the page leads.
+    #[inline(always)]
+    pub(crate) fn target(&self, from: impl Address) -> A {
+        A::of(self.page.bits() | from.bits() & (self.size.bytes() - 1))
+    }
+}
+
+/// A stage of translation, or several that are composed.
+pub(crate) trait Map {
+    /// Addresses that it translates.
+    type In: Address;
+    /// Addresses that it translates them to.
+    type Out: Address;
+
+    /// Whether a translation records nothing: then it may be made, found to be of no use, and made again.
+    const TRACELESS: bool;
+
+    /// Translates an address and does `then` where it leads. What the translation has used is recorded as the policy says: by the general one
+    /// in any case, by the fast path if `then` succeeds.
+    fn reach<P: Policy, M: TableMemory, R>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<Self::In>,
+        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Self::Out>) -> Result<R, P::Stop>,
+    ) -> Result<R, P::Stop>;
+
+    /// Translates the address of an entry that was just read to set A or D there.
+    fn reach_update<M: TableMemory>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        at: Self::In,
+    ) -> Result<Mapping<Self::Out>, Fault>;
+}
+
+/// A stage behind a borrow.
+impl<S: Map> Map for &mut S {
+    type In = S::In;
+    type Out = S::Out;
+
+    const TRACELESS: bool = S::TRACELESS;
+
+    #[inline(always)]
+    fn reach<P: Policy, M: TableMemory, R>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<S::In>,
+        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<S::Out>) -> Result<R, P::Stop>,
+    ) -> Result<R, P::Stop> {
+        (**self).reach::<P, M, R>(ports, request, then)
+    }
+
+    #[inline(always)]
+    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: S::In) -> Result<Mapping<S::Out>, Fault> {
+        (**self).reach_update(ports, at)
+    }
+}

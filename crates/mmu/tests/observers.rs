@@ -1,0 +1,186 @@
+//! Observers of the miss path: what they are told is what happens, and being watched changes nothing.
+
+mod common;
+
+use common::bed::Bed;
+use common::builder::{A, D, R, U, W, X};
+use mmu::{
+    DirectSegment, EscapeFilter, EventCounts, Eviction, Fill, Miss, MmuConfig, Observer, ResidentPage, Segment,
+    Segments, Source, TlbArray, TlbLevel, Walk,
+};
+use std::collections::BTreeSet;
+use testing::Random;
+use types::{Access, Gpa, Gva, PageSize::Size4K, Vmid};
+
+const PAGES: u64 = 100;
+const FLAGS: u64 = R | W | X | U | A | D;
+
+/// TLBs that a hundred pages do not fit; the policies are LRU, or others.
+fn config(policies: [&str; 3]) -> MmuConfig {
+    let array =
+        |sets, ways, policy: &str| vec![TlbArray::new(&[Size4K], sets, ways).with_replacement(policy.parse().unwrap())];
+    let [l1d, l1i, l2] = policies;
+    MmuConfig { l1d: array(2, 4, l1d), l1i: array(1, 4, l1i), l2: array(4, 8, l2), ..MmuConfig::default() }
+}
+
+fn mapped<O: Observer>(config: &MmuConfig, observer: O) -> Bed<O> {
+    let mut bed = Bed::observed(config, observer);
+    for page in 0..PAGES {
+        bed.map(page << 12, Size4K, 0xa000_0000 + (page << 12), FLAGS);
+    }
+    bed
+}
+
+/// Loads, stores and fetches, some of pages that are not mapped.
+fn accesses() -> impl Iterator<Item = (u64, Access)> {
+    let mut rng = Random::new(17);
+    (0..5000).map(move |_| {
+        let page = if rng.one_in(3) { rng.below(PAGES + 5) } else { rng.below(12) };
+        (page << 12 | rng.below(4096) & !7, rng.pick(&[Access::Read, Access::Write, Access::Execute]))
+    })
+}
+
+/// The pages that each level holds, by what is told of it.
+#[derive(Default)]
+struct Ledger {
+    l1d: BTreeSet<Gva>,
+    l1i: BTreeSet<Gva>,
+    l2: BTreeSet<Gva>,
+}
+
+impl Ledger {
+    fn of(&mut self, level: TlbLevel) -> &mut BTreeSet<Gva> {
+        match level {
+            TlbLevel::L1d => &mut self.l1d,
+            TlbLevel::L1i => &mut self.l1i,
+            TlbLevel::L2 => &mut self.l2,
+        }
+    }
+}
+
+impl Observer for Ledger {
+    const OBSERVES: bool = true;
+
+    fn miss(&mut self, miss: &Miss) {
+        assert!(!self.of(miss.level).contains(&miss.gva.page(Size4K)), "{miss:?}");
+    }
+
+    fn fill(&mut self, fill: &Fill<'_>) {
+        assert_eq!((fill.size, fill.vmid, fill.gpa.0), (Size4K, Vmid(1), 0xa000_0000 + fill.gva.0));
+        assert!(self.of(fill.level).insert(fill.gva.page(Size4K)), "{fill:?}");
+    }
+
+    fn eviction(&mut self, eviction: &Eviction) {
+        assert!(self.of(eviction.level).remove(&eviction.page), "{eviction:?}");
+    }
+
+    fn walk(&mut self, walk: &Walk) {
+        assert_eq!(walk.fault.is_some(), walk.gva.0 >= PAGES << 12, "{walk:?}");
+    }
+}
+
+#[test]
+fn fills_and_evictions_say_what_the_levels_hold() {
+    for policies in [["lru"; 3], ["fifo", "tree-plru", "srrip"], ["random:3", "lru", "random:4"]] {
+        let mut bed = mapped(&config(policies), Ledger::default());
+        for (gva, access) in accesses() {
+            assert_eq!(bed.access(gva, access).is_err(), gva >= PAGES << 12);
+        }
+        let held: Vec<ResidentPage> = bed.mmu.resident_pages(Vmid(1));
+        let Ledger { l1d, l1i, l2 } = bed.mmu.observer();
+        assert_eq!((l1d.len(), l1i.len(), l2.len()), (8, 4, 32), "all are full");
+        let (of_l2, of_l1) = held.split_at(32);
+        let (of_l1i, of_l1d) = of_l1.split_at(4);
+        for (told, held) in [(l2, of_l2), (l1i, of_l1i), (l1d, of_l1d)] {
+            assert_eq!(*told, held.iter().map(|page| page.gva).collect(), "{policies:?}");
+        }
+    }
+}
+
+#[test]
+fn being_observed_changes_nothing_and_counts_agree() {
+    let config = config(["lru"; 3]);
+    let mut alone = mapped(&config, mmu::Nobody);
+    let mut observed = mapped(&config, (EventCounts::default(), EventCounts::default()));
+    for (gva, access) in accesses() {
+        assert_eq!(alone.access(gva, access), observed.access(gva, access));
+    }
+    let counts = *observed.mmu.statistics();
+    assert_eq!(counts, *alone.mmu.statistics());
+    let (told, other) = *observed.mmu.observer();
+    assert_eq!(told, other, "both observers are told the same");
+    assert_eq!((told.l1d.misses, told.l1i.misses), (counts.l1d_misses, counts.l1i_misses));
+    assert_eq!((told.l2.misses, told.walks, told.refs), (counts.l2_misses, counts.walks, counts.refs()));
+    assert_eq!(told.l2.fills, told.walks - told.faults);
+    assert_eq!(told.l1d.fills + told.l1i.fills, counts.l2_hits + told.l2.fills);
+    assert_eq!(told.l1d.fills - told.l1d.evictions, 8);
+    assert_eq!(told.l1i.fills - told.l1i.evictions, 4);
+    assert_eq!(told.l2.fills - told.l2.evictions, 32);
+    assert!(told.faults > 0);
+}
+
+/// A prefetcher: after a walk for a page it asks for the next one.
+#[derive(Default)]
+struct NextPage {
+    wanted: Option<Gva>,
+    walks: u64,
+}
+
+impl Observer for NextPage {
+    const OBSERVES: bool = true;
+
+    fn miss(&mut self, _: &Miss) {}
+
+    fn fill(&mut self, fill: &Fill<'_>) {
+        if fill.level == TlbLevel::L2 && fill.source == Source::Walk {
+            self.wanted = Some(Gva(fill.gva.0 + Size4K.bytes()));
+        }
+    }
+
+    fn eviction(&mut self, _: &Eviction) {}
+
+    fn walk(&mut self, _: &Walk) {
+        self.walks += 1;
+    }
+}
+
+#[test]
+fn a_prefetcher_subscribes_from_outside() {
+    let mut bed = mapped(&config(["lru"; 3]), NextPage::default());
+    let mut demanded = 0;
+    for page in 0..PAGES {
+        let before = bed.mmu.observer().walks;
+        bed.access(page << 12, Access::Read).unwrap();
+        demanded += bed.mmu.observer().walks - before;
+        if let Some(next) = bed.mmu.observer_mut().wanted.take().filter(|next| next.0 < PAGES << 12) {
+            bed.access(next.0, Access::Read).unwrap();
+            bed.mmu.observer_mut().wanted = None;
+        }
+    }
+    assert_eq!((demanded, bed.mmu.observer().walks), (PAGES / 2, PAGES));
+}
+
+#[test]
+fn the_classifier_counts_l1_misses_by_the_segments_that_would_hold_them() {
+    let mut bed = mapped(&config(["lru"; 3]), EventCounts::default());
+    let segment = Segment::of_guest(Gva(0)..Gva((PAGES / 2) << 12), Gpa(0xa000_0000)).unwrap();
+    let escape = EscapeFilter::new(64, 1).unwrap();
+    let segments = Segments { guest: DirectSegment { segment, escape }, ..Segments::default() };
+    bed.mmu.classify_by(Some(&segments));
+    let rounds = |bed: &mut Bed<EventCounts>, pages: u64| {
+        for page in (0..pages).chain(0..pages) {
+            bed.access(page << 12, Access::Read).unwrap();
+        }
+    };
+    // Twelve pages fit the L2 and not the L1; all of them thrash both. Neither is 0, and the guest's segment alone 1.
+    rounds(&mut bed, 12);
+    rounds(&mut bed, PAGES);
+    let counts = *bed.mmu.statistics();
+    assert!(counts.classified_hits[1] >= 12 && counts.classified_hits[0] == 0, "{counts:?}");
+    assert_eq!(counts.classified_hits.iter().sum::<u64>(), counts.l2_hits);
+    assert_eq!(counts.classified_misses.iter().sum::<u64>(), counts.walks);
+    assert_eq!(counts.classified_misses[0], PAGES, "half of the pages, twice");
+    bed.mmu.classify_by(None);
+    rounds(&mut bed, PAGES);
+    assert_eq!(bed.mmu.statistics().classified_misses, counts.classified_misses);
+}

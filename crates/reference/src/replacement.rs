@@ -1,0 +1,124 @@
+//! Which way of a full set gives way, by policy.
+
+/// A replacement policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// The way used least recently.
+    Lru,
+    /// Halves: the one not used last, until one way is left. Of an odd number the first half has one more.
+    TreePlru,
+    /// The way filled first.
+    Fifo,
+    /// Any, by a SplitMix64 generator with this seed.
+    Random(u64),
+    /// Static re-reference interval prediction, hit priority, 2 bits.
+    Srrip,
+}
+
+/// What is noted of a page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Notes {
+    /// When it came.
+    came: u64,
+    /// When it was used last.
+    used: u64,
+    /// SRRIP's prediction: 0 of a use soon, 3 of a distant one.
+    prediction: u8,
+}
+
+impl Notes {
+    /// Of a page that is new.
+    pub(crate) fn new(time: u64) -> Self {
+        Self { came: time, used: time, prediction: 2 }
+    }
+
+    /// It is used.
+    pub(crate) fn use_now(&mut self, time: u64) {
+        self.used = time;
+        self.prediction = 0;
+    }
+}
+
+/// The policy of some sets, and how many victims it has chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chooser {
+    policy: Policy,
+    chosen: u64,
+}
+
+impl Chooser {
+    pub(crate) fn new(policy: Policy) -> Self {
+        Self { policy, chosen: 0 }
+    }
+
+    /// The way that gives way in a full set.
+    pub(crate) fn choose(&mut self, mut ways: Vec<&mut Notes>) -> usize {
+        self.chosen += 1;
+        match self.policy {
+            Policy::Lru => first_least(&ways, |way| way.used),
+            Policy::Fifo => first_least(&ways, |way| way.came),
+            Policy::TreePlru => {
+                let uses: Vec<u64> = ways.iter().map(|way| way.used).collect();
+                not_used_last(&uses)
+            }
+            Policy::Random(seed) => {
+                let number = u128::from(splitmix64(seed, self.chosen) / (1 << 32));
+                (number * ways.len() as u128 / (1 << 32)) as usize
+            }
+            Policy::Srrip => loop {
+                if let Some(way) = ways.iter().position(|way| way.prediction == 3) {
+                    return way;
+                }
+                for way in &mut ways {
+                    way.prediction += 1;
+                }
+            },
+        }
+    }
+}
+
+fn first_least(ways: &[&mut Notes], of: impl Fn(&Notes) -> u64) -> usize {
+    let mut least = 0;
+    for way in 1..ways.len() {
+        if of(ways[way]) < of(ways[least]) {
+            least = way;
+        }
+    }
+    least
+}
+
+/// The way in the half that was not used last, and so on.
+fn not_used_last(uses: &[u64]) -> usize {
+    if uses.len() == 1 {
+        return 0;
+    }
+    let (first, second) = uses.split_at(uses.len() - uses.len() / 2);
+    if first.iter().max() < second.iter().max() { not_used_last(first) } else { first.len() + not_used_last(second) }
+}
+
+/// The number that the generator gives after `count` − 1 others.
+fn splitmix64(seed: u64, count: u64) -> u64 {
+    let mut z = seed.wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first numbers of the reference implementation in C, by Vigna, from the seed 1234567.
+    #[test]
+    fn the_generator_is_splitmix64() {
+        let numbers = [1, 2, 3, 4, 5].map(|count| splitmix64(1_234_567, count));
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(numbers, published);
+    }
+}
