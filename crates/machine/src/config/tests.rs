@@ -63,7 +63,7 @@ fn switches_take_names_and_sizes_and_name_what_is_neither() {
         ("mmu.walk_caches", "maybe", "`maybe` is not `on`, `off` or a size"),
         ("mmu.walk_caches", "true", "`true` is not `on`"),
         ("mmu.walk_caches", "{ gest = [1, 2, 3, 4] }", "`gest`"),
-        ("mmu.walk_caches", "{ guest = [1, 2], host = [0, 0, 0, 0] }", "length"),
+        ("mmu.walk_caches", "{ guest = [1, 2], host = [0, 0, 0, 0] }", "a list of 4 values"),
         ("mmu.nested_tlb", "-1", "-1"),
     ] {
         let error = set(key, value).unwrap_err().to_string();
