@@ -1,6 +1,6 @@
 //! A stage with tables, of any format, that are read through the stage below: with a nested TLB in front, and a page-walk cache of its own.
 //!
-//! Over [`Host`](super::Host) it is the second stage of the hypervisor extension (RISC-V Privileged 1.13, section 19.5). Over another stage it
+//! Over [`Host`](super::host::Host) it is the second stage of the hypervisor extension (RISC-V Privileged 1.13, section 19.5). Over another stage it
 //! is the second stage of a guest hypervisor, whose tables and pages lie at addresses that the stage below translates.
 
 use super::nested_tlb::{Lookup, NestedTlb};
