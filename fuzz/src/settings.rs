@@ -26,8 +26,8 @@ pub fn run(input: &[u8]) {
     let again = again.unwrap_or_else(|error| panic!("what was accepted is refused: {error}"));
     assert_eq!(again, config, "the configuration is not as it was printed");
     if HostModel::names().any(|name| name == config.host) {
-        let host = HostModel::load(&config.host).expect("it is shipped");
-        if let Ok(mmu) = config.mmu(&host) {
+        // Numbers that the text changes may give no host.
+        if let Ok(mmu) = config.host_model().map_err(|_| ()).and_then(|host| config.mmu(&host).map_err(|_| ())) {
             host_models::build(&mmu);
         }
     }

@@ -197,8 +197,8 @@ impl Machine {
 
     /// The same before any guest is in it.
     pub(crate) fn assemble_without_guests(config: &Config, plan: &HostPlan) -> Result<Self, BuildError> {
-        let model = HostModel::load(&config.host)?;
-        let prices = model.prices.prices();
+        let model = config.host_model()?;
+        let prices = model.prices;
         let native = config.scheme.mechanism().is_native();
         let costs = if native { CostTable::native(&prices) } else { CostTable::virtualized(&prices) };
         let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
@@ -225,7 +225,7 @@ impl Machine {
             warmup: config.warmup.instructions(),
             background: plan.guests.iter().map(|guest| guest.background).collect(),
         };
-        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling.prices(), plan.pause_limits);
+        let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling, plan.pause_limits);
         // Who has processors of its own throughout is not looked at: its `pause` costs it nothing.
         let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
@@ -277,7 +277,7 @@ impl Machine {
         };
         if config.balloon.target.is_some() && !image.devices.contains(&VirtioKind::Balloon) {
             let problem = "the guest has no balloon; --balloon attaches one".to_owned();
-            return Err(ConfigError::Range { key: "balloon.target", problem }.into());
+            return Err(ConfigError::Range { key: "balloon.target".into(), problem }.into());
         }
         let plan = Plan::new(files, ram)?;
         let tree = device_tree(&TreeDescription {
@@ -308,7 +308,7 @@ impl Machine {
             Warmup::Touch => self.world.apart().1.populate(index)?,
             Warmup::Snapshot => {
                 let problem = "`snapshot` is for a guest that goes on with a snapshot".to_owned();
-                return Err(ConfigError::Range { key: "warmup", problem }.into());
+                return Err(ConfigError::Range { key: "warmup".into(), problem }.into());
             }
         }
         // What that took is in no guest's time.
@@ -380,7 +380,7 @@ fn caches(config: &Config, model: &HostModel, reals: usize, host: &Host) -> Resu
     if config.fidelity == FidelityName::Counts {
         return Ok(None);
     }
-    let refused = |problem| ConfigError::Range { key: "fidelity", problem };
+    let refused = |problem| ConfigError::Range { key: "fidelity".into(), problem };
     let caches = model.caches.as_ref().ok_or_else(|| refused(format!("host model {} has no [caches]", model.name)))?;
     let (base, bytes) = host.memory.host_range();
     if bytes as u64 > caches.most_memory() {

@@ -10,6 +10,7 @@
 
 use crate::{
     caches::CacheStatistics,
+    host_model::SchedulingModel,
     machine::{Logical, Machine},
     statistics::{Statistics, Time},
     trace::Stay,
@@ -25,21 +26,10 @@ use monitor::{
 use std::collections::BTreeSet;
 use types::Cycles;
 
-/// What scheduling costs, in cycles. The host model says where each number comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct SchedulingPrices {
-    /// A decision whom to despatch.
-    pub(crate) decision: Cycles,
-    /// A partner's control block looked at, for spin control.
-    pub(crate) partner: Cycles,
-    /// Another logical processor on a real one: the states of both.
-    pub(crate) switch: Cycles,
-}
-
 /// Who is where, beside what the scheduler knows.
 pub(crate) struct Dispatch {
     pub(crate) scheduler: Scheduler,
-    pub(crate) prices: SchedulingPrices,
+    pub(crate) prices: SchedulingModel,
     /// Who has each real processor; the scheduler's view as of the last [`Machine::carry_out`].
     seats: Vec<Option<usize>>,
     /// Timers of logical processors that wait and have no real processor. One that is out of date is dropped when it is due.
@@ -107,7 +97,7 @@ impl Counted {
 }
 
 impl Dispatch {
-    pub(crate) fn new(parameters: Parameters, prices: SchedulingPrices, pause_limits: PauseLoopLimits) -> Self {
+    pub(crate) fn new(parameters: Parameters, prices: SchedulingModel, pause_limits: PauseLoopLimits) -> Self {
         Self {
             scheduler: Scheduler::new(0, parameters),
             prices,

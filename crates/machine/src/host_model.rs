@@ -1,21 +1,24 @@
 //! Models of hosts: the processors' TLBs and what events cost, read from TOML. Every number in the shipped files has its source beside it.
+//!
+//! A number is declared once, with its text and unit, in the struct that has it. A file with `base` has only what differs from another model
+//! (`host_model/base.rs`), and `--set host.prices.exit=900` changes a number of any.
 
+mod base;
 pub mod caches;
+mod numbers;
+mod printed;
+mod tlb;
 
-use crate::{
-    clock::Clock,
-    dispatch::SchedulingPrices,
-    refill::RefillModel,
-    suggestion::unknown,
-    toml_problem,
-    units::{PageSizeName, ReplacementName},
-};
+pub use tlb::{ArrayModel, GroupsName, TlbModel, WalkCacheModel};
+
+use crate::{clock::Clock, refill::RefillModel, toml_problem};
 use caches::CachesModel;
-use memory::registry::Granularities;
-use mmu::{Groups, TlbArray, WalkCacheSizes, WalkCaches};
-use serde::{Deserialize, Serialize};
+use keys::suggestion::unknown;
+use keys::{Declared, key, model, out_of_range};
+use monitor::Prices;
 use std::path::Path;
-use types::{Cycles, PageSize};
+use toml::Table;
+use types::Cycles;
 
 /// The shipped models: name and text.
 const SHIPPED: [(&str, &str); 5] = [
@@ -29,222 +32,34 @@ const SHIPPED: [(&str, &str); 5] = [
 /// The model that is used where none is named.
 pub const DEFAULT_HOST: &str = "sandybridge-2012";
 
-/// A host.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HostModel {
-    /// Its name.
-    pub name: String,
-    /// Cycles in a second.
-    pub clock_hz: u64,
-    /// Thousandths of a cycle for an instruction whose translation costs nothing.
-    pub millicycles_per_instruction: u64,
-    /// Translation hardware.
-    pub tlb: TlbModel,
-    /// Caches; without them there is no fidelity `cycles`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caches: Option<CachesModel>,
-    /// How the TLBs are refilled.
-    pub refill: RefillModel,
-    /// What events cost, in cycles.
-    pub prices: Prices,
-    /// What scheduling costs, in cycles.
-    pub scheduling: SchedulingModel,
-}
-
-/// What scheduling logical processors on shared real ones costs, in cycles.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SchedulingModel {
-    /// A decision whom to despatch.
-    pub decision: u64,
-    /// A partner's control block looked at, for spin control.
-    pub partner: u64,
-    /// Another logical processor on a real one.
-    pub switch: u64,
-}
-
-impl SchedulingModel {
-    /// As the machine takes them.
-    pub(crate) const fn prices(&self) -> SchedulingPrices {
-        SchedulingPrices { decision: Cycles(self.decision), partner: Cycles(self.partner), switch: Cycles(self.switch) }
+model! {
+    /// A host.
+    pub struct HostModel {
+        pub name: String => key("its name in reports"),
+        pub clock_hz: u64 => key("cycles of its clock in a second").number(1, 1_000_000_000_000).unit("cycles"),
+        pub millicycles_per_instruction: u64 => key("thousandths of a cycle for an instruction whose translation costs nothing")
+            .number(1, 1_000_000).unit("millicycles"),
+        /// Translation hardware.
+        pub tlb: TlbModel,
+        /// Caches; without them there is no fidelity `cycles`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub caches: Option<CachesModel>,
+        /// How the TLBs are refilled.
+        pub refill: RefillModel,
+        /// What events cost, in cycles.
+        pub prices: Prices,
+        /// What scheduling costs, in cycles.
+        pub scheduling: SchedulingModel,
     }
 }
 
-/// Translation hardware of a real processor.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TlbModel {
-    /// First level, data.
-    pub l1d: Vec<ArrayModel>,
-    /// First level, instructions.
-    pub l1i: Vec<ArrayModel>,
-    /// Second level, shared.
-    pub l2: Vec<ArrayModel>,
-    /// Page-walk caches.
-    pub walk_caches: WalkCacheModel,
-    /// Entries of the nested TLB, fully associative; 0 for none.
-    pub nested_tlb: u32,
-    /// Groups of base pages that one entry holds, in the second stage.
-    #[serde(default)]
-    pub groups: GroupsName,
-}
-
-/// `tlb.groups`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GroupsName {
-    /// 16 pages (Svnapot).
-    #[default]
-    Svnapot,
-    /// 8, 64 or 512 pages, as an Alpha's granularity hints.
-    GranularityHints,
-    /// None.
-    None,
-}
-
-impl GroupsName {
-    /// As the MMU takes them.
-    #[must_use]
-    pub const fn groups(self) -> Groups {
-        match self {
-            Self::Svnapot => Groups::Svnapot,
-            Self::GranularityHints => Groups::GranularityHints,
-            Self::None => Groups::None,
-        }
-    }
-
-    /// The sizes that contiguous memory is mapped by.
-    #[must_use]
-    pub const fn granularities(self) -> Granularities {
-        match self {
-            Self::Svnapot => Granularities::RISCV,
-            Self::GranularityHints => Granularities::HINTS,
-            Self::None => Granularities::SUPERPAGES,
-        }
-    }
-}
-
-/// One array of a TLB level.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ArrayModel {
-    /// Sizes of the pages that it holds.
-    pub sizes: Vec<PageSizeName>,
-    /// Sets, a power of two; 1 for full associativity.
-    pub sets: u32,
-    /// Ways.
-    pub ways: u32,
-    /// Which page of a full set makes room; `lru`, if not given.
-    #[serde(default, skip_serializing_if = "ReplacementName::is_default")]
-    pub replacement: ReplacementName,
-}
-
-impl ArrayModel {
-    /// As the MMU takes it.
-    #[must_use]
-    pub fn array(&self) -> TlbArray {
-        let sizes: Vec<PageSize> = self.sizes.iter().map(|size| size.0).collect();
-        TlbArray::new(&sizes, self.sets, self.ways).with_replacement(self.replacement.0)
-    }
-}
-
-/// Entries of the page-walk caches, from the level above the leaf tables upwards.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WalkCacheModel {
-    /// Of the guest's tables.
-    pub guest: [u32; 4],
-    /// Of the second stage's tables.
-    pub host: [u32; 4],
-}
-
-impl WalkCacheModel {
-    /// None in either dimension.
-    pub const OFF: Self = Self { guest: [0; 4], host: [0; 4] };
-
-    /// As the MMU takes it.
-    #[must_use]
-    pub const fn sizes(&self) -> WalkCaches {
-        WalkCaches { guest: WalkCacheSizes(self.guest), host: WalkCacheSizes(self.host) }
-    }
-}
-
-/// What events cost, in cycles.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Prices {
-    /// An L1 TLB miss that the L2 TLB answers.
-    pub l2_tlb_hit: u64,
-    /// A table entry read by a walk.
-    pub table_reference: u64,
-    /// From the guest to the refill routine.
-    pub refill_entry: u64,
-    /// From the refill routine to the guest.
-    pub refill_exit: u64,
-    /// From guest to monitor.
-    pub exit: u64,
-    /// From monitor to guest.
-    pub entry: u64,
-    /// The monitor's work to map a page on demand.
-    pub nested_fault: u64,
-    /// The monitor's work to emulate an access to a device.
-    pub mmio: u64,
-    /// The monitor's work for an SBI call.
-    pub sbi_call: u64,
-    /// The monitor's work to put a waiting processor to sleep.
-    pub wfi: u64,
-    /// The monitor's work to inject an interrupt.
-    pub external_interrupt: u64,
-    /// An SBI call of a native machine.
-    pub firmware_call: u64,
-    /// A trap within the guest that follows another before a handler can have done anything.
-    #[serde(default = "default_nested_trap")]
-    pub nested_trap: u64,
-    /// The monitor's work to take a base page away for want of frames.
-    pub page_out: u64,
-    /// The monitor's work to bring one back from the swap file, and the wait for it.
-    pub page_in: u64,
-    /// A step of the monitor's upkeep of shadow tables (`monitor::shadow::steps`).
-    pub monitor_step: u64,
-    /// From guest to the hardware mode, for an assist.
-    pub assist_entry: u64,
-    /// From there back to the guest.
-    pub assist_exit: u64,
-    /// A step of an assist.
-    pub assist_step: u64,
-}
-
-/// For a model that was written before the key existed.
-const fn default_nested_trap() -> u64 {
-    100
-}
-
-impl Prices {
-    /// As the monitor takes them.
-    #[must_use]
-    pub const fn prices(&self) -> monitor::Prices {
-        monitor::Prices {
-            l2_tlb_hit: Cycles(self.l2_tlb_hit),
-            table_reference: Cycles(self.table_reference),
-            refill_entry: Cycles(self.refill_entry),
-            refill_exit: Cycles(self.refill_exit),
-            exit: Cycles(self.exit),
-            entry: Cycles(self.entry),
-            nested_fault: Cycles(self.nested_fault),
-            mmio: Cycles(self.mmio),
-            sbi_call: Cycles(self.sbi_call),
-            wfi: Cycles(self.wfi),
-            external_interrupt: Cycles(self.external_interrupt),
-            firmware_call: Cycles(self.firmware_call),
-            nested_trap: Cycles(self.nested_trap),
-            page_out: Cycles(self.page_out),
-            page_in: Cycles(self.page_in),
-            monitor_step: Cycles(self.monitor_step),
-            assist_entry: Cycles(self.assist_entry),
-            assist_exit: Cycles(self.assist_exit),
-            assist_step: Cycles(self.assist_step),
-        }
+model! {
+    /// What scheduling logical processors on shared real ones costs.
+    #[derive(Copy, Eq, Default)]
+    pub struct SchedulingModel {
+        pub decision: Cycles => key("a decision whom to despatch").unit("cycles"),
+        pub partner: Cycles => key("a partner's control block looked at, for spin control").unit("cycles"),
+        pub switch: Cycles => key("another logical processor on a real one: the states of both").unit("cycles"),
     }
 }
 
@@ -273,6 +88,14 @@ pub enum HostModelError {
         /// What is wrong.
         problem: String,
     },
+    /// A configuration changes a number in a way that gives no host.
+    #[error("{key}: {problem}")]
+    Setting {
+        /// The key.
+        key: String,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl HostModel {
@@ -287,12 +110,6 @@ impl HostModel {
     /// [`HostModelError`], naming the file and the key.
     pub fn load(name: &str) -> Result<Self, HostModelError> {
         Self::parse(name, &Self::text(name)?)
-    }
-
-    /// The file that [`Self::load`] reads for `name`; `None` of a shipped model, which is part of the program.
-    #[must_use]
-    pub fn file(name: &str) -> Option<&Path> {
-        SHIPPED.iter().all(|(shipped, _)| *shipped != name).then(|| Path::new(name))
     }
 
     /// The text of a model, with the sources of its numbers: that of a shipped name, or of the file at that path.
@@ -310,27 +127,26 @@ impl HostModel {
         Ok(text)
     }
 
-    /// The model in `text`, the content of the file that errors call `path`.
+    /// The model in `text`, the content of the file that errors call `path`, where a relative path of its base begins.
     ///
     /// # Errors
-    /// [`HostModelError::Content`], naming the file and the key.
+    /// [`HostModelError::Content`], naming the file and the key, and what is wrong with its base.
     pub fn parse(path: &str, text: &str) -> Result<Self, HostModelError> {
         let wrong = |problem: String| HostModelError::Content { path: path.to_owned(), problem };
-        let model: Self = toml::from_str(text).map_err(|error| wrong(toml_problem::of_text(text, &error)))?;
-        if !(1..=1_000_000_000_000).contains(&model.clock_hz) {
-            return Err(wrong("clock_hz must be between 1 and 10^12".to_owned()));
-        }
-        if !(1..=1_000_000).contains(&model.millicycles_per_instruction) {
-            return Err(wrong("millicycles_per_instruction must be between 1 and 1000000".to_owned()));
-        }
-        // A trap that takes no time would stop the clock of a guest that does nothing but trap.
-        if !(1..=1_000_000).contains(&model.prices.nested_trap) {
-            return Err(wrong("prices.nested_trap must be between 1 and 1000000".to_owned()));
-        }
-        if let Some(problem) = model.caches.as_ref().and_then(CachesModel::problem) {
-            return Err(wrong(problem));
-        }
-        Ok(model)
+        let model = if base::of(text).is_some() {
+            base::resolve(path, text)?.model().map_err(|(key, problem)| wrong(base::placed(text, &key, &problem)))?
+        } else {
+            toml::from_str::<Self>(text).map_err(|error| wrong(toml_problem::of_text(text, &error)))?
+        };
+        model.problem().map_or(Ok(model), |problem| Err(wrong(problem)))
+    }
+
+    /// What is wrong with it, with the key; `None` if it can be built.
+    fn problem(&self) -> Option<String> {
+        let table = Table::try_from(self).expect("a model is a table");
+        let wrong = out_of_range(&keys::keys("", Self::KEYS), &table);
+        let wrong = wrong.map(|wrong| format!("{}: {}", wrong.key, wrong.problem));
+        wrong.or_else(|| self.caches.as_ref().and_then(CachesModel::problem))
     }
 
     /// The processors' clock.
@@ -379,7 +195,7 @@ mod tests {
     #[test]
     fn assists_of_1985_are_about_as_much_faster_as_the_paper_measured() {
         use monitor::shadow::{Activity, Way, Work, steps};
-        let costs = monitor::CostTable::virtualized(&HostModel::load("hitachi-1985").unwrap().prices.prices());
+        let costs = monitor::CostTable::virtualized(&HostModel::load("hitachi-1985").unwrap().prices);
         let cost = |activity, way, steps, references| {
             costs.of_shadow(&Work { activity, way, steps, references, filled: 0 }).0 as f64
         };
@@ -403,5 +219,52 @@ mod tests {
         assert!(HostModel::parse("file", &text).unwrap_err().to_string().contains("mmoi"));
         let stopped = SHIPPED[0].1.replace("clock_hz = 2_400_000_000", "clock_hz = 0");
         assert!(HostModel::parse("file", &stopped).unwrap_err().to_string().contains("clock_hz"));
+    }
+
+    /// A file beside the models that are its bases.
+    fn files(texts: &[(&str, &str)]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in texts {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        }
+        directory
+    }
+
+    #[test]
+    fn a_model_has_what_its_base_has_but_for_what_it_says() {
+        let directory = files(&[
+            ("mine.toml", "base = 'xeon-2017'\nname = 'mine'\n[tlb.l2]\nways = 8\n[prices]\nexit = 900\n"),
+            ("other.toml", "base = 'mine.toml'\nprices.entry = 1\n"),
+        ]);
+        let load = |name: &str| HostModel::load(directory.path().join(name).to_str().unwrap()).unwrap();
+        let mut expected = HostModel::load("xeon-2017").unwrap();
+        expected.name = "mine".to_owned();
+        expected.tlb.l2[0].ways = 8;
+        expected.prices.exit = Cycles(900);
+        assert_eq!(load("mine.toml"), expected);
+        expected.prices.entry = Cycles(1);
+        assert_eq!(load("other.toml"), expected);
+        let path = |name: &str| directory.path().join(name);
+        let read: Vec<_> = HostModel::files(path("other.toml").to_str().unwrap()).collect();
+        assert_eq!(read, [path("other.toml"), path("mine.toml")]);
+        assert_eq!(HostModel::files("xeon-2017").count(), 0, "it is part of the program");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_model_over_a_base_is_named_with_its_line() {
+        for (text, said) in [
+            ("base = 'xeon'\n", "unknown host model or file"),
+            (
+                "base = 'xeon-2017'\n[prices]\nexti = 1\n",
+                "line 3: unknown key `prices.exti`; did you mean `prices.exit`?",
+            ),
+            ("base = 'xeon-2017'\nprices.exit = 'x'\n", "line 2: prices.exit: `x` is not a whole number"),
+            ("base = 'xeon-2017'\nclock_hz = 0\n", "clock_hz: `0` is not a number of cycles"),
+            ("base = 'bad.toml'\n", "leads in a circle"),
+        ] {
+            let directory = files(&[("bad.toml", text)]);
+            let error = HostModel::load(directory.path().join("bad.toml").to_str().unwrap()).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
     }
 }

@@ -112,7 +112,7 @@ pub struct Machine {
 pub(crate) struct Record {
     pub(crate) region: Region,
     /// How it ended.
-    outcome: Option<Outcome>,
+    pub(crate) outcome: Option<Outcome>,
     /// Its logical processors.
     pub(crate) logicals: Range<usize>,
     /// Console output of SBI calls.
@@ -309,11 +309,13 @@ impl Machine {
             if let Some((guest, unavailable)) = self.world.exhausted.take() {
                 self.end(guest, Outcome::OutOfMemory(unavailable));
             }
+            self.end_if_inconsistent(guest);
             self.show_turn();
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
         self.world.close_sections();
+        self.fail_if_inconsistent();
         self.show();
         (0..self.records.len()).for_each(|guest| self.print(guest, console));
         self.records.iter().map(|record| record.outcome.clone().expect("every guest has ended")).collect()

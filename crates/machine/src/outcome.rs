@@ -2,6 +2,7 @@
 
 use core::fmt;
 use hart::CodeMemoryError;
+use memory::Inconsistency;
 use monitor::PageUnavailable;
 
 /// Why a machine stopped.
@@ -32,6 +33,8 @@ pub enum Outcome {
     },
     /// The host is out of memory for the guest.
     OutOfMemory(PageUnavailable),
+    /// The hypervisor's own accounts of tables and frames turned out to be wrong.
+    Inconsistent(Inconsistency),
     /// The host refused to let compiled code be executed.
     CodeMemory(CodeMemoryError),
     /// The guest came to the point at which its snapshot was to be taken, and was left there.
@@ -56,6 +59,7 @@ impl Outcome {
             | Self::Halted
             | Self::Timeout { .. }
             | Self::OutOfMemory(_)
+            | Self::Inconsistent(_)
             | Self::CodeMemory(_) => 1,
         }
     }
@@ -84,6 +88,7 @@ impl fmt::Display for Outcome {
                 write!(f, "the time limit of {seconds} guest seconds is over: {doing}")
             }
             Self::OutOfMemory(why) => write!(f, "the host has no memory left for the guest: {why}"),
+            Self::Inconsistent(what) => what.fmt(f),
             Self::CodeMemory(why) => why.fmt(f),
             Self::SnapshotTaken => f.write_str("the guest came to the point of its snapshot"),
             Self::Interrupted => f.write_str("interrupted"),

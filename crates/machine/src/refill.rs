@@ -2,6 +2,7 @@
 
 use crate::config::{Config, ConfigError, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
+use keys::{key, model};
 use mmu::RefillRoutine;
 use serde::{Deserialize, Serialize};
 
@@ -15,28 +16,23 @@ pub enum RefillName {
     Software,
 }
 
-/// How the TLBs are refilled, and by how many instructions where a routine does it.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RefillModel {
-    /// The host's own way.
-    pub by: RefillName,
-    /// Before the first step.
-    pub begin: u32,
-    /// For each entry of the guest's tables.
-    pub guest_level: u32,
-    /// For each address that nested tables translate, beside their entries.
-    pub nested_lookup: u32,
-    /// For each entry of the nested tables.
-    pub nested_level: u32,
-    /// For each address that the flat table translates, its entry included.
-    pub flat_lookup: u32,
-    /// For each address that reserved memory translates.
-    pub reserved_lookup: u32,
-    /// For each A or D bit that is set.
-    pub update: u32,
-    /// To put the translation together and write it to the TLB.
-    pub fill: u32,
+model! {
+    /// How the TLBs are refilled, and by how many instructions where a routine does it.
+    #[derive(Copy)]
+    pub struct RefillModel {
+        pub by: RefillName => key("who refills the TLBs, where neither scheme nor `mmu.refill` say: `hardware` or `software`"),
+        pub begin: u32 => key("instructions of the refill routine before its first step").unit("instructions"),
+        pub guest_level: u32 => key("instructions of the refill routine for each entry of the guest's tables").unit("instructions"),
+        pub nested_lookup: u32 => key("instructions of the refill routine for each address that nested tables translate, beside their entries")
+            .unit("instructions").virtual_only(),
+        pub nested_level: u32 => key("instructions of the refill routine for each entry of the nested tables").unit("instructions").virtual_only(),
+        pub flat_lookup: u32 => key("instructions of the refill routine for each address that the flat table translates, its entry included")
+            .unit("instructions").virtual_only(),
+        pub reserved_lookup: u32 => key("instructions of the refill routine for each address that reserved memory translates")
+            .unit("instructions").virtual_only(),
+        pub update: u32 => key("instructions of the refill routine for each A or D bit that is set").unit("instructions"),
+        pub fill: u32 => key("instructions of the refill routine to put the translation together and write it to the TLB").unit("instructions"),
+    }
 }
 
 impl RefillModel {
@@ -70,7 +66,7 @@ impl Config {
 
     /// Checks that the configuration does not ask for a walker's parts where there is no walker.
     pub(crate) fn check_refill(&self, host: &HostModel) -> Result<(), ConfigError> {
-        let wrong = |key, problem: &str| Err(ConfigError::Range { key, problem: problem.to_owned() });
+        let wrong = |key: &'static str, problem: &str| Err(ConfigError::range(key, problem));
         let refill = self.refill(host);
         let mechanism = self.scheme.mechanism();
         if refill == RefillName::Hardware {
@@ -102,7 +98,7 @@ mod tests {
     fn mmu(settings: &[(&str, &str)]) -> Result<(mmu::MmuConfig, HostModel), ConfigError> {
         let set = |builder: ConfigBuilder, &(key, value): &(&str, &str)| builder.set(key, value).unwrap();
         let config = settings.iter().fold(ConfigBuilder::default(), set).build().unwrap();
-        let host = HostModel::load(&config.host).unwrap();
+        let host = config.host_model().unwrap();
         Ok((config.mmu(&host)?, host))
     }
 

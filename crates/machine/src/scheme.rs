@@ -1,8 +1,8 @@
 //! Translation schemes and their names.
 
 use crate::refill::RefillName;
-use crate::suggestion::unknown;
 use core::{fmt, str::FromStr};
+use keys::suggestion::unknown;
 use types::PageSize;
 
 /// A mechanism between guest virtual and host physical addresses.

@@ -1,8 +1,8 @@
 //! What is wrong with a TOML text, in words for its author. serde speaks of types of Rust (`expected u32`), and `toml` draws
 //! the place over several lines; a message of ours is one line that names line and key.
 
-use crate::suggestion::unknown;
-use toml::de::Error;
+use keys::suggestion::unknown;
+use toml::de::{DeTable, Error};
 
 /// The problem with `text`, with the line and the key where it is.
 #[must_use]
@@ -22,6 +22,21 @@ pub fn of_text(text: &str, error: &Error) -> String {
 pub(crate) fn line(text: &str, error: &Error) -> Option<usize> {
     let before = text.get(..error.span()?.start)?;
     Some(before.matches('\n').count() + 1)
+}
+
+/// The line that sets the dotted `key`, or the innermost table of it that there is.
+pub(crate) fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    let root = DeTable::parse(text).ok()?;
+    let (mut table, mut start) = (root.get_ref(), None);
+    for part in key.split('.') {
+        let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref() == part) else { break };
+        start = Some(name.span().start);
+        match value.get_ref().as_table() {
+            Some(inner) => table = inner,
+            None => break,
+        }
+    }
+    Some(text.get(..start?)?.matches('\n').count() + 1)
 }
 
 /// The key that a line sets.

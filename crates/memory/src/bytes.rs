@@ -7,6 +7,7 @@
 //! time touches it.
 #![allow(unsafe_code)]
 
+use crate::inconsistency::{Cause, Inconsistency, Note};
 use core::cell::Cell;
 use core::fmt;
 use core::ptr::{self, NonNull};
@@ -92,6 +93,7 @@ pub struct HostMemory {
     bytes: u64,
     /// Whether any of it is mapped from a file.
     has_files: Cell<bool>,
+    note: Note,
 }
 
 // SAFETY: the mapping belongs to this value alone and has no ties to a thread.
@@ -127,7 +129,7 @@ impl HostMemory {
             }
             NonNull::new_unchecked(base)
         };
-        let memory = Self { base, bytes, has_files: Cell::new(false) };
+        let memory = Self { base, bytes, has_files: Cell::new(false), note: Note::default() };
         let advice = match pages {
             HostPages::Base => Advice::LinuxNoHugepage,
             HostPages::Huge => Advice::LinuxHugepage,
@@ -170,6 +172,19 @@ impl HostMemory {
     #[must_use]
     pub fn pointer(&self, hpa: Hpa) -> Option<NonNull<u8>> {
         self.range(hpa, 1).ok()
+    }
+
+    /// Takes the outcome of an access to `what`, which the hypervisor placed in this memory itself. If it is not there,
+    /// [`Host::take_inconsistency`](crate::Host::take_inconsistency) tells.
+    #[inline]
+    pub fn note_failure(&self, outcome: Result<(), OutsideMemory>, what: &'static str) {
+        if let Err(error) = outcome {
+            self.note.put(what, Cause::Memory(error));
+        }
+    }
+
+    pub(crate) fn take_note(&self) -> Option<Inconsistency> {
+        self.note.take()
     }
 
     /// The scalar at `hpa`, at any alignment.

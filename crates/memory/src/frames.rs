@@ -17,6 +17,7 @@
 //! The lowest fit wins, so a run hands out the same frames each time, small tables fill the gaps that alignment left, and the
 //! top of memory stays whole for large pages.
 
+use crate::inconsistency::{Cause, Inconsistency, Note};
 use crate::{HostMemory, bytes::HOST_BASE};
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,12 @@ impl FrameRange {
         } else {
             None
         }
+    }
+
+    /// The base page that holds `hpa`.
+    #[must_use]
+    pub const fn frame(hpa: Hpa) -> Self {
+        Self { start: hpa.page(PageSize::Size4K), bytes: FRAME }
     }
 
     /// The first byte.
@@ -109,6 +116,7 @@ pub struct FrameAllocator {
     total_frames: u64,
     /// Faulty frames by number, and whether each has an owner.
     faulty: BTreeMap<u64, bool>,
+    note: Note,
 }
 
 impl FrameAllocator {
@@ -123,6 +131,7 @@ impl FrameAllocator {
             used: vec![0; total_frames.div_ceil(64) as usize],
             total_frames,
             faulty: BTreeMap::new(),
+            note: Note::default(),
         }
     }
 
@@ -280,6 +289,18 @@ impl FrameAllocator {
         Ok(())
     }
 
+    /// Gives frames back that are `what`, and that their owner knows to be owned. If they are not, nothing changes, and
+    /// [`Host::take_inconsistency`](crate::Host::take_inconsistency) tells.
+    pub fn give_back(&mut self, range: FrameRange, what: &'static str) {
+        if let Err(error) = self.free(range) {
+            self.note.put(what, Cause::Frames(error));
+        }
+    }
+
+    pub(crate) fn take_note(&self) -> Option<Inconsistency> {
+        self.note.take()
+    }
+
     /// Takes a frame out of the free ones, without an owner; whether it was among them.
     fn withdraw(&mut self, frame: u64) -> bool {
         let run = self.free.range(..=frame).next_back().map(|(&start, &end)| (start, end));
@@ -361,8 +382,7 @@ fn range_of(first: u64, frames: u64) -> FrameRange {
 
 fn zero(memory: &HostMemory, first: u64, frames: u64) {
     if frames > 0 {
-        let cleared = memory.zero(Hpa(first * FRAME), frames * FRAME);
-        debug_assert!(cleared.is_ok(), "the allocator was made for this memory");
+        memory.note_failure(memory.zero(Hpa(first * FRAME), frames * FRAME), "frames that are handed out");
     }
 }
 

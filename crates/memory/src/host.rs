@@ -1,6 +1,6 @@
 //! The host's memory as the monitor holds it.
 
-use crate::{FrameAllocator, HostMemory, HostPages, MapError};
+use crate::{FrameAllocator, HostMemory, HostPages, Inconsistency, MapError};
 
 /// The bytes of host memory and the book of its frames.
 ///
@@ -21,5 +21,12 @@ impl Host {
     pub fn new(bytes: u64, pages: HostPages) -> Result<Self, MapError> {
         let memory = HostMemory::new(bytes, pages)?;
         Ok(Self { frames: FrameAllocator::new(&memory), memory })
+    }
+
+    /// What was found wrong first in the accounts of frames or the places of tables, since this was last asked for.
+    #[must_use]
+    pub fn take_inconsistency(&self) -> Option<Inconsistency> {
+        let (frames, memory) = (self.frames.take_note(), self.memory.take_note());
+        frames.or(memory)
     }
 }

@@ -3,6 +3,7 @@
 //! * [`HostMemory`]: the bytes. Only pages that were touched cost host memory.
 //! * [`FrameAllocator`]: hands out zeroed, aligned frames; the ownership protocol is written there.
 //! * [`Host`]: both together, made for the same range.
+//! * [`Inconsistency`]: an edit of a table or of the frames' accounts that failed.
 //! * [`MemoryImage`]: what memory begins with, where that is in a file.
 //! * [`registry`]: memory set aside by name, and [`section`]: the memory that several VMs share under these names.
 #![deny(unsafe_code)]
@@ -11,6 +12,7 @@ mod bytes;
 mod frames;
 mod host;
 mod image;
+mod inconsistency;
 mod page_set;
 pub mod registry;
 pub mod section;
@@ -19,4 +21,5 @@ pub use bytes::{HOST_BASE, HostMemory, HostPages, MapError, OutsideMemory, Scala
 pub use frames::{FrameAllocator, FrameError, FrameRange, OutOfFrames};
 pub use host::Host;
 pub use image::MemoryImage;
+pub use inconsistency::{Cause, Inconsistency};
 pub use page_set::PageSet;

@@ -4,50 +4,52 @@ use crate::exits::{ExitCounts, ExitReason};
 use crate::paging::PagingCounts;
 use crate::section::SectionWork;
 use crate::shadow::{Way, Work};
+use keys::{KeyFacts, key, model};
 use memory::section::FileCounts;
 use types::Cycles;
 
-/// The prices of one host, all in cycles. Its model says where each comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Prices {
-    /// An L1 TLB miss that the L2 TLB answers.
-    pub l2_tlb_hit: Cycles,
-    /// A table entry read in a walk.
-    pub table_reference: Cycles,
-    /// From the guest to the refill routine, where software refills the TLBs: the entry of the hardware mode.
-    pub refill_entry: Cycles,
-    /// From the refill routine to the guest.
-    pub refill_exit: Cycles,
-    /// From guest to monitor.
-    pub exit: Cycles,
-    /// From monitor to guest.
-    pub entry: Cycles,
-    /// The monitor's work, beside exit and entry, to map a page on demand.
-    pub nested_fault: Cycles,
-    /// The same, to emulate an access to a device's register.
-    pub mmio: Cycles,
-    /// The same, to answer an SBI call.
-    pub sbi_call: Cycles,
-    /// The same, to put a waiting processor to sleep.
-    pub wfi: Cycles,
-    /// The same, to inject an interrupt.
-    pub external_interrupt: Cycles,
-    /// An SBI call of a guest without a monitor, answered by firmware.
-    pub firmware_call: Cycles,
-    /// A trap within the guest that follows another without a handler's instructions between them.
-    pub nested_trap: Cycles,
-    /// The monitor's work to take a base page away for want of frames; the device's writing goes on beside it.
-    pub page_out: Cycles,
-    /// The monitor's work to bring one back, and the wait for the device to read it.
-    pub page_in: Cycles,
-    /// A step of the monitor's upkeep of shadow tables; see [`crate::shadow::steps`].
-    pub monitor_step: Cycles,
-    /// From guest to the host's hardware mode, for an assist.
-    pub assist_entry: Cycles,
-    /// From there back to the guest.
-    pub assist_exit: Cycles,
-    /// A step of an assist.
-    pub assist_step: Cycles,
+/// A number of cycles.
+const fn cycles(about: &'static str) -> KeyFacts {
+    key(about).unit("cycles")
+}
+
+/// The cost of a nested trap in a model that was written before the key existed.
+const fn default_nested_trap() -> Cycles {
+    Cycles(100)
+}
+
+model! {
+    /// `[prices]` of a host model: what events cost, in cycles. The model says where each comes from.
+    #[derive(Copy, Eq, Default)]
+    pub struct Prices {
+        pub l2_tlb_hit: Cycles => cycles("an L1 TLB miss that the L2 TLB answers"),
+        pub table_reference: Cycles => cycles("a table entry read in a walk"),
+        pub refill_entry: Cycles => cycles(
+            "from the guest to the refill routine, where software refills the TLBs: the entry of the firmware mode"
+        ),
+        pub refill_exit: Cycles => cycles("from the refill routine to the guest"),
+        pub exit: Cycles => cycles("from guest to hypervisor").virtual_only(),
+        pub entry: Cycles => cycles("from hypervisor to guest").virtual_only(),
+        pub nested_fault: Cycles => cycles("the hypervisor's work, beside exit and entry, to map a page on demand"),
+        pub mmio: Cycles => cycles("the hypervisor's work, beside exit and entry, to emulate an access to a device's register").virtual_only(),
+        pub sbi_call: Cycles => cycles("the hypervisor's work, beside exit and entry, to answer an SBI call").virtual_only(),
+        pub wfi: Cycles => cycles("the hypervisor's work, beside exit and entry, to put a waiting processor to sleep").virtual_only(),
+        pub external_interrupt: Cycles => cycles("the hypervisor's work, beside exit and entry, to inject an interrupt").virtual_only(),
+        pub firmware_call: Cycles => cycles("an SBI call of a guest without a hypervisor, answered by firmware"),
+        // A trap that takes no time would stop the clock of a guest that does nothing but trap.
+        #[serde(default = "default_nested_trap")]
+        pub nested_trap: Cycles => cycles(
+            "a trap within the guest that follows another without a handler's instructions between them"
+        ).number(1, 1_000_000),
+        pub page_out: Cycles => cycles(
+            "the hypervisor's work to take a base page away for want of frames; the device's writing goes on beside it"
+        ),
+        pub page_in: Cycles => cycles("the hypervisor's work to bring a page back, and the wait for the device to read it"),
+        pub monitor_step: Cycles => cycles("a step of the hypervisor's upkeep of shadow tables, or of sections"),
+        pub assist_entry: Cycles => cycles("from guest to the host's firmware mode, for an assist").virtual_only(),
+        pub assist_exit: Cycles => cycles("from the firmware mode back to the guest, after an assist").virtual_only(),
+        pub assist_step: Cycles => cycles("a step of an assist").virtual_only(),
+    }
 }
 
 /// What each event of a guest costs.

@@ -101,8 +101,7 @@ impl Vm {
         };
         let second = Presentation::new(host, vmid, &ram, store, backing).inspect_err(|_| {
             if let Some(frames) = store.fixed(&ram) {
-                let freed = host.frames.free(frames);
-                debug_assert!(freed.is_ok(), "taken above");
+                host.frames.give_back(frames, "memory of a VM that cannot be made");
             }
         })?;
         let mut vm = Self { vmid, ram, store, second, supplied: false, beginning: None, shadow: None };
@@ -339,8 +338,7 @@ impl Vm {
         };
         self.map_page(memory, frames, gpa, frame, access).inspect_err(|_| {
             // Never mapped, so no TLB has it.
-            let freed = frames.free(frame);
-            debug_assert!(freed.is_ok(), "allocated a moment ago");
+            frames.give_back(frame, "a page that was not mapped");
         })
     }
 

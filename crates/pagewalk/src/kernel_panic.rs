@@ -67,6 +67,7 @@ impl KernelPanic {
             Outcome::Finished(_)
             | Outcome::Panicked(_)
             | Outcome::OutOfMemory(_)
+            | Outcome::Inconsistent(_)
             | Outcome::CodeMemory(_)
             | Outcome::SnapshotTaken
             | Outcome::Interrupted

@@ -52,7 +52,7 @@ impl Needs {
     /// Also makes machines with this configuration.
     pub(crate) fn configuration(mut self, config: &Config) -> Self {
         // Each machine reads its host model.
-        self.paths.extend(HostModel::file(&config.host).map(|file| (file.to_owned(), Access::Read)));
+        self.paths.extend(HostModel::files(&config.host).map(|file| (file, Access::Read)));
         if config.host_memory.is_some() {
             match &config.swap.directory {
                 Some(directory) => self.paths.push((directory.clone(), Access::Directory)),

@@ -37,7 +37,7 @@ impl Configured {
     /// [`Failure`], naming the key, and the system if that has settings of its own.
     pub(crate) fn new(builder: &ConfigBuilder, system: System) -> Result<Self, Failure> {
         let config = system.configure(builder.clone()).map_err(|error| Failure::Usage(named(&system, &error)))?;
-        let host = HostModel::load(&config.host).map_err(|error| Failure::Usage(named(&system, &error)))?;
+        let host = config.host_model().map_err(|error| Failure::Usage(named(&system, &error)))?;
         let tlbs = config.mmu(&host).map_err(BuildError::from).and_then(|tlbs| tlbs.check().map_err(BuildError::from));
         tlbs.map_err(|error| Failure::Usage(named(&system, &error)))?;
         let native = config.native(&host);

@@ -26,3 +26,21 @@ fn what_is_printed_is_a_host_of_ones_own() {
     ended(&mut command(["hosts", file.to_str().unwrap()])).failed(2, &["mine.toml"]);
     ended(&mut command(["hosts", "xeon-2016"])).failed(2, &["xeon-2016", "xeon-2017"]);
 }
+
+#[test]
+fn a_host_over_a_base_is_printed_in_full_and_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mine.toml");
+    fs::write(&file, "base = 'xeon-2017'\nname = 'mine'\nprices.exit = 900\n").unwrap();
+    let file = file.to_str().unwrap();
+    let printed = ended(&mut command(["hosts", file])).succeeded().stdout;
+    assert!(printed.contains("mine.toml; from guest to hypervisor\nexit = 900\n"), "{printed}");
+    assert!(printed.contains("# xeon-2017; from hypervisor to guest\nentry = 500\n"), "{printed}");
+    // The sandbox leaves both files readable.
+    let other = directory.path().join("other.toml");
+    fs::write(&other, "base = 'mine.toml'\nname = 'other'\n").unwrap();
+    for file in [file, other.to_str().unwrap()] {
+        let host = format!("host={file}");
+        ended(&mut command(["boot", "--set", &host, "--append", "workload=hello"])).succeeded();
+    }
+}

@@ -70,7 +70,7 @@ fn a_setting_of_the_wrong_kind_is_said_in_words_of_the_users() {
         ("harts=1.5", "harts: `1.5` is not a number from 1 to 64"),
         ("harts=[1]", "harts: a list is not a number from 1 to 64"),
         ("harts=true", "harts: `true` is not a number"),
-        ("harts=65", "a guest has 1 to 64, not 65"),
+        ("harts=65", "harts: `65` is not a number from 1 to 64"),
         ("harts=", "harts=: the value is missing"),
         ("mmu=3", "key `mmu` is a table"),
         ("mmu.nested_tlb=-1", "mmu.nested_tlb: `-1` is not `on`, `off` or a number of entries"),

@@ -76,6 +76,27 @@ fn a_sweep_of_an_mmu_key_has_a_native_run_at_each_point() {
 }
 
 #[test]
+fn a_number_of_the_host_is_a_setting_of_a_system_and_is_swept() {
+    // All of `hello` is measured, exits included.
+    let systems = ["--scheme", "native,nested/host.tlb.l1d.sets=1", "--sweep", "host.prices.exit=500,5000"];
+    let runs = runs_of(&compare(&[&["--workload", "hello"], &systems[..]].concat()));
+    let names: Vec<_> = runs.iter().map(|run| (&run["scheme"], &run["settings"])).collect();
+    let swept = |exit: u64| json!({ "host.prices.exit": exit, "host.tlb.l1d.sets": 1 });
+    let (native, nested) = (json!("native:4K"), json!("nested:4K+4K"));
+    // A native machine has no exits, so the sweep leaves it as it is.
+    assert_eq!(names, [(&native, &json!({})), (&nested, &swept(500)), (&nested, &swept(5000))]);
+    assert_eq!(runs[1]["host"]["prices"]["exit"], 500);
+    assert_eq!(runs[2]["host"]["tlb"]["l1d"][0]["sets"], 1);
+    assert!(number(&runs[2], "/time/monitor") > number(&runs[1], "/time/monitor"));
+    assert!(number(&runs[1], "/tlb/l1d_misses") > number(&runs[0], "/tlb/l1d_misses"));
+    let all = compare(&["--workload", "hello", "--scheme", "nested", "--set", "host.prices.exit=900"]);
+    assert_eq!((&all["config"]["host.prices.exit"], &all["config"]["host"]), (&json!(900), &json!("sandybridge-2012")));
+    assert_eq!(all["host"]["prices"]["exit"], 900);
+    run(["compare", "--workload", "hello", "--scheme", "nested/host.prices.exti=1"])
+        .failed(2, &["host.prices.exti", "did you mean `host.prices.exit`?"]);
+}
+
+#[test]
 fn natives_are_added_on_request_and_shown() {
     let runs = runs(&["--scheme", "nested/host=xeon-2017,nested:4K+2M/host=xeon-2017/mmu.nested_tlb=off", "--native"]);
     assert_eq!(runs.len(), 3);

@@ -1,21 +1,22 @@
 //! `balloon.*`: how much memory a guest is asked to give up, and when.
 
 use crate::units::ByteSize;
-use serde::{Deserialize, Serialize};
+use keys::{key, settings};
 
-/// Every key, with its default.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BalloonKeys {
-    /// How much memory is asked for; none, if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<ByteSize>,
-    /// From when on, in seconds of guest time.
-    pub at: u64,
-    /// Only once the host's memory has run short, too.
-    pub pressure: bool,
-    /// Until when, in seconds of guest time; 0 for ever.
-    pub until: u64,
+settings! {
+    /// `balloon.*`.
+    #[derive(Copy, Eq)]
+    pub struct BalloonKeys {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub target: Option<ByteSize> = None => key(
+            "memory that the guest is asked to give up through its virtio balloon, which it then has: a size, a multiple \
+             of 4K, less than `memory`. Its frames go back to the host"
+        ).without("none"),
+        pub at: u64 = 0 => key("from when, and until when, in seconds of guest time; `until` 0 is for ever")
+            .unit("seconds"),
+        pub pressure: bool = false => key("`true`: only once the host's memory has run short"),
+        pub until: u64 = 0 => key("until when, in seconds of guest time; 0 is for ever").unit("seconds").with("at"),
+    }
 }
 
 impl BalloonKeys {

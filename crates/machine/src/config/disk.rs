@@ -1,21 +1,14 @@
 //! `disk.*`: the disks of guests.
 
-use serde::{Deserialize, Serialize};
+use keys::{key, settings};
 
-/// Longest latency, in microseconds: a second.
-const MOST: u64 = 1_000_000;
-
-/// Every key, with its default.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DiskKeys {
-    /// From a request to the interrupt that says it is done, in microseconds. 0: a request is done before the guest goes on.
-    pub latency_us: u64,
-}
-
-impl DiskKeys {
-    /// What is wrong with which key, if anything.
-    pub(super) fn problem(&self) -> Option<(&'static str, String)> {
-        (self.latency_us > MOST).then(|| ("disk.latency_us", format!("at most {MOST}")))
+settings! {
+    /// `disk.*`.
+    #[derive(Copy, Eq)]
+    pub struct DiskKeys {
+        pub latency_us: u64 = 0 => key(
+            "disks: microseconds of guest time from a request to its interrupt, up to a second; 0 has a request done before \
+             the guest goes on"
+        ).number(0, 1_000_000),
     }
 }

@@ -1,20 +1,23 @@
-//! `faulty.*`: hard faults of the host's memory. A native machine has no monitor that could do without the frames, and its memory is sound.
+//! `faulty.*`: hard faults of the host's memory. A native machine has no hypervisor that could do without the frames, and its memory is sound.
 
-use serde::{Deserialize, Serialize};
+use keys::{key, settings};
 
-/// Most faulty pages: more than a filter of any size is for.
-const MOST: u32 = 1 << 16;
-
-/// Every key, with its default.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FaultyKeys {
-    /// So many pages of the host's memory are faulty, anywhere in it.
-    pub count: u32,
-    /// Pages that are faulty, by a host physical address in each.
-    pub addresses: Vec<u64>,
-    /// From when on, in seconds of guest time; 0 is before the guest's memory is allocated.
-    pub at: u64,
+settings! {
+    /// `faulty.*`.
+    #[derive(Eq)]
+    pub struct FaultyKeys {
+        // More than 65536 are not what a filter of any size is for.
+        pub count: u32 = 0 => key(
+            "so many pages of the host's memory have hard faults, anywhere in it as `seed` says, up to 65536; native \
+             machines have sound memory"
+        ).number(0, 65_536).virtual_only(),
+        pub addresses: Vec<u64> = Vec::new() => key(
+            "pages that have some, by a host physical address in each: `[0xc0001000, …]`"
+        ).virtual_only(),
+        pub at: u64 = 0 => key(
+            "from when on, in seconds of guest time; 0 is from before the guests' memory is allocated"
+        ).unit("seconds").virtual_only(),
+    }
 }
 
 impl FaultyKeys {
@@ -22,10 +25,5 @@ impl FaultyKeys {
     #[must_use]
     pub const fn any(&self) -> bool {
         self.count > 0 || !self.addresses.is_empty()
-    }
-
-    /// What is wrong with which key, if anything.
-    pub(super) fn problem(&self) -> Option<(&'static str, String)> {
-        (self.count > MOST).then(|| ("faulty.count", format!("at most {MOST} pages")))
     }
 }

@@ -1,15 +1,19 @@
 //! `guest.*`: boot parameters of the guest, beside its page size.
 
+use keys::{key, settings};
 use serde::{Deserialize, Serialize};
 use types::PageSize;
 
-/// Every key, with its default.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GuestKeys {
-    /// Linux: which memory gets transparent huge pages; if not given, as the scheme's guest pages suggest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thp: Option<HugePages>,
+settings! {
+    /// `guest.*`.
+    #[derive(Copy, Eq)]
+    pub struct GuestKeys {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub thp: Option<HugePages> = None => key(
+            "Linux's transparent huge pages: `never`; `madvise`, where a program asks for them; or `always`, in all \
+             anonymous memory in which an aligned 2M fits"
+        ).without("`never` with guest pages of 4K, else `always`"),
+    }
 }
 
 impl GuestKeys {

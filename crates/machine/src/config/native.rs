@@ -1,91 +1,55 @@
 //! The native machine that a system is measured against.
 
-use super::{
-    AttributeName, Config, EngineName, FaultyKeys, HostPaging, MmuKeys, PagingKeys, ReplacementKeys, SegmentKeys,
-    ShadowKeys, SwapKeys, Switch,
-};
+use super::builder::known::{host_keys, name_of_number};
+use super::{Config, MmuKeys, ReplacementKeys, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
 use crate::scheme::Scheme;
 use crate::warmup::Warmup;
+use keys::Keys;
 
 impl Config {
-    /// This machine without its monitor, on `host`, the model that [`Config::host`] names: native with guest pages of the same size. Keys that
-    /// a native machine does not use have their defaults, and keys that replace a part of the host are written out. So two configurations
-    /// give the same if and only if their native machines do the same, cycle for cycle.
-    ///
-    /// Whoever adds a key says here whether a native machine uses it.
+    /// This machine without its hypervisor, on `host`, the model that [`Config::host_model`] gives: native with guest pages of the same size.
+    /// Keys that a native machine does not use, as their declarations say, have their defaults, and keys that replace a part of the host are
+    /// written out. So two configurations give the same if and only if their native machines do the same, cycle for cycle.
     #[must_use]
     pub fn native(&self, host: &HostModel) -> Self {
-        let Self {
-            host: name,
-            fidelity,
-            scheme,
-            harts,
-            memory,
-            memory_attribute: _, // Native memory is V=R.
-            host_memory: _,      // As much as the guest has.
-            swap: _,             // Nobody pages it out.
-            balloon,
-            timeout,
-            warmup,
-            seed,
-            quantum,
-            engine: _, // Each gives the same cycles.
-            // The policies of the levels are in their arrays.
-            mmu: MmuKeys { l1d: _, l1i: _, l2: _, replacement: _, walk_caches, nested_tlb: _, refill, ad },
-            shadow: _, // It has no shadow tables.
-            segment: SegmentKeys { region, filter: _, classify: _, hot_add },
-            faulty: _, // Its memory is sound.
-            disk,
-            plic,
-            guest: told,
-            paging: PagingKeys { guest, host: _ },
-            isa,
-            sbi,
-        } = self.clone();
-        let [l1d, l1i, l2] = self.tlb_levels(host).map(Some);
+        let mut native = self.for_native();
+        native.scheme = Scheme::native(self.scheme.guest_page());
+        native.warmup = match self.warmup {
+            Warmup::None | Warmup::Touch => Warmup::None,
+            Warmup::Snapshot => Warmup::Snapshot,
+            Warmup::Instructions(count) => Warmup::Instructions(count),
+        };
+        native.mmu = self.mmu.native(host);
+        let used: Vec<String> =
+            host_keys().into_iter().filter(|key| key.facts.affects_native()).map(|key| key.name).collect();
+        // Groups are schemes' own, of which a native machine has none.
+        native.open = self.open.only(|name| {
+            let name = name_of_number(name);
+            used.iter()
+                .any(|used| used.strip_prefix(&name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+        });
+        native
+    }
+}
+
+impl MmuKeys {
+    fn native(&self, host: &HostModel) -> Self {
+        let own = self.for_native();
+        let [l1d, l1i, l2] = own.levels(host).map(Some);
         // A scheme's own way of refill is not the native machine's.
-        let refill = refill.unwrap_or(host.refill.by);
-        let WalkCacheModel { guest: walk_caches, host: _ } =
-            walk_caches.resolve(host.walk_caches(refill), WalkCacheModel::OFF);
+        let refill = own.refill.unwrap_or(host.refill.by);
+        let WalkCacheModel { guest, host: _ } = own.walk_caches.resolve(host.walk_caches(refill), WalkCacheModel::OFF);
         Self {
-            host: name,
-            fidelity,
-            scheme: Scheme::native(scheme.guest_page()),
-            harts,
-            memory,
-            memory_attribute: AttributeName::default(),
-            host_memory: None,
-            swap: SwapKeys::default(),
-            balloon,
-            timeout,
-            warmup: match warmup {
-                Warmup::None | Warmup::Touch => Warmup::None,
-                Warmup::Snapshot => Warmup::Snapshot,
-                Warmup::Instructions(count) => Warmup::Instructions(count),
-            },
-            seed,
-            quantum,
-            engine: EngineName::Compiled,
-            mmu: MmuKeys {
-                l1d,
-                l1i,
-                l2,
-                replacement: ReplacementKeys::default(),
-                walk_caches: Switch::Sized(WalkCacheModel { guest: walk_caches, host: [0; 4] }),
-                nested_tlb: Switch::Off,
-                refill: Some(refill),
-                ad,
-            },
-            shadow: ShadowKeys::default(),
-            segment: SegmentKeys { region, hot_add, ..SegmentKeys::default() },
-            faulty: FaultyKeys::default(),
-            disk,
-            plic,
-            guest: told,
-            paging: PagingKeys { guest, host: HostPaging::default() },
-            isa,
-            sbi,
+            l1d,
+            l1i,
+            l2,
+            // The policies of the levels are in their arrays.
+            replacement: ReplacementKeys::default(),
+            walk_caches: Switch::Sized(WalkCacheModel { guest, host: [0; 4] }),
+            nested_tlb: Switch::Off,
+            refill: Some(refill),
+            ad: own.ad,
         }
     }
 }
@@ -99,7 +63,7 @@ mod tests {
     fn native(settings: &[(&str, &str)]) -> Config {
         let set = |builder: ConfigBuilder, &(key, value): &(&str, &str)| builder.set(key, value).unwrap();
         let config = settings.iter().fold(ConfigBuilder::default(), set).build().unwrap();
-        config.native(&HostModel::load(&config.host).unwrap())
+        config.native(&config.host_model().unwrap())
     }
 
     #[test]
@@ -123,6 +87,8 @@ mod tests {
             ("swap.size", "64M"),
             ("engine", "match"),
             ("warmup", "touch"),
+            ("host.prices.exit", "9"),
+            ("host.refill.flat_lookup", "9"),
         ] {
             assert_eq!(native(&[same]), native(&[]), "{same:?}");
         }
@@ -158,6 +124,10 @@ mod tests {
             ("isa.sstc", "false"),
             ("plic.contexts", "m+s"),
             ("sbi.pmu", "true"),
+            ("host.prices.firmware_call", "9"),
+            ("host.tlb.l2.ways", "8"),
+            ("host.tlb.l2.replacement", "fifo"),
+            ("host.clock_hz", "9"),
         ] {
             assert_ne!(native(&[other]), native(&[]), "{other:?}");
         }

@@ -1,14 +1,18 @@
 //! `plic.*`: the interrupt controller.
 
 use devices::PlicContexts;
+use keys::{key, settings};
 use serde::{Deserialize, Serialize};
 
-/// Every key, with its default.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PlicKeys {
-    /// The contexts of each hart.
-    pub contexts: PlicContextsName,
+settings! {
+    /// `plic.*`.
+    #[derive(Copy, Eq)]
+    pub struct PlicKeys {
+        pub contexts: PlicContextsName = PlicContextsName::Supervisor => key(
+            "contexts of the interrupt controller: `s`, one for each hart, in S-mode; `m+s`, two for each hart, as QEMU's \
+             `virt` has them, for kernels with hard-coded contexts ([own-kernels.md](own-kernels.md#interrupts))"
+        ),
+    }
 }
 
 /// `plic.contexts`.

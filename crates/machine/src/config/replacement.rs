@@ -2,25 +2,30 @@
 
 use crate::host_model::ArrayModel;
 use crate::units::ReplacementName;
+use keys::{key, settings};
 use mmu::TlbArray;
-use serde::{Deserialize, Serialize};
 
-/// What is given holds for all arrays of a level, in place of what they have themselves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ReplacementKeys {
-    /// Of the L1 data TLB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub l1d: Option<ReplacementName>,
-    /// Of the L1 instruction TLB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub l1i: Option<ReplacementName>,
-    /// Of the L2 TLB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub l2: Option<ReplacementName>,
-    /// Of the nested TLB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nested_tlb: Option<ReplacementName>,
+settings! {
+    /// `mmu.replacement.*`: what is given holds for all arrays of a level, in place of what they have themselves.
+    #[derive(Copy, Eq)]
+    pub struct ReplacementKeys {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub l1d: Option<ReplacementName> = None => key(
+            "which page of a full set makes room, in all arrays of a level. `lru`: the page that was used least recently, \
+             exactly. `tree-plru`: at each node of a binary tree over the ways, the half that was not used last. `fifo`: \
+             the page that was inserted first, whatever its uses. `random`: any page, by a generator that starts from a \
+             seed: `random:SEED`, where 0 is assumed. `srrip`: a page whose next use is predicted to be distant: SRRIP-HP \
+             with 2-bit re-reference prediction values; not for an L1, because it needs every hit, and repeated hits of \
+             the page used last do not leave the L1's hit path"
+        ).without("the arrays' own, or else `lru`"),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub l1i: Option<ReplacementName> = None => key("the replacement policy of the L1 instruction TLB").with("l1d"),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub l2: Option<ReplacementName> = None => key("the replacement policy of the L2 TLB").with("l1d"),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub nested_tlb: Option<ReplacementName> = None => key("the same of the nested TLB, for which all of them are")
+            .without("`lru`").virtual_only(),
+    }
 }
 
 impl ReplacementKeys {

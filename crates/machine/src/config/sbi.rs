@@ -1,29 +1,26 @@
 //! Keys of the supervisor binary interface: which optional extensions a guest finds.
 
+use keys::{key, settings};
 use monitor::sbi::{Extension, ExtensionSet};
-use serde::{Deserialize, Serialize};
 
-/// `sbi.*`. What is off is answered with SBI_ERR_NOT_SUPPORTED, and a probe says that it is absent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
-pub struct SbiKeys {
-    /// The legacy calls of SBI 0.1.
-    pub legacy: bool,
-    /// PMU.
-    pub pmu: bool,
-    /// SUSP.
-    pub susp: bool,
-    /// FWFT.
-    pub fwft: bool,
-    /// STA.
-    pub sta: bool,
-}
-
-impl Default for SbiKeys {
+settings! {
+    /// `sbi.*`. What is off is answered with SBI_ERR_NOT_SUPPORTED, and a probe says that it is absent.
+    ///
     /// Those are off that Linux 6.12 notices: its boot and its counters would be others than those of the documented figures.
-    fn default() -> Self {
-        Self { legacy: true, pmu: false, susp: false, fwft: true, sta: true }
+    #[derive(Copy, Eq)]
+    #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+    pub struct SbiKeys {
+        pub legacy: bool = true => key(
+            "extensions of the SBI that a guest finds ([sbi.md](sbi.md)); one that is off is answered with \
+             SBI_ERR_NOT_SUPPORTED"
+        ),
+        pub pmu: bool = false => key(
+            "the same, of which Linux takes notice; `sbi.pmu` also has hpmcounter CSRs (Zihpm), and lets the guest stop \
+             `cycle` and `instret`"
+        ),
+        pub susp: bool = false => key("the extension SUSP").with("pmu"),
+        pub fwft: bool = true => key("the extension FWFT").with("legacy"),
+        pub sta: bool = true => key("the extension STA").with("legacy"),
     }
 }
 

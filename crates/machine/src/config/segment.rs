@@ -3,41 +3,43 @@
 use super::{BalloonKeys, FilterBits};
 use crate::scheme::Mechanism;
 use crate::units::ByteSize;
+use keys::{key, settings};
 use mmu::EscapeFilter;
 use monitor::FilterSize;
-use serde::{Deserialize, Serialize};
 
 /// Where the region begins: a guest maps what lies below in pages of 2M, too.
 const ALIGNMENT: u64 = 2 << 20;
 
-/// Every key, with its default.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SegmentKeys {
-    /// How much of the guest's memory is set apart for primary regions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub region: Option<ByteSize>,
-    /// Escape filters.
-    pub filter: FilterKeys,
-    /// Whether misses are counted by the segments that would hold them.
-    pub classify: bool,
-    /// Whether as much memory as the guest's balloon gives up is added to the region.
-    pub hot_add: bool,
+settings! {
+    /// `segment.*`.
+    #[derive(Copy, Eq)]
+    pub struct SegmentKeys {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub region: Option<ByteSize> = None => key(
+            "how much of `memory` is kept apart for primary regions, at its end: a size that leaves a multiple of 2M"
+        ).without("half of `memory` where the guest has a segment, else none"),
+        /// Escape filters.
+        pub filter: FilterKeys,
+        pub classify: bool = false => key(
+            "misses are counted by the segments that would hold them, for the linear model; `compare --model` sets it"
+        ).virtual_only(),
+        pub hot_add: bool = false => key(
+            "self-ballooning: as much contiguous memory as the guest's balloon gives up is added to the region; needs \
+             `balloon.target`"
+        ),
+    }
 }
 
-/// `segment.filter.*`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FilterKeys {
-    /// Bits for each page size.
-    pub bits: FilterBits,
-    /// Hash functions.
-    pub hashes: u32,
-}
-
-impl Default for FilterKeys {
-    fn default() -> Self {
-        Self { bits: FilterBits::Auto, hashes: FilterSize::default().hashes }
+settings! {
+    /// `segment.filter.*`.
+    #[derive(Copy, Eq)]
+    pub struct FilterKeys {
+        pub bits: FilterBits = FilterBits::Auto => key(
+            "escape filters: bits for each page size, a power of two from 64 to 1048576, or `auto`, as many as the pages \
+             that escape need, and 256 at least; and hash functions, 1, 2, 4 or 8 ([segments.md](segments.md))"
+        ).virtual_only(),
+        pub hashes: u32 = FilterSize::default().hashes => key("hash functions of the escape filters, 1, 2, 4 or 8")
+            .taking("1, 2, 4 or 8").with("bits").virtual_only(),
     }
 }
 

@@ -1,45 +1,46 @@
 //! `shadow.*`: how shadow tables are kept, for the scheme `shadow`.
 
 use super::AttributeName;
+use keys::{key, settings};
 use mmu::AdPolicy;
 use monitor::shadow::{self, ShadowConfig};
 use serde::{Deserialize, Serialize};
 use types::Gpa;
 
-/// Every key, with its default.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ShadowKeys {
-    /// One table for each logical processor, or one for each address space.
-    pub tables: TablesName,
-    /// Most tables for address spaces.
-    pub count: u32,
-    /// What keeps tables coherent with the guest's.
-    pub coherence: CoherenceName,
-    /// What a fence with an operand, or a PPTLB, invalidates.
-    pub invalidation: InvalidationName,
-    /// What the host's hardware mode does.
-    pub assist: AssistName,
-    /// Whether tables that were not selected since are spared a full invalidation.
-    pub selection_flag: OnOff,
-    /// Virtual Equal Shadow: the guest's own table is used in place of a shadow table. For V=R alone.
-    pub ves: bool,
-    /// Whether every entry is checked: after each fence those that it was for, and all of them after the run.
-    pub check: bool,
-}
-
-impl Default for ShadowKeys {
-    fn default() -> Self {
-        Self {
-            tables: TablesName::Multiple,
-            count: 16,
-            coherence: CoherenceName::Fence,
-            invalidation: InvalidationName::Selective,
-            assist: AssistName::None,
-            selection_flag: OnOff::On,
-            ves: false,
-            check: false,
-        }
+settings! {
+    /// `shadow.*`.
+    #[derive(Copy, Eq)]
+    pub struct ShadowKeys {
+        pub tables: TablesName = TablesName::Multiple => key(
+            "under `shadow`: `multiple` tables, one for each address space, or a `single` one for each hart, emptied at \
+             each change of address space"
+        ).virtual_only(),
+        pub count: u32 = 16 => key(
+            "the most tables under `multiple`, 1 to 1024 and no fewer than harts; the one that has been unused for \
+             longest gives way"
+        ).number(1, 1024).virtual_only(),
+        pub coherence: CoherenceName = CoherenceName::Fence => key(
+            "what keeps tables like the guest's: its `fence` instructions, as TLBs are kept, or `write-protect`: a store \
+             to a page of the guest's tables exits"
+        ).virtual_only(),
+        pub invalidation: InvalidationName = InvalidationName::Selective => key(
+            "what a fence with operands, or a PPTLB, invalidates: `selective`, what it names, `full`, everything, or \
+             `conventional`: a PPTLB everything, a fence what it names"
+        ).virtual_only(),
+        pub assist: AssistName = AssistName::None => key(
+            "events that the host's hardware mode handles without an exit: `none`, `vm-assist` (entries that are \
+             missing), or `msa` (invalidations and changes of table as well)"
+        ).virtual_only(),
+        pub selection_flag: OnOff = OnOff::On => key(
+            "`on`: a table that has not been in use since the last full invalidation is spared it"
+        ).virtual_only(),
+        pub ves: bool = false => key(
+            "Virtual Equal Shadow: the guest's own table is walked in place of a shadow table; for `memory_attribute` \
+             `V=R` alone"
+        ).virtual_only(),
+        pub check: bool = false => key(
+            "every entry is compared with what it should be, at fences and after the run"
+        ).virtual_only(),
     }
 }
 
@@ -101,9 +102,6 @@ impl ShadowKeys {
     pub(super) fn problem(&self, harts: u32, attribute: AttributeName) -> Option<(&'static str, String)> {
         if self.ves && attribute != AttributeName::Real {
             return Some(("shadow.ves", "the guest's own table can be used with memory_attribute V=R only".to_owned()));
-        }
-        if !(1..=1024).contains(&self.count) {
-            return Some(("shadow.count", "1 to 1024 tables".to_owned()));
         }
         if self.tables == TablesName::Multiple && self.count < harts {
             return Some(("shadow.count", format!("a guest with {harts} harts uses as many tables at a time")));

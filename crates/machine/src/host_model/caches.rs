@@ -2,26 +2,43 @@
 
 use crate::caches::Contents;
 use crate::units::ByteSize;
+use keys::{Declared, key, model, out_of_range};
 use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
-/// The caches of a host.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CachesModel {
-    /// First level, data.
-    pub l1d: CacheModel,
-    /// First level, instructions.
-    pub l1i: CacheModel,
-    /// Second level of each processor, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub l2: Option<CacheModel>,
-    /// Last level, which all processors share, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub llc: Option<CacheModel>,
-    /// Cycles to get a line from memory.
-    pub memory: u64,
-    /// Where a walker, or a refill routine, looks for a table entry first.
-    pub walker: WalkerName,
+model! {
+    /// The caches of a host.
+    #[derive(Copy)]
+    pub struct CachesModel {
+        /// First level, data.
+        pub l1d: CacheModel,
+        /// First level, instructions.
+        pub l1i: CacheModel,
+        /// Second level of each processor, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub l2: Option<CacheModel>,
+        /// Last level, which all processors share, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub llc: Option<CacheModel>,
+        pub memory: u64 => key("cycles to get a line from memory").number(0, 1_000_000).unit("cycles"),
+        pub walker: WalkerName => key("where a walker, or a refill routine, looks for a table entry first: `l1d` or `l2`"),
+    }
+}
+
+model! {
+    /// One cache.
+    #[derive(Copy)]
+    pub struct CacheModel {
+        pub size: ByteSize => key("size of a cache"),
+        pub ways: u32 => key("ways of a cache").number(1, 64).unit("ways"),
+        pub line: u32 => key("bytes of a cache's line, a power of two from 16 to 4096").unit("bytes"),
+        pub latency: u64 => key("cycles from the use of a line that is there to its data")
+            .number(0, 1_000_000).unit("cycles"),
+        #[serde(default, skip_serializing_if = "is_any")]
+        pub contents: Contents => key(
+            "what a cache holds beside the levels above it: `any`, `inclusive`, or `victims` of the L2"
+        ),
+    }
 }
 
 /// `caches.walker`.
@@ -32,23 +49,6 @@ pub enum WalkerName {
     L1d,
     /// In the L2.
     L2,
-}
-
-/// One cache.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CacheModel {
-    /// How much it holds.
-    pub size: ByteSize,
-    /// Lines of a set.
-    pub ways: u32,
-    /// Bytes of a line.
-    pub line: u32,
-    /// Cycles from the use of a line that is there to its data.
-    pub latency: u64,
-    /// What it holds beside the levels above it.
-    #[serde(default, skip_serializing_if = "is_any")]
-    pub contents: Contents,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -66,14 +66,10 @@ impl CacheModel {
     fn problem(&self) -> Option<&'static str> {
         if !self.line.is_power_of_two() || !(16..=4096).contains(&self.line) {
             Some("line: a power of two from 16 to 4096")
-        } else if !(1..=64).contains(&self.ways) {
-            Some("ways: 1 to 64")
         } else if !(1..=1 << 32).contains(&self.size.0)
             || !self.size.0.is_multiple_of(u64::from(self.ways) * u64::from(self.line))
         {
             Some("size: a multiple of a line for each way, at most 4G")
-        } else if self.latency > 1_000_000 {
-            Some("latency: at most 1000000 cycles")
         } else {
             None
         }
@@ -83,6 +79,11 @@ impl CacheModel {
 impl CachesModel {
     /// What is wrong with it, with the key; `None` if it can be built.
     pub(crate) fn problem(&self) -> Option<String> {
+        let table = Value::try_from(self).expect("caches are a table");
+        let table = Table::from_iter([("caches".to_owned(), table)]);
+        if let Some(wrong) = out_of_range(&keys::keys("caches", Self::KEYS), &table) {
+            return Some(format!("{}: {}", wrong.key, wrong.problem));
+        }
         let levels =
             [("l1d", Some(&self.l1d)), ("l1i", Some(&self.l1i)), ("l2", self.l2.as_ref()), ("llc", self.llc.as_ref())];
         let levels = || levels.iter().filter_map(|&(name, cache)| Some((name, cache?)));
@@ -112,7 +113,6 @@ impl CachesModel {
                 Some("caches.llc.contents: victims are those of an L2 with lines of the same length".to_owned())
             }
             (None, _) if self.walker == WalkerName::L2 => Some("caches.walker: there is no L2".to_owned()),
-            _ if self.memory > 1_000_000 => Some("caches.memory: at most 1000000 cycles".to_owned()),
             _ => None,
         }
     }

@@ -77,7 +77,7 @@ pub(crate) fn start(
     }
     if config.segment.hot_add && plan.guests.iter().any(|guest| !guest.sections.windows.is_empty()) {
         let problem = "what is added to a primary region lies behind RAM, where this guest has sections".to_owned();
-        return Err(ConfigError::Range { key: "segment.hot_add", problem }.into());
+        return Err(ConfigError::Range { key: "segment.hot_add".into(), problem }.into());
     }
     let held = real_memory(config, configs).filter(|&range| host.frames.reserve(&host.memory, range).is_ok());
     let reserved = honour(&plan.registry, host, minimum_fluid(plan, config, configs) / PAGE, sizes, held);

@@ -138,7 +138,7 @@ impl Shape {
 
     /// Whether a machine with this configuration can go on with it; `region` is the length of the guest's primary region, if it has one.
     pub(super) fn check(&self, about: &About, region: Option<u64>, config: &Config) -> Result<(), ConfigError> {
-        let range = |key, problem| Err(ConfigError::Range { key, problem });
+        let range = |key: &'static str, problem: String| Err(ConfigError::range(key, problem));
         let differs = |there: String, here: String| format!("the snapshot's guest has {there}, and not {here}");
         if self.harts != config.harts {
             return range("harts", differs(self.harts.to_string(), config.harts.to_string()));

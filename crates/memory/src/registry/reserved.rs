@@ -237,8 +237,7 @@ impl ReservedMemory {
             let (data, rest) = split(data, kept);
             let (tables, rest_of_tables) = tables.map_or((None, None), |tables| split(tables, kept_tables));
             for range in [rest, rest_of_tables].into_iter().flatten() {
-                let freed = host.frames.free(range);
-                debug_assert!(freed.is_ok(), "the registry owns what it holds");
+                host.frames.give_back(range, "reserved memory");
             }
             entry.held = data.map_or(Held::Fluid, |data| Held::Alloc { data, alignment, tables });
         }

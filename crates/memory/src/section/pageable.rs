@@ -59,11 +59,10 @@ impl Pageable {
                 // The frame first: what is wrong with the host's memory can be mended, and is no reason to read twice.
                 let frame = host.frames.allocate(&host.memory, PageSize::Size4K)?;
                 let bytes = self.file.read(page).inspect_err(|_| {
-                    let freed = host.frames.free(frame);
-                    debug_assert!(freed.is_ok(), "allocated a moment ago, and mapped nowhere");
+                    // Allocated a moment ago, and mapped nowhere.
+                    host.frames.give_back(frame, "a page of a section that could not be read");
                 })?;
-                let written = host.memory.write_slice(frame.start(), &bytes);
-                debug_assert!(written.is_ok(), "a frame of this host");
+                host.memory.note_failure(host.memory.write_slice(frame.start(), &bytes), "a page of a section");
                 self.counts.reads += 1;
                 (frame.start(), false, 0, FaultKind::Disk, None)
             }
@@ -121,8 +120,7 @@ impl Pageable {
 
     fn write(&mut self, memory: &HostMemory, page: u64, frame: Hpa) -> Result<(), BackingError> {
         let mut bytes = [0; PageSize::Size4K.bytes() as usize];
-        let read = memory.read_slice(frame, &mut bytes);
-        debug_assert!(read.is_ok(), "a frame of this host");
+        memory.note_failure(memory.read_slice(frame, &mut bytes), "a page of a section");
         self.file.write(page, &bytes)?;
         self.counts.writes += 1;
         Ok(())

@@ -42,8 +42,7 @@ impl Resident {
             DataGrant::Fluid => (Pages::Scattered(vec![0; pages as usize]), Preparation::Fluid),
             DataGrant::Alloc { frames, zeroed } => {
                 if !zeroed {
-                    let cleared = memory.zero(frames.start(), frames.bytes());
-                    debug_assert!(cleared.is_ok(), "the registry's frames are this host's");
+                    memory.note_failure(memory.zero(frames.start(), frames.bytes()), "a section's reserved memory");
                 }
                 let cleared = if zeroed { 0 } else { pages };
                 (Pages::Contiguous(frames), Preparation::Alloc { cleared })

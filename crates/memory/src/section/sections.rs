@@ -150,8 +150,10 @@ impl Sections {
         let vacated = match &mut section.body {
             Body::Resident(resident) => {
                 let reserved = resident.contiguous();
-                let released = self.reserved.release(memory, &resident.grant);
-                debug_assert!(released.is_ok(), "it was granted from this host");
+                memory.note_failure(
+                    self.reserved.release(memory, &resident.grant),
+                    "a section's grant of reserved memory",
+                );
                 Vacated { frames: resident.taken(), reserved }
             }
             Body::Pageable(pageable) => {

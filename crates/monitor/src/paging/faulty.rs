@@ -78,13 +78,12 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
         let mut bytes = [0; PAGE.bytes() as usize];
         // To make room may have taken the very page away.
         let Some(leaf) = self.vms[vm].page(self.memory, gpa) else {
-            let freed = self.frames.free(frame);
-            debug_assert!(freed.is_ok(), "allocated above");
+            self.frames.give_back(frame, "a frame in the place of a faulty one that came free");
             return FaultyFrame::Free;
         };
         let copied = self.memory.read_slice(leaf.page, &mut bytes);
         let copied = copied.and_then(|()| self.memory.write_slice(frame.start(), &bytes));
-        debug_assert!(copied.is_ok(), "both are frames of this host");
+        self.memory.note_failure(copied, "a page on a faulty frame");
         let mut batch = Batch::default();
         self.take(vm, gpa, &mut batch);
         self.perform(batch);

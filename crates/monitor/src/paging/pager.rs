@@ -92,8 +92,7 @@ impl Pager {
             return Ok(());
         }
         let mut bytes: PageBytes = [0; FRAME as usize];
-        let read = memory.read_slice(leaf.page, &mut bytes);
-        debug_assert!(read.is_ok(), "a frame of this host");
+        memory.note_failure(memory.read_slice(leaf.page, &mut bytes), "a page on its way to the swap file");
         if bytes.iter().all(|&byte| byte == 0) {
             self.forget(page);
             self.counts.zero += 1;

@@ -278,8 +278,7 @@ pub(super) enum NoRoom {
 pub(super) fn free(host: &mut Host, processors: &mut impl FlushTlbs, vacated: Vacated) {
     for range in vacated.frames {
         processors.forget_code(range);
-        let freed = host.frames.free(range);
-        debug_assert!(freed.is_ok(), "{range} was a section's");
+        host.frames.give_back(range, "frames of a section");
     }
     if let Some(range) = vacated.reserved {
         processors.forget_code(range);

@@ -40,8 +40,10 @@ impl SectionManager {
                 Err(error) => return Err(no_room(request, NoRoom::Backing(error))),
             }
         }
-        let attached = self.sections.attach(window.section);
-        debug_assert!(attached.is_ok(), "it was found above");
+        if self.sections.attach(window.section).is_err() {
+            self.leave(on, request.vmid, &window, |_, _| {});
+            return Err(SectionMapError::NoSuchSection(request.name.clone()));
+        }
         if let Some(space) = self.spaces.get_mut(&request.vmid) {
             space.insert(window.clone());
             space.tables += self.work.tables.tables - before;
@@ -188,8 +190,7 @@ impl SectionManager {
         on.processors.fence(&Fence::Vvma { vmid, gva: None, asid: None });
         self.work.flushes += 1;
         for range in cleared.tables {
-            let freed = on.host.frames.free(range);
-            debug_assert!(freed.is_ok(), "{range} was a table of the VM's");
+            on.host.frames.give_back(range, "a table of a VM that led to a section");
         }
     }
 

@@ -24,8 +24,7 @@ impl Vm {
         let Some(resolved) = self.resolve(&host.memory, &mut host.frames, entry, Access::Write)? else { return Ok(0) };
         let hpa = Hpa(resolved.leaf.page.0 | entry.offset(resolved.leaf.size));
         let old: u64 = host.memory.read(hpa).unwrap_or(0);
-        let written = host.memory.write(hpa, old & !1);
-        debug_assert!(written.is_ok(), "a page of RAM lies in memory");
+        host.memory.note_failure(host.memory.write(hpa, old & !1), "an entry of a guest's table in RAM");
         Ok(old)
     }
 

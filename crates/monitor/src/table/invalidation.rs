@@ -1,6 +1,6 @@
 //! What has to happen after a translation was taken away.
 
-use memory::{FrameAllocator, FrameError, FrameRange};
+use memory::{FrameAllocator, FrameRange};
 use mmu::Fence;
 use types::{Gpa, Vmid};
 
@@ -51,16 +51,11 @@ impl Invalidation {
     }
 
     /// Flushes the processors, then frees the frames.
-    ///
-    /// # Errors
-    /// [`FrameError`]: some of the frames were not owned; everything else is done all the same.
-    pub fn perform(self, processors: &mut impl FlushTlbs, frames: &mut FrameAllocator) -> Result<(), FrameError> {
+    pub fn perform(self, processors: &mut impl FlushTlbs, frames: &mut FrameAllocator) {
         processors.fence(&Fence::Gvma { gpa: self.gpa, vmid: Some(self.vmid) });
-        let mut outcome = Ok(());
         for range in self.frames {
             processors.forget_code(range);
-            outcome = outcome.and(frames.free(range));
+            frames.give_back(range, "frames that were taken out of a table");
         }
-        outcome
     }
 }

@@ -247,8 +247,7 @@ impl PageTable {
     pub(super) fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
         let entries = self.shape.root_bytes() / 8;
         free_below(memory, frames, self.root(), entries, self.shape.levels - 1);
-        let freed = frames.free(self.root);
-        debug_assert!(freed.is_ok(), "the tree owns its root");
+        frames.give_back(self.root, "the root of a page table");
     }
 
     fn leaf(&self, memory: &HostMemory, address: u64) -> Option<(Hpa, Leaf)> {
@@ -293,8 +292,7 @@ fn free_below(memory: &HostMemory, frames: &mut FrameAllocator, table: Hpa, entr
             continue;
         }
         free_below(memory, frames, entry.address(), ENTRIES, level - 1);
-        let freed = FrameRange::new(entry.address(), PageSize::Size4K.bytes()).map(|frame| frames.free(frame));
-        debug_assert!(matches!(freed, Some(Ok(()))), "the tree owns its tables");
+        frames.give_back(FrameRange::frame(entry.address()), "a page table");
     }
 }
 
@@ -304,8 +302,7 @@ pub(super) fn read(memory: &HostMemory, slot: Hpa) -> Entry {
 }
 
 pub(super) fn write(memory: &HostMemory, slot: Hpa, entry: Entry) {
-    let written = memory.write(slot, entry.0);
-    debug_assert!(written.is_ok(), "the table was allocated from another host");
+    memory.note_failure(memory.write(slot, entry.0), "an entry of a page table");
 }
 
 #[cfg(test)]

@@ -344,8 +344,7 @@ impl ShadowTable {
                 let _ = tables_below(memory, entry.address(), self.shape.levels - 1, &mut below);
             }
         });
-        let zeroed = memory.zero(self.root(), self.shape.root_bytes());
-        debug_assert!(zeroed.is_ok(), "the root lies in memory");
+        memory.note_failure(memory.zero(self.root(), self.shape.root_bytes()), "the root of a shadow table");
         (self.tables, self.last_tables) = (1, 0);
         self.placed.clear();
         below

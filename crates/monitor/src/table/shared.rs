@@ -207,8 +207,7 @@ impl SharedTables {
     /// Gives those of its frames back that are not the registry's. No VM has them any more, and no processor.
     pub fn free(self, frames: &mut FrameAllocator) {
         for frame in self.taken {
-            let freed = frames.free(frame);
-            debug_assert!(freed.is_ok(), "allocated for this section");
+            frames.give_back(frame, "a table of a section");
         }
     }
 }
@@ -237,8 +236,7 @@ impl Source {
             let table = range.start().wrapping_add(self.next * TABLE);
             self.next += 1;
             // It may have been another section's.
-            let cleared = memory.zero(table, TABLE);
-            debug_assert!(cleared.is_ok(), "a frame of this host");
+            memory.note_failure(memory.zero(table, TABLE), "a reserved table of a section");
             return Ok(table);
         }
         let frame = frames.allocate(memory, PageSize::Size4K)?;

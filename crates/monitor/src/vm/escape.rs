@@ -132,7 +132,7 @@ impl Vm {
         let to = frames.allocate(memory, PAGE)?;
         let mut bytes = [0; PAGE.bytes() as usize];
         let copied = memory.read_slice(from, &mut bytes).and_then(|()| memory.write_slice(to.start(), &bytes));
-        debug_assert!(copied.is_ok(), "both are frames of this host");
+        memory.note_failure(copied, "a page that leaves the segment");
         let vmid = self.vmid;
         let Presentation::Direct { table, segment } = &mut self.second else { return Ok(None) };
         // A false positive of the filter has it mapped already.

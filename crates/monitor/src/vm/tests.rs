@@ -298,7 +298,7 @@ fn an_exhausted_host_says_so_and_loses_nothing() {
     // A frame for the page but none for its table: the frame is not lost.
     let first = vm.unmap_page(&host.memory, ram(0)).unwrap();
     let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
-    first.perform(&mut processor, &mut host.frames).unwrap();
+    first.perform(&mut processor, &mut host.frames);
     assert!(fault(&mut host, &mut vm, ram(512 << 20), Access::Write).is_err());
     assert_eq!(host.frames.free_bytes(), 4096);
 }
@@ -319,7 +319,7 @@ fn a_discarded_page_of(backing: Backing) {
     let invalidation = vm.unmap_page(&host.memory, ram(0x123)).unwrap();
     assert_eq!(processor.access(&mut host, &mut vm, ram(0), Access::Read), (hpa, 0), "the TLB still has it");
     let owned = host.frames.owned_bytes();
-    invalidation.perform(&mut processor, &mut host.frames).unwrap();
+    invalidation.perform(&mut processor, &mut host.frames);
     assert_eq!(host.frames.owned_bytes(), owned - 4096);
     assert_eq!(processor.forgotten, [FrameRange::new(hpa.unwrap(), 4096).unwrap()]);
     let (again, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Read);

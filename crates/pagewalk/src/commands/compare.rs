@@ -18,7 +18,6 @@ use crate::start::{self, Start};
 use crate::store::Store;
 use crate::systems::{Configured, configured, with_natives};
 use crate::workload_size;
-use machine::host_model::HostModel;
 use machine::scheme::Mechanism;
 use machine::snapshot::Snapshot;
 use machine::suggestion::unknown;
@@ -86,7 +85,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             builder.set("segment.region", &region.to_string()).map_err(|error| Failure::Usage(error.to_string()))?;
         config = built(&builder)?;
     }
-    let host = HostModel::load(&config.host)?;
+    let host = config.host_model()?;
     let mut systems =
         configured(&builder, systems(arguments, &kind, snapshot.as_deref(), config.memory), &arguments.sweeps)?;
     if arguments.native {

@@ -4,7 +4,8 @@ use crate::cli::ConfigReferenceArgs;
 use crate::error::Failure;
 use crate::output::print;
 use crate::paragraph::paragraph;
-use machine::config::{REFERENCE, Reference};
+use machine::config::{reference, table};
+use machine::keys::Row;
 use machine::suggestion::unknown;
 use std::process::ExitCode;
 
@@ -13,34 +14,34 @@ use std::process::ExitCode;
 /// # Errors
 /// [`Failure::Usage`]: no key begins with what was asked for.
 pub(super) fn run(arguments: &ConfigReferenceArgs) -> Result<ExitCode, Failure> {
-    let text: Vec<String> = if arguments.markdown {
-        let heading = "| key | default | values |\n|---|---|---|".to_owned();
-        [heading].into_iter().chain(REFERENCE.iter().map(Reference::row)).collect()
+    let text = if arguments.markdown {
+        table(&[])
     } else {
-        chosen(&arguments.keys)?.into_iter().map(entry).collect()
+        let rows = reference(&[]);
+        chosen(&rows, &arguments.keys)?.into_iter().map(entry).collect::<Vec<_>>().join("\n")
     };
-    print(&format!("{}\n", text.join("\n")))?;
+    print(&format!("{text}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The references whose keys begin with one of those asked for; all if none is.
-fn chosen(asked: &[String]) -> Result<Vec<&'static Reference>, Failure> {
+/// The rows whose keys begin with one of those asked for; all if none is.
+fn chosen<'r>(rows: &'r [Row], asked: &[String]) -> Result<Vec<&'r Row>, Failure> {
     let begins =
         |key: &str, asked: &str| key == asked || key.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
-    let has = |reference: &Reference, asked: &str| reference.keys.iter().any(|key| begins(key, asked));
+    let has = |row: &Row, asked: &str| row.keys.iter().any(|key| begins(key, asked));
     for name in asked {
-        if !REFERENCE.iter().any(|reference| has(reference, name)) {
-            let keys = REFERENCE.iter().flat_map(|reference| reference.keys).copied();
+        if !rows.iter().any(|row| has(row, name)) {
+            let keys = rows.iter().flat_map(|row| &row.keys).map(String::as_str);
             return Err(Failure::Usage(unknown("key", name, keys)));
         }
     }
-    let wanted = |reference: &&Reference| asked.is_empty() || asked.iter().any(|name| has(reference, name));
-    Ok(REFERENCE.iter().filter(wanted).collect())
+    let wanted = |row: &&Row| asked.is_empty() || asked.iter().any(|name| has(row, name));
+    Ok(rows.iter().filter(wanted).collect())
 }
 
-fn entry(reference: &Reference) -> String {
-    let heading = format!("{} = {}", reference.keys.join(", "), plain(&reference.default()));
-    format!("{heading}\n{}", paragraph("    ", "    ", &plain(reference.about)))
+fn entry(row: &Row) -> String {
+    let heading = format!("{} = {}", row.keys.join(", "), plain(&row.default));
+    format!("{heading}\n{}", paragraph("    ", "    ", &plain(&row.text())))
 }
 
 /// The text without Markdown: a link is the file that it leads to.
@@ -67,8 +68,10 @@ mod tests {
 
     #[test]
     fn a_table_of_keys_is_chosen_as_a_whole_and_an_unknown_one_named() {
-        let keys =
-            |asked: &str| chosen(&[asked.to_owned()]).map(|all| all.iter().map(|one| one.keys.len()).sum::<usize>());
+        let rows = reference(&[]);
+        let keys = |asked: &str| {
+            chosen(&rows, &[asked.to_owned()]).map(|all| all.iter().map(|one| one.keys.len()).sum::<usize>())
+        };
         assert_eq!(keys("paging").unwrap(), 2);
         assert_eq!(keys("paging.guest").unwrap(), 1);
         assert!(keys("pagin.guest").unwrap_err().to_string().contains("paging.guest"));

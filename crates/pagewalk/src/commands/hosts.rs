@@ -14,11 +14,8 @@ use std::process::ExitCode;
 /// [`Failure::Usage`]: a name that no model has, or a file that is none.
 pub(super) fn run(arguments: &HostsArgs) -> Result<ExitCode, Failure> {
     let text = match &arguments.name {
-        Some(name) => {
-            // Only a file that is a model is shown as one.
-            HostModel::load(name)?;
-            HostModel::text(name)?
-        }
+        // Only a file that is a model is shown as one.
+        Some(name) => HostModel::printed(name)?,
         None => format!(
             "{}\npagewalk hosts NAME prints one with the sources of its numbers; a file like it is a host of yours: --set host=FILE\n",
             list()?

@@ -6,7 +6,6 @@ use crate::error::Failure;
 use crate::output::print;
 use crate::setup::configuration;
 use crate::table::Table;
-use machine::host_model::HostModel;
 use machine::registry::{
     Change, EditError, Held, Preallocation, Registry, RegistryFile, Reservation, Scope, SectionName, StartPlan, Tuning,
     default_path,
@@ -92,7 +91,7 @@ fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let file = file(&arguments.registry)?;
     let registry = file.read()?;
     let guests = machine::guest_host_bytes(&config).saturating_mul(u64::from(arguments.guests));
-    let sizes = HostModel::load(&config.host)?.tlb.groups.granularities();
+    let sizes = config.host_model()?.tlb.groups.granularities();
     let tuning = Tuning::new(&registry, pages(guests), sizes);
     let host_bytes = arguments.host_memory.map_or(tuning.least_host_bytes, |size| size.0);
     let plan = Tuning::plan(&registry, host_bytes, tuning.minimum_fluid, sizes);

@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     let budget = kibibytes(&memory, "MemAvailable").map_or(1 << 30, |free| (free << 10) / 2);
     let scale = Scale { divisor, budget };
     let model = HostModel::load(HOST)?;
-    let (step, hz) = (model.prices.prices().monitor_step, model.clock_hz);
+    let (step, hz) = (model.prices.monitor_step, model.clock_hz);
 
     let status = File::open("/proc/self/status").ok();
     let needs = Needs::of_machines(1).output(json_output.as_ref()).output(html_output.as_ref());

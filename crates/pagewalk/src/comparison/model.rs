@@ -32,7 +32,7 @@ impl Measured {
     fn of(run: &Finished) -> Self {
         let (mmu, time) = (&run.statistics.mmu, run.statistics.time);
         let floats = |counts: [u64; 4]| counts.map(|count| count as f64);
-        let hit = run.on.host.prices.l2_tlb_hit as f64;
+        let hit = run.on.host.prices.l2_tlb_hit.0 as f64;
         let walks = time.translation.0 as f64 - hit * mmu.l2_hits as f64;
         Self {
             per_miss: walks / mmu.l2_misses.max(1) as f64,

@@ -185,7 +185,7 @@ pub(crate) fn of_text(
         builder = builder.set(key, value).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let config = builder.build().map_err(|error| Failure::Usage(error.to_string()))?;
-    let model = HostModel::load(&config.host)?;
+    let model = config.host_model()?;
     if !(1..=MOST).contains(&file.processors) {
         return Err(wrong(format!("processors: 1 to {MOST}")));
     }

@@ -279,6 +279,7 @@ fn short(outcome: &Outcome) -> String {
         Outcome::Halted => "halted".to_owned(),
         Outcome::Timeout { .. } => "timeout".to_owned(),
         Outcome::OutOfMemory(_) => "no memory".to_owned(),
+        Outcome::Inconsistent(_) => "inconsistent".to_owned(),
         Outcome::CodeMemory(_) => "no code".to_owned(),
         Outcome::SnapshotTaken => "snapshot".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),

@@ -22,10 +22,12 @@ pub(super) fn section(hosts: &[&Value], config: &Value) -> Section {
     }
 }
 
-/// The model as its file has it; where there is no such file any more, as the report has it.
+/// The model as its file has it; where no shipped file has these numbers, as the report has it.
 fn model(host: &Value) -> Option<Block> {
     let name = host.get("name")?.as_str()?;
-    let known = HostModel::names().any(|known| known == name);
+    // A configuration may have changed numbers of a model: what its file says is then not what was run.
+    let known = HostModel::names().any(|known| known == name)
+        && HostModel::load(name).is_ok_and(|model| serde_json::json!(model) == *host);
     let table = match HostModel::text(name).ok().filter(|_| known) {
         Some(text) => sourced(&text),
         None => {

@@ -7,12 +7,7 @@ pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k s
 }
 
 /// The same, where the nearest is found already.
-pub(crate) fn answer<'k>(
-    what: &str,
-    word: &str,
-    near: Option<&str>,
-    known: impl IntoIterator<Item = &'k str>,
-) -> String {
+pub fn answer<'k>(what: &str, word: &str, near: Option<&str>, known: impl IntoIterator<Item = &'k str>) -> String {
     match near {
         Some(near) => format!("unknown {what} `{word}`; did you mean `{near}`?"),
         None => format!("unknown {what} `{word}` ({})", known.into_iter().collect::<Vec<_>>().join(", ")),
@@ -27,7 +22,7 @@ fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&
 
 /// How many slips lie between two names: a character too many, too few, or another, or two in the wrong order. `None` if that is more than one
 /// in three, or nothing of a name is left; a name that is cut short is near all the same.
-pub(crate) fn distance(word: &str, name: &str) -> Option<usize> {
+pub fn distance(word: &str, name: &str) -> Option<usize> {
     let (word, name) = (word.to_lowercase(), name.to_lowercase());
     let (shorter, longer) =
         (word.chars().count().min(name.chars().count()), word.chars().count().max(name.chars().count()));

@@ -1,0 +1,25 @@
+//! Configuration keys, each declared in one place.
+//!
+//! [`settings!`] declares a struct of keys, each with its type, default and [`KeyFacts`]: range, unit, text, and whose results it can change.
+//! [`model!`] does the same for a host model, whose numbers have no defaults. Parsing, range checks, the reference of the configuration,
+//! suggestions for unknown keys and the part of a configuration that a native machine uses follow from the declaration.
+//!
+//! Whoever has keys declares them: this crate knows none. A key is added by one entry in the file of its owner.
+#![forbid(unsafe_code)]
+
+mod declare;
+mod facts;
+mod range;
+mod reference;
+pub mod suggestion;
+mod tree;
+mod unknown;
+
+pub use facts::{Affects, KeyFacts, key};
+pub use range::{OutOfRange, Range, out_of_range};
+pub use reference::{Row, rows};
+pub use tree::{Declared, Entry, Key, Keys, groups, keys, value_at};
+pub use unknown::unknown_key;
+
+#[doc(hidden)]
+pub use serde;

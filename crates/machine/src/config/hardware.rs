@@ -1,0 +1,96 @@
+//! What a configuration makes of a machine: extensions, engine, MMU, shadow tables.
+
+use super::{AdName, Config, ConfigError, EngineName};
+use crate::host_model::{ArrayModel, HostModel, HostModelError, WalkCacheModel};
+use crate::refill::RefillName;
+use crate::scheme::SecondStageTable;
+use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
+use monitor::shadow::ShadowConfig;
+use types::PageSize;
+
+impl Config {
+    /// The host: the model that `host` names, with the numbers that `host.*` changes.
+    ///
+    /// # Errors
+    /// [`HostModelError`], naming the file and the key.
+    pub fn host_model(&self) -> Result<HostModel, HostModelError> {
+        HostModel::load(&self.host)?.with(&self.open.host_settings())
+    }
+
+    /// The harts' extensions.
+    #[must_use]
+    pub const fn isa(&self) -> hart::Isa {
+        let keys = &self.isa;
+        hart::Isa {
+            c: keys.c,
+            f: keys.f,
+            d: keys.d,
+            zicntr: keys.zicntr,
+            zihintpause: keys.zihintpause,
+            zawrs: keys.zawrs,
+            sstc: keys.sstc,
+            svnapot: keys.svnapot,
+            svadu: matches!(self.mmu.ad, AdName::Hardware | AdName::Switchable),
+            svade: matches!(self.mmu.ad, AdName::Switchable),
+            zihpm: self.sbi.pmu,
+            spins_exit: false,
+        }
+    }
+
+    const fn ad(&self) -> AdPolicy {
+        match self.mmu.ad {
+            AdName::Hardware => AdPolicy::Update,
+            AdName::Fault | AdName::Switchable => AdPolicy::Fault,
+        }
+    }
+
+    /// The guest's shadow tables, if the scheme has any of its own.
+    #[must_use]
+    pub const fn shadow(&self) -> Option<ShadowConfig> {
+        match self.scheme.mechanism().second_stage_table() {
+            SecondStageTable::BehindShadow if self.shadow.ves => None,
+            SecondStageTable::BehindShadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
+            SecondStageTable::None | SecondStageTable::Nested | SecondStageTable::Flat => None,
+        }
+    }
+
+    /// The engine.
+    #[must_use]
+    pub const fn engine(&self) -> hart::Engine {
+        match self.engine {
+            EngineName::Threaded => hart::Engine::Threaded,
+            EngineName::Match => hart::Engine::Matching,
+            EngineName::Compiled => hart::Engine::Compiled(hart::Hotness::USUAL),
+            EngineName::CompiledAll => hart::Engine::Compiled(hart::Hotness::ALL),
+        }
+    }
+
+    /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software
+    /// refills the TLBs there is no nested TLB, and page-walk caches only if the host's own routine has them.
+    ///
+    /// # Errors
+    /// [`ConfigError::Range`], if software refills the TLBs and parts of a walker are asked for.
+    pub fn mmu(&self, host: &HostModel) -> Result<MmuConfig, ConfigError> {
+        self.check_refill(host)?;
+        let [l1d, l1i, l2] = self.mmu.levels(host).map(|arrays| arrays.iter().map(ArrayModel::array).collect());
+        let name = self.refill(host);
+        let walk_caches = self.mmu.walk_caches.resolve(host.walk_caches(name), WalkCacheModel::OFF);
+        let (refill, nested_entries) = match name {
+            RefillName::Hardware => (Refill::Hardware, self.mmu.nested_tlb.resolve(host.tlb.nested_tlb, 0)),
+            RefillName::Software => (Refill::Software(host.refill.routine()), 0),
+        };
+        Ok(MmuConfig {
+            l1i,
+            l1d,
+            l2,
+            walk_caches: walk_caches.sizes(),
+            nested_tlb: (nested_entries > 0)
+                .then(|| self.mmu.replacement.of_nested_tlb(TlbArray::new(&PageSize::ALL, 1, nested_entries))),
+            first_stage_ad: self.ad(),
+            second_stage_ad: AdPolicy::Update,
+            svnapot: self.isa.svnapot,
+            second_stage_groups: host.tlb.groups.groups(),
+            refill,
+        })
+    }
+}

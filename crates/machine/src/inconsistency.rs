@@ -1,0 +1,89 @@
+//! What becomes of guests when the hypervisor's accounts of tables and frames turn out to be wrong ([`memory::Inconsistency`]).
+
+use crate::machine::Machine;
+use crate::outcome::Outcome;
+
+impl Machine {
+    /// Ends the guest in whose turn something was found.
+    pub(crate) fn end_if_inconsistent(&mut self, guest: usize) {
+        if let Some(inconsistency) = self.world.host.take_inconsistency() {
+            self.end(guest, Outcome::Inconsistent(inconsistency));
+        }
+    }
+
+    /// Something was found when nobody ran: no guest's good end can be believed.
+    pub(crate) fn fail_if_inconsistent(&mut self) {
+        let Some(inconsistency) = self.world.host.take_inconsistency() else { return };
+        let ends = self.records.iter_mut().filter_map(|record| record.outcome.as_mut());
+        for outcome in ends.filter(|outcome| outcome.status() == 0) {
+            *outcome = Outcome::Inconsistent(inconsistency);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConfigBuilder;
+    use crate::{Console, Image, LEAST_MEMORY};
+    use memory::{Cause, FrameError};
+    use std::time::Duration;
+    use types::PageSize;
+
+    struct Nobody;
+
+    impl Console for Nobody {
+        fn output(&mut self, _: usize, _: &[u8]) {}
+        fn input(&mut self) -> std::io::Result<Vec<u8>> {
+            Ok(Vec::new())
+        }
+        fn listens(&self) -> bool {
+            false
+        }
+        fn idle(&mut self, _: Option<Duration>) -> bool {
+            false
+        }
+    }
+
+    fn machine() -> Machine {
+        let image = Image {
+            kernel: include_bytes!("../../../guests/vos/vos.elf").as_slice().into(),
+            kernel_name: "vos".to_owned(),
+            load_address: None,
+            initrd: None,
+            command_line: "workload=hello".to_owned(),
+            least_memory: LEAST_MEMORY,
+            devices: Vec::new(),
+        };
+        let config = ConfigBuilder::default().set("scheme", "nested").unwrap().set("memory", "64M").unwrap();
+        Machine::assemble_all(&config.build().unwrap(), &[image.clone(), image]).unwrap()
+    }
+
+    #[test]
+    fn a_frame_that_is_freed_twice_ends_the_guest_in_whose_turn_it_is_with_the_reason() {
+        let mut machine = machine();
+        let host = &mut machine.world.host;
+        let frame = host.frames.allocate(&host.memory, PageSize::Size4K).unwrap();
+        host.frames.give_back(frame, "a page of the guest");
+        host.frames.give_back(frame, "a page of the guest");
+        let outcomes = machine.run_all(&mut Nobody);
+        let Outcome::Inconsistent(found) = &outcomes[0] else { panic!("{outcomes:?}") };
+        assert_eq!(found.cause, Cause::Frames(FrameError::Free(frame)));
+        assert_eq!(outcomes[0].status(), 1);
+        let said = format!("the host's accounts are wrong: a page of the guest: frames {frame} are not owned");
+        assert_eq!(outcomes[0].to_string(), said);
+        assert_eq!(outcomes[1], Outcome::Finished(0), "the other guest goes on");
+    }
+
+    #[test]
+    fn what_is_found_after_the_last_turn_fails_the_run() {
+        let mut machine = machine();
+        assert_eq!(machine.run_all(&mut Nobody), [Outcome::Finished(0), Outcome::Finished(0)]);
+        let host = &mut machine.world.host;
+        let frame = host.frames.allocate(&host.memory, PageSize::Size4K).unwrap();
+        host.frames.give_back(frame, "a table");
+        host.frames.give_back(frame, "a table");
+        machine.fail_if_inconsistent();
+        assert!(machine.records.iter().all(|record| matches!(record.outcome, Some(Outcome::Inconsistent(_)))));
+    }
+}
