@@ -9,6 +9,7 @@
 
 mod declare;
 mod facts;
+mod group;
 mod range;
 mod reference;
 pub mod suggestion;
@@ -16,6 +17,7 @@ mod tree;
 mod unknown;
 
 pub use facts::{Affects, KeyFacts, key};
+pub use group::{GroupValues, KeyGroup};
 pub use range::{OutOfRange, Range, out_of_range};
 pub use reference::{Row, rows};
 pub use tree::{Declared, Entry, Key, Keys, groups, keys, value_at};

@@ -355,13 +355,13 @@ fn backing(config: &Config) -> Backing {
         Mechanism::Native | Mechanism::NativeSegment => Backing::Native,
         // Virtual Equal Shadow: the guest's own table is the shadow table.
         Mechanism::Shadow if config.shadow.ves => Backing::Reserved,
-        Mechanism::Nested | Mechanism::Shadow | Mechanism::GuestDirect => Backing::Nested {
-            mode: config.paging.host.mode(),
-            page: config.scheme.host_page().unwrap_or_default(),
-            status: leaf_status(config),
-        },
+        Mechanism::Nested | Mechanism::Shadow | Mechanism::GuestDirect => Backing::nested(
+            config.paging.host.mode(),
+            config.scheme.host_page().unwrap_or_default(),
+            leaf_status(config),
+        ),
         Mechanism::Flat | Mechanism::FlatHw => {
-            Backing::Flat { page: config.scheme.host_page().unwrap_or_default(), status: leaf_status(config) }
+            Backing::flat(config.scheme.host_page().unwrap_or_default(), leaf_status(config))
         }
         Mechanism::Reserved => Backing::Reserved,
         Mechanism::VmmDirect | Mechanism::DualDirect => {
