@@ -18,6 +18,7 @@ schemes! {
     shadow::Shadow,
     flat::Flat,
     flat_hw::FlatHw,
+    reserved::Reserved,
     native_segment::NativeSegment,
     vmm_direct::VmmDirect,
     guest_direct::GuestDirect,
