@@ -5,9 +5,10 @@
 //! user's, stands in other blocks.
 
 use crate::Failure;
-use crate::process::{printed_by, root};
+use crate::process::{printed_by, root, run as run_command, target};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What opens a block, and what closes it.
 const OPENING: &str = "```console\n";
@@ -15,8 +16,9 @@ const CLOSING: &str = "```";
 /// What stands before a command.
 const PROMPT: &str = "$ ";
 
-/// Runs every command, and compares what it prints with what is shown.
+/// Runs every command, and compares what it prints with what is shown. Crates of their own with schemes are tested first.
 pub(crate) fn check() -> Result<(), Failure> {
+    test_out_of_tree()?;
     for path in documents()? {
         let text = read(&path)?;
         let printed = rewritten(&text, &run)?;
@@ -74,11 +76,33 @@ fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Resul
     Ok(new)
 }
 
+/// How a crate of its own with a scheme is run (docs/adding-a-scheme.md).
+const OUT_OF_TREE: &str = "cargo run --release --manifest-path examples/";
+
+/// The same as it is built here: into the directory that the tests are built into, and as they are, so that dependencies are there already.
+const AS_TESTS: &str = "cargo run --profile optimized --manifest-path examples/";
+
 /// What `command` prints, where `pagewalk` is the one that the README's first command builds.
 fn run(command: &str) -> Result<String, Failure> {
     println!("{command}");
+    if let Some(rest) = command.strip_prefix(OUT_OF_TREE) {
+        return printed_by(&format!("CARGO_TARGET_DIR='{}' {AS_TESTS}{rest}", target().display()));
+    }
     let arguments = command.strip_prefix("pagewalk ").ok_or_else(|| format!("`{command}` does not run pagewalk"))?;
     printed_by(&format!("cargo run --quiet --release -- {arguments}"))
+}
+
+/// The tests of the crates with schemes of their own.
+fn test_out_of_tree() -> Result<(), Failure> {
+    let directory = root().join("examples");
+    let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut manifests: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path().join("Cargo.toml"))).collect();
+    manifests.sort();
+    let target = target();
+    manifests.iter().try_for_each(|manifest| {
+        let mut cargo = Command::new(env!("CARGO"));
+        run_command(cargo.args(["test", "--profile", "optimized", "--manifest-path"]).arg(manifest).env("CARGO_TARGET_DIR", &target))
+    })
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "examples",
-        summary: "run the commands that docs/ shows with what they print, and compare",
+        summary: "run the commands that docs/ shows with what they print, and compare; test the crates in examples/",
         tiers: FULL,
         run: examples::check,
     },

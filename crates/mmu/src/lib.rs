@@ -81,5 +81,5 @@ pub use replacement::{POLICIES, PolicyError, PolicyFacts, Replacement, Replaceme
 pub use resident::{ResidentPage, ResidentSpace};
 pub use segment::{DirectSegment, Segment, Segments};
 pub use software::{SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};
-pub use stage::{Entries, FoundEntry, LookupError, Registers, SecondStage, TableFormat};
+pub use stage::{CloneFormat, Entries, FoundEntry, LookupError, Registers, SecondStage, TableFormat};
 pub use statistics::MmuStatistics;

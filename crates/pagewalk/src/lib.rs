@@ -1,4 +1,4 @@
-//! Pagewalk's command as a library: the command line, guests, commands and reports.
+//! Pagewalk's command as a library: the command line, guests, commands and reports. A crate that adds translation schemes of its own calls [`main`].
 #![forbid(unsafe_code)]
 
 mod advice;
@@ -18,6 +18,7 @@ mod kernel_panic;
 pub mod output;
 mod paragraph;
 pub mod processor;
+mod program;
 pub mod progress;
 mod quiet;
 pub mod quoted;
@@ -35,4 +36,6 @@ pub mod terminal;
 mod walks;
 mod workload_size;
 
+pub use program::main;
 pub use reproduce::end_with_parent;
+pub use schemes;

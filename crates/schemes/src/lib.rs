@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod builtin;
+pub mod conformance;
 mod facts;
 mod paged;
 pub mod registry;
@@ -22,3 +23,16 @@ pub use paged::{PagedScheme, SchemeError};
 pub use scheme::{GuestMemory, Scheme, SchemeRef};
 pub use services::{Service, ServiceName, Services};
 pub use worst_case::WorstCase;
+
+/// What a scheme is written with.
+pub use {keys, memory, mmu, monitor, types};
+
+/// What a file of a scheme with tables of its own uses.
+pub mod prelude {
+    pub use crate::{Facts, Family, GuestMemory, Scheme, WorstCase, builtin};
+    pub use keys::GroupValues;
+    pub use memory::{FrameAllocator, FrameRange, Host, HostMemory};
+    pub use mmu::{Cause, Entries, FoundEntry, LookupError, Mmu, Registers, SecondStage, TableFormat};
+    pub use monitor::{Backing, HostTable, Leaf, LeafBits, MapError, TableDesign, TableRequest, VmError};
+    pub use types::{Gpa, Hpa, PageSize};
+}

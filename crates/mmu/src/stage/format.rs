@@ -20,7 +20,7 @@ use types::{Gpa, Hpa, PageSize};
 pub struct Registers(pub [u64; 3]);
 
 /// How a processor finds the entry that translates a guest physical address. Each MMU has its own, with what that remembers between walks.
-pub trait TableFormat: Debug + Send {
+pub trait TableFormat: Debug + Send + CloneFormat {
     /// Entries that one lookup mostly reads, one after the other: the depth that recorded walks show.
     fn levels(&self, registers: &Registers) -> u32;
 
@@ -45,14 +45,23 @@ pub trait TableFormat: Debug + Send {
     fn forget(&mut self, fence: Option<&Fence>) {
         let _ = fence;
     }
+}
 
-    /// A copy, with what it remembers: walks that are recorded change nothing.
-    fn boxed(&self) -> Box<dyn TableFormat>;
+/// What every format that is [`Clone`] has: a copy, with what it remembers. Walks that are recorded are made on one, and change nothing.
+pub trait CloneFormat {
+    /// The copy.
+    fn clone_format(&self) -> Box<dyn TableFormat>;
+}
+
+impl<F: TableFormat + Clone + 'static> CloneFormat for F {
+    fn clone_format(&self) -> Box<dyn TableFormat> {
+        Box::new(self.clone())
+    }
 }
 
 impl Clone for Box<dyn TableFormat> {
     fn clone(&self) -> Self {
-        self.boxed()
+        (**self).clone_format()
     }
 }
 

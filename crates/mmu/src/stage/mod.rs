@@ -17,7 +17,7 @@ mod second_stage;
 mod segmented;
 mod tabled;
 
-pub use format::{Entries, FoundEntry, LookupError, Registers, TableFormat};
+pub use format::{CloneFormat, Entries, FoundEntry, LookupError, Registers, TableFormat};
 pub(crate) use kind::{SecondStageHardware, StageKind, StageVisitor};
 pub(crate) use nested_tlb::NestedTlb;
 pub use second_stage::SecondStage;

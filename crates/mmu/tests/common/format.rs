@@ -41,10 +41,6 @@ impl TableFormat for FlatByFormat {
     fn refill_steps(&self, routine: &RefillRoutine) -> RefillSteps {
         RefillSteps { lookup: routine.flat_lookup, level: 0 }
     }
-
-    fn boxed(&self) -> Box<dyn TableFormat> {
-        Box::new(*self)
-    }
 }
 
 /// V, R or X, no W without R, and no reserved bit.

@@ -61,6 +61,27 @@ pub struct Leaf {
     pub bits: LeafBits,
 }
 
+impl Leaf {
+    /// The leaf PTE of the page, with U, as a second stage has it (RISC-V Privileged 1.13, section 19.5.1).
+    #[must_use]
+    pub const fn entry(&self) -> u64 {
+        Entry::leaf(self.page, self.bits.with(LeafBits::USER)).0
+    }
+
+    /// The page of `size` that a leaf PTE maps; `None` where it is none.
+    #[must_use]
+    pub fn of_entry(entry: u64, size: PageSize) -> Option<Self> {
+        let entry = Entry(entry);
+        entry.is_leaf().then(|| Self { page: entry.address().page(size), size, bits: entry.bits() })
+    }
+
+    /// The bytes of host memory that the page is.
+    #[must_use]
+    pub const fn frames(&self) -> Option<FrameRange> {
+        FrameRange::new(self.page, self.size.bytes())
+    }
+}
+
 /// Why a page cannot be mapped. What was mapped before still is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MapError {

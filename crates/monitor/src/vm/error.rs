@@ -33,6 +33,9 @@ pub enum VmError {
         /// What is there.
         problem: OutOfFrames,
     },
+    /// A design of tables does not take what is asked of it: its own words.
+    #[error("{0}")]
+    Refused(&'static str),
     /// No free piece of host memory is as long as RAM.
     #[error("reserved guest memory has to be in one piece: {0}")]
     Reserved(OutOfFrames),

@@ -1,5 +1,6 @@
 //! The schemes that Pagewalk comes with, a file each.
 
+use crate::facts::Facts;
 use crate::scheme::SchemeRef;
 
 /// Declares the files and lists their schemes.
@@ -27,13 +28,15 @@ schemes! {
 
 /// What others are compared with.
 pub const NATIVE: SchemeRef = &native::Native;
+/// What most schemes with a hypervisor say of themselves: the facts of `nested`, to begin one's own with.
+pub const PAGED: Facts = nested::FACTS;
 /// Two-dimensional paging.
 pub const NESTED: SchemeRef = &nested::Nested;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Facts, Segments};
+    use crate::facts::Segments;
     use crate::registry;
     use crate::scheme::GuestMemory;
     use crate::services::ServiceName::{Ballooning, GuestSwapping, HypervisorSwapping, PageSharing};

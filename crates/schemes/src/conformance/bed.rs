@@ -1,0 +1,129 @@
+//! A guest under a scheme, on a processor without walk caches.
+
+use crate::scheme::{GuestMemory, SchemeRef};
+use keys::GroupValues;
+use memory::{FrameRange, Host, HostPages};
+use mmu::{
+    DirectSegment, EscapeFilter, Fault, Fence, Hit, Mmu, MmuConfig, MmuStatistics, Segment, Segments, WalkCaches,
+};
+use monitor::{Backing, Dma, FilterSize, FlushTlbs, FrameSupply, LeafStatus, NestedFaultOutcome, Vm, WalkMemory};
+use types::{Access, Gpa, Gva, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
+
+/// Memory of the guest.
+pub(super) const RAM_BYTES: u64 = 32 << 20;
+/// Where it begins.
+pub(super) const RAM: Gpa = Gpa(0x8000_0000);
+const VMID: Vmid = Vmid(5);
+
+/// What a configuration says of that memory.
+pub(super) fn memory(mode: SecondStageMode) -> GuestMemory {
+    GuestMemory {
+        mode,
+        page: PageSize::Size4K,
+        status: LeafStatus::Preset,
+        filter: FilterSize::default(),
+        guest_tables_are_shadow: false,
+        keys: GroupValues::default(),
+    }
+}
+
+/// A processor, the hypervisor's VM, and the host.
+pub(super) struct Bed {
+    pub(super) host: Host,
+    pub(super) vm: Vm,
+    pub(super) mmu: Processor,
+}
+
+/// The processor's MMU.
+pub(super) struct Processor {
+    pub(super) mmu: Mmu,
+    accesses: u64,
+}
+
+impl FlushTlbs for &mut Processor {
+    fn fence(&mut self, fence: &Fence) {
+        self.mmu.fence(fence);
+    }
+
+    fn forget_code(&mut self, _: FrameRange) {}
+}
+
+impl Bed {
+    pub(super) fn new(scheme: SchemeRef, mode: SecondStageMode) -> Self {
+        let memory = memory(mode);
+        let backing: Backing = scheme.backing(&memory);
+        let name = scheme.facts().name;
+        let mut host = Host::new(Vm::host_bytes(RAM_BYTES, backing), HostPages::Base).expect("there is room");
+        let vm = Vm::new(&mut host, VMID, RAM_BYTES, backing).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let config = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
+        let mut mmu = Mmu::new(&config).expect("the default MMU can be made");
+        scheme.equip(&mut mmu, &memory.keys);
+        Self { host, vm, mmu: Processor { mmu, accesses: 0 } }
+    }
+
+    /// Translates from now on by guest tables at `root`.
+    pub(super) fn set_context(&mut self, mode: PagingMode, root: Gpa) {
+        // A guest's segment is for its programs.
+        let privilege = Privilege::User;
+        let context = TranslationContext { mode, root, privilege, ..TranslationContext::default() };
+        self.mmu.mmu.set_context(&context, VMID);
+    }
+
+    /// Loads the segment registers: the hypervisor's, and one of the guest's from `range` to `target`.
+    pub(super) fn set_segments(&mut self, guest: Option<(core::ops::Range<Gva>, Gpa)>) {
+        let guest = guest.and_then(|(range, target)| Segment::of_guest(range, target)).unwrap_or_default();
+        let guest = DirectSegment { segment: guest, escape: EscapeFilter::default() };
+        let monitor = self.vm.monitor_segment().cloned().unwrap_or_default();
+        self.mmu.mmu.set_segments(&Segments { guest, monitor });
+    }
+
+    fn supply(&mut self) -> FrameSupply<'_, &mut Processor> {
+        let Self { host, vm, mmu } = self;
+        FrameSupply {
+            memory: &host.memory,
+            frames: &mut host.frames,
+            vms: core::slice::from_mut(vm),
+            pager: None,
+            processors: mmu,
+        }
+    }
+
+    /// Writes a word of the guest's memory, as the guest would.
+    pub(super) fn write(&mut self, at: Gpa, word: u64) {
+        let dma = Dma::new(self.supply(), 0);
+        dma.write(at, &word.to_le_bytes()).expect("it is RAM");
+        assert_eq!(dma.finish().unavailable, None);
+    }
+
+    /// Takes the page at `gpa` from the guest, as its balloon does; whether there was one.
+    pub(super) fn discard(&mut self, gpa: Gpa) -> bool {
+        self.supply().discard(0, [gpa]) > 0
+    }
+
+    /// An access on a processor that remembers nothing, and what its walk counted. Pages that are missing are filled first.
+    pub(super) fn access(&mut self, gva: Gva, access: Access) -> Result<(Hit, MmuStatistics), Fault> {
+        for _ in 0..64 {
+            match self.try_access(gva, access) {
+                Err(Fault::Nested(fault)) => {
+                    let outcome = self.supply().nested_fault(0, fault.gpa, fault.access);
+                    if outcome != Ok(NestedFaultOutcome::Mapped) {
+                        return Err(Fault::Nested(fault));
+                    }
+                }
+                other => return other,
+            }
+        }
+        panic!("the hypervisor maps what {gva} needs, and the walker does not find it");
+    }
+
+    /// The same without that.
+    pub(super) fn try_access(&mut self, gva: Gva, access: Access) -> Result<(Hit, MmuStatistics), Fault> {
+        let Self { host, vm, mmu: Processor { mmu, accesses } } = self;
+        mmu.fence(&Fence::Vma { gva: None, asid: None });
+        mmu.fence(&Fence::Gvma { gpa: None, vmid: None });
+        mmu.reset_statistics();
+        *accesses += 1;
+        let hit = mmu.access(&mut WalkMemory::new(&host.memory), &vm.second_stage(), gva, access, *accesses)?;
+        Ok((hit, *mmu.statistics()))
+    }
+}
