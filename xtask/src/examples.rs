@@ -101,7 +101,12 @@ fn test_out_of_tree() -> Result<(), Failure> {
     let target = target();
     manifests.iter().try_for_each(|manifest| {
         let mut cargo = Command::new(env!("CARGO"));
-        run_command(cargo.args(["test", "--profile", "optimized", "--manifest-path"]).arg(manifest).env("CARGO_TARGET_DIR", &target))
+        run_command(
+            cargo
+                .args(["test", "--profile", "optimized", "--manifest-path"])
+                .arg(manifest)
+                .env("CARGO_TARGET_DIR", &target),
+        )
     })
 }
 

@@ -123,7 +123,7 @@ impl<O: Observer> Mmu<O> {
         let mut memory = RecordedMemory { inner: memory, log: &log };
         let direct = walkers.guest_segment(&mut statistics, context, gva, ACCESS);
         let both = direct.and_then(|gpa| walkers.both_segments(&memory, second, context, gpa));
-        let host_levels = second.clone().visit(Levels(walkers.format.as_deref()));
+        let host_levels = second.clone().visit(Levels(walkers.format.as_ref().map(|hardware| &*hardware.format)));
         let translation = match both {
             Some(translation) => translation,
             None => {

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::memory::{HostPage, TableMemory};
 use crate::refill::{Begun, Refill};
 use crate::segment::{DirectSegment, Lookup, Segments};
-use crate::stage::{NestedTlb, SecondStage, SecondStageHardware, SegmentedStage, StageKind, TableFormat};
+use crate::stage::{FormatHardware, NestedTlb, SecondStage, SecondStageHardware, SegmentedStage, StageKind};
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
 use crate::translate::{FirstStage, Progress, Walk};
@@ -28,7 +28,7 @@ pub(crate) struct Walkers {
     /// The segment registers, asked before either dimension's tables.
     pub(crate) segments: Segments,
     /// Of a scheme whose tables have a format of its own.
-    pub(crate) format: Option<Box<dyn TableFormat>>,
+    pub(crate) format: Option<FormatHardware>,
 }
 
 /// What a walk is made for.
@@ -102,7 +102,7 @@ impl Walkers {
     pub(crate) fn forget(&mut self) {
         (self.guest_cache, self.host_cache, self.nested_tlb) = (WalkCache::OFF, WalkCache::OFF, None);
         if let Some(format) = &mut self.format {
-            format.forget(None);
+            format.forget();
         }
     }
 
@@ -123,7 +123,7 @@ impl Walkers {
             tlb: self.nested_tlb.as_mut(),
             ad: self.second_stage_ad,
             groups: self.second_stage_groups,
-            format: self.format.as_deref_mut(),
+            format: self.format.as_mut(),
         };
         let walk = Walk { first, tree, cache: &mut self.guest_cache, context, gva, access };
         Prepared { walk, stage: kind.stage(hardware), monitor: &self.segments.monitor }
@@ -150,7 +150,7 @@ impl Walkers {
         };
         let translated = walked.map_err(|stopped| stopped.stop);
         if let Refill::Software(routine) = refill {
-            let steps = K::refill_steps(&routine, self.format.as_deref());
+            let steps = K::refill_steps(&routine, self.format.as_ref().map(|hardware| &*hardware.format));
             routine.count(ports.statistics, &begun, &steps, translated.err());
         }
         translated

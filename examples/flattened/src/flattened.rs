@@ -59,7 +59,7 @@ impl TableFormat for Walker {
     }
 
     fn find(&mut self, root: &Registers, tables: &mut dyn Entries, gpa: Gpa) -> Result<FoundEntry, LookupError> {
-        let node = tables.read(slot(Hpa(root.0[0]), gpa, 1))?;
+        let node = tables.read_upper(1, slot(Hpa(root.0[0]), gpa, 1))?;
         if node == 0 {
             return Err(Cause::Invalid.into());
         }

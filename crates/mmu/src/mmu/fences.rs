@@ -10,7 +10,7 @@ impl<O: Observer> Mmu<O> {
     /// Removes what the fence names.
     pub fn fence(&mut self, fence: &Fence) {
         if let Some(format) = &mut self.walkers.format {
-            format.forget(Some(fence));
+            format.fence(fence);
         }
         match *fence {
             Fence::Vma { gva, asid } => {

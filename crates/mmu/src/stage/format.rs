@@ -4,8 +4,9 @@
 //! The format only finds the entry of an address. Everything around it is the stage that nested tables have, too: the nested TLB in front, rights,
 //! A and D bits, references and steps, the faults.
 
+use super::entry_cache::EntryCache;
 use super::tabled::Format;
-use crate::config::{AdPolicy, Groups};
+use crate::config::{AdPolicy, Groups, WalkCacheSizes};
 use crate::fault::Cause;
 use crate::fence::Fence;
 use crate::pte::Pte;
@@ -13,7 +14,7 @@ use crate::refill::{RefillRoutine, RefillSteps};
 use crate::walk::{Address, Journal, Leaf, Policy, Tables, Wanted};
 use crate::walk_cache::WalkCache;
 use core::fmt::Debug;
-use types::{Gpa, Hpa, PageSize};
+use types::{Gpa, Hpa, PageSize, Vmid};
 
 /// What a hypervisor loads into a processor so that it finds a VM's tables: addresses and sizes, as the format defines them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -67,6 +68,13 @@ impl Clone for Box<dyn TableFormat> {
 
 /// Host memory as a format reads it. Each read is a reference, and each call a step of the walk.
 pub trait Entries {
+    /// The entry at `at` of an upper level, from 1 on: one that leads to a table, and stays while no fence names all of the VM. The page-walk cache may
+    /// have it, which then takes no reference; one that is zero is not kept.
+    ///
+    /// # Errors
+    /// [`LookupError::Unreadable`] outside memory.
+    fn read_upper(&mut self, level: u32, at: Hpa) -> Result<u64, LookupError>;
+
     /// The double word at `at`, a multiple of 8.
     ///
     /// # Errors
@@ -106,11 +114,39 @@ impl From<Cause> for LookupError {
     }
 }
 
+/// What a processor has for such tables.
+#[derive(Clone, Debug)]
+pub(crate) struct FormatHardware {
+    pub(crate) format: Box<dyn TableFormat>,
+    pub(crate) cache: EntryCache,
+}
+
+impl FormatHardware {
+    pub(crate) fn new(format: Box<dyn TableFormat>, sizes: WalkCacheSizes) -> Self {
+        Self { format, cache: EntryCache::new(sizes) }
+    }
+
+    /// Drops what the fence names. One for a gPA leaves the entries of upper levels.
+    pub(crate) fn fence(&mut self, fence: &Fence) {
+        self.format.forget(Some(fence));
+        if let Fence::Gvma { gpa: None, vmid } = *fence {
+            self.cache.remove(vmid);
+        }
+    }
+
+    /// Walks from now on without anything remembered.
+    pub(crate) fn forget(&mut self) {
+        self.format.forget(None);
+        self.cache = EntryCache::new(WalkCacheSizes::OFF);
+    }
+}
+
 /// A format with the registers of one VM, during one walk.
 pub(crate) struct OtherTables<'a> {
     /// `None` on a processor that has no such format, which then refuses every address.
-    pub(crate) format: Option<&'a mut (dyn TableFormat + 'static)>,
+    pub(crate) hardware: Option<&'a mut FormatHardware>,
     pub(crate) registers: Registers,
+    pub(crate) vmid: Vmid,
     pub(crate) ad: AdPolicy,
 }
 
@@ -118,10 +154,22 @@ pub(crate) struct OtherTables<'a> {
 struct Reads<'t, P: Policy, T> {
     tables: &'t mut T,
     journal: &'t mut P::Journal,
+    cache: &'t mut EntryCache,
+    vmid: Vmid,
     stop: Option<P::Stop>,
 }
 
 impl<P: Policy, T: Tables> Entries for Reads<'_, P, T> {
+    fn read_upper(&mut self, level: u32, at: Hpa) -> Result<u64, LookupError> {
+        if let Some(entry) = self.cache.look_up(self.vmid, level, at) {
+            self.tables.count_skip(level);
+            return Ok(entry);
+        }
+        let entry = self.read(at)?;
+        self.cache.keep(self.vmid, level, at, entry);
+        Ok(entry)
+    }
+
     fn read(&mut self, at: Hpa) -> Result<u64, LookupError> {
         let read = self.tables.read::<P, _>(T::Address::of(at.0), |pte| Ok(pte.0));
         self.journal.reference(self.tables);
@@ -149,8 +197,8 @@ impl Format for OtherTables<'_> {
     }
 
     fn check(&self, address: u64) -> Result<(), Cause> {
-        let format = self.format.as_ref().ok_or(Cause::OutOfBounds)?;
-        format.check(&self.registers, Gpa(address))
+        let hardware = self.hardware.as_ref().ok_or(Cause::OutOfBounds)?;
+        hardware.format.check(&self.registers, Gpa(address))
     }
 
     fn find<P: Policy, T: Tables>(
@@ -161,11 +209,13 @@ impl Format for OtherTables<'_> {
         wanted: Wanted<'_>,
     ) -> Result<Leaf<T::Address>, P::Stop> {
         let Wanted { address, demand } = wanted;
-        let Self { format, registers, ad } = self;
-        let Some(format) = format else { return Err(tables.refused(Cause::OutOfBounds).into()) };
+        let Self { hardware, registers, vmid, ad } = self;
+        let Some(FormatHardware { format, cache }) = hardware else {
+            return Err(tables.refused(Cause::OutOfBounds).into());
+        };
         P::uncommon(|| {
             loop {
-                let mut reads = Reads::<P, T> { tables, journal, stop: None };
+                let mut reads = Reads::<P, T> { tables, journal, cache, vmid: *vmid, stop: None };
                 let found = format.find(registers, &mut reads, Gpa(address));
                 let stop = reads.stop;
                 let FoundEntry { at, entry, size } = match (found, stop) {

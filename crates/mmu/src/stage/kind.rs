@@ -2,7 +2,7 @@
 
 use super::constant::ConstantStage;
 use super::flat::FlatTable;
-use super::format::{OtherTables, Registers, TableFormat};
+use super::format::{FormatHardware, OtherTables, Registers, TableFormat};
 use super::host::Host;
 use super::nested_tlb::NestedTlb;
 use super::reserved::ReservedStage;
@@ -23,7 +23,7 @@ pub(crate) struct SecondStageHardware<'a> {
     pub(crate) tlb: Option<&'a mut NestedTlb>,
     pub(crate) ad: AdPolicy,
     pub(crate) groups: Groups,
-    pub(crate) format: Option<&'a mut (dyn TableFormat + 'static)>,
+    pub(crate) format: Option<&'a mut FormatHardware>,
 }
 
 /// A second stage of one kind, as the hypervisor has chosen it.
@@ -188,7 +188,7 @@ impl StageKind for OtherFormat {
     fn stage(self, hardware: SecondStageHardware<'_>) -> Self::Stage<'_> {
         let SecondStageHardware { vmid, cache, tlb, ad, groups: _, format } = hardware;
         let memory = Memory { space: Space::bare(vmid), cache, tlb };
-        TabledStage::new(OtherTables { format, registers: self.0, ad }, Host, memory)
+        TabledStage::new(OtherTables { hardware: format, registers: self.0, vmid, ad }, Host, memory)
     }
 
     /// Which entries a format reads is its own to decide.

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod composition;
 mod constant;
+mod entry_cache;
 mod flat;
 mod format;
 mod host;
@@ -17,6 +18,7 @@ mod second_stage;
 mod segmented;
 mod tabled;
 
+pub(crate) use format::FormatHardware;
 pub use format::{CloneFormat, Entries, FoundEntry, LookupError, Registers, TableFormat};
 pub(crate) use kind::{SecondStageHardware, StageKind, StageVisitor};
 pub(crate) use nested_tlb::NestedTlb;
