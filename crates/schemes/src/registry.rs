@@ -1,6 +1,7 @@
 //! The schemes that there are: those of this crate, and those that a program adds before anything else.
 
 use crate::builtin;
+use crate::facts::Facts;
 use crate::scheme::SchemeRef;
 use std::sync::OnceLock;
 
@@ -48,6 +49,18 @@ pub fn find(name: &str) -> Option<SchemeRef> {
     all().iter().copied().find(|scheme| names_of(*scheme).any(|known| known == name))
 }
 
+/// The table of schemes that docs/configuration.md has.
+#[must_use]
+pub fn markdown_table() -> String {
+    let rows = all().iter().map(|scheme| {
+        let Facts { name, aliases, summary, page, .. } = scheme.facts();
+        let names: Vec<String> = core::iter::once(name).chain(*aliases).map(|name| format!("`{name}`")).collect();
+        let link = page.map_or_else(String::new, |page| format!(" ([{page}]({page}))"));
+        format!("| {} | {summary}{link} |\n", names.join(", "))
+    });
+    ["| scheme | after a TLB miss |\n|---|---|\n".to_owned()].into_iter().chain(rows).collect()
+}
+
 fn names_of(scheme: SchemeRef) -> impl Iterator<Item = &'static str> {
     let facts = scheme.facts();
     core::iter::once(facts.name).chain(facts.aliases.iter().copied())
@@ -68,6 +81,13 @@ mod tests {
             }
         }
         assert!(find("nest").is_none());
+    }
+
+    #[test]
+    fn the_documentation_has_the_table_of_schemes() {
+        let text = include_str!("../../../docs/configuration.md");
+        let table = markdown_table();
+        assert!(text.contains(&table), "docs/configuration.md has to have this table:\n{table}");
     }
 
     #[test]
