@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod commits;
+mod cycles;
 mod dependencies;
 mod examples;
 mod fuzz;
