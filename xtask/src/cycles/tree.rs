@@ -1,6 +1,6 @@
 //! The modules of a crate, read from its files. Test code is left out.
 
-use crate::Failure;
+use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use syn::{Attribute, File, Item, ItemMod};
 
