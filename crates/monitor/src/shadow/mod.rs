@@ -26,6 +26,7 @@ mod config;
 mod derive;
 mod fill;
 mod guest;
+mod guest_page;
 mod invalidate;
 mod pptlb;
 mod reader;

@@ -1,6 +1,5 @@
 //! One table entry, as the monitor writes it (RISC-V Privileged 1.13, sections 12.4.1 and 19.5.1).
 
-use super::page_table::Leaf;
 use core::ops::BitOr;
 use types::{Access, Hpa, PageSize};
 
@@ -82,6 +81,17 @@ impl BitOr for LeafBits {
     }
 }
 
+/// A page that a tree maps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    /// Its first byte.
+    pub page: Hpa,
+    /// Its size.
+    pub size: PageSize,
+    /// Rights and status.
+    pub bits: LeafBits,
+}
+
 /// An entry of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Entry(pub(super) u64);
@@ -99,6 +109,11 @@ impl Entry {
     const ANOTHERS: u64 = 1;
     /// Svnapot's N: the entry is one of a group.
     const GROUPED: u64 = 1 << 63;
+
+    /// Where the entry of number `index` is in the table at `table`.
+    pub(super) const fn place(table: Hpa, index: u64) -> Hpa {
+        table.wrapping_add(index * 8)
+    }
 
     /// Leads to the table at `table`.
     pub(super) const fn pointer(table: Hpa) -> Self {

@@ -5,9 +5,9 @@
 
 mod sections;
 
-use super::entry::{Entry, LeafBits};
+use super::entry::{Entry, Leaf, LeafBits};
 use super::invalidation::Invalidation;
-use super::page_table::{Leaf, MapError};
+use super::page_table::MapError;
 use core::ops::Range;
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Gpa, Hpa, PageSize, Vmid};

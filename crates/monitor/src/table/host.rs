@@ -1,10 +1,10 @@
 //! The table of a VM's second stage, whatever its shape.
 
-use super::entry::LeafBits;
+use super::entry::{Leaf, LeafBits};
 use super::flat::FlatTable;
 use super::invalidation::Invalidation;
 use super::nested::NestedTable;
-use super::page_table::{Leaf, MapError};
+use super::page_table::MapError;
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Gpa, PageSize};

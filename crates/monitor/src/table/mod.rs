@@ -18,13 +18,13 @@ mod shadow;
 mod shared;
 mod work;
 
-pub use entry::LeafBits;
+pub use entry::{Leaf, LeafBits};
 pub use flat::FlatTable;
 pub use host::HostTable;
 pub use invalidation::{FlushTlbs, Invalidation};
-pub use nested::{ClearedRange, NestedTable};
-pub use page_table::{Leaf, MapError};
-pub use section::SectionTable;
+pub use nested::NestedTable;
+pub use page_table::MapError;
+pub use section::{ClearedRange, SectionTable};
 pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};
 pub use shared::SharedTables;
 pub use work::TableWork;

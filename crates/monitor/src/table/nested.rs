@@ -1,13 +1,12 @@
 //! The nested table: from guest physical to host physical addresses (the 1-0-translation table).
 
-use super::entry::LeafBits;
+use super::entry::{Leaf, LeafBits};
 use super::invalidation::Invalidation;
-use super::page_table::{Leaf, MapError, PageTable, Shape};
+use super::page_table::{MapError, PageTable, Shape};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
 mod sections;
-pub use sections::ClearedRange;
 
 /// The nested table of one VM. Its tables and the pages it maps are owned by it.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! A radix tree of tables, whatever it translates from: the nested table now, shadow tables as well.
 
-use super::entry::{Entry, LeafBits};
+use super::entry::{Entry, Leaf, LeafBits};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Hpa, PageSize, PagingMode, SecondStageMode};
 
@@ -48,17 +48,6 @@ impl Shape {
     pub(super) fn level_of(self, size: PageSize) -> Option<u32> {
         (0..self.levels).find(|&level| PageSize::of_level(level) == size)
     }
-}
-
-/// A page that a tree maps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Leaf {
-    /// Its first byte.
-    pub page: Hpa,
-    /// Its size.
-    pub size: PageSize,
-    /// Rights and status.
-    pub bits: LeafBits,
 }
 
 /// Why a page cannot be mapped. What was mapped before still is.

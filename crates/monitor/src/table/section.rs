@@ -2,13 +2,12 @@
 //!
 //! A tree takes links to a section's own tables (`nested/sections.rs`). A flat table is one piece, and takes pages only (`flat/sections.rs`).
 
-use super::entry::LeafBits;
+use super::entry::{Leaf, LeafBits};
 use super::host::HostTable;
-use super::nested::ClearedRange;
-use super::page_table::{Leaf, MapError};
+use super::page_table::MapError;
 use super::work::TableWork;
 use core::ops::Range;
-use memory::{FrameAllocator, HostMemory};
+use memory::{FrameAllocator, FrameRange, HostMemory};
 use types::{Gpa, Hpa, PageSize};
 
 /// A second-stage table that sections are mapped into.
@@ -65,6 +64,16 @@ pub trait SectionTable {
     /// Empties `range`: pages and links that lie in it wholly go, and tables of the VM's own on the way to it that nothing is left in. `leaves` sees
     /// each entry of a page that goes.
     fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, leaves: impl FnMut(Gpa, Leaf)) -> ClearedRange;
+}
+
+/// What [`SectionTable::clear`] took away. Processors may still use all of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[must_use = "tables that are not freed are lost"]
+pub struct ClearedRange {
+    /// Tables of the VM's own that nothing is left in.
+    pub tables: Vec<FrameRange>,
+    /// What it took.
+    pub work: TableWork,
 }
 
 macro_rules! either {

@@ -1,10 +1,9 @@
 //! What sections do to a flat table.
 
 use super::FlatTable;
-use crate::table::entry::LeafBits;
-use crate::table::nested::ClearedRange;
-use crate::table::page_table::{Leaf, MapError};
-use crate::table::section::SectionTable;
+use crate::table::entry::{Leaf, LeafBits};
+use crate::table::page_table::MapError;
+use crate::table::section::{ClearedRange, SectionTable};
 use crate::table::work::TableWork;
 use core::ops::Range;
 use memory::{FrameAllocator, HostMemory};
