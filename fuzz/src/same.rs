@@ -2,8 +2,8 @@
 
 use machine::config::{Config, ConfigBuilder, ConfigError};
 use machine::host_model::HostModel;
-use machine::scheme::Mechanism;
 use machine::{Console, Image, LEAST_MEMORY, Machine, VirtioKind};
+use schemes::registry;
 use std::io::Write;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(crate) fn configuration(random: &mut Random) -> Result<ConfigBuilder, Config
         .set("host", slow_host())?
         .set("memory", "16M")?
         .set("timeout", "1")?
-        .set("scheme", random.pick(&Mechanism::ALL).name())?
+        .set("scheme", random.pick(registry::all()).facts().name)?
         .set("harts", &(1 + random.below(3)).to_string())?;
     for _ in 0..random.below(3) {
         let (key, value) = random.pick(&SETTINGS);

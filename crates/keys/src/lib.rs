@@ -9,6 +9,7 @@
 
 mod declare;
 mod facts;
+mod group;
 mod out_of_range;
 mod range;
 mod reference;
@@ -17,6 +18,7 @@ mod tree;
 mod unknown;
 
 pub use facts::{Affects, KeyFacts, key};
+pub use group::{GroupValues, KeyGroup};
 pub use out_of_range::{OutOfRange, out_of_range};
 pub use range::Range;
 pub use reference::{Row, rows};

@@ -12,7 +12,6 @@ use crate::{
     loader::{BootFiles, LoadError, Plan},
     machine::{Machine, Pace},
     primary_region::{GuestRegion, SegmentHardware},
-    scheme::Mechanism,
     sections::{self, GuestSections},
     warmup::Warmup,
     world::{Guest, Processor, World},
@@ -29,7 +28,7 @@ use monitor::pmu::Pmu;
 use monitor::sched::{Allocation, AllocationError, Parameters, VmParameters};
 use monitor::section::{SectionCreateError, SectionMapError};
 use monitor::shadow::ShadowConfig;
-use monitor::{Backing, CostTable, Dma, GuestMemoryError, LeafStatus, PageUnavailable, Pager, Swap, Vm, VmError};
+use monitor::{CostTable, Dma, GuestMemoryError, PageUnavailable, Pager, Swap, Vm, VmError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use types::{Cycles, Gpa, Vmid};
@@ -199,7 +198,7 @@ impl Machine {
     pub(crate) fn assemble_without_guests(config: &Config, plan: &HostPlan) -> Result<Self, BuildError> {
         let model = config.host_model()?;
         let prices = model.prices;
-        let native = config.scheme.mechanism().is_native();
+        let native = config.scheme.facts().is_native;
         let costs = if native { CostTable::native(&prices) } else { CostTable::virtualized(&prices) };
         let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
         let sizes = model.tlb.groups.granularities();
@@ -217,7 +216,7 @@ impl Machine {
         world.caches = caches(config, &model, plan.reals, &world.host)?;
         world.sections = sections;
         world.create_sections(&plan.sections)?;
-        world.segments = SegmentHardware::of(config.scheme.mechanism(), config.segment.classify);
+        world.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
         let pace = Pace {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
@@ -237,7 +236,9 @@ impl Machine {
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
-            machine.add_processor(Processor::new(Mmu::new(&mmu)?));
+            let mut mmu = Mmu::new(&mmu)?;
+            config.scheme.scheme().equip(&mut mmu, &config.scheme_keys());
+            machine.add_processor(Processor::new(mmu));
         }
         machine.changes = plan.changes.clone();
         machine.changes.sort_by_key(|change| change.at);
@@ -249,7 +250,7 @@ impl Machine {
         // VMID 0 is left to the host's own use.
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
-        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, backing(config), attribute)?;
+        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, config.backing(), attribute)?;
         if let Some(shadow) = config.shadow() {
             let shadow = ShadowConfig { sections_end: sections.end(), section_bytes: sections.bytes(), ..shadow };
             vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
@@ -264,7 +265,7 @@ impl Machine {
     /// Makes a guest of an image and adds it.
     fn add_image(&mut self, config: &Config, guest: &GuestPlan) -> Result<(), BuildError> {
         let image = &guest.image;
-        let region_bytes = config.segment.region_bytes(config.scheme.mechanism(), config.memory);
+        let region_bytes = config.segment.region_bytes(config.scheme.facts().segments, config.memory);
         let ram_bytes = config.memory.0 - region_bytes;
         let ram = devices::map::RAM_BASE..Gpa(devices::map::RAM_BASE.0 + ram_bytes);
         let region = (region_bytes > 0 || config.segment.hot_add).then(|| ram.end..ram.end.wrapping_add(region_bytes));
@@ -346,33 +347,7 @@ pub fn guest_host_bytes(config: &Config) -> u64 {
     let faulty = (u64::from(config.faulty.count) + config.faulty.addresses.len() as u64) * 2 * 4096;
     // What a balloon takes out of a fixed memory stays with the guest, and what is added for it comes on top.
     let added = if config.segment.hot_add { config.balloon.target.map_or(0, |target| target.0) } else { 0 };
-    [tables, faulty, added].into_iter().fold(Vm::host_bytes(config.memory.0, backing(config)), u64::saturating_add)
-}
-
-/// How the guest's memory is backed under a scheme.
-fn backing(config: &Config) -> Backing {
-    match config.scheme.mechanism() {
-        Mechanism::Native | Mechanism::NativeSegment => Backing::Native,
-        // Virtual Equal Shadow: the guest's own table is the shadow table.
-        Mechanism::Shadow if config.shadow.ves => Backing::Reserved,
-        Mechanism::Nested | Mechanism::Shadow | Mechanism::GuestDirect => Backing::Nested {
-            mode: config.paging.host.mode(),
-            page: config.scheme.host_page().unwrap_or_default(),
-            status: leaf_status(config),
-        },
-        Mechanism::Flat | Mechanism::FlatHw => {
-            Backing::Flat { page: config.scheme.host_page().unwrap_or_default(), status: leaf_status(config) }
-        }
-        Mechanism::Reserved => Backing::Reserved,
-        Mechanism::VmmDirect | Mechanism::DualDirect => {
-            Backing::Direct { mode: config.paging.host.mode(), filter: config.segment.filter.size() }
-        }
-    }
-}
-
-/// A pager wants to know which pages are in use, and which were written to.
-const fn leaf_status(config: &Config) -> LeafStatus {
-    if config.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset }
+    [tables, faulty, added].into_iter().fold(Vm::host_bytes(config.memory.0, config.backing()), u64::saturating_add)
 }
 
 /// The caches of `reals` processors, if the configuration asks for them.

@@ -154,8 +154,8 @@ impl Caches {
     }
 
     /// A walker of a processor uses the lines of the entries at these offsets at once (`None` is outside memory): the step takes as long as the longest of them.
-    fn use_table_lines<const N: usize>(&mut self, processor: usize, offsets: [Option<u64>; N]) {
-        let latencies = offsets.into_iter().flatten().map(|offset| self.use_table_line(processor, offset));
+    fn use_table_lines(&mut self, processor: usize, offsets: impl Iterator<Item = u64>) {
+        let latencies = offsets.map(|offset| self.use_table_line(processor, offset));
         let longest = latencies.max().unwrap_or(Cycles(0));
         self.own[processor].statistics.walk_time += longest;
     }

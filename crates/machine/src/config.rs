@@ -26,7 +26,7 @@ mod swap;
 mod switch;
 
 pub use balloon::BalloonKeys;
-pub use builder::open::{HostSettings, KeyGroup, OpenKeys};
+pub use builder::open::{HostSettings, OpenKeys};
 pub(crate) use builder::read_value;
 pub use builder::{ConfigBuilder, ConfigError};
 pub use disk::DiskKeys;
@@ -46,8 +46,9 @@ pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys,
 pub use swap::SwapKeys;
 pub use switch::Switch;
 
-use crate::{host_model::DEFAULT_HOST, scheme::Scheme, units::ByteSize, warmup::Warmup};
+use crate::{host_model::DEFAULT_HOST, units::ByteSize, warmup::Warmup};
 use keys::{key, settings};
+use schemes::PagedScheme;
 
 settings! {
     /// Every key, with its default.
@@ -60,7 +61,7 @@ settings! {
             "how time is kept: `counts`, a table reference has a fixed price; `cycles`, data, instructions and table entries \
              come through modelled caches ([caches.md](caches.md))"
         ),
-        pub scheme: Scheme = Scheme::default() => key(
+        pub scheme: PagedScheme = PagedScheme::default() => key(
             "a scheme of those below, with the guest's page size and, after a plus, that of the monitor's pages: \
              `native:2M`, `nested:4K+2M`. Sizes 4K, 2M, 1G. `compare` and `bench` take their schemes from `--scheme`"
         ),

@@ -17,7 +17,7 @@ impl Faults {
     /// As the configuration says, in a host with so many bytes of memory. Addresses that are not in it are passed over.
     pub(crate) fn new(config: &Config, host_bytes: u64, clock: &Clock) -> Self {
         let keys = &config.faulty;
-        if !keys.any() || config.scheme.mechanism().is_native() {
+        if !keys.any() || config.scheme.facts().is_native {
             return Self::default();
         }
         let frames = host_bytes / PageSize::Size4K.bytes();

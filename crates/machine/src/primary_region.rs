@@ -1,6 +1,5 @@
 //! Segment registers, executed: which processors have them, what a guest sets in them, and when they are loaded.
 
-use crate::scheme::Mechanism;
 use crate::world::{Current, World};
 use core::ops::Range;
 use devices::{RegionRequest, RegionStatus};
@@ -23,9 +22,9 @@ pub(crate) struct SegmentHardware {
 }
 
 impl SegmentHardware {
-    /// Under a scheme.
-    pub(crate) const fn of(mechanism: Mechanism, classify: bool) -> Self {
-        Self { guest: mechanism.has_guest_segment(), monitor: mechanism.has_monitor_segment(), classify }
+    /// Under a scheme with these segments.
+    pub(crate) const fn of(segments: schemes::Segments, classify: bool) -> Self {
+        Self { guest: segments.has_guest(), monitor: segments.has_hypervisor(), classify }
     }
 
     /// Whether a guest's segment is translated by.

@@ -4,17 +4,7 @@ use crate::config::{Config, ConfigError, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
 use keys::{key, model};
 use mmu::RefillRoutine;
-use serde::{Deserialize, Serialize};
-
-/// Who refills the TLBs after a miss of every level.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RefillName {
-    /// A walker.
-    Hardware,
-    /// A routine in the hardware mode.
-    Software,
-}
+pub use schemes::RefillName;
 
 model! {
     /// How the TLBs are refilled, and by how many instructions where a routine does it.
@@ -61,28 +51,26 @@ impl Config {
     /// Who refills the TLBs: what the configuration says, or else the scheme, or else the host model.
     #[must_use]
     pub fn refill(&self, host: &HostModel) -> RefillName {
-        self.mmu.refill.or(self.scheme.mechanism().refill()).unwrap_or(host.refill.by)
+        self.mmu.refill.or(self.scheme.facts().refill).unwrap_or(host.refill.by)
     }
 
     /// Checks that the configuration does not ask for a walker's parts where there is no walker.
     pub(crate) fn check_refill(&self, host: &HostModel) -> Result<(), ConfigError> {
         let wrong = |key: &'static str, problem: &str| Err(ConfigError::range(key, problem));
         let refill = self.refill(host);
-        let mechanism = self.scheme.mechanism();
+        let facts = self.scheme.facts();
         if refill == RefillName::Hardware {
             return Ok(());
         }
-        if mechanism.refill() == Some(RefillName::Hardware) {
-            return wrong(
-                "mmu.refill",
-                "`flat-hw` is refilled by a hardware walker; `flat` is the scheme for software",
-            );
+        if facts.refill == Some(RefillName::Hardware) {
+            let problem = format!("`{}` is refilled by a hardware walker", facts.name);
+            return wrong("mmu.refill", &problem);
         }
         let routine_has = host.walk_caches(refill) != WalkCacheModel::OFF;
         if matches!(self.mmu.walk_caches, Switch::Sized(sizes) if sizes != WalkCacheModel::OFF && !routine_has) {
             return wrong("mmu.walk_caches", "software refills the TLBs, and page-walk caches are a hardware walker's");
         }
-        if matches!(self.mmu.nested_tlb, Switch::Sized(1..)) && mechanism.has_host_pages() {
+        if matches!(self.mmu.nested_tlb, Switch::Sized(1..)) && facts.has_host_pages {
             return wrong("mmu.nested_tlb", "software refills the TLBs, and a nested TLB is a hardware walker's");
         }
         Ok(())

@@ -10,8 +10,8 @@ mod sweep;
 pub use sweep::{MOST_VALUES, Sweep};
 
 use crate::config::{Config, ConfigBuilder, ConfigError, read_value};
-use crate::scheme::{Scheme, SchemeError};
 use core::{fmt, str::FromStr};
+use schemes::{PagedScheme, SchemeError};
 use split::{Unclosed, split};
 use std::collections::BTreeMap;
 use toml::Value;
@@ -19,7 +19,7 @@ use toml::Value;
 /// A scheme, and the keys of the configuration that are its own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct System {
-    scheme: Scheme,
+    scheme: PagedScheme,
     /// By key, so that equal systems are written the same. A key comes before the keys within it.
     settings: BTreeMap<String, Value>,
 }
@@ -52,7 +52,7 @@ pub enum SystemError {
 impl System {
     /// The scheme.
     #[must_use]
-    pub const fn scheme(&self) -> Scheme {
+    pub const fn scheme(&self) -> PagedScheme {
         self.scheme
     }
 
@@ -83,14 +83,15 @@ impl System {
         for (key, value) in &self.settings {
             builder = builder.set_value(key, value.clone())?;
         }
-        builder.set("scheme", &format!("'{}'", self.scheme))?.build()
+        builder.scheme(self.scheme).build()
     }
 
     /// The native system that this one is compared with: native with guest pages of the same size, and with those settings without which
     /// its `machine` were another.
     #[must_use]
     pub fn native<M: PartialEq>(&self, machine: impl Fn(&Self) -> M) -> Self {
-        let mut native = Self { scheme: Scheme::native(self.scheme.guest_page()), settings: self.settings.clone() };
+        let mut native =
+            Self { scheme: PagedScheme::native(self.scheme.guest_page()), settings: self.settings.clone() };
         let whole = machine(&native);
         for (key, value) in &self.settings {
             native.settings.remove(key);
@@ -102,8 +103,8 @@ impl System {
     }
 }
 
-impl From<Scheme> for System {
-    fn from(scheme: Scheme) -> Self {
+impl From<PagedScheme> for System {
+    fn from(scheme: PagedScheme) -> Self {
         Self { scheme, settings: BTreeMap::new() }
     }
 }
@@ -135,7 +136,7 @@ impl FromStr for System {
 
     fn from_str(text: &str) -> Result<Self, SystemError> {
         let (scheme, settings) = text.split_once('/').map_or((text, None), |(scheme, rest)| (scheme, Some(rest)));
-        let mut system = Self::from(scheme.trim().parse::<Scheme>()?);
+        let mut system = Self::from(scheme.trim().parse::<PagedScheme>()?);
         let Some(settings) = settings else { return Ok(system) };
         for part in split(settings, |rest| rest.starts_with('/') && begins_with_key(&rest[1..]))? {
             let wrong = || SystemError::Setting { system: text.to_owned(), part: part.to_owned() };

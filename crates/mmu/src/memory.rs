@@ -22,9 +22,12 @@ pub trait TableMemory {
     fn read(&mut self, at: Hpa) -> Option<u64>;
 
     /// The double words at several addresses, which are read at once: one step of a walk. Where time is modelled, the step takes as long as its
-    /// longest reference.
-    fn read_together<const N: usize>(&mut self, at: [Hpa; N]) -> [Option<u64>; N] {
-        at.map(|at| self.read(at))
+    /// longest reference. `found` is as long as `at`.
+    #[inline]
+    fn read_together(&mut self, at: &[Hpa], found: &mut [Option<u64>]) {
+        for (at, found) in at.iter().zip(found) {
+            *found = self.read(*at);
+        }
     }
 
     /// Stores `new` at `at`, a multiple of 8, if `old` is there, in one atomic step. Returns what was there, or `None`

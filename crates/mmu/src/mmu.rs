@@ -15,7 +15,7 @@ use crate::memory::TableMemory;
 use crate::outer::OuterTlb;
 use crate::raw::L1Entry;
 use crate::segment::Segments;
-use crate::stage::SecondStage;
+use crate::stage::{SecondStage, TableFormat};
 use crate::statistics::MmuStatistics;
 use crate::tlb::{L1, L2, Translation};
 use crate::walk::apart;
@@ -210,6 +210,11 @@ impl<O: Observer> Mmu<O> {
             Err(unfinished) => Ok(apart(unfinished.finish(memory, second))),
         };
         unfinished.unwrap_or_else(|site| Ok(self.hit(site, gva, access)))
+    }
+
+    /// Gives the walker the format of a scheme's own tables, which [`SecondStage::Other`] is walked by.
+    pub fn set_table_format(&mut self, format: Box<dyn TableFormat>) {
+        self.walkers.format = Some(format);
     }
 
     /// Loads the segment registers, those of the guest and those of the monitor. No TLB entry is removed: see [`Segments`].

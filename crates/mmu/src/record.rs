@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::memory::{HostPage, TableMemory};
 use crate::mmu::Mmu;
 use crate::segment::Segment;
-use crate::stage::{SecondStage, StageKind, StageVisitor};
+use crate::stage::{SecondStage, StageKind, StageVisitor, TableFormat};
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
 use crate::translate::Progress;
@@ -123,7 +123,7 @@ impl<O: Observer> Mmu<O> {
         let mut memory = RecordedMemory { inner: memory, log: &log };
         let direct = walkers.guest_segment(&mut statistics, context, gva, ACCESS);
         let both = direct.and_then(|gpa| walkers.both_segments(&memory, second, context, gpa));
-        let host_levels = second.clone().visit(Levels);
+        let host_levels = second.clone().visit(Levels(walkers.format.as_deref()));
         let translation = match both {
             Some(translation) => translation,
             None => {
@@ -164,13 +164,13 @@ impl<O: Observer> Mmu<O> {
 }
 
 /// Asks for the levels of a second stage's tables.
-struct Levels;
+struct Levels<'f>(Option<&'f dyn TableFormat>);
 
-impl StageVisitor for Levels {
+impl StageVisitor for Levels<'_> {
     type Output = u32;
 
     fn visit<K: StageKind>(self, kind: K) -> u32 {
-        kind.levels()
+        kind.levels(self.0)
     }
 }
 

@@ -41,11 +41,12 @@ pub struct RefillRoutine {
 }
 
 /// Instructions of the routine in a second stage of one kind.
-pub(crate) struct RefillSteps {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefillSteps {
     /// For each address that it translates.
-    pub(crate) lookup: u32,
+    pub lookup: u32,
     /// For each entry that it reads.
-    pub(crate) level: u32,
+    pub level: u32,
 }
 
 /// What was counted when a walk began.

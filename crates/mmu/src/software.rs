@@ -84,6 +84,10 @@ impl<T: SoftwareTables> Tables for Reader<'_, T> {
         see(Pte(entry))
     }
 
+    fn read_together<P: Policy>(&mut self, at: &[Gpa]) -> Result<Vec<Pte>, P::Stop> {
+        at.iter().map(|&at| self.read::<P, _>(at, Ok)).collect()
+    }
+
     fn exchange(&mut self, at: Gpa, old: Pte, new: Pte) -> Result<bool, Fault> {
         let found = self.0.compare_exchange(at, old.0, new.0).ok_or(Fault::Access(AccessCause::FirstStageTable))?;
         Ok(found == old.0)
@@ -99,6 +103,8 @@ impl<T> Counts for Reader<'_, T> {
     fn count_skip(&mut self, _: u32) {}
 
     #[inline(always)]
+    fn count_joint(&mut self, _: u64) {}
+
     fn count_references(&mut self, _: u64) {}
 }
 

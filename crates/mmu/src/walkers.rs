@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::memory::{HostPage, TableMemory};
 use crate::refill::{Begun, Refill};
 use crate::segment::{DirectSegment, Lookup, Segments};
-use crate::stage::{NestedTlb, SecondStage, SecondStageHardware, SegmentedStage, StageKind};
+use crate::stage::{NestedTlb, SecondStage, SecondStageHardware, SegmentedStage, StageKind, TableFormat};
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
 use crate::translate::{FirstStage, Progress, Walk};
@@ -27,6 +27,8 @@ pub(crate) struct Walkers {
     pub(crate) refill: Refill,
     /// The segment registers, asked before either dimension's tables.
     pub(crate) segments: Segments,
+    /// Of a scheme whose tables have a format of its own.
+    pub(crate) format: Option<Box<dyn TableFormat>>,
 }
 
 /// What a walk is made for.
@@ -92,12 +94,16 @@ impl Walkers {
             second_stage_groups: config.second_stage_groups,
             refill: config.refill,
             segments: Segments::default(),
+            format: None,
         }
     }
 
     /// Walks from now on without anything remembered.
     pub(crate) fn forget(&mut self) {
         (self.guest_cache, self.host_cache, self.nested_tlb) = (WalkCache::OFF, WalkCache::OFF, None);
+        if let Some(format) = &mut self.format {
+            format.forget(None);
+        }
     }
 
     /// A walk through a second stage.
@@ -117,6 +123,7 @@ impl Walkers {
             tlb: self.nested_tlb.as_mut(),
             ad: self.second_stage_ad,
             groups: self.second_stage_groups,
+            format: self.format.as_deref_mut(),
         };
         let walk = Walk { first, tree, cache: &mut self.guest_cache, context, gva, access };
         Prepared { walk, stage: kind.stage(hardware), monitor: &self.segments.monitor }
@@ -143,7 +150,8 @@ impl Walkers {
         };
         let translated = walked.map_err(|stopped| stopped.stop);
         if let Refill::Software(routine) = refill {
-            routine.count(ports.statistics, &begun, &K::refill_steps(&routine), translated.err());
+            let steps = K::refill_steps(&routine, self.format.as_deref());
+            routine.count(ports.statistics, &begun, &steps, translated.err());
         }
         translated
     }
@@ -189,7 +197,8 @@ impl Walkers {
                 SecondStage::Constant { .. }
                 | SecondStage::Nested { .. }
                 | SecondStage::Flat { .. }
-                | SecondStage::Reserved { .. },
+                | SecondStage::Reserved { .. }
+                | SecondStage::Other(_),
             )
             | (Lookup::Escapes, _) => return None,
         };

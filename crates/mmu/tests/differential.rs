@@ -94,6 +94,7 @@ fn assert_reached(coverage: &Coverage) {
         "monitor segment",
         "escapes",
         "flat superpage",
+        "superpage of another format",
         "reserved",
         "Table refused",
         "Data refused",

@@ -13,7 +13,7 @@ pub use error::VmError;
 pub use presentation::{Backing, LeafStatus};
 
 use crate::shadow::Shadow;
-use crate::table::{HostTable, Invalidation, Leaf, LeafBits, MapError};
+use crate::table::{HostTable, Invalidation, Leaf, LeafBits, MapError, SectionTable};
 use attribute::Store;
 use core::ops::Range;
 use devices::map::RAM_BASE;
@@ -75,7 +75,7 @@ impl Vm {
         let whole_pages = ram_bytes > 0 && ram_bytes.is_multiple_of(PageSize::Size4K.bytes());
         let end = RAM_BASE.checked_add(ram_bytes).filter(|_| whole_pages).ok_or(VmError::RamSize(ram_bytes))?;
         let ram = RAM_BASE..end;
-        backing.check(&ram)?;
+        backing.check(vmid, &ram)?;
         let mut faulty = Vec::new();
         let store = match backing {
             Backing::Native => {
@@ -92,7 +92,7 @@ impl Vm {
                     other => other,
                 })?
             }
-            Backing::Nested { page, .. } | Backing::Flat { page, .. } => Store::new(host, &ram, attribute, page)?,
+            Backing::Table { page, .. } => Store::new(host, &ram, attribute, page)?,
             Backing::Direct { .. } => {
                 let (store, frames) = Store::with_faults(host, &ram, attribute)?;
                 faulty = frames;
@@ -113,17 +113,11 @@ impl Vm {
 
     /// Host memory that is enough for such a VM whatever it touches, in bytes: RAM, its tables, and what alignment wastes.
     #[must_use]
-    pub const fn host_bytes(ram_bytes: u64, backing: Backing) -> u64 {
+    pub fn host_bytes(ram_bytes: u64, backing: Backing) -> u64 {
         match backing {
             Backing::Native => ram_bytes,
-            Backing::Nested { page, .. } => {
-                // An eighth of a table page for each 4K page is 8 bytes in 4096; the levels above and the root are less than 2M more.
-                let tables = ram_bytes / 512 + PageSize::Size2M.bytes();
-                (ram_bytes + tables).next_multiple_of(page.bytes()) + page.bytes()
-            }
-            Backing::Flat { page, .. } => {
-                let table = ram_bytes / 512 + PageSize::Size4K.bytes();
-                (ram_bytes + table).next_multiple_of(page.bytes()) + page.bytes()
+            Backing::Table { design, page, .. } => {
+                (ram_bytes + design.bytes(ram_bytes)).next_multiple_of(page.bytes()) + page.bytes()
             }
             Backing::Reserved | Backing::Direct { .. } => {
                 let tables = if matches!(backing, Backing::Direct { .. }) { escape::TABLES_BYTES } else { 0 };
@@ -154,21 +148,28 @@ impl Vm {
 
     /// Its table from guest physical to host physical addresses, if it has one: what sections are mapped by. The hardware walks it, or, of a guest
     /// with shadow tables, the monitor alone.
-    pub(crate) const fn section_table(&mut self) -> Option<&mut HostTable> {
+    pub(crate) fn section_table(&mut self) -> Option<&mut dyn SectionTable> {
+        self.table_mut()?.as_section_table()
+    }
+
+    fn table(&self) -> Option<&dyn HostTable> {
+        match &self.second {
+            Presentation::Table { table, .. } | Presentation::Direct { table, .. } => Some(&**table),
+            Presentation::Native | Presentation::Reserved => None,
+        }
+    }
+
+    fn table_mut(&mut self) -> Option<&mut dyn HostTable> {
         match &mut self.second {
-            Presentation::Nested { table, .. } | Presentation::Direct { table, .. } => Some(table),
+            Presentation::Table { table, .. } | Presentation::Direct { table, .. } => Some(&mut **table),
             Presentation::Native | Presentation::Reserved => None,
         }
     }
 
     /// Whether that can have tables of sections linked into it.
     #[must_use]
-    pub const fn links_sections(&self) -> bool {
-        matches!(
-            self.second,
-            Presentation::Nested { table: HostTable::Nested(_), .. }
-                | Presentation::Direct { table: HostTable::Nested(_), .. }
-        )
+    pub fn links_sections(&self) -> bool {
+        self.table().is_some_and(HostTable::links_sections)
     }
 
     /// Sees to it that sections can be mapped up to `end`: a flat table has entries no further than it must. The guest has not run yet.
@@ -176,25 +177,13 @@ impl Vm {
     /// # Errors
     /// [`OutOfFrames`].
     pub fn reach(&mut self, host: &mut Host, end: Gpa) -> Result<(), OutOfFrames> {
-        match self.section_table() {
-            Some(HostTable::Flat(table)) => table.extend(&host.memory, &mut host.frames, end),
-            Some(HostTable::Nested(_)) | None => Ok(()),
-        }
+        self.table_mut().map_or(Ok(()), |table| table.extend(&host.memory, &mut host.frames, end))
     }
 
-    /// Bytes of a flat table's entries for what is behind RAM.
+    /// Bytes of the table's entries for what is behind RAM, where it is as long as what it maps.
     #[must_use]
-    pub fn flat_bytes_behind_ram(&self) -> u64 {
-        match &self.second {
-            Presentation::Nested { table: HostTable::Flat(table), .. }
-            | Presentation::Direct { table: HostTable::Flat(table), .. } => {
-                table.bytes() - (self.ram.end.0 - self.ram.start.0) / 512
-            }
-            Presentation::Nested { table: HostTable::Nested(_), .. }
-            | Presentation::Direct { table: HostTable::Nested(_), .. }
-            | Presentation::Native
-            | Presentation::Reserved => 0,
-        }
+    pub fn table_bytes_behind_ram(&self) -> u64 {
+        self.table().map_or(0, |table| table.bytes_behind(&self.ram))
     }
 
     /// The second stage of its translations. A guest with shadow tables has none: what they map lies where they say.
@@ -206,7 +195,7 @@ impl Vm {
         }
         match &self.second {
             Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
-            Presentation::Nested { table, .. } | Presentation::Direct { table, .. } => table.second_stage(),
+            Presentation::Table { table, .. } | Presentation::Direct { table, .. } => table.second_stage(),
             Presentation::Reserved => {
                 let start = self.store.hpa(self.ram.start).unwrap_or(Hpa(self.ram.start.0));
                 SecondStage::Reserved { ram: self.ram.clone(), offset: start.0.wrapping_sub(self.ram.start.0) }
@@ -239,7 +228,7 @@ impl Vm {
     pub(crate) fn unmap_page(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         let leaf = self.page(memory, gpa)?;
         self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
-        self.pages().0.unmap(memory, gpa)
+        Invalidation::of_page(self.vmid, self.pages().0, memory, gpa)
     }
 
     /// The piece of host memory at `gpa`, from there to the end of its page, if it has a frame, with A and D bits as `access` sets them.
@@ -307,7 +296,7 @@ impl Vm {
         match &self.second {
             _ if self.is_ram(gpa, 1) => self.mapped(memory, gpa),
             Presentation::Native | Presentation::Reserved => None,
-            Presentation::Nested { table, .. } | Presentation::Direct { table, .. } => table.lookup(memory, gpa),
+            Presentation::Table { table, .. } | Presentation::Direct { table, .. } => table.lookup(memory, gpa),
         }
     }
 
@@ -403,10 +392,10 @@ impl Vm {
     }
 
     /// The table of a V=V machine, the size of its pages, and their bits.
-    fn pages(&mut self) -> (&mut HostTable, PageSize, LeafBits) {
+    fn pages(&mut self) -> (&mut dyn HostTable, PageSize, LeafBits) {
         match &mut self.second {
-            Presentation::Nested { table, page, bits } => (table, *page, *bits),
-            Presentation::Direct { table, .. } => (table, PageSize::Size4K, LeafStatus::Preset.bits()),
+            Presentation::Table { table, page, bits } => (&mut **table, *page, *bits),
+            Presentation::Direct { table, .. } => (&mut **table, PageSize::Size4K, LeafStatus::Preset.bits()),
             Presentation::Native | Presentation::Reserved => unreachable!("such a guest's memory is fixed"),
         }
     }
@@ -416,7 +405,7 @@ impl Vm {
         match &self.second {
             _ if !self.is_ram(gpa, 1) => None,
             Presentation::Native | Presentation::Reserved => self.fixed_page(gpa),
-            Presentation::Nested { table, .. } => table.lookup(memory, gpa),
+            Presentation::Table { table, .. } => table.lookup(memory, gpa),
             Presentation::Direct { table, .. } => self.segment_page(gpa).or_else(|| table.lookup(memory, gpa)),
         }
     }
@@ -425,8 +414,8 @@ impl Vm {
     pub(crate) fn host_levels(&self) -> u32 {
         // A constant takes no table, whatever the hardware is shown.
         match (&self.second, self.store) {
-            (Presentation::Nested { table, .. }, Store::Paged) => table.levels(),
-            (Presentation::Nested { .. }, Store::Identity | Store::Offset(_))
+            (Presentation::Table { table, .. }, Store::Paged) => table.levels(),
+            (Presentation::Table { .. }, Store::Identity | Store::Offset(_))
             | (Presentation::Native | Presentation::Reserved | Presentation::Direct { .. }, _) => 0,
         }
     }

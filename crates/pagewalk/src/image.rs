@@ -49,7 +49,7 @@ pub(crate) struct Prepared {
 
 /// Where programs get their large memory from on a machine with this configuration.
 pub(crate) fn program_memory(config: &Config) -> Memory {
-    match config.segment.region_bytes(config.scheme.mechanism(), config.memory) {
+    match config.segment.region_bytes(config.scheme.facts().segments, config.memory) {
         0 => Memory::OfKernel,
         _ => Memory::OfRegion,
     }

@@ -4,9 +4,9 @@ use crate::error::Failure;
 use machine::BuildError;
 use machine::config::{Config, ConfigBuilder};
 use machine::host_model::HostModel;
-use machine::scheme::Mechanism;
 use machine::system::{Sweep, System};
 use machine::units::ByteSize;
+use schemes::Segments;
 use serde_json::Value;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Configured {
         if segment.region.is_some() || scheme.guest_page() != PageSize::Size4K {
             return self;
         }
-        let bytes = ByteSize(segment.region_bytes(Mechanism::DualDirect, self.config.memory));
+        let bytes = ByteSize(segment.region_bytes(Segments::Both, self.config.memory));
         let mut config = self.config.clone();
         config.segment.region = Some(bytes);
         let native = config.native(&self.host);
@@ -66,13 +66,13 @@ impl Configured {
     }
 
     /// Whether its guest has segment registers.
-    pub(crate) const fn has_guest_segment(&self) -> bool {
-        self.config.scheme.mechanism().has_guest_segment()
+    pub(crate) fn has_guest_segment(&self) -> bool {
+        self.config.scheme.facts().segments.has_guest()
     }
 
     /// Whether it is native.
     pub(crate) fn is_native(&self) -> bool {
-        self.config.scheme.mechanism() == Mechanism::Native
+        self.config.scheme.is_baseline()
     }
 
     /// Whether `self` is the native machine that `other` is compared with.
@@ -132,7 +132,7 @@ pub(crate) fn configured(
 /// with.
 fn points(builder: &ConfigBuilder, sweep: &Sweep, system: &System) -> Result<Vec<System>, Failure> {
     let all = sweep.over(system);
-    if system.scheme().mechanism() != Mechanism::Native {
+    if !system.scheme().is_baseline() {
         return Ok(all);
     }
     let machine = |system: &System| Configured::new(builder, system.clone()).map(|configured| configured.native);

@@ -95,8 +95,8 @@ fn fetches_and_data_share_what_is_below_the_first_level() {
 fn a_walk_pays_for_all_of_an_entry_and_is_counted_where_it_found_it() {
     for (walker, again) in [(WalkerName::L1d, 4), (WalkerName::L2, 12)] {
         let mut caches = caches(&CachesModel { walker, ..small() });
-        caches.use_table_lines(0, [Some(0x80)]);
-        caches.use_table_lines(0, [Some(0x88)]);
+        caches.use_table_lines(0, [0x80].into_iter());
+        caches.use_table_lines(0, [0x88].into_iter());
         let counts = *caches.statistics(0);
         assert_eq!(counts.walk_time, Cycles(100 + again));
         assert_eq!(counts.walk_found(Found::Memory), 1);
@@ -260,12 +260,12 @@ proptest! {
 #[test]
 fn entries_that_are_read_at_once_take_as_long_as_the_longest() {
     let mut caches = caches(&small());
-    caches.use_table_lines(0, [Some(0x80)]);
+    caches.use_table_lines(0, [0x80].into_iter());
     let before = *caches.statistics(0);
     // One is in the L1 by now, and two are in memory.
-    caches.use_table_lines(0, [Some(0x88), Some(0x1000), None, Some(0x2000)]);
+    caches.use_table_lines(0, [0x88, 0x1000, 0x2000].into_iter());
     let counts = caches.statistics(0).since(&before);
     assert_eq!((counts.walk, counts.walk_time), ([1, 0, 0, 2], Cycles(100)));
-    caches.use_table_lines(0, [None]);
+    caches.use_table_lines(0, std::iter::empty());
     assert_eq!(caches.statistics(0).since(&before).walk_time, Cycles(100));
 }

@@ -17,17 +17,16 @@ pub(crate) struct CachedWalk<'m> {
 impl TableMemory for CachedWalk<'_> {
     #[inline]
     fn read(&mut self, at: Hpa) -> Option<u64> {
-        let [entry] = self.read_together([at]);
-        entry
+        let mut entry = [None];
+        self.read_together(&[at], &mut entry);
+        entry[0]
     }
 
     #[inline]
-    fn read_together<const N: usize>(&mut self, at: [Hpa; N]) -> [Option<u64>; N] {
-        let mut memory = WalkMemory::new(self.memory);
-        let entries = at.map(|at| memory.read(at));
-        let offsets: [Option<u64>; N] = core::array::from_fn(|index| entries[index].map(|_| at[index].0 - HOST_BASE.0));
-        self.caches.use_table_lines(self.processor, offsets);
-        entries
+    fn read_together(&mut self, at: &[Hpa], found: &mut [Option<u64>]) {
+        WalkMemory::new(self.memory).read_together(at, found);
+        let read = at.iter().zip(found).filter(|(_, entry)| entry.is_some());
+        self.caches.use_table_lines(self.processor, read.map(|(at, _)| at.0 - HOST_BASE.0));
     }
 
     /// An update follows the read that has brought the line.

@@ -6,9 +6,10 @@ pub(super) mod open;
 #[cfg(test)]
 mod tests;
 
-use super::{Config, KeyGroup};
+use super::Config;
 use crate::toml_problem;
-use keys::Key;
+use keys::{Key, KeyGroup};
+use schemes::{PagedScheme, registry};
 use serde::Deserialize;
 use std::borrow::Cow;
 use toml::{Table, Value};
@@ -53,10 +54,19 @@ struct Problem {
 }
 
 /// A configuration being put together: a file's table, then settings, each checked as it comes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ConfigBuilder {
     table: Table,
     groups: Vec<KeyGroup>,
+    scheme: Option<PagedScheme>,
+}
+
+/// It knows the keys of every scheme.
+impl Default for ConfigBuilder {
+    fn default() -> Self {
+        let groups = registry::all().iter().filter_map(|scheme| scheme.keys()).collect();
+        Self { table: Table::new(), groups, scheme: None }
+    }
 }
 
 impl ConfigBuilder {
@@ -64,6 +74,13 @@ impl ConfigBuilder {
     #[must_use]
     pub fn with_group(mut self, group: KeyGroup) -> Self {
         self.groups.push(group);
+        self
+    }
+
+    /// Sets the scheme, whatever the key `scheme` says.
+    #[must_use]
+    pub const fn scheme(mut self, scheme: PagedScheme) -> Self {
+        self.scheme = Some(scheme);
         self
     }
 
@@ -152,8 +169,9 @@ impl ConfigBuilder {
 
     fn read_as(&self, table: Table) -> Result<Config, toml::de::Error> {
         let mut config = Config::deserialize(table)?;
+        config.scheme = self.scheme.unwrap_or(config.scheme);
         for group in &self.groups {
-            let table = (group.fill)(config.open.given(group.name))?;
+            let table = group.filled(config.open.given(group.name))?;
             config.open.put(group.name, table);
         }
         Ok(config)

@@ -1,8 +1,7 @@
 //! What keys demand of each other. What each takes by itself is in its declaration.
 
 use super::{AdName, Config, ConfigError};
-use crate::scheme::SecondStageTable;
-use crate::tradeoffs::ServiceName;
+use schemes::{ServiceName, Walked};
 
 impl Config {
     /// Checks the keys against each other.
@@ -10,16 +9,14 @@ impl Config {
     /// # Errors
     /// [`ConfigError::Range`].
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.mmu.ad == AdName::Switchable
-            && self.scheme.mechanism().second_stage_table() == SecondStageTable::BehindShadow
-        {
+        if self.mmu.ad == AdName::Switchable && self.scheme.facts().walked == Walked::ShadowTables {
             let problem = "shadow tables are kept for one way of setting A and D bits: `fault` or `hardware`";
             return Err(ConfigError::range("mmu.ad", problem));
         }
         if self.isa.d && !self.isa.f {
             return Err(ConfigError::range("isa.d", "needs isa.f"));
         }
-        if self.scheme.mechanism().second_stage_table() == SecondStageTable::BehindShadow
+        if self.scheme.facts().walked == Walked::ShadowTables
             && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
         {
             return Err(ConfigError::range(key, problem));
@@ -27,13 +24,13 @@ impl Config {
         if let Some((key, problem)) = self.segment.problem(self.memory, &self.balloon) {
             return Err(ConfigError::range(key, problem));
         }
-        let tradeoffs = self.scheme.mechanism().tradeoffs();
+        let services = self.scheme.facts().services;
         let swaps = self.swap.directory.is_some() || self.swap.size.is_some();
         for (key, asked, service) in [
             ("balloon.target", self.balloon.target.is_some() && !self.segment.hot_add, ServiceName::Ballooning),
-            ("swap", swaps, ServiceName::MonitorSwapping),
+            ("swap", swaps, ServiceName::HypervisorSwapping),
         ] {
-            if let Some(reason) = tradeoffs.refusal(service).filter(|_| asked) {
+            if let Some(reason) = services.refusal(service).filter(|_| asked) {
                 return Err(ConfigError::range(key, format!("refused under {}: {reason}", self.scheme.name())));
             }
         }

@@ -2,10 +2,11 @@
 
 use super::{AdName, Config, ConfigError, EngineName};
 use crate::host_model::{ArrayModel, HostModel, HostModelError, WalkCacheModel};
-use crate::refill::RefillName;
-use crate::scheme::SecondStageTable;
+use keys::GroupValues;
 use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::shadow::ShadowConfig;
+use monitor::{Backing, LeafStatus};
+use schemes::{GuestMemory, RefillName, Walked};
 use types::PageSize;
 
 impl Config {
@@ -46,12 +47,32 @@ impl Config {
 
     /// The guest's shadow tables, if the scheme has any of its own.
     #[must_use]
-    pub const fn shadow(&self) -> Option<ShadowConfig> {
-        match self.scheme.mechanism().second_stage_table() {
-            SecondStageTable::BehindShadow if self.shadow.ves => None,
-            SecondStageTable::BehindShadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
-            SecondStageTable::None | SecondStageTable::Nested | SecondStageTable::Flat => None,
+    pub fn shadow(&self) -> Option<ShadowConfig> {
+        match self.scheme.facts().walked {
+            Walked::ShadowTables if self.shadow.ves => None,
+            Walked::ShadowTables => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
+            Walked::GuestTables => None,
         }
+    }
+
+    /// What the hypervisor keeps to translate a guest's memory.
+    #[must_use]
+    pub fn backing(&self) -> Backing {
+        self.scheme.scheme().backing(&GuestMemory {
+            mode: self.paging.host.mode(),
+            page: self.scheme.host_page().unwrap_or_default(),
+            // A pager wants to know which pages are in use, and which were written to.
+            status: if self.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset },
+            filter: self.segment.filter.size(),
+            guest_tables_are_shadow: self.shadow.ves,
+            keys: self.scheme_keys(),
+        })
+    }
+
+    /// The values of the scheme's own keys.
+    #[must_use]
+    pub fn scheme_keys(&self) -> GroupValues {
+        self.scheme.scheme().keys().map_or_else(GroupValues::default, |group| self.open.group(group.name))
     }
 
     /// The engine.

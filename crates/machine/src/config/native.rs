@@ -3,9 +3,9 @@
 use super::builder::known::{host_keys, name_of_number};
 use super::{Config, MmuKeys, ReplacementKeys, Switch};
 use crate::host_model::{HostModel, WalkCacheModel};
-use crate::scheme::Scheme;
 use crate::warmup::Warmup;
 use keys::Keys;
+use schemes::PagedScheme;
 
 impl Config {
     /// This machine without its hypervisor, on `host`, the model that [`Config::host_model`] gives: native with guest pages of the same size.
@@ -14,7 +14,7 @@ impl Config {
     #[must_use]
     pub fn native(&self, host: &HostModel) -> Self {
         let mut native = self.for_native();
-        native.scheme = Scheme::native(self.scheme.guest_page());
+        native.scheme = PagedScheme::native(self.scheme.guest_page());
         native.warmup = match self.warmup {
             Warmup::None | Warmup::Touch => Warmup::None,
             Warmup::Snapshot => Warmup::Snapshot,

@@ -1,7 +1,8 @@
 //! The reference of the configuration: what `pagewalk config` prints, and docs/configuration.md has as a table.
 
+use super::Config;
 use super::builder::known::host_keys;
-use super::{Config, KeyGroup};
+use keys::KeyGroup;
 use keys::{Declared, Row};
 use toml::{Table, Value};
 
@@ -24,7 +25,7 @@ pub fn reference(groups: &[KeyGroup]) -> Vec<Row> {
         rows.splice(place..place, moved);
     }
     for group in groups {
-        let table = (group.fill)(Table::new()).expect("keys have defaults");
+        let table = group.filled(Table::new()).expect("keys have defaults");
         let defaults = Table::from_iter([(group.name.to_owned(), Value::Table(table))]);
         rows.extend(keys::rows(&keys::keys(group.name, group.keys), &defaults));
     }

@@ -1,11 +1,11 @@
 //! `segment.*`: direct segments, for the schemes that have some.
 
 use super::{BalloonKeys, FilterBits};
-use crate::scheme::Mechanism;
 use crate::units::ByteSize;
 use keys::{key, settings};
 use mmu::EscapeFilter;
 use monitor::FilterSize;
+use schemes::Segments;
 
 /// Where the region begins: a guest maps what lies below in pages of 2M, too.
 const ALIGNMENT: u64 = 2 << 20;
@@ -52,11 +52,11 @@ impl FilterKeys {
 }
 
 impl SegmentKeys {
-    /// Bytes of primary regions under `mechanism` in a guest with so much memory: half of it where a guest's segment is there to serve.
+    /// Bytes of primary regions under a scheme with these segments, in a guest with so much memory: half of it where a guest's segment is there to serve.
     #[must_use]
-    pub fn region_bytes(&self, mechanism: Mechanism, memory: ByteSize) -> u64 {
+    pub fn region_bytes(&self, segments: Segments, memory: ByteSize) -> u64 {
         let rest = (memory.0 / 2).next_multiple_of(ALIGNMENT);
-        let default = if mechanism.has_guest_segment() { memory.0.saturating_sub(rest) } else { 0 };
+        let default = if segments.has_guest() { memory.0.saturating_sub(rest) } else { 0 };
         self.region.map_or(default, |region| region.0)
     }
 

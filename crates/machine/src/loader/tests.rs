@@ -91,7 +91,7 @@ fn files_that_are_no_kernel_are_told_apart() {
 fn what_is_planned_is_what_is_written() {
     for page in [PageSize::Size4K, PageSize::Size2M] {
         let bytes = 16 * MEBIBYTE;
-        let backing = Backing::Nested { mode: SecondStageMode::Sv39x4, page, status: LeafStatus::Preset };
+        let backing = Backing::nested(SecondStageMode::Sv39x4, page, LeafStatus::Preset);
         let mut host = Host::new(Vm::host_bytes(bytes, backing), HostPages::Base).unwrap();
         let mut vm = Vm::new(&mut host, Vmid(1), bytes, backing).unwrap();
         let mut kernel = image(0x3000, 0x20_0000, 0x5000);
@@ -116,7 +116,7 @@ fn what_is_planned_is_what_is_written() {
 
 #[test]
 fn a_host_without_frames_fails_the_load() {
-    let backing = Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status: LeafStatus::Preset };
+    let backing = Backing::nested(SecondStageMode::Sv39x4, PageSize::Size4K, LeafStatus::Preset);
     let mut host = Host::new(0x8000, HostPages::Base).unwrap();
     let mut vm = Vm::new(&mut host, Vmid(1), 16 * MEBIBYTE, backing).unwrap();
     let kernel = image(0x9000, 0x20_0000, 0x9000);

@@ -1,12 +1,12 @@
 //! Sections as a host's plan has them, and where each appears in a guest.
 
 use crate::config::Config;
-use crate::scheme::{Mechanism, SecondStageTable};
 use crate::units::ByteSize;
 use core::ops::Range;
 use devices::map::RAM_BASE;
 use memory::registry::SectionName;
 use monitor::section::SectionAccess;
+use schemes::Walked;
 use std::path::PathBuf;
 use types::{Gpa, PageSize};
 
@@ -117,30 +117,28 @@ pub enum PlacementError {
     },
 }
 
-/// Bits of address of a flat table: it has an entry for every page below, and is half a gigabyte then.
-const FLAT_BITS: u32 = 38;
-
 /// Bits of address that a first-stage table of four levels translates as they stand, without sign: of the shadow table of a guest that does not translate.
 const BARE_BITS: u32 = 47;
 
 impl Config {
     /// Why guests map no sections; `None` where they can.
     #[must_use]
-    pub const fn section_obstacle(&self) -> Option<&'static str> {
-        match self.scheme.mechanism() {
-            Mechanism::Shadow if self.shadow.ves => Some("the hardware walks the guest's own table (shadow.ves)"),
-            mechanism => mechanism.section_obstacle(),
+    pub fn section_obstacle(&self) -> Option<&'static str> {
+        let facts = self.scheme.facts();
+        if facts.walked == Walked::ShadowTables && self.shadow.ves {
+            return Some("the hardware walks the guest's own table (shadow.ves)");
         }
+        facts.section_obstacle
     }
 
     /// Bits of guest physical address below which sections can be.
     #[must_use]
     pub fn section_bits(&self) -> u32 {
         let tree = self.paging.host.mode().address_bits();
-        match self.scheme.mechanism().second_stage_table() {
-            SecondStageTable::Flat => FLAT_BITS,
-            SecondStageTable::BehindShadow => tree.min(BARE_BITS),
-            SecondStageTable::Nested | SecondStageTable::None => tree,
+        let bits = self.backing().design().map_or(tree, |(design, mode)| design.section_bits(mode));
+        match self.scheme.facts().walked {
+            Walked::ShadowTables => bits.min(BARE_BITS),
+            Walked::GuestTables => bits,
         }
     }
 }

@@ -6,7 +6,6 @@ use super::plan::{GuestSections, SectionPlan, SectionStore, taken};
 use crate::assembly::{BuildError, LEAST_MEMORY, guest_host_bytes};
 use crate::config::{AttributeName, Config, ConfigError};
 use crate::host_plan::HostPlan;
-use crate::scheme::SecondStageTable;
 use crate::vlm::private_table_bytes;
 use crate::world::World;
 use devices::TreeSection;
@@ -14,8 +13,9 @@ use devices::map::RAM_BASE;
 use memory::registry::{Granularities, Preallocation, Registry, ReservedMemory, Tuning, table_pages};
 use memory::section::{BackingFile, Lifetime};
 use memory::{FrameRange, HOST_BASE, Host};
-use monitor::VmError;
 use monitor::section::{MapRequest, SectionAccess, SectionManager, VmProfile};
+use monitor::{TableDesign, VmError};
+use schemes::Walked;
 use std::collections::BTreeMap;
 use types::{Gpa, PageSize};
 
@@ -111,7 +111,7 @@ fn honour(
 
 /// The memory of a guest that can be nowhere else, if there is one.
 fn real_memory(config: &Config, configs: &[Config]) -> Option<FrameRange> {
-    let native = config.scheme.mechanism().is_native();
+    let native = config.scheme.facts().is_native;
     let real = configs.iter().find(|guest| native || guest.memory_attribute == AttributeName::Real)?;
     FrameRange::new(HOST_BASE, real.memory.0)
 }
@@ -142,11 +142,15 @@ fn table_bytes(plan: &HostPlan, configs: &[Config]) -> u64 {
 fn section_limit(config: &Config, plan: &GuestSections) -> Gpa {
     let all = Gpa(1 << config.section_bits());
     let ram_end = RAM_BASE.wrapping_add(config.memory.0);
-    match config.scheme.mechanism().second_stage_table() {
-        SecondStageTable::Flat => plan.end().max(ram_end),
+    let end = plan.end().max(ram_end);
+    let long_as_mapped = |(design, _): (&dyn TableDesign, _)| design.bytes_of_range(&(RAM_BASE..end)).is_some();
+    if config.backing().design().is_some_and(long_as_mapped) {
+        return end;
+    }
+    match config.scheme.facts().walked {
         // The table of a guest that does not translate: three levels where those are enough.
-        SecondStageTable::BehindShadow if plan.end().max(ram_end).0 <= 1 << 38 => all.min(Gpa(1 << 38)),
-        SecondStageTable::BehindShadow | SecondStageTable::Nested | SecondStageTable::None => all,
+        Walked::ShadowTables if end.0 <= 1 << 38 => all.min(Gpa(1 << 38)),
+        Walked::ShadowTables | Walked::GuestTables => all,
     }
 }
 
@@ -154,8 +158,10 @@ fn guest_table_bytes(sections: &GuestSections, config: &Config) -> u64 {
     if sections.windows.is_empty() {
         return 0;
     }
-    if config.scheme.mechanism().second_stage_table() == SecondStageTable::Flat {
-        return (sections.end().0 - RAM_BASE.0) / 512 + PAGE;
+    if let Some((design, _)) = config.backing().design()
+        && let Some(bytes) = design.bytes_of_range(&(RAM_BASE..sections.end()))
+    {
+        return bytes;
     }
     let ram = config.memory.0;
     let shadow = config.shadow().map_or(0, |shadow| shadow.host_bytes(ram + sections.bytes()) - shadow.host_bytes(ram));

@@ -2,7 +2,6 @@
 
 use crate::assembly::VirtioKind;
 use crate::config::{AdName, Config, ConfigError, GuestPaging, IsaKeys, PlicContextsName, SbiKeys};
-use crate::scheme::Mechanism;
 use crate::units::{ByteSize, PageSizeName};
 use serde::{Deserialize, Serialize};
 
@@ -175,7 +174,7 @@ impl Shape {
                 differs(there, asked.map_or(String::new(), |asked| ByteSize(asked).to_string())),
             );
         }
-        if region.is_none() && (needs_region(scheme.mechanism()) || config.segment.hot_add) {
+        if region.is_none() && (scheme.facts().segments.has_guest() || config.segment.hot_add) {
             let problem = format!(
                 "{scheme}: the snapshot's guest has no primary region; one that is taken with --set segment.region=SIZE has"
             );
@@ -183,9 +182,4 @@ impl Shape {
         }
         Ok(())
     }
-}
-
-/// Whether a scheme means nothing without a primary region.
-fn needs_region(mechanism: Mechanism) -> bool {
-    mechanism.has_guest_segment()
 }

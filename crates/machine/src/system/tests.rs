@@ -81,7 +81,7 @@ proptest! {
     /// Any settings, written and read again, are the same, alone and in a list.
     #[test]
     fn writing_and_reading_agree(settings in proptest::collection::btree_map("[a-z]{1,4}(\\.[a-z_]{1,6})?", value(), 0..4)) {
-        let written = System { scheme: Scheme::default(), settings };
+        let written = System { scheme: PagedScheme::default(), settings };
         prop_assume!(!written.settings.contains_key("scheme"));
         let text = written.to_string();
         prop_assert_eq!(&text.parse::<System>().unwrap(), &written, "{}", text);

@@ -6,7 +6,7 @@ use memory::section::Lifetime;
 use memory::{FrameRange, Host, HostPages};
 use mmu::Fence;
 use monitor::section::{MapRequest, SectionHost, SectionManager, SectionWork, VmProfile};
-use monitor::{FlushTlbs, NestedTable, TableWork};
+use monitor::{FlushTlbs, HostTable, NestedTable, TableWork};
 use std::collections::BTreeMap;
 use types::{Cycles, Gpa, PageSize, SecondStageMode, Vmid};
 
@@ -150,7 +150,7 @@ impl Mappers {
             let mut on = SectionHost { host: &mut self.host, tables: &mut self.tables, processors: &mut NoProcessors };
             self.manager.remove_vm(&mut on, vmid)?;
             if let Some(table) = self.tables.remove(&vmid) {
-                table.free(&self.host.memory, &mut self.host.frames);
+                Box::new(table).free(&self.host.memory, &mut self.host.frames);
             }
         }
         let work = self.manager.take_work();

@@ -115,7 +115,7 @@ impl Guests {
     fn add(&mut self) -> Result<(), VlmError> {
         let index = self.vms.len();
         let vmid = Vmid(index as u16 + 1);
-        let backing = Backing::Nested { mode: MODE, page: PageSize::Size4K, status: LeafStatus::Preset };
+        let backing = Backing::nested(MODE, PageSize::Size4K, LeafStatus::Preset);
         let guest = |error: monitor::VmError| VlmError::Guest(error.to_string());
         let mut vm = Vm::new(&mut self.host, vmid, RAM, backing).map_err(guest)?;
         let config = ShadowConfig {

@@ -9,6 +9,9 @@ use types::{Asid, Gpa, Gva, Vmid};
 impl<O: Observer> Mmu<O> {
     /// Removes what the fence names.
     pub fn fence(&mut self, fence: &Fence) {
+        if let Some(format) = &mut self.walkers.format {
+            format.forget(Some(fence));
+        }
         match *fence {
             Fence::Vma { gva, asid } => {
                 self.statistics.vma_fences += 1;

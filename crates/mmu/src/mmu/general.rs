@@ -241,6 +241,6 @@ fn check_bare(second: &SecondStage, gpa: Gpa, access: Access) -> Result<(), Faul
         }
         SecondStage::Constant { .. } | SecondStage::Nested { .. } => Ok(()),
         // Each lookup compares bounds that no TLB entry exceeds.
-        SecondStage::Flat { .. } | SecondStage::Reserved { .. } => Ok(()),
+        SecondStage::Flat { .. } | SecondStage::Reserved { .. } | SecondStage::Other(_) => Ok(()),
     }
 }

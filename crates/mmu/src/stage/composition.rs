@@ -442,7 +442,9 @@ impl<const WAYS: usize> Map for ReadsAtOnce<WAYS> {
     ) -> Result<R, P::Stop> {
         let table = |way: usize| 0x5_0000_0000 + way as u64 * 0x1000;
         let entries: [Hpa; WAYS] = core::array::from_fn(|way| Hpa(table(way)));
-        assert!(ports.memory.read_together(entries).iter().all(Option::is_some));
+        let mut found = [None; WAYS];
+        ports.memory.read_together(&entries, &mut found);
+        assert!(found.iter().all(Option::is_some));
         ports.statistics.host_refs += WAYS as u64;
         ports.statistics.joint_refs += WAYS as u64 - 1;
         let Request { address, limit: size, .. } = request;

@@ -62,7 +62,7 @@ impl Format for FlatTable {
 
     #[inline(always)]
     fn find<P: Policy, T: Tables>(
-        &self,
+        &mut self,
         tables: &mut T,
         _: &mut WalkCache,
         journal: &mut P::Journal,

@@ -2,6 +2,7 @@
 
 use super::constant::ConstantStage;
 use super::flat::FlatTable;
+use super::format::{OtherTables, Registers, TableFormat};
 use super::host::Host;
 use super::nested_tlb::NestedTlb;
 use super::reserved::ReservedStage;
@@ -22,6 +23,7 @@ pub(crate) struct SecondStageHardware<'a> {
     pub(crate) tlb: Option<&'a mut NestedTlb>,
     pub(crate) ad: AdPolicy,
     pub(crate) groups: Groups,
+    pub(crate) format: Option<&'a mut (dyn TableFormat + 'static)>,
 }
 
 /// A second stage of one kind, as the hypervisor has chosen it.
@@ -29,8 +31,8 @@ pub(crate) trait StageKind {
     /// The stage during one walk.
     type Stage<'a>: Map<In = Gpa, Out = Hpa>;
 
-    /// Levels of its tables.
-    fn levels(&self) -> u32;
+    /// Levels of its tables. A processor may have a `format` of a scheme's own.
+    fn levels(&self, format: Option<&dyn TableFormat>) -> u32;
 
     /// Makes the stage.
     fn stage(self, hardware: SecondStageHardware<'_>) -> Self::Stage<'_>;
@@ -39,7 +41,7 @@ pub(crate) trait StageKind {
     fn has_fast_path(tlb: Option<&NestedTlb>) -> bool;
 
     /// What a refill routine takes for its steps.
-    fn refill_steps(routine: &RefillRoutine) -> RefillSteps;
+    fn refill_steps(routine: &RefillRoutine, format: Option<&dyn TableFormat>) -> RefillSteps;
 }
 
 /// Does something with a second stage whose kind is known.
@@ -58,6 +60,7 @@ impl SecondStage {
             Self::Nested { mode, root } => visitor.visit(NestedTables { mode, root }),
             Self::Flat { table, first, entries } => visitor.visit(FlatEntries { table, first, entries }),
             Self::Reserved { ram, offset } => visitor.visit(ReservedStage(ConstantStage { ram, offset })),
+            Self::Other(registers) => visitor.visit(OtherFormat(registers)),
         }
     }
 }
@@ -65,7 +68,7 @@ impl SecondStage {
 impl StageKind for ConstantStage {
     type Stage<'a> = Self;
 
-    fn levels(&self) -> u32 {
+    fn levels(&self, _: Option<&dyn TableFormat>) -> u32 {
         0
     }
 
@@ -80,7 +83,7 @@ impl StageKind for ConstantStage {
     }
 
     /// A native guest's addresses are the host's.
-    fn refill_steps(_: &RefillRoutine) -> RefillSteps {
+    fn refill_steps(_: &RefillRoutine, _: Option<&dyn TableFormat>) -> RefillSteps {
         RefillSteps { lookup: 0, level: 0 }
     }
 }
@@ -88,7 +91,7 @@ impl StageKind for ConstantStage {
 impl StageKind for ReservedStage {
     type Stage<'a> = Self;
 
-    fn levels(&self) -> u32 {
+    fn levels(&self, _: Option<&dyn TableFormat>) -> u32 {
         0
     }
 
@@ -102,7 +105,7 @@ impl StageKind for ReservedStage {
         true
     }
 
-    fn refill_steps(routine: &RefillRoutine) -> RefillSteps {
+    fn refill_steps(routine: &RefillRoutine, _: Option<&dyn TableFormat>) -> RefillSteps {
         RefillSteps { lookup: routine.reserved_lookup, level: 0 }
     }
 }
@@ -116,13 +119,13 @@ pub(crate) struct NestedTables {
 impl StageKind for NestedTables {
     type Stage<'a> = TabledStage<'a, HostDimension, Tree, Host>;
 
-    fn levels(&self) -> u32 {
+    fn levels(&self, _: Option<&dyn TableFormat>) -> u32 {
         self.mode.levels()
     }
 
     #[inline(always)]
     fn stage(self, hardware: SecondStageHardware<'_>) -> Self::Stage<'_> {
-        let SecondStageHardware { vmid, cache, tlb, ad, groups } = hardware;
+        let SecondStageHardware { vmid, cache, tlb, ad, groups, format: _ } = hardware;
         let spaces = Spaces::of_guest_physical(vmid);
         let geometry = Geometry::of_second_stage(self.mode);
         let tree = Tree { geometry, root: self.root.0 & ((1 << 56) - (1 << 14)), spaces, ad, groups };
@@ -134,7 +137,7 @@ impl StageKind for NestedTables {
         tlb.is_some()
     }
 
-    fn refill_steps(routine: &RefillRoutine) -> RefillSteps {
+    fn refill_steps(routine: &RefillRoutine, _: Option<&dyn TableFormat>) -> RefillSteps {
         RefillSteps { lookup: routine.nested_lookup, level: routine.nested_level }
     }
 }
@@ -149,13 +152,13 @@ pub(crate) struct FlatEntries {
 impl StageKind for FlatEntries {
     type Stage<'a> = TabledStage<'a, HostDimension, FlatTable, Host>;
 
-    fn levels(&self) -> u32 {
+    fn levels(&self, _: Option<&dyn TableFormat>) -> u32 {
         1
     }
 
     #[inline(always)]
     fn stage(self, hardware: SecondStageHardware<'_>) -> Self::Stage<'_> {
-        let SecondStageHardware { vmid, cache, tlb, ad, groups: _ } = hardware;
+        let SecondStageHardware { vmid, cache, tlb, ad, groups: _, format: _ } = hardware;
         let Self { table, first, entries } = self;
         let memory = Memory { space: Space::bare(vmid), cache, tlb };
         TabledStage::new(FlatTable { table, first, entries, ad }, Host, memory)
@@ -166,7 +169,35 @@ impl StageKind for FlatEntries {
         tlb.is_some()
     }
 
-    fn refill_steps(routine: &RefillRoutine) -> RefillSteps {
+    fn refill_steps(routine: &RefillRoutine, _: Option<&dyn TableFormat>) -> RefillSteps {
         RefillSteps { lookup: routine.flat_lookup, level: 0 }
+    }
+}
+
+/// `SecondStage::Other`.
+pub(crate) struct OtherFormat(Registers);
+
+impl StageKind for OtherFormat {
+    type Stage<'a> = TabledStage<'a, HostDimension, OtherTables<'a>, Host>;
+
+    fn levels(&self, format: Option<&dyn TableFormat>) -> u32 {
+        format.map_or(0, |format| format.levels(&self.0))
+    }
+
+    #[inline(always)]
+    fn stage(self, hardware: SecondStageHardware<'_>) -> Self::Stage<'_> {
+        let SecondStageHardware { vmid, cache, tlb, ad, groups: _, format } = hardware;
+        let memory = Memory { space: Space::bare(vmid), cache, tlb };
+        TabledStage::new(OtherTables { format, registers: self.0, ad }, Host, memory)
+    }
+
+    /// Which entries a format reads is its own to decide.
+    #[inline(always)]
+    fn has_fast_path(_: Option<&NestedTlb>) -> bool {
+        false
+    }
+
+    fn refill_steps(routine: &RefillRoutine, format: Option<&dyn TableFormat>) -> RefillSteps {
+        format.map_or(RefillSteps { lookup: 0, level: 0 }, |format| format.refill_steps(routine))
     }
 }

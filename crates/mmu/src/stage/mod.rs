@@ -7,6 +7,7 @@
 mod composition;
 mod constant;
 mod flat;
+mod format;
 mod host;
 mod kind;
 mod nested_tlb;
@@ -16,6 +17,7 @@ mod second_stage;
 mod segmented;
 mod tabled;
 
+pub use format::{Entries, FoundEntry, LookupError, Registers, TableFormat};
 pub(crate) use kind::{SecondStageHardware, StageKind, StageVisitor};
 pub(crate) use nested_tlb::NestedTlb;
 pub use second_stage::SecondStage;

@@ -19,7 +19,7 @@ impl Format for Tree {
 
     #[inline(always)]
     fn find<P: Policy, T: Tables>(
-        &self,
+        &mut self,
         tables: &mut T,
         cache: &mut WalkCache,
         journal: &mut P::Journal,

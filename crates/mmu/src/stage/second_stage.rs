@@ -1,5 +1,6 @@
 //! What a hypervisor chooses of a second stage.
 
+use super::format::Registers;
 use core::ops::Range;
 use types::{Gpa, Hpa, SecondStageMode};
 
@@ -39,4 +40,6 @@ pub enum SecondStage {
         /// What is added.
         offset: u64,
     },
+    /// Tables in a format of a scheme's own, by the MMU's [`TableFormat`](crate::TableFormat).
+    Other(Registers),
 }

@@ -28,7 +28,7 @@ pub(crate) trait Format {
 
     /// Finds the leaf of an address that passed the check, with A and D as the policy says.
     fn find<P: Policy, T: Tables>(
-        &self,
+        &mut self,
         tables: &mut T,
         cache: &mut WalkCache,
         journal: &mut P::Journal,

@@ -17,6 +17,9 @@ pub(crate) trait Counts {
 
     /// Counts entries that were read.
     fn count_references(&mut self, references: u64);
+
+    /// Counts references that were made at once with an earlier one of their step.
+    fn count_joint(&mut self, references: u64);
 }
 
 /// What the walk of one tree has used and found.

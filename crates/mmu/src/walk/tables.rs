@@ -22,6 +22,9 @@ pub(crate) trait Tables: Counts {
         see: impl FnOnce(Pte) -> Result<R, P::Stop>,
     ) -> Result<R, P::Stop>;
 
+    /// Reads several entries at once: one step of a walk. They are not counted.
+    fn read_together<P: Policy>(&mut self, at: &[Self::Address]) -> Result<Vec<Pte>, P::Stop>;
+
     /// Stores `new` at `at` if `old` is still there; whether it was.
     fn exchange(&mut self, at: Self::Address, old: Pte, new: Pte) -> Result<bool, Fault>;
 
@@ -140,6 +143,22 @@ impl<M: TableMemory, L: Map<Out = Hpa>, D: Dimension> Tables for Through<'_, '_,
         })
     }
 
+    /// Their addresses are translated before the first is read.
+    fn read_together<P: Policy>(&mut self, at: &[L::In]) -> Result<Vec<Pte>, P::Stop> {
+        let mut targets = Vec::with_capacity(at.len());
+        for &at in at {
+            let mapping = self.lower.reach::<P, M, _>(self.ports, Request::of_table(at), |_, mapping| Ok(*mapping))?;
+            match mapping.backing {
+                Backing::Host => targets.push(mapping.target(at)),
+                Backing::Device => return Err(Fault::Access(D::OUTSIDE).into()),
+            }
+        }
+        let mut entries = vec![None; targets.len()];
+        self.ports.memory.read_together(&targets, &mut entries);
+        let read: Option<Vec<Pte>> = entries.into_iter().map(|entry| entry.map(Pte)).collect();
+        Ok(read.ok_or(Fault::Access(D::OUTSIDE))?)
+    }
+
     fn exchange(&mut self, at: L::In, old: Pte, new: Pte) -> Result<bool, Fault> {
         let mapping = self.lower.reach_update(self.ports, at)?;
         let found = match mapping.backing {
@@ -166,5 +185,10 @@ impl<M, L, D: Dimension> Counts for Through<'_, '_, M, L, D> {
     #[inline(always)]
     fn count_references(&mut self, references: u64) {
         *D::references(self.ports.statistics) += references;
+    }
+
+    #[inline(always)]
+    fn count_joint(&mut self, references: u64) {
+        self.ports.statistics.joint_refs += references;
     }
 }

@@ -7,11 +7,12 @@
 
 use super::builder::{self, A, D, G, R, Shape, U, W, X};
 use super::config;
+use super::format::FlatByFormat;
 use super::memory::{HostMemory, POINTERS};
 use super::ops::{Op, PCS, Place, SegmentOp, TABLES, VMS};
 use mmu::{
     AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Groups, Hit, L1Entry, Mmu, MmuConfig, Purpose,
-    SecondStage, Segment, Segments,
+    Registers, SecondStage, Segment, Segments,
 };
 use reference::{Answer, Position, Prediction, Stage2};
 use std::collections::{BTreeMap, HashMap};
@@ -130,6 +131,12 @@ fn virtual_machines() -> Vec<Vm> {
             offset: number * VM_SPACING,
         }
     };
+    let other = |vm: Vm| match vm.second {
+        SecondStage::Flat { table, first, entries } => {
+            Vm { second: SecondStage::Other(FlatByFormat::registers(table, first, entries)), ..vm }
+        }
+        _ => vm,
+    };
     let reserved = |vmid, ram: core::ops::Range<u64>, offset: u64| {
         let ram = Gpa(ram.start)..Gpa(ram.end);
         Vm {
@@ -152,6 +159,8 @@ fn virtual_machines() -> Vec<Vm> {
         // Another that the host's memory cuts off, and that begins within a superpage.
         flat(10, 7, RAM_END - 0x10_0000, 0x7fe0_5000, 0xf0_0000_0000),
         reserved(11, 0x8000_0000..0xff_c023_5000, 8 * VM_SPACING + 0x20_0000),
+        // A flat table in the format of somebody else.
+        other(flat(12, 9, HOST_TABLES + 9 * VM_SPACING, 0x8000_0000, 0x30_6021_3000)),
     ]
 }
 
@@ -259,10 +268,12 @@ fn size_for(rng: &mut Random, address: u64, levels: u32, groups: Groups) -> Page
 
 impl Harness {
     pub fn new(config: &MmuConfig) -> Self {
+        let mut mmu = Mmu::new(config).expect("the configuration is one that can be built");
+        mmu.set_table_format(Box::new(FlatByFormat));
         let ram = 0x8000_0000..RAM_END;
         let nothing = || vec![None; PCS as usize];
         Self {
-            mmu: Mmu::new(config).expect("the configuration is one that can be built"),
+            mmu,
             memory: HostMemory::new(ram.clone()),
             model: reference::Mmu::new(&config::model(config)),
             model_memory: HostMemory::new(ram),
@@ -358,6 +369,11 @@ impl Harness {
             }
             SecondStage::Flat { table, first, entries } => {
                 for (at, pte) in builder::flat(table.0, first.0, entries, gpa.0, leaf) {
+                    self.write(at, pte);
+                }
+            }
+            SecondStage::Other(Registers([table, first, entries])) => {
+                for (at, pte) in builder::flat(table, first, entries, gpa.0, leaf) {
                     self.write(at, pte);
                 }
             }
@@ -599,6 +615,7 @@ impl Harness {
             SecondStage::Nested { .. } => "nested",
             SecondStage::Flat { .. } => "flat",
             SecondStage::Reserved { .. } => "reserved",
+            SecondStage::Other(_) => "other",
         };
         let before = *mmu.statistics();
         let unfinished = match mmu.fast_access(memory, || second.clone(), gva, access, *clock) {
@@ -639,6 +656,9 @@ impl Harness {
         match self.vms[self.vm].second {
             SecondStage::Flat { .. } if hit.page == PageSize::Size2M => self.coverage.note("flat superpage"),
             SecondStage::Reserved { .. } => self.coverage.note("reserved"),
+            SecondStage::Other(_) if hit.page == PageSize::Size2M => {
+                self.coverage.note("superpage of another format");
+            }
             _ => {}
         }
         let known = *self.names[side(access)].entry(hit.site).or_insert(answer.position);
@@ -726,7 +746,7 @@ impl Harness {
                 let levels = match self.vms[self.vm].second {
                     SecondStage::Nested { mode, .. } => mode.levels(),
                     // Entries of 4K and 2M.
-                    SecondStage::Flat { .. } => 2,
+                    SecondStage::Flat { .. } | SecondStage::Other(_) => 2,
                     SecondStage::Reserved { .. } => return,
                     SecondStage::Constant { .. } => panic!("a constant stage has nothing that refuses"),
                 };

@@ -4,6 +4,7 @@
 pub mod bed;
 pub mod builder;
 pub mod config;
+pub mod format;
 pub mod harness;
 pub mod memory;
 pub mod ops;

@@ -15,7 +15,7 @@ fn machine(backing: Backing) -> (Host, Vm) {
 }
 
 fn backings() -> [Backing; 3] {
-    let nested = |page| Backing::Nested { mode: SecondStageMode::Sv39x4, page, status: LeafStatus::Preset };
+    let nested = |page| Backing::nested(SecondStageMode::Sv39x4, page, LeafStatus::Preset);
     [Backing::Native, nested(PageSize::Size4K), nested(PageSize::Size2M)]
 }
 

@@ -23,8 +23,7 @@ struct Guest {
 
 impl Guest {
     fn new() -> Self {
-        let backing =
-            Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status: LeafStatus::Preset };
+        let backing = Backing::nested(SecondStageMode::Sv39x4, PageSize::Size4K, LeafStatus::Preset);
         let mut host = Host::new(2 * Vm::host_bytes(RAM, backing), HostPages::Base).unwrap();
         let vm = Vm::new(&mut host, Vmid(1), RAM, backing).unwrap();
         Self { host, vm }

@@ -5,7 +5,7 @@ use super::manager::{GuestTables, SectionHost, SectionManager};
 use super::map::{out_of_frames, resident_bits};
 use super::request::SectionAccess;
 use super::space::{Window, WindowTables};
-use crate::table::{FlushTlbs, Leaf, LeafBits, SectionTable};
+use crate::table::{FlushTlbs, Leaf, LeafBits};
 use memory::section::{FaultKind, PageError, SectionId};
 use types::{Access, Gpa, PageSize, Vmid};
 

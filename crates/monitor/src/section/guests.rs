@@ -2,15 +2,13 @@
 
 use super::manager::GuestTables;
 use super::space::Window;
-use crate::table::{HostTable, Leaf};
+use crate::table::{Leaf, SectionTable};
 use crate::vm::Vm;
 use memory::HostMemory;
 use types::{Gpa, Vmid};
 
 impl GuestTables for Vec<Vm> {
-    type Table = HostTable;
-
-    fn table(&mut self, vmid: Vmid) -> Option<&mut HostTable> {
+    fn table(&mut self, vmid: Vmid) -> Option<&mut dyn SectionTable> {
         find(self, vmid)?.section_table()
     }
 

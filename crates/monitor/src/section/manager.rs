@@ -18,11 +18,8 @@ const PAGE: u64 = PageSize::Size4K.bytes();
 
 /// The tables of the VMs.
 pub trait GuestTables {
-    /// What they are.
-    type Table: SectionTable;
-
     /// That from guest physical to host physical addresses of the VM `vmid`, if it has one.
-    fn table(&mut self, vmid: Vmid) -> Option<&mut Self::Table>;
+    fn table(&mut self, vmid: Vmid) -> Option<&mut dyn SectionTable>;
 
     /// The base page at `gpa` is `leaf` no more: what else the monitor has derived from that goes. The TLBs are the caller's.
     fn forget_page(&mut self, memory: &HostMemory, vmid: Vmid, gpa: Gpa, leaf: &Leaf);
@@ -33,10 +30,8 @@ pub trait GuestTables {
 
 /// VMs of tables alone: nothing is derived from those.
 impl GuestTables for BTreeMap<Vmid, NestedTable> {
-    type Table = NestedTable;
-
-    fn table(&mut self, vmid: Vmid) -> Option<&mut NestedTable> {
-        self.get_mut(&vmid)
+    fn table(&mut self, vmid: Vmid) -> Option<&mut dyn SectionTable> {
+        self.get_mut(&vmid).map(|table| table as &mut dyn SectionTable)
     }
 
     fn forget_page(&mut self, _: &HostMemory, _: Vmid, _: Gpa, _: &Leaf) {}

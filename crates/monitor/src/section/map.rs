@@ -33,7 +33,7 @@ impl SectionManager {
             before = self.work.tables.tables;
             let placed = self.enter(on, request.vmid, &window);
             let Err(frames) = placed else { break };
-            self.leave(on, request.vmid, &window, |_, _| {});
+            self.leave(on, request.vmid, &window, &mut |_, _| {});
             match self.make_room(on) {
                 Ok(true) => {}
                 Ok(false) => return Err(no_room(request, NoRoom::Frames(frames))),
@@ -41,7 +41,7 @@ impl SectionManager {
             }
         }
         if self.sections.attach(window.section).is_err() {
-            self.leave(on, request.vmid, &window, |_, _| {});
+            self.leave(on, request.vmid, &window, &mut |_, _| {});
             return Err(SectionMapError::NoSuchSection(request.name.clone()));
         }
         if let Some(space) = self.spaces.get_mut(&request.vmid) {
@@ -66,7 +66,7 @@ impl SectionManager {
         let window = space.remove(at).ok_or(SectionUnmapError::NotMapped(at))?;
         let pageable = self.is_pageable(&window);
         let mut pages = Vec::new();
-        self.leave(on, vmid, &window, |gpa, leaf| {
+        self.leave(on, vmid, &window, &mut |gpa, leaf| {
             if pageable && let Some(page) = window.page_at(gpa) {
                 pages.push((gpa, page, leaf.bits.contains(LeafBits::DIRTY)));
             }
@@ -130,7 +130,7 @@ impl SectionManager {
     fn link(
         &mut self,
         host: &mut Host,
-        table: &mut impl SectionTable,
+        table: &mut dyn SectionTable,
         window: &Window,
         level: u32,
     ) -> Result<(), memory::OutOfFrames> {
@@ -151,7 +151,7 @@ impl SectionManager {
     fn map_all(
         &mut self,
         host: &mut Host,
-        table: &mut impl SectionTable,
+        table: &mut dyn SectionTable,
         window: &Window,
         frames: FrameRange,
     ) -> Result<(), memory::OutOfFrames> {
@@ -179,7 +179,7 @@ impl SectionManager {
         on: &mut SectionHost<'_, impl GuestTables, impl FlushTlbs>,
         vmid: Vmid,
         window: &Window,
-        leaves: impl FnMut(Gpa, Leaf),
+        leaves: &mut dyn FnMut(Gpa, Leaf),
     ) {
         on.tables.forget_window(&on.host.memory, vmid, window);
         let Some(table) = on.tables.table(vmid) else { return };

@@ -1,7 +1,7 @@
 //! Frames run short, or a working set is full: pages of pageable sections leave.
 
 use super::manager::{GuestTables, SectionHost, SectionManager, free};
-use crate::table::{FlushTlbs, LeafBits, SectionTable};
+use crate::table::{FlushTlbs, LeafBits};
 use memory::section::BackingError;
 use mmu::Fence;
 use types::Vmid;

@@ -6,11 +6,13 @@
 mod sections;
 
 use super::entry::{Entry, Leaf, LeafBits};
-use super::invalidation::Invalidation;
+use super::host::HostTable;
 use super::page_table::MapError;
+use super::section::SectionTable;
 use core::ops::Range;
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
-use types::{Gpa, Hpa, PageSize, Vmid};
+use mmu::SecondStage;
+use types::{Gpa, Hpa, PageSize};
 
 /// Bytes of an entry.
 const ENTRY: u64 = 8;
@@ -21,7 +23,6 @@ pub struct FlatTable {
     frames: FrameRange,
     first: Gpa,
     entries: u64,
-    vmid: Vmid,
 }
 
 impl FlatTable {
@@ -29,26 +30,10 @@ impl FlatTable {
     ///
     /// # Errors
     /// [`OutOfFrames`]: host memory has no free piece of that length.
-    pub fn new(
-        memory: &HostMemory,
-        frames: &mut FrameAllocator,
-        ram: &Range<Gpa>,
-        vmid: Vmid,
-    ) -> Result<Self, OutOfFrames> {
+    pub fn new(memory: &HostMemory, frames: &mut FrameAllocator, ram: &Range<Gpa>) -> Result<Self, OutOfFrames> {
         let entries = (ram.end.0 - ram.start.0) / PageSize::Size4K.bytes();
         let frames = frames.allocate_contiguous(memory, entries * ENTRY, PageSize::Size4K)?;
-        Ok(Self { frames, first: ram.start, entries, vmid })
-    }
-
-    /// Gives its frames back, not those of the pages that it maps: a table that no TLB has ever used.
-    pub fn free(self, frames: &mut FrameAllocator) {
-        frames.give_back(self.frames, "a flat table");
-    }
-
-    /// Its length in bytes: eight for each page of the VM, and for each page from there to the end of its last section.
-    #[must_use]
-    pub const fn bytes(&self) -> u64 {
-        self.entries * ENTRY
+        Ok(Self { frames, first: ram.start, entries })
     }
 
     /// Where it is.
@@ -57,23 +42,8 @@ impl FlatTable {
         self.frames.start()
     }
 
-    /// The page that the first entry maps.
-    #[must_use]
-    pub const fn first(&self) -> Gpa {
-        self.first
-    }
-
-    /// How many entries it has.
-    #[must_use]
-    pub const fn entries(&self) -> u64 {
-        self.entries
-    }
-
     /// Maps a page of 4K or 2M to `gpa`, which takes the place of nothing: no TLB has anything to forget.
-    ///
-    /// # Errors
-    /// [`MapError`], but never for want of frames.
-    pub fn map(&mut self, memory: &HostMemory, gpa: Gpa, leaf: Leaf) -> Result<(), MapError> {
+    fn enter(&self, memory: &HostMemory, gpa: Gpa, leaf: Leaf) -> Result<(), MapError> {
         let Leaf { page, size, bits } = leaf;
         if !matches!(size, PageSize::Size4K | PageSize::Size2M) {
             return Err(MapError::Size(size));
@@ -92,9 +62,34 @@ impl FlatTable {
         Ok(())
     }
 
-    /// The page that holds `gpa`.
-    #[must_use]
-    pub fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+    /// The entries of the page of `size` at `gpa`; `None` unless the table has all of them.
+    fn slots(&self, gpa: Gpa, size: PageSize) -> Option<impl Iterator<Item = Hpa> + Clone + use<>> {
+        let index = gpa.0.checked_sub(self.first.0)? / PageSize::Size4K.bytes();
+        let count = size.bytes() / PageSize::Size4K.bytes();
+        let start = self.frames.start();
+        (index.checked_add(count)? <= self.entries)
+            .then(|| (index..index + count).map(move |index| start.wrapping_add(index * ENTRY)))
+    }
+}
+
+impl HostTable for FlatTable {
+    fn second_stage(&self) -> SecondStage {
+        SecondStage::Flat { table: self.start(), first: self.first, entries: self.entries }
+    }
+
+    fn levels(&self) -> u32 {
+        1
+    }
+
+    fn address_bits(&self) -> Option<u32> {
+        None
+    }
+
+    fn map(&mut self, memory: &HostMemory, _: &mut FrameAllocator, gpa: Gpa, leaf: Leaf) -> Result<(), MapError> {
+        self.enter(memory, gpa, leaf)
+    }
+
+    fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
         let slot = self.slots(gpa, PageSize::Size4K)?.next()?;
         let entry = read(memory, slot);
         let size = entry.flat_size();
@@ -102,17 +97,23 @@ impl FlatTable {
         entry.is_leaf().then(|| Leaf { page: entry.address().page(size), size, bits: entry.bits() })
     }
 
-    /// Sets bits of the page that holds `gpa`. Nothing is to be flushed: a TLB entry with fewer rights than its page answers no
-    /// access that needs more, and the walk that follows finds the new ones.
-    pub fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
+    fn set_bits(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
+        let Some(leaf) = self.lookup(memory, gpa) else { return };
+        for slot in self.slots(gpa.page(leaf.size), leaf.size).into_iter().flatten() {
+            write(memory, slot, read(memory, slot).with_bits(bits));
+        }
+    }
+
+    /// Each entry of a superpage keeps the bits that it has.
+    fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
         let Some(leaf) = self.lookup(memory, gpa) else { return };
         for slot in self.slots(gpa.page(leaf.size), leaf.size).into_iter().flatten() {
             write(memory, slot, read(memory, slot).with(bits));
         }
     }
 
-    /// Clears A of the page that holds `gpa`, wherever a walker has set it; whether it had.
-    pub fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+    /// A walker may have set A in any entry of a superpage.
+    fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
         let Some(leaf) = self.lookup(memory, gpa) else { return false };
         let mut accessed = false;
         for slot in self.slots(gpa.page(leaf.size), leaf.size).into_iter().flatten() {
@@ -125,9 +126,7 @@ impl FlatTable {
         accessed
     }
 
-    /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one, or beyond the table.
-    #[must_use]
-    pub fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
+    fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
         let vacant = |size: &PageSize| {
             let slots = self.slots(gpa.page(*size), *size);
             slots.is_some_and(|mut slots| slots.all(|slot| !read(memory, slot).is_valid()))
@@ -135,21 +134,20 @@ impl FlatTable {
         [PageSize::Size2M, PageSize::Size4K].into_iter().find(vacant)
     }
 
-    /// Makes 512 base pages of the superpage that holds `gpa`; whether there was one. Each is as the whole was: a walker sets D in one entry
-    /// for all of it.
-    pub fn split(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
-        let Some(leaf) = self.lookup(memory, gpa).filter(|leaf| leaf.size > PageSize::Size4K) else { return false };
-        let Some(slots) = self.slots(gpa.page(leaf.size), leaf.size) else { return false };
+    /// Each of the 512 base pages is as the whole was: a walker sets D in one entry for all of it.
+    fn split(&mut self, memory: &HostMemory, _: &mut FrameAllocator, gpa: Gpa) -> Result<bool, OutOfFrames> {
+        let superpage = self.lookup(memory, gpa).filter(|leaf| leaf.size > PageSize::Size4K);
+        let Some(leaf) = superpage else { return Ok(false) };
+        let Some(slots) = self.slots(gpa.page(leaf.size), leaf.size) else { return Ok(false) };
         let bits = slots.clone().fold(leaf.bits, |bits, slot| bits.with(read(memory, slot).bits()));
         for (index, slot) in (0..).zip(slots) {
             let page = leaf.page.wrapping_add(index * PageSize::Size4K.bytes());
             write(memory, slot, Entry::flat(page, PageSize::Size4K, bits));
         }
-        true
+        Ok(true)
     }
 
-    /// Takes the page that holds `gpa` out, all 512 entries of a superpage; `None` if there is none. The caller flushes.
-    pub fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+    fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
         let leaf = self.lookup(memory, gpa)?;
         for slot in self.slots(gpa.page(leaf.size), leaf.size)? {
             write(memory, slot, Entry::EMPTY);
@@ -157,11 +155,8 @@ impl FlatTable {
         Some(leaf)
     }
 
-    /// Has entries up to `end` as well, in a new piece of memory: before any processor has used the table.
-    ///
-    /// # Errors
-    /// [`OutOfFrames`]: host memory has no free piece of that length; the table is as it was.
-    pub fn extend(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, end: Gpa) -> Result<(), OutOfFrames> {
+    /// It moves to a new piece of memory, before any processor has used it.
+    fn extend(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, end: Gpa) -> Result<(), OutOfFrames> {
         let entries = end.0.saturating_sub(self.first.0).div_ceil(PageSize::Size4K.bytes());
         if entries <= self.entries {
             return Ok(());
@@ -169,31 +164,24 @@ impl FlatTable {
         let longer = frames.allocate_contiguous(memory, entries * ENTRY, PageSize::Size4K)?;
         let old = core::mem::replace(&mut self.frames, longer);
         for index in 0..self.entries {
-            write(
-                memory,
-                longer.start().wrapping_add(index * ENTRY),
-                read(memory, old.start().wrapping_add(index * ENTRY)),
-            );
+            let [from, to] = [old, longer].map(|piece| piece.start().wrapping_add(index * ENTRY));
+            write(memory, to, read(memory, from));
         }
         self.entries = entries;
         frames.give_back(old, "a flat table that became longer");
         Ok(())
     }
 
-    /// Takes the page that holds `gpa` away, all 512 entries of a superpage; `None` if there is none.
-    pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
-        let leaf = self.take(memory, gpa)?;
-        let frames = FrameRange::new(leaf.page, leaf.size.bytes())?;
-        Some(Invalidation::of_page(self.vmid, gpa, frames))
+    fn bytes_behind(&self, ram: &Range<Gpa>) -> u64 {
+        self.entries * ENTRY - (ram.end.0 - ram.start.0) / 512
     }
 
-    /// The entries of the page of `size` at `gpa`; `None` unless the table has all of them.
-    fn slots(&self, gpa: Gpa, size: PageSize) -> Option<impl Iterator<Item = Hpa> + Clone + use<>> {
-        let index = gpa.0.checked_sub(self.first.0)? / PageSize::Size4K.bytes();
-        let count = size.bytes() / PageSize::Size4K.bytes();
-        let start = self.frames.start();
-        (index.checked_add(count)? <= self.entries)
-            .then(|| (index..index + count).map(move |index| start.wrapping_add(index * ENTRY)))
+    fn as_section_table(&mut self) -> Option<&mut dyn SectionTable> {
+        Some(self)
+    }
+
+    fn free(self: Box<Self>, _: &HostMemory, frames: &mut FrameAllocator) {
+        frames.give_back(self.frames, "a flat table");
     }
 }
 

@@ -1,139 +1,115 @@
 //! The table of a VM's second stage, whatever its shape.
 
 use super::entry::{Leaf, LeafBits};
-use super::flat::FlatTable;
-use super::invalidation::Invalidation;
-use super::nested::NestedTable;
 use super::page_table::MapError;
+use super::section::SectionTable;
+use core::fmt::Debug;
+use core::ops::Range;
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Gpa, PageSize};
 
-/// A table from guest physical to host physical addresses: what [`crate::Vm`] fills on demand.
-#[derive(Debug)]
-pub enum HostTable {
-    /// A tree.
-    Nested(NestedTable),
-    /// One piece.
-    Flat(FlatTable),
-}
-
-impl HostTable {
-    /// The second stage that walks it.
-    #[must_use]
-    #[inline]
-    pub const fn second_stage(&self) -> SecondStage {
-        match self {
-            Self::Nested(table) => SecondStage::Nested { mode: table.mode(), root: table.root() },
-            Self::Flat(table) => {
-                SecondStage::Flat { table: table.start(), first: table.first(), entries: table.entries() }
-            }
-        }
-    }
+/// A table from guest physical to host physical addresses, with its bits in host memory: what [`crate::Vm`] fills on demand.
+///
+/// The frames of the table are its own; the pages that it maps are the VM's. An edit that adds needs no flush: no TLB keeps what is not there. What an edit
+/// takes away is the caller's to flush ([`Invalidation`](crate::Invalidation)).
+pub trait HostTable: Debug + Send {
+    /// What the processors are to walk it by.
+    fn second_stage(&self) -> SecondStage;
 
     /// Entries that software reads to translate one address.
-    pub(crate) const fn levels(&self) -> u32 {
-        match self {
-            Self::Nested(table) => table.mode().levels(),
-            Self::Flat(_) => 1,
-        }
-    }
+    fn levels(&self) -> u32;
+
+    /// Bits of guest physical address that it can come to map; `None` where its length is fixed when it is made.
+    fn address_bits(&self) -> Option<u32>;
 
     /// Maps a page to `gpa`, which takes the place of nothing.
     ///
     /// # Errors
-    /// [`MapError`].
-    pub fn map(
-        &mut self,
-        memory: &HostMemory,
-        frames: &mut FrameAllocator,
-        gpa: Gpa,
-        leaf: Leaf,
-    ) -> Result<(), MapError> {
-        match self {
-            Self::Nested(table) => table.map(memory, frames, gpa, leaf),
-            Self::Flat(table) => table.map(memory, gpa, leaf),
-        }
+    /// [`MapError`]: the table maps what it mapped before.
+    fn map(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa, leaf: Leaf) -> Result<(), MapError>;
+
+    /// The page that holds `gpa`.
+    fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf>;
+
+    /// Gives the page that holds `gpa` other bits, those of [`LeafBits::USER`] among them. A walker may find any of its entries: all of them change.
+    fn set_bits(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits);
+
+    /// Takes the page that holds `gpa` out, all of it; `None` if there is none.
+    fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf>;
+
+    /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one.
+    fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
+        self.lookup(memory, gpa).is_none().then_some(PageSize::Size4K)
     }
 
-    /// Adds what the table itself lacks to map a page of `size` at `gpa`; see [`NestedTable::prepare`].
+    /// Adds what the table itself lacks to map a page of `size` at `gpa`, so that tables lie apart from pages.
     ///
     /// # Errors
     /// [`OutOfFrames`].
-    pub fn prepare(
+    fn prepare(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
         gpa: Gpa,
         size: PageSize,
     ) -> Result<(), OutOfFrames> {
-        match self {
-            Self::Nested(table) => table.prepare(memory, frames, gpa, size),
-            // It is whole from the start.
-            Self::Flat(_) => Ok(()),
-        }
+        let _ = (memory, frames, gpa, size);
+        Ok(())
     }
 
-    /// Gives the table's own frames back, not those of the pages that it maps: a table that no TLB has ever used.
-    pub fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
-        match self {
-            Self::Nested(table) => table.free(memory, frames),
-            Self::Flat(table) => table.free(frames),
-        }
-    }
-
-    /// The page that holds `gpa`.
-    #[must_use]
-    pub fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        match self {
-            Self::Nested(table) => table.lookup(memory, gpa),
-            Self::Flat(table) => table.lookup(memory, gpa),
-        }
-    }
-
-    /// Sets bits of the page that holds `gpa`.
-    pub fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
-        match self {
-            Self::Nested(table) => table.grant(memory, gpa, bits),
-            Self::Flat(table) => table.grant(memory, gpa, bits),
+    /// Sets bits of the page that holds `gpa`. Nothing is to be flushed: a TLB entry with fewer rights than its page answers no access that needs more,
+    /// and the walk that follows finds the new ones.
+    fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
+        if let Some(leaf) = self.lookup(memory, gpa) {
+            self.set_bits(memory, gpa, leaf.bits | bits);
         }
     }
 
     /// Clears A of the page that holds `gpa`; whether it was set. Nothing is flushed: a TLB may answer accesses that set no A then, as on
     /// hardware, where software that looks for pages not in use takes that into account.
-    pub fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
-        match self {
-            Self::Nested(table) => table.age(memory, gpa),
-            Self::Flat(table) => table.age(memory, gpa),
-        }
-    }
-
-    /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one.
-    #[must_use]
-    pub fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
-        match self {
-            Self::Nested(table) => table.vacancy(memory, gpa),
-            Self::Flat(table) => table.vacancy(memory, gpa),
-        }
+    fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
+        let accessed = |leaf: &Leaf| leaf.bits.contains(LeafBits::ACCESSED);
+        let Some(leaf) = self.lookup(memory, gpa).filter(accessed) else { return false };
+        self.set_bits(memory, gpa, leaf.bits.without(LeafBits::ACCESSED));
+        true
     }
 
     /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one. No translation changes, so that
-    /// nothing is to be flushed: a fence for a gPA removes every entry of a page that holds it.
+    /// nothing is to be flushed: a fence for a gPA removes every entry of a page that holds it. A table of base pages alone has none.
     ///
     /// # Errors
     /// [`OutOfFrames`]: the page is as it was.
-    pub fn split(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa) -> Result<bool, OutOfFrames> {
-        match self {
-            Self::Nested(table) => table.split(memory, frames, gpa),
-            Self::Flat(table) => Ok(table.split(memory, gpa)),
-        }
+    fn split(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa) -> Result<bool, OutOfFrames> {
+        let _ = (memory, frames, gpa);
+        Ok(false)
     }
 
-    /// Takes the page that holds `gpa` away; `None` if there is none.
-    pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
-        match self {
-            Self::Nested(table) => table.unmap(memory, gpa),
-            Self::Flat(table) => table.unmap(memory, gpa),
-        }
+    /// Sees to it that pages below `end` can be mapped, behind RAM, where sections are. The guest has not run yet.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`]: the table is as it was.
+    fn extend(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, end: Gpa) -> Result<(), OutOfFrames> {
+        let _ = (memory, frames, end);
+        Ok(())
     }
+
+    /// Bytes of its entries for what lies behind `ram`, where the table is as long as what it maps.
+    fn bytes_behind(&self, ram: &Range<Gpa>) -> u64 {
+        let _ = ram;
+        0
+    }
+
+    /// The same table as sections are mapped into it; `None` where it takes none.
+    fn as_section_table(&mut self) -> Option<&mut dyn SectionTable> {
+        None
+    }
+
+    /// Whether tables of sections can be linked into it.
+    fn links_sections(&self) -> bool {
+        false
+    }
+
+    /// Gives the table's own frames back, not those of the pages that it maps: a table that no TLB has ever used.
+    fn free(self: Box<Self>, memory: &HostMemory, frames: &mut FrameAllocator);
 }

@@ -1,6 +1,7 @@
 //! What has to happen after a translation was taken away.
 
-use memory::{FrameAllocator, FrameRange};
+use super::host::HostTable;
+use memory::{FrameAllocator, FrameRange, HostMemory};
 use mmu::Fence;
 use types::{Gpa, Vmid};
 
@@ -34,9 +35,11 @@ pub struct Invalidation {
 }
 
 impl Invalidation {
-    /// The page of VM `vmid` that holds `gpa` was taken away, and its frames with it.
-    pub(super) fn of_page(vmid: Vmid, gpa: Gpa, frames: FrameRange) -> Self {
-        Self { vmid, gpa: Some(gpa), frames: vec![frames] }
+    /// Takes the page of VM `vmid` that holds `gpa` out of its table, and its frames with it; `None` if there is none.
+    pub fn of_page(vmid: Vmid, table: &mut dyn HostTable, memory: &HostMemory, gpa: Gpa) -> Option<Self> {
+        let leaf = table.take(memory, gpa)?;
+        let frames = FrameRange::new(leaf.page, leaf.size.bytes())?;
+        Some(Self { vmid, gpa: Some(gpa), frames: vec![frames] })
     }
 
     /// Both, of the same VM, with one flush: of all of the VM, as a monitor does where single addresses would take longer. For pages

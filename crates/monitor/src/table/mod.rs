@@ -7,6 +7,7 @@
 //! are [`Invalidation::perform`], and every such edit returns an [`Invalidation`]. Of a guest's page the one edit that takes it away is
 //! `Vm::unmap_page`: page-out, balloon and the end of a guest all go through it.
 
+mod design;
 mod entry;
 mod flat;
 mod host;
@@ -18,6 +19,7 @@ mod shadow;
 mod shared;
 mod work;
 
+pub use design::{FlatTables, NestedTables, TableDesign, TableRequest};
 pub use entry::{Leaf, LeafBits};
 pub use flat::FlatTable;
 pub use host::HostTable;

@@ -1,9 +1,11 @@
 //! The nested table: from guest physical to host physical addresses (the 1-0-translation table).
 
 use super::entry::{Leaf, LeafBits};
-use super::invalidation::Invalidation;
+use super::host::HostTable;
 use super::page_table::{MapError, PageTable, Shape};
-use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
+use super::section::SectionTable;
+use memory::{FrameAllocator, HostMemory, OutOfFrames};
+use mmu::SecondStage;
 use types::{Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
 mod sections;
@@ -41,27 +43,44 @@ impl NestedTable {
     pub const fn mode(&self) -> SecondStageMode {
         self.mode
     }
+}
 
-    /// Maps a page to `gpa`, which takes the place of nothing: no TLB has anything to forget.
-    ///
-    /// # Errors
-    /// [`MapError`].
-    pub fn map(
-        &mut self,
-        memory: &HostMemory,
-        frames: &mut FrameAllocator,
-        gpa: Gpa,
-        leaf: Leaf,
-    ) -> Result<(), MapError> {
+impl HostTable for NestedTable {
+    fn second_stage(&self) -> SecondStage {
+        SecondStage::Nested { mode: self.mode, root: self.root() }
+    }
+
+    fn levels(&self) -> u32 {
+        self.mode.levels()
+    }
+
+    fn address_bits(&self) -> Option<u32> {
+        Some(self.mode.address_bits())
+    }
+
+    fn map(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa, leaf: Leaf) -> Result<(), MapError> {
         let bits = leaf.bits | LeafBits::USER;
         self.table.map(memory, frames, gpa.0, Leaf { bits, ..leaf })
     }
 
+    fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        self.table.lookup(memory, gpa.0)
+    }
+
+    fn set_bits(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
+        self.table.set_bits(memory, gpa.0, bits);
+    }
+
+    fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
+        self.table.unmap(memory, gpa.0)
+    }
+
+    fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
+        self.table.vacancy(memory, gpa.0)
+    }
+
     /// Adds the tables that the page of `size` around `gpa` lacks. They lie together if a range is prepared before it is mapped.
-    ///
-    /// # Errors
-    /// [`OutOfFrames`].
-    pub fn prepare(
+    fn prepare(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
@@ -75,51 +94,19 @@ impl NestedTable {
         }
     }
 
-    /// The page that holds `gpa`.
-    #[must_use]
-    pub fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        self.table.lookup(memory, gpa.0)
-    }
-
-    /// Sets bits of the page that holds `gpa`. Nothing is to be flushed: a TLB entry with fewer rights than its page answers no
-    /// access that needs more, and the walk that follows finds the new ones.
-    pub fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
-        if let Some(leaf) = self.lookup(memory, gpa) {
-            self.table.set_bits(memory, gpa.0, leaf.bits | bits);
-        }
-    }
-
-    /// Clears A of the page that holds `gpa`; whether it was set.
-    pub fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
-        let accessed = |leaf: &Leaf| leaf.bits.contains(LeafBits::ACCESSED);
-        let Some(leaf) = self.lookup(memory, gpa).filter(accessed) else { return false };
-        self.table.set_bits(memory, gpa.0, leaf.bits.without(LeafBits::ACCESSED));
-        true
-    }
-
-    /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one.
-    #[must_use]
-    pub fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {
-        self.table.vacancy(memory, gpa.0)
-    }
-
-    /// Maps the superpage that holds `gpa` in pages of the next smaller size; whether there was one.
-    ///
-    /// # Errors
-    /// [`OutOfFrames`]: the page is as it was.
-    pub fn split(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa) -> Result<bool, OutOfFrames> {
+    fn split(&mut self, memory: &HostMemory, frames: &mut FrameAllocator, gpa: Gpa) -> Result<bool, OutOfFrames> {
         self.table.split(memory, frames, gpa.0)
     }
 
-    /// Gives the frames of its tables back, not those of what they map: for a VM that never runs, or has ended and is flushed.
-    pub fn free(self, memory: &HostMemory, frames: &mut FrameAllocator) {
-        self.table.free(memory, frames);
+    fn as_section_table(&mut self) -> Option<&mut dyn SectionTable> {
+        Some(self)
     }
 
-    /// Takes the page that holds `gpa` away; `None` if there is none.
-    pub fn unmap(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
-        let leaf = self.table.unmap(memory, gpa.0)?;
-        let frames = FrameRange::new(leaf.page, leaf.size.bytes())?;
-        Some(Invalidation::of_page(self.vmid, gpa, frames))
+    fn links_sections(&self) -> bool {
+        true
+    }
+
+    fn free(self: Box<Self>, memory: &HostMemory, frames: &mut FrameAllocator) {
+        self.table.free(memory, frames);
     }
 }

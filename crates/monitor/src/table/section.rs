@@ -2,7 +2,7 @@
 //!
 //! A tree takes links to a section's own tables (`nested/sections.rs`). A flat table is one piece, and takes pages only (`flat/sections.rs`).
 
-use super::entry::{Leaf, LeafBits};
+use super::entry::Leaf;
 use super::host::HostTable;
 use super::page_table::MapError;
 use super::work::TableWork;
@@ -11,15 +11,9 @@ use memory::{FrameAllocator, FrameRange, HostMemory};
 use types::{Gpa, Hpa, PageSize};
 
 /// A second-stage table that sections are mapped into.
-pub trait SectionTable {
+pub trait SectionTable: HostTable {
     /// Whether a page of `size` can be mapped as a whole.
     fn maps(&self, size: PageSize) -> bool;
-
-    /// The page that holds `gpa`.
-    fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf>;
-
-    /// Sets bits of the page that holds `gpa`. Nothing is to be flushed.
-    fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits);
 
     /// Lets the piece of guest physical memory at `gpa` that a table of `level` maps be mapped by a section's `table`. Nothing is to be flushed: nothing was there.
     ///
@@ -58,12 +52,9 @@ pub trait SectionTable {
         gpa: Gpa,
     ) -> Result<TableWork, MapError>;
 
-    /// Takes the base page at `gpa` out; `None` if there is none, or a section's table maps it.
-    fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf>;
-
     /// Empties `range`: pages and links that lie in it wholly go, and tables of the VM's own on the way to it that nothing is left in. `leaves` sees
     /// each entry of a page that goes.
-    fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, leaves: impl FnMut(Gpa, Leaf)) -> ClearedRange;
+    fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, leaves: &mut dyn FnMut(Gpa, Leaf)) -> ClearedRange;
 }
 
 /// What [`SectionTable::clear`] took away. Processors may still use all of it.
@@ -74,66 +65,4 @@ pub struct ClearedRange {
     pub tables: Vec<FrameRange>,
     /// What it took.
     pub work: TableWork,
-}
-
-macro_rules! either {
-    ($table:expr, $inner:ident => $call:expr) => {
-        match $table {
-            HostTable::Nested($inner) => $call,
-            HostTable::Flat($inner) => $call,
-        }
-    };
-}
-
-impl SectionTable for HostTable {
-    fn maps(&self, size: PageSize) -> bool {
-        either!(self, table => SectionTable::maps(table, size))
-    }
-
-    fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        self.lookup(memory, gpa)
-    }
-
-    fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
-        self.grant(memory, gpa, bits);
-    }
-
-    fn link(
-        &mut self,
-        memory: &HostMemory,
-        frames: &mut FrameAllocator,
-        gpa: Gpa,
-        level: u32,
-        section: Hpa,
-    ) -> Result<TableWork, MapError> {
-        either!(self, table => SectionTable::link(table, memory, frames, gpa, level, section))
-    }
-
-    fn map_at(
-        &mut self,
-        memory: &HostMemory,
-        frames: &mut FrameAllocator,
-        level: u32,
-        gpa: Gpa,
-        leaf: Leaf,
-    ) -> Result<TableWork, MapError> {
-        either!(self, table => SectionTable::map_at(table, memory, frames, level, gpa, leaf))
-    }
-
-    fn add_leaf_table(
-        &mut self,
-        memory: &HostMemory,
-        frames: &mut FrameAllocator,
-        gpa: Gpa,
-    ) -> Result<TableWork, MapError> {
-        either!(self, table => SectionTable::add_leaf_table(table, memory, frames, gpa))
-    }
-
-    fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        either!(self, table => SectionTable::take(table, memory, gpa))
-    }
-
-    fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, leaves: impl FnMut(Gpa, Leaf)) -> ClearedRange {
-        either!(self, table => SectionTable::clear(table, memory, range, leaves))
-    }
 }

@@ -1,6 +1,6 @@
 //! A VM under the monitor's segment: where its pages lie, and how one of them comes to escape.
 
-use super::{Direct, FramePiece, HostTable, Leaf, LeafStatus, MapError, Presentation, SaturatedFilter, Vm, VmError};
+use super::{Direct, FramePiece, Leaf, LeafStatus, MapError, Presentation, SaturatedFilter, Vm, VmError};
 use memory::{FrameAllocator, Host, HostMemory, OutOfFrames};
 use mmu::DirectSegment;
 use types::{Gpa, Hpa, PageSize};
@@ -21,7 +21,7 @@ impl Vm {
     fn direct(&self) -> Option<&Direct> {
         match &self.second {
             Presentation::Direct { segment, .. } => Some(segment),
-            Presentation::Native | Presentation::Nested { .. } | Presentation::Reserved => None,
+            Presentation::Native | Presentation::Table { .. } | Presentation::Reserved => None,
         }
     }
 
@@ -68,16 +68,14 @@ impl Vm {
     /// [`VmError`]: its memory is fixed, or ends where the table does.
     pub fn grow(&mut self, bytes: u64) -> Result<(), VmError> {
         let end = self.ram.end.checked_add(bytes).ok_or(VmError::RamSize(bytes))?;
-        let mode = match &self.second {
-            Presentation::Nested { table: HostTable::Nested(table), .. } if self.is_pageable() => table.mode(),
-            Presentation::Direct { table: HostTable::Nested(table), .. } => table.mode(),
-            Presentation::Nested { .. }
-            | Presentation::Direct { table: HostTable::Flat(_), .. }
-            | Presentation::Native
-            | Presentation::Reserved => return Err(VmError::Fixed),
+        let bits = match &self.second {
+            Presentation::Table { table, .. } if self.is_pageable() => table.address_bits(),
+            Presentation::Direct { table, .. } => table.address_bits(),
+            Presentation::Table { .. } | Presentation::Native | Presentation::Reserved => None,
         };
-        if end.0 > 1 << mode.address_bits() {
-            return Err(VmError::RamBeyondTable { bytes: end.0 - self.ram.start.0, bits: mode.address_bits() });
+        let bits = bits.ok_or(VmError::Fixed)?;
+        if end.0 > 1 << bits {
+            return Err(VmError::RamBeyondTable { bytes: end.0 - self.ram.start.0, bits });
         }
         self.ram.end = end;
         Ok(())
@@ -139,7 +137,7 @@ impl Vm {
         let unmapped = table.lookup(memory, gpa).is_some();
         if unmapped {
             // The frame stays the VM's.
-            drop(table.unmap(memory, gpa));
+            table.take(memory, gpa);
         }
         segment.replace(gpa, to.start());
         Ok(Some(Replaced { from, fence: mmu::Fence::Gvma { gpa: Some(gpa), vmid: Some(vmid) } }))

@@ -1,31 +1,26 @@
 //! What the hardware is shown of where a virtual machine's RAM lies: nothing, a table, a constant, or a segment with a table beside it. A further
-//! kind of second stage is a row of [`Backing`] and of [`Presentation`].
+//! kind of table is a [`TableDesign`], in a file or a crate of its own.
 
 use super::attribute::Store;
 use super::direct::{Direct, FilterSize};
 use super::error::VmError;
-use crate::table::{FlatTable, HostTable, Leaf, LeafBits, MapError, NestedTable};
+use crate::table::{FlatTables, HostTable, Leaf, LeafBits, MapError, NestedTables, TableDesign, TableRequest};
 use core::ops::Range;
 use memory::Host;
 use types::{Access, Gpa, PageSize, SecondStageMode, Vmid};
 
 /// How a guest's second stage is presented to the hardware.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Backing {
     /// The host is the guest's: hPA = gPA. There is no monitor below it.
     Native,
-    /// A nested table: what is fixed is mapped from the start, and pages of a V=V machine when they are first touched.
-    Nested {
-        /// Shape of the table.
+    /// A table: what is fixed is mapped from the start, and pages of a V=V machine when they are first touched.
+    Table {
+        /// What makes it.
+        design: &'static dyn TableDesign,
+        /// The mode of trees.
         mode: SecondStageMode,
         /// The largest page that is mapped: 4K, 2M or 1G. Where the end of RAM cuts one off, smaller ones take its place.
-        page: PageSize,
-        /// A and D bits of a page that is mapped.
-        status: LeafStatus,
-    },
-    /// The same by a flat table.
-    Flat {
-        /// The largest page that is mapped: 4K or 2M.
         page: PageSize,
         /// A and D bits of a page that is mapped.
         status: LeafStatus,
@@ -40,6 +35,30 @@ pub enum Backing {
         /// Size of the segment's escape filter.
         filter: FilterSize,
     },
+}
+
+impl Backing {
+    /// A nested table.
+    #[must_use]
+    pub const fn nested(mode: SecondStageMode, page: PageSize, status: LeafStatus) -> Self {
+        Self::Table { design: &NestedTables, mode, page, status }
+    }
+
+    /// A flat table.
+    #[must_use]
+    pub const fn flat(page: PageSize, status: LeafStatus) -> Self {
+        Self::Table { design: &FlatTables, mode: SecondStageMode::Sv39x4, page, status }
+    }
+
+    /// What makes the guest's table, and its mode; `None` where it has none.
+    #[must_use]
+    pub fn design(&self) -> Option<(&'static dyn TableDesign, SecondStageMode)> {
+        match *self {
+            Self::Table { design, mode, .. } => Some((design, mode)),
+            Self::Direct { mode, .. } => Some((&NestedTables, mode)),
+            Self::Native | Self::Reserved => None,
+        }
+    }
 }
 
 /// A and D bits of a second-stage leaf when it is made.
@@ -63,19 +82,14 @@ impl LeafStatus {
 }
 
 impl Backing {
-    /// Whether the second stage can present RAM that lies at `ram`.
-    pub(super) fn check(self, ram: &Range<Gpa>) -> Result<(), VmError> {
-        match self {
-            Self::Nested { page, .. } if !page_sizes(page).any(|size| size == page) => Err(VmError::PageSize(page)),
-            Self::Nested { mode, .. } | Self::Direct { mode, .. } if ram.end.0 > 1 << mode.address_bits() => {
-                let (bytes, bits) = (ram.end.0 - ram.start.0, mode.address_bits());
-                Err(VmError::RamBeyondTable { bytes, bits })
-            }
-            Self::Flat { page, .. } if !matches!(page, PageSize::Size4K | PageSize::Size2M) => {
-                Err(VmError::FlatPageSize(page))
-            }
-            Self::Native | Self::Nested { .. } | Self::Flat { .. } | Self::Reserved | Self::Direct { .. } => Ok(()),
-        }
+    /// Whether the second stage can present RAM of VM `vmid` that lies at `ram`.
+    pub(super) fn check(&self, vmid: Vmid, ram: &Range<Gpa>) -> Result<(), VmError> {
+        let page = match self {
+            Self::Table { page, .. } => *page,
+            Self::Native | Self::Reserved | Self::Direct { .. } => PageSize::Size4K,
+        };
+        let Some((design, mode)) = self.design() else { return Ok(()) };
+        design.check(&TableRequest { vmid, ram: ram.clone(), mode, page })
     }
 }
 
@@ -84,8 +98,8 @@ impl Backing {
 pub(super) enum Presentation {
     Native,
     /// A table that nested faults fill.
-    Nested {
-        table: HostTable,
+    Table {
+        table: Box<dyn HostTable>,
         page: PageSize,
         bits: LeafBits,
     },
@@ -93,7 +107,7 @@ pub(super) enum Presentation {
     Reserved,
     /// A segment, and a table for what is not in it.
     Direct {
-        table: HostTable,
+        table: Box<dyn HostTable>,
         segment: Box<Direct>,
     },
 }
@@ -107,29 +121,20 @@ impl Presentation {
         store: Store,
         backing: Backing,
     ) -> Result<Self, VmError> {
-        let Host { memory, frames, .. } = host;
-        let (table, page, status) = match backing {
-            Backing::Native => return Ok(Self::Native),
-            Backing::Reserved => return Ok(Self::Reserved),
+        match backing {
+            Backing::Native => Ok(Self::Native),
+            Backing::Reserved => Ok(Self::Reserved),
             Backing::Direct { mode, filter } => {
-                let table = HostTable::Nested(NestedTable::new(memory, frames, mode, vmid)?);
+                let request = TableRequest { vmid, ram: ram.clone(), mode, page: PageSize::Size4K };
+                let table = NestedTables.make(host, &request)?;
                 let frames = store.fixed(ram).ok_or(VmError::RamSize(ram.end.0 - ram.start.0))?;
-                return Ok(Self::Direct { table, segment: Box::new(Direct::new(ram.start, frames, filter)) });
+                Ok(Self::Direct { table, segment: Box::new(Direct::new(ram.start, frames, filter)) })
             }
-            Backing::Nested { mode, page, status } => {
-                (HostTable::Nested(NestedTable::new(memory, frames, mode, vmid)?), page, status)
+            Backing::Table { design, mode, page, status } => {
+                let table = design.make(host, &TableRequest { vmid, ram: ram.clone(), mode, page })?;
+                Self::table(host, ram, store, table, (page, status))
             }
-            Backing::Flat { page, status } => {
-                let ram_bytes = ram.end.0 - ram.start.0;
-                let table = FlatTable::new(memory, frames, ram, vmid).map_err(|problem| VmError::FlatTable {
-                    bytes: problem.bytes,
-                    ram_bytes,
-                    problem,
-                })?;
-                (HostTable::Flat(table), page, status)
-            }
-        };
-        Self::table(host, ram, store, table, (page, status))
+        }
     }
 
     /// A table that maps what of `ram` is fixed.
@@ -137,7 +142,7 @@ impl Presentation {
         host: &mut Host,
         ram: &Range<Gpa>,
         store: Store,
-        mut table: HostTable,
+        mut table: Box<dyn HostTable>,
         (page, status): (PageSize, LeafStatus),
     ) -> Result<Self, VmError> {
         let preset = LeafStatus::Preset.bits();
@@ -157,7 +162,7 @@ impl Presentation {
                 Err(error) => unreachable!("RAM is within the table, aligned, and mapped once: {error}"),
             }
         }
-        Ok(Self::Nested { table, page, bits })
+        Ok(Self::Table { table, page, bits })
     }
 }
 

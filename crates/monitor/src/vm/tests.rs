@@ -10,12 +10,12 @@ const MODES: [SecondStageMode; 3] = [SecondStageMode::Sv39x4, SecondStageMode::S
 const SIZES: [PageSize; 3] = [PageSize::Size4K, PageSize::Size2M, PageSize::Size1G];
 
 fn nested(mode: SecondStageMode, page: PageSize) -> Backing {
-    Backing::Nested { mode, page, status: LeafStatus::Preset }
+    Backing::nested(mode, page, LeafStatus::Preset)
 }
 
 /// Every kind of backing that is filled on demand.
 fn on_demand() -> impl Iterator<Item = Backing> {
-    let flat = |page| Backing::Flat { page, status: LeafStatus::Preset };
+    let flat = |page| Backing::flat(page, LeafStatus::Preset);
     let trees = MODES.into_iter().flat_map(|mode| SIZES.map(|page| nested(mode, page)));
     trees.chain([flat(PageSize::Size4K), flat(PageSize::Size2M)])
 }
@@ -29,7 +29,7 @@ fn machine(ram_bytes: u64, backing: Backing) -> (Host, Vm) {
 /// The largest page that is mapped.
 fn page_of(backing: Backing) -> PageSize {
     match backing {
-        Backing::Nested { page, .. } | Backing::Flat { page, .. } => page,
+        Backing::Table { page, .. } => page,
         Backing::Native | Backing::Reserved | Backing::Direct { .. } => panic!("nothing is mapped"),
     }
 }
@@ -86,7 +86,7 @@ fn a_page_is_as_large_as_ram_allows() {
             let before = host.frames.owned_bytes();
             let outcome = fault(&mut host, &mut vm, ram(offset), Access::Read);
             assert_eq!(outcome, Ok(NestedFaultOutcome::Mapped));
-            let Presentation::Nested { table, .. } = &vm.second else { panic!() };
+            let Presentation::Table { table, .. } = &vm.second else { panic!() };
             assert_eq!(table.lookup(&host.memory, ram(offset)).unwrap().size, size);
             assert!(host.frames.owned_bytes() - before >= size.bytes());
         }
@@ -126,7 +126,7 @@ fn devices_and_nothing_are_told_apart() {
 
 #[test]
 fn nothing_is_reached_beyond_a_flat_table_or_reserved_memory() {
-    for backing in [Backing::Flat { page: PageSize::Size2M, status: LeafStatus::Preset }, Backing::Reserved] {
+    for backing in [Backing::flat(PageSize::Size2M, LeafStatus::Preset), Backing::Reserved] {
         let (mut host, mut vm) = machine(3 << 20, backing);
         let mut processor = Processor::new(&MmuConfig::default(), vm.vmid());
         // Everything that the host has is behind an address that the guest might try.
@@ -141,13 +141,13 @@ fn nothing_is_reached_beyond_a_flat_table_or_reserved_memory() {
 #[test]
 fn a_flat_table_is_in_one_piece_or_refused() {
     let mut host = Host::new(8 << 20, HostPages::Base).unwrap();
-    let backing = Backing::Flat { page: PageSize::Size4K, status: LeafStatus::Preset };
+    let backing = Backing::flat(PageSize::Size4K, LeafStatus::Preset);
     let error = Vm::new(&mut host, Vmid(1), 8 << 30, backing).unwrap_err();
     assert!(matches!(error, VmError::FlatTable { bytes: 0x100_0000, ram_bytes: 0x2_0000_0000, .. }));
     let text = error.to_string();
     assert!(text.starts_with("the flat table of 16777216 bytes for guest memory of 8589934592"), "{text}");
     let page = PageSize::Size1G;
-    let backing = Backing::Flat { page, status: LeafStatus::Preset };
+    let backing = Backing::flat(page, LeafStatus::Preset);
     assert_eq!(Vm::new(&mut host, Vmid(1), 4096, backing).unwrap_err(), VmError::FlatPageSize(page));
     assert_eq!(host.frames.owned_bytes(), 0, "nothing was taken");
 }
@@ -205,7 +205,7 @@ fn fixed_memory_lies_where_its_attribute_says_and_never_faults() {
                 assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Execute), (hpa, 0));
                 assert!(vm.unmap_page(&host.memory, ram(offset)).is_none(), "it is the guest's for good");
             }
-            let Presentation::Nested { table, .. } = &vm.second else { panic!() };
+            let Presentation::Table { table, .. } = &vm.second else { panic!() };
             let first = table.lookup(&host.memory, ram(0)).unwrap().size;
             assert_eq!(first, page.min(PageSize::Size2M), "as large as RAM allows");
             assert_eq!(host.frames.owned_bytes(), owned, "all was there from the start");
@@ -254,7 +254,7 @@ fn memory_that_cannot_be_in_one_piece_is_refused_and_nothing_is_taken() {
     let mut tight = Host::new(1 << 20, HostPages::Base).unwrap();
     let refused = Vm::with_attribute(&mut tight, Vmid(1), (1 << 20) - 0x6000, backing, MemoryAttribute::Real);
     assert!(matches!(refused, Err(VmError::OutOfFrames(_))));
-    let backing = Backing::Flat { page: PageSize::Size4K, status: LeafStatus::Preset };
+    let backing = Backing::flat(PageSize::Size4K, LeafStatus::Preset);
     let refused = Vm::with_attribute(&mut tight, Vmid(1), 1 << 20, backing, MemoryAttribute::Real);
     assert!(matches!(refused, Err(VmError::FlatTable { .. })));
     assert_eq!(tight.frames.owned_bytes(), 0);
@@ -330,16 +330,16 @@ fn a_discarded_page_of(backing: Backing) {
 
 #[test]
 fn status_bits_are_set_by_whoever_is_to() {
-    let nested = |status| Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status };
+    let nested = |status| Backing::nested(SecondStageMode::Sv39x4, PageSize::Size4K, status);
     status_bits_are_set(nested);
     for page in [PageSize::Size4K, PageSize::Size2M] {
-        status_bits_are_set(|status| Backing::Flat { page, status });
+        status_bits_are_set(|status| Backing::flat(page, status));
     }
 }
 
 fn status_bits_are_set(backing: impl Fn(LeafStatus) -> Backing) {
     let bits = |vm: &Vm, host: &Host| match &vm.second {
-        Presentation::Nested { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
+        Presentation::Table { table, .. } => table.lookup(&host.memory, ram(0)).unwrap().bits,
         Presentation::Native | Presentation::Reserved | Presentation::Direct { .. } => panic!(),
     };
     let both = LeafBits::ACCESSED | LeafBits::DIRTY;

@@ -1,7 +1,6 @@
 //! What stands in the way of a system.
 
-use machine::scheme::Scheme;
-use machine::tradeoffs::{Service, ServiceName};
+use schemes::{PagedScheme, Service, ServiceName};
 use std::fmt;
 use types::PageSize;
 
@@ -24,10 +23,10 @@ pub(crate) enum Obstacle {
 
 impl Obstacle {
     /// All that stands in the way of `scheme`.
-    pub(crate) fn of(scheme: &Scheme) -> Vec<Self> {
-        let facts = scheme.mechanism().tradeoffs();
+    pub(crate) fn of(scheme: &PagedScheme) -> Vec<Self> {
+        let facts = scheme.facts();
         let mut obstacles = Vec::new();
-        if let Some(changes) = facts.monitor_changes.strip_prefix("required: ") {
+        if let Some(changes) = facts.hypervisor_changes.strip_prefix("required: ") {
             obstacles.push(Self::MonitorChanges(changes));
         }
         if let Some(page) = scheme.host_page().filter(|&page| page != PageSize::Size4K) {
@@ -42,14 +41,15 @@ impl Obstacle {
         let limited = [
             (ServiceName::PageSharing, "page sharing"),
             (ServiceName::Ballooning, "ballooning"),
-            (ServiceName::MonitorSwapping, "swapping by the monitor"),
+            (ServiceName::HypervisorSwapping, "swapping by the monitor"),
         ];
-        let limited = limited.into_iter().filter(|(service, _)| matches!(facts.of(*service), Service::Limited(_)));
+        let limited =
+            limited.into_iter().filter(|(service, _)| matches!(facts.services.of(*service), Service::Limited(_)));
         let lost: Vec<&str> = limited.map(|(_, name)| name).collect();
         if !lost.is_empty() {
             obstacles.push(Self::Overcommit(lost));
         }
-        if matches!(facts.of(ServiceName::GuestSwapping), Service::Limited(_)) {
+        if matches!(facts.services.of(ServiceName::GuestSwapping), Service::Limited(_)) {
             obstacles.push(Self::GuestSwapping);
         }
         obstacles

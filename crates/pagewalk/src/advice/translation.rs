@@ -3,7 +3,7 @@
 use super::obstacle::Obstacle;
 use crate::comparison::{LEAST_TRANSACTIONS, SAME};
 use crate::systems::reported_system;
-use machine::scheme::Scheme;
+use schemes::PagedScheme;
 use serde_json::{Value, json};
 
 /// Systems whose times differ by less are equally good: the one with less in the way is advised.
@@ -142,8 +142,8 @@ fn unit(runs: &[&&Value]) -> Option<&'static str> {
 
 /// A virtualized run.
 fn candidate(run: &Value, unit: Option<&str>) -> Option<Candidate> {
-    let scheme: Scheme = run["scheme"].as_str()?.parse().ok()?;
-    if scheme.mechanism().is_native() {
+    let scheme: PagedScheme = run["scheme"].as_str()?.parse().ok()?;
+    if scheme.facts().is_native {
         return None;
     }
     let units = unit.and_then(|key| run[key].as_f64()).unwrap_or(1.0);

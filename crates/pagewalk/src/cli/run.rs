@@ -5,17 +5,17 @@ use super::sandbox::SandboxArgs;
 use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
 use clap::Args;
 use machine::host_model::HostModel;
-use machine::scheme::Mechanism;
 use machine::snapshot::SnapshotAt;
 use machine::system::{Sweep, System, SystemList};
 use machine::units::ByteSize;
 use machine::warmup::Warmup;
+use schemes::registry;
 use std::path::PathBuf;
 use types::Gpa;
 
 /// The names that schemes and hosts have.
 fn schemes_help() -> String {
-    let schemes = Mechanism::ALL.map(Mechanism::name).join(", ");
+    let schemes = registry::names().collect::<Vec<_>>().join(", ");
     let hosts = HostModel::names().collect::<Vec<_>>().join(", ");
     format!(
         "Schemes: {schemes}; each with the size of the guest's pages and, where the monitor maps pages, of those: \

@@ -16,8 +16,8 @@ use crate::shared_memory::warn_of_refusals;
 use crate::start::{self, Start};
 use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
-use machine::scheme::Scheme;
 use machine::{Console, Outcome};
+use schemes::PagedScheme;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let config = built(&builder)?;
     let system = arguments.scheme.clone().unwrap_or_else(|| match &snapshot {
-        Some(snapshot) if config.scheme == Scheme::default() => start::native(snapshot),
+        Some(snapshot) if config.scheme == PagedScheme::default() => start::native(snapshot),
         _ => config.scheme.into(),
     });
     let on = Arc::new(Configured::new(&builder, system)?);

@@ -18,11 +18,11 @@ use crate::start::{self, Start};
 use crate::store::Store;
 use crate::systems::{Configured, configured, with_natives};
 use crate::workload_size;
-use machine::scheme::Mechanism;
 use machine::snapshot::Snapshot;
 use machine::suggestion::unknown;
 use machine::system::System;
 use machine::units::ByteSize;
+use schemes::Segments;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let mut config = built(&builder)?;
     if arguments.model && config.segment.region.is_none() && snapshot.is_none() {
         // What would lie in a segment has to lie there without one, too.
-        let region = config.segment.region_bytes(Mechanism::DualDirect, config.memory);
+        let region = config.segment.region_bytes(Segments::Both, config.memory);
         builder =
             builder.set("segment.region", &region.to_string()).map_err(|error| Failure::Usage(error.to_string()))?;
         config = built(&builder)?;

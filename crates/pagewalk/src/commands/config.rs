@@ -5,8 +5,9 @@ use crate::error::Failure;
 use crate::output::print;
 use crate::paragraph::paragraph;
 use machine::config::{reference, table};
-use machine::keys::Row;
+use machine::keys::{KeyGroup, Row};
 use machine::suggestion::unknown;
+use schemes::registry;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -14,10 +15,11 @@ use std::process::ExitCode;
 /// # Errors
 /// [`Failure::Usage`]: no key begins with what was asked for.
 pub(super) fn run(arguments: &ConfigReferenceArgs) -> Result<ExitCode, Failure> {
+    let groups: Vec<KeyGroup> = registry::all().iter().filter_map(|scheme| scheme.keys()).collect();
     let text = if arguments.markdown {
-        table(&[])
+        table(&groups)
     } else {
-        let rows = reference(&[]);
+        let rows = reference(&groups);
         chosen(&rows, &arguments.keys)?.into_iter().map(entry).collect::<Vec<_>>().join("\n")
     };
     print(&format!("{text}\n"))?;

@@ -3,8 +3,7 @@
 use crate::cli::ExplainArgs;
 use crate::error::Failure;
 use crate::output::print;
-use machine::scheme::{Mechanism, SchemeError};
-use machine::tradeoffs::{Service, ServiceName};
+use schemes::{SchemeError, SchemeRef, Service, ServiceName, registry};
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -14,37 +13,37 @@ use std::process::ExitCode;
 pub(super) fn run(arguments: &ExplainArgs) -> Result<ExitCode, Failure> {
     let named = |name: &String| {
         let name = name.split(':').next().unwrap_or_default();
-        let found = Mechanism::ALL.into_iter().find(|mechanism| mechanism.name() == name);
-        found.ok_or_else(|| Failure::Usage(SchemeError::Name { name: name.to_owned() }.to_string()))
+        let unknown = || Failure::Usage(SchemeError::Name { name: name.to_owned() }.to_string());
+        registry::find(name).ok_or_else(unknown)
     };
-    let mechanisms: Vec<Mechanism> = match arguments.schemes.as_slice() {
-        [] => Mechanism::ALL.into(),
+    let schemes: Vec<SchemeRef> = match arguments.schemes.as_slice() {
+        [] => registry::all().into(),
         names => names.iter().map(named).collect::<Result<_, _>>()?,
     };
-    let texts: Vec<String> = mechanisms.into_iter().map(text).collect();
+    let texts: Vec<String> = schemes.into_iter().map(text).collect();
     print(&texts.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(mechanism: Mechanism) -> String {
-    let facts = mechanism.tradeoffs();
-    let inside = if mechanism.has_guest_segment() { ", inside the primary region" } else { "" };
-    let references = |levels| facts.references.count(levels, levels);
-    let mut lines = format!("{}\n", mechanism.name());
+fn text(scheme: SchemeRef) -> String {
+    let facts = scheme.facts();
+    let inside = if facts.segments.has_guest() { ", inside the primary region" } else { "" };
+    let references = |levels| scheme.worst_case(levels, levels).references;
+    let mut lines = format!("{}\n", facts.name);
     let mut line = |name: &str, value: String| lines += &format!("  {name:<26}{value}\n");
     line("dimensions of a walk", format!("{}{inside}", facts.dimensions));
     let [sv39, sv48, sv57] = [3, 4, 5].map(references);
     line("references at most", format!("{sv39} (Sv39), {sv48} (Sv48), {sv57} (Sv57){inside}"));
     line("changes of the guest", facts.guest_changes.to_owned());
-    line("changes of the monitor", facts.monitor_changes.to_owned());
+    line("changes of the monitor", facts.hypervisor_changes.to_owned());
     line("applications", facts.applications.to_owned());
     for (name, service) in [
         ("page sharing", ServiceName::PageSharing),
         ("ballooning", ServiceName::Ballooning),
         ("swapping by the guest", ServiceName::GuestSwapping),
-        ("swapping by the monitor", ServiceName::MonitorSwapping),
+        ("swapping by the monitor", ServiceName::HypervisorSwapping),
     ] {
-        let cell = match facts.of(service) {
+        let cell = match facts.services.of(service) {
             Service::Yes => "yes".to_owned(),
             Service::Limited(reason) => format!("limited: {reason}"),
             Service::Absent(reason) => format!("no: {reason}"),

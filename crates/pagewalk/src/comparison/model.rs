@@ -11,7 +11,7 @@ use super::work::overhead_ideal;
 use crate::systems::Configured;
 use crate::table::Table;
 use machine::MissClass;
-use machine::scheme::Mechanism;
+use schemes::{Facts, SchemeRef, Segments, builtin};
 
 /// Translation of one run, as the model takes it.
 struct Measured {
@@ -46,32 +46,27 @@ impl Measured {
 }
 
 /// Cycles over those of a machine whose translation is free, minus one, as the model has it: from a native run and, for a virtual machine, one
-/// with nested paging. `None` where that tells nothing of the mechanism.
-fn predict(mechanism: Mechanism, native: &Measured, base: Option<&Measured>) -> Option<f64> {
+/// with nested paging. `None` where that tells nothing of the scheme.
+fn predict(scheme: &Facts, native: &Measured, base: Option<&Measured>) -> Option<f64> {
     use MissClass::{Both, Guest, Monitor, Neither};
     let class = |counts: &[f64; 4], class: MissClass| counts[class as usize];
     // In a class with a segment of the monitor that the mode does not have, and so on: what is left of each class, and those whose hits of the
     // second level no segment leaves.
-    let (from, costs, free): (_, _, &[MissClass]) = match mechanism {
-        Mechanism::NativeSegment => (native, [native.per_miss, 0.0, native.per_miss, 0.0], &[Guest, Both]),
-        Mechanism::VmmDirect => {
+    let (from, costs, free): (_, _, &[MissClass]) = match (scheme.is_native, scheme.segments) {
+        (_, Segments::None) => return None,
+        (true, _) => (native, [native.per_miss, 0.0, native.per_miss, 0.0], &[Guest, Both]),
+        (false, Segments::Hypervisor) => {
             let base = base?;
             (base, [base.per_miss, base.per_miss, native.per_miss, native.per_miss], &[])
         }
-        Mechanism::GuestDirect => {
+        (false, Segments::Guest) => {
             let base = base?;
             (base, [base.per_miss, native.per_miss, base.per_miss, native.per_miss], &[])
         }
-        Mechanism::DualDirect => {
+        (false, Segments::Both) => {
             let base = base?;
             (base, [base.per_miss, native.per_miss, native.per_miss, 0.0], &[Both])
         }
-        Mechanism::Native
-        | Mechanism::Nested
-        | Mechanism::Shadow
-        | Mechanism::Flat
-        | Mechanism::FlatHw
-        | Mechanism::Reserved => return None,
     };
     let walks: f64 =
         [Neither, Guest, Monitor, Both].into_iter().map(|of| class(&from.misses, of) * costs[of as usize]).sum();
@@ -85,18 +80,17 @@ pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
     let mut table = Table::new(["workload", "scheme", "predicted", "simulated", "prediction over truth"]);
     let mut any = false;
     for run in runs.iter().filter(|run| run.failed.is_none()) {
-        let mechanism = run.on.config.scheme.mechanism();
-        let find = |wanted: Mechanism| {
+        let find = |wanted: SchemeRef| {
             let same = |on: &Configured| {
                 let scheme = on.config.scheme;
-                scheme.mechanism() == wanted && scheme.guest_page() == run.on.config.scheme.guest_page()
+                scheme.name() == wanted.facts().name && scheme.guest_page() == run.on.config.scheme.guest_page()
             };
             let mut good = runs.iter().filter(|other| other.failed.is_none());
             good.find(|other| other.work == run.work && same(&other.on) && other.on.host == run.on.host)
         };
-        let Some(native) = find(Mechanism::Native).map(Measured::of) else { continue };
-        let base = find(Mechanism::Nested).map(Measured::of);
-        let Some(predicted) = predict(mechanism, &native, base.as_ref()) else { continue };
+        let Some(native) = find(builtin::NATIVE).map(Measured::of) else { continue };
+        let base = find(builtin::NESTED).map(Measured::of);
+        let Some(predicted) = predict(run.on.config.scheme.facts(), &native, base.as_ref()) else { continue };
         any = true;
         let simulated = overhead_ideal(run);
         let percent = |ratio: f64| format!("{:.2} %", 100.0 * ratio);
@@ -124,6 +118,7 @@ fn deviation(predicted: f64, simulated: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schemes::registry;
 
     #[test]
     fn deviations_are_relative_where_there_is_something_to_relate_to() {
@@ -139,12 +134,13 @@ mod tests {
     fn each_class_costs_what_the_mode_leaves_of_it() {
         let native = measured(20.0, [1.0, 9.0, 0.0, 0.0]);
         let base = measured(60.0, [0.0, 0.0, 2.0, 8.0]);
-        let of = |mechanism| predict(mechanism, &native, Some(&base)).unwrap() * 1000.0;
-        assert_eq!(of(Mechanism::VmmDirect), 10.0 * 20.0 + 70.0);
-        assert_eq!(of(Mechanism::GuestDirect), 2.0 * 60.0 + 8.0 * 20.0 + 70.0);
-        assert_eq!(of(Mechanism::DualDirect), 2.0 * 20.0);
-        assert_eq!(of(Mechanism::NativeSegment), 20.0);
-        assert_eq!(predict(Mechanism::Nested, &native, Some(&base)), None);
-        assert_eq!(predict(Mechanism::VmmDirect, &native, None), None);
+        let facts = |name| registry::find(name).unwrap().facts();
+        let of = |name| predict(facts(name), &native, Some(&base)).unwrap() * 1000.0;
+        assert_eq!(of("vmm-direct"), 10.0 * 20.0 + 70.0);
+        assert_eq!(of("guest-direct"), 2.0 * 60.0 + 8.0 * 20.0 + 70.0);
+        assert_eq!(of("dual-direct"), 2.0 * 20.0);
+        assert_eq!(of("native-segment"), 20.0);
+        assert_eq!(predict(facts("nested"), &native, Some(&base)), None);
+        assert_eq!(predict(facts("vmm-direct"), &native, None), None);
     }
 }

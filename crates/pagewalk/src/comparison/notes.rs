@@ -69,11 +69,11 @@ pub(super) fn of(runs: &[Finished], run: &Finished) -> Vec<String> {
 
 /// The dimensions whose direct segment the scheme has and no access hit.
 pub(super) fn idle_segments(run: &Finished) -> Vec<&'static str> {
-    let (mechanism, mmu) = (run.on.config.scheme.mechanism(), &run.statistics.mmu);
-    let guest = mechanism.has_guest_segment() && mmu.segment_hits + mmu.guest_segment_hits == 0;
+    let (segments, mmu) = (run.on.config.scheme.facts().segments, &run.statistics.mmu);
+    let guest = segments.has_guest() && mmu.segment_hits + mmu.guest_segment_hits == 0;
     // A native machine's segment counts what it hits as both.
     let monitor =
-        mechanism.has_monitor_segment() && mmu.segment_hits + mmu.monitor_segment_hits + mmu.monitor_segment_pages == 0;
+        segments.has_hypervisor() && mmu.segment_hits + mmu.monitor_segment_hits + mmu.monitor_segment_pages == 0;
     let idle = [(guest, "guest"), (monitor, "monitor")];
     idle.into_iter().filter_map(|(idle, name)| (idle && run.failed.is_none()).then_some(name)).collect()
 }

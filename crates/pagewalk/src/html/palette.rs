@@ -1,16 +1,18 @@
 //! Colours, as properties of the style sheet, which gives them a light and a dark value. Marks never tell by colour alone.
 
 use super::document::Key;
+use schemes::{Family, registry};
 
-/// Of a scheme, by its mechanism.
+/// Of a scheme, by its family. A report may be of a scheme that this program does not have.
 pub(super) fn of_scheme(scheme: &str) -> &'static str {
-    match scheme.split([':', '/']).next().unwrap_or(scheme) {
-        "native" => "var(--c-native)",
-        "nested" => "var(--c-nested)",
-        "shadow" => "var(--c-shadow)",
-        "flat" | "flat-hw" | "reserved" => "var(--c-flat)",
-        "native-segment" | "vmm-direct" | "guest-direct" | "dual-direct" => "var(--c-segment)",
-        _ => "var(--c-other)",
+    let name = scheme.split([':', '/']).next().unwrap_or(scheme);
+    match registry::find(name).map_or(Family::Other, |scheme| scheme.facts().family) {
+        Family::Native => "var(--c-native)",
+        Family::Nested => "var(--c-nested)",
+        Family::Shadow => "var(--c-shadow)",
+        Family::Flat => "var(--c-flat)",
+        Family::Segment => "var(--c-segment)",
+        Family::Other => "var(--c-other)",
     }
 }
 

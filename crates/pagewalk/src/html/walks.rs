@@ -1,6 +1,7 @@
 //! The section with the walk explorer.
 
 use super::document::{Block, Section, Walk};
+use schemes::{Scheme, Walked, registry};
 use serde_json::Value;
 
 /// The most walks of a page: each takes a few kilobytes.
@@ -8,16 +9,14 @@ const MOST: usize = 64;
 
 /// A walk of `workload` under a system. `None` where none was recorded.
 pub(super) fn walk(workload: &str, scheme: &str, system: &str, recorded: Option<&Value>) -> Option<Walk> {
-    let mechanism = scheme.split(':').next().unwrap_or(scheme);
+    let facts = registry::find(scheme.split(':').next().unwrap_or(scheme)).map(Scheme::facts);
+    let shadow = facts.is_some_and(|facts| facts.walked == Walked::ShadowTables);
     Some(Walk {
         workload: workload.to_owned(),
         system: system.to_owned(),
-        guest_table: if mechanism == "shadow" { "shadow table" } else { "guest table" },
-        host_table: match mechanism {
-            "flat" | "flat-hw" => "flat table",
-            _ => "host table",
-        },
-        native: matches!(mechanism, "native" | "native-segment" | "shadow"),
+        guest_table: if shadow { "shadow table" } else { "guest table" },
+        host_table: facts.map_or("host table", |facts| facts.host_table),
+        native: shadow || facts.is_some_and(|facts| facts.is_native),
         walk: recorded?.clone(),
     })
 }

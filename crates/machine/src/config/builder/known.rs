@@ -1,9 +1,9 @@
 //! All keys that a configuration may have.
 
+use super::Config;
 use super::open::HOST;
-use super::{Config, KeyGroup};
 use crate::host_model::HostModel;
-use keys::{Declared, Key};
+use keys::{Declared, Key, KeyGroup};
 use toml::{Table, Value};
 
 /// Every key: the configuration's own, those of `groups`, and the numbers of the host model.

@@ -1,7 +1,7 @@
 use super::super::*;
 use crate::host_model::{HostModel, WalkCacheModel};
 use ::mmu::TlbArray;
-use keys::{key, settings};
+use keys::{KeyGroup, key, settings};
 use types::{Cycles, PagingMode};
 
 #[test]
@@ -154,7 +154,7 @@ fn a_group_from_elsewhere_is_read_checked_told_of_and_echoed_as_any_other() {
     let builder = || ConfigBuilder::default().with_group(KeyGroup::of::<OwnKeys>("own"));
     let set = |key: &str, value: &str| builder().set(key, value).and_then(ConfigBuilder::build);
     let config = set("own.interval", "7").unwrap();
-    assert_eq!(config.open.group::<OwnKeys>("own"), OwnKeys { interval: 7, eager: false });
+    assert_eq!(config.open.group("own").read::<OwnKeys>(), OwnKeys { interval: 7, eager: false });
     let echo = toml::to_string(&config).unwrap();
     assert!(echo.contains("[own]\neager = false\ninterval = 7"), "{echo}");
     let problem = |key: &str, value: &str| set(key, value).unwrap_err().to_string();

@@ -29,7 +29,7 @@ impl Bed {
     /// RAM of `pages` base pages in host memory of `frames`.
     fn new(pages: u64, frames: u64, page: PageSize, status: LeafStatus, swap: Swap) -> Self {
         let mut host = Host::new(frames * PAGE, HostPages::Base).unwrap();
-        let backing = Backing::Nested { mode: SecondStageMode::Sv39x4, page, status };
+        let backing = Backing::nested(SecondStageMode::Sv39x4, page, status);
         let vm = Vm::new(&mut host, Vmid(3), pages * PAGE, backing).unwrap();
         let pager = Pager::new(&host.memory, swap);
         let processor = Processor::new(&MmuConfig::default(), vm.vmid());
@@ -290,7 +290,7 @@ fn a_page_given_up_is_zero_whether_it_had_a_frame_or_not() {
 
 #[test]
 fn one_page_of_a_superpage_can_be_given_up_without_a_pager() {
-    let backing = |page| Backing::Nested { mode: SecondStageMode::Sv48x4, page, status: LeafStatus::Preset };
+    let backing = |page| Backing::nested(SecondStageMode::Sv48x4, page, LeafStatus::Preset);
     for page in [PageSize::Size2M, PageSize::Size1G] {
         let mut host = Host::new(Vm::host_bytes(1 << 30, backing(page)), HostPages::Base).unwrap();
         let mut vm = Vm::new(&mut host, Vmid(1), 1 << 30, backing(page)).unwrap();
@@ -308,7 +308,7 @@ fn one_page_of_a_superpage_can_be_given_up_without_a_pager() {
 #[test]
 fn fixed_memory_is_never_taken_and_pages_of_others_are() {
     let mut host = Host::new(2048 * PAGE, HostPages::Base).unwrap();
-    let backing = Backing::Nested { mode: SecondStageMode::Sv39x4, page: PageSize::Size4K, status: LeafStatus::Clear };
+    let backing = Backing::nested(SecondStageMode::Sv39x4, PageSize::Size4K, LeafStatus::Clear);
     let mut add =
         |vmid, pages, attribute| Vm::with_attribute(&mut host, Vmid(vmid), pages * PAGE, backing, attribute).unwrap();
     let mut vms = [

@@ -3,7 +3,7 @@
 
 use super::rig::*;
 use crate::section::{MapRequest, SectionAccess, SectionFault, SectionMapError, WindowTables};
-use crate::table::{Leaf, LeafBits, MapError};
+use crate::table::{HostTable, Leaf, LeafBits, MapError};
 use memory::section::Lifetime;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -157,7 +157,7 @@ fn a_table_freed_with_links_in_it_frees_its_own_frames_only() {
     let id = rig.manager.sections().find(&name("data")).unwrap();
     let shared = [0, 2 * MIB].map(|offset| rig.manager.shared_tables(id).unwrap().table(0, offset).unwrap());
     let table = rig.tables.remove(&Vmid(1)).unwrap();
-    table.free(&rig.host.memory, &mut rig.host.frames);
+    Box::new(table).free(&rig.host.memory, &mut rig.host.frames);
     let taken: Vec<_> = core::iter::from_fn(|| {
         let page = rig.host.frames.allocate(&rig.host.memory, PageSize::Size4K).ok()?;
         rig.host.memory.write_slice(page.start(), &[0xff; PAGE as usize]).unwrap();

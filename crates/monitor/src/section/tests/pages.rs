@@ -2,6 +2,7 @@
 
 use super::rig::*;
 use crate::section::{Denial, Resolution, SectionFault, SectionMapError, SectionUnmapError};
+use crate::table::HostTable;
 use memory::section::{BackingFile, DeleteError, FaultCounts, FaultKind, FileCounts, Lifetime, SectionId};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,7 @@ use crate::section::{
     MapRequest, SectionFault, SectionFaultError, SectionHost, SectionManager, SectionMapError, SectionUnmapError,
     VmProfile, Window,
 };
-use crate::table::SectionTable;
-use crate::table::{FlushTlbs, Leaf, LeafBits, NestedTable};
+use crate::table::{FlushTlbs, HostTable, Leaf, LeafBits, NestedTable};
 use crate::walk_memory::WalkMemory;
 use memory::registry::{Change, Granularities, Registry, Reservation, ReservedMemory, Scope, SectionName};
 use memory::section::{Lifetime, SectionId};
@@ -145,7 +144,7 @@ impl Rig {
                 self.host.frames.free(FrameRange::new(leaf.page, PAGE).unwrap()).unwrap();
             }
         }
-        table.free(&self.host.memory, &mut self.host.frames);
+        Box::new(table).free(&self.host.memory, &mut self.host.frames);
         self.processors.mmus.remove(&Vmid(vm));
     }
 

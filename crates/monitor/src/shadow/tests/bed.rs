@@ -99,8 +99,7 @@ impl Tlbs for Processors<'_> {
 
 impl Bed {
     pub(super) fn new(choice: &Choice) -> Self {
-        let backing =
-            Backing::Nested { mode: SecondStageMode::Sv39x4, page: choice.host_page, status: LeafStatus::Preset };
+        let backing = Backing::nested(SecondStageMode::Sv39x4, choice.host_page, LeafStatus::Preset);
         let config = ShadowConfig {
             tables: choice.tables,
             coherence: choice.coherence,

@@ -1,7 +1,8 @@
 //! What sections do to a flat table.
 
 use super::FlatTable;
-use crate::table::entry::{Leaf, LeafBits};
+use crate::table::entry::Leaf;
+use crate::table::host::HostTable;
 use crate::table::page_table::MapError;
 use crate::table::section::{ClearedRange, SectionTable};
 use crate::table::work::TableWork;
@@ -12,14 +13,6 @@ use types::{Gpa, Hpa, PageSize};
 impl SectionTable for FlatTable {
     fn maps(&self, size: PageSize) -> bool {
         matches!(size, PageSize::Size4K | PageSize::Size2M)
-    }
-
-    fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        self.lookup(memory, gpa)
-    }
-
-    fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
-        self.grant(memory, gpa, bits);
     }
 
     fn link(
@@ -41,7 +34,7 @@ impl SectionTable for FlatTable {
         gpa: Gpa,
         leaf: Leaf,
     ) -> Result<TableWork, MapError> {
-        self.map(memory, gpa, leaf)?;
+        self.enter(memory, gpa, leaf)?;
         Ok(TableWork { entries: leaf.size.bytes() / PageSize::Size4K.bytes(), ..TableWork::default() })
     }
 
@@ -50,11 +43,7 @@ impl SectionTable for FlatTable {
         Ok(TableWork::default())
     }
 
-    fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        self.take(memory, gpa)
-    }
-
-    fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, mut leaves: impl FnMut(Gpa, Leaf)) -> ClearedRange {
+    fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, leaves: &mut dyn FnMut(Gpa, Leaf)) -> ClearedRange {
         let mut cleared = ClearedRange::default();
         let mut gpa = range.start;
         while gpa < range.end {

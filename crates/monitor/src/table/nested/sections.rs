@@ -28,14 +28,6 @@ impl SectionTable for NestedTable {
         true
     }
 
-    fn lookup(&self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        self.lookup(memory, gpa)
-    }
-
-    fn grant(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) {
-        self.grant(memory, gpa, bits);
-    }
-
     fn link(
         &mut self,
         memory: &HostMemory,
@@ -69,11 +61,7 @@ impl SectionTable for NestedTable {
         self.table.add_leaf_table(memory, frames, gpa.0)
     }
 
-    fn take(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Leaf> {
-        self.table.unmap(memory, gpa.0)
-    }
-
-    fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, mut leaves: impl FnMut(Gpa, Leaf)) -> ClearedRange {
+    fn clear(&mut self, memory: &HostMemory, range: &Range<Gpa>, leaves: &mut dyn FnMut(Gpa, Leaf)) -> ClearedRange {
         let range = range.start.0..range.end.0;
         let cleared = self.table.clear(memory, &range, |address, leaf| leaves(Gpa(address), leaf));
         ClearedRange { tables: cleared.tables, work: cleared.work }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::table::section::SectionTable;
-use crate::table::{MapError, NestedTable};
+use crate::table::{HostTable, MapError, NestedTable};
 use memory::{Host, HostPages};
 use types::{Gpa, SecondStageMode, Vmid};
 
@@ -113,18 +113,18 @@ fn what_is_mapped_once_is_seen_by_all_and_nothing_beyond_it() {
                     assert_eq!(table.map_at(memory, frames, 0, gpa, private), Err(MapError::Occupied(gpa.0)));
                     assert!(table.add_leaf_table(memory, frames, gpa).is_err());
                 }
-                assert!(table.unmap(memory, Gpa(at)).is_none() && table.take(memory, Gpa(at)).is_none());
+                assert!(table.take(memory, Gpa(at)).is_none());
                 table.grant(memory, Gpa(at), LeafBits::GLOBAL);
                 assert_eq!(table.lookup(memory, Gpa(at)).unwrap().bits, LeafBits::FULL | LeafBits::USER);
             }
             // A VM that ends leaves the tables alone, and so does one that only unlinks.
             let [first, mut second] = vms;
             let owned = frames.owned_bytes();
-            first.free(memory, frames);
+            Box::new(first).free(memory, frames);
             assert!(owned > frames.owned_bytes());
             let at = 8 * span.max(GIB);
             let range = Gpa(at)..Gpa(at + bytes.next_multiple_of(span));
-            let cleared = second.clear(memory, &range, |gpa, _| panic!("{gpa} is the section's"));
+            let cleared = second.clear(memory, &range, &mut |gpa, _| panic!("{gpa} is the section's"));
             assert_eq!(cleared.work.links, bytes.div_ceil(span) + cleared.tables.len() as u64);
             assert_eq!(second.lookup(memory, Gpa(at)), None);
             assert_eq!(host.memory.read::<u64>(tables.table(0, 0).unwrap()).unwrap() & 1, 1);

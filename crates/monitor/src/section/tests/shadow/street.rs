@@ -105,7 +105,7 @@ impl Street {
             let vmid = Vmid(guest + 1);
             // RAM in pages of a size that a tree has.
             let page = if host_page == PageSize::Size64K { PageSize::Size4K } else { host_page };
-            let backing = Backing::Nested { mode, page, status: LeafStatus::Preset };
+            let backing = Backing::nested(mode, page, LeafStatus::Preset);
             let mut vm = Vm::new(&mut street.host, vmid, RAM, backing).unwrap();
             let config = ShadowConfig {
                 tables: Tables::Multiple(4),
