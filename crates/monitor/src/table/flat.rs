@@ -6,9 +6,8 @@
 mod sections;
 
 use super::entry::{Entry, Leaf, LeafBits};
-use super::host::HostTable;
+use super::host::{HostTable, SectionTable};
 use super::page_table::MapError;
-use super::section::SectionTable;
 use core::ops::Range;
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use mmu::SecondStage;

@@ -1,9 +1,8 @@
 //! The nested table: from guest physical to host physical addresses (the 1-0-translation table).
 
 use super::entry::{Leaf, LeafBits};
-use super::host::HostTable;
+use super::host::{HostTable, SectionTable};
 use super::page_table::{MapError, PageTable, Shape};
-use super::section::SectionTable;
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Gpa, Hpa, PageSize, SecondStageMode, Vmid};

@@ -2,9 +2,8 @@
 
 use super::FlatTable;
 use crate::table::entry::Leaf;
-use crate::table::host::HostTable;
+use crate::table::host::{ClearedRange, HostTable, SectionTable};
 use crate::table::page_table::MapError;
-use crate::table::section::{ClearedRange, SectionTable};
 use crate::table::work::TableWork;
 use core::ops::Range;
 use memory::{FrameAllocator, HostMemory};

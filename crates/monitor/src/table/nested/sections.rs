@@ -2,8 +2,8 @@
 
 use super::NestedTable;
 use crate::table::entry::{Leaf, LeafBits};
+use crate::table::host::{ClearedRange, SectionTable};
 use crate::table::page_table::MapError;
-use crate::table::section::{ClearedRange, SectionTable};
 use crate::table::work::TableWork;
 use core::ops::Range;
 use memory::{FrameAllocator, HostMemory};
