@@ -1,10 +1,14 @@
 //! The `match` loop over the same micro-ops: the oracle of the threaded engine, and what builds with debug assertions use.
 
-use super::{AfterCsr, Environment, Leave, compiled};
+use super::{
+    compiled,
+    environment::{AfterCsr, Environment},
+};
 use crate::{
     Bus,
     bus::DataWindow,
     hart::Hart,
+    leave::Leave,
     microop::{Link, MicroOp, accumulator},
     ops::{Opcode, alu, atomic, float, memory, operations},
 };
@@ -190,7 +194,7 @@ pub(crate) unsafe fn run<B: Bus>(
     environment: &mut Environment<B>,
 ) -> u64 {
     loop {
-        let opcode = environment.code().opcode(op);
+        let opcode = environment.opcode(op);
         // SAFETY: by the contract, and every flow below leads to a micro-op of a live block.
         match unsafe { execute(opcode, hart, op, &mut acc, &mut window, environment) } {
             // SAFETY: as above.

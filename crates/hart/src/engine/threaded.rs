@@ -1,10 +1,14 @@
 //! Threaded dispatch: every handler ends in a call of the next one's, which an optimised build turns into a jump.
 
-use super::{AfterCsr, Environment, Leave, compiled};
+use super::{
+    compiled,
+    environment::{AfterCsr, Environment},
+};
 use crate::{
     Bus,
     bus::DataWindow,
     hart::Hart,
+    leave::Leave,
     microop::{Handler, Link, MicroOp, accumulator},
     ops::{Opcode, alu, atomic, float, memory, operations},
 };

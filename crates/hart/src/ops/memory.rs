@@ -4,8 +4,9 @@ use super::atomic::Cell;
 use crate::{
     Bus, Loaded, Reached, Stop, Stored, Trap,
     bus::DataWindow,
-    engine::{Environment, Leave},
+    engine::environment::Environment,
     hart::Hart,
+    leave::Leave,
     microop::{MicroOp, accumulator},
     trap::Exception,
 };
@@ -173,7 +174,7 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
         }
         Ok(Stored::Done(pages)) => {
             for page in pages.into_iter().flatten() {
-                environment.code().drop_page(page);
+                environment.drop_page(page);
             }
             After::Done
         }
