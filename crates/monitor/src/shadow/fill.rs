@@ -16,6 +16,17 @@ use memory::{Host, HostMemory, OutOfFrames};
 use mmu::{Fault, Fence, SoftwareLeaf, software_walk};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
+/// An access that the shadow table refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShadowFault {
+    /// The hart that makes it.
+    pub hart: usize,
+    /// Where.
+    pub gva: Gva,
+    /// What it does there.
+    pub access: Access,
+}
+
 /// What becomes of an access that the shadow table refuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShadowFaultOutcome {

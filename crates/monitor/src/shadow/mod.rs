@@ -40,7 +40,7 @@ mod write_protect;
 
 pub use check::{Problem, Violation};
 pub use config::{Assist, Coherence, Invalidation, ShadowConfig, Tables};
-pub use fill::ShadowFaultOutcome;
+pub use fill::{ShadowFault, ShadowFaultOutcome};
 pub use invalidate::GuestFence;
 pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
