@@ -1,6 +1,6 @@
 //! What the history must look like.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{output_of, root};
 use std::process::Command;
 

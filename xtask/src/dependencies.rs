@@ -1,6 +1,6 @@
 //! Whether dependencies are what `deny.toml` allows.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{root, run};
 use crate::tools::Tool;
 use std::process::{Command, Stdio};

@@ -4,7 +4,7 @@
 //! numbers are simulated, so they are the same everywhere. What depends on the host or on a guest that was fetched, or changes anything of the
 //! user's, stands in other blocks.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{printed_by, root, run as run_command, target};
 use std::fs;
 use std::path::{Path, PathBuf};

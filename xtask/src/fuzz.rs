@@ -4,7 +4,7 @@
 //! that reach something new are kept in `target/fuzz/NAME`, from where the next run goes on. An input that fails is in `target/fuzz` as
 //! well, and the step fails with its path: committed to `fuzz/regressions/NAME`, it becomes a test.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{root, run};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

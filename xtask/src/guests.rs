@@ -1,6 +1,6 @@
 //! The guest programs that the repository carries as images.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{root, run};
 use std::process::Command;
 

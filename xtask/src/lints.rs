@@ -1,6 +1,6 @@
 //! What the source and its comments must be like.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{cargo, root, run};
 use std::process::Command;
 

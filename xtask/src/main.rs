@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod commits;
+mod cycles;
 mod dependencies;
 mod examples;
+mod failure;
 mod fuzz;
 mod guests;
 mod lints;
@@ -18,9 +20,6 @@ mod tools;
 
 use options::Request;
 use std::process::ExitCode;
-
-/// Why a chore failed, in one line.
-type Failure = String;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

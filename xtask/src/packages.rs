@@ -1,6 +1,6 @@
 //! Debian packages that tests need beside Rust.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{in_search_path, run};
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Programs that chores run.
 
-use crate::Failure;
+use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -1,6 +1,6 @@
 //! The README's first command does what the README shows.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{printed_by, root};
 use std::fs;
 

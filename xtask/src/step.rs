@@ -1,6 +1,6 @@
 //! A step: a chore that `cargo xtask test` performs with others.
 
-use crate::Failure;
+use crate::failure::Failure;
 use std::time::{Duration, Instant};
 
 /// A kind of run of `cargo xtask test`.

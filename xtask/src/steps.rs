@@ -1,7 +1,7 @@
 //! The steps of `cargo xtask test`, each also a chore of its own, and the other chores.
 
 use crate::step::{BOTH, FULL, QUICK, Step};
-use crate::{commits, dependencies, examples, fuzz, guests, lints, packages, readme, suites, tools};
+use crate::{commits, cycles, dependencies, examples, fuzz, guests, lints, packages, readme, suites, tools};
 
 /// All steps, in the order in which they build on each other; those that take seconds come first.
 pub(crate) const STEPS: &[Step] = &[
@@ -11,6 +11,12 @@ pub(crate) const STEPS: &[Step] = &[
         summary: "subjects of commits have fewer than 72 characters",
         tiers: BOTH,
         run: commits::check,
+    },
+    Step {
+        name: "cycles",
+        summary: "modules of a crate do not use each other in cycles",
+        tiers: BOTH,
+        run: cycles::check,
     },
     Step {
         name: "quick",

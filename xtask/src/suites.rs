@@ -1,6 +1,6 @@
 //! The tests of the workspace's crates, and what they need of the network.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{cargo, root, run, target};
 use crate::tools::Tool;
 use std::fs;

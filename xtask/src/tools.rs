@@ -1,6 +1,6 @@
 //! Programs of cargo that CI runs beside those of the toolchain: cargo-nextest and cargo-deny.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::process::{in_search_path, root, run, target};
 use std::path::PathBuf;
 use std::process::Command;

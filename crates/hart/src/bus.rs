@@ -4,7 +4,7 @@
 //! micro-op, with a *window* that stays in a machine register and a *site*, the micro-op's memory of where it hit last. Where that
 //! fails, the *miss path* does whatever it takes and asks for another try, or completes the access itself.
 
-use crate::{Trap, code::HostPage};
+use crate::{Trap, host_page::HostPage};
 use types::{Access, Asid, Gva, TranslationContext, Width};
 
 /// What the hit path of loads and stores keeps in a register; only the bus looks inside.

@@ -2,7 +2,7 @@
 
 mod compressed;
 
-use crate::{Isa, microop::SINK, ops::Opcode};
+use crate::{Isa, hart::SINK, ops::Opcode};
 
 /// A decoded instruction. Whatever is not defined, or switched off, is [`Opcode::System`] and judged by the run loop.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,10 @@ mod decode;
 mod engine;
 pub mod float;
 mod hart;
+mod host_page;
 mod interrupt;
 mod isa;
+mod leave;
 mod microop;
 mod ops;
 #[cfg(feature = "planted")]
@@ -28,10 +30,11 @@ mod trap_loop;
 pub use bus::{
     Bus, CacheLines, CodeWindow, DataWindow, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored,
 };
-pub use code::{CodeCache, HostPage};
+pub use code::CodeCache;
 pub use engine::compiled::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub use engine::{Engine, Hotness};
 pub use hart::{Counts, Exit, Hart};
+pub use host_page::HostPage;
 pub use interrupt::Interrupt;
 pub use isa::Isa;
 pub use registers::Registers;

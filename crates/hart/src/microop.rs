@@ -45,9 +45,6 @@ pub(crate) struct Link {
 
 const _: () = assert!(size_of::<MicroOp>() == 16 && size_of::<Link>() == 16);
 
-/// The sink register, which stands for `x0` as a destination.
-pub(crate) const SINK: u8 = 32;
-
 /// The accumulator that the engine keeps in a register: `budget(16, signed) | stores(16) | accesses(32)`.
 ///
 /// One addition at the end of a block counts instructions and stores and tells, by the sign, whether the budget is used

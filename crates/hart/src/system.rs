@@ -5,7 +5,7 @@ use crate::{
     Bus, CodeCache, Engine, Exception, Exit, Fence, Hart, Stop, Trap,
     csr::{CsrAccess, FloatUnit, IllegalCsr},
     decode::{self, Instruction},
-    engine::Leave,
+    leave::Leave,
     ops::{Class, Opcode, alu},
 };
 use types::{Access, Asid, Gva, Privilege};

@@ -10,6 +10,7 @@
 mod declare;
 mod facts;
 mod group;
+mod out_of_range;
 mod range;
 mod reference;
 pub mod suggestion;
@@ -18,7 +19,8 @@ mod unknown;
 
 pub use facts::{Affects, KeyFacts, key};
 pub use group::{GroupValues, KeyGroup};
-pub use range::{OutOfRange, Range, out_of_range};
+pub use out_of_range::{OutOfRange, out_of_range};
+pub use range::Range;
 pub use reference::{Row, rows};
 pub use tree::{Declared, Entry, Key, Keys, groups, keys, value_at};
 pub use unknown::unknown_key;

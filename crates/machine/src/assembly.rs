@@ -2,14 +2,16 @@
 
 use crate::{
     balloon::Balloon,
+    build_error::BuildError,
     caches::Caches,
     config::{Config, ConfigError, FidelityName, SwapKeys},
     disk::Disks,
     dispatch::Dispatch,
     faulty::Faults,
-    host_model::{HostModel, HostModelError},
+    host_model::HostModel,
     host_plan::{GuestPlan, HostPlan},
-    loader::{BootFiles, LoadError, Plan},
+    image::{Image, VirtioKind},
+    loader::{BootFiles, Plan},
     machine::{Machine, Pace},
     primary_region::{GuestRegion, SegmentHardware},
     sections::{self, GuestSections},
@@ -17,152 +19,16 @@ use crate::{
     world::{Guest, Processor, World},
 };
 use devices::{
-    Block, BlockConfig, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription,
-    VirtioDevice, device_tree,
+    Block, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription, VirtioDevice,
+    device_tree,
 };
-use memory::registry::SectionName;
-use memory::section::BackingError;
 use memory::{Host, HostPages};
 use mmu::Mmu;
 use monitor::pmu::Pmu;
-use monitor::sched::{Allocation, AllocationError, Parameters, VmParameters};
-use monitor::section::{SectionCreateError, SectionMapError};
+use monitor::sched::{Allocation, Parameters, VmParameters};
 use monitor::shadow::ShadowConfig;
-use monitor::{CostTable, Dma, GuestMemoryError, PageUnavailable, Pager, Swap, Vm, VmError};
-use std::path::PathBuf;
-use std::sync::Arc;
+use monitor::{CostTable, Dma, Pager, Swap, Vm, VmError};
 use types::{Cycles, Gpa, Vmid};
-
-/// The least memory of a guest that boots Linux.
-pub const LEAST_LINUX_MEMORY: u64 = 96 << 20;
-
-/// The least memory of any guest.
-pub const LEAST_MEMORY: u64 = 8 << 20;
-
-/// What boots.
-#[derive(Clone, Debug)]
-pub struct Image {
-    /// The content of the kernel's file: ELF, a flat Image, or with [`Self::load_address`] any binary.
-    pub kernel: Arc<[u8]>,
-    /// The name of that file, for errors.
-    pub kernel_name: String,
-    /// Where a flat binary without a header is loaded and entered; `None` for a kernel whose format says so.
-    pub load_address: Option<Gpa>,
-    /// The root file system.
-    pub initrd: Option<Arc<[u8]>>,
-    /// The kernel's command line.
-    pub command_line: String,
-    /// Bytes of memory without which it does not boot.
-    pub least_memory: u64,
-    /// Virtio devices, at most eight, in the order of their slots.
-    pub devices: Vec<VirtioKind>,
-}
-
-/// A virtio device to attach.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum VirtioKind {
-    /// A console beside the UART.
-    Console,
-    /// A disk.
-    Block(BlockConfig),
-    /// A network card whose frames go nowhere.
-    Net,
-    /// A source of (repeatable) randomness.
-    Rng,
-    /// A memory balloon.
-    Balloon,
-}
-
-/// Why a machine cannot be put together.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// The host model.
-    #[error(transparent)]
-    Host(#[from] HostModelError),
-    /// A key of the configuration that the scheme or the host contradicts.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The kernel, or too little memory for it.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A disk.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// The TLBs.
-    #[error("mmu.{0}")]
-    Mmu(#[from] mmu::ConfigError),
-    /// The devices.
-    #[error(transparent)]
-    Platform(#[from] devices::ConfigError),
-    /// The device tree.
-    #[error(transparent)]
-    Tree(#[from] devices::TreeError),
-    /// Host memory.
-    #[error("host memory: {0}")]
-    Memory(#[from] memory::MapError),
-    /// The virtual machine.
-    #[error(transparent)]
-    Vm(#[from] VmError),
-    /// Real processors.
-    #[error(transparent)]
-    Allocation(#[from] AllocationError),
-    /// The guest's memory.
-    #[error(transparent)]
-    GuestMemory(#[from] GuestMemoryError),
-    /// The host's memory does not suffice for what is loaded.
-    #[error("the guest cannot be loaded: {0}")]
-    Page(#[from] PageUnavailable),
-    /// Frames of the host, before anybody has any.
-    #[error("reserved memory: {0}")]
-    Frames(#[from] memory::FrameError),
-    /// A guest under this scheme maps no sections.
-    #[error("sections: scheme {scheme} maps none: {why}")]
-    SectionScheme {
-        /// The scheme.
-        scheme: &'static str,
-        /// What it lacks.
-        why: &'static str,
-    },
-    /// A section.
-    #[error(transparent)]
-    Section(#[from] SectionCreateError),
-    /// A section's file.
-    #[error("section {name}: {error}")]
-    SectionFile {
-        /// The section.
-        name: SectionName,
-        /// Why.
-        error: BackingError,
-    },
-    /// A section in a guest.
-    #[error(transparent)]
-    SectionMap(#[from] SectionMapError),
-    /// The first contents of memory, in a snapshot.
-    #[error("the snapshot's memory cannot be read: {0}")]
-    SnapshotMemory(std::io::Error),
-    /// Devices, in a snapshot.
-    #[error("the snapshot is none: {0}")]
-    SnapshotDevices(#[from] devices::StateError),
-    /// The primary region, in a snapshot.
-    #[error("the snapshot is none: its primary region cannot be")]
-    SnapshotRegion,
-    /// The swap file cannot be made.
-    #[error("swap.directory: no swap file in {}: {error}", .directory.display())]
-    Swap {
-        /// Where.
-        directory: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
-}
-
-impl BuildError {
-    /// Whether the user asked for something that cannot be, rather than the host being out of something.
-    #[must_use]
-    pub const fn is_usage(&self) -> bool {
-        !matches!(self, Self::Memory(_) | Self::Page(_) | Self::SnapshotMemory(_))
-    }
-}
 
 impl Machine {
     /// A machine with one guest, ready to run.
@@ -337,17 +203,6 @@ impl Machine {
         self.add_guest(Guest { platform, region, pmus }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
-}
-
-/// Host memory, in bytes, that is enough for a guest as `config` has it, tables included.
-#[must_use]
-pub fn guest_host_bytes(config: &Config) -> u64 {
-    let tables = config.shadow().map_or(0, |shadow| shadow.host_bytes(config.memory.0));
-    // Each faulty frame takes the place of another, and may cut a piece in two.
-    let faulty = (u64::from(config.faulty.count) + config.faulty.addresses.len() as u64) * 2 * 4096;
-    // What a balloon takes out of a fixed memory stays with the guest, and what is added for it comes on top.
-    let added = if config.segment.hot_add { config.balloon.target.map_or(0, |target| target.0) } else { 0 };
-    [tables, faulty, added].into_iter().fold(Vm::host_bytes(config.memory.0, config.backing()), u64::saturating_add)
 }
 
 /// The caches of `reals` processors, if the configuration asks for them.

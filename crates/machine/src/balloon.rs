@@ -1,7 +1,7 @@
 //! The monitor's policy for memory balloons: what the guests are asked for, and when. A guest answers in its own time; what it gives up
 //! comes to [`World::with_dma`](crate::world::World::with_dma) with the stores of its driver.
 
-use crate::{clock::Clock, config::BalloonKeys, machine::Machine};
+use crate::{clock::Clock, config::BalloonKeys};
 use types::{Cycles, PageSize};
 
 /// What is asked for, of every guest that has a balloon.
@@ -41,7 +41,7 @@ impl Balloon {
     }
 
     /// When something else is to be asked for, if ever; `short` says whether frames have run short.
-    fn due(&self, short: bool) -> Option<Cycles> {
+    pub(crate) fn due(&self, short: bool) -> Option<Cycles> {
         match self.state {
             State::Before if self.pressure && !short => self.until,
             State::Before => Some(self.at),
@@ -51,26 +51,10 @@ impl Balloon {
     }
 
     /// What is asked for from `now` on.
-    fn change(&mut self, now: Cycles) -> u32 {
+    pub(crate) fn change(&mut self, now: Cycles) -> u32 {
         let over = self.until.is_some_and(|until| now >= until);
         self.state = if over { State::After } else { State::Asked };
         if over { 0 } else { self.pages }
-    }
-}
-
-impl Machine {
-    /// Asks the guests for what is due, if that is no later than `next`, the time of whatever else happens; whether it was.
-    pub(crate) fn ask_for_memory(&mut self, next: Option<Cycles>) -> bool {
-        let Some(balloon) = &mut self.balloon else { return false };
-        let Some(due) = balloon.due(self.world.ran_short).filter(|&due| next.is_none_or(|next| due <= next)) else {
-            return false;
-        };
-        let pages = balloon.change(due);
-        for guest in 0..self.world.guests.len() {
-            self.world.guests[guest].platform.ask_for_memory(pages);
-            self.deliver_interrupts(guest, due);
-        }
-        true
     }
 }
 

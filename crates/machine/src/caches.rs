@@ -18,25 +18,12 @@ mod statistics;
 mod walk;
 
 pub use contents::Contents;
-pub use statistics::CacheStatistics;
+pub use statistics::{CacheStatistics, Found};
 pub(crate) use walk::CachedWalk;
 
 use crate::host_model::caches::{CacheModel, CachesModel, WalkerName};
 use level::{Level, Used};
 use types::{Access, Cycles};
-
-/// Where a line was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Found {
-    /// In the L1 that was asked.
-    L1,
-    /// In the L2.
-    L2,
-    /// In the last level.
-    Llc,
-    /// In memory.
-    Memory,
-}
 
 /// Who asks for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

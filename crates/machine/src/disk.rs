@@ -1,6 +1,6 @@
 //! Disks that take their time: a request is served so long after the driver notified the disk, and then the interrupt comes.
 
-use crate::{clock::Clock, config::Config, machine::Machine};
+use crate::{clock::Clock, config::Config};
 use devices::DiskNotification;
 use std::collections::BTreeMap;
 use types::Cycles;
@@ -27,30 +27,21 @@ impl Disks {
         self.latency > Cycles(0)
     }
 
+    /// A disk of a guest has been notified at `now`.
+    pub(crate) fn note(&mut self, guest: usize, notification: DiskNotification, now: Cycles) {
+        self.due.insert((now + self.latency, self.notified), (guest, notification));
+        self.notified += 1;
+    }
+
+    /// Takes the request that is due first, if that is no later than `next`: when it is, of which guest.
+    pub(crate) fn take_due(&mut self, next: Cycles) -> Option<(Cycles, usize, DiskNotification)> {
+        let entry = self.due.first_entry().filter(|entry| entry.key().0 <= next)?;
+        let ((due, _), (guest, notification)) = entry.remove_entry();
+        Some((due, guest, notification))
+    }
+
     /// When the next request is to be served.
     pub(crate) fn first_due(&self) -> Option<Cycles> {
         self.due.first_key_value().map(|(&(due, _), _)| due)
-    }
-}
-
-impl Machine {
-    /// Takes note at `now` of what the harts of a guest told its disks.
-    pub(crate) fn take_disk_notifications(&mut self, guest: usize, now: Cycles) {
-        for notification in self.world.guests[guest].platform.take_disk_notifications() {
-            self.disks.due.insert((now + self.disks.latency, self.disks.notified), (guest, notification));
-            self.disks.notified += 1;
-        }
-    }
-
-    /// Serves the request of a disk that is due first, if that is no later than `next`, the time of whatever else happens; whether there was one.
-    pub(crate) fn serve_disk(&mut self, next: Cycles) -> bool {
-        let Some(entry) = self.disks.due.first_entry().filter(|entry| entry.key().0 <= next) else { return false };
-        let ((due, _), (guest, notification)) = entry.remove_entry();
-        if !self.has_ended(guest) {
-            self.world.serve_disk(guest, notification);
-            self.deliver_interrupts(guest, due);
-            self.take_disk_notifications(guest, due);
-        }
-        true
     }
 }

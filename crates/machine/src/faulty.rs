@@ -1,8 +1,7 @@
 //! Hard faults of the host's memory: which frames, when, and what becomes of whoever has them.
 
-use crate::{clock::Clock, config::Config, machine::Machine, world::World};
-use memory::{FrameError, HOST_BASE};
-use monitor::FaultyFrame;
+use crate::{clock::Clock, config::Config};
+use memory::HOST_BASE;
 use std::collections::BTreeSet;
 use types::{Cycles, Hpa, PageSize};
 
@@ -34,6 +33,11 @@ impl Faults {
     pub(crate) fn take_first(&mut self) -> Vec<Hpa> {
         if self.at == Cycles(0) { std::mem::take(&mut self.frames) } else { Vec::new() }
     }
+
+    /// Takes those whose time has come, if that is no later than `next`, the time of whatever else happens.
+    pub(crate) fn take_due(&mut self, next: Option<Cycles>) -> Vec<Hpa> {
+        if next.is_none_or(|next| self.at > next) { Vec::new() } else { std::mem::take(&mut self.frames) }
+    }
 }
 
 /// SplitMix64.
@@ -42,77 +46,4 @@ fn next(state: &mut u64) -> u64 {
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
-}
-
-impl Machine {
-    /// The frame that holds `hpa` has a hard fault from now on. A guest's page that lies there gets another frame, with the same contents: in a
-    /// segment it escapes from then on.
-    ///
-    /// # Errors
-    /// [`FrameError::Outside`]: no such memory.
-    pub fn mark_faulty(&mut self, hpa: Hpa) -> Result<FaultyFrame, FrameError> {
-        self.world.mark_faulty(hpa)
-    }
-
-    /// Lets frames fail whose time has come, if that is no later than `next`, the time of whatever else happens; whether any were.
-    pub(crate) fn let_frames_fail(&mut self, next: Option<Cycles>) -> bool {
-        if self.faults.frames.is_empty() || next.is_none_or(|next| self.faults.at > next) {
-            return false;
-        }
-        for hpa in std::mem::take(&mut self.faults.frames) {
-            // One that is not there cannot fail.
-            let _ = self.world.mark_faulty(hpa);
-        }
-        true
-    }
-
-    /// Pages of the first guest's segment that lie elsewhere, because their frames are faulty.
-    #[must_use]
-    pub fn replaced_pages(&self) -> usize {
-        self.world.vms[0].replaced_pages()
-    }
-
-    /// Whether the escape filter of the first guest's segment holds more pages than it is good for.
-    #[must_use]
-    pub fn saturated_filter(&self) -> Option<monitor::SaturatedFilter> {
-        self.world.vms[0].saturated_filter()
-    }
-
-    /// The frames that are faulty by now.
-    #[must_use]
-    pub fn faulty_frames(&self) -> Vec<Hpa> {
-        self.world.host.frames.faulty_frames().collect()
-    }
-
-    /// A word of the first guest's memory, wherever it lies; `None` where that has none.
-    pub fn guest_word(&mut self, gpa: types::Gpa) -> Option<u64> {
-        let mut bytes = [0; 8];
-        self.world.read_guest(0, gpa, &mut bytes).ok()?;
-        Some(u64::from_le_bytes(bytes))
-    }
-
-    /// The bytes of host memory, of tests that look at it.
-    #[must_use]
-    pub fn host_memory(&self) -> &memory::HostMemory {
-        &self.world.host.memory
-    }
-
-    /// Where a byte of the first guest's memory lies, if it is in a segment.
-    #[must_use]
-    pub fn segment_place(&self, gpa: types::Gpa) -> Option<Hpa> {
-        self.world.vms[0].segment_place(gpa)
-    }
-}
-
-impl World {
-    fn mark_faulty(&mut self, hpa: Hpa) -> Result<FaultyFrame, FrameError> {
-        let outcome = self.apart().1.mark_faulty(hpa)?;
-        if outcome == FaultyFrame::Replaced {
-            // The filter of the guest's segment has one page more.
-            self.reload_segments();
-            // The work of a nested fault: a frame, a copy, an entry.
-            self.charge_exit(monitor::ExitReason::NestedFault);
-        }
-        Ok(outcome)
-    }
 }

@@ -1,6 +1,5 @@
 //! How far a run is, for whoever watches it from another thread of the host.
 
-use crate::machine::Machine;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -72,28 +71,29 @@ pub(crate) struct Watched {
     left: u32,
 }
 
-impl Machine {
-    /// Shows on `gauge` from now on how far the machine is.
-    pub fn show_on(&mut self, gauge: Arc<Gauge>) {
-        self.watched = Watched { gauge: Some(gauge), left: 0 };
+impl Watched {
+    /// By whoever looks at `gauge`.
+    pub(crate) const fn by(gauge: Arc<Gauge>) -> Self {
+        Self { gauge: Some(gauge), left: 0 }
     }
 
-    /// A turn is over.
-    pub(crate) fn show_turn(&mut self) {
-        if self.watched.gauge.is_none() {
-            return;
+    /// A turn is over: whether a reading is due.
+    pub(crate) const fn turn_is_over(&mut self) -> bool {
+        if self.gauge.is_none() {
+            return false;
         }
-        match self.watched.left.checked_sub(1) {
-            Some(left) => self.watched.left = left,
-            None => self.show(),
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                false
+            }
+            None => true,
         }
     }
 
-    /// Brings the gauge up to date.
-    pub(crate) fn show(&mut self) {
-        let Some(gauge) = &self.watched.gauge else { return };
-        let retired = self.logicals.iter().map(|logical| logical.hart.counts().instructions).sum();
-        gauge.set(retired, self.records[0].region.phase());
-        self.watched.left = TURNS;
+    /// The gauge that a reading is for, if there is one; the next is due in some turns.
+    pub(crate) fn begin_reading(&mut self) -> Option<&Gauge> {
+        self.left = TURNS;
+        self.gauge.as_deref()
     }
 }

@@ -1,5 +1,19 @@
 //! The run loop: turns of logical processors on real ones, until the guest ends.
 
+mod balloon;
+mod disks;
+mod dispatch;
+mod doing;
+mod faults;
+mod firmware;
+mod inconsistency;
+mod measurement;
+mod paravirtual;
+mod progress;
+mod sections;
+mod steal;
+mod walks;
+
 use crate::{
     balloon::Balloon,
     clock::Clock,
@@ -8,13 +22,13 @@ use crate::{
     disk::Disks,
     dispatch::{Dispatch, Residence},
     faulty::Faults,
-    firmware::Activity,
     gauge::Watched,
     host_plan::AllocationChange,
+    logical::{Activity, Logical, Standing},
     outcome::Outcome,
     region::Region,
     schedule::{Turn, next_turn},
-    snapshot::Capture,
+    snapshot::request::Capture,
     steal::StealTime,
     walks::RecordedWalk,
     world::{Current, Guest, Processor, World},
@@ -23,7 +37,7 @@ use core::ops::Range;
 use hart::{Engine, Exit, Hart, Interrupt, Isa};
 use monitor::{
     Entry, ExitReason, HartState,
-    sbi::{ExtensionSet, Features},
+    sbi::ExtensionSet,
     sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmParameters, spin::SpinMethod},
 };
 use std::collections::VecDeque;
@@ -31,40 +45,6 @@ use types::{Cycles, Gpa, PagingMode};
 
 /// The most instructions of one turn: how often console and time limit are looked at.
 const LONGEST_TURN: u64 = 1 << 16;
-
-/// A logical processor, and where it stands.
-pub(crate) struct Logical {
-    pub(crate) hart: Hart,
-    pub(crate) guest: usize,
-    /// Number of the hart in its guest.
-    pub(crate) hart_id: usize,
-    /// Its life under the SBI.
-    pub(crate) state: HartState,
-    /// Whether it is in `wfi`.
-    pub(crate) waits: bool,
-    /// When another processor or a device last sent it something.
-    pub(crate) event: Cycles,
-    /// Its real processors.
-    pub(crate) residence: Residence,
-    /// Firmware features that it has set.
-    pub(crate) features: Features,
-    /// Its steal-time record, if the guest has registered one.
-    pub(crate) steal: StealTime,
-}
-
-/// Where a logical processor begins.
-pub(crate) struct Standing {
-    pub(crate) hart: Hart,
-    pub(crate) state: HartState,
-    /// Whether it is in `wfi`.
-    pub(crate) waits: bool,
-    /// When something was last sent to it.
-    pub(crate) event: Cycles,
-    /// Firmware features that it has set.
-    pub(crate) features: Features,
-    /// Its steal-time record, if the guest has registered one.
-    pub(crate) steal: StealTime,
-}
 
 /// What a machine is made of beside its guests.
 #[derive(Clone, Debug)]

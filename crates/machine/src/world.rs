@@ -1,10 +1,15 @@
 //! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
 
+mod paging;
+mod pmu;
+mod primary_region;
+mod shadow;
+
 use crate::address_spaces::RecentSpaces;
 use crate::caches::{CacheStatistics, Caches};
 use crate::clock::Clock;
 use crate::primary_region::{GuestRegion, SegmentHardware};
-use crate::sections::HostSections;
+use crate::sections::host::HostSections;
 use devices::{BusError, DiskNotification, Platform};
 use memory::Host;
 use mmu::{Hints, Mmu, MmuStatistics, NestedFault};

@@ -7,6 +7,7 @@
 //! time touches it.
 #![allow(unsafe_code)]
 
+use crate::error::OutsideMemory;
 use crate::inconsistency::{Cause, Inconsistency, Note};
 use core::cell::Cell;
 use core::fmt;
@@ -48,16 +49,6 @@ pub enum MapError {
         /// Its reason.
         cause: rustix::io::Errno,
     },
-}
-
-/// An access that is not wholly within host memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{bytes} bytes at {at} are not all in host memory")]
-pub struct OutsideMemory {
-    /// Where the access starts.
-    pub at: Hpa,
-    /// How long it is.
-    pub bytes: u64,
 }
 
 /// An integer that memory holds in little-endian order, as RISC-V stores it. Implemented for `u8`, `u16`, `u32` and `u64`.

@@ -17,62 +17,12 @@
 //! The lowest fit wins, so a run hands out the same frames each time, small tables fill the gaps that alignment left, and the
 //! top of memory stays whole for large pages.
 
+use crate::error::FrameError;
+use crate::frame_range::{FRAME, FrameRange};
 use crate::inconsistency::{Cause, Inconsistency, Note};
 use crate::{HostMemory, bytes::HOST_BASE};
-use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 use types::{Hpa, PageSize};
-
-const FRAME: u64 = PageSize::Size4K.bytes();
-
-/// Whole frames, one after the other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct FrameRange {
-    start: Hpa,
-    bytes: u64,
-}
-
-impl FrameRange {
-    /// `bytes` bytes from `start`; `None` unless both are multiples of 4 KiB and the end is an address.
-    #[must_use]
-    pub const fn new(start: Hpa, bytes: u64) -> Option<Self> {
-        if start.is_aligned(FRAME) && bytes.is_multiple_of(FRAME) && start.checked_add(bytes).is_some() {
-            Some(Self { start, bytes })
-        } else {
-            None
-        }
-    }
-
-    /// The base page that holds `hpa`.
-    #[must_use]
-    pub const fn frame(hpa: Hpa) -> Self {
-        Self { start: hpa.page(PageSize::Size4K), bytes: FRAME }
-    }
-
-    /// The first byte.
-    #[must_use]
-    pub const fn start(self) -> Hpa {
-        self.start
-    }
-
-    /// The byte after the last.
-    #[must_use]
-    pub const fn end(self) -> Hpa {
-        self.start.wrapping_add(self.bytes)
-    }
-
-    /// Length in bytes.
-    #[must_use]
-    pub const fn bytes(self) -> u64 {
-        self.bytes
-    }
-}
-
-impl fmt::Display for FrameRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", self.start, self.end())
-    }
-}
 
 /// No free frames of that length and alignment are left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -86,23 +36,6 @@ pub struct OutOfFrames {
     pub free: u64,
     /// Bytes of host memory.
     pub total: u64,
-}
-
-/// Why given frames can be neither reserved nor freed. Nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum FrameError {
-    /// They are not all in host memory.
-    #[error("frames {0} are not in host memory")]
-    Outside(FrameRange),
-    /// To reserve: at least one has an owner.
-    #[error("frames {0} are owned already")]
-    Owned(FrameRange),
-    /// To reserve: at least one is faulty.
-    #[error("frame {1} of {0} is faulty")]
-    Faulty(FrameRange, Hpa),
-    /// To free: at least one has no owner.
-    #[error("frames {0} are not owned")]
-    Free(FrameRange),
 }
 
 /// The free frames of host memory.
@@ -140,7 +73,7 @@ impl FrameAllocator {
     /// # Errors
     /// [`FrameError::Outside`].
     pub fn mark_faulty(&mut self, hpa: Hpa) -> Result<bool, FrameError> {
-        let range = FrameRange { start: hpa.page(PageSize::Size4K), bytes: FRAME };
+        let range = FrameRange::frame(hpa);
         let (frame, _) = self.frames_of(range)?;
         if let Some(&owned) = self.faulty.get(&frame) {
             return Ok(owned);
@@ -196,7 +129,7 @@ impl FrameAllocator {
 
     /// The pieces of memory that are free, ascending, each as long as can be.
     pub fn free_runs(&self) -> impl Iterator<Item = FrameRange> {
-        self.free.iter().map(|(&first, &end)| range_of(first, end - first))
+        self.free.iter().map(|(&first, &end)| FrameRange::of_frames(first, end - first))
     }
 
     /// Owned bytes.
@@ -249,7 +182,7 @@ impl FrameAllocator {
         };
         self.take(run, first, frames);
         self.clear_used(memory, first, frames);
-        Ok(range_of(first, frames))
+        Ok(FrameRange::of_frames(first, frames))
     }
 
     /// Takes exactly the frames of `range`, zeroed: a VM whose RAM must be at a fixed place.
@@ -374,10 +307,6 @@ impl FrameAllocator {
 fn bit_of(frame: u64) -> (usize, u64) {
     let index = frame - HOST_BASE.number();
     ((index / 64) as usize, 1 << (index % 64))
-}
-
-fn range_of(first: u64, frames: u64) -> FrameRange {
-    FrameRange { start: Hpa(first * FRAME), bytes: frames * FRAME }
 }
 
 fn zero(memory: &HostMemory, first: u64, frames: u64) {

@@ -4,7 +4,7 @@
 //! to have no owner, its accounts are wrong, and what its guests compute from then on is worth nothing. Functions that edit tables have no way out for that: it is
 //! noted where it is found, in release builds too, and whoever runs the guests asks for it and ends the guest.
 
-use crate::{FrameError, OutsideMemory};
+use crate::error::{FrameError, OutsideMemory};
 use core::cell::Cell;
 use core::fmt;
 

@@ -9,6 +9,8 @@
 #![deny(unsafe_code)]
 
 mod bytes;
+mod error;
+mod frame_range;
 mod frames;
 mod host;
 mod image;
@@ -17,8 +19,10 @@ mod page_set;
 pub mod registry;
 pub mod section;
 
-pub use bytes::{HOST_BASE, HostMemory, HostPages, MapError, OutsideMemory, Scalar};
-pub use frames::{FrameAllocator, FrameError, FrameRange, OutOfFrames};
+pub use bytes::{HOST_BASE, HostMemory, HostPages, MapError, Scalar};
+pub use error::{FrameError, OutsideMemory};
+pub use frame_range::FrameRange;
+pub use frames::{FrameAllocator, OutOfFrames};
 pub use host::Host;
 pub use image::MemoryImage;
 pub use inconsistency::{Cause, Inconsistency};

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::builder::{A, D, R, Shape, U, W, X, flat, leaf, map_page, pte};
+use common::builder::{A, D, R, Shape, Tree, U, W, X, flat, leaf, map_page, pte};
 use common::memory::HostMemory;
 use mmu::{Cause, Fault, Hit, Memo, Mmu, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, WalkCaches};
 use std::collections::BTreeMap;
@@ -95,7 +95,8 @@ fn recorded(mmu: &Mmu, memory: &HostMemory, second: &SecondStage, gva: u64, hit:
 fn guest_tables(memory: &mut HostMemory, mode: PagingMode, size: PageSize, gpa: u64) {
     let mut table = GUEST_ROOT;
     let shape = Shape { levels: mode.levels(), wide_root: false };
-    map_page(memory, shape, OFFSET, GUEST_ROOT, 0, leaf(gpa, size, FLAGS), || {
+    let tree = Tree { shape, offset: OFFSET, root: GUEST_ROOT };
+    map_page(memory, tree, 0, leaf(gpa, size, FLAGS), || {
         table += 0x1000;
         pte(table, 0)
     });
@@ -128,7 +129,8 @@ fn nested(guest: PagingMode, host: SecondStageMode, guest_size: PageSize, host_s
     // The page itself, and room for the guest's tables.
     for gpa in [gpa, GUEST_ROOT, GUEST_ROOT + 0x1000, GUEST_ROOT + 0x2000, GUEST_ROOT + 0x3000, GUEST_ROOT + 0x4000] {
         let page = Gpa(gpa).page(host_size).0;
-        map_page(&mut memory, shape, 0, HOST_ROOT, page, leaf(page + OFFSET, host_size, FLAGS), || {
+        let tree = Tree { shape, offset: 0, root: HOST_ROOT };
+        map_page(&mut memory, tree, page, leaf(page + OFFSET, host_size, FLAGS), || {
             table += 0x1000;
             pte(table, 0)
         });

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::builder::{A, D, R, Shape, U, W, X, leaf, map_page, pte};
+use common::builder::{A, D, R, Shape, Tree, U, W, X, leaf, map_page, pte};
 use common::memory::HostMemory;
 use mmu::{
     DirectSegment, Fault, Fence, Mmu, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, Segment, Segments,
@@ -67,7 +67,8 @@ impl Bench {
             for page in 0..PAGES + 2 {
                 let (gva, gpa) = (BASE - 4096 + page * 4096, 2 * TARGET - 4096 + page * 4096);
                 let shape = Shape { levels: mode.levels(), wide_root: false };
-                map_page(&mut memory, shape, offset, GUEST_ROOT, gva, leaf(gpa, PageSize::Size4K, FLAGS), || {
+                let tree = Tree { shape, offset, root: GUEST_ROOT };
+                map_page(&mut memory, tree, gva, leaf(gpa, PageSize::Size4K, FLAGS), || {
                     table += 0x1000;
                     pte(table, 0)
                 });
@@ -82,7 +83,8 @@ impl Bench {
                 for gpa in tables.chain(pages) {
                     let shape = Shape { levels: host.levels(), wide_root: true };
                     let leaf = leaf(gpa + PAGED, PageSize::Size4K, FLAGS);
-                    map_page(&mut memory, shape, 0, HOST_ROOT, gpa, leaf, || {
+                    let tree = Tree { shape, offset: 0, root: HOST_ROOT };
+                    map_page(&mut memory, tree, gpa, leaf, || {
                         table += 0x1000;
                         pte(table, 0)
                     });
@@ -325,7 +327,8 @@ fn large_pages_are_filled_where_the_monitors_segment_holds_them_whole() {
         let mut bench = Bench::new(PagingMode::Sv39, Some(SecondStageMode::Sv39x4), &no_caches(), &segments);
         let shape = Shape { levels: 3, wide_root: false };
         let leaf = leaf(0x5020_0000, PageSize::Size2M, FLAGS);
-        map_page(&mut bench.memory, shape, PAGED, GUEST_ROOT, 0x20_0000, leaf, || pte(GUEST_ROOT + 0x8000, 0));
+        let tree = Tree { shape, offset: PAGED, root: GUEST_ROOT };
+        map_page(&mut bench.memory, tree, 0x20_0000, leaf, || pte(GUEST_ROOT + 0x8000, 0));
         bench.access(0x20_1000, Access::Read).unwrap().page
     };
     assert_eq!(page(None), PageSize::Size2M);

@@ -5,6 +5,7 @@ mod direct;
 mod error;
 mod escape;
 mod image;
+mod page_sizes;
 mod presentation;
 
 pub use attribute::MemoryAttribute;
@@ -20,7 +21,8 @@ use devices::map::RAM_BASE;
 use direct::Direct;
 use memory::{FrameAllocator, FrameRange, Host, HostMemory, OutOfFrames};
 use mmu::SecondStage;
-use presentation::{Presentation, largest_page, page_sizes};
+use page_sizes::{largest_page, page_sizes};
+use presentation::Presentation;
 use types::{Access, Gpa, Hpa, PageSize, Vmid};
 
 /// What became of a nested fault.

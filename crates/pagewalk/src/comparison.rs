@@ -3,6 +3,7 @@
 mod beginning;
 pub(crate) mod caches;
 mod execute;
+mod finished;
 mod interrupted;
 mod keep;
 mod model;
@@ -14,7 +15,8 @@ mod table;
 mod work;
 
 pub(crate) use beginning::{add_beginnings, beginnings};
-pub(crate) use execute::{Execution, Finished, Plan, execute};
+pub(crate) use execute::{Execution, Plan, execute};
+pub(crate) use finished::Finished;
 pub(crate) use interrupted::tell_of_interruption;
 pub(crate) use model::model;
 pub(crate) use notes::{caption, notes};

@@ -1,8 +1,12 @@
 //! What boots: `vos` with a workload, Linux with a command, or a kernel of the user's.
 
+mod foreign;
+mod work;
+
+pub(crate) use work::{GuestKind, Work};
+
 use crate::cli::{DiskSpec, LinuxArgs};
 use crate::error::Failure;
-use crate::foreign;
 use crate::guest::{
     Cache, GuestDevice, GuestError, GuestFile, Initramfs, LinuxGuest, Memory, ModuleSource, Region, Task, VOS,
     WORKLOADS, drivers_outside, kernel_command_line, release_of,
@@ -14,7 +18,7 @@ use machine::snapshot::About;
 use machine::units::{ByteSize, PageSizeName};
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use types::{Gpa, PageSize};
 
@@ -30,61 +34,6 @@ const DEVICE_TREE_ROOM: u64 = 1 << 20;
 
 /// Workloads that allocate no heap, the only memory that `vos` maps in pages of 1G.
 const WITHOUT_HEAP: [&str; 4] = ["hello", "spin", "crash", "jobs"];
-
-/// Which guest a command was asked for.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum GuestKind {
-    /// Our own small kernel.
-    Vos,
-    /// Debian's Linux, with a root file system made for the run.
-    Linux,
-    /// A kernel's file.
-    File(PathBuf),
-}
-
-impl GuestKind {
-    /// Reads `--guest`.
-    pub(crate) fn parse(text: &str) -> Self {
-        match text {
-            "vos" => Self::Vos,
-            "linux" => Self::Linux,
-            path => Self::File(path.into()),
-        }
-    }
-
-    /// Whether such a guest says how the work that it was given ended. Where one shuts down without a word, the work has not been done.
-    pub(crate) fn reports_status(&self) -> bool {
-        match self {
-            Self::Vos | Self::Linux => true,
-            Self::File(_) => false,
-        }
-    }
-
-    /// The name in reports.
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Vos => "vos".to_owned(),
-            Self::Linux => "linux".to_owned(),
-            Self::File(path) => path.display().to_string(),
-        }
-    }
-}
-
-/// What the guest is to do.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Work {
-    /// A console for the user.
-    Console,
-    /// One of our workloads.
-    Workload {
-        /// Its name.
-        name: String,
-        /// Its options, such as `size=64M`, separated by spaces; see docs/workloads.md.
-        options: String,
-    },
-    /// A command for the guest's shell.
-    Command(String),
-}
 
 /// A guest made ready once, from which images for many runs are made.
 pub(crate) struct Prepared {

@@ -7,7 +7,6 @@ pub mod cli;
 pub mod commands;
 mod comparison;
 pub mod error;
-mod foreign;
 pub mod guest;
 mod hosting;
 mod html;

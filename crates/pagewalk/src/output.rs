@@ -1,70 +1,15 @@
 //! What a command leaves: text on standard output, lines on standard error, and files.
 
+mod standard;
 mod target;
 mod temporary;
 
+pub use standard::{print, print_console, print_of_guest, warn};
 pub use target::Output;
 
-use crate::quoted::{without_controls, without_controls_in_line};
 use serde::Serialize;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Whether an output named `-` has standard output to itself.
-static CLAIMED: AtomicBool = AtomicBool::new(false);
-
-/// Prints `text`, which is Pagewalk's own, on standard output; on standard error where an output named `-` has standard output. Control
-/// characters that a guest or a file brought into it are shown as escapes. That nobody reads it any more, as behind `| head`, is no failure.
-///
-/// # Errors
-/// As the host's system says, such as no space where the output is directed to.
-pub fn print(text: &str) -> io::Result<()> {
-    write_out(without_controls(text).as_bytes())
-}
-
-/// Prints what a guest printed. A terminal gets it with its control characters as escapes, and everything else as it is.
-///
-/// # Errors
-/// As [`print()`].
-pub fn print_of_guest(bytes: &[u8]) -> io::Result<()> {
-    let terminal =
-        if CLAIMED.load(Ordering::Relaxed) { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
-    if terminal { print(&String::from_utf8_lossy(bytes).replace("\r\n", "\n")) } else { write_out(bytes) }
-}
-
-/// Passes on what a guest's console prints, as it is: the user's terminal is the guest's.
-///
-/// # Errors
-/// The system's, and [`io::ErrorKind::BrokenPipe`] if nobody reads it any more.
-pub fn print_console(bytes: &[u8]) -> io::Result<()> {
-    if CLAIMED.load(Ordering::Relaxed) {
-        return io::stderr().write_all(bytes);
-    }
-    let mut output = io::stdout().lock();
-    output.write_all(bytes).and_then(|()| output.flush())
-}
-
-/// Says `message` on standard error, in one line that begins with the command's name. That nobody can read it changes nothing.
-pub fn warn(message: &str) {
-    // One write: lines of several threads do not mix.
-    let _ = io::stderr().write_all(format!("pagewalk: {}\n", without_controls_in_line(message)).as_bytes());
-}
-
-fn write_out(bytes: &[u8]) -> io::Result<()> {
-    match print_console(bytes) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
-    }
-}
-
-/// Takes standard output for one output alone.
-fn claim_standard_output() -> io::Result<()> {
-    if CLAIMED.swap(true, Ordering::Relaxed) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "another output goes to standard output already"));
-    }
-    Ok(())
-}
 
 /// Writes `content` to `path`; see [`Output`].
 ///

@@ -4,10 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::coverage::Coverage;
-use crate::executor::{Executor, ExecutorError};
+use crate::executor::{Executor, ExecutorError, run_alone};
 use crate::generate;
 use crate::image::Image;
-use crate::program::{Program, State};
+use crate::program::Program;
 use crate::report::Failure;
 use crate::shrink;
 
@@ -101,12 +101,6 @@ fn suspect(programs: &[Program], executors: &[&dyn Executor]) -> Result<Option<u
         }
     }
     Ok(None)
-}
-
-/// Runs one program alone on every executor.
-pub fn run_alone(program: &Program, executors: &[&dyn Executor]) -> Vec<Result<State, ExecutorError>> {
-    let image = Image::new(std::slice::from_ref(program));
-    executors.iter().map(|executor| executor.run(&image).map(|records| Image::states(&records).remove(0))).collect()
 }
 
 /// Whether the oracle runs `program` and another executor fails or ends otherwise.

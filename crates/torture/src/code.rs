@@ -1,10 +1,10 @@
 //! Assembling: from the tree to bytes. Sizes are known before distances, so that one pass suffices.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::instruction::Instruction;
 use crate::opcode::Class;
-use crate::program::Node;
+use crate::program::{Node, Program};
 
 /// Machine code under construction, and its listing.
 #[derive(Debug, Default)]
@@ -143,5 +143,17 @@ impl Code {
         debug_assert!(matches!(branch.opcode.class, Class::Branch | Class::Jump));
         branch.set_immediate(distance as i64);
         self.push(&branch);
+    }
+}
+
+impl fmt::Display for Program {
+    /// The code as assembly, one instruction a line, preceded by its offset and bits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut code = Code::default();
+        code.nodes(&self.nodes, self.base);
+        for line in code.listing() {
+            writeln!(f, "  {line}")?;
+        }
+        Ok(())
     }
 }

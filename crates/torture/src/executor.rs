@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{ExitStatus, Stdio};
 
 use crate::image::Image;
+use crate::program::{Program, State};
 
 /// Why an executor did not return the records.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,12 @@ pub trait Executor: Sync {
     /// # Errors
     /// If it can not be run, or does not reach its end.
     fn run(&self, image: &Image) -> Result<Vec<u8>, ExecutorError>;
+}
+
+/// Runs one program alone on every executor.
+pub(crate) fn run_alone(program: &Program, executors: &[&dyn Executor]) -> Vec<Result<State, ExecutorError>> {
+    let image = Image::new(std::slice::from_ref(program));
+    executors.iter().map(|executor| executor.run(&image).map(|records| Image::states(&records).remove(0))).collect()
 }
 
 /// QEMU's user-mode emulator, from Debian's package `qemu-user`.

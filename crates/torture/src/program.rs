@@ -3,9 +3,6 @@
 //! The tree makes programs end by construction, tells which instructions are certain to run, and lets a failing program be cut down
 //! branch by branch.
 
-use std::fmt;
-
-use crate::code::Code;
 use crate::instruction::Instruction;
 
 /// Bytes of memory that a program works on.
@@ -112,17 +109,5 @@ impl Node {
             | Self::Call { body, .. } => Some(body),
             Self::Straight(_) | Self::Patch { .. } | Self::Garbage(_) => None,
         }
-    }
-}
-
-impl fmt::Display for Program {
-    /// The code as assembly, one instruction a line, preceded by its offset and bits.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut code = Code::default();
-        code.nodes(&self.nodes, self.base);
-        for line in code.listing() {
-            writeln!(f, "  {line}")?;
-        }
-        Ok(())
     }
 }

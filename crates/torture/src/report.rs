@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::campaign::run_alone;
-use crate::executor::Executor;
+use crate::executor::{Executor, run_alone};
 use crate::program::{Program, State};
 
 /// A program on which executors disagree.

@@ -1,7 +1,6 @@
-//! What the transport needs of a device, and the closed set of devices.
+//! What the transport needs of a device.
 
 use super::queue::{QueueFault, Request};
-use super::{Balloon, Block, Console, Net, Rng};
 
 /// A device's configuration space; what a device does not define reads as 0.
 pub(crate) type ConfigSpace = [u8; 64];
@@ -37,57 +36,4 @@ pub(crate) trait Device {
 
     /// Serves one request of a [`QueueKind::Served`] queue; returns how many bytes from its writable start were written.
     fn serve(&mut self, queue: usize, request: &mut Request<'_>) -> Result<u32, QueueFault>;
-}
-
-/// A virtio device, for one slot of the platform.
-#[derive(Debug)]
-pub enum VirtioDevice {
-    /// A console.
-    Console(Console),
-    /// A disk.
-    Block(Block),
-    /// A network card.
-    Net(Net),
-    /// A source of random bytes.
-    Rng(Rng),
-    /// A memory balloon.
-    Balloon(Balloon),
-}
-
-impl VirtioDevice {
-    pub(crate) fn device(&self) -> &dyn Device {
-        match self {
-            Self::Console(device) => device,
-            Self::Block(device) => device,
-            Self::Net(device) => device,
-            Self::Rng(device) => device,
-            Self::Balloon(device) => device,
-        }
-    }
-
-    pub(crate) fn device_mut(&mut self) -> &mut dyn Device {
-        match self {
-            Self::Console(device) => device,
-            Self::Block(device) => device,
-            Self::Net(device) => device,
-            Self::Rng(device) => device,
-            Self::Balloon(device) => device,
-        }
-    }
-
-    /// The driver has accepted `features`, and no more can follow before a reset. A network card's header depends on them alone.
-    pub(crate) fn set_features(&mut self, features: u64) {
-        match self {
-            Self::Net(net) => net.set_features(features),
-            Self::Console(_) | Self::Block(_) | Self::Rng(_) | Self::Balloon(_) => {}
-        }
-    }
-
-    /// The driver writes `bytes` to the configuration space from `offset` on. Only a balloon has a field that a driver may change.
-    pub(crate) fn write_config(&mut self, offset: u64, bytes: &[u8]) {
-        match self {
-            Self::Balloon(balloon) => balloon.write_config(offset, bytes),
-            Self::Console(_) | Self::Block(_) | Self::Net(_) | Self::Rng(_) => {}
-        }
-    }
 }

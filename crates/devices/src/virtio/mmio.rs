@@ -12,8 +12,9 @@
 //! FEATURES_OK is refused where the driver accepts a feature that was not offered: driver and device would not agree on what is
 //! in a request. QEMU drops such a feature silently.
 
-use super::device::{QueueKind, VirtioDevice};
+use super::device::QueueKind;
 use super::queue::{self, Limits, MAX_QUEUE_SIZE, MAX_REQUEST_BYTES, QueueFault, QueueSetup};
+use super::virtio_device::VirtioDevice;
 use crate::dma::DmaMemory;
 use std::collections::BTreeMap;
 use types::Width;

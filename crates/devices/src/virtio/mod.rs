@@ -12,14 +12,15 @@ mod mmio;
 mod net;
 mod queue;
 mod rng;
+mod virtio_device;
 
 pub use balloon::Balloon;
 pub use block::Block;
 pub use console::Console;
 pub(crate) use console::RECEIVE as CONSOLE_RECEIVE;
-pub use device::VirtioDevice;
 pub use disk::{BlockConfig, DiskError, ImageMode};
 pub(crate) use mmio::{CONFIG, MmioSlot, QUEUE_NOTIFY, SlotState, read_empty};
 pub use net::{DiscardFrames, Net, NetBackend};
 pub use queue::QueueFault;
 pub use rng::Rng;
+pub use virtio_device::VirtioDevice;

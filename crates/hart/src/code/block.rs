@@ -1,13 +1,15 @@
 //! Translation of one block: from the bytes of a page to micro-ops.
 
-use super::{CodeCache, HostPage, Side, Slot};
+use super::translations::{Side, Slot, Translations};
 use crate::{
     Bus, Isa,
     decode::{self, Instruction},
     engine::threaded,
+    host_page::HostPage,
     microop::{Link, MicroOp, accumulator},
     ops::{Class, Opcode},
 };
+use std::marker::PhantomData;
 
 /// The most instructions of a block: with it, the budget is never overdrawn by more.
 pub(crate) const MAX_INSTRUCTIONS: u32 = 64;
@@ -15,11 +17,11 @@ pub(crate) const MAX_INSTRUCTIONS: u32 = 64;
 const PAGE: i32 = 4096;
 
 /// Appends the block that starts at `offset` of `page` to the arena of `code`.
-pub(super) fn translate<B: Bus>(code: &mut CodeCache<B>, page: HostPage, offset: u16) {
-    let isa = *code.isa();
+pub(super) fn translate<B: Bus>(code: &mut Translations, page: HostPage, offset: u16) {
+    let isa = code.isa;
     let start = i32::from(offset);
     let float = uses_float(page, start, &isa);
-    let mut block = Builder { code, offset: start, line: None, instructions: 0, stores: 0, float, before: None };
+    let mut block = Builder::<B>::new(code, start, float);
     if float {
         block.push(Opcode::FloatGate, 0, (0, 0, 0));
     }
@@ -38,10 +40,10 @@ pub(super) fn translate<B: Bus>(code: &mut CodeCache<B>, page: HostPage, offset:
 }
 
 /// Appends a block of one instruction.
-pub(super) fn translate_one<B: Bus>(code: &mut CodeCache<B>, instruction: &Instruction, offset: u16) {
-    let isa = *code.isa();
+pub(super) fn translate_one<B: Bus>(code: &mut Translations, instruction: &Instruction, offset: u16) {
+    let isa = code.isa;
     let offset = i32::from(offset);
-    let mut block = Builder { code, offset, line: None, instructions: 0, stores: 0, float: false, before: None };
+    let mut block = Builder::<B>::new(code, offset, false);
     if block.instruction(instruction, &isa) == End::Later {
         block.push(Opcode::Next, 0, (0, 0, 0));
         block.link(block.offset, block.instructions);
@@ -91,7 +93,7 @@ enum End {
 }
 
 struct Builder<'c, B: Bus> {
-    code: &'c mut CodeCache<B>,
+    code: &'c mut Translations,
     /// Of the instruction being translated.
     offset: i32,
     /// Where in the page the line of instructions begins that execution is in.
@@ -102,9 +104,14 @@ struct Builder<'c, B: Bus> {
     float: bool,
     /// Of the latest micro-op.
     before: Option<Opcode>,
+    bus: PhantomData<fn(&mut B)>,
 }
 
-impl<B: Bus> Builder<'_, B> {
+impl<'c, B: Bus> Builder<'c, B> {
+    fn new(code: &'c mut Translations, offset: i32, float: bool) -> Self {
+        Self { code, offset, line: None, instructions: 0, stores: 0, float, before: None, bus: PhantomData }
+    }
+
     /// The next instruction, of `bytes` bytes, may begin or end in another line.
     fn enter_lines(&mut self, bytes: i32) {
         let length = self.code.fetch_line as i32;

@@ -18,18 +18,21 @@ mod loops;
 mod memory;
 mod near;
 mod operands;
+mod part;
 
 #[cfg(feature = "planted")]
 pub(crate) use code_memory::CodeMemory;
 pub use code_memory::{CODE_BYTES, CodeMemoryError, reserve_code};
-pub(crate) use emit::{Block, ends, executes, is_link, reserve, slots_of};
 pub(crate) use host::Compiler;
+pub(crate) use part::{Block, compiled_part, is_link, reserve};
 
-use super::{Environment, Leave};
+use super::environment::Environment;
+use super::exchange::Left;
 use crate::{
     Bus, Loaded, Stop, Stored,
     bus::DataWindow,
     hart::Hart,
+    leave::Leave,
     microop::{Link, MicroOp, accumulator},
     ops::{
         Opcode,
@@ -40,54 +43,11 @@ use crate::{
     },
 };
 
-/// How compiled code comes back: the accumulator, and the micro-op to go on at; null where the hart leaves the engine.
-#[repr(C)]
-pub(crate) struct Left {
-    pub(crate) acc: u64,
-    pub(crate) next: *mut MicroOp,
-}
-
 /// A unit. `entry` is the number of the block to begin with.
 type Unit = unsafe extern "C" fn(*mut Hart, acc: u64, window: DataWindow, environment: *mut (), entry: u64) -> Left;
 
-/// What compiled code calls: a micro-op's operation at `address`, as far as it has one. The answer is in the [`Exchange`].
+/// What compiled code calls: a micro-op's operation at `address`, as far as it has one. The answer is in the [`Exchange`](super::exchange::Exchange).
 pub(super) type Call = unsafe extern "C" fn(*mut Hart, *mut MicroOp, acc: u64, environment: *mut (), address: u64);
-
-/// What compiled code and the functions that it calls tell each other.
-#[repr(C)]
-pub(crate) struct Exchange {
-    /// [`HIT`] or [`LEFT`].
-    answer: u64,
-    /// Where the access hits.
-    at: u64,
-    /// Before the call of a store, what it stores; what the bus itself has loaded, from where compiled code loads it again.
-    value: u64,
-    /// The unit returns this.
-    left: Left,
-    /// The current context's.
-    window: DataWindow,
-}
-
-/// The access hits the byte at `at` now.
-const HIT: u64 = 0;
-/// The unit is left as `left` says.
-const LEFT: u64 = 1;
-
-impl Exchange {
-    pub(super) const fn new() -> Self {
-        let null = std::ptr::null_mut();
-        Self { answer: HIT, at: 0, value: 0, left: Left { acc: 0, next: null }, window: DataWindow(null.cast()) }
-    }
-
-    fn hit(&mut self, at: *const u8) {
-        (self.answer, self.at) = (HIT, at as u64);
-    }
-
-    fn leave(&mut self, acc: u64, next: *mut MicroOp) {
-        self.answer = LEFT;
-        self.left = Left { acc, next };
-    }
-}
 
 /// Executes from the block at `op` on, whose micro-op `Compiled` it is.
 ///
@@ -173,7 +133,7 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
             match environment.bus().store_miss(address, T::WIDTH, value, &mut (*op).rs2, stamp) {
                 Ok(Stored::Retry) => site = (*op).rs2,
                 Ok(Stored::Done(pages)) => {
-                    pages.into_iter().flatten().for_each(|page| environment.code().drop_page(page));
+                    pages.into_iter().flatten().for_each(|page| environment.drop_page(page));
                     return environment.exchange.leave(acc.wrapping_add(accumulator::ACCESS), op.add(1));
                 }
                 Ok(Stored::DoneAndLeave) => {

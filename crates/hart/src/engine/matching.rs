@@ -1,14 +1,18 @@
 //! The `match` loop over the same micro-ops: the oracle of the threaded engine, and what builds with debug assertions use.
 
-use super::{AfterCsr, Environment, Leave, compiled};
+use super::{
+    compiled,
+    environment::{AfterCsr, Environment},
+};
 use crate::{
     Bus,
     bus::DataWindow,
     hart::Hart,
+    leave::Leave,
     microop::{Link, MicroOp, accumulator},
     ops::{Opcode, alu, atomic, float, memory, operations},
 };
-use memory::{After, Atomic};
+use memory::{After, Atomic, AtomicOperation};
 use types::Access;
 
 /// What follows a micro-op.
@@ -105,13 +109,13 @@ macro_rules! define_execute {
                         if alu::$branch_f(hart.register(o.rs1), hart.register(o.rd)) { Flow::Take } else { Flow::Skip(3) }
                     })*
                     $(Opcode::$lr => {
-                        atomic_op::<$lr_t, B>(hart, op, acc, window, environment, Atomic::Reserve, atomic::swap)
+                        atomic_op::<$lr_t, B>(hart, op, acc, window, environment, AtomicOperation { kind: Atomic::Reserve, modify: atomic::swap })
                     })*
                     $(Opcode::$sc => {
-                        atomic_op::<$sc_t, B>(hart, op, acc, window, environment, Atomic::Conditional, atomic::swap)
+                        atomic_op::<$sc_t, B>(hart, op, acc, window, environment, AtomicOperation { kind: Atomic::Conditional, modify: atomic::swap })
                     })*
                     $(Opcode::$amo => {
-                        atomic_op::<$amo_t, B>(hart, op, acc, window, environment, Atomic::Modify, atomic::$amo_f)
+                        atomic_op::<$amo_t, B>(hart, op, acc, window, environment, AtomicOperation { kind: Atomic::Modify, modify: atomic::$amo_f })
                     })*
                     $(Opcode::$float => {
                         float::$float_f(hart, &o);
@@ -190,7 +194,7 @@ pub(crate) unsafe fn run<B: Bus>(
     environment: &mut Environment<B>,
 ) -> u64 {
     loop {
-        let opcode = environment.code().opcode(op);
+        let opcode = environment.opcode(op);
         // SAFETY: by the contract, and every flow below leads to a micro-op of a live block.
         match unsafe { execute(opcode, hart, op, &mut acc, &mut window, environment) } {
             // SAFETY: as above.
@@ -255,14 +259,13 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
     acc: &mut u64,
     window: DataWindow,
     environment: &mut Environment<B>,
-    kind: Atomic,
-    modify: fn(T, T) -> T,
+    operation: AtomicOperation<T>,
 ) -> Flow {
     // SAFETY: by the contract.
     unsafe {
-        match memory::atomic_hit::<T, B>(hart, op, *acc, window, environment, kind, modify) {
+        match memory::atomic_hit::<T, B>(hart, op, *acc, window, environment, operation) {
             Some(()) => hit(acc, || ()),
-            None => after(memory::atomic_miss::<T, B>(hart, op, *acc, environment, kind, modify), op, acc),
+            None => after(memory::atomic_miss::<T, B>(hart, op, *acc, environment, operation), op, acc),
         }
     }
 }

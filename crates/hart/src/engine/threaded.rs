@@ -1,14 +1,18 @@
 //! Threaded dispatch: every handler ends in a call of the next one's, which an optimised build turns into a jump.
 
-use super::{AfterCsr, Environment, Leave, compiled};
+use super::{
+    compiled,
+    environment::{AfterCsr, Environment},
+};
 use crate::{
     Bus,
     bus::DataWindow,
     hart::Hart,
+    leave::Leave,
     microop::{Handler, Link, MicroOp, accumulator},
     ops::{Opcode, alu, atomic, float, memory, operations},
 };
-use memory::{After, Atomic};
+use memory::{After, Atomic, AtomicOperation};
 use types::Access;
 
 /// Continues at `$op`, a micro-op of a live block of this engine's bus.
@@ -154,15 +158,15 @@ macro_rules! define_handlers {
             });)*
 
             $(handler!($lr, |hart, op, acc, window, env| {
-                unsafe { return atomic_op::<$lr_t, B>(hart, op, acc, window, env, Atomic::Reserve, atomic::swap) }
+                unsafe { return atomic_op::<$lr_t, B>(hart, op, acc, window, env, AtomicOperation { kind: Atomic::Reserve, modify: atomic::swap }) }
             });)*
 
             $(handler!($sc, |hart, op, acc, window, env| {
-                unsafe { return atomic_op::<$sc_t, B>(hart, op, acc, window, env, Atomic::Conditional, atomic::swap) }
+                unsafe { return atomic_op::<$sc_t, B>(hart, op, acc, window, env, AtomicOperation { kind: Atomic::Conditional, modify: atomic::swap }) }
             });)*
 
             $(handler!($amo, |hart, op, acc, window, env| {
-                unsafe { return atomic_op::<$amo_t, B>(hart, op, acc, window, env, Atomic::Modify, atomic::$amo_f) }
+                unsafe { return atomic_op::<$amo_t, B>(hart, op, acc, window, env, AtomicOperation { kind: Atomic::Modify, modify: atomic::$amo_f }) }
             });)*
 
             $(handler!($float, |hart, op, acc, window, env| {
@@ -566,16 +570,15 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
     acc: u64,
     window: DataWindow,
     env: *mut (),
-    kind: Atomic,
-    modify: fn(T, T) -> T,
+    operation: AtomicOperation<T>,
 ) -> u64 {
     // SAFETY: as for the handlers.
     unsafe {
         let environment = &mut *env.cast::<Environment<B>>();
-        match memory::atomic_hit::<T, B>(&mut *hart, op, acc, window, environment, kind, modify) {
+        match memory::atomic_hit::<T, B>(&mut *hart, op, acc, window, environment, operation) {
             Some(()) => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
             None => {
-                let after = memory::atomic_miss::<T, B>(&mut *hart, op, acc, environment, kind, modify);
+                let after = memory::atomic_miss::<T, B>(&mut *hart, op, acc, environment, operation);
                 go_after(after, hart, op, acc, window, env)
             }
         }

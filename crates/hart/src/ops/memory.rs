@@ -4,8 +4,9 @@ use super::atomic::Cell;
 use crate::{
     Bus, Loaded, Reached, Stop, Stored, Trap,
     bus::DataWindow,
-    engine::{Environment, Leave},
+    engine::environment::Environment,
     hart::Hart,
+    leave::Leave,
     microop::{MicroOp, accumulator},
     trap::Exception,
 };
@@ -173,7 +174,7 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
         }
         Ok(Stored::Done(pages)) => {
             for page in pages.into_iter().flatten() {
-                environment.code().drop_page(page);
+                environment.drop_page(page);
             }
             After::Done
         }
@@ -195,6 +196,14 @@ pub(crate) enum Atomic {
     Modify,
 }
 
+/// An atomic micro-op's operation: its kind, and for [`Atomic::Modify`] what becomes of the bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct AtomicOperation<T> {
+    pub(crate) kind: Atomic,
+    /// From what is in memory and the operand.
+    pub(crate) modify: fn(T, T) -> T,
+}
+
 /// Executes LR, SC or an AMO on a hit; `None` on a miss.
 ///
 /// A hart's reservation is the host address it loaded from. It ends when another hart runs (which may store there), so that between LR and
@@ -209,19 +218,18 @@ pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
     acc: u64,
     window: DataWindow,
     environment: &mut Environment<B>,
-    kind: Atomic,
-    modify: fn(T, T) -> T,
+    operation: AtomicOperation<T>,
 ) -> Option<()> {
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` bytes, readable for LR and writable for the others.
     unsafe {
         let (address, site, stamp) = (hart.register((*op).rs1), (*op).rs2, accumulator::stamp(acc));
-        let at = if kind == Atomic::Reserve {
+        let at = if operation.kind == Atomic::Reserve {
             B::read_hit(window, site, address, T::WIDTH, stamp)?.cast_mut()
         } else {
             B::write_hit(window, site, address, T::WIDTH, stamp)?
         };
-        environment.use_data_line(at, if kind == Atomic::Reserve { Access::Read } else { Access::Write });
-        atomic_at(hart, op, at, environment, kind, modify);
+        environment.use_data_line(at, if operation.kind == Atomic::Reserve { Access::Read } else { Access::Write });
+        atomic_at(hart, op, at, environment, operation);
     }
     Some(())
 }
@@ -236,11 +244,11 @@ unsafe fn atomic_at<T: Cell, B: Bus>(
     op: *const MicroOp,
     at: *mut u8,
     environment: &mut Environment<B>,
-    kind: Atomic,
-    modify: fn(T, T) -> T,
+    operation: AtomicOperation<T>,
 ) {
     // SAFETY: by the contract.
     unsafe {
+        let AtomicOperation { kind, modify } = operation;
         let (rd, cell) = ((*op).rd, at.cast::<T>());
         if kind == Atomic::Reserve {
             hart.reservation = Some(at as usize);
@@ -275,13 +283,12 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
     op: *mut MicroOp,
     acc: u64,
     environment: &mut Environment<B>,
-    kind: Atomic,
-    modify: fn(T, T) -> T,
+    operation: AtomicOperation<T>,
 ) -> After {
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
     let op = unsafe { &mut *op };
     let address = hart.register(op.rs1);
-    let (access, misaligned) = match kind {
+    let (access, misaligned) = match operation.kind {
         Atomic::Reserve => (Access::Read, Exception::LoadMisaligned),
         Atomic::Conditional | Atomic::Modify => (Access::Write, Exception::StoreMisaligned),
     };
@@ -292,7 +299,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
         Ok(Reached::Retry) => After::Retry,
         Ok(Reached::Once(at)) => {
             // SAFETY: by the contract, and the bus's.
-            unsafe { atomic_at::<T, B>(hart, op, at, environment, kind, modify) };
+            unsafe { atomic_at::<T, B>(hart, op, at, environment, operation) };
             After::Done
         }
         Err(stop) => leave_with(hart, op, stop),

@@ -1,7 +1,19 @@
 //! What is counted of modelled caches.
 
-use super::Found;
 use types::Cycles;
+
+/// Where a line was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// In the L1 that was asked.
+    L1,
+    /// In the L2.
+    L2,
+    /// In the last level.
+    Llc,
+    /// In memory.
+    Memory,
+}
 
 macro_rules! statistics {
     ($($(#[$about:meta])* $name:ident: $counter:ty,)*) => {

@@ -1,6 +1,6 @@
 //! ELF executables, loaded at their physical addresses (System V ABI, chapter 5; RISC-V ELF psABI 1.0).
 
-use super::kernel::{Kernel, Segment};
+use super::parts::{Kernel, Segment};
 use crate::file_kind::machine_name;
 use core::ops::Range;
 use object::LittleEndian;

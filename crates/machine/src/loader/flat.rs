@@ -7,7 +7,7 @@
 //! Nothing in this header tells how long the file is: `image_size` counts the BSS. But a kernel with an EFI stub, as every
 //! distribution builds it, is a PE file as well, and that header's sections say which bytes there must be.
 
-use super::kernel::{Kernel, Segment};
+use super::parts::{Kernel, Segment};
 use core::ops::Range;
 use types::{Gpa, PageSize};
 

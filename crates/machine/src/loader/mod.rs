@@ -9,11 +9,13 @@
 mod elf;
 mod flat;
 mod kernel;
+mod parts;
 mod raw;
 
 pub use elf::ElfProblem;
 pub use flat::FlatProblem;
-pub use kernel::{Kernel, KernelProblem, Segment};
+pub use kernel::KernelProblem;
+pub use parts::{Kernel, Segment};
 pub use raw::RawProblem;
 
 use core::ops::Range;

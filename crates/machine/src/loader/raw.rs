@@ -1,7 +1,7 @@
 //! A flat binary without a header, such as a boot loader's `u-boot.bin`. Nothing in it says where it belongs: the user names its load
 //! address, and its first byte is its entry point.
 
-use super::kernel::{Kernel, Segment};
+use super::parts::{Kernel, Segment};
 use super::{elf, flat};
 use core::ops::Range;
 use types::Gpa;

@@ -3,7 +3,7 @@
 //! A guest names a section by its number in its device tree, so that it reaches no other, and maps each once at a time: its tables take no more
 //! than what was set aside for its configuration.
 
-use super::HostSections;
+use super::host::HostSections;
 use super::plan::GuestSection;
 use crate::world::World;
 use memory::section::DeleteError;

@@ -1,6 +1,5 @@
 //! What is measured of sections. A section may be gone when the run is over, and a guest always is, so that figures are noted before.
 
-use crate::machine::Machine;
 use memory::registry::SectionName;
 use memory::section::{FaultCounts, FileCounts, SectionId, SectionKind};
 use monitor::Vm;
@@ -84,11 +83,11 @@ pub struct ReservedFigures {
 /// Figures, noted as they come.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    pub(super) reserved: ReservedFigures,
-    pub(super) sections: BTreeMap<SectionId, SectionFigures>,
-    pub(super) guests: BTreeMap<Vmid, GuestFigures>,
+    pub(crate) reserved: ReservedFigures,
+    pub(crate) sections: BTreeMap<SectionId, SectionFigures>,
+    pub(crate) guests: BTreeMap<Vmid, GuestFigures>,
     /// By VM and address: what it took to map a window.
-    pub(super) map_times: BTreeMap<(Vmid, Gpa), Cycles>,
+    pub(crate) map_times: BTreeMap<(Vmid, Gpa), Cycles>,
     /// What went wrong when sections were given back.
     pub(crate) problems: Vec<String>,
 }
@@ -150,31 +149,5 @@ impl Ledger {
                 figures.files = files;
             }
         }
-    }
-}
-
-impl Machine {
-    /// Every section of the host, in the plan's order, as it was when it was looked at last.
-    pub fn sections(&self) -> impl Iterator<Item = &SectionFigures> {
-        self.world.sections.iter().flat_map(|sections| sections.ledger.sections.values())
-    }
-
-    /// What a guest that has ended had of sections; `None` if it had none.
-    #[must_use]
-    pub fn sections_of(&self, guest: usize) -> Option<&GuestFigures> {
-        let vmid = self.world.vms[guest].vmid();
-        self.world.sections.as_ref()?.ledger.guests.get(&vmid)
-    }
-
-    /// What became of the registry when the machine started.
-    #[must_use]
-    pub fn reserved_memory(&self) -> Option<&ReservedFigures> {
-        self.world.sections.as_ref().map(|sections| &sections.ledger.reserved)
-    }
-
-    /// What went wrong when sections were given back, a line each: modified pages that did not reach their file.
-    #[must_use]
-    pub fn section_problems(&self) -> &[String] {
-        self.world.sections.as_ref().map_or(&[], |sections| &sections.ledger.problems)
     }
 }

@@ -1,11 +1,12 @@
 //! A machine starts: reservations are honoured before anything else takes memory, sections are made, and guests map them.
 
-use super::HostSections;
 use super::figures::{Ledger, ReservedFigures};
+use super::host::HostSections;
 use super::plan::{GuestSections, SectionPlan, SectionStore, taken};
-use crate::assembly::{BuildError, LEAST_MEMORY, guest_host_bytes};
+use crate::build_error::BuildError;
 use crate::config::{AttributeName, Config, ConfigError};
 use crate::host_plan::HostPlan;
+use crate::memory_needs::{LEAST_MEMORY, guest_host_bytes};
 use crate::vlm::private_table_bytes;
 use crate::world::World;
 use devices::TreeSection;

@@ -2,98 +2,22 @@
 
 use super::About;
 use super::file::Writer;
+use super::request::{CaptureError, SnapshotAt};
 use super::shape::Shape;
 use super::state::{LogicalState, State};
 use super::translations::Translations;
-use crate::address_spaces::{AddressSpace, RecentSpaces};
-use crate::assembly::VirtioKind;
+use crate::address_spaces::RecentSpaces;
 use crate::config::Config;
+use crate::image::VirtioKind;
 use crate::machine::Machine;
 use crate::outcome::Outcome;
-use core::fmt;
-use core::str::FromStr;
 use memory::MemoryImage;
 use mmu::{ResidentPage, ResidentSpace};
 use std::fs::File;
-use std::io;
 use types::Cycles;
 
 /// The guest that a snapshot is of.
 const GUEST: usize = 0;
-
-/// When a snapshot is taken. The run ends there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SnapshotAt {
-    /// When the guest marks the beginning of a region of interest for the nth time, from 1 on.
-    Region(u64),
-    /// When its harts have retired so many instructions together, or up to a block more.
-    Instructions(u64),
-    /// At this many milliseconds of its time, or up to a turn later.
-    Milliseconds(u64),
-}
-
-impl Default for SnapshotAt {
-    fn default() -> Self {
-        Self::Region(1)
-    }
-}
-
-impl FromStr for SnapshotAt {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is not `region:N`, a time such as `2s` or `1500ms`, or a number of instructions");
-        let number = |digits: &str| digits.parse::<u64>().ok().filter(|&number| number > 0).ok_or_else(wrong);
-        if let Some(digits) = text.strip_prefix("region:") {
-            return number(digits).map(Self::Region);
-        }
-        if let Some(digits) = text.strip_suffix("ms") {
-            return number(digits).map(Self::Milliseconds);
-        }
-        match text.strip_suffix('s') {
-            Some(digits) => Ok(Self::Milliseconds(number(digits)?.checked_mul(1000).ok_or_else(wrong)?)),
-            None => number(text).map(Self::Instructions),
-        }
-    }
-}
-
-impl fmt::Display for SnapshotAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Region(1) => f.write_str("the beginning of a region of interest"),
-            Self::Region(count) => write!(f, "the beginning of region of interest number {count}"),
-            Self::Instructions(count) => write!(f, "{count} instructions"),
-            Self::Milliseconds(count) => write!(f, "{count} ms of guest time"),
-        }
-    }
-}
-
-/// Why there is no snapshot.
-#[derive(Debug, thiserror::Error)]
-pub enum CaptureError {
-    /// The guest has something that a snapshot does not hold.
-    #[error("no snapshot of a guest with {0}")]
-    Unsupported(&'static str),
-    /// The run ended before.
-    #[error("none was taken")]
-    NotTaken,
-    /// The guest's memory cannot be read.
-    #[error("the guest's memory at {0:#x} cannot be read")]
-    Memory(u64),
-    /// The file takes no more.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
-/// What a machine knows of the snapshot that it is to take.
-#[derive(Default)]
-pub(crate) struct Capture {
-    at: Option<SnapshotAt>,
-    taken: Option<State>,
-    /// The address spaces that the guest was in before the machine was made: it went on with a snapshot.
-    pub(super) spaces_before: Vec<AddressSpace>,
-}
 
 impl Machine {
     /// Takes the first guest's state at `at`, where the run then ends.
@@ -238,25 +162,5 @@ impl Machine {
         }
         writer.finish(shape, about.clone(), state)?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn points_read_as_they_are_written() {
-        for (text, at) in [
-            ("5000", SnapshotAt::Instructions(5000)),
-            ("region:2", SnapshotAt::Region(2)),
-            ("2s", SnapshotAt::Milliseconds(2000)),
-            ("1500ms", SnapshotAt::Milliseconds(1500)),
-        ] {
-            assert_eq!(text.parse(), Ok(at));
-        }
-        for bad in ["", "0", "region:0", "0s", "s", "ms", "1.5s", "-1", "99999999999999999s", "soon"] {
-            assert!(bad.parse::<SnapshotAt>().unwrap_err().contains(&format!("`{bad}`")));
-        }
     }
 }

@@ -6,19 +6,19 @@
 //!
 //! * [`state`]: the values; [`shape`]: what a machine has to be like to take them;
 //! * [`translations`]: what the TLBs held; [`warm`]: how a machine of any scheme gets as warm as that;
-//! * [`capture`]: from a machine; [`restore`]: into one;
+//! * [`request`]: when it is taken; [`capture`]: from a machine; [`restore`]: into one;
 //! * [`file`](mod@file): how they are written, read and checked.
 
 mod capture;
 mod file;
+pub(crate) mod request;
 mod restore;
 mod shape;
 pub(crate) mod state;
 mod translations;
 mod warm;
 
-pub(crate) use capture::Capture;
-pub use capture::{CaptureError, SnapshotAt};
 pub use file::{Snapshot, SnapshotError, SnapshotProblem};
+pub use request::{CaptureError, SnapshotAt};
 pub use shape::{About, Shape};
 pub(crate) use state::State;

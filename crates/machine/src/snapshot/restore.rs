@@ -2,10 +2,12 @@
 
 use super::file::Snapshot;
 use super::state::LogicalState;
-use crate::assembly::{BuildError, Image};
+use crate::build_error::BuildError;
 use crate::config::Config;
 use crate::host_plan::{GuestPlan, HostPlan};
-use crate::machine::{Machine, Standing};
+use crate::image::Image;
+use crate::logical::Standing;
+use crate::machine::Machine;
 use crate::primary_region::GuestRegion;
 use crate::sections::GuestSections;
 use crate::steal::StealTime;

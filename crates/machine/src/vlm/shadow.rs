@@ -9,7 +9,7 @@ use memory::section::Lifetime;
 use memory::{Host, HostPages};
 use mmu::{AdPolicy, Fence, SoftwareRules};
 use monitor::section::{MapRequest, SectionHost, SectionManager, VmProfile};
-use monitor::shadow::{Assist, Coherence, Invalidation, ShadowConfig, ShadowFaultOutcome, Tables, Tlbs};
+use monitor::shadow::{Assist, Coherence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs};
 use monitor::{Backing, Dma, FrameSupply, LeafStatus, Vm};
 use types::{Access, Asid, Gpa, Gva, PageSize, PagingMode, Privilege, TranslationContext, Vmid};
 
@@ -188,7 +188,8 @@ impl Guests {
             let gva = SEEN.wrapping_add(offset);
             let links = vm.shadow_statistics().map_or(0, |statistics| statistics.links);
             let sections = Some(&mut self.manager);
-            match vm.shadow_fault(&mut self.host, &mut NoProcessors, 0, gva, Access::Write, sections) {
+            let refused = ShadowFault { hart: 0, gva, access: Access::Write };
+            match vm.shadow_fault(&mut self.host, &mut NoProcessors, refused, sections) {
                 Ok((ShadowFaultOutcome::Mapped, _)) => faults += 1,
                 other => return Err(VlmError::Guest(format!("{gva}: {other:?}"))),
             }

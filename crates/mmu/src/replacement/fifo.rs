@@ -1,7 +1,7 @@
 //! First in, first out.
 
 use super::lru::Order;
-use super::{PolicyFacts, Replacement};
+use super::policy::{PolicyFacts, Replacement};
 
 pub(super) static FACTS: PolicyFacts = PolicyFacts {
     name: "fifo",

@@ -1,7 +1,7 @@
 //! Least recently used, for an array beside others that have another policy. A level whose arrays are all LRU keeps its order itself.
 
+use super::policy::{PolicyFacts, Replacement, Shape};
 use super::recency::Recency;
-use super::{PolicyFacts, Replacement, Shape};
 use crate::way::Way;
 
 pub(super) static FACTS: PolicyFacts = PolicyFacts {

@@ -9,6 +9,7 @@
 mod by_array;
 mod fifo;
 mod lru;
+mod policy;
 mod random;
 mod recency;
 mod srrip;
@@ -17,80 +18,11 @@ mod tests;
 mod tree_plru;
 
 pub(crate) use by_array::ByArray;
+pub use policy::{PolicyFacts, Replacement, Shape};
 pub(crate) use recency::Recency;
 
 use core::fmt;
 use core::str::FromStr;
-
-/// The sets and ways of an array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
-    /// Sets.
-    pub sets: usize,
-    /// Ways of each set.
-    pub ways: usize,
-}
-
-impl Shape {
-    /// The number of a way among those of all sets.
-    pub(crate) const fn slot(self, set: usize, way: usize) -> usize {
-        set * self.ways + way
-    }
-
-    /// The numbers of a set's ways.
-    pub(crate) const fn slots(self, set: usize) -> core::ops::Range<usize> {
-        self.slot(set, 0)..self.slot(set, self.ways)
-    }
-}
-
-/// The replacement state of one array. Sets and ways are counted from 0.
-pub trait Replacement: CloneBoxed + fmt::Debug + Send {
-    /// A lookup hits the page in a way.
-    fn touch(&mut self, set: usize, way: usize);
-
-    /// A page that the set did not hold is put into a way. What was in it before has left.
-    fn insert(&mut self, set: usize, way: usize);
-
-    /// The way whose page makes room. All ways of the set hold pages, and the next page is inserted into that way.
-    fn victim(&mut self, set: usize) -> usize;
-
-    /// A fence removes the page in a way. The way is empty until the next page of the set is inserted there, and no victim is asked for before:
-    /// a policy that chooses by uses and insertions alone has nothing to do.
-    fn invalidate(&mut self, set: usize, way: usize);
-}
-
-/// What makes a boxed policy cloneable; every policy that is `Clone` has it.
-pub trait CloneBoxed {
-    /// A copy with the same state.
-    fn clone_boxed(&self) -> Box<dyn Replacement>;
-}
-
-impl<R: Replacement + Clone + 'static> CloneBoxed for R {
-    fn clone_boxed(&self) -> Box<dyn Replacement> {
-        Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn Replacement> {
-    fn clone(&self) -> Self {
-        (**self).clone_boxed()
-    }
-}
-
-/// What is known of a policy.
-#[derive(Debug)]
-pub struct PolicyFacts {
-    /// Its name in configurations.
-    pub name: &'static str,
-    /// What it does, in a few words.
-    pub summary: &'static str,
-    /// Whether a seed may follow the name, as in `random:7`.
-    pub seeded: bool,
-    /// Why a first-level TLB cannot have it. (The hit path of an L1 leaves the time of the last hit in each entry, and reports nothing else.)
-    pub refused_at_l1: Option<&'static str>,
-    /// Makes the state of an array whose ways are all empty. Only a policy that is `seeded` looks at the seed.
-    pub build: fn(shape: Shape, seed: u64) -> Box<dyn Replacement>,
-}
 
 /// The policies that are shipped, in the order in which they are listed to users.
 pub static POLICIES: [&PolicyFacts; 5] = [&lru::FACTS, &tree_plru::FACTS, &fifo::FACTS, &random::FACTS, &srrip::FACTS];

@@ -1,6 +1,6 @@
 //! A random way, from a seed: the same accesses give the same victims.
 
-use super::{PolicyFacts, Replacement, Shape};
+use super::policy::{PolicyFacts, Replacement, Shape};
 
 pub(super) static FACTS: PolicyFacts = PolicyFacts {
     name: "random",

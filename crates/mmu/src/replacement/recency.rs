@@ -4,7 +4,7 @@
 //! use moves all of them at once. In larger sets the slots form a ring in the order of their last use, which takes a fixed number of steps
 //! whatever the ways.
 
-use super::Shape;
+use super::policy::Shape;
 use crate::raw::lanes::{self, BYTES, Bytes, LANES};
 use crate::way::Way;
 

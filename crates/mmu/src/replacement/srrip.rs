@@ -2,7 +2,7 @@
 //! Re-Reference Interval Prediction (RRIP)", ISCA 2010, section 4): pages of a scan are inserted near their eviction, and leave before pages
 //! that have hit.
 
-use super::{PolicyFacts, Replacement, Shape};
+use super::policy::{PolicyFacts, Replacement, Shape};
 
 pub(super) static FACTS: PolicyFacts = PolicyFacts {
     name: "srrip",

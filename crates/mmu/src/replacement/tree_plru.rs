@@ -4,7 +4,7 @@
 //!
 //! The ways need not be a power of two: of n ways of a node, the lower half has ⌈n/2⌉.
 
-use super::{PolicyFacts, Replacement, Shape};
+use super::policy::{PolicyFacts, Replacement, Shape};
 
 pub(super) static FACTS: PolicyFacts = PolicyFacts {
     name: "tree-plru",

@@ -159,11 +159,10 @@ impl L1 {
         made: Made<'_>,
         translation: &Translation,
     ) -> usize {
-        let Made { gva, access, query, stamp } = made;
+        let Made { query, stamp, .. } = made;
         let set = self.directory.base_group(page);
         if !self.uses[set].all_armed_in(query.view) {
-            let [hpa, gpa, host, kind] = translation.words();
-            return self.fill_rarely(gva, access, query, stamp, hpa, gpa, host, kind);
+            return self.fill_rarely(made, translation.words());
         }
         let mut group = self.windows.group(query.view, set);
         let (_, lane) = lanes::least_gathered(group.stamps());
@@ -171,21 +170,10 @@ impl L1 {
         self.directory.put_base_in_group(set, lane, page, translation)
     }
 
+    /// See [`Translation::words`].
     #[inline(never)]
-    #[allow(clippy::too_many_arguments, reason = "in registers, as far as they go: see `Translation::words`")]
-    fn fill_rarely(
-        &mut self,
-        gva: Gva,
-        access: Access,
-        query: &Query,
-        stamp: u64,
-        hpa: u64,
-        gpa: u64,
-        host: u64,
-        kind: u64,
-    ) -> usize {
-        let translation = Translation::of_words([hpa, gpa, host, kind]);
-        self.fill(Made { gva, access, query, stamp }, Miss::ABSENT, &translation).slot
+    fn fill_rarely(&mut self, made: Made<'_>, translation: [u64; 4]) -> usize {
+        self.fill(made, Miss::ABSENT, &Translation::of_words(translation)).slot
     }
 
     /// Keeps the piece of a translation that the level takes, in the place of the same page, in an empty slot or in that of the
@@ -295,8 +283,7 @@ impl L1 {
 #[inline(always)]
 fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
     if entry.host == 0 || entry.size > made.query.largest {
-        let Made { gva, access, query, stamp } = made;
-        return arm_part(windows, uses, slot, entry.words(), gva, access, query, stamp);
+        return arm_part(windows, uses, slot, entry.words(), made);
     }
     arm_whole(windows, uses, slot, entry, made);
 }
@@ -304,18 +291,8 @@ fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation,
 /// The same of what is not memory, or too large for the mode.
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "in registers, as far as they go: see `Translation::words`")]
-fn arm_part(
-    windows: &mut Windows,
-    uses: &mut Uses,
-    slot: usize,
-    entry: [u64; 4],
-    gva: Gva,
-    access: Access,
-    query: &Query,
-    stamp: u64,
-) {
-    let (entry, made) = (Translation::of_words(entry), Made { gva, access, query, stamp });
+fn arm_part(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: [u64; 4], made: Made<'_>) {
+    let entry = Translation::of_words(entry);
     if entry.host == 0 {
         // Each access comes this way.
         disarm(windows, slot, uses, slot % LANES);

@@ -1,6 +1,6 @@
 //! A guest with tables, native or nested, for tests that say exactly what happens.
 
-use super::builder::{Shape, leaf, map_page, pte};
+use super::builder::{Shape, Tree, leaf, map_page, pte};
 use super::memory::HostMemory;
 use mmu::{Fault, Hit, Mmu, MmuConfig, Nobody, Observer, SecondStage};
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
@@ -70,7 +70,7 @@ impl<O: Observer> Bed<O> {
             *next_table += 0x1000;
             pte(root + 0x10_0000 + *next_table, 0)
         };
-        map_page(memory, shape, 0, root, address, leaf, new_table);
+        map_page(memory, Tree { shape, offset: 0, root }, address, leaf, new_table);
     }
 
     /// Maps in the guest's current tables, which lie at hPA = gPA.

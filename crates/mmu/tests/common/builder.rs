@@ -55,6 +55,15 @@ pub struct Shape {
     pub wide_root: bool,
 }
 
+/// A tree of tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree {
+    pub shape: Shape,
+    /// Its tables are at hPA = their address + this.
+    pub offset: u64,
+    pub root: u64,
+}
+
 /// Address of the PTE for `address` in a table of `level`.
 pub fn slot(shape: Shape, table: u64, level: u32, address: u64) -> u64 {
     let entries = if shape.wide_root && level + 1 == shape.levels { 2048 } else { 512 };
@@ -62,16 +71,15 @@ pub fn slot(shape: Shape, table: u64, level: u32, address: u64) -> u64 {
 }
 
 /// Writes the path to a leaf at `level`, with tables from `new_table` where there are none (it returns the pointer),
-/// and all PTEs of a group. The tables are at hPA = their address + `offset`.
+/// and all PTEs of a group.
 pub fn map_page(
     memory: &mut HostMemory,
-    shape: Shape,
-    offset: u64,
-    root: u64,
+    tree: Tree,
     address: u64,
     (leaf_level, leaf): (u32, u64),
     mut new_table: impl FnMut() -> u64,
 ) {
+    let Tree { shape, offset, root } = tree;
     let mut table = root;
     for level in (leaf_level + 1..shape.levels).rev() {
         let at = slot(shape, table, level, address).wrapping_add(offset);

@@ -58,6 +58,16 @@ struct Vm {
     offset: u64,
 }
 
+/// An instruction that accesses memory, or a fetch.
+#[derive(Clone, Copy)]
+struct Instruction {
+    /// Which one.
+    pc: u8,
+    gva: Gva,
+    access: Access,
+    width: Width,
+}
+
 #[derive(Clone, Copy)]
 struct Remembered {
     site: u16,
@@ -331,7 +341,7 @@ impl Harness {
                 let table = tables + (4 + next % u64::from(TABLES - 4)) * 0x1000;
                 builder::pte(table, if next.is_multiple_of(8) { G } else { 0 })
             };
-            builder::map_page(memory, shape, offset, root, address, leaf, new_table);
+            builder::map_page(memory, builder::Tree { shape, offset, root }, address, leaf, new_table);
             self.next_table = next;
         }
     }
@@ -573,7 +583,7 @@ impl Harness {
             let seen = got.map_err(fault).map(|hit| (hit.gpa, hit.hpa, hit.page));
             assert_eq!(seen, want.map(|answer| (answer.gpa, answer.hpa, answer.page)), "{access:?} of {gva}");
             match (got, want) {
-                (Ok(hit), Ok(answer)) => return self.hit(pc, gva, access, width, &hit, &answer),
+                (Ok(hit), Ok(answer)) => return self.hit(Instruction { pc, gva, access, width }, &hit, &answer),
                 (Err(fault), _) => self.fault(gva, access, fault),
                 (Ok(_), Err(_)) => unreachable!("they were compared"),
             }
@@ -650,7 +660,8 @@ impl Harness {
         got
     }
 
-    fn hit(&mut self, pc: u8, gva: Gva, access: Access, width: Width, hit: &Hit, answer: &Answer) {
+    fn hit(&mut self, instruction: Instruction, hit: &Hit, answer: &Answer) {
+        let Instruction { pc, gva, access, width } = instruction;
         self.check_pointer(answer, hit.host, access);
         self.coverage.note(format!("{} page, {}", hit.page, if answer.memory { "memory" } else { "device" }));
         match self.vms[self.vm].second {

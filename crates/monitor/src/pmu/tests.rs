@@ -1,3 +1,4 @@
+use super::events::TIME;
 use super::*;
 use crate::sbi::{self, Extension, ExtensionSet, Limits, Request, SbiCall};
 use types::Gpa;

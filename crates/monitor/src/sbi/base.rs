@@ -1,6 +1,8 @@
 //! BASE, EID 0x10 (SBI 3.0, chapter 4).
 
-use super::{Extension, Limits, SbiCall, SbiError};
+use super::call::{Limits, SbiCall};
+use super::error::SbiError;
+use super::extension::Extension;
 
 /// Version 3.0: major in bits 30–24, minor below.
 const SPECIFICATION: u64 = 3 << 24;

@@ -1,6 +1,7 @@
 //! DBCN, EID 0x4442434E: debug console (SBI 3.0, chapter 12).
 
-use super::{Limits, SbiCall, SbiError};
+use super::call::{Limits, SbiCall};
+use super::error::SbiError;
 use types::Gpa;
 
 /// A buffer of the guest, all of it RAM.

@@ -1,6 +1,7 @@
 //! FWFT, EID 0x46574654: firmware features (SBI 3.0, chapter 18).
 
-use super::{Request, SbiCall, SbiError};
+use super::call::SbiCall;
+use super::error::SbiError;
 
 /// A feature that supervisor software may set or get. All are local: each hart has its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,13 +133,13 @@ impl Features {
     }
 }
 
-pub(super) fn decode(call: &SbiCall) -> Result<Request, SbiError> {
+pub(super) fn decode(call: &SbiCall) -> Result<FeatureRequest, SbiError> {
     let [id, value, flags, ..] = call.args;
     // The identifier is 32 bits wide: what stands above is not part of it.
     let feature = || Feature::of(id as u32).ok_or(SbiError::Denied);
     match call.fid {
-        0 => Ok(Request::Features(FeatureRequest::Set { feature: feature()?, value, flags })),
-        1 => Ok(Request::Features(FeatureRequest::Get(feature()?))),
+        0 => Ok(FeatureRequest::Set { feature: feature()?, value, flags }),
+        1 => Ok(FeatureRequest::Get(feature()?)),
         _ => Err(SbiError::NotSupported),
     }
 }

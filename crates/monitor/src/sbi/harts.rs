@@ -1,6 +1,6 @@
 //! The hart mask of a call (SBI 3.0, section 3.1).
 
-use super::SbiError;
+use super::error::SbiError;
 
 /// Harts of a guest, all of which exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 //! HSM, EID 0x48534D: hart state management (SBI 3.0, chapter 9).
 
-use super::{Limits, SbiCall, SbiError};
+use super::call::{Limits, SbiCall};
+use super::error::SbiError;
 use crate::hart_state::{Entry, Suspend};
 use types::Gpa;
 

@@ -1,6 +1,9 @@
 //! sPI, EID 0x735049: interprocessor interrupts (SBI 3.0, chapter 7).
 
-use super::{HartSet, Limits, Request, SbiCall, SbiError};
+use super::call::{Limits, SbiCall};
+use super::error::SbiError;
+use super::harts::HartSet;
+use super::request::Request;
 
 pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<Request, SbiError> {
     let [mask, base, ..] = call.args;

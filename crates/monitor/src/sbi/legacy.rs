@@ -3,46 +3,13 @@
 //! They take no function ID, return a value in `a0` alone and leave `a1` as it is. Where such a call takes a hart mask, `a0` is the guest
 //! virtual address of a bit vector.
 
-use super::rfence::FenceRange;
-use super::{ConsoleRequest, HartSet, Limits, RemoteFence, Request, ResetKind, ResetReason, SbiCall, SbiError};
+use super::call::SbiCall;
+use super::console::ConsoleRequest;
+use super::error::SbiError;
+use super::request::{LegacyRequest, MaskedCall, Request};
+use super::reset::{ResetKind, ResetReason};
+use super::rfence::{FenceRange, RemoteFence};
 use types::{Asid, Gva};
-
-/// A legacy call that has no counterpart among the requests of other extensions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LegacyRequest {
-    /// The next byte that was typed, or −1.
-    GetCharacter,
-    /// Clears the calling hart's software interrupt; whether it was pending.
-    ClearIpi,
-    /// A call for the harts of a bit vector.
-    Masked {
-        /// Where the vector lies. 0 means all harts, as in OpenSBI.
-        mask: Gva,
-        /// What they are to do.
-        call: MaskedCall,
-    },
-}
-
-/// What a legacy call asks of several harts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MaskedCall {
-    /// A software interrupt.
-    Ipi,
-    /// A fence.
-    Fence(RemoteFence),
-}
-
-impl MaskedCall {
-    /// The request, for the harts whose bits are set in `mask`, or for all. Bits of harts that do not exist are ignored.
-    #[must_use]
-    pub fn request(self, mask: Option<u64>, limits: &Limits) -> Request {
-        let harts = mask.map_or(HartSet::All { harts: limits.harts }, |mask| HartSet::existing(mask, limits.harts));
-        match self {
-            Self::Ipi => Request::SendIpi { harts },
-            Self::Fence(fence) => Request::RemoteFence { harts, fence },
-        }
-    }
-}
 
 pub(super) fn decode(call: &SbiCall) -> Result<Request, SbiError> {
     let [first, start, size, asid, ..] = call.args;

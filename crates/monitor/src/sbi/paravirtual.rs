@@ -1,7 +1,8 @@
 //! Pagewalk's paravirtual extension, EID 0x08504157: `docs/paravirtual.md` is its specification. The EID is in the range for vendors (SBI 2.0,
 //! chapter 15), and its last bytes read "PAW".
 
-use super::{Limits, SbiCall, SbiError};
+use super::call::{Limits, SbiCall};
+use super::error::SbiError;
 use crate::primary_region::SegmentRequest;
 use crate::sched::spin::{SpinCall, SpinReason};
 use types::{Gpa, Gva};

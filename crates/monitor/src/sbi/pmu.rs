@@ -3,7 +3,8 @@
 //!
 //! Absent: the optional functions 7 and 8 (snapshots in shared memory, event information).
 
-use super::{SbiCall, SbiError};
+use super::call::SbiCall;
+use super::error::SbiError;
 use crate::pmu::{COUNTERS, PmuEvent};
 
 /// Counters, by number: all of them exist.

@@ -1,6 +1,7 @@
 //! SRST, EID 0x53525354: system reset (SBI 3.0, chapter 10).
 
-use super::{Request, SbiCall, SbiError};
+use super::call::SbiCall;
+use super::error::SbiError;
 
 /// What is to happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ pub enum ResetReason {
     SystemFailure,
 }
 
-pub(super) fn decode(call: &SbiCall) -> Result<Request, SbiError> {
+pub(super) fn decode(call: &SbiCall) -> Result<(ResetKind, ResetReason), SbiError> {
     if call.fid != 0 {
         return Err(SbiError::NotSupported);
     }
@@ -38,5 +39,5 @@ pub(super) fn decode(call: &SbiCall) -> Result<Request, SbiError> {
         1 => ResetReason::SystemFailure,
         _ => return Err(SbiError::InvalidParam),
     };
-    Ok(Request::Reset { kind, reason })
+    Ok((kind, reason))
 }

@@ -1,6 +1,8 @@
 //! RFENCE, EID 0x52464E43 (SBI 3.0, chapter 8). The functions 3 to 6, of a hypervisor in the guest, are absent with the H extension.
 
-use super::{HartSet, Limits, Request, SbiCall, SbiError};
+use super::call::{Limits, SbiCall};
+use super::error::SbiError;
+use super::harts::HartSet;
 use types::{Asid, Gva, PageSize};
 
 const PAGE: u64 = PageSize::Size4K.bytes();
@@ -63,7 +65,7 @@ impl FenceRange {
     }
 }
 
-pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<Request, SbiError> {
+pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<(HartSet, RemoteFence), SbiError> {
     let [mask, base, start, size, asid, _] = call.args;
     let fence = match call.fid {
         0 => RemoteFence::Instruction,
@@ -74,7 +76,7 @@ pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<Request, SbiErro
         }
         _ => return Err(SbiError::NotSupported),
     };
-    Ok(Request::RemoteFence { harts: HartSet::from_mask(mask, base, limits.harts)?, fence })
+    Ok((HartSet::from_mask(mask, base, limits.harts)?, fence))
 }
 
 #[cfg(test)]

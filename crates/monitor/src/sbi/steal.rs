@@ -1,6 +1,8 @@
 //! STA, EID 0x535441: steal-time accounting (SBI 3.0, chapter 16).
 
-use super::{Limits, Request, SbiCall, SbiError, shared_memory};
+use super::call::{Limits, SbiCall, shared_memory};
+use super::error::SbiError;
+use super::request::Request;
 
 /// Alignment and length of the shared structure.
 pub const STEAL_AREA_BYTES: u64 = 64;

@@ -1,6 +1,8 @@
 //! SUSP, EID 0x53555350: system suspend (SBI 3.0, chapter 13).
 
-use super::{Limits, Request, SbiCall, SbiError};
+use super::call::{Limits, SbiCall};
+use super::error::SbiError;
+use super::request::Request;
 use crate::sbi::hsm;
 
 /// Suspend to RAM, the one sleep type that the specification defines.

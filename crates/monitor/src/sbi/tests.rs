@@ -2,7 +2,7 @@ use super::*;
 use crate::exits::ExitReason;
 use crate::hart_state::{Entry, Suspend};
 use proptest::prelude::*;
-use types::{Asid, Gva};
+use types::{Asid, Gpa, Gva};
 
 fn limits() -> Limits {
     Limits { harts: 4, ram: Gpa(0x8000_0000)..Gpa(0x8800_0000), extensions: ExtensionSet::ALL }

@@ -1,6 +1,8 @@
 //! TIME, EID 0x54494D45 (SBI 3.0, chapter 6).
 
-use super::{Request, SbiCall, SbiError};
+use super::call::SbiCall;
+use super::error::SbiError;
+use super::request::Request;
 
 pub(super) fn decode(call: &SbiCall) -> Result<Request, SbiError> {
     match call.fid {

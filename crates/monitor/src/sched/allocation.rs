@@ -2,22 +2,13 @@
 
 use super::{
     LogicalId, MOST_LOGICALS, RealId, VmId,
-    blocks::{State, VmBlock, VmParameters, Why},
+    blocks::{Allocation, State, VmBlock, VmParameters, Why},
     ready_queue::Subqueue,
     scheduler::Scheduler,
     service::MOST_WEIGHT,
     spin::SpinMethod,
 };
 use types::Cycles;
-
-/// How a VM's logical processors get real ones.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Allocation {
-    /// One to one, in this order: nobody else uses these.
-    Dedicated(Vec<RealId>),
-    /// Floating: any logical processor on any real one that is not dedicated.
-    Shared,
-}
 
 /// Why an allocation cannot be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

@@ -3,9 +3,8 @@
 
 use super::{
     LogicalId, LogicalSet, RealId,
-    allocation::Allocation,
+    account::Account,
     ready_queue::Ticket,
-    service::Account,
     spin::{SpinControl, SpinMethod},
     statistics::VmStatistics,
 };
@@ -29,6 +28,15 @@ pub struct VmParameters {
     pub allocation: Allocation,
     /// What happens when one of its logical processors spins.
     pub spin: SpinMethod,
+}
+
+/// How a VM's logical processors get real ones.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Allocation {
+    /// One to one, in this order: nobody else uses these.
+    Dedicated(Vec<RealId>),
+    /// Floating: any logical processor on any real one that is not dedicated.
+    Shared,
 }
 
 /// Where a logical processor stands.

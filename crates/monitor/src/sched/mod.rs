@@ -10,6 +10,7 @@
 //! * [`Handshake`]: how a guest learns how its processors are allocated.
 //! * [`VmStatistics`], [`Merit`]: what the paper measures.
 
+mod account;
 mod allocation;
 mod blocks;
 mod gathering;
@@ -22,8 +23,8 @@ mod set;
 pub mod spin;
 mod statistics;
 
-pub use allocation::{Allocation, AllocationError};
-pub use blocks::{Change, Parameters, State, VmParameters, Why, Work};
+pub use allocation::AllocationError;
+pub use blocks::{Allocation, Change, Parameters, State, VmParameters, Why, Work};
 pub use handshake::{AllocationForm, Handshake, Notice};
 pub use pause_loop::{PauseLoop, PauseLoopLimits};
 pub use scheduler::Scheduler;

@@ -16,9 +16,9 @@
 
 use super::{
     LogicalId, LogicalSet, RealId, VmId,
+    account::{Account, Contenders},
     blocks::{Change, LogicalBlock, Parameters, Real, State, VmBlock, VmParameters, Why, Work},
     ready_queue::{ReadyQueue, Subqueue},
-    service::{Account, Contenders},
     spin::{Answer, Partners, SpinCall, SpinControl},
     statistics::VmStatistics,
 };

@@ -5,7 +5,7 @@
 //! that the ratio holds however many of them are busy. What is consumed beyond it, because several ran at once, is owed in the next round;
 //! what is left is kept, up to `MOST_SAVED` quantities: a VM that had no chance to consume its share has not lost it.
 
-use super::{LogicalId, blocks::VmBlock, scheduler::Scheduler};
+use super::{LogicalId, account::Contenders, blocks::VmBlock, scheduler::Scheduler};
 use types::Cycles;
 
 /// The largest weight of a VM.
@@ -16,63 +16,6 @@ const SLICES_IN_ROUND: u64 = 4;
 
 /// A logical processor that is despatched runs for this part of a slice at least, however little of its service quantity is left.
 const LEAST_SLICE: u64 = 8;
-
-/// How many quantities a VM saves up.
-const MOST_SAVED: i64 = 4;
-
-/// The VMs among which a round of service is divided: they share, have a weight, and something to do.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Contenders {
-    vms: usize,
-    weight: u64,
-    logicals: u64,
-}
-
-/// What a VM may still consume.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Account {
-    /// In cycles; below zero it is owed.
-    credit: i64,
-    /// The round up to which it has been credited.
-    round: u64,
-}
-
-impl Account {
-    /// Of a VM that has not contended yet: all that can be saved.
-    pub(super) const fn unlimited() -> Self {
-        Self { credit: i64::MAX, round: 0 }
-    }
-
-    /// Credits a quantity for each round that has begun since.
-    pub(super) fn settle(&mut self, quantity: Cycles, round: u64) {
-        let quantity = quantity.0 as i64;
-        let rounds = i64::try_from(round - self.round).unwrap_or(i64::MAX);
-        self.credit =
-            self.credit.saturating_add(quantity.saturating_mul(rounds)).min(quantity.saturating_mul(MOST_SAVED));
-        self.round = round;
-    }
-
-    /// Begins to contend again: of what it gained meanwhile one quantity is left.
-    pub(super) fn resume(&mut self, quantity: Cycles, round: u64) {
-        self.settle(quantity, round);
-        self.credit = self.credit.min(quantity.0 as i64);
-    }
-
-    /// Pays for `consumed`.
-    pub(super) const fn consume(&mut self, consumed: Cycles) {
-        self.credit = self.credit.saturating_sub_unsigned(consumed.0);
-    }
-
-    /// What is left.
-    pub(super) const fn left(&self) -> Cycles {
-        Cycles(if self.credit > 0 { self.credit as u64 } else { 0 })
-    }
-
-    /// How many rounds must begin before something is left.
-    pub(super) const fn rounds_owed(&self, quantity: Cycles) -> u64 {
-        if self.credit > 0 { 0 } else { self.credit.unsigned_abs() / quantity.0 + 1 }
-    }
-}
 
 impl Scheduler {
     /// `logical` has been busy for so long.
@@ -159,6 +102,7 @@ impl Scheduler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sched::account::Account;
 
     #[test]
     fn debts_carry_over_and_savings_are_limited() {

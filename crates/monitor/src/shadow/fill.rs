@@ -1,5 +1,6 @@
 //! A shadow fault: the guest's table and the host's mapping make an entry, or the fault is the guest's own.
 
+use super::guest_page::{GuestPage, WRITABLE_AND_DIRTY};
 use super::reader::GuestReader;
 use super::reverse::Place;
 use super::share::Shared;
@@ -15,6 +16,17 @@ use memory::{Host, HostMemory, OutOfFrames};
 use mmu::{Fault, Fence, SoftwareLeaf, software_walk};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
+/// An access that the shadow table refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShadowFault {
+    /// The hart that makes it.
+    pub hart: usize,
+    /// Where.
+    pub gva: Gva,
+    /// What it does there.
+    pub access: Access,
+}
+
 /// What becomes of an access that the shadow table refuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShadowFaultOutcome {
@@ -28,12 +40,6 @@ pub enum ShadowFaultOutcome {
     Device(Gpa),
     /// A store to a guest's table, which is write-protected: it may be made once, there, and through no TLB.
     StoreOnce(Hpa),
-}
-
-/// A guest's mapping of one address.
-pub(super) struct GuestPage {
-    pub(super) gpa: Gpa,
-    pub(super) leaf: SoftwareLeaf,
 }
 
 /// Whether the host's page behind an entry may be taken away while the guest runs: then the entry has to be found.
@@ -259,9 +265,6 @@ impl Shadow {
         super::free(host, &frames);
     }
 }
-
-/// W and D of an entry.
-pub(super) const WRITABLE_AND_DIRTY: u64 = 1 << 2 | 1 << 7;
 
 /// An entry that permits everything in S-mode, as which the hardware runs a guest that does not translate.
 const EVERYTHING: u64 = 0b1100_1111;

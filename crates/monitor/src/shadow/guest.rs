@@ -1,13 +1,13 @@
 //! A VM's shadow tables, as the machine and the rest of the monitor use them.
 
 use super::statistics::{Activity, ShadowStatistics};
-use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFaultOutcome, Tlbs};
+use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tlbs};
 use crate::section::SectionManager;
 use crate::table::Leaf;
 use crate::vm::{Vm, Wanted};
 use memory::{Host, HostMemory, OutOfFrames};
 use mmu::Fence;
-use types::{Access, Cycles, Gpa, Gva, PageSize, TranslationContext};
+use types::{Cycles, Gpa, PageSize, TranslationContext};
 
 /// A guest with shadow tables. Each of these does nothing for a guest without.
 impl Vm {
@@ -66,7 +66,7 @@ impl Vm {
         self.shadow.as_ref().map(|shadow| shadow.hardware_context(hart))
     }
 
-    /// The shadow table refuses an access of hart `hart`.
+    /// The shadow table refuses an access.
     ///
     /// # Errors
     /// [`Wanted`]: what has to be provided before the fault can be handled.
@@ -74,11 +74,10 @@ impl Vm {
         &mut self,
         host: &mut Host,
         tlbs: &mut impl Tlbs,
-        hart: usize,
-        gva: Gva,
-        access: Access,
+        refused: ShadowFault,
         sections: Option<&mut SectionManager>,
     ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
+        let ShadowFault { hart, gva, access } = refused;
         self.with_shadow(|shadow, vm| shadow.fault(&mut Exited { vm, host, tlbs, hart, sections }, gva, access))
             .unwrap_or(Ok((ShadowFaultOutcome::PageFault, None)))
     }

@@ -26,6 +26,7 @@ mod config;
 mod derive;
 mod fill;
 mod guest;
+mod guest_page;
 mod invalidate;
 mod pptlb;
 mod reader;
@@ -39,7 +40,7 @@ mod write_protect;
 
 pub use check::{Problem, Violation};
 pub use config::{Assist, Coherence, Invalidation, ShadowConfig, Tables};
-pub use fill::ShadowFaultOutcome;
+pub use fill::{ShadowFault, ShadowFaultOutcome};
 pub use invalidate::GuestFence;
 pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 

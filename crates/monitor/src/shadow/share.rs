@@ -1,7 +1,7 @@
 //! Leaf tables of sections in shadow tables: when a guest maps 2M of a section alike, its shadow table is linked to the section's. The rule is in
 //! `section/shadow.rs`.
 
-use super::fill::{GuestPage, WRITABLE_AND_DIRTY};
+use super::guest_page::{GuestPage, WRITABLE_AND_DIRTY};
 use super::reader::{Path, Step};
 use super::tables::BARE;
 use super::{Exited, Shadow, Tlbs};

@@ -1,6 +1,5 @@
 //! One table entry, as the monitor writes it (RISC-V Privileged 1.13, sections 12.4.1 and 19.5.1).
 
-use super::page_table::Leaf;
 use core::ops::BitOr;
 use types::{Access, Hpa, PageSize};
 
@@ -82,6 +81,32 @@ impl BitOr for LeafBits {
     }
 }
 
+/// A page that a tree maps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    /// Its first byte.
+    pub page: Hpa,
+    /// Its size.
+    pub size: PageSize,
+    /// Rights and status.
+    pub bits: LeafBits,
+}
+
+impl Leaf {
+    /// The leaf PTE of the page, with U, as a second stage has it (RISC-V Privileged 1.13, section 19.5.1).
+    #[must_use]
+    pub const fn entry(&self) -> u64 {
+        Entry::leaf(self.page, self.bits.with(LeafBits::USER)).0
+    }
+
+    /// The page of `size` that a leaf PTE maps; `None` where it is none.
+    #[must_use]
+    pub fn of_entry(entry: u64, size: PageSize) -> Option<Self> {
+        let entry = Entry(entry);
+        entry.is_leaf().then(|| Self { page: entry.address().page(size), size, bits: entry.bits() })
+    }
+}
+
 /// An entry of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Entry(pub(super) u64);
@@ -99,6 +124,11 @@ impl Entry {
     const ANOTHERS: u64 = 1;
     /// Svnapot's N: the entry is one of a group.
     const GROUPED: u64 = 1 << 63;
+
+    /// Where the entry of number `index` is in the table at `table`.
+    pub(super) const fn place(table: Hpa, index: u64) -> Hpa {
+        table.wrapping_add(index * 8)
+    }
 
     /// Leads to the table at `table`.
     pub(super) const fn pointer(table: Hpa) -> Self {

@@ -5,10 +5,9 @@
 
 mod sections;
 
-use super::entry::{Entry, LeafBits};
-use super::host::HostTable;
-use super::page_table::{Leaf, MapError};
-use super::section::SectionTable;
+use super::entry::{Entry, Leaf, LeafBits};
+use super::host::{HostTable, SectionTable};
+use super::page_table::MapError;
 use core::ops::Range;
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use mmu::SecondStage;

@@ -1,15 +1,13 @@
 //! The nested table: from guest physical to host physical addresses (the 1-0-translation table).
 
-use super::entry::LeafBits;
-use super::host::HostTable;
-use super::page_table::{Leaf, MapError, PageTable, Shape};
-use super::section::SectionTable;
+use super::entry::{Leaf, LeafBits};
+use super::host::{HostTable, SectionTable};
+use super::page_table::{MapError, PageTable, Shape};
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use mmu::SecondStage;
 use types::{Gpa, Hpa, PageSize, SecondStageMode, Vmid};
 
 mod sections;
-pub use sections::ClearedRange;
 
 /// The nested table of one VM. Its tables and the pages it maps are owned by it.
 #[derive(Debug)]

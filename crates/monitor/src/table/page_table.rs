@@ -1,6 +1,6 @@
 //! A radix tree of tables, whatever it translates from: the nested table now, shadow tables as well.
 
-use super::entry::{Entry, LeafBits};
+use super::entry::{Entry, Leaf, LeafBits};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Hpa, PageSize, PagingMode, SecondStageMode};
 
@@ -47,38 +47,6 @@ impl Shape {
     /// The level whose leaves map pages of `size`; `None` where the tree has none.
     pub(super) fn level_of(self, size: PageSize) -> Option<u32> {
         (0..self.levels).find(|&level| PageSize::of_level(level) == size)
-    }
-}
-
-/// A page that a tree maps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Leaf {
-    /// Its first byte.
-    pub page: Hpa,
-    /// Its size.
-    pub size: PageSize,
-    /// Rights and status.
-    pub bits: LeafBits,
-}
-
-impl Leaf {
-    /// The leaf PTE of the page, with U, as a second stage has it (RISC-V Privileged 1.13, section 19.5.1).
-    #[must_use]
-    pub const fn entry(&self) -> u64 {
-        Entry::leaf(self.page, self.bits.with(LeafBits::USER)).0
-    }
-
-    /// The page of `size` that a leaf PTE maps; `None` where it is none.
-    #[must_use]
-    pub fn of_entry(entry: u64, size: PageSize) -> Option<Self> {
-        let entry = Entry(entry);
-        entry.is_leaf().then(|| Self { page: entry.address().page(size), size, bits: entry.bits() })
-    }
-
-    /// The bytes of host memory that the page is.
-    #[must_use]
-    pub const fn frames(&self) -> Option<FrameRange> {
-        FrameRange::new(self.page, self.size.bytes())
     }
 }
 

@@ -13,14 +13,13 @@
 //!
 //! That is what the simulated monitor does. Here a table remembers where leaves were placed since all were cleared, and clears those.
 
-use super::entry::{Entry, LeafBits};
-use super::page_table::{Leaf, Shape, read, slot, write};
+use super::entry::{Entry, Leaf, LeafBits};
+use super::page_table::{Shape, read, slot, write};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use std::collections::{BTreeMap, BTreeSet};
 use types::{Gva, Hpa, PageSize, PagingMode};
 
 mod links;
-use links::Link;
 
 /// In the span of the entry lie, or lay, pieces of a guest page that is at least as large.
 const PIECES: u64 = 1;
@@ -30,6 +29,14 @@ const CLUSTERS: u64 = 2;
 const ENTRIES: u64 = 512;
 /// Pieces of a 64K page.
 const CLUSTER: u64 = 16;
+
+/// An entry that leads to a section's table.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    at: Hpa,
+    /// Whether the guest has one page there, so that TLBs have pieces of it.
+    pieces: bool,
+}
 
 /// One shadow table. It owns the frames of its tables, not those of the pages it maps.
 #[derive(Debug)]

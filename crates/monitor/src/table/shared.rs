@@ -5,8 +5,8 @@
 //!
 //! Beside them are leaf tables for shadow tables, which lead from addresses of guests to the same pages: `shared/shadow_leaves.rs`.
 
-use super::entry::{Entry, LeafBits};
-use super::page_table::{Leaf, entries_of, read, write};
+use super::entry::{Entry, Leaf, LeafBits};
+use super::page_table::{entries_of, read, write};
 use super::work::TableWork;
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
 use types::{Hpa, PageSize};
@@ -78,7 +78,7 @@ impl SharedTables {
             if let Some(below) = self.levels.last() {
                 for (index, table) in below.iter().enumerate() {
                     if let (Some(table), Some(parent)) = (table, row[index / ENTRIES]) {
-                        write(memory, entry_of(parent, (index % ENTRIES) as u64), Entry::pointer(*table));
+                        write(memory, Entry::place(parent, (index % ENTRIES) as u64), Entry::pointer(*table));
                         self.work.links += 1;
                     }
                 }
@@ -149,7 +149,7 @@ impl SharedTables {
         let first = offset % span / PageSize::of_level(level).bytes();
         let entry = if count == 1 { Entry::leaf(page, bits) } else { Entry::grouped(page, size, bits) };
         for index in first..first + count {
-            write(memory, entry_of(table, index), entry);
+            write(memory, Entry::place(table, index), entry);
         }
         let mut work = TableWork { entries: count, ..TableWork::default() };
         if size == PageSize::Size4K {
@@ -164,7 +164,7 @@ impl SharedTables {
             let span = PageSize::of_level(level + 1).bytes();
             let table = self.table(level, offset / span * span)?;
             let index = offset % span / PageSize::of_level(level).bytes();
-            let leaf = read(memory, entry_of(table, index)).leaf_of(level)?;
+            let leaf = read(memory, Entry::place(table, index)).leaf_of(level)?;
             Some(leaf.page.wrapping_add(offset & (leaf.size.bytes() - 1)))
         })
     }
@@ -191,7 +191,7 @@ impl SharedTables {
         let mut work = TableWork { tables: 1, ..TableWork::default() };
         for at in (offset..end).step_by(TABLE as usize) {
             if let Some(page) = self.lookup(memory, at) {
-                write(memory, entry_of(frame.start(), (at - offset) / TABLE), Entry::leaf(page, bits));
+                write(memory, Entry::place(frame.start(), (at - offset) / TABLE), Entry::leaf(page, bits));
                 work.entries += 1;
             }
         }
@@ -210,10 +210,6 @@ impl SharedTables {
             frames.give_back(frame, "a table of a section");
         }
     }
-}
-
-const fn entry_of(table: Hpa, index: u64) -> Hpa {
-    table.wrapping_add(index * 8)
 }
 
 /// Where tables come from.

@@ -5,6 +5,7 @@ use memory::{FrameRange, Host};
 use types::{Gpa, Hpa, PageSize};
 
 use super::VmError;
+use super::page_sizes::page_sizes;
 
 /// How a VM's memory lies in the host's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -100,7 +101,7 @@ impl Store {
     /// The largest page that RAM has at all; and an address above hPA = gPA, so that α is never 0.
     fn above(ram: &core::ops::Range<Gpa>, page: PageSize) -> (Hpa, PageSize) {
         let bytes = ram.end.0 - ram.start.0;
-        let page = super::presentation::page_sizes(page).find(|size| size.bytes() <= bytes).unwrap_or_default();
+        let page = page_sizes(page).find(|size| size.bytes() <= bytes).unwrap_or_default();
         (Hpa(ram.start.0).wrapping_add(page.bytes()), page)
     }
 

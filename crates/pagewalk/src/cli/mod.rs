@@ -93,7 +93,7 @@ pub fn parse() -> Result<Cli, Failure> {
             let command = Cli::command();
             let command =
                 named.and_then(|name| command.find_subcommand(&name).map(|found| found.get_name().to_owned()));
-            Failure::Usage(refusal::line(&error, command.as_deref()))
+            Failure::Usage(refusal::line(&error, &Cli::command(), command.as_deref()))
         }
     })
 }

@@ -3,18 +3,17 @@
 //! clap's own text spreads over several lines and repeats the value that it complains of, so the line is put together from
 //! what the error carries.
 
-use super::Cli;
-use clap::CommandFactory;
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use machine::suggestion::unknown;
 use std::error::Error as _;
 
-/// The error as one line; `command` is the subcommand that was named, if there is such a one.
-pub(super) fn line(error: &Error, command: Option<&str>) -> String {
+/// The error as one line. `cli` is the whole command line; `command` the subcommand that was named, if there is such a one.
+pub(super) fn line(error: &Error, cli: &Command, command: Option<&str>) -> String {
     let help = format!("`pagewalk {}--help`", command.map_or(String::new(), |name| format!("{name} ")));
     match error.kind() {
         ErrorKind::InvalidSubcommand => text(error, ContextKind::InvalidSubcommand)
-            .map(|word| unknown("command", word, commands(command).iter().map(String::as_str))),
+            .map(|word| unknown("command", word, commands(cli, command).iter().map(String::as_str))),
         ErrorKind::UnknownArgument => text(error, ContextKind::InvalidArg).map(|word| {
             let what = if word.starts_with('-') { "unknown option" } else { "unexpected argument" };
             match text(error, ContextKind::SuggestedArg) {
@@ -72,9 +71,8 @@ fn name(argument: &str) -> &str {
 }
 
 /// The names of the commands, or of those of one command.
-fn commands(of: Option<&str>) -> Vec<String> {
-    let cli = Cli::command();
-    let within = of.and_then(|name| cli.find_subcommand(name)).unwrap_or(&cli);
+fn commands(cli: &Command, of: Option<&str>) -> Vec<String> {
+    let within = of.and_then(|name| cli.find_subcommand(name)).unwrap_or(cli);
     within.get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
@@ -87,12 +85,14 @@ fn first_paragraph(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use crate::cli::Cli;
+    use clap::{CommandFactory, Parser};
 
     fn refused(words: &str) -> String {
         let words: Vec<&str> = words.split(' ').collect();
         let error = Cli::try_parse_from(std::iter::once("pagewalk").chain(words.iter().copied())).unwrap_err();
-        line(&error, Cli::command().find_subcommand(words[0]).map(clap::Command::get_name))
+        let cli = Cli::command();
+        line(&error, &cli, cli.find_subcommand(words[0]).map(Command::get_name))
     }
 
     #[test]

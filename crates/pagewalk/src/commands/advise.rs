@@ -1,6 +1,6 @@
 //! `pagewalk advise`.
 
-use super::{open_output, write_report};
+use super::outputs::{open_output, write_report};
 use crate::advice::{Advice, Goal, SpinAdvice, TranslationAdvice};
 use crate::cli::AdviseArgs;
 use crate::error::Failure;

@@ -1,7 +1,7 @@
 //! `pagewalk bench`: how fast the simulator itself is.
 
+use super::outputs::{open_output, write_report};
 use crate::cli::{BenchArgs, LinuxArgs, WorkloadSpec};
-use crate::commands::{open_output, write_report};
 use crate::error::Failure;
 use crate::guest::Memory;
 use crate::image::{GuestKind, Prepared, Work, prepare};

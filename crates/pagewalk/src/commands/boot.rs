@@ -1,7 +1,7 @@
 //! `pagewalk boot`.
 
+use super::outputs::{open_output, unwritten, write_report};
 use crate::cli::BootArgs;
-use crate::commands::{open_output, unwritten, write_report};
 use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::error::Failure;
 use crate::hosting::report::sections_of_one;

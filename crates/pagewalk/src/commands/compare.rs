@@ -1,7 +1,7 @@
 //! `pagewalk compare`.
 
+use super::outputs::{open_output, write_page, write_report};
 use crate::cli::CompareArgs;
-use crate::commands::{open_output, write_page, write_report};
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, model,
     notes, overview, report, tell_of_interruption, upkeep,

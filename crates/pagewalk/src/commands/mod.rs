@@ -8,6 +8,7 @@ mod config;
 mod explain;
 mod guest;
 mod hosts;
+mod outputs;
 mod report;
 mod reproduce;
 mod reserve;
@@ -16,11 +17,7 @@ mod vlm;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
-use crate::output::{Output, json};
 use crate::progress::set_quiet;
-use serde_json::Value;
-use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Does what the command line says.
@@ -46,25 +43,4 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Reserve(command) => reserve::run(command),
         Command::Vlm(arguments) => vlm::run(arguments),
     }
-}
-
-/// Opens an output that the user asked for, before the work for it begins.
-fn open_output(path: Option<&Path>) -> Result<Option<Output>, Failure> {
-    path.map(|path| Output::open(path).map_err(|error| unwritten(path, &error))).transpose()
-}
-
-/// Writes a report.
-fn write_report(output: Output, report: &Value) -> Result<(), Failure> {
-    let name = output.name().to_owned();
-    json(report).and_then(|text| output.write(&text)).map_err(|error| unwritten(&name, &error))
-}
-
-/// Writes a report as a page.
-fn write_page(output: Output, page: &str) -> Result<(), Failure> {
-    let name = output.name().to_owned();
-    output.write(page.as_bytes()).map_err(|error| unwritten(&name, &error))
-}
-
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
-    Failure::Run(format!("{}: {error}", path.display()))
 }

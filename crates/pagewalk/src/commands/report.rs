@@ -1,6 +1,6 @@
 //! `pagewalk report`: a page of JSON that a command wrote earlier.
 
-use super::{open_output, write_page};
+use super::outputs::{open_output, write_page};
 use crate::cli::ReportArgs;
 use crate::error::Failure;
 use crate::html;

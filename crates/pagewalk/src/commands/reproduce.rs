@@ -1,6 +1,6 @@
 //! `pagewalk reproduce`.
 
-use super::{open_output, write_page, write_report};
+use super::outputs::{open_output, write_page, write_report};
 use crate::cli::ReproduceArgs;
 use crate::error::Failure;
 use crate::guest::Cache;

@@ -1,6 +1,6 @@
 //! `pagewalk reserve`: the reserved memory registry.
 
-use super::{open_output, write_report};
+use super::outputs::{open_output, write_report};
 use crate::cli::{AddArgs, ByteSize, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 use crate::error::Failure;
 use crate::output::print;

@@ -1,6 +1,6 @@
 //! `pagewalk run`.
 
-use super::{open_output, write_page, write_report};
+use super::outputs::{open_output, write_page, write_report};
 use crate::cli::RunArgs;
 use crate::error::Failure;
 use crate::hosting::file::{self, Hosting};

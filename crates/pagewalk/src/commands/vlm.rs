@@ -1,6 +1,6 @@
 //! `pagewalk vlm`: the evaluation of Noel and Karkhanis (1998), side by side with the paper's numbers.
 
-use super::{open_output, write_page, write_report};
+use super::outputs::{open_output, write_page, write_report};
 use crate::cli::VlmArgs;
 use crate::error::Failure;
 use crate::html;

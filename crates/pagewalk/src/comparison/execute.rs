@@ -1,5 +1,6 @@
 //! Runs a plan's machines on several host threads. Results come in the plan's order, whatever ends first.
 
+use super::finished::Finished;
 use super::keep::Kept;
 use super::outcome::failure;
 use crate::error::Failure;
@@ -13,8 +14,6 @@ use crate::start::Start;
 use crate::store::Store;
 use crate::systems::Configured;
 use crate::walks;
-use machine::{Outcome, Statistics};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// What is to be run.
@@ -39,30 +38,6 @@ impl Plan {
         // What is kept is found by its configuration, which says nothing of what guests share.
         self.keep.as_ref().filter(|_| self.shared.is_empty())
     }
-}
-
-/// A run that came to its end.
-pub(crate) struct Finished {
-    /// The workload, or the command.
-    pub(crate) work: String,
-    /// What it ran on.
-    pub(crate) on: Arc<Configured>,
-    /// How the guest ended.
-    pub(crate) outcome: Outcome,
-    /// Why the run failed; `None` of a good one. What a failed run counted is no measurement.
-    pub(crate) failed: Option<String>,
-    /// What was measured.
-    pub(crate) statistics: Statistics,
-    /// What the guest printed.
-    pub(crate) output: Vec<u8>,
-    /// Segments that the guest was refused: how many, and the first of them in words.
-    pub(crate) refused: (u64, Vec<String>),
-    /// A walk of it, where that was asked, as its report has it.
-    pub(crate) walk: Option<Value>,
-    /// That the escape filter of the guest's segment is too small, if it is.
-    pub(crate) saturated: Option<String>,
-    /// What there was of sections and reserved memory; null of a kept run, which had neither.
-    pub(crate) sections: Value,
 }
 
 /// How the runs of a plan ended.

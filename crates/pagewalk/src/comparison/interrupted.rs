@@ -1,6 +1,7 @@
 //! What a comparison says that a signal ends: the runs that are finished, and how to go on with the others.
 
-use super::execute::{Finished, Plan};
+use super::execute::Plan;
+use super::finished::Finished;
 use super::table::details;
 use crate::output::{print, warn};
 use crate::store::Store;

@@ -1,6 +1,6 @@
 //! Finished runs that are kept, so that a comparison that was interrupted goes on where it was.
 
-use super::Finished;
+use super::finished::Finished;
 use crate::error::Failure;
 use crate::start::Start;
 use crate::store::{Key, Store};

@@ -2,6 +2,7 @@
 
 mod events;
 mod findings;
+mod measured;
 mod overhead;
 mod remarks;
 mod sweeps;
@@ -10,109 +11,18 @@ mod time;
 use super::document::{Document, Walk};
 use super::figures::{counted, listed};
 use super::page::page;
+use super::read::read;
 use super::{host, walks};
 use crate::error::Failure;
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
-/// What `compare` writes, as far as the report reads it.
-#[derive(Deserialize)]
-struct Comparison {
-    host: Value,
-    config: Value,
-    #[serde(default)]
-    caption: Vec<String>,
-    runs: Vec<Run>,
-}
-
-/// A run of it.
-#[derive(Deserialize)]
-struct Run {
-    guest: String,
-    workload: String,
-    scheme: String,
-    settings: Map<String, Value>,
-    host: Option<Value>,
-    outcome: String,
-    #[serde(default)]
-    failed: Option<String>,
-    #[serde(default)]
-    notes: Vec<String>,
-    instructions: u64,
-    cycles: u64,
-    overhead: Option<f64>,
-    /// Null of a failed run.
-    overhead_ideal: Option<f64>,
-    tlb: Tlb,
-    walks: Walks,
-    exits: Map<String, Value>,
-    shadow: Option<Shadow>,
-    time: Time,
-    recorded_walk: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Tlb {
-    l2_misses: u64,
-}
-
-#[derive(Deserialize)]
-struct Walks {
-    count: u64,
-    guest_refs: u64,
-    host_refs: u64,
-    max_refs: u64,
-}
-
-#[derive(Deserialize)]
-struct Shadow {
-    not_in_tlb_ratio: f64,
-}
-
-#[derive(Deserialize)]
-struct Time {
-    guest: u64,
-    translation: u64,
-    monitor: u64,
-}
-
-impl Run {
-    /// Whether it came to a good end, so that its figures tell something.
-    fn is_good(&self) -> bool {
-        self.failed.is_none() && self.overhead_ideal.is_some()
-    }
-
-    /// The overhead over free translation; 0 of a failed run, which no chart has.
-    fn over_ideal(&self) -> f64 {
-        self.overhead_ideal.unwrap_or_default()
-    }
-
-    /// The scheme with its settings, as a user writes it.
-    fn system(&self) -> String {
-        self.system_without("")
-    }
-
-    /// The same without one of its settings.
-    fn system_without(&self, left_out: &str) -> String {
-        let others = self.settings.iter().filter(|(key, _)| *key != left_out);
-        let settings = others.map(|(key, value)| match value {
-            Value::String(text) => format!("/{key}={text}"),
-            other => format!("/{key}={other}"),
-        });
-        std::iter::once(self.scheme.clone()).chain(settings).collect()
-    }
-
-    fn exits(&self) -> u64 {
-        self.exits.values().filter_map(Value::as_u64).sum()
-    }
-}
+use measured::{Comparison, Run};
+use serde_json::Value;
 
 /// The page.
 ///
 /// # Errors
 /// [`Failure::Usage`]: it is not what `compare` writes.
 pub(crate) fn comparison(report: &Value) -> Result<String, Failure> {
-    let comparison: Comparison = super::read(report)?;
+    let comparison: Comparison = read(report)?;
     let Comparison { host: model, config, caption, runs } = &comparison;
     let works = by_work(runs);
     let mut hosts = vec![model];
@@ -158,7 +68,7 @@ fn by_work(runs: &[Run]) -> Vec<&[Run]> {
 
 /// The walks of a comparison's report; none where it has none.
 pub(super) fn recorded_walks(report: &Value) -> Vec<Walk> {
-    super::read::<Comparison>(report).map_or_else(|_| Vec::new(), |comparison| recorded(&comparison.runs))
+    read::<Comparison>(report).map_or_else(|_| Vec::new(), |comparison| recorded(&comparison.runs))
 }
 
 /// The walks that were recorded.

@@ -1,78 +1,17 @@
 //! The report of `run`: guests that share a host, and spin methods side by side, by the items of the 1995 paper's Tables 2 to 4.
 
 mod guests;
+mod measured;
 mod methods;
 
 use super::document::{Document, Finding};
 use super::figures::{counted, listed, percent};
 use super::host;
 use super::page::page;
+use super::read::read;
 use crate::error::Failure;
-use serde::Deserialize;
+use measured::Hosting;
 use serde_json::Value;
-
-/// What `run` writes of one run, as far as the report reads it.
-#[derive(Deserialize)]
-struct Hosting {
-    host: Value,
-    config: Value,
-    processors: u64,
-    elapsed: u64,
-    overhead: f64,
-    guests: Vec<Guest>,
-}
-
-#[derive(Deserialize)]
-struct Guest {
-    name: String,
-    work: String,
-    processors: u64,
-    spin: String,
-    outcome: String,
-    busy: u64,
-    utilisation: f64,
-    calls_per_busy_second: f64,
-    ends: u64,
-    etr: f64,
-    itr: f64,
-    excessive_spins: u64,
-    processors_lost: u64,
-    waits: Waits,
-    time: Time,
-}
-
-#[derive(Deserialize)]
-struct Waits {
-    mean: u64,
-}
-
-#[derive(Deserialize)]
-struct Time {
-    guest: u64,
-    translation: u64,
-    monitor: u64,
-}
-
-impl Hosting {
-    fn clock_hz(&self) -> f64 {
-        self.host.get("clock_hz").and_then(Value::as_f64).unwrap_or(1.0)
-    }
-
-    fn milliseconds(&self, cycles: u64) -> f64 {
-        cycles as f64 * 1e3 / self.clock_hz()
-    }
-
-    /// Guests that the run waits for.
-    fn foreground(&self) -> impl Iterator<Item = &Guest> {
-        self.guests.iter().filter(|guest| !guest.outcome.contains("in the background"))
-    }
-
-    /// The spin method of all its guests; `mixed` where they differ.
-    fn spin(&self) -> &str {
-        let first = self.guests.first().map_or("none", |guest| guest.spin.as_str());
-        if self.guests.iter().all(|guest| guest.spin == first) { first } else { "mixed" }
-    }
-}
 
 /// The page.
 ///
@@ -80,8 +19,8 @@ impl Hosting {
 /// [`Failure::Usage`]: it is not what `run` writes.
 pub(crate) fn hosting(report: &Value) -> Result<String, Failure> {
     let runs: Vec<Hosting> = match report.get("runs") {
-        Some(runs) => super::read(runs)?,
-        None => vec![super::read(report)?],
+        Some(runs) => read(runs)?,
+        None => vec![read(report)?],
     };
     let Some(first) = runs.first() else { return Err(Failure::Usage("there is no run in it".to_owned())) };
     let guests: Vec<&str> = first.guests.iter().map(|guest| guest.name.as_str()).collect();

@@ -11,6 +11,7 @@ mod host;
 mod hosting;
 mod page;
 mod palette;
+mod read;
 mod reproduction;
 mod vlm;
 mod walks;
@@ -22,8 +23,6 @@ pub(crate) use vlm::vlm;
 
 use crate::error::Failure;
 use crate::input::REPORT;
-use machine::toml_problem::plain;
-use serde::Deserialize;
 use serde_json::Value;
 
 /// The page for the JSON of any command that has one.
@@ -43,12 +42,4 @@ pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
     } else {
         Err(Failure::Usage(format!("JSON, but not {REPORT}")))
     }
-}
-
-/// The JSON of a command, as what its report reads.
-fn read<'v, T: Deserialize<'v>>(report: &'v Value) -> Result<T, Failure> {
-    T::deserialize(report).map_err(|error| {
-        let problem = plain(&error.to_string());
-        Failure::Usage(format!("JSON, but not {REPORT}, or of another version: {problem}"))
-    })
 }

@@ -6,6 +6,7 @@ mod figures;
 use super::document::{Block, DataTable, Document, Finding, Section, Walk};
 use super::figures::counted;
 use super::page::page;
+use super::read::read;
 use super::{comparison, host};
 use crate::error::Failure;
 use claims::Claim;
@@ -53,7 +54,7 @@ impl Measurement {
 /// # Errors
 /// [`Failure::Usage`]: it is not what `reproduce` writes.
 pub(crate) fn reproduction(report: &Value) -> Result<String, Failure> {
-    let reproduction: Reproduction = super::read(report)?;
+    let reproduction: Reproduction = read(report)?;
     let Reproduction { paper, title, citation, note, full, measurements, figures, claims } = &reproduction;
     let scale = if *full {
         "As near to the paper's sizes as the machine allowed."

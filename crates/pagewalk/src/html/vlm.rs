@@ -5,6 +5,7 @@ use super::document::{Block, Chart, Charts, DataTable, Document, Finding, Sectio
 use super::figures::grouped;
 use super::page::page;
 use super::palette;
+use super::read::read;
 use crate::error::Failure;
 use machine::host_model::HostModel;
 use serde::Deserialize;
@@ -60,7 +61,7 @@ struct Pages {
 /// # Errors
 /// [`Failure::Usage`]: it is not what `vlm` writes.
 pub(crate) fn vlm(report: &Value) -> Result<String, Failure> {
-    let vlm: Vlm = super::read(report)?;
+    let vlm: Vlm = read(report)?;
     let host = HostModel::load(&vlm.host).map(|host| json!(host)).unwrap_or(Value::Null);
     let scale = if vlm.divisor == 1 { "at the paper's sizes" } else { "at a tenth of the paper's sizes" };
     Ok(page(&Document {

@@ -1,7 +1,7 @@
 //! A file that the user named for an output: what it is decides how it is written.
 
-use super::claim_standard_output;
-use super::temporary::Temporary;
+use super::standard::claim_standard_output;
+use super::temporary::{Temporary, directory_of};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
@@ -156,11 +156,6 @@ fn resolve(path: &Path) -> io::Result<Target> {
         }
     }
     Err(Errno::LOOP.into())
-}
-
-/// The directory that `path` is in.
-pub(super) fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether `path` is one of the links by which the host's system shows what a process has open.

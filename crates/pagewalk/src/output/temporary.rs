@@ -4,7 +4,6 @@
 //! ends. Elsewhere it has a name, which the [`cleanup`](crate::cleanup) removes; what a process left that was killed, the next one
 //! removes that writes to the same directory. A living process holds a lock on its own.
 
-use super::target::directory_of;
 use crate::cleanup::TemporaryPath;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -134,6 +133,11 @@ fn is_stale(path: &Path) -> bool {
     };
     let regular = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
     regular && File::open(path).is_ok_and(|file| old(&file) && file.try_lock().is_ok())
+}
+
+/// The directory that `path` is in.
+pub(super) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! System calls, by seccomp (seccomp(2)): the list of [`CALLS`] as a filter.
 
 use super::calls::{CALLS, Condition, Rule};
-use super::{CodeRange, Sandbox, SandboxError};
+use super::error::SandboxError;
+use super::needs::{CodeRange, Sandbox};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     apply_filter_all_threads,

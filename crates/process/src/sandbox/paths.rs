@@ -1,6 +1,7 @@
 //! Files, by Landlock (landlock(7)): everything is refused but what is done beneath the stated paths.
 
-use super::{Access, SandboxError};
+use super::error::SandboxError;
+use super::needs::Access;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetStatus, Scope, make_bitflags,

@@ -11,12 +11,14 @@ use super::{
     loops,
     near::Near,
     operands::{Operands, Set},
+    part::{Block, compiled_part, reserve, slots_of},
 };
 use crate::{
-    Bus, CodeCache,
+    Bus,
     bus::EntryLayout,
-    hart::Hart,
-    microop::{Link, MicroOp, SINK, accumulator},
+    code::translations::Translations,
+    hart::{Hart, SINK},
+    microop::{Link, MicroOp, accumulator},
     ops::{Class, Opcode},
 };
 use cranelift_codegen::{
@@ -29,16 +31,10 @@ use cranelift_codegen::{
     isa::CallConv,
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
+use std::marker::PhantomData;
 use std::mem::offset_of;
 
 mod values;
-
-/// A block of a unit: where in its page it begins, and the slot of its first micro-op.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
-    pub(crate) offset: u16,
-    pub(crate) slot: usize,
-}
 
 /// No access of compiled code traps or is misaligned.
 pub(super) const PLAIN: MemFlagsData = MemFlagsData::trusted();
@@ -69,7 +65,7 @@ enum Flow {
 /// Builds one unit.
 pub(super) struct Emitter<'e, 'f, B: Bus> {
     pub(super) f: &'e mut FunctionBuilder<'f>,
-    pub(super) code: &'e CodeCache<B>,
+    pub(super) code: &'e Translations,
     pub(super) layout: EntryLayout,
     pub(super) window: Value,
     /// Holds the addresses of the hart and the environment, which only rare paths need: in registers they would be in the way.
@@ -91,24 +87,25 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     pub(super) exit_as_told: Label,
     trampoline: usize,
     trampoline_signature: SigRef,
+    bus: PhantomData<fn(&mut B)>,
 }
 
 impl Compiler {
     /// Compiles `blocks`, which all lie in one page; `None` where that fails. The address is that of a [`Unit`](super::Unit) whose entries are
     /// numbered as the blocks are.
-    pub(crate) fn unit<B: Bus>(&mut self, code: &CodeCache<B>, blocks: &[Block]) -> Option<usize> {
+    pub(crate) fn unit<B: Bus>(&mut self, code: &Translations, blocks: &[Block]) -> Option<usize> {
         let layout = B::ENTRY?;
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([AbiParam::new(I64); 5]);
         signature.returns.extend([AbiParam::new(I64); 2]);
-        self.compile(signature, |f, trampoline| Emitter::emit(f, code, layout, trampoline, blocks))
+        self.compile(signature, |f, trampoline| Emitter::<B>::emit(f, code, layout, trampoline, blocks))
     }
 }
 
 impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
     fn emit(
         f: &'e mut FunctionBuilder<'f>,
-        code: &'e CodeCache<B>,
+        code: &'e Translations,
         layout: EntryLayout,
         trampoline: usize,
         blocks: &[Block],
@@ -158,6 +155,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             blocks: labels,
             current: 0,
             reserve: reserve(code, blocks),
+            bus: PhantomData,
             exit,
             exit_as_told,
             trampoline,
@@ -176,7 +174,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
     /// What the code of the blocks reads and writes.
     fn operands(&self, blocks: &[Block]) -> Operands {
         let mut all = Operands::default();
-        for (_, opcode, op) in blocks.iter().flat_map(|block| self.code.compiled_part(block.slot)) {
+        for (_, opcode, op) in blocks.iter().flat_map(|block| compiled_part(self.code, block.slot)) {
             let own = Operands::of(opcode, op);
             all = Operands { read: all.read.and(own.read), written: all.written.and(own.written) };
         }
@@ -229,7 +227,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
     fn block(&mut self, index: usize, first: usize) {
         let labels = self.blocks[index];
         self.current = index;
-        self.near = Near::of(self.code.compiled_part(first));
+        self.near = Near::of(compiled_part(self.code, first));
         self.f.switch_to_block(labels.start);
         let mut slot = first;
         if labels.past_gate != labels.start {
@@ -330,42 +328,6 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             }
         }
     }
-}
-
-/// Budget, in instructions, with which a unit of these blocks may be entered: each of them may be executed once.
-pub(crate) fn reserve<B: Bus>(code: &CodeCache<B>, blocks: &[Block]) -> u32 {
-    let cost = |block: &Block| {
-        let part = code.compiled_part(block.slot);
-        let links = part.filter(|(_, opcode, _)| is_link(*opcode));
-        links.map(|(slot, ..)| accumulator::instructions(code.link(slot).0.cost)).max()
-    };
-    blocks.iter().filter_map(cost).sum()
-}
-
-/// Whether a link stands behind the micro-op.
-pub(crate) fn is_link(opcode: Opcode) -> bool {
-    opcode.class() == Class::branch || ends(opcode)
-}
-
-/// Whether it is the last that compiled code executes of its block.
-pub(crate) fn ends(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Jal | Opcode::Next)
-}
-
-/// Whether compiled code executes an operation itself.
-pub(crate) fn executes(opcode: Opcode) -> bool {
-    match opcode.class() {
-        Class::load_reserved | Class::store_conditional | Class::atomic => false,
-        Class::single => {
-            matches!(opcode, Opcode::Li | Opcode::Auipc | Opcode::Nop | Opcode::Jal | Opcode::Next | Opcode::FloatGate)
-        }
-        _ => true,
-    }
-}
-
-/// Slots up to the next micro-op of the block.
-pub(crate) fn slots_of(opcode: Opcode) -> usize {
-    if opcode.class() == Class::branch { 3 } else { 1 }
 }
 
 fn condition(opcode: Opcode) -> IntCC {

@@ -4,29 +4,29 @@
 //! is loaded waits for the hit. The unit finds the entry when it is entered and again after a miss, so that this is worth it in loops.
 
 use super::{
-    emit::{Block, is_link},
     near::{Near, is_access},
+    part::{Block, compiled_part, is_link},
 };
-use crate::{Bus, CodeCache};
+use crate::code::translations::Translations;
 
 /// The most accesses whose entries are kept: more would take the registers of the guest.
 const MOST_KEPT: usize = 6;
 
 /// The slots of the accesses, in the order of the blocks, of which the first is the one that was found hot.
-pub(super) fn kept<B: Bus>(code: &CodeCache<B>, blocks: &[Block]) -> Vec<usize> {
+pub(super) fn kept(code: &Translations, blocks: &[Block]) -> Vec<usize> {
     let in_loop = in_loops(&blocks.iter().map(|block| successors(code, blocks, block)).collect::<Vec<_>>());
     let looping = blocks.iter().enumerate().filter(|(number, _)| in_loop >> number & 1 != 0);
     let accesses = looping.flat_map(|(_, block)| {
-        let near = Near::of(code.compiled_part(block.slot));
+        let near = Near::of(compiled_part(code, block.slot));
         let own = move |slot: &usize| !near.follows(*slot);
-        code.compiled_part(block.slot).filter(|(_, opcode, _)| is_access(*opcode)).map(|(slot, ..)| slot).filter(own)
+        compiled_part(code, block.slot).filter(|(_, opcode, _)| is_access(*opcode)).map(|(slot, ..)| slot).filter(own)
     });
     accesses.take(MOST_KEPT).collect()
 }
 
 /// The blocks, a bit each, that links of `block` lead to.
-fn successors<B: Bus>(code: &CodeCache<B>, blocks: &[Block], block: &Block) -> u64 {
-    let links = code.compiled_part(block.slot).filter(|(_, opcode, _)| is_link(*opcode));
+fn successors(code: &Translations, blocks: &[Block], block: &Block) -> u64 {
+    let links = compiled_part(code, block.slot).filter(|(_, opcode, _)| is_link(*opcode));
     let targets = links.map(|(slot, ..)| code.link(slot).1);
     targets
         .flat_map(|target| blocks.iter().position(|block| i32::from(block.offset) == target))

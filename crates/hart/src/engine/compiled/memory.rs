@@ -2,13 +2,15 @@
 //! ([`EntryLayout`](crate::EntryLayout)); a call where it misses.
 
 use super::{
-    Exchange, HIT, Left,
     emit::{Emitter, PLAIN},
     load_miss, store_miss,
 };
 use crate::{
     Bus,
-    engine::Environment,
+    engine::{
+        environment::Environment,
+        exchange::{Exchange, HIT, Left},
+    },
     microop::{MicroOp, accumulator},
     ops::{Class, Opcode},
 };

@@ -1,7 +1,8 @@
 //! Which registers a micro-op reads and writes.
 
 use crate::{
-    microop::{MicroOp, SINK},
+    hart::SINK,
+    microop::MicroOp,
     ops::{Class, Opcode},
 };
 

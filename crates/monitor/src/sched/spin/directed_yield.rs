@@ -4,7 +4,7 @@
 //! other time (`kvm_vcpu_eligible_for_directed_yield`). A partner that the guest names is taken before all, as z/VM does at DIAGNOSE X'9C'.
 //! One that is out of service is not: that would undo the service ratios.
 
-use super::{Answer, Partners, SpinCall, SpinControl};
+use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::set::LogicalSet;
 
 /// See the module. A spin that nobody calls about is noticed by [`PauseLoop`](crate::sched::PauseLoop).

@@ -1,6 +1,6 @@
 //! `none`: the spin is spun out, to the end of the time slice. What a hypervisor does that knows nothing of spins.
 
-use super::{Answer, Partners, SpinCall, SpinControl};
+use super::control::{Answer, Partners, SpinCall, SpinControl};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]

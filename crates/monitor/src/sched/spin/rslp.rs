@@ -1,6 +1,6 @@
 //! `rslp`: requeuing the spinning logical processor (section 3.2.2, 5), so that it runs after all its partners.
 
-use super::{Answer, Partners, SpinCall, SpinControl};
+use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::ready_queue::Subqueue;
 
 /// See the module.

@@ -11,7 +11,7 @@
 //! The paper says that the despatcher looks for waiting partners when "GSPW of the VM = 0, that is, at least one logical processor of the
 //! VM is in a wait state due to spinning"; the second half shows that "≠ 0" is meant.
 
-use super::{Answer, Partners, SpinCall, SpinControl};
+use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::set::LogicalSet;
 
 /// See the module. `ASPW` of all LPCBs is a set, and the VMCB's `GSPW` is kept beside it, as the paper has it.

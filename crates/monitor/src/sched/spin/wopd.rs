@@ -1,6 +1,6 @@
 //! `wopd`: waiting for one partner to be despatched (section 3.2.2, 4).
 
-use super::{Answer, Partners, SpinCall, SpinControl};
+use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::set::LogicalSet;
 
 /// See the module.

@@ -3,7 +3,7 @@
 //! It keeps what is left of its time slice, so that one that yields for ever still comes to the end of it, and those in the
 //! time-slice-end queue to their turn.
 
-use super::{Answer, Partners, SpinCall, SpinControl};
+use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::ready_queue::Subqueue;
 
 /// See the module.

@@ -2,8 +2,8 @@
 //! the guest writes its tables.
 
 use crate::shadow::{
-    Assist, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFaultOutcome, ShadowStatistics, Tables,
-    Tlbs,
+    Assist, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome,
+    ShadowStatistics, Tables, Tlbs,
 };
 use crate::vm::{Backing, LeafStatus, MemoryAttribute, Vm};
 use crate::walk_memory::WalkMemory;
@@ -160,7 +160,7 @@ impl Bed {
             let mut tlbs = Processors { mmus: &mut self.mmus, here: hart };
             let (outcome, event) = self
                 .vm
-                .shadow_fault(&mut self.host, &mut tlbs, hart, gva, access, None)
+                .shadow_fault(&mut self.host, &mut tlbs, ShadowFault { hart, gva, access }, None)
                 .expect("there is memory enough");
             self.events.extend(event);
             match outcome {

@@ -1,10 +1,9 @@
 //! What sections do to a flat table.
 
 use super::FlatTable;
-use crate::table::host::HostTable;
-use crate::table::nested::ClearedRange;
-use crate::table::page_table::{Leaf, MapError};
-use crate::table::section::SectionTable;
+use crate::table::entry::Leaf;
+use crate::table::host::{ClearedRange, HostTable, SectionTable};
+use crate::table::page_table::MapError;
 use crate::table::work::TableWork;
 use core::ops::Range;
 use memory::{FrameAllocator, HostMemory};

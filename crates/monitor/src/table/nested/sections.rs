@@ -1,23 +1,13 @@
 //! What sections do to a VM's nested table. They own the pages that they map, so nothing here frees one; the caller flushes.
 
 use super::NestedTable;
-use crate::table::entry::LeafBits;
-use crate::table::page_table::{Leaf, MapError};
-use crate::table::section::SectionTable;
+use crate::table::entry::{Leaf, LeafBits};
+use crate::table::host::{ClearedRange, SectionTable};
+use crate::table::page_table::MapError;
 use crate::table::work::TableWork;
 use core::ops::Range;
-use memory::{FrameAllocator, FrameRange, HostMemory};
+use memory::{FrameAllocator, HostMemory};
 use types::{Gpa, Hpa, PageSize, Vmid};
-
-/// What [`SectionTable::clear`] took away. Processors may still use all of it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[must_use = "tables that are not freed are lost"]
-pub struct ClearedRange {
-    /// Tables of the VM's own that nothing is left in.
-    pub tables: Vec<FrameRange>,
-    /// What it took.
-    pub work: TableWork,
-}
 
 impl NestedTable {
     /// The VM's identifier.

@@ -7,7 +7,7 @@
 //! A walk cache may lead to a section's table after its link has gone. A fence for an address leaves walk caches as they are; so whoever takes links out
 //! fences everything, on every processor.
 
-use super::{Displaced, PIECES, ShadowTable, tables_below, vacated};
+use super::{Displaced, Link, PIECES, ShadowTable, tables_below, vacated};
 use crate::table::entry::Entry;
 use crate::table::page_table::{read, slot, write};
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
@@ -15,14 +15,6 @@ use types::{Gva, Hpa, PageSize};
 
 /// What one entry of level 1 maps.
 const SPAN: u64 = PageSize::Size2M.bytes();
-
-/// An entry that leads to a section's table.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
-    at: Hpa,
-    /// Whether the guest has one page there, so that TLBs have pieces of it.
-    pieces: bool,
-}
 
 impl ShadowTable {
     /// Lets the 2M around `gva` be mapped by `table`, which stays its owner's; the guest has a page of `guest_page` there, or base pages all over.

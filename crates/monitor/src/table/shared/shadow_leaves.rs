@@ -1,7 +1,8 @@
 //! Leaf tables of a section for shadow tables: one for each 2M of the section and each set of rights under which guests map it. Every shadow table
 //! whose guest maps all of the 2M alike is linked to the same one, whatever VM and address space it is of.
 
-use super::{Entry, LeafBits, TABLE, entry_of, write};
+use crate::table::entry::{Entry, LeafBits};
+use crate::table::page_table::write;
 use memory::HostMemory;
 use std::collections::BTreeMap;
 use types::{Hpa, PageSize};
@@ -32,10 +33,10 @@ impl ShadowLeaves {
     /// The page at `offset` is valid from now on, and lies at `page`: so it is in every table for it. Returns how many there are.
     pub(super) fn add(&self, memory: &HostMemory, offset: u64, page: Hpa) -> u64 {
         let number = piece(offset);
-        let index = offset % PageSize::Size2M.bytes() / TABLE;
+        let index = offset % PageSize::Size2M.bytes() / PageSize::Size4K.bytes();
         let tables = self.0.range((number, 0)..=(number, u64::MAX));
         tables.fold(0, |count, (_, &(bits, table))| {
-            write(memory, entry_of(table, index), Entry::leaf(page, bits));
+            write(memory, Entry::place(table, index), Entry::leaf(page, bits));
             count + 1
         })
     }

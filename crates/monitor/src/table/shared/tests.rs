@@ -1,5 +1,5 @@
 use super::*;
-use crate::table::section::SectionTable;
+use crate::table::host::SectionTable;
 use crate::table::{HostTable, MapError, NestedTable};
 use memory::{Host, HostPages};
 use types::{Gpa, SecondStageMode, Vmid};

@@ -1,6 +1,6 @@
 //! What was counted.
 
-use super::Run;
+use super::measured::Run;
 use crate::html::document::{Block, DataTable, Section};
 use crate::html::figures::{grouped, millions};
 

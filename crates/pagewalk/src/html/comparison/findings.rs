@@ -1,6 +1,6 @@
 //! The main results, in numbers.
 
-use super::Run;
+use super::measured::Run;
 use crate::html::document::Finding;
 use crate::html::figures::{counted, signed_percent};
 

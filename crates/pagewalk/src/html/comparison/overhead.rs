@@ -1,6 +1,6 @@
 //! Overhead by workload and scheme.
 
-use super::Run;
+use super::measured::Run;
 use crate::html::charts::{self, Bar, Numbers};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{percent, signed_percent};

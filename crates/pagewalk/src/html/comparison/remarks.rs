@@ -1,6 +1,6 @@
 //! What a reader has to know of single runs: those that failed, and what is odd about others.
 
-use super::Run;
+use super::measured::Run;
 use crate::html::document::{Block, DataTable, Section};
 
 /// Each failed run with why, and each note. `None` if there is nothing to say.

@@ -1,6 +1,6 @@
 //! Curves over the values of a setting, such as the number of shadow tables in the 1985 paper's figures.
 
-use super::Run;
+use super::measured::Run;
 use crate::html::charts::{self, Curve};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{listed, signed_percent};

@@ -1,6 +1,6 @@
 //! Where the time goes.
 
-use super::Run;
+use super::measured::Run;
 use crate::html::charts;
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::millions;

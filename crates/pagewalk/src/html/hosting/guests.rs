@@ -1,6 +1,6 @@
 //! The guests one by one.
 
-use super::{Hosting, Time};
+use super::measured::{Hosting, Time};
 use crate::html::charts;
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{millions, percent};

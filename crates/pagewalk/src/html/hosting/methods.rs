@@ -1,6 +1,6 @@
 //! Spin methods side by side.
 
-use super::Hosting;
+use super::measured::{Guest, Hosting};
 use crate::html::charts::{self, Bar, Numbers};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{grouped, percent};
@@ -17,7 +17,7 @@ struct Sums {
 impl Sums {
     fn of(run: &Hosting) -> Self {
         let seconds = |cycles: u64| cycles as f64 / run.clock_hz();
-        let sum = |of: &dyn Fn(&super::Guest) -> f64| run.foreground().map(of).sum();
+        let sum = |of: &dyn Fn(&Guest) -> f64| run.foreground().map(of).sum();
         Self {
             busy_seconds: sum(&|guest| seconds(guest.busy)),
             calls: sum(&|guest| guest.calls_per_busy_second * seconds(guest.busy)),

@@ -1,7 +1,10 @@
 //! What the code of every operation is built from: ways out of a unit, calls, registers and constants.
 
 use super::{super::Call, Emitter, FRAME_ENVIRONMENT, FRAME_HART, PLAIN};
-use crate::{Bus, hart::Hart, microop::SINK};
+use crate::{
+    Bus,
+    hart::{Hart, SINK},
+};
 use cranelift_codegen::ir::{Block as Label, InstBuilder, Type, Value, condcodes::IntCC, types::I64};
 use std::mem::offset_of;
 

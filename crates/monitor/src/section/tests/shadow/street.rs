@@ -2,7 +2,9 @@
 //! does not translate, through which it writes its tables.
 
 use crate::section::{MapRequest, SectionHost, SectionManager, VmProfile, Window};
-use crate::shadow::{Assist, Coherence, GuestFence, Invalidation, ShadowConfig, ShadowFaultOutcome, Tables, Tlbs};
+use crate::shadow::{
+    Assist, Coherence, GuestFence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
+};
 use crate::table::FlushTlbs;
 use crate::vm::{Backing, LeafStatus, Vm, Wanted};
 use crate::walk_memory::WalkMemory;
@@ -217,7 +219,8 @@ impl Street {
             }
             let mut tlbs = Mmus { all: &mut self.mmus, here: index };
             let sections = Some(&mut self.manager);
-            match self.vms[guest].shadow_fault(&mut self.host, &mut tlbs, hart, gva, access, sections) {
+            let refused = ShadowFault { hart, gva, access };
+            match self.vms[guest].shadow_fault(&mut self.host, &mut tlbs, refused, sections) {
                 Ok((ShadowFaultOutcome::Mapped, _)) => {}
                 Ok((ShadowFaultOutcome::PageFault, _)) => return End::PageFault,
                 Ok((ShadowFaultOutcome::AccessFault | ShadowFaultOutcome::Device(_), _)) => return End::AccessFault,

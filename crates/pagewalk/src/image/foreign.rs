@@ -1,9 +1,9 @@
 //! Programs for another processor among the files that a user puts into a guest. A guest's shell says no more of one than
 //! `not found`, or tries to read it as a script.
 
+use super::work::Work;
 use crate::cli::FileSpec;
 use crate::error::Failure;
-use crate::image::Work;
 use crate::progress::note;
 use machine::file_kind;
 use std::fs::File;

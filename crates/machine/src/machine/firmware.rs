@@ -1,11 +1,6 @@
 //! SBI calls, executed: [`monitor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
 
-use crate::{
-    machine::{Logical, Machine},
-    outcome::Outcome,
-    steal::StealTime,
-    world::World,
-};
+use crate::{logical::Logical, machine::Machine, outcome::Outcome, steal::StealTime, world::World};
 use core::ops::Range;
 use hart::{Hart, Interrupt, Stop};
 use mmu::AdPolicy;
@@ -323,38 +318,6 @@ const fn fence_events(fence: RemoteFence) -> (FirmwareEvent, FirmwareEvent) {
         RemoteFence::Address { asid: None, .. } => (FirmwareEvent::SfenceSent, FirmwareEvent::SfenceReceived),
         RemoteFence::Address { asid: Some(_), .. } => {
             (FirmwareEvent::SfenceAsidSent, FirmwareEvent::SfenceAsidReceived)
-        }
-    }
-}
-
-/// Whether a logical processor takes turns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Activity {
-    /// Not started by the guest, or stopped by it.
-    Stopped,
-    /// Executes, or is about to.
-    Running,
-    /// Waits for an interrupt.
-    Waiting,
-}
-
-impl Logical {
-    /// Whether it has nothing to do until something happens to it.
-    pub(crate) fn is_idle(&self) -> bool {
-        match self.activity() {
-            Activity::Stopped => true,
-            Activity::Waiting => !self.hart.wakes(),
-            Activity::Running => false,
-        }
-    }
-
-    /// What it is doing.
-    pub(crate) const fn activity(&self) -> Activity {
-        match self.state {
-            HartState::Stopped => Activity::Stopped,
-            HartState::StartPending(_) | HartState::ResumePending(_) => Activity::Running,
-            HartState::Started if !self.waits => Activity::Running,
-            HartState::Started | HartState::Suspended(_) => Activity::Waiting,
         }
     }
 }

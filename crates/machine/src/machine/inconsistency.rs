@@ -47,7 +47,7 @@ mod tests {
 
     fn machine() -> Machine {
         let image = Image {
-            kernel: include_bytes!("../../../guests/vos/vos.elf").as_slice().into(),
+            kernel: include_bytes!("../../../../guests/vos/vos.elf").as_slice().into(),
             kernel_name: "vos".to_owned(),
             load_address: None,
             initrd: None,

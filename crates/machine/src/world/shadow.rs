@@ -4,7 +4,7 @@ use crate::world::{Current, Processor, World};
 use memory::Host;
 use mmu::Fence;
 use monitor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
-use monitor::shadow::{Event, GuestFence, ShadowFaultOutcome, Tlbs, Way, Work};
+use monitor::shadow::{Event, GuestFence, ShadowFault, ShadowFaultOutcome, Tlbs, Way, Work};
 use monitor::{Vm, Wanted};
 use types::{Access, Asid, Gva, TranslationContext};
 
@@ -58,11 +58,12 @@ impl World {
     pub(crate) fn shadow_fault(&mut self, address: u64, access: Access) -> Option<ShadowFaultOutcome> {
         let Current { processor, guest, hart } = self.current;
         self.keep_reserve();
+        let refused = ShadowFault { hart, gva: Gva(address), access };
         let mut filled = 0;
         let outcome = loop {
             let mut tlbs = Processors { all: &mut self.processors, here: processor };
             let sections = self.sections.as_mut().map(|sections| &mut sections.manager);
-            match self.vms[guest].shadow_fault(&mut self.host, &mut tlbs, hart, Gva(address), access, sections) {
+            match self.vms[guest].shadow_fault(&mut self.host, &mut tlbs, refused, sections) {
                 Ok((outcome, event)) => {
                     self.charge_shadow(event.map(|Event { reason, work }| {
                         let way = if filled > 0 && work.way == Way::Assist { Way::Exit } else { work.way };

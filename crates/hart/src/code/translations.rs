@@ -1,0 +1,178 @@
+//! The arena that translated blocks lie in, and how they are found.
+
+use crate::{
+    Isa,
+    host_page::HostPage,
+    microop::{Link, MicroOp},
+    ops::Opcode,
+};
+use std::collections::HashMap;
+
+/// Micro-ops that the arena holds before it is cleared: 16 bytes each, and 8 beside.
+const ARENA: usize = 1 << 20;
+
+/// Room kept free behind the blocks for a scratch block.
+const SCRATCH: usize = 8;
+
+/// The most slots one block takes: a gate, 64 instructions of up to three slots, the lines that they lie in, and the end.
+pub(super) const MAX_BLOCK_SLOTS: usize = 1 + 64 * 3 + 64 * 4 / LEAST_LINE as usize + 1 + 3;
+
+/// The shortest line of instructions, in bytes.
+pub(super) const LEAST_LINE: u32 = 16;
+
+/// What is known of a slot of the arena beside the micro-op.
+#[derive(Clone, Copy)]
+pub(crate) struct Side {
+    pub(crate) opcode: Opcode,
+    /// Of the instruction in its page, in bytes.
+    pub(crate) offset: u16,
+    /// Instructions of the block before it.
+    pub(crate) instructions: u8,
+    /// Stores of the block before it.
+    pub(crate) stores: u8,
+}
+
+/// A slot of the arena: a micro-op, or the link behind one that may leave its block.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) union Slot {
+    pub(super) op: MicroOp,
+    pub(super) link: Link,
+}
+
+/// The blocks of one page: for each even offset the slot of the block that starts there, or [`NO_BLOCK`].
+pub(super) struct PageBlocks {
+    starts: Box<[u32; 2048]>,
+}
+
+const NO_BLOCK: u32 = u32::MAX;
+
+impl PageBlocks {
+    /// The slots of its blocks.
+    pub(super) fn slots(&self) -> impl Iterator<Item = usize> {
+        self.starts.iter().filter(|slot| **slot != NO_BLOCK).map(|slot| *slot as usize)
+    }
+}
+
+/// Translated blocks of all pages.
+pub(crate) struct Translations {
+    pub(super) isa: Isa,
+    /// Bytes of a line of instructions; 0 where nobody asks.
+    pub(super) fetch_line: u32,
+    /// Never grows beyond its capacity: micro-ops do not move.
+    pub(super) ops: Vec<Slot>,
+    pub(super) side: Vec<Side>,
+    pages: HashMap<HostPage, PageBlocks>,
+    /// One byte for each page of the memory: whether it holds translated code.
+    map: Box<[u8]>,
+    first_page: usize,
+}
+
+impl Translations {
+    /// None yet, of code in the `bytes` of host memory from `memory` on.
+    pub(super) fn new(isa: Isa, memory: *const u8, bytes: usize) -> Self {
+        Self {
+            isa,
+            fetch_line: 0,
+            ops: Vec::with_capacity(ARENA),
+            side: Vec::with_capacity(ARENA),
+            pages: HashMap::new(),
+            map: vec![0; (bytes >> 12) + 2].into_boxed_slice(),
+            first_page: memory as usize >> 12,
+        }
+    }
+
+    /// The byte map, biased so that the page number of a host address indexes it.
+    pub(crate) fn biased_map(&self) -> *const u8 {
+        self.map.as_ptr().wrapping_sub(self.first_page)
+    }
+
+    /// Whether the page holds translated code.
+    pub(super) fn holds(&self, page: HostPage) -> bool {
+        self.map[page.number() - self.first_page] != 0
+    }
+
+    /// Forgets where the blocks of a page begin; they are what is returned.
+    pub(super) fn take_page(&mut self, page: HostPage) -> Option<PageBlocks> {
+        self.map[page.number() - self.first_page] = 0;
+        self.pages.remove(&page)
+    }
+
+    /// The block at `slot` is that at `offset` of `page` from now on.
+    pub(super) fn set_block(&mut self, page: HostPage, offset: u16, slot: usize) {
+        self.map[page.number() - self.first_page] = 1;
+        let blocks = self.pages.entry(page).or_insert_with(|| PageBlocks { starts: Box::new([NO_BLOCK; 2048]) });
+        blocks.starts[usize::from(offset >> 1)] = slot as u32;
+    }
+
+    /// The slot of the block at `offset` of `page`, if it is translated.
+    pub(super) fn block_at(&self, page: HostPage, offset: u16) -> Option<usize> {
+        let slot = self.pages.get(&page)?.starts[usize::from(offset >> 1)];
+        (slot != NO_BLOCK).then_some(slot as usize)
+    }
+
+    /// Whether there is room for `slots` more, beside a scratch block.
+    pub(super) fn has_room(&self, slots: usize) -> bool {
+        self.ops.len() + slots + SCRATCH <= ARENA
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.ops.clear();
+        self.side.clear();
+        self.pages.clear();
+        self.map.fill(0);
+    }
+
+    /// How full the arena is, for [`release`](Self::release).
+    pub(super) fn mark(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Frees what was appended since `mark`.
+    pub(super) fn release(&mut self, mark: usize) {
+        self.ops.truncate(mark);
+        self.side.truncate(mark);
+    }
+
+    /// Where a link into the block at `target` may enter it: past its floating-point gate if the source has passed one.
+    pub(crate) fn past_gate(&self, target: *mut MicroOp, from_float: bool) -> *mut MicroOp {
+        let gated = self.side_of(target as usize).opcode == Opcode::FloatGate;
+        if from_float && gated { target.wrapping_add(1) } else { target }
+    }
+
+    /// What is known beside the micro-op at an address, which is one of a live block.
+    pub(crate) fn side_of(&self, op: usize) -> Side {
+        self.side[(op - self.ops.as_ptr() as usize) / size_of::<Slot>()]
+    }
+
+    pub(super) fn at(&mut self, slot: usize) -> *mut MicroOp {
+        // SAFETY: the slot is in the arena.
+        unsafe { self.ops.as_mut_ptr().add(slot).cast() }
+    }
+
+    pub(super) fn push(&mut self, slot: Slot, side: Side) {
+        assert!(self.ops.len() < ARENA, "the caller made room");
+        self.ops.push(slot);
+        self.side.push(side);
+    }
+
+    /// The micro-op in a slot that is one.
+    pub(crate) fn slot(&self, slot: usize) -> (Opcode, &MicroOp) {
+        // SAFETY: a slot's bytes are those of a micro-op wherever the caller comes from the micro-op before.
+        (self.side[slot].opcode, unsafe { &self.ops[slot].op })
+    }
+
+    /// The link behind the micro-op in a slot, its target's offset in the page, and whether it comes from a block that has passed its floating-point
+    /// gate.
+    pub(crate) fn link(&self, slot: usize) -> (Link, i32, bool) {
+        // SAFETY: a link and its resolver follow every micro-op that takes one.
+        let (link, resolver) = unsafe { (self.ops[slot + 1].link, self.ops[slot + 2].op) };
+        (link, resolver.imm, resolver.rd != 0)
+    }
+
+    /// Where a slot lies.
+    pub(crate) fn address(&self, slot: usize) -> usize {
+        self.ops.as_ptr() as usize + slot * size_of::<Slot>()
+    }
+}

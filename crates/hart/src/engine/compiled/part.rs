@@ -1,0 +1,61 @@
+//! What of a block compiled code executes.
+
+use crate::{
+    code::translations::Translations,
+    microop::{MicroOp, accumulator},
+    ops::{Class, Opcode},
+};
+
+/// A block of a unit: where in its page it begins, and the slot of its first micro-op.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub(crate) offset: u16,
+    pub(crate) slot: usize,
+}
+
+/// Budget, in instructions, with which a unit of these blocks may be entered: each of them may be executed once.
+pub(crate) fn reserve(code: &Translations, blocks: &[Block]) -> u32 {
+    let cost = |block: &Block| {
+        let part = compiled_part(code, block.slot);
+        let links = part.filter(|(_, opcode, _)| is_link(*opcode));
+        links.map(|(slot, ..)| accumulator::instructions(code.link(slot).0.cost)).max()
+    };
+    blocks.iter().filter_map(cost).sum()
+}
+
+/// Whether a link stands behind the micro-op.
+pub(crate) fn is_link(opcode: Opcode) -> bool {
+    opcode.class() == Class::branch || ends(opcode)
+}
+
+/// Whether it is the last that compiled code executes of its block.
+fn ends(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Jal | Opcode::Next)
+}
+
+/// Whether compiled code executes an operation itself.
+fn executes(opcode: Opcode) -> bool {
+    match opcode.class() {
+        Class::load_reserved | Class::store_conditional | Class::atomic => false,
+        Class::single => {
+            matches!(opcode, Opcode::Li | Opcode::Auipc | Opcode::Nop | Opcode::Jal | Opcode::Next | Opcode::FloatGate)
+        }
+        _ => true,
+    }
+}
+
+/// Slots up to the next micro-op of the block.
+pub(super) fn slots_of(opcode: Opcode) -> usize {
+    if opcode.class() == Class::branch { 3 } else { 1 }
+}
+
+/// The micro-ops of the block at `slot` that compiled code executes, with their slots.
+pub(crate) fn compiled_part(code: &Translations, slot: usize) -> impl Iterator<Item = (usize, Opcode, &MicroOp)> {
+    let mut next = Some(slot);
+    std::iter::from_fn(move || {
+        let slot = next?;
+        let (opcode, op) = code.slot(slot);
+        next = (!ends(opcode)).then(|| slot + slots_of(opcode));
+        executes(opcode).then_some((slot, opcode, op))
+    })
+}

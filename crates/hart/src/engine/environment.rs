@@ -1,0 +1,197 @@
+//! What the engines reach beside the hart: the bus, and translated code.
+
+use super::exchange::Exchange;
+use crate::{
+    Bus,
+    bus::{CacheLines, CodeWindow, DataWindow},
+    code::{jumps::Jumps, translations::Translations},
+    csr::InPlace,
+    hart::Hart,
+    host_page::HostPage,
+    leave::Leave,
+    microop::{Link, MicroOp},
+    ops::Opcode,
+};
+use types::Access;
+
+/// How an engine goes on after a CSR access in place.
+pub(crate) enum AfterCsr {
+    /// With the next micro-op.
+    Next,
+    /// With the next micro-op, and another window: loads and stores translate otherwise now.
+    Window(DataWindow),
+}
+
+/// What changes translated code while an engine executes it. It is behind an indirect call, which is nothing beside what it does.
+pub(crate) trait CodeSource {
+    /// The first micro-op of the block at `offset` of `page`, translated now if need be; `None` where there is no room.
+    fn find(&mut self, page: HostPage, offset: u16) -> Option<*mut MicroOp>;
+
+    /// Makes every block of a page stale.
+    fn drop_page(&mut self, page: HostPage);
+}
+
+/// Translated code, as an engine gets it. The pointers lead into one cache, which nobody else uses meanwhile.
+pub(crate) struct CodeParts<'c> {
+    pub(crate) source: *mut (dyn CodeSource + 'c),
+    pub(crate) translations: *const Translations,
+    pub(crate) jumps: *const Jumps,
+}
+
+/// What the engines reach beside the hart.
+pub(crate) struct Environment<'c, B: Bus> {
+    bus: *mut B,
+    code: CodeParts<'c>,
+    /// The cache's byte map of frames that hold code, biased by the host's page numbers.
+    code_map: *const u8,
+    pub(crate) code_window: CodeWindow,
+    /// Where the latest load or store that missed was found: the next one is often off the same base.
+    pub(crate) latest: u16,
+    /// What compiled code and the functions that it calls tell each other.
+    pub(crate) exchange: Exchange,
+    lines: B::Lines,
+}
+
+impl<'c, B: Bus> Environment<'c, B> {
+    /// For the blocks of `code`, made for this bus.
+    ///
+    /// # Safety
+    /// The parts of the code, and the bus, are used by nobody else as long as the environment is.
+    pub(crate) unsafe fn new(bus: &mut B, code: CodeParts<'c>) -> Self {
+        let (code_window, lines) = (bus.code_window(), bus.lines());
+        Self {
+            bus,
+            // SAFETY: by the contract.
+            code_map: unsafe { (*code.translations).biased_map() },
+            code,
+            code_window,
+            latest: 0,
+            exchange: Exchange::new(),
+            lines,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn bus(&mut self) -> &mut B {
+        // SAFETY: made from an exclusive reference that outlives the environment and is used nowhere else meanwhile.
+        unsafe { &mut *self.bus }
+    }
+
+    fn source(&mut self) -> &mut (dyn CodeSource + 'c) {
+        // SAFETY: by the contract of `new`; references made of the other parts have ended.
+        unsafe { &mut *self.code.source }
+    }
+
+    fn translations(&self) -> &Translations {
+        // SAFETY: by the contract of `new`; a reference made of the source has ended.
+        unsafe { &*self.code.translations }
+    }
+
+    #[inline(always)]
+    fn jumps(&self) -> &Jumps {
+        // SAFETY: as for the translations.
+        unsafe { &*self.code.jumps }
+    }
+
+    /// A load or store has hit the byte at `at`: it uses the line there.
+    ///
+    /// # Safety
+    /// `at` is what this bus said.
+    #[inline(always)]
+    pub(crate) unsafe fn use_data_line(&mut self, at: *const u8, access: Access) {
+        // SAFETY: by the contract; the lines are of the bus, for this run.
+        if !unsafe { self.lines.data_is_latest(at) } {
+            self.bus().use_line(at, access);
+        }
+    }
+
+    /// The hart goes on to the line of instructions at `offset` of its page.
+    #[inline(always)]
+    pub(crate) fn fetch_line(&mut self, hart: &Hart, offset: i32) {
+        let at = hart.host_page.start().wrapping_add(offset as usize);
+        // SAFETY: the page is one of the bus's memory; the lines are of the bus, for this run.
+        if !unsafe { self.lines.code_is_latest(at) } {
+            self.bus().use_line(at, Access::Execute);
+        }
+    }
+
+    /// Whether the page of a byte just written holds translated code.
+    ///
+    /// # Safety
+    /// `at` lies in the memory that the code cache was made for.
+    #[inline(always)]
+    pub(crate) unsafe fn holds_code(&self, at: *const u8) -> bool {
+        // SAFETY: the map has a byte for every page of that memory.
+        unsafe { *self.code_map.wrapping_add(at as usize >> 12) != 0 }
+    }
+
+    /// Drops the translations of the page of a byte that was written to.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn code_written(&mut self, at: *const u8) {
+        self.drop_page(HostPage::containing(at));
+    }
+
+    /// Drops the translations of a page that was written to.
+    pub(crate) fn drop_page(&mut self, page: HostPage) {
+        self.source().drop_page(page);
+    }
+
+    /// Goes to `target` through the jump cache; `None` leaves with [`Leave::Lookup`].
+    ///
+    /// The fetch TLB is looked up here, and only here and in the run loop: that is every change of page and every indirect jump, and
+    /// looking up the page used last changes no replacement order.
+    #[inline(always)]
+    pub(crate) fn jump(&mut self, hart: &mut Hart, target: u64) -> Option<*mut MicroOp> {
+        let jump = self.jumps().get(target);
+        let window = self.code_window;
+        // SAFETY: the site was handed out by this bus, and the window is of the current context.
+        if jump.target == target && unsafe { self.bus().fetch_hit(window, jump.site, target, jump.page) } {
+            hart.page = target & !0xfff;
+            hart.host_page = jump.page;
+            Some(jump.op)
+        } else {
+            hart.pc = target;
+            hart.leave = Leave::Lookup;
+            None
+        }
+    }
+
+    /// The opcode of a micro-op of a live block.
+    #[inline(always)]
+    pub(crate) fn opcode(&self, op: *const MicroOp) -> Opcode {
+        self.translations().side_of(op as usize).opcode
+    }
+
+    /// Executes a CSR access in place; `None` leaves it to the run loop, and nothing of it has happened yet.
+    #[inline(never)]
+    pub(crate) fn access_csr(&mut self, hart: &mut Hart, op: *const MicroOp, acc: u64) -> Option<AfterCsr> {
+        let side = self.translations().side_of(op as usize);
+        let retired = hart.retired_before_block(acc) + u64::from(side.instructions);
+        // SAFETY: the micro-op is one of a live block.
+        let bits = unsafe { (*op).imm } as u32;
+        match hart.access_csr_in_place(bits, self.bus(), retired)? {
+            InPlace::Plain => Some(AfterCsr::Next),
+            InPlace::Context => {
+                let context = hart.context();
+                self.bus().set_context(&context);
+                self.code_window = self.bus().code_window();
+                Some(AfterCsr::Window(self.bus().data_window()))
+            }
+        }
+    }
+
+    /// What the resolver behind a link does: finds, and links, the target `delta` bytes from the start of the page.
+    #[cold]
+    pub(crate) fn resolve(&mut self, hart: &mut Hart, stub: *mut MicroOp) -> Option<*mut MicroOp> {
+        // SAFETY: the resolver is executed only in the slot behind its link.
+        let (delta, from_float, link) = unsafe { ((*stub).imm, (*stub).rd != 0, &mut *stub.sub(1).cast::<Link>()) };
+        if let Ok(offset @ 0..=0xfff) = u16::try_from(delta)
+            && let Some(target) = self.source().find(hart.host_page, offset)
+        {
+            link.target = self.translations().past_gate(target, from_float);
+            return Some(link.target);
+        }
+        self.jump(hart, hart.page.wrapping_add(delta as i64 as u64))
+    }
+}

@@ -1,0 +1,15 @@
+//! The sections of a host.
+
+use super::figures::Ledger;
+use super::plan::GuestSections;
+use monitor::section::SectionManager;
+use std::collections::BTreeMap;
+use types::Vmid;
+
+/// The sections of a machine.
+pub(crate) struct HostSections {
+    pub(crate) manager: SectionManager,
+    pub(crate) ledger: Ledger,
+    /// What each guest's configuration gives it.
+    pub(super) offers: BTreeMap<Vmid, GuestSections>,
+}

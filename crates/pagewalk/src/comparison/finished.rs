@@ -1,0 +1,30 @@
+//! A run that came to its end.
+
+use crate::systems::Configured;
+use machine::{Outcome, Statistics};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A run that came to its end.
+pub(crate) struct Finished {
+    /// The workload, or the command.
+    pub(crate) work: String,
+    /// What it ran on.
+    pub(crate) on: Arc<Configured>,
+    /// How the guest ended.
+    pub(crate) outcome: Outcome,
+    /// Why the run failed; `None` of a good one. What a failed run counted is no measurement.
+    pub(crate) failed: Option<String>,
+    /// What was measured.
+    pub(crate) statistics: Statistics,
+    /// What the guest printed.
+    pub(crate) output: Vec<u8>,
+    /// Segments that the guest was refused: how many, and the first of them in words.
+    pub(crate) refused: (u64, Vec<String>),
+    /// A walk of it, where that was asked, as its report has it.
+    pub(crate) walk: Option<Value>,
+    /// That the escape filter of the guest's segment is too small, if it is.
+    pub(crate) saturated: Option<String>,
+    /// What there was of sections and reserved memory; null of a kept run, which had neither.
+    pub(crate) sections: Value,
+}

@@ -1,0 +1,58 @@
+//! Which guest was asked for, and what it is to do.
+
+use std::path::PathBuf;
+
+/// Which guest a command was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum GuestKind {
+    /// Our own small kernel.
+    Vos,
+    /// Debian's Linux, with a root file system made for the run.
+    Linux,
+    /// A kernel's file.
+    File(PathBuf),
+}
+
+impl GuestKind {
+    /// Reads `--guest`.
+    pub(crate) fn parse(text: &str) -> Self {
+        match text {
+            "vos" => Self::Vos,
+            "linux" => Self::Linux,
+            path => Self::File(path.into()),
+        }
+    }
+
+    /// Whether such a guest says how the work that it was given ended. Where one shuts down without a word, the work has not been done.
+    pub(crate) fn reports_status(&self) -> bool {
+        match self {
+            Self::Vos | Self::Linux => true,
+            Self::File(_) => false,
+        }
+    }
+
+    /// The name in reports.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Vos => "vos".to_owned(),
+            Self::Linux => "linux".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// What the guest is to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Work {
+    /// A console for the user.
+    Console,
+    /// One of our workloads.
+    Workload {
+        /// Its name.
+        name: String,
+        /// Its options, such as `size=64M`, separated by spaces; see docs/workloads.md.
+        options: String,
+    },
+    /// A command for the guest's shell.
+    Command(String),
+}

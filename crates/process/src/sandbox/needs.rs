@@ -1,0 +1,54 @@
+//! What a run needs of the kernel once the guest runs.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// What a run needs beside memory, threads and the files that it has open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Addresses that code is compiled to: the only ones that may become executable. `None`: nothing is compiled.
+    pub code: Option<CodeRange>,
+    /// Files and directories that are opened or changed while the guest runs.
+    pub paths: Vec<(PathBuf, Access)>,
+}
+
+impl Sandbox {
+    /// Whether any file is opened.
+    pub(super) fn opens(&self) -> bool {
+        self.paths.iter().any(|(_, access)| access.opens())
+    }
+}
+
+/// Where compiled code lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeRange {
+    /// Addresses at which a change of rights may begin.
+    pub addresses: Range<usize>,
+    /// The most bytes of one change of rights. As many behind `addresses` belong to the same reservation.
+    pub longest: usize,
+}
+
+/// What a run does with a file, or with the files in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Opens them for reading.
+    Read,
+    /// Opens them for reading and writing.
+    ReadWrite,
+    /// Opens, makes, renames and removes files in the directory.
+    Directory,
+    /// Gives a file that is open already its name in the directory, in the place of what has it.
+    Rename,
+    /// Removes empty directories in the directory.
+    RemoveDirectory,
+}
+
+impl Access {
+    /// Whether a file is opened.
+    const fn opens(self) -> bool {
+        match self {
+            Self::Read | Self::ReadWrite | Self::Directory => true,
+            Self::Rename | Self::RemoveDirectory => false,
+        }
+    }
+}
