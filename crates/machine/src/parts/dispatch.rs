@@ -1,7 +1,7 @@
 //! Who is where: the real processors that logical ones have and had, and what their stays counted. What happens at a despatch is in
 //! `machine/dispatch.rs`.
 
-use crate::{caches::CacheStatistics, host_model::SchedulingModel, trace::Stay};
+use crate::{caches::CacheStatistics, host_model::SchedulingModel, results::trace::Stay};
 use mmu::MmuStatistics;
 use monitor::{
     ExitCounts, ExitReason, PagingCounts,
