@@ -4,6 +4,7 @@
 mod commits;
 mod cycles;
 mod dependencies;
+mod directories;
 mod examples;
 mod failure;
 mod fuzz;

@@ -1,7 +1,9 @@
 //! The steps of `cargo xtask test`, each also a chore of its own, and the other chores.
 
 use crate::step::{BOTH, FULL, QUICK, Step};
-use crate::{commits, cycles, dependencies, examples, fuzz, guests, lints, packages, readme, suites, tools};
+use crate::{
+    commits, cycles, dependencies, directories, examples, fuzz, guests, lints, packages, readme, suites, tools,
+};
 
 /// All steps, in the order in which they build on each other; those that take seconds come first.
 pub(crate) const STEPS: &[Step] = &[
@@ -17,6 +19,12 @@ pub(crate) const STEPS: &[Step] = &[
         summary: "modules of a crate do not use each other in cycles",
         tiers: BOTH,
         run: cycles::check,
+    },
+    Step {
+        name: "directories",
+        summary: "no directory holds more than 20 source files",
+        tiers: BOTH,
+        run: directories::check,
     },
     Step {
         name: "quick",

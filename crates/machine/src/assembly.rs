@@ -1,19 +1,24 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
+pub(crate) mod build_error;
+pub(crate) mod host_plan;
+pub(crate) mod image;
+pub(crate) mod memory_needs;
+
 use crate::{
-    balloon::Balloon,
-    build_error::BuildError,
+    assembly::build_error::BuildError,
+    assembly::host_plan::{GuestPlan, HostPlan},
+    assembly::image::{Image, VirtioKind},
     caches::Caches,
     config::{Config, ConfigError, FidelityName, SwapKeys},
-    disk::Disks,
-    dispatch::Dispatch,
-    faulty::Faults,
     host_model::HostModel,
-    host_plan::{GuestPlan, HostPlan},
-    image::{Image, VirtioKind},
     loader::{BootFiles, Plan},
     machine::{Machine, Pace},
-    primary_region::{GuestRegion, SegmentHardware},
+    parts::balloon::Balloon,
+    parts::disk::Disks,
+    parts::dispatch::Dispatch,
+    parts::faulty::Faults,
+    parts::primary_region::{GuestRegion, SegmentHardware},
     sections::{self, GuestSections},
     warmup::Warmup,
     world::{Guest, Processor, World},

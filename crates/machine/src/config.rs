@@ -1,14 +1,13 @@
 //! The configuration of a run, for TOML files, for `--set key=value` and for the echo in reports.
 //!
 //! Each key is declared once, in the file of its owner: those without a table here, `shadow.*` in `config/shadow.rs`, and so on. Numbers of
-//! the host model (`host.*`) are declared with the model, and [`KeyGroup`]s come from elsewhere.
+//! the host model (`host.*`) are declared with the model, and [`KeyGroup`](keys::KeyGroup)s come from elsewhere.
 
 mod balloon;
 mod builder;
 mod check;
 mod disk;
 mod faulty;
-mod filter_bits;
 mod guest;
 mod hardware;
 mod isa;
@@ -31,7 +30,6 @@ pub(crate) use builder::read_value;
 pub use builder::{ConfigBuilder, ConfigError};
 pub use disk::DiskKeys;
 pub use faulty::FaultyKeys;
-pub use filter_bits::FilterBits;
 pub use guest::{GuestKeys, HugePages};
 pub use isa::IsaKeys;
 pub use mmu::{AdName, MmuKeys};
@@ -41,7 +39,7 @@ pub use plic::{PlicContextsName, PlicKeys};
 pub use reference::{reference, table};
 pub use replacement::ReplacementKeys;
 pub use sbi::SbiKeys;
-pub use segment::{FilterKeys, SegmentKeys};
+pub use segment::{FilterBits, FilterKeys, SegmentKeys};
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use swap::SwapKeys;
 pub use switch::Switch;

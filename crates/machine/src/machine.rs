@@ -15,22 +15,22 @@ mod steal;
 mod walks;
 
 use crate::{
-    balloon::Balloon,
+    assembly::host_plan::AllocationChange,
     clock::Clock,
     code::Code,
     console::Console,
-    disk::Disks,
-    dispatch::{Dispatch, Residence},
-    faulty::Faults,
-    gauge::Watched,
-    host_plan::AllocationChange,
-    logical::{Activity, Logical, Standing},
-    outcome::Outcome,
-    region::Region,
+    parts::balloon::Balloon,
+    parts::disk::Disks,
+    parts::dispatch::{Dispatch, Residence},
+    parts::faulty::Faults,
+    parts::logical::{Activity, Logical, Standing},
+    parts::steal::StealTime,
+    results::gauge::Watched,
+    results::outcome::Outcome,
+    results::region::Region,
+    results::walks::RecordedWalk,
     schedule::{Turn, next_turn},
     snapshot::request::Capture,
-    steal::StealTime,
-    walks::RecordedWalk,
     world::{Current, Guest, Processor, World},
 };
 use core::ops::Range;

@@ -5,10 +5,10 @@ mod pmu;
 mod primary_region;
 mod shadow;
 
-use crate::address_spaces::RecentSpaces;
 use crate::caches::{CacheStatistics, Caches};
 use crate::clock::Clock;
-use crate::primary_region::{GuestRegion, SegmentHardware};
+use crate::parts::address_spaces::RecentSpaces;
+use crate::parts::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::host::HostSections;
 use devices::{BusError, DiskNotification, Platform};
 use memory::Host;

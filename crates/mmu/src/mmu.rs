@@ -3,12 +3,14 @@
 pub(crate) mod fast;
 mod fences;
 mod general;
+pub(crate) mod hints;
 mod observed;
 mod outer;
+pub(crate) mod record;
+pub(crate) mod resident;
 
 use crate::config::{AdPolicy, ConfigError, MmuConfig};
 use crate::context::{Context, View};
-use crate::directory::Miss;
 use crate::events::{Nobody, Observer};
 use crate::fault::Fault;
 use crate::memory::TableMemory;
@@ -17,6 +19,7 @@ use crate::raw::L1Entry;
 use crate::segment::Segments;
 use crate::stage::{FormatHardware, SecondStage, TableFormat};
 use crate::statistics::MmuStatistics;
+use crate::tlb::directory::Miss;
 use crate::tlb::{L1, L2, Translation};
 use crate::walk::apart;
 use crate::walkers::Walkers;

@@ -17,8 +17,10 @@
 //!
 //! TLB entries outlive the registers that they were filled through: whoever changes registers fences.
 
-use crate::escape_filter::EscapeFilter;
+pub(crate) mod escape_filter;
+
 use crate::rights::Rights;
+use crate::segment::escape_filter::EscapeFilter;
 use core::ops::Range;
 use types::{Gpa, Gva, Hpa, PageSize};
 

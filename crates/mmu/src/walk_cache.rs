@@ -2,10 +2,10 @@
 
 use crate::config::TlbArray;
 use crate::config::WalkCacheSizes;
-use crate::directory::Miss;
-use crate::set_associative::SetAssociative;
 use crate::space::{Space, Spaces};
-use crate::way::Way;
+use crate::tlb::directory::Miss;
+use crate::tlb::set_associative::SetAssociative;
+use crate::tlb::way::Way;
 use types::{PageSize, Vmid};
 
 /// Where a walk may begin. (Of more than two words, so that it does not pass through functions as two packed ones.)

@@ -2,7 +2,7 @@
 
 use crate::guest::GuestError;
 use crate::interrupt::Signal;
-use crate::quoted::without_controls_in_line;
+use crate::text::quoted::without_controls_in_line;
 use machine::registry::RegistryError;
 use std::io;
 use std::process::ExitCode;

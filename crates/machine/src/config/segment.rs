@@ -1,6 +1,10 @@
 //! `segment.*`: direct segments, for the schemes that have some.
 
-use super::{BalloonKeys, FilterBits};
+mod filter_bits;
+
+pub use filter_bits::FilterBits;
+
+use super::BalloonKeys;
 use crate::units::ByteSize;
 use keys::{key, settings};
 use mmu::EscapeFilter;

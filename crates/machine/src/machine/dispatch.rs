@@ -8,12 +8,12 @@
 //! its VM to run there and has run nowhere else since. It is what KVM does (`last_vcpu_ran`, Linux 6.1, `arch/arm64/kvm/arm.c`, and
 //! `kvm_riscv_local_tlb_sanitize`), and the price of floating for TLBs: what is still warm is only what one logical processor left behind.
 
-use crate::dispatch::{Counted, Residence};
+use crate::parts::dispatch::{Counted, Residence};
 use crate::{
-    logical::Logical,
     machine::Machine,
-    statistics::{Statistics, Time},
-    trace::Stay,
+    parts::logical::Logical,
+    results::statistics::{Statistics, Time},
+    results::trace::Stay,
     world::World,
 };
 use mmu::Fence;

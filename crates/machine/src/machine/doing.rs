@@ -1,7 +1,7 @@
 //! What a guest was doing when its run ended: a line for people who have to find out why it did not end by itself.
 
-use crate::logical::{Activity, Logical};
 use crate::machine::Machine;
+use crate::parts::logical::{Activity, Logical};
 use types::Privilege;
 
 /// The most harts that are described one by one.

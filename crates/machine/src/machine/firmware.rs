@@ -1,6 +1,8 @@
 //! SBI calls, executed: [`monitor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
 
-use crate::{logical::Logical, machine::Machine, outcome::Outcome, steal::StealTime, world::World};
+use crate::{
+    machine::Machine, parts::logical::Logical, parts::steal::StealTime, results::outcome::Outcome, world::World,
+};
 use core::ops::Range;
 use hart::{Hart, Interrupt, Stop};
 use mmu::AdPolicy;

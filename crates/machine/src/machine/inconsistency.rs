@@ -1,7 +1,7 @@
 //! What becomes of guests when the hypervisor's accounts of tables and frames turn out to be wrong ([`memory::Inconsistency`]).
 
 use crate::machine::Machine;
-use crate::outcome::Outcome;
+use crate::results::outcome::Outcome;
 
 impl Machine {
     /// Ends the guest in whose turn something was found.

@@ -1,8 +1,8 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
 use crate::machine::Machine;
-use crate::outcome::Outcome;
-use crate::statistics::Statistics;
+use crate::results::outcome::Outcome;
+use crate::results::statistics::Statistics;
 use monitor::sched::VmId;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! How far the machine is, shown on a gauge.
 
 use super::Machine;
-use crate::gauge::{Gauge, Watched};
+use crate::results::gauge::{Gauge, Watched};
 use std::sync::Arc;
 
 impl Machine {

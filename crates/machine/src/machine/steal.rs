@@ -1,7 +1,7 @@
 //! The steal time of vCPUs: when it begins and ends, and how the guest is told.
 
 use crate::machine::Machine;
-use crate::steal::{StealTime, nanoseconds};
+use crate::parts::steal::{StealTime, nanoseconds};
 use monitor::sbi::{STEAL_AREA_BYTES, SbiError};
 use monitor::sched::{LogicalId, State};
 use types::{Cycles, Gpa};

@@ -1,7 +1,7 @@
 //! Walks are recorded at the end of a region of interest.
 
 use crate::machine::Machine;
-use crate::walks::RecordedWalk;
+use crate::results::walks::RecordedWalk;
 use mmu::Memo;
 use monitor::WalkMemory;
 

@@ -3,10 +3,10 @@
 use super::figures::{Ledger, ReservedFigures};
 use super::host::HostSections;
 use super::plan::{GuestSections, SectionPlan, SectionStore, taken};
-use crate::build_error::BuildError;
+use crate::assembly::build_error::BuildError;
+use crate::assembly::host_plan::HostPlan;
+use crate::assembly::memory_needs::{LEAST_MEMORY, guest_host_bytes};
 use crate::config::{AttributeName, Config, ConfigError};
-use crate::host_plan::HostPlan;
-use crate::memory_needs::{LEAST_MEMORY, guest_host_bytes};
 use crate::vlm::private_table_bytes;
 use crate::world::World;
 use devices::TreeSection;

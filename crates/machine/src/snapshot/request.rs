@@ -1,7 +1,7 @@
 //! When a snapshot is to be taken, and what comes of it.
 
 use super::state::State;
-use crate::address_spaces::AddressSpace;
+use crate::parts::address_spaces::AddressSpace;
 use core::fmt;
 use core::str::FromStr;
 use std::io;

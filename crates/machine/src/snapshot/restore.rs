@@ -2,15 +2,15 @@
 
 use super::file::Snapshot;
 use super::state::LogicalState;
-use crate::build_error::BuildError;
+use crate::assembly::build_error::BuildError;
+use crate::assembly::host_plan::{GuestPlan, HostPlan};
+use crate::assembly::image::Image;
 use crate::config::Config;
-use crate::host_plan::{GuestPlan, HostPlan};
-use crate::image::Image;
-use crate::logical::Standing;
 use crate::machine::Machine;
-use crate::primary_region::GuestRegion;
+use crate::parts::logical::Standing;
+use crate::parts::primary_region::GuestRegion;
+use crate::parts::steal::StealTime;
 use crate::sections::GuestSections;
-use crate::steal::StealTime;
 use crate::warmup::Warmup;
 use crate::world::Guest;
 use devices::{ConsoleInput, Platform, PlatformConfig};

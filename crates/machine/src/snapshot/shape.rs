@@ -1,7 +1,7 @@
 //! What a machine has to be like to go on with a snapshot, because the guest has looked at it already; and what the snapshot is about.
 
+use crate::assembly::image::VirtioKind;
 use crate::config::{AdName, Config, ConfigError, GuestPaging, IsaKeys, PlicContextsName, SbiKeys};
-use crate::image::VirtioKind;
 use crate::units::{ByteSize, PageSizeName};
 use serde::{Deserialize, Serialize};
 

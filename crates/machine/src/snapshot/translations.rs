@@ -1,7 +1,7 @@
 //! What the machine that a snapshot was taken on had translated: the address spaces that its guest used, and the pages that its TLBs held.
 //! These are facts about the guest, whatever scheme it ran under: guest virtual pages in the order of their use.
 
-use crate::address_spaces::AddressSpace;
+use crate::parts::address_spaces::AddressSpace;
 use mmu::{ResidentPage, ResidentSpace};
 use serde::{Deserialize, Serialize};
 use types::{Access, Asid, Gva, Privilege};

@@ -11,8 +11,8 @@
 //! only where the guest's tables, as they are, permit it without setting A or D. Modelled caches are not touched.
 
 use super::translations::Translations;
-use crate::address_spaces::AddressSpace;
 use crate::machine::Machine;
+use crate::parts::address_spaces::AddressSpace;
 use crate::world::{Current, World};
 use hart::Bus;
 use mmu::{ResidentPage, ResidentSpace};

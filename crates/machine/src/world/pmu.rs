@@ -1,7 +1,7 @@
 //! The counters behind the SBI's PMU extension: what the model counts anyhow, shown to the guest ([`monitor::pmu`], docs/sbi.md).
 
-use crate::logical::Logical;
 use crate::machine::Machine;
+use crate::parts::logical::Logical;
 use crate::world::{Current, World};
 use monitor::pmu::{FirmwareEvent, HARDWARE_COUNTERS, Pmu, PmuEvent, exists};
 use monitor::sbi::{HartSet, PmuRequest, SbiError};

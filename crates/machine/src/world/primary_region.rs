@@ -1,6 +1,6 @@
 //! Segment registers, executed: what a guest sets in them, and when they are loaded.
 
-use crate::primary_region::{GuestRegion, SegmentHardware};
+use crate::parts::primary_region::{GuestRegion, SegmentHardware};
 use crate::world::{Current, World};
 use devices::{RegionRequest, RegionStatus};
 use mmu::{DirectSegment, Fence, Segment, Segments, SoftwareRules, SoftwareTables, software_walk};

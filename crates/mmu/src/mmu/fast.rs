@@ -7,7 +7,6 @@
 
 use super::{Hit, Mmu};
 use crate::context::Context;
-use crate::directory::{BasePage, Miss, region};
 use crate::events::{Nobody, Observer};
 use crate::fault::Fault;
 use crate::memory::TableMemory;
@@ -16,6 +15,7 @@ use crate::refill::Refill;
 use crate::stage::{SecondStage, StageKind, StageVisitor};
 use crate::statistics::MmuStatistics;
 use crate::tlb::Made;
+use crate::tlb::directory::{BasePage, Miss, region};
 use crate::translate::{FirstStage, Progress, Stopped};
 use crate::walk::{FastPath, Ports};
 use crate::walkers::{Asked, Prepared};

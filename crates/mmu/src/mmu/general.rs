@@ -1,7 +1,6 @@
 //! The general path of an access: L1 by set, segments, L2, outer levels, walk, fill.
 
 use super::{Missed, Mmu, hit};
-use crate::directory::{BasePage, Miss, region};
 use crate::events::{Observer, Source, TlbLevel};
 use crate::fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 use crate::memory::TableMemory;
@@ -9,6 +8,7 @@ use crate::mmu::Hit;
 use crate::raw::prefetch;
 use crate::refill::Begun;
 use crate::stage::{SecondStage, StageKind, StageVisitor};
+use crate::tlb::directory::{BasePage, Miss, region};
 use crate::tlb::{Filled, Made, Translation};
 use crate::translate::Progress;
 use crate::walk::Ports;

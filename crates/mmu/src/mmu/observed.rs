@@ -2,10 +2,10 @@
 
 use super::{Hit, Missed, Mmu};
 use crate::config::{ConfigError, MmuConfig};
-use crate::directory::Miss;
 use crate::events::{self, Classifier, Eviction, Fill, Nobody, Observer, Source, TlbLevel, Walk};
 use crate::fault::Fault;
 use crate::refill::Begun;
+use crate::tlb::directory::Miss;
 use crate::tlb::{Filled, Made, Page, Translation};
 use types::{Access, Gpa, Gva, Hpa};
 

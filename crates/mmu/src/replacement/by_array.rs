@@ -1,7 +1,7 @@
 //! The policies of a level's arrays, asked by the numbers that a directory gives to sets and slots.
 
 use super::{Recency, Replacement, ReplacementPolicy, Shape};
-use crate::way::Way;
+use crate::tlb::way::Way;
 
 /// The policy of each array of a level, in the order of the arrays.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::policy::{PolicyFacts, Replacement, Shape};
 use super::recency::Recency;
-use crate::way::Way;
+use crate::tlb::way::Way;
 
 pub(super) static FACTS: PolicyFacts = PolicyFacts {
     name: "lru",

@@ -6,7 +6,7 @@
 
 use super::policy::Shape;
 use crate::raw::lanes::{self, BYTES, Bytes, LANES};
-use crate::way::Way;
+use crate::tlb::way::Way;
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -2,12 +2,12 @@
 //! data; an entry answers only what it permits.
 
 use crate::config::TlbArray;
-use crate::directory::{BasePage, Miss, region};
 use crate::rights::{Masks, Rights};
-use crate::set_associative::SetAssociative;
 use crate::space::Space;
+use crate::tlb::directory::{BasePage, Miss, region};
+use crate::tlb::set_associative::SetAssociative;
+use crate::tlb::way::Way;
 use crate::walk::{Backing, Mapping, Policy};
-use crate::way::Way;
 use types::{Gpa, Hpa, PageSize};
 
 /// One entry.

@@ -5,11 +5,11 @@
 
 use super::nested_tlb::{Lookup, NestedTlb};
 use crate::config::AdPolicy;
-use crate::directory::Miss;
 use crate::fault::{Cause, Fault, Purpose};
 use crate::memory::TableMemory;
 use crate::rights::{Demand, Masks};
 use crate::space::Space;
+use crate::tlb::directory::Miss;
 use crate::walk::{
     Address, Dimension, General, Journal, Leaf, Map, Mapping, Policy, Ports, Recording, Request, Tables, Through,
     Wanted,

@@ -8,10 +8,10 @@ use super::learning::Learning;
 use super::{Page, Translation};
 use crate::config::TlbArray;
 use crate::context::{Query, View};
-use crate::directory::{BasePage, Directory, Miss};
 use crate::raw::lanes::{self, LANES, Words};
 use crate::raw::{Arming, L1Entry, Windows};
-use crate::way::Way;
+use crate::tlb::directory::{BasePage, Directory, Miss};
+use crate::tlb::way::Way;
 use types::{Access, Gva, PageSize};
 
 /// An access, as a first-level TLB is asked for it.

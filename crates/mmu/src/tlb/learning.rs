@@ -7,7 +7,7 @@
 
 use crate::config::TlbArray;
 use crate::replacement::ByArray;
-use crate::way::Way;
+use crate::tlb::way::Way;
 
 /// The policies of all arrays, and up to when they know the uses.
 #[derive(Debug)]

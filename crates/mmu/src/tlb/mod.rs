@@ -1,15 +1,18 @@
 //! The TLBs: what they hold, L1 with its windows, L2.
 
+pub(crate) mod directory;
 mod l1;
 mod learning;
+pub(crate) mod set_associative;
+pub(crate) mod way;
 
 pub(crate) use l1::{Filled, L1, Made};
 
 use crate::context::Query;
-use crate::directory::Miss;
 use crate::rights::Rights;
-use crate::set_associative::SetAssociative;
 use crate::space::Space;
+use crate::tlb::directory::Miss;
+use crate::tlb::set_associative::SetAssociative;
 use types::{Gpa, Gva, Hpa, PageSize};
 
 /// A page's translation through both stages, as TLBs keep it.

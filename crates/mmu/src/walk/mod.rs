@@ -12,6 +12,7 @@ mod journal;
 mod map;
 mod policy;
 mod settle;
+pub(crate) mod software;
 mod tables;
 mod tree;
 

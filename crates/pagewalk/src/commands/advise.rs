@@ -6,7 +6,7 @@ use crate::cli::AdviseArgs;
 use crate::error::Failure;
 use crate::input;
 use crate::output::print;
-use crate::table::Table;
+use crate::text::table::Table;
 use std::process::ExitCode;
 
 /// Runs the command.

@@ -9,15 +9,15 @@ use crate::comparison::{
 use crate::error::Failure;
 use crate::guest::Memory;
 use crate::html;
-use crate::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
 use crate::output::{Output, print, print_of_guest, warn};
+use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
+use crate::runs::start::{self, Start};
+use crate::runs::workload_size;
 use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
-use crate::start::{self, Start};
 use crate::store::Store;
 use crate::systems::{Configured, configured, with_natives};
-use crate::workload_size;
 use machine::snapshot::Snapshot;
 use machine::suggestion::unknown;
 use machine::system::System;

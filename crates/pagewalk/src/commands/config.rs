@@ -3,7 +3,7 @@
 use crate::cli::ConfigReferenceArgs;
 use crate::error::Failure;
 use crate::output::print;
-use crate::paragraph::paragraph;
+use crate::text::paragraph::paragraph;
 use machine::config::{reference, table};
 use machine::keys::{KeyGroup, Row};
 use machine::suggestion::unknown;

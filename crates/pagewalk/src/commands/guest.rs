@@ -7,7 +7,7 @@ use crate::guest::{
 };
 use crate::output::print;
 use crate::progress::Progress;
-use crate::table::Table;
+use crate::text::table::Table;
 use std::process::ExitCode;
 
 /// Runs the command.

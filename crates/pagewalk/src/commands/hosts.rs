@@ -3,7 +3,7 @@
 use crate::cli::HostsArgs;
 use crate::error::Failure;
 use crate::output::print;
-use crate::table::Table;
+use crate::text::table::Table;
 use machine::host_model::{ArrayModel, HostModel};
 use machine::refill::RefillName;
 use std::process::ExitCode;

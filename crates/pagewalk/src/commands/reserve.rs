@@ -5,7 +5,7 @@ use crate::cli::{AddArgs, ByteSize, ModifyArgs, RegistryArgs, ReservationArgs, R
 use crate::error::Failure;
 use crate::output::print;
 use crate::setup::configuration;
-use crate::table::Table;
+use crate::text::table::Table;
 use machine::registry::{
     Change, EditError, Held, Preallocation, Registry, RegistryFile, Reservation, Scope, SectionName, StartPlan, Tuning,
     default_path,

@@ -7,7 +7,7 @@ use crate::html;
 use crate::output::print;
 use crate::progress::{Progress, aside};
 use crate::sandbox::Needs;
-use crate::table::Table;
+use crate::text::table::Table;
 use machine::config::Config;
 use machine::host_model::HostModel;
 use machine::vlm::figures::{

@@ -2,7 +2,7 @@
 
 use super::finished::Finished;
 use crate::error::Failure;
-use crate::start::Start;
+use crate::runs::start::Start;
 use crate::store::{Key, Store};
 use crate::systems::Configured;
 use machine::snapshot::Snapshot;
@@ -42,7 +42,7 @@ impl<'s> Kept<'s> {
     /// The place of a run; `None` if it depends on more than its image and configuration, which is what a disk holds.
     ///
     /// # Errors
-    /// [`Failure`], as of [`Prepared::image`](crate::image::Prepared::image).
+    /// [`Failure`], as of [`Prepared::image`](crate::runs::image::Prepared::image).
     pub(super) fn place(store: &'s Store, start: &Start, on: &Configured) -> Result<Option<Self>, Failure> {
         Ok(match start {
             Start::Boot(prepared) => Self::of_boot(store, &prepared.image(&on.config)?, on),

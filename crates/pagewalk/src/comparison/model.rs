@@ -9,7 +9,7 @@
 use super::Finished;
 use super::work::overhead_ideal;
 use crate::systems::Configured;
-use crate::table::Table;
+use crate::text::table::Table;
 use machine::MissClass;
 use schemes::{Facts, SchemeRef, Segments, builtin};
 

@@ -3,7 +3,7 @@
 use super::Finished;
 use super::table::{brief, millions};
 use super::work::{SAME, by_transaction, differs, instructions, reference};
-use crate::start::Start;
+use crate::runs::start::Start;
 use crate::systems::Configured;
 use std::sync::Arc;
 use types::PageSize;

@@ -1,7 +1,7 @@
 //! Whether a run failed, and why.
 
-use crate::quoted::last_line;
-use crate::start::Promise;
+use crate::runs::start::Promise;
+use crate::text::quoted::last_line;
 use machine::Outcome;
 
 /// Why a run failed, in one line; `None` of one whose guest came to a good end and whose tables were right. `wrong` is what a check of the tables

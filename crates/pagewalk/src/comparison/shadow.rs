@@ -1,7 +1,7 @@
 //! Shadow tables in the comparison: what their upkeep took, as JSON and as a table.
 
 use super::Finished;
-use crate::table::Table;
+use crate::text::table::Table;
 use serde_json::{Value, json};
 
 /// The key `shadow` of a run; null where the guest has no shadow tables.

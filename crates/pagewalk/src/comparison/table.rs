@@ -3,7 +3,7 @@
 use super::Finished;
 use super::work::{differs, instructions, native_of, overhead, overhead_ideal};
 use crate::systems::Configured;
-use crate::table::Table;
+use crate::text::table::Table;
 use std::ptr;
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
 use crate::error::Failure;
-use crate::image::{GuestKind, Work, prepare, program_memory};
 use crate::input;
+use crate::runs::image::{GuestKind, Work, prepare, program_memory};
 use machine::config::{Config, ConfigBuilder};
 use machine::host_model::HostModel;
 use machine::registry::Registry;

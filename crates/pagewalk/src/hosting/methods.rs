@@ -2,7 +2,7 @@
 
 use super::file::Hosting;
 use super::report;
-use crate::table::Table;
+use crate::text::table::Table;
 use machine::Machine;
 use machine::sched::spin::SpinMethod;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What a host's run is measured by: Tables 2 to 4 of the 1995 paper, as a table and as JSON.
 
 use super::file::Hosting;
-use crate::table::Table;
+use crate::text::table::Table;
 use machine::registry::{Scope, SectionName};
 use machine::sched::{Histogram, spin::SpinReason};
 use machine::sections::{FaultCounts, GuestFigures, SectionFigures, WindowFigures};

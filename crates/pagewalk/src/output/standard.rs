@@ -1,6 +1,6 @@
 //! Standard output and standard error.
 
-use crate::quoted::{without_controls, without_controls_in_line};
+use crate::text::quoted::{without_controls, without_controls_in_line};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 

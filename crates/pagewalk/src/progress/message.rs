@@ -3,7 +3,7 @@
 use super::estimate::duration;
 use super::screen::{Manner, Screen, note};
 use super::ticker::Ticker;
-use crate::quoted::without_controls_in_line;
+use crate::text::quoted::without_controls_in_line;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 

@@ -4,7 +4,7 @@ use super::estimate::{Estimate, duration, millions};
 use super::message::bar;
 use super::screen::{Manner, Screen, height, note};
 use super::ticker::Ticker;
-use crate::quoted::without_controls_in_line;
+use crate::text::quoted::without_controls_in_line;
 use machine::{Gauge, Phase};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

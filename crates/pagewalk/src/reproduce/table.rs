@@ -3,8 +3,8 @@
 use super::claim::Verdict;
 use super::figure::Filled;
 use super::report::Reproduction;
-use crate::paragraph::paragraph;
-use crate::table::Table;
+use crate::text::paragraph::paragraph;
+use crate::text::table::Table;
 use std::fmt;
 
 impl fmt::Display for Reproduction<'_> {

@@ -1,8 +1,8 @@
 //! Where a guest's run starts: at its kernel's first instruction, or at the instant of a snapshot.
 
 use crate::error::Failure;
-use crate::image::{GuestKind, Prepared};
 use crate::output::Output;
+use crate::runs::image::{GuestKind, Prepared};
 use crate::shared_memory::SharedMemory;
 use crate::systems::{Configured, named};
 use machine::config::Config;

@@ -1,7 +1,7 @@
 //! The region of interest: what was counted between a guest's markers.
 
-use crate::gauge::Phase;
-use crate::statistics::Statistics;
+use crate::results::gauge::Phase;
+use crate::results::statistics::Statistics;
 use std::time::{Duration, Instant};
 
 /// Regions that a guest marked, added up.

@@ -1,7 +1,7 @@
 //! A logical processor, and where it stands.
 
-use crate::dispatch::Residence;
-use crate::steal::StealTime;
+use crate::parts::dispatch::Residence;
+use crate::parts::steal::StealTime;
 use hart::Hart;
 use monitor::HartState;
 use monitor::sbi::Features;

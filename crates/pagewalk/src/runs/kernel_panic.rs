@@ -1,7 +1,7 @@
 //! The line in which a guest's kernel says why it gives up. A kernel that panics asks for a reset without a reason, as one that is
 //! rebooted does, so that its console alone tells the two apart.
 
-use crate::quoted::without_controls_in_line;
+use crate::text::quoted::without_controls_in_line;
 use machine::Outcome;
 
 /// What such a line has in it, and whether it begins with that (behind the kernel's time stamp).

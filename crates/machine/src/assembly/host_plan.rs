@@ -1,8 +1,8 @@
 //! A host and its guests: how many real processors, and who gets them.
 
 use crate::{
+    assembly::image::Image,
     config::{AttributeName, Config},
-    image::Image,
     sections::{GuestSections, SectionPlan},
     units::ByteSize,
 };

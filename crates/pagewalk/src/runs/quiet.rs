@@ -1,7 +1,7 @@
 //! A console that nobody sits at: what the guest prints is kept, and nothing is typed.
 
 use crate::interrupt;
-use crate::kernel_panic::KernelPanic;
+use crate::runs::kernel_panic::KernelPanic;
 use machine::Console;
 use std::time::Duration;
 

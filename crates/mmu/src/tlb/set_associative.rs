@@ -4,9 +4,9 @@
 //! set. Else each array has its own policy, and is asked out of line. Of several empty slots the first in the set is taken.
 
 use crate::config::TlbArray;
-use crate::directory::{BasePage, Directory, Miss};
 use crate::replacement::{ByArray, Recency};
-use crate::way::Way;
+use crate::tlb::directory::{BasePage, Directory, Miss};
+use crate::tlb::way::Way;
 use types::PageSize;
 
 /// Arrays whose slots are replaced by a policy.

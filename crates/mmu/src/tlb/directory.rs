@@ -9,7 +9,7 @@ pub(crate) use key::BasePage;
 
 use crate::config::TlbArray;
 use crate::raw::lanes::{self, LANES, MOST_GROUPS, Tags};
-use crate::way::Way;
+use crate::tlb::way::Way;
 use key::{Base, Key};
 use types::PageSize;
 

@@ -1,0 +1,7 @@
+//! Runs: what boots, where it starts, and what is heard of it.
+
+pub(crate) mod image;
+pub(crate) mod kernel_panic;
+pub(crate) mod quiet;
+pub(crate) mod start;
+pub(crate) mod workload_size;
