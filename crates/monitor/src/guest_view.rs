@@ -1,10 +1,10 @@
 //! A guest's page tables as they are, read by the hypervisor without any effect: no page gets a frame, no A or D bit is set, nothing is
 //! counted. Tables in pages that have no frame now cannot be read.
 //!
-//! The tables are the guest's own, so they may be circular or map all of the address space. [`Vm::guest_leaves`] therefore reads no more
+//! The tables are the guest's own, so they may be circular or map all of the address space. [`VmMemory::guest_leaves`] therefore reads no more
 //! tables than the guest has pages, and reports no more than a few leaves for each page.
 
-use crate::vm::Vm;
+use crate::vm::VmMemory;
 use memory::HostMemory;
 use mmu::{AdPolicy, Fault, SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, TranslationContext};
@@ -59,14 +59,14 @@ impl GuestLeaf {
 
 /// A guest's tables, for nobody to change.
 pub(crate) struct Peek<'m> {
-    vm: &'m Vm,
+    vm: &'m VmMemory,
     memory: &'m HostMemory,
     /// A table is in a page that has no frame.
     pub(crate) absent: bool,
 }
 
 impl<'m> Peek<'m> {
-    pub(crate) const fn new(vm: &'m Vm, memory: &'m HostMemory) -> Self {
+    pub(crate) const fn new(vm: &'m VmMemory, memory: &'m HostMemory) -> Self {
         Self { vm, memory, absent: false }
     }
 }
@@ -84,7 +84,7 @@ impl SoftwareTables for Peek<'_> {
     }
 }
 
-impl Vm {
+impl VmMemory {
     /// The double word at `at`, a multiple of 8; `None` where nothing has a frame.
     pub(crate) fn peek(&self, memory: &HostMemory, at: Gpa) -> Option<u64> {
         let leaf = self.mapped(memory, at)?;
@@ -136,7 +136,7 @@ impl Vm {
 
 /// A search for leaves.
 struct Search<'m> {
-    vm: &'m Vm,
+    vm: &'m VmMemory,
     memory: &'m HostMemory,
     mode: PagingMode,
     /// Tables that may still be read.

@@ -42,6 +42,7 @@ pub use table::{
     NestedTables, SectionTable, SharedTables, TableDesign, TableRequest, TableWork,
 };
 pub use vm::{
-    Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, SaturatedFilter, Vm, VmError, Wanted,
+    Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, SaturatedFilter, Vm, VmError, VmMemory,
+    Wanted,
 };
 pub use walk_memory::WalkMemory;

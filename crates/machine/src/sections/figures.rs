@@ -96,7 +96,7 @@ impl Ledger {
     pub(super) fn note_guest(&mut self, manager: &SectionManager, vms: &[Vm], vmid: Vmid) {
         let vm = vms.iter().find(|vm| vm.vmid() == vmid);
         let figures = GuestFigures {
-            private_table_bytes: manager.private_table_bytes(vmid) + vm.map_or(0, Vm::table_bytes_behind_ram),
+            private_table_bytes: manager.private_table_bytes(vmid) + vm.map_or(0, |vm| vm.table_bytes_behind_ram()),
             shadow: vm.and_then(|vm| {
                 let links = vm.shadow_statistics()?.links;
                 Some(ShadowMemory { own_table_bytes: vm.shadow_table_bytes(), links })

@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::{NoProcessors, supply};
+use crate::vm::Vm;
 use crate::vm::{Backing, LeafStatus};
 use devices::map::RAM_BASE;
 use memory::{Host, HostPages};

@@ -5,82 +5,15 @@
 //! allowed by what is in the guest's table now. At any time, an entry that is not must have been made from entries which have changed since:
 //! then the fence is pending. Where guest tables are write-protected nothing is pending, ever.
 
-use super::reader::Path;
+use super::audit::{Audit, Problem, Violation};
 use super::tables::BARE;
 use super::{Coherence, Shadow};
 use crate::guest_view::Peek;
 use crate::table::{Leaf, LeafBits};
-use crate::vm::Vm;
-use core::fmt;
+use crate::vm::{Vm, VmMemory};
 use memory::HostMemory;
-use mmu::{AdPolicy, Fault, SoftwareLeaf, SoftwareRules, software_walk};
-use std::collections::BTreeMap;
+use mmu::{AdPolicy, SoftwareLeaf, SoftwareRules, software_walk};
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, Privilege, TranslationContext};
-
-/// An entry that should not be.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Violation {
-    /// Number of the table; 0 is that of guests which do not translate.
-    pub table: usize,
-    /// The page.
-    pub gva: Gva,
-    /// What is wrong with it.
-    pub problem: Problem,
-    /// Whether it was found after a fence that was for it.
-    pub fenced: bool,
-}
-
-/// What is wrong with an entry.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Problem {
-    /// It permits an access that the guest's table refuses.
-    Refused(Access, Fault),
-    /// It maps another page than the guest's table and the host's mapping lead to.
-    Elsewhere {
-        /// Where it leads.
-        entry: Hpa,
-        /// Where it should; `None` if nowhere.
-        right: Option<Hpa>,
-    },
-    /// It is larger than the guest's page or the host's.
-    TooLarge(PageSize),
-    /// It is global, and the guest's mapping is not.
-    Global,
-    /// It may be stored through, and a table of the guest lies there that should be write-protected.
-    Unprotected,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { table, gva, problem, fenced } = self;
-        write!(f, "shadow table {table}, {gva}: ")?;
-        match problem {
-            Problem::Refused(access, fault) => write!(f, "permits {access:?}, which the guest refuses ({fault:?})"),
-            Problem::Elsewhere { entry, right: Some(right) } => write!(f, "maps {entry} in place of {right}"),
-            Problem::Elsewhere { entry, right: None } => write!(f, "maps {entry} where nothing is"),
-            Problem::TooLarge(size) => write!(f, "is {size}, larger than what it maps"),
-            Problem::Global => f.write_str("is global"),
-            Problem::Unprotected => f.write_str("permits stores to a table of the guest"),
-        }?;
-        f.write_str(if *fenced { ", after a fence for it" } else { "" })
-    }
-}
-
-/// What is recorded of a VM that is checked.
-#[derive(Debug, Default)]
-pub(super) struct Audit {
-    /// By table and page: what the walk for the entry read.
-    paths: BTreeMap<(usize, u64), Path>,
-    /// What was found after fences.
-    found: Vec<Violation>,
-}
-
-impl Audit {
-    /// Notes what the entry of `gva` in `table` was made from.
-    pub(super) fn record(&mut self, table: usize, gva: Gva, path: &Path) {
-        self.paths.insert((table, gva.0), *path);
-    }
-}
 
 impl Vm {
     /// Every shadow entry that is not allowed: those found after fences, and those found now. None of a guest that is not to be checked.
@@ -92,7 +25,7 @@ impl Vm {
 }
 
 impl Shadow {
-    fn check(&self, audit: &Audit, vm: &Vm, memory: &HostMemory) -> Vec<Violation> {
+    fn check(&self, audit: &Audit, vm: &VmMemory, memory: &HostMemory) -> Vec<Violation> {
         let mut violations = audit.found.clone();
         for (number, table) in self.tables.list.iter().enumerate() {
             for (gva, leaf) in table.tree.leaves(memory) {
@@ -110,7 +43,7 @@ impl Shadow {
     /// After a fence for `tables`: everything in them that it is for must be as the guest's tables are now.
     pub(super) fn verify(
         &mut self,
-        vm: &Vm,
+        vm: &VmMemory,
         memory: &HostMemory,
         tables: &[usize],
         pages: Option<&[Gva]>,
@@ -141,7 +74,7 @@ impl Shadow {
     }
 
     /// What is wrong with an entry, if it must be allowed now.
-    fn judge(&self, vm: &Vm, memory: &HostMemory, table: usize, gva: Gva, leaf: &Leaf) -> Option<Problem> {
+    fn judge(&self, vm: &VmMemory, memory: &HostMemory, table: usize, gva: Gva, leaf: &Leaf) -> Option<Problem> {
         let writable = leaf.bits.contains(LeafBits::WRITE);
         let page = if table == BARE {
             let everything = SoftwareLeaf { page: Gpa(gva.0), size: PageSize::Size1G, pte: 0, global: false };
@@ -174,7 +107,7 @@ impl Shadow {
     /// The guest's mapping of `gva`, if it permits all that the entry does. What cannot be read now is taken to.
     fn guest_allows(
         &self,
-        vm: &Vm,
+        vm: &VmMemory,
         memory: &HostMemory,
         table: usize,
         gva: Gva,
@@ -203,7 +136,7 @@ impl Shadow {
     /// Whether what is wrong with an entry is that the guest has changed its table since, and has yet to fence.
     fn is_pending(
         &self,
-        vm: &Vm,
+        vm: &VmMemory,
         memory: &HostMemory,
         (table, gva): (usize, Gva),
         leaf: &Leaf,
@@ -219,19 +152,5 @@ impl Shadow {
         let gpa = path.page(levels).map(|(page, size)| Gpa(page.0 | gva.offset(size)));
         let host = gpa.and_then(|gpa| vm.anywhere(memory, gpa).map(|host| Hpa(host.page.0 | gpa.offset(host.size))));
         changed && host == Some(leaf.page)
-    }
-}
-
-impl Audit {
-    /// The pages of `table` that were entered from a guest page which holds `gva`, and the one at `gva`.
-    fn of_page(&self, table: usize, levels: u32, gva: Gva) -> Vec<Gva> {
-        let mut pages = vec![gva];
-        let region = gva.page(PageSize::Size1G).0;
-        let recorded = self.paths.range((table, region)..=(table, region | (PageSize::Size1G.bytes() - 1)));
-        pages.extend(recorded.filter_map(|(&(_, other), path)| {
-            let (_, size) = path.page(levels)?;
-            (size > PageSize::Size4K && Gva(other).page(size) == gva.page(size)).then_some(Gva(other))
-        }));
-        pages
     }
 }

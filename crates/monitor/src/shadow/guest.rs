@@ -4,7 +4,7 @@ use super::statistics::{Activity, ShadowStatistics};
 use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tlbs};
 use crate::section::SectionManager;
 use crate::table::Leaf;
-use crate::vm::{Vm, Wanted};
+use crate::vm::{Vm, VmMemory, Wanted};
 use memory::{Host, HostMemory, OutOfFrames};
 use mmu::Fence;
 use types::{Cycles, Gpa, PageSize, TranslationContext};
@@ -140,10 +140,8 @@ impl Vm {
     }
 
     /// Does `work` on the shadow tables, with the rest of the VM at hand.
-    pub(super) fn with_shadow<T>(&mut self, work: impl FnOnce(&mut Shadow, &mut Self) -> T) -> Option<T> {
-        let mut shadow = self.shadow.take()?;
-        let done = work(&mut shadow, self);
-        self.shadow = Some(shadow);
-        Some(done)
+    pub(super) fn with_shadow<T>(&mut self, work: impl FnOnce(&mut Shadow, &mut VmMemory) -> T) -> Option<T> {
+        let shadow = self.shadow.as_mut()?;
+        Some(work(shadow, &mut self.memory))
     }
 }

@@ -14,7 +14,7 @@ use super::tables::BARE;
 use super::{Assist, Coherence, Event, Invalidation, Shadow, Tables, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::table::Removed;
-use crate::vm::Vm;
+use crate::vm::VmMemory;
 use memory::{Host, HostMemory};
 use mmu::Fence;
 use types::{Asid, Gva};
@@ -34,7 +34,7 @@ impl Shadow {
     /// Makes the tables of `harts` do what `fence` says, before TLBs do. `None` if there is nothing to do.
     pub(super) fn fence(
         &mut self,
-        vm: &Vm,
+        vm: &VmMemory,
         host: &Host,
         tlbs: &mut impl Tlbs,
         harts: impl Fn(usize) -> bool,

@@ -21,12 +21,14 @@
 //! Frames of tables are free only when the TLBs, with their walk caches, have been fenced. With [`Coherence::WriteProtect`] a translation
 //! that permits stores is in a TLB only while it is in a table: then write-protecting what the tables map protects the page.
 
+mod audit;
 mod check;
 mod config;
 mod derive;
 mod fill;
 mod guest;
 mod guest_page;
+mod guest_tables;
 mod invalidate;
 mod pptlb;
 mod reader;
@@ -38,7 +40,7 @@ mod switch;
 mod tables;
 mod write_protect;
 
-pub use check::{Problem, Violation};
+pub use audit::{Problem, Violation};
 pub use config::{Assist, Coherence, Invalidation, ShadowConfig, Tables};
 pub use fill::{ShadowFault, ShadowFaultOutcome};
 pub use invalidate::GuestFence;
@@ -46,15 +48,15 @@ pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
 use crate::exits::ExitReason;
 use crate::section::SectionManager;
-use crate::vm::Vm;
-use check::Audit;
+use crate::vm::VmMemory;
+use audit::Audit;
 use core::ops::Range;
+use guest_tables::GuestTables;
 use memory::{FrameRange, Host, OutOfFrames};
 use mmu::Fence;
 use reverse::ReverseMap;
 use tables::{BARE, TableSet};
 use types::{Asid, Gpa, Privilege, TranslationContext, Vmid};
-use write_protect::GuestTables;
 
 /// The TLBs of the VM's processors, walk caches among them.
 pub trait Tlbs {
@@ -67,7 +69,7 @@ pub trait Tlbs {
 
 /// A logical processor that has left the guest, and what its exit is handled with.
 struct Exited<'x, T> {
-    vm: &'x mut Vm,
+    vm: &'x mut VmMemory,
     host: &'x mut Host,
     tlbs: &'x mut T,
     hart: usize,

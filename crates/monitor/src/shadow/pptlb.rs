@@ -10,12 +10,12 @@ use super::{Assist, Coherence, Event, Invalidation, Shadow, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::sbi::PartialPurge;
 use crate::table::LeafBits;
-use crate::vm::{Vm, Wanted};
+use crate::vm::{Vm, VmMemory, Wanted};
 use memory::Host;
 use mmu::Fence;
 use types::{Access, Gpa, Hpa, PageSize};
 
-impl Vm {
+impl VmMemory {
     /// Makes an entry of a guest's table, in RAM, invalid; returns it as it was.
     ///
     /// # Errors
@@ -27,7 +27,9 @@ impl Vm {
         host.memory.note_failure(host.memory.write(hpa, old & !1), "an entry of a guest's table in RAM");
         Ok(old)
     }
+}
 
+impl Vm {
     /// Executes a partial purge for a guest with shadow tables: tables and TLBs of every processor. Returns the old entry, and what it took.
     ///
     /// # Errors
@@ -45,7 +47,7 @@ impl Vm {
 impl Shadow {
     fn partial_purge(
         &mut self,
-        vm: &mut Vm,
+        vm: &mut VmMemory,
         host: &mut Host,
         tlbs: &mut impl Tlbs,
         purge: &PartialPurge,

@@ -1,6 +1,6 @@
 //! A guest's tables as the monitor reads them: at guest physical addresses, through the host's mapping, which is filled where it is missing.
 
-use crate::vm::{Vm, Wanted};
+use crate::vm::{VmMemory, Wanted};
 use memory::Host;
 use mmu::{SoftwareRules, SoftwareTables};
 use types::{Access, Gpa, Hpa, PageSize};
@@ -63,7 +63,7 @@ impl Path {
 
 /// See the module.
 pub(super) struct GuestReader<'m> {
-    vm: &'m mut Vm,
+    vm: &'m mut VmMemory,
     host: &'m mut Host,
     pub(super) rules: SoftwareRules,
     pub(super) path: Path,
@@ -76,7 +76,7 @@ pub(super) struct GuestReader<'m> {
 }
 
 impl<'m> GuestReader<'m> {
-    pub(super) fn new(vm: &'m mut Vm, host: &'m mut Host, rules: SoftwareRules) -> Self {
+    pub(super) fn new(vm: &'m mut VmMemory, host: &'m mut Host, rules: SoftwareRules) -> Self {
         Self { vm, host, rules, path: Path::default(), references: 0, filled: 0, wanted: None }
     }
 

@@ -7,7 +7,7 @@ use super::tables::BARE;
 use super::{Exited, Shadow, Tlbs};
 use crate::section::Piece;
 use crate::table::Leaf;
-use crate::vm::Vm;
+use crate::vm::VmMemory;
 use memory::{Host, HostMemory, OutOfFrames};
 use types::{Gpa, Gva, PageSize};
 
@@ -73,7 +73,7 @@ impl Shadow {
     }
 
     /// For a guest that is checked: what every entry below a link was made from.
-    fn note_piece(&mut self, host: &Host, vm: &Vm, (table, gva): (usize, Gva), page: &GuestPage, path: &Path) {
+    fn note_piece(&mut self, host: &Host, vm: &VmMemory, (table, gva): (usize, Gva), page: &GuestPage, path: &Path) {
         let Some(audit) = &mut self.audit else { return };
         for index in 0..ENTRIES {
             let at = gva.page(PageSize::Size2M).wrapping_add(index * PageSize::Size4K.bytes());
@@ -93,7 +93,7 @@ fn guest_table(path: &Path) -> Option<Gpa> {
 
 /// Whether the base pages of the guest's leaf table at `table` map the piece at `first` in order, each as `like` maps one of them, and what is behind the section's
 /// end by nothing.
-fn maps_alike(vm: &Vm, memory: &HostMemory, table: Gpa, first: Gpa, piece: &Piece, like: u64) -> bool {
+fn maps_alike(vm: &VmMemory, memory: &HostMemory, table: Gpa, first: Gpa, piece: &Piece, like: u64) -> bool {
     const PAGE_NUMBER: u64 = ((1 << 44) - 1) << 10;
     let flags = like & !(PAGE_NUMBER | SOFTWARE);
     // A guest that fills its table in order is found out by the last entry.

@@ -9,6 +9,10 @@ use types::{Gpa, Hpa, PageSize};
 
 const PAGE: PageSize = PageSize::Size4K;
 
+/// Bytes of host memory that are enough for the tables of what escapes, beside the segment: the root, and for 1024 pages anywhere a table
+/// each of the lowest level.
+pub(super) const TABLES_BYTES: u64 = 8 << 20;
+
 /// Size of an escape filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FilterSize {

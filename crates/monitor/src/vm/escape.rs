@@ -1,17 +1,17 @@
 //! A VM under the monitor's segment: where its pages lie, and how one of them comes to escape.
 
-use super::{Direct, FramePiece, Leaf, LeafStatus, MapError, Presentation, SaturatedFilter, Vm, VmError};
+use super::direct::{Direct, SaturatedFilter};
+use super::error::VmError;
+use super::presentation::{LeafStatus, Presentation};
+use super::vm_memory::{FramePiece, VmMemory};
+use crate::table::{Leaf, MapError};
 use memory::{FrameAllocator, Host, HostMemory, OutOfFrames};
 use mmu::DirectSegment;
 use types::{Gpa, Hpa, PageSize};
 
 const PAGE: PageSize = PageSize::Size4K;
 
-/// Bytes of host memory that are enough for the tables of what escapes, beside the segment: the root, and for 1024 pages anywhere a table
-/// each of the lowest level.
-pub(super) const TABLES_BYTES: u64 = 8 << 20;
-
-impl Vm {
+impl VmMemory {
     /// The monitor's segment, if the VM has one.
     #[must_use]
     pub fn monitor_segment(&self) -> Option<&DirectSegment> {

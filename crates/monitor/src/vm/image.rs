@@ -1,33 +1,15 @@
 //! A VM whose memory begins with the contents of an image: fixed memory has them at once, a page of V=V memory when it gets its frame, or, of
 //! many that get frames that follow one another, all together, so that whole chunks are mapped from the file and nothing is copied.
 
-use super::Vm;
+use super::beginning::{Beginning, Run};
+use super::vm_memory::VmMemory;
 use crate::table::Leaf;
 use memory::{HostMemory, MemoryImage, PageSet};
 use std::io;
 use std::sync::Arc;
-use types::{Gpa, Hpa};
+use types::Gpa;
 
-/// An image, and what of it is in memory already.
-#[derive(Debug)]
-pub(super) struct Beginning {
-    image: Arc<MemoryImage>,
-    placed: PageSet,
-    /// Frames that wait for their contents, while they are put off.
-    waiting: Option<Vec<Run>>,
-}
-
-/// Pages that follow one another, in frames that follow one another.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    /// Of the first page, from the start of RAM.
-    offset: u64,
-    /// The first frame.
-    frame: Hpa,
-    bytes: u64,
-}
-
-impl Vm {
+impl VmMemory {
     /// Gives memory, none of which was touched yet, the contents of `image`. A V=V machine is filled by a [`FrameSupply`](crate::FrameSupply) alone
     /// from now on.
     ///

@@ -1,10 +1,13 @@
+use super::presentation::Presentation;
 use super::*;
 use crate::paging::{NoVictim, PageUnavailable};
+use crate::table::LeafBits;
 use crate::testing::{NoProcessors, Processor, supply};
-use memory::{FrameError, HOST_BASE, HostPages};
+use devices::map::RAM_BASE;
+use memory::{FrameError, FrameRange, HOST_BASE, HostPages};
 use mmu::MmuConfig;
 use proptest::prelude::*;
-use types::SecondStageMode;
+use types::{Access, Hpa, PageSize, SecondStageMode};
 
 const MODES: [SecondStageMode; 3] = [SecondStageMode::Sv39x4, SecondStageMode::Sv48x4, SecondStageMode::Sv57x4];
 const SIZES: [PageSize; 3] = [PageSize::Size4K, PageSize::Size2M, PageSize::Size1G];
@@ -86,7 +89,7 @@ fn a_page_is_as_large_as_ram_allows() {
             let before = host.frames.owned_bytes();
             let outcome = fault(&mut host, &mut vm, ram(offset), Access::Read);
             assert_eq!(outcome, Ok(NestedFaultOutcome::Mapped));
-            let Presentation::Table { table, .. } = &vm.second else { panic!() };
+            let Presentation::Table { table, .. } = &vm.memory.second else { panic!() };
             assert_eq!(table.lookup(&host.memory, ram(offset)).unwrap().size, size);
             assert!(host.frames.owned_bytes() - before >= size.bytes());
         }
@@ -205,7 +208,7 @@ fn fixed_memory_lies_where_its_attribute_says_and_never_faults() {
                 assert_eq!(processor.access(&mut host, &mut vm, ram(offset), Access::Execute), (hpa, 0));
                 assert!(vm.unmap_page(&host.memory, ram(offset)).is_none(), "it is the guest's for good");
             }
-            let Presentation::Table { table, .. } = &vm.second else { panic!() };
+            let Presentation::Table { table, .. } = &vm.memory.second else { panic!() };
             let first = table.lookup(&host.memory, ram(0)).unwrap().size;
             assert_eq!(first, page.min(PageSize::Size2M), "as large as RAM allows");
             assert_eq!(host.frames.owned_bytes(), owned, "all was there from the start");

@@ -1,6 +1,7 @@
 use super::*;
 use crate::FaultyFrame;
 use crate::testing::{Processor, supply};
+use crate::vm::Vm;
 use crate::vm::{Backing, FilterSize};
 use devices::map::RAM_BASE;
 use memory::{HOST_BASE, HostPages};
