@@ -14,34 +14,26 @@ mod uses;
 use crate::failure::Failure;
 use crate::process::root;
 use graph::Graph;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tree::{ModuleId, ModuleTree};
 
-/// Crates that still have cycles. It shrinks to nothing.
-const NOT_YET: &[&str] = &["monitor"];
-
-/// No crate of the workspace has a cycle, but for those of [`NOT_YET`], each of which has one.
+/// No crate of the workspace has a cycle.
 pub(crate) fn check() -> Result<(), Failure> {
-    let mut cyclic: BTreeMap<String, String> = BTreeMap::new();
+    let mut cyclic: BTreeSet<String> = BTreeSet::new();
     for (name, root_file) in crate_roots(&root())? {
         let found = report(&ModuleTree::read(&name, &root_file)?);
         if !found.is_empty() {
-            cyclic.entry(name).or_default().push_str(&found);
+            println!("{name}:\n{found}");
+            cyclic.insert(name);
         }
     }
-    for (name, found) in &cyclic {
-        let note = if NOT_YET.contains(&name.as_str()) { " (known)" } else { "" };
-        println!("{name}{note}:\n{found}");
+    if cyclic.is_empty() {
+        return Ok(());
     }
-    if let Some(name) = cyclic.keys().find(|name| !NOT_YET.contains(&name.as_str())) {
-        return Err(format!("modules of `{name}` use each other in cycles"));
-    }
-    match NOT_YET.iter().find(|name| !cyclic.contains_key(**name)) {
-        Some(name) => Err(format!("`{name}` has no cycle any more: take it off the list in xtask/src/cycles.rs")),
-        None => Ok(()),
-    }
+    let names: Vec<String> = cyclic.into_iter().collect();
+    Err(format!("modules use each other in cycles: {}", names.join(", ")))
 }
 
 /// The root files of the libraries and programs of the workspace, each with the crate's name.

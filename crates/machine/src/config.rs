@@ -1,7 +1,7 @@
 //! The configuration of a run, for TOML files, for `--set key=value` and for the echo in reports.
 //!
 //! Each key is declared once, in the file of its owner: those without a table here, `shadow.*` in `config/shadow.rs`, and so on. Numbers of
-//! the host model (`host.*`) are declared with the model, and [`KeyGroup`]s come from elsewhere.
+//! the host model (`host.*`) are declared with the model, and [`KeyGroup`](keys::KeyGroup)s come from elsewhere.
 
 mod balloon;
 mod builder;

@@ -14,7 +14,7 @@ use types::Cycles;
 pub(crate) struct Dispatch {
     pub(crate) scheduler: Scheduler,
     pub(crate) prices: SchedulingModel,
-    /// Who has each real processor; the scheduler's view as of the last [`Machine::carry_out`].
+    /// Who has each real processor; the scheduler's view as of the last [`Machine::carry_out`](crate::Machine::carry_out).
     pub(crate) seats: Vec<Option<usize>>,
     /// Timers of logical processors that wait and have no real processor. One that is out of date is dropped when it is due.
     pub(crate) timers: BTreeSet<(Cycles, usize)>,

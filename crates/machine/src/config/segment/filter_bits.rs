@@ -34,7 +34,7 @@ impl Serialize for FilterBits {
     }
 }
 
-/// By hand, as for [`Switch`](super::Switch).
+/// By hand, as for [`Switch`](crate::config::Switch).
 impl<'de> Deserialize<'de> for FilterBits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(BitsVisitor)
