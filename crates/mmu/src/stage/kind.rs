@@ -11,7 +11,7 @@ use crate::config::{AdPolicy, Groups};
 use crate::geometry::Geometry;
 use crate::refill::{RefillRoutine, RefillSteps};
 use crate::space::{Space, Spaces};
-use crate::walk::{HostDimension, Map, Tree};
+use crate::walk::{GuestAddress, HostDimension, Map, Tree};
 use crate::walk_cache::WalkCache;
 use types::{Gpa, Hpa, SecondStageMode, Vmid};
 
@@ -27,7 +27,13 @@ pub(crate) struct SecondStageHardware<'a> {
 /// A second stage of one kind, as the hypervisor has chosen it.
 pub(crate) trait StageKind {
     /// The stage during one walk.
-    type Stage<'a>: Map<In = Gpa, Out = Hpa>;
+    type Stage<'a>: Map<In: GuestAddress, Out = Hpa>;
+
+    /// Where the first stage begins, at an address that the stage translates: mostly at the guest's root.
+    #[inline(always)]
+    fn root(&self, guest_root: u64) -> u64 {
+        guest_root
+    }
 
     /// Levels of its tables.
     fn levels(&self) -> u32;
