@@ -319,7 +319,9 @@ impl World {
                 }
             } else {
                 match fault {
-                    Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }.into()),
+                    Fault::Page(_) | Fault::Shadow(_) => {
+                        return Err(Trap { cause: page_fault(access), value: address }.into());
+                    }
                     Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }.into()),
                     Fault::Nested(nested) => match self.nested_fault(&nested).ok_or(Stop::Leave)? {
                         NestedFaultOutcome::Mapped => {}

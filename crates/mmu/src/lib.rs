@@ -81,5 +81,5 @@ pub use replacement::{POLICIES, PolicyError, PolicyFacts, Replacement, Replaceme
 pub use resident::{ResidentPage, ResidentSpace};
 pub use segment::{DirectSegment, Segment, Segments};
 pub use software::{SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};
-pub use stage::SecondStage;
+pub use stage::{SWITCHING, SecondStage, ShadowRoot};
 pub use statistics::MmuStatistics;

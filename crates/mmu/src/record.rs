@@ -301,7 +301,9 @@ impl<S: Map<In: GuestAddress, Out = Hpa>> Map for RecordedStage<'_, S> {
         log.borrow_mut().translating = Some(Vec::new());
         let reached = inner.reach::<P, M, R>(ports, request, |ports, mapping| {
             let cached = cached(&ports.statistics.since(&before).host_cache_hits);
-            log.borrow_mut().note(request.address.kept(), mapping, *levels, cached);
+            // A host physical address is used as it is.
+            let levels = if request.address.gpa().is_some() { *levels } else { 0 };
+            log.borrow_mut().note(request.address.kept(), mapping, levels, cached);
             then(ports, mapping)
         });
         // A translation that was refused is no step.

@@ -10,7 +10,8 @@ use crate::space::Space;
 use crate::statistics::Mark;
 use crate::tlb::Translation;
 use crate::walk::{
-    Address, Backing, Direct, GuestAddress, GuestDimension, Halted, Map, Mapping, Policy, Ports, Request, Through, Tree, Wanted,
+    Address, Backing, Direct, GuestAddress, GuestDimension, Halted, Map, Mapping, Policy, Ports, Request, Through,
+    Tree, Wanted,
 };
 use crate::walk_cache::{Start, WalkCache};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
@@ -185,7 +186,8 @@ impl Walk<'_> {
         let gpa = address.kept();
         let request = Request { address, access: self.access, purpose: Purpose::Data, limit: guest.size };
         stage.reach::<P, M, _>(ports, request, |ports, host| {
-            let (size, pointer) = homogeneous::<P>(ports.memory, host, host.target(address), guest.size.min(host.size))?;
+            let (size, pointer) =
+                homogeneous::<P>(ports.memory, host, host.target(address), guest.size.min(host.size))?;
             Ok(Translation {
                 hpa: host.target(address).page(size),
                 gpa: gpa.page(size),

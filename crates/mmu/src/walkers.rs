@@ -188,6 +188,7 @@ impl Walkers {
                 Lookup::Outside,
                 SecondStage::Constant { .. }
                 | SecondStage::Nested { .. }
+                | SecondStage::Agile { .. }
                 | SecondStage::Flat { .. }
                 | SecondStage::Reserved { .. },
             )

@@ -1,5 +1,6 @@
 //! The kinds of second stage: for each variant of [`SecondStage`] a type, which makes the stage that a walk goes through.
 
+use super::agile::AgileTables;
 use super::constant::ConstantStage;
 use super::flat::FlatTable;
 use super::host::Host;
@@ -22,6 +23,17 @@ pub(crate) struct SecondStageHardware<'a> {
     pub(crate) tlb: Option<&'a mut NestedTlb>,
     pub(crate) ad: AdPolicy,
     pub(crate) groups: Groups,
+}
+
+impl<'a> SecondStageHardware<'a> {
+    /// Nested tables of that shape.
+    #[inline(always)]
+    pub(super) fn tree(self, geometry: Geometry, root: Hpa) -> TabledStage<'a, HostDimension, Tree, Host> {
+        let Self { vmid, cache, tlb, ad, groups } = self;
+        let spaces = Spaces::of_guest_physical(vmid);
+        let tree = Tree { geometry, root: root.0 & ((1 << 56) - (1 << 14)), spaces, ad, groups };
+        TabledStage::new(tree, Host, Memory { space: spaces.local, cache, tlb })
+    }
 }
 
 /// A second stage of one kind, as the hypervisor has chosen it.
@@ -63,6 +75,7 @@ impl SecondStage {
             Self::Constant { ram, offset } => visitor.visit(ConstantStage { ram, offset }),
             Self::Nested { mode, root } => visitor.visit(NestedTables { mode, root }),
             Self::Flat { table, first, entries } => visitor.visit(FlatEntries { table, first, entries }),
+            Self::Agile { mode, root, shadow } => visitor.visit(AgileTables { mode, root, shadow }),
             Self::Reserved { ram, offset } => visitor.visit(ReservedStage(ConstantStage { ram, offset })),
         }
     }
@@ -128,11 +141,7 @@ impl StageKind for NestedTables {
 
     #[inline(always)]
     fn stage(self, hardware: SecondStageHardware<'_>) -> Self::Stage<'_> {
-        let SecondStageHardware { vmid, cache, tlb, ad, groups } = hardware;
-        let spaces = Spaces::of_guest_physical(vmid);
-        let geometry = Geometry::of_second_stage(self.mode);
-        let tree = Tree { geometry, root: self.root.0 & ((1 << 56) - (1 << 14)), spaces, ad, groups };
-        TabledStage::new(tree, Host, Memory { space: spaces.local, cache, tlb })
+        hardware.tree(Geometry::of_second_stage(self.mode), self.root)
     }
 
     #[inline(always)]

@@ -92,7 +92,7 @@ impl Shadow {
             Err(fault) => {
                 self.statistics.reflected += 1;
                 let outcome = match fault {
-                    Fault::Page(_) => ShadowFaultOutcome::PageFault,
+                    Fault::Page(_) | Fault::Shadow(_) => ShadowFaultOutcome::PageFault,
                     Fault::Access(_) | Fault::Nested(_) => ShadowFaultOutcome::AccessFault,
                 };
                 return Ok((outcome, Some(self.event(ExitReason::ShadowFault, work))));
