@@ -130,7 +130,7 @@ impl Shadow {
             }
         }
         let Shared { steps, references: looked_at } = linked.unwrap_or_default();
-        let table_references = u64::from(self.tables.list[table].tree.levels());
+        let table_references = u64::from(self.tables.list[table].shape.levels());
         let assisted = self.config.assist != Assist::None && filled == 0 && !resolved.fresh;
         self.statistics.assisted_validations += u64::from(assisted);
         let work = Work {
@@ -175,8 +175,8 @@ impl Shadow {
         let table = self.harts[*hart].table;
         let entry = self.compose(page, &resolved.leaf);
         let guest_size = if table == BARE { entry.size } else { page.leaf.size };
-        let tree = &mut self.tables.list[table].tree;
-        let displaced = tree.place(&host.memory, &mut host.frames, gva, entry, guest_size)?;
+        let shape = &mut self.tables.list[table].shape;
+        let displaced = shape.place(&host.memory, &mut host.frames, gva, entry, guest_size)?;
         self.statistics.validations += 1;
         match displaced {
             Displaced::Page(old) if old.page == entry.page && entry.bits.contains(old.bits) => {
@@ -217,7 +217,7 @@ impl Shadow {
     pub(super) fn compose(&self, page: &GuestPage, host: &Leaf) -> Leaf {
         let mut size = [PageSize::Size1G, PageSize::Size2M, PageSize::Size4K]
             .into_iter()
-            .find(|&size| size <= page.leaf.size && size <= host.size)
+            .find(|&size| size <= page.leaf.size && size <= host.size && size <= self.tables.format.largest_page())
             .unwrap_or(PageSize::Size4K);
         while size > PageSize::Size4K && self.holds_guest_table(page.gpa, size) {
             size = if size == PageSize::Size1G { PageSize::Size2M } else { PageSize::Size4K };
@@ -247,7 +247,7 @@ impl Shadow {
         for in_use in [false, true] {
             for table in 0..self.tables.list.len() {
                 if self.harts.iter().any(|hart| hart.table == table) == in_use {
-                    frames.extend(self.tables.list[table].tree.release(&host.memory));
+                    frames.extend(self.tables.list[table].shape.release(&host.memory));
                     self.forget_guest_tables(table);
                 }
             }

@@ -3,7 +3,7 @@
 use super::statistics::{Activity, ShadowStatistics};
 use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFaultOutcome, Tlbs};
 use crate::section::SectionManager;
-use crate::table::Leaf;
+use crate::table::{Leaf, Radix, ShadowFormat};
 use crate::vm::{Vm, Wanted};
 use memory::{Host, HostMemory, OutOfFrames};
 use mmu::Fence;
@@ -11,12 +11,25 @@ use types::{Access, Cycles, Gpa, Gva, PageSize, TranslationContext};
 
 /// A guest with shadow tables. Each of these does nothing for a guest without.
 impl Vm {
-    /// Gives the guest shadow tables, before it runs.
+    /// Gives the guest shadow tables that are trees, before it runs.
     ///
     /// # Errors
     /// [`OutOfFrames`]: the host has no room for the roots.
     pub fn shadow_with(&mut self, host: &mut Host, config: ShadowConfig) -> Result<(), OutOfFrames> {
-        self.shadow = Some(Box::new(Shadow::new(host, self.vmid(), &self.ram(), config)?));
+        self.shadow_as(host, config, &Radix)
+    }
+
+    /// The same with tables of any shape.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn shadow_as(
+        &mut self,
+        host: &mut Host,
+        config: ShadowConfig,
+        format: &'static dyn ShadowFormat,
+    ) -> Result<(), OutOfFrames> {
+        self.shadow = Some(Box::new(Shadow::new(host, self.vmid(), &self.ram(), config, format)?));
         Ok(())
     }
 
@@ -102,7 +115,7 @@ impl Vm {
             let hpa = page.page.wrapping_add(offset);
             for place in shadow.reverse.of(gpa.wrapping_add(offset)) {
                 if shadow.tables.mapping(memory, place.table, place.gva, hpa).is_some() {
-                    let _ = shadow.tables.list[place.table as usize].tree.invalidate(memory, place.gva, |_| true);
+                    let _ = shadow.tables.list[place.table as usize].shape.invalidate(memory, place.gva, &|_| true);
                 }
             }
         }

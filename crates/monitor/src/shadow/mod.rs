@@ -45,6 +45,7 @@ pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
 use crate::exits::ExitReason;
 use crate::section::SectionManager;
+use crate::table::ShadowFormat;
 use crate::vm::Vm;
 use check::Audit;
 use core::ops::Range;
@@ -118,12 +119,13 @@ impl Shadow {
         vmid: Vmid,
         ram: &Range<Gpa>,
         config: ShadowConfig,
+        format: &'static dyn ShadowFormat,
     ) -> Result<Self, OutOfFrames> {
         let hart = Logical { context: TranslationContext::default(), table: BARE };
         Ok(Self {
             config,
             vmid,
-            tables: TableSet::new(host, ram.end.max(config.sections_end), config.tables, config.harts)?,
+            tables: TableSet::new(host, ram.end.max(config.sections_end), config.tables, config.harts, format)?,
             harts: vec![hart; config.harts],
             reverse: ReverseMap::new(ram.clone()),
             guest_tables: GuestTables::default(),
@@ -138,13 +140,12 @@ impl Shadow {
     /// a supervisor on the table of guest physical addresses.
     fn hardware_context(&self, hart: usize) -> TranslationContext {
         let Logical { context, table } = &self.harts[hart];
-        let tree = &self.tables.list[*table].tree;
-        let (mode, root) = (tree.mode(), Gpa(tree.root().0));
+        let shape = &self.tables.list[*table].shape;
         if *table == BARE {
-            let privilege = Privilege::Supervisor;
-            return TranslationContext { mode, root, asid: Asid(0), privilege, sum: false, mxr: false };
+            let (mode, root, privilege) = (shape.mode(), Gpa(0), Privilege::Supervisor);
+            return shape.context(&TranslationContext { mode, root, asid: Asid(0), privilege, sum: false, mxr: false });
         }
-        TranslationContext { mode, root, ..*context }
+        shape.context(context)
     }
 
     /// Everything that TLBs have of the VM: its addresses are never bare for the hardware.

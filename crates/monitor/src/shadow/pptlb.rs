@@ -72,10 +72,10 @@ impl Shadow {
             }
             // Steps (2) and (3): its entry for V2, and whether that has V0. A larger page is taken to have it.
             let table = &mut self.tables.list[table];
-            let held = table.tree.lookup(&host.memory, purge.page);
+            let held = table.shape.lookup(&host.memory, purge.page);
             let holds = |leaf: &crate::table::Leaf| leaf.size > PageSize::Size4K || Some(leaf.page) == v0;
-            let removed = table.tree.invalidate(&host.memory, purge.page, holds);
-            references += u64::from(table.tree.levels());
+            let removed = table.shape.invalidate(&host.memory, purge.page, &holds);
+            references += u64::from(table.shape.levels());
             self.statistics.entries_touched += removed.touched;
             // Step (4), and (4') where nothing was removed.
             if removed.cleared > 0 {

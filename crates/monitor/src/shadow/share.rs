@@ -63,8 +63,9 @@ impl Shadow {
         let Ok(Some(leaves)) = sections.shadow_leaves(host, &piece, entry.bits) else { return Ok(None) };
         let steps = sections.take_work().steps();
         self.make_room(host, *tlbs);
-        let tree = &mut self.tables.list[table].tree;
-        let displaced = tree.link(&host.memory, &mut host.frames, gva, leaves, page.leaf.size)?;
+        let shape = &mut self.tables.list[table].shape;
+        let linked = shape.link(&host.memory, &mut host.frames, gva, leaves, page.leaf.size)?;
+        let Some(displaced) = linked else { return Ok(None) };
         self.settle(host, *tlbs, displaced);
         self.statistics.validations += 1;
         self.statistics.links += 1;

@@ -91,7 +91,7 @@ impl Shadow {
             (Come::Found, _) => {}
             (Come::Created, Tables::Multiple(_)) => self.tables.list[table].key = Some(key),
             (Come::Created, Tables::Single) => {
-                if self.tables.list[table].tree.mode() == key.mode {
+                if self.tables.list[table].shape.mode() == key.mode {
                     self.cleared += self.clear_table(host, table);
                 } else {
                     self.rebuild(host, tlbs, table, key)?;
@@ -110,12 +110,11 @@ impl Shadow {
     fn rebuild(&mut self, host: &mut Host, tlbs: &mut impl Tlbs, table: usize, key: Key) -> Result<(), OutOfFrames> {
         let looked_at = self.clear_table(host, table);
         self.cleared += looked_at;
-        let tree = &mut self.tables.list[table].tree;
-        let frames = if tree.mode() == key.mode {
-            tree.release(&host.memory)
+        let frames = if self.tables.list[table].shape.mode() == key.mode {
+            self.tables.list[table].shape.release(&host.memory)
         } else {
-            let fresh = crate::table::ShadowTable::new(&host.memory, &mut host.frames, key.mode)?;
-            core::mem::replace(tree, fresh).dissolve(&host.memory)
+            let fresh = self.tables.format.table(&host.memory, &mut host.frames, key.mode)?;
+            core::mem::replace(&mut self.tables.list[table].shape, fresh).dissolve(&host.memory)
         };
         self.tables.list[table].key = Some(key);
         tlbs.fence_everywhere(&self.everything());

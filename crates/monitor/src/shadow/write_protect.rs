@@ -122,7 +122,7 @@ impl Shadow {
     pub(super) fn protect_path(&mut self, exited: &mut Exited<'_, impl Tlbs>, gva: Gva, path: &Path) {
         let Exited { vm, host, tlbs, hart, .. } = exited;
         let table = self.harts[*hart].table;
-        let levels = self.tables.list[table].tree.levels();
+        let levels = self.tables.list[table].shape.mode().levels();
         for (level, step) in (0..levels).rev().zip(path.steps()) {
             let base = if level + 1 == levels { Gva(0) } else { gva.page(PageSize::of_level(level + 1)) };
             if self.guest_tables.add(step.at, Derived { table, base, level }) {
@@ -140,13 +140,13 @@ impl Shadow {
             if !leaf.bits.contains(LeafBits::WRITE) {
                 continue;
             }
-            let tree = &mut self.tables.list[place.table as usize].tree;
+            let shape = &mut self.tables.list[place.table as usize].shape;
             if leaf.size == PageSize::Size4K {
-                tree.set_bits(memory, place.gva, leaf.bits.without(LeafBits::WRITE));
+                shape.set_bits(memory, place.gva, leaf.bits.without(LeafBits::WRITE));
                 tlbs.fence_everywhere(&Fence::Vvma { vmid: self.vmid, gva: Some(place.gva), asid: None });
             } else {
                 // It comes back in smaller pages, but for this one writable.
-                let _ = tree.invalidate(memory, place.gva, |_| true);
+                let _ = shape.invalidate(memory, place.gva, &|_| true);
                 tlbs.fence_everywhere(&self.everything());
             }
         }
@@ -197,9 +197,9 @@ impl Shadow {
     fn drop_entry(&mut self, memory: &HostMemory, place: Derived, index: u64) -> (Removed, Gva) {
         let Derived { table, base, level } = place;
         let size = PageSize::of_level(level);
-        let tree = &mut self.tables.list[table].tree;
-        let gva = tree.canonical(Gva(base.0 | index << size.shift()));
-        let removed = tree.invalidate_span(memory, gva, level);
+        let shape = &mut self.tables.list[table].shape;
+        let gva = shape.canonical(Gva(base.0 | index << size.shift()));
+        let removed = shape.invalidate_span(memory, gva, level);
         if level > 0 {
             self.statistics.unprotects +=
                 self.guest_tables.forget_below(table, gva.0, gva.0 | (size.bytes() - 1), level);
@@ -213,12 +213,12 @@ impl Shadow {
         let places = self.guest_tables.pages.get(&number).map(|page| page.derived.clone()).unwrap_or_default();
         for place in places {
             let Derived { table, base, level } = place;
-            let tree = &mut self.tables.list[table].tree;
-            let (last, dropped) = if level + 1 >= tree.levels() {
-                (u64::MAX, tree.clear(memory))
+            let shape = &mut self.tables.list[table].shape;
+            let (last, dropped) = if level + 1 >= shape.mode().levels() {
+                (u64::MAX, shape.clear(memory))
             } else {
                 let size = PageSize::of_level(level + 1);
-                (base.0 | (size.bytes() - 1), tree.invalidate_span(memory, base, level + 1))
+                (base.0 | (size.bytes() - 1), shape.invalidate_span(memory, base, level + 1))
             };
             removed.add(dropped);
             removed.pieces = true;

@@ -25,6 +25,7 @@ pub use invalidation::{FlushTlbs, Invalidation};
 pub use nested::{ClearedRange, NestedTable};
 pub use page_table::{Leaf, MapError};
 pub use section::SectionTable;
-pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};
+pub(crate) use shadow::composed_bits;
+pub use shadow::{Displaced, Radix, Removed, ShadowFormat, ShadowShape};
 pub use shared::SharedTables;
 pub use work::TableWork;

@@ -2,7 +2,9 @@
 //! nothing whether it fences or not.
 
 use super::bed::{A, Bed, Choice, D, End, G, R, U, V, W, X, pte, ram};
+use super::hashed::Hashed;
 use crate::shadow::{Assist, Coherence, Invalidation, Tables};
+use crate::table::{Radix, ShadowFormat};
 use crate::vm::{MemoryAttribute, Vm};
 use memory::HostMemory;
 use mmu::AdPolicy;
@@ -172,8 +174,9 @@ fn choice() -> impl Strategy<Value = Choice> {
         prop::sample::select(vec![MemoryAttribute::Virtual, MemoryAttribute::Resident, MemoryAttribute::Real]);
     let host_page = prop::sample::select(vec![PageSize::Size4K, PageSize::Size2M]);
     let ad = prop::sample::select(vec![AdPolicy::Fault, AdPolicy::Update]);
-    (tables, coherence, invalidation, assist, any::<bool>(), attribute, host_page, ad).prop_map(
-        |(tables, coherence, invalidation, assist, selection_flag, attribute, host_page, ad)| Choice {
+    let format = prop::sample::select(vec![&Radix as &'static dyn ShadowFormat, &Radix, &Hashed]);
+    (tables, coherence, invalidation, assist, any::<bool>(), attribute, host_page, ad, format).prop_map(
+        |(tables, coherence, invalidation, assist, selection_flag, attribute, host_page, ad, format)| Choice {
             tables,
             coherence,
             invalidation,
@@ -183,6 +186,7 @@ fn choice() -> impl Strategy<Value = Choice> {
             host_page,
             ad,
             harts: HARTS + 1,
+            format,
         },
     )
 }

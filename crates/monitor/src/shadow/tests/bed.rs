@@ -5,6 +5,7 @@ use crate::shadow::{
     Assist, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFaultOutcome, ShadowStatistics, Tables,
     Tlbs,
 };
+use crate::table::{LeafBits, Radix, ShadowFormat};
 use crate::vm::{Backing, LeafStatus, MemoryAttribute, Vm};
 use crate::walk_memory::WalkMemory;
 use devices::map::RAM_BASE;
@@ -45,6 +46,7 @@ pub(super) struct Choice {
     pub(super) host_page: PageSize,
     pub(super) ad: AdPolicy,
     pub(super) harts: usize,
+    pub(super) format: &'static dyn ShadowFormat,
 }
 
 impl Default for Choice {
@@ -59,6 +61,7 @@ impl Default for Choice {
             host_page: PageSize::Size4K,
             ad: AdPolicy::Fault,
             harts: 2,
+            format: &Radix,
         }
     }
 }
@@ -80,7 +83,17 @@ pub(super) struct Bed {
     /// Everything that was charged, in order.
     pub(super) events: Vec<Event>,
     pub(super) ad: AdPolicy,
+    walker: Walker,
     stamp: u64,
+}
+
+/// Who looks for a page in a shadow table.
+#[derive(Clone, Copy)]
+enum Walker {
+    /// MMUs, with TLBs.
+    Hardware,
+    /// The bed itself, at each access: no MMU knows the shape.
+    Software,
 }
 
 struct Processors<'m> {
@@ -116,10 +129,12 @@ impl Bed {
         let bytes = 2 * Vm::host_bytes(RAM, backing) + config.host_bytes(RAM);
         let mut host = Host::new(bytes, HostPages::Base).unwrap();
         let mut vm = Vm::with_attribute(&mut host, Vmid(5), RAM, backing, choice.attribute).unwrap();
-        vm.shadow_with(&mut host, config).unwrap();
+        vm.shadow_as(&mut host, config, choice.format).unwrap();
         let mmus = (0..choice.harts).map(|_| Mmu::new(&MmuConfig::default()).unwrap()).collect();
         let contexts = vec![TranslationContext::default(); choice.harts];
-        let mut bed = Self { host, vm, mmus, contexts, events: Vec::new(), ad: choice.ad, stamp: 0 };
+        let is_tree = choice.format.largest_page() > PageSize::Size4K;
+        let walker = if is_tree { Walker::Hardware } else { Walker::Software };
+        let mut bed = Self { host, vm, mmus, contexts, events: Vec::new(), ad: choice.ad, walker, stamp: 0 };
         for hart in 0..choice.harts {
             bed.enter(hart, TranslationContext::default());
         }
@@ -152,11 +167,12 @@ impl Bed {
     pub(super) fn access(&mut self, hart: usize, gva: Gva, access: Access) -> End {
         for _ in 0..4 {
             self.stamp += 1;
-            let second = self.vm.second_stage();
-            let mut memory = WalkMemory::new(&self.host.memory);
-            if let Ok(hit) = self.mmus[hart].access(&mut memory, &second, gva, access, self.stamp) {
-                assert!(hit.host.is_some(), "shadow tables map memory alone");
-                return End::Memory(hit.hpa);
+            let found = match self.walker {
+                Walker::Hardware => self.walk(hart, gva, access),
+                Walker::Software => self.look_up(hart, gva, access),
+            };
+            if let Some(hpa) = found {
+                return End::Memory(hpa);
             }
             let mut tlbs = Processors { mmus: &mut self.mmus, here: hart };
             let (outcome, event) = self
@@ -173,6 +189,33 @@ impl Bed {
             }
         }
         panic!("the monitor fills {gva} and the walker does not find it");
+    }
+
+    fn walk(&mut self, hart: usize, gva: Gva, access: Access) -> Option<Hpa> {
+        let second = self.vm.second_stage();
+        let mut memory = WalkMemory::new(&self.host.memory);
+        let hit = self.mmus[hart].access(&mut memory, &second, gva, access, self.stamp).ok()?;
+        assert!(hit.host.is_some(), "shadow tables map memory alone");
+        Some(hit.hpa)
+    }
+
+    fn look_up(&self, hart: usize, gva: Gva, access: Access) -> Option<Hpa> {
+        let shadow = self.vm.shadow.as_ref().unwrap();
+        let table = &shadow.tables.list[shadow.harts[hart].table];
+        let leaf = table.shape.lookup(&self.host.memory, gva).filter(|_| table.shape.canonical(gva) == gva)?;
+        let context = self.vm.shadow_context(hart).unwrap();
+        let of_user = leaf.bits.contains(LeafBits::USER);
+        let owner = match (context.privilege, access) {
+            (Privilege::User, _) => of_user,
+            (Privilege::Supervisor, Access::Execute) => !of_user,
+            (Privilege::Supervisor, Access::Read | Access::Write) => !of_user || context.sum,
+        };
+        let right = match access {
+            Access::Read => LeafBits::READ,
+            Access::Write => LeafBits::WRITE,
+            Access::Execute => LeafBits::EXECUTE,
+        };
+        (owner && leaf.bits.contains(right)).then_some(Hpa(leaf.page.0 | gva.offset(leaf.size)))
     }
 
     /// The guest writes a word of its memory.

@@ -3,6 +3,7 @@
 mod agreement;
 mod bed;
 mod derive;
+mod hashed;
 mod hostile;
 mod paper;
 mod replaced;

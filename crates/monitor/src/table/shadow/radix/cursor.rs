@@ -1,0 +1,114 @@
+//! The way down a shadow tree: one descent, for whoever looks for an entry or makes one.
+
+use super::{CLUSTERS, PIECES, RadixShadow};
+use crate::table::entry::Entry;
+use crate::table::page_table::{Leaf, read, slot, write};
+use crate::table::shadow::Displaced;
+use memory::{FrameAllocator, HostMemory, OutOfFrames};
+use types::{Hpa, PageSize};
+
+/// Where an entry lies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Slot {
+    pub(super) at: Hpa,
+    pub(super) level: u32,
+}
+
+/// An entry on the way down.
+#[derive(Clone, Copy)]
+pub(super) struct Position {
+    pub(super) slot: Slot,
+    pub(super) entry: Entry,
+}
+
+impl Position {
+    /// Whether a table of the tree is below.
+    pub(super) const fn is_table(&self) -> bool {
+        self.slot.level > 0 && self.entry.is_valid() && !self.entry.is_leaf()
+    }
+
+    /// The page that the entry maps.
+    pub(super) const fn leaf(&self) -> Option<Leaf> {
+        let Self { slot: Slot { level, .. }, entry } = self;
+        if !entry.is_leaf() {
+            return None;
+        }
+        Some(Leaf { page: entry.address(), size: PageSize::of_level(*level), bits: entry.bits() })
+    }
+
+    /// Whether it has one of these marks.
+    pub(super) const fn is_marked(&self, marks: u64) -> bool {
+        self.entry.software() & marks != 0
+    }
+
+    /// Writes another entry there.
+    pub(super) fn write(&self, memory: &HostMemory, entry: Entry) {
+        write(memory, self.slot.at, entry);
+    }
+
+    /// Takes the leaf there away. TLBs may have had a large page in pieces, which the entry still says then.
+    pub(super) fn vacate(&self, memory: &HostMemory) {
+        self.write(memory, if self.slot.level == 0 { Entry::EMPTY } else { Entry::EMPTY.with_software(PIECES) });
+    }
+}
+
+/// Where tables were added to make an entry.
+pub(super) struct Grown {
+    /// The entry, as it was.
+    pub(super) position: Position,
+    /// Whether a larger page made room for a table.
+    pub(super) displaced: Displaced,
+}
+
+impl RadixShadow {
+    fn position(&self, memory: &HostMemory, table: Hpa, level: u32, address: u64) -> Position {
+        let at = slot(table, self.shape, address, level);
+        Position { slot: Slot { at, level }, entry: read(memory, at) }
+    }
+
+    /// The first entry on the way to `address` that leads to no table of the tree, or at which `stays` says so.
+    pub(super) fn descend(&self, memory: &HostMemory, address: u64, stays: impl Fn(&Position) -> bool) -> Position {
+        let mut position = self.position(memory, self.root(), self.shape.levels - 1, address);
+        while position.is_table() && !stays(&position) {
+            position = self.position(memory, position.entry.address(), position.slot.level - 1, address);
+        }
+        position
+    }
+
+    /// The entry of `address` in a table of level `target`, with the tables above it, which say that pieces of a page of `guest_page` are below.
+    pub(super) fn grow(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        address: u64,
+        target: u32,
+        guest_page: PageSize,
+    ) -> Result<Grown, OutOfFrames> {
+        let mut displaced = Displaced::Nothing;
+        let mut position = self.position(memory, self.root(), self.shape.levels - 1, address);
+        while position.slot.level > target {
+            let Position { slot: Slot { level, .. }, entry } = position;
+            let mut marks = entry.software() | if guest_page >= PageSize::of_level(level) { PIECES } else { 0 };
+            if level == 1 && guest_page == PageSize::Size64K {
+                marks |= CLUSTERS;
+            }
+            let below = if position.is_table() {
+                if marks != entry.software() {
+                    position.write(memory, entry.with_software(marks));
+                }
+                entry.address()
+            } else {
+                let below = frames.allocate(memory, PageSize::Size4K)?.start();
+                self.tables += 1;
+                self.last_tables += u64::from(level == 1);
+                position.write(memory, Entry::pointer(below).with_software(marks));
+                if entry.is_leaf() {
+                    displaced = Displaced::Larger;
+                }
+                below
+            };
+            position = self.position(memory, below, level - 1, address);
+        }
+        Ok(Grown { position, displaced })
+    }
+}
