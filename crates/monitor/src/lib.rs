@@ -38,8 +38,8 @@ pub use hart_state::{Entry, HartState, Suspend};
 pub use paging::{FaultyFrame, FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
 pub use primary_region::{PrimaryRegion, PrimaryRegionState, Refusal, SegmentRequest};
 pub use table::{
-    ClearedRange, Displaced, FlatTable, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable,
-    Radix, Removed, SectionTable, ShadowFormat, ShadowShape, SharedTables, TableWork,
+    ClearedRange, Displaced, FlatTable, FlushTlbs, GuestTable, HostTable, Invalidation, Leaf, LeafBits, MapError,
+    NestedTable, Radix, Removed, SectionTable, ShadowFormat, ShadowShape, SharedTables, TableWork,
 };
 pub use vm::{
     Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, SaturatedFilter, Vm, VmError, Wanted,

@@ -6,6 +6,7 @@ mod error;
 mod escape;
 mod image;
 mod presentation;
+mod protection;
 
 pub use attribute::MemoryAttribute;
 pub use direct::{FilterSize, SaturatedFilter};
@@ -214,6 +215,16 @@ impl Vm {
         }
     }
 
+    /// The second stage of hart `hart`'s translations: under shadow tables it is that of its address space.
+    #[must_use]
+    #[inline]
+    pub fn second_stage_of(&self, hart: usize) -> SecondStage {
+        match &self.shadow {
+            Some(shadow) => shadow.second_stage(hart),
+            None => self.second_stage(),
+        }
+    }
+
     /// Whether `bytes` bytes at `gpa` are all RAM, filled or not; true of no bytes.
     #[must_use]
     pub fn is_ram(&self, gpa: Gpa, bytes: u64) -> bool {
@@ -238,8 +249,9 @@ impl Vm {
     /// [performs](Invalidation::perform).
     pub(crate) fn unmap_page(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         let leaf = self.page(memory, gpa)?;
-        self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
-        self.pages().0.unmap(memory, gpa)
+        let led_to = self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
+        let invalidation = self.pages().0.unmap(memory, gpa)?;
+        Some(if led_to { invalidation.with_walk_caches() } else { invalidation })
     }
 
     /// The piece of host memory at `gpa`, from there to the end of its page, if it has a frame, with A and D bits as `access` sets them.

@@ -136,6 +136,7 @@ impl ShadowKeys {
             sections_end: Gpa(0),
             section_bytes: 0,
             check: self.check,
+            agile: None,
         }
     }
 }

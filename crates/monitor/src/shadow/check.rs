@@ -94,6 +94,7 @@ impl Vm {
 impl Shadow {
     fn check(&self, audit: &Audit, vm: &Vm, memory: &HostMemory) -> Vec<Violation> {
         let mut violations = audit.found.clone();
+        violations.extend(self.check_modes(vm, memory));
         for (number, table) in self.tables.list.iter().enumerate() {
             for (gva, leaf) in table.shape.leaves(memory) {
                 let wrong = self.judge(vm, memory, number, gva, &leaf);

@@ -29,7 +29,7 @@ impl Vm {
         config: ShadowConfig,
         format: &'static dyn ShadowFormat,
     ) -> Result<(), OutOfFrames> {
-        self.shadow = Some(Box::new(Shadow::new(host, self.vmid(), &self.ram(), config, format)?));
+        self.shadow = Some(Box::new(Shadow::new(host, self, config, format)?));
         Ok(())
     }
 
@@ -38,6 +38,13 @@ impl Vm {
     #[must_use]
     pub const fn is_shadowed(&self) -> bool {
         self.shadow.is_some()
+    }
+
+    /// Whether the guest runs under agile paging.
+    #[inline]
+    #[must_use]
+    pub fn is_agile(&self) -> bool {
+        self.shadow.as_ref().is_some_and(|shadow| shadow.agile.is_some())
     }
 
     /// What was counted of the guest's shadow tables.
@@ -109,8 +116,9 @@ impl Vm {
 
     /// Takes every shadow entry away that maps part of `page`, the host's page at `gpa`: it is about to be unmapped. The TLBs are fenced with
     /// the [`Invalidation`](crate::Invalidation) of that, which is for everything that they have of the VM.
-    pub(crate) fn drop_shadow_entries(&mut self, memory: &HostMemory, gpa: Gpa, page: &Leaf) {
-        let Some(shadow) = &mut self.shadow else { return };
+    /// Returns whether walk caches may lead there.
+    pub(crate) fn drop_shadow_entries(&mut self, memory: &HostMemory, gpa: Gpa, page: &Leaf) -> bool {
+        let Some(shadow) = &mut self.shadow else { return false };
         for offset in (0..page.size.bytes()).step_by(PageSize::Size4K.bytes() as usize) {
             let hpa = page.page.wrapping_add(offset);
             for place in shadow.reverse.of(gpa.wrapping_add(offset)) {
@@ -119,6 +127,7 @@ impl Vm {
                 }
             }
         }
+        shadow.leave_page(memory, gpa, page.size.bytes())
     }
 
     /// Clears every shadow table: much of what they were made from is about to go. The TLBs are the caller's to fence.

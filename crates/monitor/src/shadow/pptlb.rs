@@ -53,6 +53,7 @@ impl Shadow {
         if self.is_guest_table(purge.entry) {
             // What is derived from the entry goes as with the guest's own store.
             let _ = self.store_to_table(host, tlbs, purge.entry);
+            self.settle_modes(vm, &host.memory);
         }
         let old = vm.clear_valid(host, purge.entry)?;
         if !purge.handshake || self.config.invalidation != Invalidation::Selective {

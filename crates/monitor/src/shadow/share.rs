@@ -39,7 +39,7 @@ impl Shadow {
         let table = self.harts[exited.hart].table;
         let entry = self.compose(page, host_page);
         // A larger page needs no leaf table.
-        if table == BARE || exited.vm.is_ram(page.gpa, 1) || entry.size != PageSize::Size4K {
+        if table == BARE || self.agile.is_some() || exited.vm.is_ram(page.gpa, 1) || entry.size != PageSize::Size4K {
             return Ok(None);
         }
         let needed = WRITABLE_AND_DIRTY | ACCESSED;

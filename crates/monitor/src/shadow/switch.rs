@@ -38,6 +38,8 @@ impl Shadow {
         let (table, come) = self.table_for(host, tlbs, hart, new)?;
         self.harts[hart].context = *context;
         self.harts[hart].table = table;
+        let by_hardware = self.enter_space(hart, table, new, come);
+        self.show_roots();
         if old.is_bare() != new.is_bare() {
             // Entries of the one would be taken for the other's: the hardware translates in both.
             tlbs.fence_here(&self.everything());
@@ -52,8 +54,13 @@ impl Shadow {
         };
         let cleared = core::mem::take(&mut self.cleared);
         let assisted = self.config.assist == Assist::MultiShadow && come == Come::Found && cleared == 0;
-        let (way, steps) =
-            if assisted { (Way::Assist, steps::search(examined)) } else { (Way::Exit, steps::switch(examined)) };
+        let (way, steps) = if by_hardware {
+            (Way::Within, 0)
+        } else if assisted {
+            (Way::Assist, steps::search(examined))
+        } else {
+            (Way::Exit, steps::switch(examined))
+        };
         let count = match come {
             Come::Found => &mut self.statistics.switches_found,
             Come::Created => &mut self.statistics.switches_created,

@@ -5,11 +5,12 @@
 //! table, whatever maps it, until nothing is derived from it any more, or until stores to it come one after the other and no walk reads it:
 //! then it is being filled, or freed and used for something else.
 
+use super::agile::AgileConfig;
 use super::reader::Path;
 use super::{Coherence, Exited, Shadow, Tlbs};
 use crate::table::{LeafBits, Removed};
 use crate::vm::Vm;
-use memory::{Host, HostMemory};
+use memory::{Host, HostMemory, OutOfFrames};
 use mmu::Fence;
 use std::collections::BTreeMap;
 use types::{Gpa, Gva, Hpa, PageSize};
@@ -19,20 +20,37 @@ const FLOOD: u32 = 3;
 
 /// Where a guest table page stands in a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Derived {
+pub(super) struct Derived {
     /// The shadow table with what is derived from it.
-    table: usize,
+    pub(super) table: usize,
     /// The first address that it translates; 0 of a root.
-    base: Gva,
+    pub(super) base: Gva,
     /// Its level.
-    level: u32,
+    pub(super) level: u32,
 }
 
 #[derive(Debug, Default)]
 struct GuestTable {
     derived: Vec<Derived>,
-    /// Stores since a walk read it last.
+    /// Stores since a walk read it last, or in the interval.
     stores: u32,
+    /// The interval of the latest store.
+    interval: u64,
+}
+
+/// After how many stores a page stops being a guest table page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum StoreLimit {
+    /// After so many with no walk reading it in between: it is no table any more.
+    BetweenWalks(u32),
+    /// After so many in an interval: it is nested.
+    PerInterval(u32),
+}
+
+impl Default for StoreLimit {
+    fn default() -> Self {
+        Self::BetweenWalks(FLOOD)
+    }
 }
 
 /// The guest table pages of one VM.
@@ -44,9 +62,53 @@ pub(super) struct GuestTables {
     places: BTreeMap<(usize, u64, u32), u64>,
     /// Whether something was dropped that TLBs may have, for a store that no processor made.
     pub(super) dropped: bool,
+    store_limit: StoreLimit,
+    /// The interval that is under way.
+    interval: u64,
+    /// Pages that are guest table pages no more, and that the nested table still refuses stores to: only where that is walked by hardware.
+    released: Vec<u64>,
 }
 
 impl GuestTables {
+    pub(super) fn new(agile: Option<&AgileConfig>) -> Self {
+        let store_limit = agile.map_or_else(StoreLimit::default, |agile| StoreLimit::PerInterval(agile.threshold));
+        Self { store_limit, ..Self::default() }
+    }
+
+    /// Stores are counted from now on.
+    pub(super) const fn begin_interval(&mut self) {
+        self.interval += 1;
+    }
+
+    /// Pages that have become ordinary ones since the last call.
+    pub(super) fn take_released(&mut self) -> Vec<u64> {
+        let mut released = core::mem::take(&mut self.released);
+        released.retain(|number| !self.pages.contains_key(number));
+        released
+    }
+
+    /// Where guest table pages are.
+    pub(super) fn gpas(&self) -> impl Iterator<Item = Gpa> {
+        self.pages.keys().map(|number| Gpa(number << 12))
+    }
+
+    /// Counts a store to a page; whether that is the limit. `None` of a page that is no guest table page.
+    fn count_store(&mut self, number: u64) -> Option<bool> {
+        let Self { pages, store_limit, interval, .. } = self;
+        let page = pages.get_mut(&number)?;
+        Some(match *store_limit {
+            StoreLimit::BetweenWalks(limit) => {
+                page.stores += 1;
+                page.stores >= limit
+            }
+            StoreLimit::PerInterval(limit) => {
+                page.stores = if page.interval == *interval { page.stores + 1 } else { 1 };
+                page.interval = *interval;
+                page.stores >= limit
+            }
+        })
+    }
+
     fn contains(&self, gpa: Gpa) -> bool {
         self.pages.contains_key(&gpa.number())
     }
@@ -63,7 +125,9 @@ impl GuestTables {
             new = true;
             GuestTable::default()
         });
-        page.stores = 0;
+        if matches!(self.store_limit, StoreLimit::BetweenWalks(_)) {
+            page.stores = 0;
+        }
         if !page.derived.contains(&derived) {
             page.derived.push(derived);
         }
@@ -77,12 +141,15 @@ impl GuestTables {
         let last = page.derived.is_empty();
         if last {
             self.pages.remove(&number);
+            if matches!(self.store_limit, StoreLimit::PerInterval(_)) {
+                self.released.push(number);
+            }
         }
         last
     }
 
     /// Forgets every place of `table` from `first` to `last` below `level`; returns how many pages are guest table pages no more.
-    fn forget_below(&mut self, table: usize, first: u64, last: u64, level: u32) -> u64 {
+    pub(super) fn forget_below(&mut self, table: usize, first: u64, last: u64, level: u32) -> u64 {
         let range = (table, first, 0)..=(table, last, u32::MAX);
         let below: Vec<_> = self
             .places
@@ -119,20 +186,29 @@ impl Shadow {
     }
 
     /// Write-protects the pages that a walk for `gva` read, the root's first.
-    pub(super) fn protect_path(&mut self, exited: &mut Exited<'_, impl Tlbs>, gva: Gva, path: &Path) {
+    pub(super) fn protect_path(
+        &mut self,
+        exited: &mut Exited<'_, impl Tlbs>,
+        gva: Gva,
+        path: &Path,
+    ) -> Result<(), OutOfFrames> {
         let Exited { vm, host, tlbs, hart, .. } = exited;
         let table = self.harts[*hart].table;
         let levels = self.tables.list[table].shape.mode().levels();
         for (level, step) in (0..levels).rev().zip(path.steps()) {
             let base = if level + 1 == levels { Gva(0) } else { gva.page(PageSize::of_level(level + 1)) };
+            if !self.is_guest_table(step.at) {
+                self.protect_in_host(vm, &host.memory, &mut host.frames, *tlbs, step.at)?;
+            }
             if self.guest_tables.add(step.at, Derived { table, base, level }) {
                 self.protect(vm, &host.memory, *tlbs, step.at);
             }
         }
+        Ok(())
     }
 
     /// Takes W from whatever maps the page at `gpa`.
-    fn protect(&mut self, vm: &Vm, memory: &HostMemory, tlbs: &mut impl Tlbs, gpa: Gpa) {
+    pub(super) fn protect(&mut self, vm: &Vm, memory: &HostMemory, tlbs: &mut impl Tlbs, gpa: Gpa) {
         let Some(page) = vm.mapped(memory, gpa) else { return };
         let hpa = Hpa(page.page.0 | gpa.page(PageSize::Size4K).offset(page.size));
         for place in self.reverse.of(gpa) {
@@ -157,14 +233,12 @@ impl Shadow {
     pub(super) fn store_to_table(&mut self, host: &Host, tlbs: &mut impl Tlbs, gpa: Gpa) -> u64 {
         self.statistics.table_writes += 1;
         let number = gpa.number();
-        let Some(page) = self.guest_tables.pages.get_mut(&number) else { return 0 };
-        page.stores += 1;
-        if page.stores >= FLOOD {
-            let removed = self.drop_page(&host.memory, number);
-            self.fence_dropped(tlbs, removed, None);
-            return removed.touched;
+        match self.guest_tables.count_store(number) {
+            None => return 0,
+            Some(true) => return self.nest_table(host, tlbs, number),
+            Some(false) => {}
         }
-        let places = page.derived.clone();
+        let places = self.guest_tables.pages.get(&number).map(|page| page.derived.clone()).unwrap_or_default();
         // A store that is not aligned may reach into the entry behind.
         let index = gpa.offset(PageSize::Size4K) / 8;
         let last = if gpa.is_aligned(8) { index } else { (index + 1).min(511) };
@@ -183,6 +257,16 @@ impl Shadow {
         }
         self.fence_dropped(tlbs, all, gva);
         all.touched
+    }
+
+    /// Page `number` is no guest table page any more: under agile paging it is nested. Returns how many entries were looked at.
+    pub(super) fn nest_table(&mut self, host: &Host, tlbs: &mut impl Tlbs, number: u64) -> u64 {
+        let removed = self.drop_page(&host.memory, number);
+        self.fence_dropped(tlbs, removed, None);
+        if let Some(agile) = &mut self.agile {
+            agile.make_nested(number);
+        }
+        removed.touched
     }
 
     /// Somebody else stores to the page at `gpa`: a device, or the monitor for the guest. If it is a guest table page, it is none any more.
@@ -208,7 +292,7 @@ impl Shadow {
     }
 
     /// Drops everything that is derived from page `number`, which is a guest table page no more.
-    fn drop_page(&mut self, memory: &HostMemory, number: u64) -> Removed {
+    pub(super) fn drop_page(&mut self, memory: &HostMemory, number: u64) -> Removed {
         let mut removed = Removed::default();
         let places = self.guest_tables.pages.get(&number).map(|page| page.derived.clone()).unwrap_or_default();
         for place in places {

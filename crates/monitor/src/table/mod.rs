@@ -26,6 +26,6 @@ pub use nested::{ClearedRange, NestedTable};
 pub use page_table::{Leaf, MapError};
 pub use section::SectionTable;
 pub(crate) use shadow::composed_bits;
-pub use shadow::{Displaced, Radix, Removed, ShadowFormat, ShadowShape};
+pub use shadow::{Displaced, GuestTable, Radix, Removed, ShadowFormat, ShadowShape};
 pub use shared::SharedTables;
 pub use work::TableWork;

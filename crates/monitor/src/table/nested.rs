@@ -98,6 +98,15 @@ impl NestedTable {
         true
     }
 
+    /// Clears bits of the page that holds `gpa`; whether any was set. TLBs are the caller's to fence.
+    pub(crate) fn restrict(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) -> bool {
+        let Some(leaf) = self.lookup(memory, gpa).filter(|leaf| leaf.bits.and(bits) != LeafBits::default()) else {
+            return false;
+        };
+        self.table.set_bits(memory, gpa.0, leaf.bits.without(bits));
+        true
+    }
+
     /// The largest page that can be mapped around `gpa`, which has none; `None` where it has one.
     #[must_use]
     pub fn vacancy(&self, memory: &HostMemory, gpa: Gpa) -> Option<PageSize> {

@@ -105,6 +105,31 @@ pub trait ShadowShape: core::fmt::Debug + Send {
         Ok(None)
     }
 
+    /// Lets hardware go on nested, in a table of the guest, where a walk for `gva` comes to what this table has of it: agile paging. `None` where the
+    /// shape has no such entries.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    fn switch(
+        &mut self,
+        _memory: &HostMemory,
+        _frames: &mut FrameAllocator,
+        _gva: Gva,
+        _to: GuestTable,
+    ) -> Result<Option<Displaced>, OutOfFrames> {
+        Ok(None)
+    }
+
+    /// Where such an entry on the way to `gva` leads, if there is one.
+    fn switch_at(&self, _memory: &HostMemory, _gva: Gva) -> Option<GuestTable> {
+        None
+    }
+
+    /// Every such entry, with the first address that it is for.
+    fn switches(&self, _memory: &HostMemory) -> Vec<(Gva, GuestTable)> {
+        Vec::new()
+    }
+
     /// Whether links were taken out since the last call.
     fn take_unlinked(&mut self) -> bool {
         false
@@ -115,6 +140,15 @@ pub trait ShadowShape: core::fmt::Debug + Send {
         let unused = 64 - self.mode().address_bits();
         Gva(((gva.0 << unused).cast_signed() >> unused).cast_unsigned())
     }
+}
+
+/// A table of the guest, in the host's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GuestTable {
+    /// Where it is.
+    pub table: Hpa,
+    /// Its level.
+    pub level: u32,
 }
 
 /// What stood where a leaf was placed.

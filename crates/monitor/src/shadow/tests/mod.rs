@@ -1,5 +1,6 @@
 //! Shadow tables on real MMUs: closed forms, the paper's cases, hostile guests, and agreement with the model.
 
+mod agile;
 mod agreement;
 mod bed;
 mod derive;

@@ -11,9 +11,9 @@
 //!
 //! That is what the simulated monitor does. Here a table remembers where leaves were placed since all were cleared, and clears those.
 //!
-//! Leaf tables of sections may be linked in: `links.rs`.
+//! Leaf tables of sections may be linked in: `links.rs`. Entries may lead to tables of the guest, for agile paging: `switches.rs`.
 
-use super::{Displaced, Removed, ShadowFormat, ShadowShape};
+use super::{Displaced, GuestTable, Removed, ShadowFormat, ShadowShape};
 use crate::table::entry::{Entry, LeafBits};
 use crate::table::page_table::{Leaf, Shape, read};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};
@@ -24,14 +24,17 @@ use types::{Gpa, Gva, Hpa, PageSize, PagingMode, TranslationContext};
 mod clear;
 mod cursor;
 mod links;
+mod switches;
 use clear::{clear_below, clear_entries, entries, tables_below};
 use cursor::{Grown, Position, Slot};
 use links::Link;
 
 /// In the span of the entry lie, or lay, pieces of a guest page that is at least as large.
 const PIECES: u64 = 1;
-/// Below the pointer to a last-level table lie pieces of guest pages of 64K.
-const CLUSTERS: u64 = 2;
+/// The entry leads to a table of the guest: [`mmu::SWITCHING`], where hardware knows such entries.
+const SWITCHES: u64 = 2;
+/// Below the pointer to a last-level table lie pieces of guest pages of 64K, and no larger ones.
+const CLUSTERS: u64 = 3;
 /// Entries of a table.
 const ENTRIES: u64 = 512;
 /// Pieces of a 64K page.
@@ -109,7 +112,10 @@ impl RadixShadow {
         if self.placed.len() >= self.most_placed {
             self.placed.sort_unstable();
             self.placed.dedup();
-            self.placed.retain(|slot| read(memory, slot.at).is_leaf());
+            self.placed.retain(|&slot| {
+                let position = Position { slot, entry: read(memory, slot.at) };
+                position.leaf().is_some() || position.is_switch()
+            });
             self.most_placed = FEW.max(2 * self.placed.len());
         }
         self.placed.push(slot);
@@ -117,7 +123,7 @@ impl RadixShadow {
 
     /// Takes away what holds an address, of what is in tables of its own.
     fn invalidate_own(&mut self, memory: &HostMemory, address: u64, holds: &dyn Fn(&Leaf) -> bool) -> Removed {
-        let marked = |at: &Position| at.is_marked(PIECES) || (at.slot.level == 1 && at.is_marked(CLUSTERS));
+        let marked = |at: &Position| matches!(at.entry.software(), PIECES | CLUSTERS);
         let found = self.descend(memory, address, marked);
         let level = found.slot.level;
         if let Some(leaf) = found.leaf() {
@@ -128,9 +134,9 @@ impl RadixShadow {
             return Removed { touched: 1, cleared: u64::from(goes), pieces: level > 0 };
         }
         if !found.is_table() {
-            return Removed { touched: 1, cleared: 0, pieces: found.is_marked(PIECES) };
+            return Removed { touched: 1, cleared: 0, pieces: found.entry.software() == PIECES };
         }
-        if found.is_marked(PIECES) {
+        if found.entry.software() == PIECES {
             let links = self.unlink(memory, address, PageSize::of_level(level).bytes());
             let mut removed = clear_below(memory, &found);
             removed.add(Removed::of_links(links));
@@ -143,7 +149,7 @@ impl RadixShadow {
     /// Takes away everything in the span of an entry, of what is in tables of its own.
     fn invalidate_own_span(&mut self, memory: &HostMemory, address: u64, span: u32) -> Removed {
         let found = self.descend(memory, address, |at| at.slot.level == span);
-        if found.leaf().is_some() {
+        if found.leaf().is_some() || found.is_switch() {
             found.vacate(memory);
             return Removed { touched: 1, cleared: 1, pieces: found.slot.level > 0 };
         }
@@ -182,17 +188,9 @@ impl ShadowShape for RadixShadow {
 
     fn leaves(&self, memory: &HostMemory) -> Vec<(Gva, Leaf)> {
         let mut leaves = Vec::new();
-        let mut open = vec![(self.root(), self.shape.levels - 1, 0_u64)];
-        while let Some((table, level, base)) = open.pop() {
-            for (index, position) in (0_u64..).zip(entries(memory, table, level, ENTRIES)) {
-                let address = base | index << PageSize::of_level(level).shift();
-                if let Some(leaf) = position.leaf() {
-                    leaves.push((self.canonical(Gva(address)), leaf));
-                } else if position.is_table() {
-                    open.push((position.entry.address(), level - 1, address));
-                }
-            }
-        }
+        self.visit(memory, |address, position| {
+            leaves.extend(position.leaf().map(|leaf| (self.canonical(Gva(address)), leaf)));
+        });
         leaves.sort_by_key(|(gva, _)| self.translated(*gva));
         leaves
     }
@@ -212,7 +210,7 @@ impl ShadowShape for RadixShadow {
         let displaced = match position.leaf() {
             Some(old) => Displaced::Page(old),
             None if position.is_table() => Displaced::Smaller(self.take_out(memory, &position)),
-            None if unlinked => Displaced::Larger,
+            None if unlinked || position.is_switch() => Displaced::Larger,
             None => displaced,
         };
         position.write(memory, Entry::leaf(leaf.page, leaf.bits));
@@ -254,7 +252,7 @@ impl ShadowShape for RadixShadow {
         removed.add(Removed::of_links(self.unlink_all(memory)));
         for slot in self.placed.drain(..) {
             let position = Position { slot, entry: read(memory, slot.at) };
-            if position.leaf().is_some() {
+            if position.leaf().is_some() || position.is_switch() {
                 position.vacate(memory);
                 let large = slot.level > 0;
                 removed.add(Removed { touched: u64::from(large), cleared: 1, pieces: large });
@@ -291,6 +289,24 @@ impl ShadowShape for RadixShadow {
         guest_page: PageSize,
     ) -> Result<Option<Displaced>, OutOfFrames> {
         self.link_table(memory, frames, gva, table, guest_page).map(Some)
+    }
+
+    fn switch(
+        &mut self,
+        memory: &HostMemory,
+        frames: &mut FrameAllocator,
+        gva: Gva,
+        to: GuestTable,
+    ) -> Result<Option<Displaced>, OutOfFrames> {
+        self.switch_to(memory, frames, gva, to).map(Some)
+    }
+
+    fn switch_at(&self, memory: &HostMemory, gva: Gva) -> Option<GuestTable> {
+        self.descend(memory, self.translated(gva), |_| false).guest_table()
+    }
+
+    fn switches(&self, memory: &HostMemory) -> Vec<(Gva, GuestTable)> {
+        self.switching_entries(memory)
     }
 
     fn take_unlinked(&mut self) -> bool {

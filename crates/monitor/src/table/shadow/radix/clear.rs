@@ -49,7 +49,7 @@ pub(super) fn clear_below(memory: &HostMemory, above: &Position) -> Removed {
     }
     let mut removed = Removed::default();
     for position in entries(memory, entry.address(), level - 1, ENTRIES) {
-        if position.leaf().is_some() {
+        if position.leaf().is_some() || position.is_switch() {
             position.vacate(memory);
             removed.add(Removed { touched: 1, cleared: 1, pieces: true });
         } else if position.is_table() {

@@ -1,9 +1,9 @@
 //! The way down a shadow tree: one descent, for whoever looks for an entry or makes one.
 
-use super::{CLUSTERS, PIECES, RadixShadow};
+use super::{CLUSTERS, PIECES, RadixShadow, SWITCHES};
 use crate::table::entry::Entry;
 use crate::table::page_table::{Leaf, read, slot, write};
-use crate::table::shadow::Displaced;
+use crate::table::shadow::{Displaced, GuestTable};
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use types::{Hpa, PageSize};
 
@@ -24,7 +24,12 @@ pub(super) struct Position {
 impl Position {
     /// Whether a table of the tree is below.
     pub(super) const fn is_table(&self) -> bool {
-        self.slot.level > 0 && self.entry.is_valid() && !self.entry.is_leaf()
+        self.slot.level > 0 && self.entry.is_valid() && !self.entry.is_leaf() && self.entry.software() != SWITCHES
+    }
+
+    /// Whether it leads to a table of the guest.
+    pub(super) const fn is_switch(&self) -> bool {
+        self.slot.level > 0 && self.entry.is_valid() && !self.entry.is_leaf() && self.entry.software() == SWITCHES
     }
 
     /// The page that the entry maps.
@@ -36,9 +41,9 @@ impl Position {
         Some(Leaf { page: entry.address(), size: PageSize::of_level(*level), bits: entry.bits() })
     }
 
-    /// Whether it has one of these marks.
-    pub(super) const fn is_marked(&self, marks: u64) -> bool {
-        self.entry.software() & marks != 0
+    /// The table of the guest that it leads to.
+    pub(super) fn guest_table(&self) -> Option<GuestTable> {
+        self.is_switch().then(|| GuestTable { table: self.entry.address(), level: self.slot.level - 1 })
     }
 
     /// Writes another entry there.
@@ -58,6 +63,17 @@ pub(super) struct Grown {
     pub(super) position: Position,
     /// Whether a larger page made room for a table.
     pub(super) displaced: Displaced,
+}
+
+/// What a pointer of `level` says of what is below, which said `old`, once a page or a piece of a guest page of `guest_page` is there.
+fn marks(old: u64, level: u32, guest_page: PageSize) -> u64 {
+    if old == PIECES || guest_page >= PageSize::of_level(level) {
+        PIECES
+    } else if old == CLUSTERS || (level == 1 && guest_page == PageSize::Size64K) {
+        CLUSTERS
+    } else {
+        0
+    }
 }
 
 impl RadixShadow {
@@ -88,10 +104,7 @@ impl RadixShadow {
         let mut position = self.position(memory, self.root(), self.shape.levels - 1, address);
         while position.slot.level > target {
             let Position { slot: Slot { level, .. }, entry } = position;
-            let mut marks = entry.software() | if guest_page >= PageSize::of_level(level) { PIECES } else { 0 };
-            if level == 1 && guest_page == PageSize::Size64K {
-                marks |= CLUSTERS;
-            }
+            let marks = marks(entry.software(), level, guest_page);
             let below = if position.is_table() {
                 if marks != entry.software() {
                     position.write(memory, entry.with_software(marks));
@@ -102,7 +115,7 @@ impl RadixShadow {
                 self.tables += 1;
                 self.last_tables += u64::from(level == 1);
                 position.write(memory, Entry::pointer(below).with_software(marks));
-                if entry.is_leaf() {
+                if entry.is_leaf() || position.is_switch() {
                     displaced = Displaced::Larger;
                 }
                 below

@@ -59,7 +59,7 @@ impl RadixShadow {
         } else if position.is_table() {
             displaced = Displaced::Smaller(self.take_out(memory, &position));
         }
-        let pieces = guest_page >= PageSize::Size2M || old.software() & PIECES != 0;
+        let pieces = guest_page >= PageSize::Size2M || old.software() == PIECES;
         position.write(memory, Entry::pointer(table));
         self.links.insert(address / SPAN, Link { at: position.slot.at, pieces });
         Ok(displaced)
