@@ -1,6 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 use crate::{
+    agile::AgileIntervals,
     balloon::Balloon,
     caches::Caches,
     config::{Config, ConfigError, FidelityName, SwapKeys},
@@ -235,6 +236,7 @@ impl Machine {
         machine.faults = faults;
         machine.disks = Disks::new(config, &model.clock());
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
+        machine.agile = AgileIntervals::new(config, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
             machine.add_processor(Processor::new(Mmu::new(&mmu)?));
@@ -355,7 +357,7 @@ fn backing(config: &Config) -> Backing {
         Mechanism::Native | Mechanism::NativeSegment => Backing::Native,
         // Virtual Equal Shadow: the guest's own table is the shadow table.
         Mechanism::Shadow if config.shadow.ves => Backing::Reserved,
-        Mechanism::Nested | Mechanism::Shadow | Mechanism::GuestDirect => Backing::Nested {
+        Mechanism::Nested | Mechanism::Shadow | Mechanism::Agile | Mechanism::GuestDirect => Backing::Nested {
             mode: config.paging.host.mode(),
             page: config.scheme.host_page().unwrap_or_default(),
             status: leaf_status(config),

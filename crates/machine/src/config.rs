@@ -3,6 +3,7 @@
 //! Each key is declared once, in the file of its owner: those without a table here, `shadow.*` in `config/shadow.rs`, and so on. Numbers of
 //! the host model (`host.*`) are declared with the model, and [`KeyGroup`]s come from elsewhere.
 
+mod agile;
 mod balloon;
 mod builder;
 mod check;
@@ -25,6 +26,7 @@ mod shadow;
 mod swap;
 mod switch;
 
+pub use agile::{AgileKeys, BackName, StartName, StatusName};
 pub use balloon::BalloonKeys;
 pub use builder::open::{HostSettings, KeyGroup, OpenKeys};
 pub(crate) use builder::read_value;
@@ -92,6 +94,8 @@ settings! {
         pub mmu: MmuKeys,
         /// Shadow tables.
         pub shadow: ShadowKeys,
+        /// Agile paging.
+        pub agile: AgileKeys,
         /// Direct segments.
         pub segment: SegmentKeys,
         /// Boot parameters of the guest.

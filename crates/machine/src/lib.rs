@@ -1,6 +1,7 @@
 //! Real processors, their clock and run loop, configuration and guest loading.
 
 mod address_spaces;
+mod agile;
 mod assembly;
 mod balloon;
 mod bus;

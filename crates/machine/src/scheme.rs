@@ -14,6 +14,8 @@ pub enum Mechanism {
     Nested,
     /// One walk of a table that the monitor composes from the guest's and its own.
     Shadow,
+    /// A walk that begins in such a table, and goes on in two dimensions where the guest's table changes often.
+    Agile,
     /// Walks of the guest's table with one reference to a flat table for each address, by a routine in the hardware mode.
     Flat,
     /// The same by a hardware walker.
@@ -32,10 +34,11 @@ pub enum Mechanism {
 
 impl Mechanism {
     /// Every mechanism, in the order of lists.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Native,
         Self::Nested,
         Self::Shadow,
+        Self::Agile,
         Self::Flat,
         Self::FlatHw,
         Self::Reserved,
@@ -52,6 +55,7 @@ impl Mechanism {
             Self::Native => "native",
             Self::Nested => "nested",
             Self::Shadow => "shadow",
+            Self::Agile => "agile",
             Self::Flat => "flat",
             Self::FlatHw => "flat-hw",
             Self::Reserved => "reserved",
@@ -67,7 +71,7 @@ impl Mechanism {
     pub const fn has_host_pages(self) -> bool {
         match self {
             Self::Native | Self::Reserved | Self::NativeSegment | Self::VmmDirect | Self::DualDirect => false,
-            Self::Nested | Self::Shadow | Self::Flat | Self::FlatHw | Self::GuestDirect => true,
+            Self::Nested | Self::Shadow | Self::Agile | Self::Flat | Self::FlatHw | Self::GuestDirect => true,
         }
     }
 
@@ -76,6 +80,7 @@ impl Mechanism {
     pub const fn section_obstacle(self) -> Option<&'static str> {
         match self {
             Self::Native | Self::NativeSegment => Some("there is no monitor below the guest that could map one"),
+            Self::Agile => Some("its shadow tables lead to tables of the guest, and to none of sections"),
             Self::Reserved => Some("its memory lies at one constant, and no table maps anything else"),
             Self::Nested
             | Self::Shadow
@@ -94,6 +99,7 @@ impl Mechanism {
             Self::Native | Self::NativeSegment => true,
             Self::Nested
             | Self::Shadow
+            | Self::Agile
             | Self::Flat
             | Self::FlatHw
             | Self::Reserved
@@ -111,6 +117,7 @@ impl Mechanism {
             Self::Native
             | Self::Nested
             | Self::Shadow
+            | Self::Agile
             | Self::Flat
             | Self::FlatHw
             | Self::Reserved
@@ -126,6 +133,7 @@ impl Mechanism {
             Self::Native
             | Self::Nested
             | Self::Shadow
+            | Self::Agile
             | Self::Flat
             | Self::FlatHw
             | Self::Reserved
@@ -140,7 +148,7 @@ impl Mechanism {
         match self {
             Self::Native | Self::NativeSegment | Self::Reserved => SecondStageTable::None,
             Self::Nested | Self::VmmDirect | Self::GuestDirect | Self::DualDirect => SecondStageTable::Nested,
-            Self::Shadow => SecondStageTable::BehindShadow,
+            Self::Shadow | Self::Agile => SecondStageTable::BehindShadow,
             Self::Flat | Self::FlatHw => SecondStageTable::Flat,
         }
     }
@@ -152,6 +160,7 @@ impl Mechanism {
             Self::Native
             | Self::Nested
             | Self::Shadow
+            | Self::Agile
             | Self::Reserved
             | Self::NativeSegment
             | Self::VmmDirect
@@ -318,6 +327,7 @@ mod tests {
             ("flat-hw:4K+2M", "flat-hw:4K+2M"),
             ("reserved:2M", "reserved:2M"),
             ("shadow:2M+4K", "shadow:2M+4K"),
+            ("agile", "agile:4K+4K"),
             ("native-segment", "native-segment:4K"),
             ("vmm-direct:2M", "vmm-direct:2M"),
             ("guest-direct", "guest-direct:4K+4K"),

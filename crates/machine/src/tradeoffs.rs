@@ -120,6 +120,10 @@ impl Mechanism {
                 monitor_changes: "required: shadow tables",
                 ..PAGED
             },
+            Self::Agile => Tradeoffs {
+                monitor_changes: "required: shadow tables, and a mode for each page of the guest's",
+                ..PAGED
+            },
             Self::Flat => Tradeoffs {
                 references: References::Flat,
                 monitor_changes: "required: a flat table in one piece; a refill routine in the hardware mode",

@@ -1,7 +1,7 @@
 //! What keys demand of each other. What each takes by itself is in its declaration.
 
-use super::{AdName, Config, ConfigError};
-use crate::scheme::SecondStageTable;
+use super::{AdName, BackName, Config, ConfigError};
+use crate::scheme::{Mechanism, SecondStageTable};
 use crate::tradeoffs::ServiceName;
 
 impl Config {
@@ -23,6 +23,13 @@ impl Config {
             && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
         {
             return Err(ConfigError::range(key, problem));
+        }
+        if self.scheme.mechanism() == Mechanism::Agile
+            && self.agile.back == BackName::Dirty
+            && self.host_memory.is_some()
+        {
+            let problem = "`dirty` takes the dirty bits that the pager goes by (host_memory); `reset` does not";
+            return Err(ConfigError::range("agile.back", problem));
         }
         if let Some((key, problem)) = self.segment.problem(self.memory, &self.balloon) {
             return Err(ConfigError::range(key, problem));

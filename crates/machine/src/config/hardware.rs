@@ -3,7 +3,7 @@
 use super::{AdName, Config, ConfigError, EngineName};
 use crate::host_model::{ArrayModel, HostModel, HostModelError, WalkCacheModel};
 use crate::refill::RefillName;
-use crate::scheme::SecondStageTable;
+use crate::scheme::{Mechanism, SecondStageTable};
 use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
 use monitor::shadow::ShadowConfig;
 use types::PageSize;
@@ -47,9 +47,13 @@ impl Config {
     /// The guest's shadow tables, if the scheme has any of its own.
     #[must_use]
     pub const fn shadow(&self) -> Option<ShadowConfig> {
+        let shadow = self.shadow.config(self.harts, self.ad(), self.isa.svnapot);
         match self.scheme.mechanism().second_stage_table() {
+            SecondStageTable::BehindShadow if matches!(self.scheme.mechanism(), Mechanism::Agile) => {
+                Some(self.agile.config(shadow))
+            }
             SecondStageTable::BehindShadow if self.shadow.ves => None,
-            SecondStageTable::BehindShadow => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
+            SecondStageTable::BehindShadow => Some(shadow),
             SecondStageTable::None | SecondStageTable::Nested | SecondStageTable::Flat => None,
         }
     }

@@ -69,6 +69,7 @@ fn predict(mechanism: Mechanism, native: &Measured, base: Option<&Measured>) -> 
         Mechanism::Native
         | Mechanism::Nested
         | Mechanism::Shadow
+        | Mechanism::Agile
         | Mechanism::Flat
         | Mechanism::FlatHw
         | Mechanism::Reserved => return None,

@@ -7,7 +7,7 @@ pub(super) fn of_scheme(scheme: &str) -> &'static str {
     match scheme.split([':', '/']).next().unwrap_or(scheme) {
         "native" => "var(--c-native)",
         "nested" => "var(--c-nested)",
-        "shadow" => "var(--c-shadow)",
+        "shadow" | "agile" => "var(--c-shadow)",
         "flat" | "flat-hw" | "reserved" => "var(--c-flat)",
         "native-segment" | "vmm-direct" | "guest-direct" | "dual-direct" => "var(--c-segment)",
         _ => "var(--c-other)",
