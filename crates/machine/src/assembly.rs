@@ -14,6 +14,7 @@ use crate::{
     host_model::HostModel,
     loader::{BootFiles, Plan},
     machine::{Machine, Pace},
+    parts::agile::AgileIntervals,
     parts::balloon::Balloon,
     parts::disk::Disks,
     parts::dispatch::Dispatch,
@@ -105,6 +106,7 @@ impl Machine {
         machine.faults = faults;
         machine.disks = Disks::new(config, &model.clock());
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
+        machine.agile = AgileIntervals::new(config, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
             let mut mmu = Mmu::new(&mmu)?;

@@ -234,10 +234,11 @@ impl World {
             return Reached::site(elsewhere);
         }
         self.processor().hints.expect(Gva(address));
-        let vm = &self.vms[self.current.guest];
+        let (vm, hart) = (&self.vms[self.current.guest], self.current.hart);
         let Processor { mmu, hints, .. } = &mut self.processors[self.current.processor];
         let mut memory = WalkMemory::new(&self.host.memory);
-        let outcome = match mmu.fast_access(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp)) {
+        let second = || vm.second_stage_of(hart);
+        let outcome = match mmu.fast_access(&mut memory, second, Gva(address), access, u64::from(stamp)) {
             Ok(site) => {
                 let hit = mmu.hit(site, Gva(address), Access::Read);
                 if let Some(at) = hit.host {
@@ -248,7 +249,7 @@ impl World {
                 }
                 return Some(hit.site);
             }
-            Err(unfinished) => unfinished.finish(&mut memory, || vm.second_stage()),
+            Err(unfinished) => unfinished.finish(&mut memory, second),
         };
         *elsewhere = match outcome {
             Ok(Hit { host: Some(at), site, .. }) => {
@@ -313,13 +314,15 @@ impl World {
     #[inline(never)]
     fn reach_after(&mut self, mut fault: Fault, address: u64, access: Access, stamp: u32) -> Result<Reached, Stop> {
         for _ in 0..MOST_FAULTS {
-            if self.vm().is_shadowed() {
-                if let Some(reached) = self.reach_again(address, access)? {
+            if self.vm().shadow_handles(&fault) {
+                if let Some(reached) = self.reach_again(&fault, address, access)? {
                     return Ok(reached);
                 }
             } else {
                 match fault {
-                    Fault::Page(_) => return Err(Trap { cause: page_fault(access), value: address }.into()),
+                    Fault::Page(_) | Fault::Shadow(_) => {
+                        return Err(Trap { cause: page_fault(access), value: address }.into());
+                    }
                     Fault::Access(_) => return Err(Trap { cause: access_fault(access), value: address }.into()),
                     Fault::Nested(nested) => match self.nested_fault(&nested).ok_or(Stop::Leave)? {
                         NestedFaultOutcome::Mapped => {}
@@ -342,8 +345,14 @@ impl World {
     }
 
     /// After a shadow fault: where the access goes, or `None` if it is to be made again.
-    fn reach_again(&mut self, address: u64, access: Access) -> Result<Option<Reached>, Stop> {
-        let cause = match self.shadow_fault(address, access).ok_or(Stop::Leave)? {
+    fn reach_again(&mut self, fault: &Fault, address: u64, access: Access) -> Result<Option<Reached>, Stop> {
+        let outcome = match fault {
+            Fault::Nested(nested) if self.vm().is_agile() => Some(self.protected_store(nested)),
+            Fault::Page(_) | Fault::Shadow(_) | Fault::Access(_) | Fault::Nested(_) => {
+                self.shadow_fault(address, access)
+            }
+        };
+        let cause = match outcome.ok_or(Stop::Leave)? {
             ShadowFaultOutcome::Mapped => return Ok(None),
             ShadowFaultOutcome::Device(gpa) => return Ok(Some(Reached::Device(gpa))),
             ShadowFaultOutcome::StoreOnce(hpa) => match self.host.memory.pointer(hpa) {
@@ -366,10 +375,10 @@ impl World {
 
     #[inline(always)]
     fn translate_without_caches(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
-        let vm = &self.vms[self.current.guest];
+        let (vm, hart) = (&self.vms[self.current.guest], self.current.hart);
         let mmu = &mut self.processors[self.current.processor].mmu;
         let mut memory = WalkMemory::new(&self.host.memory);
-        mmu.access_by(&mut memory, || vm.second_stage(), Gva(address), access, u64::from(stamp))
+        mmu.access_by(&mut memory, || vm.second_stage_of(hart), Gva(address), access, u64::from(stamp))
     }
 
     #[cold]
@@ -381,7 +390,7 @@ impl World {
     /// The same where caches are modelled.
     #[inline(never)]
     fn translate_through_caches(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
-        let second = self.vm().second_stage();
+        let second = self.vm().second_stage_of(self.current.hart);
         let processor = self.current.processor;
         let Self { host, caches: Some(caches), processors, .. } = self else { unreachable!("the caller looked") };
         let mut memory = CachedWalk { memory: &host.memory, caches, processor };

@@ -40,6 +40,7 @@ pub use reference::{reference, table};
 pub use replacement::ReplacementKeys;
 pub use sbi::SbiKeys;
 pub use segment::{FilterBits, FilterKeys, SegmentKeys};
+pub use shadow::agile::{AgileKeys, BackName, StartName, StatusName};
 pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use swap::SwapKeys;
 pub use switch::Switch;
@@ -91,6 +92,8 @@ settings! {
         pub mmu: MmuKeys,
         /// Shadow tables.
         pub shadow: ShadowKeys,
+        /// Agile paging.
+        pub agile: AgileKeys,
         /// Direct segments.
         pub segment: SegmentKeys,
         /// Boot parameters of the guest.

@@ -1,5 +1,6 @@
 //! The run loop: turns of logical processors on real ones, until the guest ends.
 
+mod agile;
 mod balloon;
 mod disks;
 mod dispatch;
@@ -19,6 +20,7 @@ use crate::{
     clock::Clock,
     code::Code,
     console::Console,
+    parts::agile::AgileIntervals,
     parts::balloon::Balloon,
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
@@ -72,6 +74,7 @@ pub struct Machine {
     /// What of the SBI the guests find.
     pub(crate) extensions: ExtensionSet,
     pub(crate) balloon: Option<Balloon>,
+    pub(crate) agile: Option<AgileIntervals>,
     pub(crate) faults: Faults,
     pub(crate) capture: Capture,
     pub(crate) disks: Disks,
@@ -138,6 +141,7 @@ impl Machine {
             paging,
             extensions: ExtensionSet::ALL,
             balloon: None,
+            agile: None,
             faults: Faults::default(),
             capture: Capture::default(),
             disks: Disks::default(),
@@ -234,7 +238,7 @@ impl Machine {
             // The time of whatever happens next.
             let disk = self.disks.first_due();
             let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
-            if self.ask_for_memory(next) || self.let_frames_fail(next) {
+            if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_agile_interval(next) {
                 continue;
             }
             let Some(next) = next else {
@@ -279,7 +283,10 @@ impl Machine {
                 self.timer_due();
                 continue;
             };
-            let turn = Turn { next: [turn.next, timer.map(|(due, _)| due), disk].into_iter().flatten().min(), ..turn };
+            let turn = Turn {
+                next: [turn.next, timer.map(|(due, _)| due), disk, self.agile_due()].into_iter().flatten().min(),
+                ..turn
+            };
             let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
             let guest = self.logicals[index].guest;
             match self.take(turn, index) {

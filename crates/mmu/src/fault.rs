@@ -76,6 +76,8 @@ pub enum AccessCause {
 pub enum Fault {
     /// The first stage refuses: the guest's page fault of the access.
     Page(Cause),
+    /// An entry of a shadow table refuses, where hardware knows one from the guest's: the hypervisor's to handle.
+    Shadow(Cause),
     /// No memory answers: the guest's access fault of the access.
     Access(AccessCause),
     /// The second stage refuses: the monitor's to handle (a guest-page fault), or a device's address.

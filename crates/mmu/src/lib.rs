@@ -72,6 +72,8 @@ pub use refill::{Refill, RefillRoutine, RefillSteps};
 pub use replacement::{POLICIES, PolicyError, PolicyFacts, Replacement, ReplacementPolicy, Shape};
 pub use segment::escape_filter::{EscapeFilter, EscapeFilterError};
 pub use segment::{DirectSegment, Segment, Segments};
-pub use stage::{CloneFormat, Entries, FoundEntry, LookupError, Registers, SecondStage, TableFormat};
+pub use stage::{
+    CloneFormat, Entries, FoundEntry, LookupError, Registers, SWITCHING, SecondStage, ShadowRoot, TableFormat,
+};
 pub use statistics::MmuStatistics;
 pub use walk::software::{SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};

@@ -101,7 +101,7 @@ impl RefillRoutine {
 /// Whether a walk with that fault ended at an entry of the guest's tables: it refuses, or its A or D bit may not be written.
 const fn ends_at_entry(fault: Fault) -> bool {
     match fault {
-        Fault::Page(_) => true,
+        Fault::Page(_) | Fault::Shadow(_) => true,
         Fault::Nested(fault) => matches!((fault.purpose, fault.access), (Purpose::Table, Access::Write)),
         Fault::Access(_) => false,
     }

@@ -16,7 +16,7 @@ impl Counter for u64 {
     }
 }
 
-impl Counter for [u64; 4] {
+impl<const N: usize> Counter for [u64; N] {
     fn plus(self, other: Self) -> Self {
         core::array::from_fn(|level| self[level] + other[level])
     }
@@ -30,6 +30,11 @@ impl Counter for [u64; 4] {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// The same for counts by level.
+fn are_zero<const N: usize>(counts: &[u64; N]) -> bool {
+    *counts == [0; N]
 }
 
 /// Defines the statistics, and what adds and subtracts them, from one list.
@@ -102,6 +107,10 @@ statistics! {
     classified_misses: [u64; 4],
     /// Walks begun, those that fault among them.
     walks: u64,
+    /// Walks under agile paging that found a page, by how many tables of the guest they read nested: none where the shadow table led to the
+    /// page. Index 6 is walks that were nested from the guest's root on.
+    #[serde(default, skip_serializing_if = "are_zero")]
+    agile_walks: [u64; 7],
     /// Walks made by the refill routine in the hardware mode: all of them, or none.
     refills: u64,
     /// Instructions of that routine.

@@ -1,7 +1,7 @@
 //! Both stages for one access: the walk of the guest's tables through the second stage, and then of the page that they map.
 
 use crate::context::Context;
-use crate::fault::Purpose;
+use crate::fault::{Cause, Fault, NestedFault, Purpose};
 use crate::memory::{HostPage, TableMemory};
 use crate::raw::prefetch;
 use crate::rights::Rights;
@@ -10,7 +10,8 @@ use crate::space::Space;
 use crate::statistics::Mark;
 use crate::tlb::Translation;
 use crate::walk::{
-    Backing, Direct, GuestDimension, Halted, Map, Mapping, Policy, Ports, Request, Through, Tree, Wanted,
+    Address, Backing, Direct, GuestAddress, GuestDimension, Halted, Map, Mapping, Policy, Ports, Request, Through,
+    Tree, Wanted,
 };
 use crate::walk_cache::{Start, WalkCache};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
@@ -40,7 +41,8 @@ pub(crate) enum Next {
 /// A page of the first stage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GuestMapping {
-    page: Gpa,
+    /// An address of the kind at which the first stage finds its pages.
+    page: u64,
     size: PageSize,
     rights: Rights,
     space: Space,
@@ -78,7 +80,7 @@ impl Walk<'_> {
     /// Goes on from `progress` to the end of the walk, or as far as the policy goes, through the second stage. All of it becomes part of the
     /// caller, so that the translation gets from the tables to the TLBs in registers.
     #[inline(always)]
-    pub(crate) fn advance<P: Policy, M: TableMemory, S: Map<In = Gpa, Out = Hpa>>(
+    pub(crate) fn advance<P: Policy, M: TableMemory, S: Map<In: GuestAddress, Out = Hpa>>(
         mut self,
         ports: &mut Ports<'_, M>,
         mut stage: S,
@@ -103,7 +105,7 @@ impl Walk<'_> {
 
     /// Where the walk begins, once that is known.
     #[inline(always)]
-    fn begin<P: Policy, M: TableMemory, S: Map<In = Gpa, Out = Hpa>>(
+    fn begin<P: Policy, M: TableMemory, S: Map<In: GuestAddress, Out = Hpa>>(
         &mut self,
         ports: &mut Ports<'_, M>,
         stage: &mut S,
@@ -112,28 +114,35 @@ impl Walk<'_> {
             FirstStage::Tables => {
                 let request = self.request();
                 let mut tables = Through::<M, S, GuestDimension>::new(ports, stage, request);
-                Next::Table(self.tree.begin::<P, Direct, _>(&mut tables, self.cache, &mut Direct, self.gva.0)?)
+                Ok(Next::Table(self.tree.begin::<P, Direct, _>(&mut tables, self.cache, &mut Direct, self.gva.0)?))
             }
             FirstStage::Bare => {
                 let size = PageSize::Size256T;
-                let page = Gpa(self.gva.page(size).0);
-                Next::Page(GuestMapping { page, size, rights: Rights::ALL, space: self.context.spaces.local })
+                let page = S::In::of_gpa(Gpa(self.gva.page(size).0)).ok_or(Gpa(self.gva.0));
+                let space = self.context.spaces.local;
+                page.map(|page| Next::Page(GuestMapping { page: page.bits(), size, rights: Rights::ALL, space }))
             }
             FirstStage::Segment(gpa) => {
                 ports.statistics.guest_segment_hits += 1;
                 let size = PageSize::Size4K;
                 let (rights, space) = (Segments::GUEST_RIGHTS, self.context.spaces.local);
-                Next::Page(GuestMapping { page: gpa.page(size), size, rights, space })
+                let page = S::In::of_gpa(gpa.page(size)).ok_or(gpa);
+                page.map(|page| Next::Page(GuestMapping { page: page.bits(), size, rights, space }))
             }
         };
         ports.statistics.l2_misses += 1;
         ports.statistics.walks += 1;
-        Ok((ports.statistics.mark(), next))
+        let mark = ports.statistics.mark();
+        // No second stage translates an address of which it has no name.
+        let too_wide = |gpa| {
+            Fault::Nested(NestedFault { gpa, access: self.access, purpose: Purpose::Data, cause: Cause::TooWide })
+        };
+        Ok((mark, next.map_err(too_wide)?))
     }
 
     /// The steps from there on. A walk that stops has come as far as the step that comes with the reason.
     #[inline(always)]
-    fn steps<P: Policy, M: TableMemory, S: Map<In = Gpa, Out = Hpa>>(
+    fn steps<P: Policy, M: TableMemory, S: Map<In: GuestAddress, Out = Hpa>>(
         &mut self,
         ports: &mut Ports<'_, M>,
         stage: &mut S,
@@ -157,7 +166,7 @@ impl Walk<'_> {
 
     /// The walk of the guest's tables.
     #[inline(always)]
-    fn first_stage<P: Policy, M: TableMemory, S: Map<In = Gpa, Out = Hpa>>(
+    fn first_stage<P: Policy, M: TableMemory, S: Map<In: GuestAddress, Out = Hpa>>(
         &mut self,
         ports: &mut Ports<'_, M>,
         stage: &mut S,
@@ -167,24 +176,26 @@ impl Walk<'_> {
         let wanted = Wanted { address: self.gva.0, demand: &self.context.query(self.access).of_leaf };
         let mut tables = Through::<M, S, GuestDimension>::new(ports, stage, request);
         let leaf = self.tree.descend::<P, Direct, _>(&mut tables, self.cache, &mut Direct, wanted, from)?;
-        let (page, space) = (Gpa(leaf.page()), self.context.spaces.of(leaf.global));
+        let (page, space) = (leaf.page(), self.context.spaces.of(leaf.global));
         Ok(GuestMapping { page, size: leaf.size, rights: leaf.pte.rights(), space })
     }
 
     /// The second stage for the page that the first one found.
     #[inline(always)]
-    fn second_stage<P: Policy, M: TableMemory, S: Map<In = Gpa, Out = Hpa>>(
+    fn second_stage<P: Policy, M: TableMemory, S: Map<In: GuestAddress, Out = Hpa>>(
         &self,
         ports: &mut Ports<'_, M>,
         stage: &mut S,
         guest: &GuestMapping,
     ) -> Result<Translation, P::Stop> {
-        let gpa = Gpa(guest.page.0 | self.gva.offset(guest.size));
-        let request = Request { address: gpa, access: self.access, purpose: Purpose::Data, limit: guest.size };
+        let address = S::In::of(guest.page | self.gva.offset(guest.size));
+        let gpa = address.kept();
+        let request = Request { address, access: self.access, purpose: Purpose::Data, limit: guest.size };
         stage.reach::<P, M, _>(ports, request, |ports, host| {
-            let (size, pointer) = homogeneous::<P>(ports.memory, host, gpa, guest.size.min(host.size))?;
+            let (size, pointer) =
+                homogeneous::<P>(ports.memory, host, host.target(address), guest.size.min(host.size))?;
             Ok(Translation {
-                hpa: host.target(gpa).page(size),
+                hpa: host.target(address).page(size),
                 gpa: gpa.page(size),
                 host: pointer.map_or(0, <*mut u8>::expose_provenance),
                 space: guest.space,
@@ -195,15 +206,14 @@ impl Walk<'_> {
     }
 }
 
-/// The largest page around `gpa`, of at most `size`, that is memory or device throughout, with its pointer.
+/// The largest page around `hpa`, of at most `size`, that is memory or device throughout, with its pointer.
 #[inline(always)]
 fn homogeneous<P: Policy>(
     memory: &impl TableMemory,
     host: &Mapping<Hpa>,
-    gpa: Gpa,
+    hpa: Hpa,
     size: PageSize,
 ) -> Result<(PageSize, Option<*mut u8>), P::Stop> {
-    let hpa = host.target(gpa);
     if host.backing == Backing::Host
         && size == PageSize::Size4K
         && let Some(pointer) = memory.base_page(hpa.page(PageSize::Size4K))

@@ -10,7 +10,7 @@ use crate::stage::{FormatHardware, NestedTlb, SecondStage, SecondStageHardware, 
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
 use crate::translate::{FirstStage, Progress, Walk};
-use crate::walk::{General, Map, Ports, Tree};
+use crate::walk::{General, GuestAddress, Map, Ports, Tree};
 use crate::walk_cache::WalkCache;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
@@ -63,20 +63,20 @@ pub(crate) struct Prepared<'a, S> {
 /// Who looks on as a walk is made.
 pub(crate) trait Watcher {
     /// The second stage as the walk sees it: as it is, or one that tells what it does.
-    type Over<S: Map<In = Gpa, Out = Hpa>>: Map<In = Gpa, Out = Hpa>;
+    type Over<S: Map<In: GuestAddress, Out = Hpa>>: Map<In = S::In, Out = Hpa>;
 
     /// Makes that of the stage.
-    fn over<S: Map<In = Gpa, Out = Hpa>>(&self, stage: S) -> Self::Over<S>;
+    fn over<S: Map<In: GuestAddress, Out = Hpa>>(&self, stage: S) -> Self::Over<S>;
 }
 
 /// Nobody.
 pub(crate) struct Unwatched;
 
 impl Watcher for Unwatched {
-    type Over<S: Map<In = Gpa, Out = Hpa>> = S;
+    type Over<S: Map<In: GuestAddress, Out = Hpa>> = S;
 
     #[inline(always)]
-    fn over<S: Map<In = Gpa, Out = Hpa>>(&self, stage: S) -> S {
+    fn over<S: Map<In: GuestAddress, Out = Hpa>>(&self, stage: S) -> S {
         stage
     }
 }
@@ -112,7 +112,7 @@ impl Walkers {
         let Asked { context, gva, access, first } = asked;
         let tree = Tree {
             geometry: context.geometry,
-            root: context.root(),
+            root: kind.root(context.root()),
             spaces: context.spaces,
             ad: self.first_stage_ad,
             groups: self.first_stage_groups,
@@ -196,6 +196,7 @@ impl Walkers {
                 Lookup::Outside,
                 SecondStage::Constant { .. }
                 | SecondStage::Nested { .. }
+                | SecondStage::Agile { .. }
                 | SecondStage::Flat { .. }
                 | SecondStage::Reserved { .. }
                 | SecondStage::Other(_),

@@ -111,10 +111,13 @@ fn assert_reached(coverage: &Coverage) {
         "left before the walk",
     ];
     expected.extend(others.map(String::from));
-    for stage in ["native", "nested", "flat", "reserved"] {
+    for stage in ["native", "nested", "agile", "flat", "reserved"] {
         let ways = ["fast walk", "left at a table", "left at the page"];
         expected.extend(ways.map(|way| format!("{way}, {stage}")));
     }
+    // Five where the guest has as many levels and the root switches.
+    expected.extend((0..=6).map(|tables| format!("agile, {tables} tables nested")));
+    expected.extend(["Invalid", "NotWritable", "NotDirty"].map(|cause| format!("shadow table {cause}")));
     for size in types::PageSize::ALL {
         expected.push(format!("{size} page, memory"));
         expected.push(format!("{size} page, device"));

@@ -4,8 +4,11 @@ mod common;
 
 use common::bed::Bed;
 use common::builder::{A, D, R, U, W, X};
-use mmu::{L1Entry, MmuConfig};
-use types::{Access, Gva, PageSize, PagingMode, Width};
+use mmu::{
+    Cause, DirectSegment, EscapeFilter, Fault, L1Entry, MmuConfig, NestedFault, Purpose, SecondStage, Segment,
+    Segments, ShadowRoot,
+};
+use types::{Access, Gpa, Gva, PageSize, PagingMode, Width};
 
 const ALL: u64 = R | W | X | U | A | D;
 
@@ -59,4 +62,24 @@ fn a_larger_modes_huge_page_does_not_hit_where_addresses_are_not_canonical() {
     // SAFETY: as above.
     assert!(unsafe { L1Entry::read_hit(window, site, Gva(0x1008), Width::Double, stamp) }.is_some());
     assert!(bed.access(wild.0, Access::Read).is_err());
+}
+
+/// The address of a walk of agile paging has its mode in the upper four bits: a guest's segment that leads beyond all second stages lost bits of the
+/// address that the fault names.
+#[test]
+fn an_address_with_more_bits_than_a_second_stage_is_refused_whole_under_agile_paging() {
+    let mut bed = Bed::nested(&MmuConfig::default());
+    let SecondStage::Nested { mode, root } = bed.second else { panic!("the bed is nested") };
+    bed.second = SecondStage::Agile { mode, root, shadow: ShadowRoot::NONE };
+    let target = Gpa(0x20b4_9191_d666_d000);
+    let segment = Segment::of_guest(Gva(0x1000)..Gva(0x2000), target).unwrap();
+    let guest = DirectSegment { segment, escape: EscapeFilter::default() };
+    bed.mmu.set_segments(&Segments { guest, monitor: DirectSegment::default() });
+    let refused = NestedFault {
+        gpa: target.wrapping_add(0xf38),
+        access: Access::Write,
+        purpose: Purpose::Data,
+        cause: Cause::TooWide,
+    };
+    assert_eq!(bed.access(0x1f38, Access::Write), Err(Fault::Nested(refused)));
 }

@@ -38,8 +38,9 @@ pub use hart_state::{Entry, HartState, Suspend};
 pub use paging::{FaultyFrame, FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
 pub use primary_region::{PrimaryRegion, PrimaryRegionState, Refusal, SegmentRequest};
 pub use table::{
-    ClearedRange, FlatTable, FlatTables, FlushTlbs, HostTable, Invalidation, Leaf, LeafBits, MapError, NestedTable,
-    NestedTables, SectionTable, SharedTables, TableDesign, TableRequest, TableWork,
+    ClearedRange, Displaced, FlatTable, FlatTables, FlushTlbs, GuestTable, HostTable, Invalidation, Leaf, LeafBits,
+    MapError, NestedTable, NestedTables, Radix, Removed, SectionTable, ShadowFormat, ShadowShape, SharedTables,
+    TableDesign, TableRequest, TableWork,
 };
 pub use vm::{
     Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, SaturatedFilter, Vm, VmError, VmMemory,

@@ -6,9 +6,9 @@ mod direct;
 mod error;
 mod escape;
 mod image;
-
 mod page_sizes;
 mod presentation;
+mod protection;
 mod vm_memory;
 
 pub use attribute::MemoryAttribute;
@@ -102,6 +102,16 @@ impl Vm {
         self.memory.second_stage()
     }
 
+    /// The second stage of hart `hart`'s translations: under shadow tables it is that of its address space.
+    #[must_use]
+    #[inline]
+    pub fn second_stage_of(&self, hart: usize) -> SecondStage {
+        match &self.shadow {
+            Some(shadow) => shadow.second_stage(hart),
+            None => self.second_stage(),
+        }
+    }
+
     /// Takes the page that holds `gpa` from the guest: the next access to it is a nested fault. `None` where it has no frame, and of a
     /// guest whose memory is fixed.
     ///
@@ -109,8 +119,9 @@ impl Vm {
     /// [performs](Invalidation::perform).
     pub(crate) fn unmap_page(&mut self, memory: &HostMemory, gpa: Gpa) -> Option<Invalidation> {
         let leaf = self.page(memory, gpa)?;
-        self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
-        Invalidation::of_page(self.memory.vmid(), self.memory.pages().0, memory, gpa)
+        let led_to = self.drop_shadow_entries(memory, gpa.page(leaf.size), &leaf);
+        let invalidation = Invalidation::of_page(self.memory.vmid(), self.memory.pages().0, memory, gpa)?;
+        Some(if led_to { invalidation.with_walk_caches() } else { invalidation })
     }
 }
 

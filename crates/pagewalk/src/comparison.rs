@@ -1,5 +1,6 @@
 //! A comparison: one workload, or several, on several systems, side by side on the host's processors.
 
+mod agile;
 mod beginning;
 pub(crate) mod caches;
 mod execute;
@@ -14,6 +15,7 @@ mod shadow;
 mod table;
 mod work;
 
+pub(crate) use agile::modes;
 pub(crate) use beginning::{add_beginnings, beginnings};
 pub(crate) use execute::{Execution, Plan, execute};
 pub(crate) use finished::Finished;

@@ -52,6 +52,7 @@ pub struct Counts {
     pub walks: u64,
     pub refills: u64,
     pub refill_instructions: u64,
+    pub agile_walks: [u64; 7],
     pub guest_refs: u64,
     pub host_refs: u64,
     pub max_refs: u64,
@@ -81,6 +82,15 @@ pub enum Stage2 {
         mode: SecondStageMode,
         /// The root.
         root: Hpa,
+    },
+    /// Tables, behind a shadow table that may switch a walk to them.
+    Agile {
+        /// Their shape.
+        mode: SecondStageMode,
+        /// The root.
+        root: Hpa,
+        /// The register `sptr`.
+        shadow: u64,
     },
     /// An array of entries.
     Flat {

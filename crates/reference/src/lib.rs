@@ -4,6 +4,7 @@
 //! the documentation of the mechanism, in the plainest way: recursion, lists, linear search, no packed bits.
 #![forbid(unsafe_code)]
 
+mod agile;
 mod cache;
 mod caches;
 mod config;
@@ -53,6 +54,8 @@ pub trait Memory {
 pub enum Fault {
     /// The guest's tables refuse.
     Page(Cause),
+    /// A shadow table refuses.
+    Shadow(Cause),
     /// A table of the guest is not in memory.
     FirstStageTable,
     /// A table of the second stage is not in memory.

@@ -1,5 +1,7 @@
 //! The whole MMU: what is looked up, in which order, what is counted and what is kept.
 
+use crate::agile::found::Found;
+use crate::agile::{self, AgileWalk, Followed};
 use crate::config::{Config, Counts, Stage2};
 use crate::pte::{Cause, Demand, permit};
 use crate::second_stage::{Second, answers};
@@ -213,9 +215,11 @@ impl Mmu {
             let nested = |cause| Fault::Nested { gpa: Gpa(gva.0), access, table: false, cause };
             let (bits, fault) = match stage {
                 Stage2::Constant { .. } => (56, Fault::PhysicalTooWide),
-                Stage2::Nested { mode: SecondStageMode::Sv39x4, .. } => (41, nested(Cause::TooWide)),
-                Stage2::Nested { mode: SecondStageMode::Sv48x4, .. } => (50, nested(Cause::TooWide)),
-                Stage2::Nested { mode: SecondStageMode::Sv57x4, .. } => (59, nested(Cause::TooWide)),
+                Stage2::Nested { mode, .. } | Stage2::Agile { mode, .. } => match mode {
+                    SecondStageMode::Sv39x4 => (41, nested(Cause::TooWide)),
+                    SecondStageMode::Sv48x4 => (50, nested(Cause::TooWide)),
+                    SecondStageMode::Sv57x4 => (59, nested(Cause::TooWide)),
+                },
                 // Looked up first, like any other.
                 Stage2::Flat { .. } | Stage2::Reserved { .. } => (64, nested(Cause::OutOfBounds)),
             };
@@ -304,6 +308,8 @@ impl Mmu {
             latest: None,
         };
 
+        // How agile paging found the page.
+        let mut page_found = matches!(stage, Stage2::Agile { .. }).then_some(Found::FullyNested);
         // The first stage.
         let (gpa, owner, first, first_size) = if let Some(gpa) = direct {
             second.counts.guest_segment_hits += 1;
@@ -319,36 +325,56 @@ impl Mmu {
             };
             let time = second.tick();
             let start = self.guest_cache.deepest(tree.levels, gva.0, time, &seen);
-            if let Some((level, _, _)) = start {
+            if let Some((level, _)) = start {
                 second.counts.guest_cache_hits[level as usize - 1] += 1;
             }
-            let (level, table, above) = match start {
-                Some((level, table, owner)) => (level - 1, table, owner == Owner::Global),
-                None => (tree.levels - 1, context.root.0, false),
+            let agile_root = if let Stage2::Agile { shadow, .. } = stage {
+                Some(agile::root(*shadow, context.root.0))
+            } else {
+                None
             };
-            let mut walk = Walk {
-                tree,
-                tables: &mut second,
-                refuse: &Fault::Page,
-                address: gva.0,
-                demand: demand(&context, access),
-                visits: Vec::new(),
+            let (root, root_found) = agile_root.map_or((context.root.0, None), |(root, found)| (root, Some(found)));
+            let (level, table, above, found) = match start {
+                Some((level, Pointer { table, owner, found, .. })) => (level - 1, table, owner == Owner::Global, found),
+                None => (tree.levels - 1, root, false, root_found),
             };
-            let found = walk.descend(level, table, above);
-            let visits = walk.visits;
+            let demand = demand(&context, access);
+            let (walked, visits) = if let Some(found) = found {
+                let mut walk = AgileWalk { tree, second: &mut second, gva: gva.0, demand, followed: Vec::new() };
+                let walked = walk.descend(level, (table, found), above);
+                let visit =
+                    |of: &Followed| (Visit { level: of.level, table: of.table, global: of.global }, Some(of.found));
+                let visits: Vec<_> = walk.followed.iter().map(visit).collect();
+                (walked.map(|(mapping, found)| (mapping, Some(found))), visits)
+            } else {
+                let (address, visits) = (gva.0, Vec::new());
+                let mut walk = Walk { tree, tables: &mut second, refuse: &Fault::Page, address, demand, visits };
+                let walked = walk.descend(level, table, above).map(|mapping| (mapping, None));
+                (walked, walk.visits.into_iter().map(|visit| (visit, None)).collect())
+            };
             let owner_of = |global| if global { Owner::Global } else { Owner::Asid(context.asid) };
-            for Visit { level, table, global } in visits {
+            for (Visit { level, table, global }, found) in visits {
                 let time = second.tick();
                 let range = range_of(gva.0, level);
-                self.guest_cache.fill(level, Pointer { vmid, owner: owner_of(global), range, table }, time);
+                self.guest_cache.fill(level, Pointer { vmid, owner: owner_of(global), range, table, found }, time);
             }
-            let Mapping { leaf, global, .. } = found?;
+            let (Mapping { leaf, global, .. }, found) = walked?;
+            page_found = found;
             let gpa = Gpa(leaf.page + gva.0 % leaf.size.bytes());
             (gpa, owner_of(global), Some(leaf.pte), leaf.size)
         };
 
         // The second.
-        let host = second.reach(gpa, access, false, first_size)?;
+        let by_segment = second.counts.monitor_segment_pages;
+        let host = if page_found == Some(Found::ByShadow) {
+            shadowed(vmid, gpa, first_size)
+        } else {
+            second.reach(gpa, access, false, first_size)?
+        };
+        // Where a segment answers, the tables are not asked.
+        if let Some(found) = page_found.filter(|_| second.counts.monitor_segment_pages == by_segment) {
+            second.counts.agile_walks[found.index()] += 1;
+        }
         let hpa = host.hpa.0 + (gpa.0 - host.gpa.0);
 
         // Both: no larger than either, and all of one kind.
@@ -411,6 +437,22 @@ impl Mmu {
         if gpa.is_none() {
             self.host_cache.remove(|pointer| named(pointer.vmid));
         }
+    }
+}
+
+/// A page at the host physical address that a shadow table gives.
+fn shadowed(vmid: Vmid, address: Gpa, size: PageSize) -> Entry {
+    let page = address.0 / size.bytes() * size.bytes();
+    Entry {
+        vmid,
+        owner: Owner::Bare,
+        page,
+        size,
+        gpa: Gpa(page),
+        hpa: Hpa(page),
+        memory: true,
+        first: None,
+        second: None,
     }
 }
 

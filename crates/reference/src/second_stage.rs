@@ -54,7 +54,7 @@ impl<M: Memory> Tables for HostTables<'_, M> {
         let pte = self.memory.read(Hpa(at)).ok_or(Fault::SecondStageTable)?;
         self.counts.host_refs += 1;
         self.counts.steps += 1;
-        if let (Some(routine), Stage2::Nested { .. }) = (self.config.refill, self.stage) {
+        if let (Some(routine), Stage2::Nested { .. } | Stage2::Agile { .. }) = (self.config.refill, self.stage) {
             self.counts.refill_instructions += routine.nested_level;
         }
         Ok(pte)
@@ -79,9 +79,11 @@ impl<M: Memory> Second<'_, M> {
     /// The rules of the stage's tables; a flat table is one level.
     fn tree(&self) -> Tree {
         let levels = match self.stage {
-            Stage2::Nested { mode: SecondStageMode::Sv39x4, .. } => 3,
-            Stage2::Nested { mode: SecondStageMode::Sv48x4, .. } => 4,
-            Stage2::Nested { mode: SecondStageMode::Sv57x4, .. } => 5,
+            Stage2::Nested { mode, .. } | Stage2::Agile { mode, .. } => match mode {
+                SecondStageMode::Sv39x4 => 3,
+                SecondStageMode::Sv48x4 => 4,
+                SecondStageMode::Sv57x4 => 5,
+            },
             Stage2::Flat { .. } => 1,
             Stage2::Constant { .. } | Stage2::Reserved { .. } => unreachable!("there are no tables"),
         };
@@ -93,7 +95,7 @@ impl<M: Memory> Second<'_, M> {
         let Some(routine) = self.config.refill else { return };
         self.counts.refill_instructions += match self.stage {
             _ if in_segment => routine.reserved_lookup,
-            Stage2::Constant { .. } => 0,
+            Stage2::Constant { .. } | Stage2::Agile { .. } => 0,
             Stage2::Nested { .. } => routine.nested_lookup,
             Stage2::Flat { .. } => routine.flat_lookup,
             Stage2::Reserved { .. } => routine.reserved_lookup,
@@ -144,7 +146,7 @@ impl<M: Memory> Second<'_, M> {
                 }
                 Ok(self.add(gpa, &ram, offset))
             }
-            Stage2::Nested { root, .. } => self.translate_nested(root, gpa, access, table),
+            Stage2::Nested { root, .. } | Stage2::Agile { root, .. } => self.translate_nested(root, gpa, access, table),
             Stage2::Flat { table: at, first, entries } => self.translate_flat((at, first, entries), gpa, access, table),
         }
     }
@@ -189,10 +191,10 @@ impl<M: Memory> Second<'_, M> {
         }
 
         let start = self.cache.deepest(tree.levels, gpa.0, time, &|of, _| of == vmid);
-        if let Some((level, _, _)) = start {
+        if let Some((level, _)) = start {
             self.counts.host_cache_hits[level as usize - 1] += 1;
         }
-        let (level, from) = start.map_or((tree.levels - 1, root.0), |(level, from, _)| (level - 1, from));
+        let (level, from) = start.map_or((tree.levels - 1, root.0), |(level, pointer)| (level - 1, pointer.table));
         let mut tables =
             HostTables { memory: self.memory, counts: self.counts, config: self.config, stage: self.stage };
         let demand = second_demand(access);
@@ -201,7 +203,7 @@ impl<M: Memory> Second<'_, M> {
         for Visit { level, table, .. } in walk.visits {
             let time = self.tick();
             let range = range_of(gpa.0, level);
-            self.cache.fill(level, Pointer { vmid, owner: Owner::Bare, range, table }, time);
+            self.cache.fill(level, Pointer { vmid, owner: Owner::Bare, range, table, found: None }, time);
         }
         Ok(self.keep(gpa, found?))
     }
@@ -278,7 +280,7 @@ impl<M: Memory> Second<'_, M> {
         if let Some(entry) = self.in_segment(gpa, PageSize::Size4K) {
             return Ok(entry);
         }
-        let has_tables = matches!(self.stage, Stage2::Nested { .. } | Stage2::Flat { .. });
+        let has_tables = matches!(self.stage, Stage2::Nested { .. } | Stage2::Agile { .. } | Stage2::Flat { .. });
         if let (true, Some((entry, walked))) = (has_tables, self.latest.take()) {
             let write = second_demand(Access::Write);
             if answers(&entry, write) {

@@ -1,5 +1,6 @@
 //! A page-walk cache of one dimension.
 
+use crate::agile::found::Found;
 use crate::cache::Set;
 use crate::replacement::{Chooser, Policy};
 use crate::tlb::Owner;
@@ -16,6 +17,8 @@ pub(crate) struct Pointer {
     /// Which of the ranges that one entry of this level spans.
     pub(crate) range: u64,
     pub(crate) table: u64,
+    /// How the table was found, in a walk of agile paging.
+    pub(crate) found: Option<Found>,
 }
 
 pub(crate) fn range_of(address: u64, level: u32) -> u64 {
@@ -33,14 +36,14 @@ impl WalkCache {
         address: u64,
         time: u64,
         seen: &dyn Fn(Vmid, Owner) -> bool,
-    ) -> Option<(u32, u64, Owner)> {
+    ) -> Option<(u32, Pointer)> {
         for level in 1..levels {
             let set = &mut self.0[level as usize - 1];
             let wanted = |it: &Pointer| it.range == range_of(address, level) && seen(it.vmid, it.owner);
             if let Some(way) = set.find(wanted) {
                 set.use_way(way, time);
                 let pointer = set.get(way)?;
-                return Some((level, pointer.table, pointer.owner));
+                return Some((level, *pointer));
             }
         }
         None

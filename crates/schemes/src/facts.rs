@@ -76,6 +76,8 @@ pub enum Walked {
     GuestTables,
     /// Tables that the hypervisor composes of the guest's and its own.
     ShadowTables,
+    /// Such tables down to where they lead into the guest's own.
+    AgileTables,
 }
 
 /// Schemes that are alike.

@@ -1,6 +1,6 @@
 //! What keys demand of each other. What each takes by itself is in its declaration.
 
-use super::{AdName, Config, ConfigError};
+use super::{AdName, BackName, Config, ConfigError};
 use schemes::{ServiceName, Walked};
 
 impl Config {
@@ -9,17 +9,24 @@ impl Config {
     /// # Errors
     /// [`ConfigError::Range`].
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.mmu.ad == AdName::Switchable && self.scheme.facts().walked == Walked::ShadowTables {
+        if self.mmu.ad == AdName::Switchable && self.scheme.facts().walked != Walked::GuestTables {
             let problem = "shadow tables are kept for one way of setting A and D bits: `fault` or `hardware`";
             return Err(ConfigError::range("mmu.ad", problem));
         }
         if self.isa.d && !self.isa.f {
             return Err(ConfigError::range("isa.d", "needs isa.f"));
         }
-        if self.scheme.facts().walked == Walked::ShadowTables
+        if self.scheme.facts().walked != Walked::GuestTables
             && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
         {
             return Err(ConfigError::range(key, problem));
+        }
+        if self.scheme.facts().walked == Walked::AgileTables
+            && self.agile.back == BackName::Dirty
+            && self.host_memory.is_some()
+        {
+            let problem = "`dirty` takes the dirty bits that the pager goes by (host_memory); `reset` does not";
+            return Err(ConfigError::range("agile.back", problem));
         }
         if let Some((key, problem)) = self.segment.problem(self.memory, &self.balloon) {
             return Err(ConfigError::range(key, problem));

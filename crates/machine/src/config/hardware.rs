@@ -48,9 +48,11 @@ impl Config {
     /// The guest's shadow tables, if the scheme has any of its own.
     #[must_use]
     pub fn shadow(&self) -> Option<ShadowConfig> {
+        let shadow = self.shadow.config(self.harts, self.ad(), self.isa.svnapot);
         match self.scheme.facts().walked {
+            Walked::AgileTables => Some(self.agile.config(shadow)),
             Walked::ShadowTables if self.shadow.ves => None,
-            Walked::ShadowTables => Some(self.shadow.config(self.harts, self.ad(), self.isa.svnapot)),
+            Walked::ShadowTables => Some(shadow),
             Walked::GuestTables => None,
         }
     }

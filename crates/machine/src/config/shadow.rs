@@ -1,5 +1,7 @@
 //! `shadow.*`: how shadow tables are kept, for the scheme `shadow`.
 
+pub(in crate::config) mod agile;
+
 use super::AttributeName;
 use keys::{key, settings};
 use mmu::AdPolicy;
@@ -136,6 +138,7 @@ impl ShadowKeys {
             sections_end: Gpa(0),
             section_bytes: 0,
             check: self.check,
+            agile: None,
         }
     }
 }

@@ -29,7 +29,7 @@ impl Machine {
     fn walk_of_current(&self) -> Option<RecordedWalk> {
         let world = &self.world;
         let mmu = &world.processors[world.current.processor].mmu;
-        let second = world.vm().second_stage();
+        let second = world.vm().second_stage_of(world.current.hart);
         let pages = mmu.data_pages();
         let (page, size) = *pages.get(pages.len() / 2)?;
         // An address within it that is nothing special.

@@ -1,6 +1,7 @@
 //! What a machine is made of beside processors and guests. What is here knows nothing of the machine: what happens to it is in `machine/` and `world/`.
 
 pub(crate) mod address_spaces;
+pub(crate) mod agile;
 pub(crate) mod balloon;
 pub(crate) mod disk;
 pub(crate) mod dispatch;

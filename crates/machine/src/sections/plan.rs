@@ -137,7 +137,7 @@ impl Config {
         let tree = self.paging.host.mode().address_bits();
         let bits = self.backing().design().map_or(tree, |(design, mode)| design.section_bits(mode));
         match self.scheme.facts().walked {
-            Walked::ShadowTables => bits.min(BARE_BITS),
+            Walked::ShadowTables | Walked::AgileTables => bits.min(BARE_BITS),
             Walked::GuestTables => bits,
         }
     }

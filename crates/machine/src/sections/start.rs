@@ -150,8 +150,8 @@ fn section_limit(config: &Config, plan: &GuestSections) -> Gpa {
     }
     match config.scheme.facts().walked {
         // The table of a guest that does not translate: three levels where those are enough.
-        Walked::ShadowTables if end.0 <= 1 << 38 => all.min(Gpa(1 << 38)),
-        Walked::ShadowTables | Walked::GuestTables => all,
+        Walked::ShadowTables | Walked::AgileTables if end.0 <= 1 << 38 => all.min(Gpa(1 << 38)),
+        Walked::ShadowTables | Walked::AgileTables | Walked::GuestTables => all,
     }
 }
 

@@ -129,6 +129,7 @@ impl Guests {
             sections_end: AT.wrapping_add(self.bytes),
             section_bytes: self.bytes,
             check: false,
+            agile: None,
         };
         vm.shadow_with(&mut self.host, config)?;
         self.vms.push(vm);

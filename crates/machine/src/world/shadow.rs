@@ -2,7 +2,7 @@
 
 use crate::world::{Current, Processor, World};
 use memory::Host;
-use mmu::Fence;
+use mmu::{Fence, NestedFault};
 use monitor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
 use monitor::shadow::{Event, GuestFence, ShadowFault, ShadowFaultOutcome, Tlbs, Way, Work};
 use monitor::{Vm, Wanted};
@@ -141,8 +141,17 @@ impl World {
         }
     }
 
+    /// The nested table refuses a store of the current hart to a table of its guest that is shadowed.
+    pub(crate) fn protected_store(&mut self, fault: &NestedFault) -> ShadowFaultOutcome {
+        let Current { processor, guest, .. } = self.current;
+        let mut tlbs = Processors { all: &mut self.processors, here: processor };
+        let (outcome, event) = self.vms[guest].shadow_protected_store(&mut self.host, &mut tlbs, fault);
+        self.charge_shadow(event);
+        outcome
+    }
+
     /// Charges the current processor for work on its guest's shadow tables, and counts the exit if there was one.
-    fn charge_shadow(&mut self, event: Option<Event>) {
+    pub(crate) fn charge_shadow(&mut self, event: Option<Event>) {
         let Some(Event { reason, work }) = event else { return };
         let Current { processor, guest, .. } = self.current;
         let processor = &mut self.processors[processor];

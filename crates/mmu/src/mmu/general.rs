@@ -236,10 +236,10 @@ fn check_bare(second: &SecondStage, gpa: Gpa, access: Access) -> Result<(), Faul
     match second {
         // Physical addresses have 56 bits.
         SecondStage::Constant { .. } if gpa.0 >> 56 != 0 => Err(Fault::Access(AccessCause::TooWide)),
-        SecondStage::Nested { mode, .. } if gpa.0 >> mode.address_bits() != 0 => {
+        SecondStage::Nested { mode, .. } | SecondStage::Agile { mode, .. } if gpa.0 >> mode.address_bits() != 0 => {
             Err(Fault::Nested(NestedFault { gpa, access, purpose: Purpose::Data, cause: Cause::TooWide }))
         }
-        SecondStage::Constant { .. } | SecondStage::Nested { .. } => Ok(()),
+        SecondStage::Constant { .. } | SecondStage::Nested { .. } | SecondStage::Agile { .. } => Ok(()),
         // Each lookup compares bounds that no TLB entry exceeds.
         SecondStage::Flat { .. } | SecondStage::Reserved { .. } | SecondStage::Other(_) => Ok(()),
     }

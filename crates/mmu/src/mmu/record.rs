@@ -12,7 +12,7 @@ use crate::stage::{SecondStage, StageKind, StageVisitor, TableFormat};
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
 use crate::translate::Progress;
-use crate::walk::{Map, Mapping, Policy, Ports, Request};
+use crate::walk::{GuestAddress, Map, Mapping, Policy, Ports, Request};
 use crate::walkers::{Asked, Walkers, Watcher};
 use core::cell::RefCell;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
@@ -284,8 +284,8 @@ pub(crate) struct RecordedStage<'l, S> {
     log: &'l RefCell<Log>,
 }
 
-impl<S: Map<In = Gpa, Out = Hpa>> Map for RecordedStage<'_, S> {
-    type In = Gpa;
+impl<S: Map<In: GuestAddress, Out = Hpa>> Map for RecordedStage<'_, S> {
+    type In = S::In;
     type Out = Hpa;
 
     const TRACELESS: bool = false;
@@ -293,7 +293,7 @@ impl<S: Map<In = Gpa, Out = Hpa>> Map for RecordedStage<'_, S> {
     fn reach<P: Policy, M: TableMemory, R>(
         &mut self,
         ports: &mut Ports<'_, M>,
-        request: Request<Gpa>,
+        request: Request<S::In>,
         then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
     ) -> Result<R, P::Stop> {
         let Self { inner, levels, log } = self;
@@ -301,7 +301,9 @@ impl<S: Map<In = Gpa, Out = Hpa>> Map for RecordedStage<'_, S> {
         log.borrow_mut().translating = Some(Vec::new());
         let reached = inner.reach::<P, M, R>(ports, request, |ports, mapping| {
             let cached = cached(&ports.statistics.since(&before).host_cache_hits);
-            log.borrow_mut().note(request.address, mapping, *levels, cached);
+            // A host physical address is used as it is.
+            let levels = if request.address.gpa().is_some() { *levels } else { 0 };
+            log.borrow_mut().note(request.address.kept(), mapping, levels, cached);
             then(ports, mapping)
         });
         // A translation that was refused is no step.
@@ -309,7 +311,7 @@ impl<S: Map<In = Gpa, Out = Hpa>> Map for RecordedStage<'_, S> {
         reached
     }
 
-    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: Gpa) -> Result<Mapping<Hpa>, Fault> {
+    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: S::In) -> Result<Mapping<Hpa>, Fault> {
         // What is read again, to set a bit, is no step of the way.
         self.log.borrow_mut().translating = Some(Vec::new());
         let mapping = self.inner.reach_update(ports, at);
@@ -325,9 +327,9 @@ struct Recorded<'l> {
 }
 
 impl<'l> Watcher for Recorded<'l> {
-    type Over<S: Map<In = Gpa, Out = Hpa>> = RecordedStage<'l, S>;
+    type Over<S: Map<In: GuestAddress, Out = Hpa>> = RecordedStage<'l, S>;
 
-    fn over<S: Map<In = Gpa, Out = Hpa>>(&self, inner: S) -> RecordedStage<'l, S> {
+    fn over<S: Map<In: GuestAddress, Out = Hpa>>(&self, inner: S) -> RecordedStage<'l, S> {
         RecordedStage { inner, levels: self.levels, log: self.log }
     }
 }

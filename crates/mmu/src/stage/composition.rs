@@ -1,4 +1,5 @@
-//! Stages compose: three radix stages, a walk that changes its mode in the middle, and steps of several references, against closed forms.
+//! Stages compose: three radix stages, and steps of several references, against closed forms. A walk that changes its mode in the middle is in
+//! `agile.rs`.
 
 use super::host::Host;
 use super::nested_tlb::NestedTlb;
@@ -308,121 +309,6 @@ fn each_stage_refuses_in_its_own_name() {
         (*tower.inner.path(&mut tower.words, root + entry).last().unwrap(), root + entry)
     });
     assert_eq!(fault, nested(gpa, Purpose::Table));
-}
-
-/// Where a table of a walk lies that begins in a shadow table and goes on nested: the address, and in its upper bits the mode.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Switching(u64);
-
-/// A table of the guest, at a host physical address that the shadow table knows.
-const KNOWN: u64 = 1 << 62;
-/// A table or page of the guest, at a guest physical address.
-const NESTED: u64 = 2 << 62;
-/// The bit of a shadow entry below which the walk goes on in the guest's tables: one of those that the specification leaves to software.
-const SWITCH: u64 = 1 << 8;
-
-impl Address for Switching {
-    fn of(bits: u64) -> Self {
-        Self(bits)
-    }
-
-    fn bits(self) -> u64 {
-        self.0
-    }
-
-    fn behind(self, entry: Pte) -> u64 {
-        let mode = match self.0 & (KNOWN | NESTED) {
-            0 if entry.0 & SWITCH == 0 => 0,
-            0 => KNOWN,
-            _ => NESTED,
-        };
-        mode | entry.address()
-    }
-}
-
-/// Agile paging's lower stage: nothing for what lies at host physical addresses, and the nested tables for the rest.
-struct Agile<S> {
-    nested: S,
-}
-
-impl<S: Map<In = Gpa, Out = Hpa>> Map for Agile<S> {
-    type In = Switching;
-    type Out = Hpa;
-
-    const TRACELESS: bool = false;
-
-    fn reach<P: Policy, M: TableMemory, R>(
-        &mut self,
-        ports: &mut Ports<'_, M>,
-        request: Request<Switching>,
-        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
-    ) -> Result<R, P::Stop> {
-        let Request { address: Switching(bits), access, purpose, limit } = request;
-        let address = bits & !(KNOWN | NESTED);
-        match bits & NESTED {
-            0 => Host.reach::<P, M, R>(ports, Request { address: Hpa(address), access, purpose, limit }, then),
-            _ => self.nested.reach::<P, M, R>(ports, Request { address: Gpa(address), access, purpose, limit }, then),
-        }
-    }
-
-    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: Switching) -> Result<Mapping<Hpa>, Fault> {
-        let address = at.0 & !(KNOWN | NESTED);
-        match at.0 & NESTED {
-            0 => Host.reach_update(ports, Hpa(address)),
-            _ => self.nested.reach_update(ports, Gpa(address)),
-        }
-    }
-}
-
-/// References of a walk of `n` levels whose first `shadow` are the shadow table's, on `m` nested levels. With `None` the root is the guest's.
-fn agile(n: usize, m: usize, shadow: Option<u64>) -> u64 {
-    let offset = OFFSETS[1];
-    let mut words = Words::default();
-    let mut guest = Written::new(Geometry::of_first_stage(MODES[n].0), 0x1_0000_0000, offset);
-    let mut nested = Written::new(Geometry::of_second_stage(MODES[m].1), 0x3_0000_0000, 0);
-    guest.map(&mut words, GVA, INNER_PAGE, SETTLED);
-    for gpa in guest.tables.iter().copied().chain([INNER_PAGE]) {
-        nested.map(&mut words, gpa, gpa + offset, SETTLED);
-    }
-    let mut shadowed = Written::new(guest.geometry, 0x4_0000_0000, 0);
-    shadowed.map(&mut words, GVA, INNER_PAGE + offset, SETTLED);
-    let root = match shadow {
-        None => NESTED | guest.root,
-        Some(0) => KNOWN | (guest.root + offset),
-        Some(levels) => {
-            // The last shadow entry leads to the guest's table.
-            let at = shadowed.path(&mut words, GVA)[levels as usize - 1];
-            if let Some(table) = guest.tables.get(levels as usize) {
-                words.0.insert(at, pte(table + offset, Pte::V | SWITCH));
-            }
-            shadowed.root
-        }
-    };
-    let (mut above, mut below, mut statistics) =
-        (Remembered::nothing(), Remembered::nothing(), MmuStatistics::default());
-    let nested = TabledStage::<HostDimension, _, _>::new(nested.tree(), Host, below.lend());
-    let tree = Tree { root, ..shadowed.tree() };
-    let mut stage = TabledStage::<GuestDimension, _, _>::new(tree, Agile { nested }, above.lend());
-    let (access, purpose, limit) = (Access::Read, Purpose::Data, PageSize::Size4K);
-    let request = Request { address: Gva(GVA), access, purpose, limit };
-    let mut ports = Ports { memory: &mut words, statistics: &mut statistics };
-    let page = stage.reach::<General, _, _>(&mut ports, request, |_, mapping| Ok(mapping.page)).unwrap();
-    assert_eq!(page, Hpa(INNER_PAGE + offset), "{n} {m} {shadow:?}");
-    statistics.refs()
-}
-
-#[test]
-fn a_walk_that_changes_its_mode_takes_the_closed_form_of_agile_paging() {
-    for (n, m) in (0..9).map(|index| (index / 3, index % 3)) {
-        let (levels, nested) = (levels(n), levels(m));
-        for shadow in 0..=levels {
-            assert_eq!(agile(n, m, Some(shadow)), shadow + (levels - shadow) * (nested + 1), "{shadow} of {levels}");
-        }
-        assert_eq!(agile(n, m, None), (levels + 1) * (nested + 1) - 1);
-    }
-    // Gandhi, Hill, Swift, ISCA 2016.
-    let of_four = [Some(4), Some(3), Some(2), Some(1), Some(0), None].map(|shadow| agile(1, 1, shadow));
-    assert_eq!(of_four, [4, 8, 12, 16, 20, 24]);
 }
 
 /// A second stage that reads the same entry of several tables at once, as one with hashed tables does.

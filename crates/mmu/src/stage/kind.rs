@@ -1,5 +1,6 @@
 //! The kinds of second stage: for each variant of [`SecondStage`] a type, which makes the stage that a walk goes through.
 
+use super::agile::{AgileStage, ShadowRoot};
 use super::constant::ConstantStage;
 use super::flat::FlatTable;
 use super::format::{FormatHardware, OtherTables, Registers, TableFormat};
@@ -12,7 +13,7 @@ use crate::config::{AdPolicy, Groups};
 use crate::geometry::Geometry;
 use crate::refill::{RefillRoutine, RefillSteps};
 use crate::space::{Space, Spaces};
-use crate::walk::{HostDimension, Map, Tree};
+use crate::walk::{GuestAddress, HostDimension, Map, Tree};
 use crate::walk_cache::WalkCache;
 use types::{Gpa, Hpa, SecondStageMode, Vmid};
 
@@ -26,10 +27,27 @@ pub(crate) struct SecondStageHardware<'a> {
     pub(crate) format: Option<&'a mut FormatHardware>,
 }
 
+impl<'a> SecondStageHardware<'a> {
+    /// Nested tables of that shape.
+    #[inline(always)]
+    pub(super) fn tree(self, geometry: Geometry, root: Hpa) -> TabledStage<'a, HostDimension, Tree, Host> {
+        let Self { vmid, cache, tlb, ad, groups, format: _ } = self;
+        let spaces = Spaces::of_guest_physical(vmid);
+        let tree = Tree { geometry, root: root.0 & ((1 << 56) - (1 << 14)), spaces, ad, groups };
+        TabledStage::new(tree, Host, Memory { space: spaces.local, cache, tlb })
+    }
+}
+
 /// A second stage of one kind, as the hypervisor has chosen it.
 pub(crate) trait StageKind {
     /// The stage during one walk.
-    type Stage<'a>: Map<In = Gpa, Out = Hpa>;
+    type Stage<'a>: Map<In: GuestAddress, Out = Hpa>;
+
+    /// Where the first stage begins, at an address that the stage translates: mostly at the guest's root.
+    #[inline(always)]
+    fn root(&self, guest_root: u64) -> u64 {
+        guest_root
+    }
 
     /// Levels of its tables. A processor may have a `format` of a scheme's own.
     fn levels(&self, format: Option<&dyn TableFormat>) -> u32;
@@ -59,6 +77,7 @@ impl SecondStage {
             Self::Constant { ram, offset } => visitor.visit(ConstantStage { ram, offset }),
             Self::Nested { mode, root } => visitor.visit(NestedTables { mode, root }),
             Self::Flat { table, first, entries } => visitor.visit(FlatEntries { table, first, entries }),
+            Self::Agile { mode, root, shadow } => visitor.visit(AgileTables { mode, root, shadow }),
             Self::Reserved { ram, offset } => visitor.visit(ReservedStage(ConstantStage { ram, offset })),
             Self::Other(registers) => visitor.visit(OtherFormat(registers)),
         }
@@ -125,11 +144,7 @@ impl StageKind for NestedTables {
 
     #[inline(always)]
     fn stage(self, hardware: SecondStageHardware<'_>) -> Self::Stage<'_> {
-        let SecondStageHardware { vmid, cache, tlb, ad, groups, format: _ } = hardware;
-        let spaces = Spaces::of_guest_physical(vmid);
-        let geometry = Geometry::of_second_stage(self.mode);
-        let tree = Tree { geometry, root: self.root.0 & ((1 << 56) - (1 << 14)), spaces, ad, groups };
-        TabledStage::new(tree, Host, Memory { space: spaces.local, cache, tlb })
+        hardware.tree(Geometry::of_second_stage(self.mode), self.root)
     }
 
     #[inline(always)]
@@ -199,5 +214,41 @@ impl StageKind for OtherFormat {
 
     fn refill_steps(routine: &RefillRoutine, format: Option<&dyn TableFormat>) -> RefillSteps {
         format.map_or(RefillSteps { lookup: 0, level: 0 }, |format| format.refill_steps(routine))
+    }
+}
+
+/// `SecondStage::Agile`.
+pub(crate) struct AgileTables {
+    pub(super) mode: SecondStageMode,
+    pub(super) root: Hpa,
+    pub(super) shadow: ShadowRoot,
+}
+
+impl StageKind for AgileTables {
+    type Stage<'a> = AgileStage<'a>;
+
+    #[inline(always)]
+    fn root(&self, guest_root: u64) -> u64 {
+        self.shadow.start(guest_root).0
+    }
+
+    fn levels(&self, _: Option<&dyn TableFormat>) -> u32 {
+        self.mode.levels()
+    }
+
+    #[inline(always)]
+    fn stage(self, hardware: SecondStageHardware<'_>) -> AgileStage<'_> {
+        let Self { mode, root, shadow: _ } = self;
+        AgileStage { nested: hardware.tree(Geometry::of_second_stage(mode), root) }
+    }
+
+    #[inline(always)]
+    fn has_fast_path(tlb: Option<&NestedTlb>) -> bool {
+        tlb.is_some()
+    }
+
+    /// Agile paging is walked by hardware: a routine would have to look up only a part of the addresses.
+    fn refill_steps(routine: &RefillRoutine, _: Option<&dyn TableFormat>) -> RefillSteps {
+        RefillSteps { lookup: 0, level: routine.nested_level }
     }
 }

@@ -3,6 +3,7 @@
 //! A scheme is a [`SecondStage`] variant, which holds what the hypervisor chooses, and a type that implements [`Map`](crate::walk::Map) for the
 //! length of one walk. `kind.rs` joins the two: a variant without its type does not compile. Neither the walker nor the TLBs change.
 
+mod agile;
 #[cfg(test)]
 mod composition;
 mod constant;
@@ -18,6 +19,7 @@ mod second_stage;
 mod segmented;
 mod tabled;
 
+pub use agile::{SWITCHING, ShadowRoot};
 pub(crate) use format::FormatHardware;
 pub use format::{CloneFormat, Entries, FoundEntry, LookupError, Registers, TableFormat};
 pub(crate) use kind::{SecondStageHardware, StageKind, StageVisitor};

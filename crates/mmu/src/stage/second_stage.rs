@@ -1,11 +1,13 @@
 //! What a hypervisor chooses of a second stage.
 
+use super::agile::ShadowRoot;
 use super::format::Registers;
 use core::ops::Range;
 use types::{Gpa, Hpa, SecondStageMode};
 
 /// How guest physical addresses become host physical ones. One VMID has one second stage: a monitor that changes it
-/// fences the VMID ([`crate::Fence::Gvma`]).
+/// fences the VMID ([`crate::Fence::Gvma`]). Under agile paging each address space has a shadow
+/// root of its own; a hypervisor that gives it another one fences the address space ([`crate::Fence::Vvma`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SecondStage {
     /// No second stage: a gPA within `ram` is at hPA gPA + `offset`, modulo 2^64. Every other gPA is a device's, with
@@ -22,6 +24,15 @@ pub enum SecondStage {
         mode: SecondStageMode,
         /// The root table, 16 KiB and aligned to that; the bits below are ignored.
         root: Hpa,
+    },
+    /// Nested tables, behind a shadow table that may switch a walk to them: agile paging.
+    Agile {
+        /// Shape of the nested tables.
+        mode: SecondStageMode,
+        /// Their root, as of [`SecondStage::Nested`].
+        root: Hpa,
+        /// The shadow table of the address space.
+        shadow: ShadowRoot,
     },
     /// One contiguous table that the monitor writes, of eight bytes for each 4K page of the guest. A gPA that has no entry faults.
     Flat {

@@ -4,8 +4,8 @@ use crate::fault::{Fault, Purpose};
 use crate::memory::TableMemory;
 use crate::rights::Rights;
 use crate::segment::{DirectSegment, Lookup};
-use crate::walk::{Backing, Map, Mapping, Policy, Ports, Request};
-use types::{Gpa, Hpa, PageSize};
+use crate::walk::{Backing, GuestAddress, Map, Mapping, Policy, Ports, Request};
+use types::{Hpa, PageSize};
 
 /// A second stage behind a segment during one walk.
 pub(crate) struct SegmentedStage<'a, S> {
@@ -18,8 +18,15 @@ const fn mapping(page: u64, size: PageSize) -> Mapping<Hpa> {
     Mapping { page: Hpa(page), size, rights: Rights::ALL, backing: Backing::Host }
 }
 
-impl<S: Map<In = Gpa, Out = Hpa>> Map for SegmentedStage<'_, S> {
-    type In = Gpa;
+impl<S: Map<In: GuestAddress, Out = Hpa>> SegmentedStage<'_, S> {
+    /// What the segment says of an address. It has no host physical ones.
+    fn look_up(&self, address: S::In, size: PageSize) -> Lookup {
+        address.gpa().map_or(Lookup::Outside, |gpa| self.segment.look_up(gpa.0, size))
+    }
+}
+
+impl<S: Map<In: GuestAddress, Out = Hpa>> Map for SegmentedStage<'_, S> {
+    type In = S::In;
     type Out = Hpa;
 
     const TRACELESS: bool = false;
@@ -27,10 +34,10 @@ impl<S: Map<In = Gpa, Out = Hpa>> Map for SegmentedStage<'_, S> {
     fn reach<P: Policy, M: TableMemory, R>(
         &mut self,
         ports: &mut Ports<'_, M>,
-        request: Request<Gpa>,
+        request: Request<S::In>,
         then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
     ) -> Result<R, P::Stop> {
-        P::uncommon(|| match self.segment.look_up(request.address.0, request.limit) {
+        P::uncommon(|| match self.look_up(request.address, request.limit) {
             Lookup::Page { page, size } => {
                 ports.statistics.monitor_segment_hits += 1;
                 ports.statistics.monitor_segment_pages += u64::from(request.purpose == Purpose::Data);
@@ -44,9 +51,9 @@ impl<S: Map<In = Gpa, Out = Hpa>> Map for SegmentedStage<'_, S> {
         })
     }
 
-    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: Gpa) -> Result<Mapping<Hpa>, Fault> {
+    fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: S::In) -> Result<Mapping<Hpa>, Fault> {
         // The latest translation was the segment's if this is: it is not counted again.
-        match self.segment.look_up(at.0, PageSize::Size4K) {
+        match self.look_up(at, PageSize::Size4K) {
             Lookup::Page { page, size } => Ok(mapping(page, size)),
             Lookup::Outside | Lookup::Escapes => self.inner.reach_update(ports, at),
         }

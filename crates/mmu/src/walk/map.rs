@@ -18,6 +18,39 @@ pub(crate) trait Address: Copy + PartialEq {
 
     /// Where the entry at this address leads: to a table or to a page. A kind of address of several modes says here in which the walk goes on.
     fn behind(self, entry: Pte) -> u64;
+
+    /// The fault where the entry at this address refuses. A kind of address of several modes says here whose table refuses.
+    #[inline(always)]
+    fn refusal(self, fault: Fault) -> Fault {
+        fault
+    }
+}
+
+/// A kind of address at which a first stage finds its tables and pages.
+pub(crate) trait GuestAddress: Address {
+    /// A guest physical address; `None` of one with more bits than any second stage translates, which has no name.
+    fn of_gpa(gpa: Gpa) -> Option<Self>;
+
+    /// The guest physical address, where a walk knows it: a shadow table leads past it, to a host physical one.
+    fn gpa(self) -> Option<Gpa>;
+
+    /// The address that a TLB keeps beside the host physical one.
+    #[inline(always)]
+    fn kept(self) -> Gpa {
+        self.gpa().unwrap_or(Gpa(self.bits()))
+    }
+}
+
+impl GuestAddress for Gpa {
+    #[inline(always)]
+    fn of_gpa(gpa: Gpa) -> Option<Self> {
+        Some(gpa)
+    }
+
+    #[inline(always)]
+    fn gpa(self) -> Option<Gpa> {
+        Some(self)
+    }
 }
 
 macro_rules! address {

@@ -17,7 +17,7 @@ mod tables;
 mod tree;
 
 pub(crate) use journal::{Counts, Direct, Journal};
-pub(crate) use map::{Address, Backing, Map, Mapping, Ports, Request};
+pub(crate) use map::{Address, Backing, GuestAddress, Map, Mapping, Ports, Request};
 pub(crate) use policy::{FastPath, General, Policy, Recording};
 pub(crate) use settle::apart;
 pub(crate) use tables::{Dimension, GuestDimension, HostDimension, Tables, Through};

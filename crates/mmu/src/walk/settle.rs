@@ -37,13 +37,13 @@ impl AdPolicy {
         leaf: Leaf<T::Address>,
         demand: &Demand,
     ) -> Result<Option<Leaf<T::Address>>, Fault> {
-        leaf.pte.allow(*demand).map_err(|cause| tables.refused(cause))?;
+        leaf.pte.allow(*demand).map_err(|cause| tables.refused_at(leaf.at, cause))?;
         let touched = leaf.pte.touched(demand.access);
         if touched == leaf.pte {
             return Ok(Some(leaf));
         }
         match self {
-            Self::Fault => Err(tables.refused(leaf.pte.untouched())),
+            Self::Fault => Err(tables.refused_at(leaf.at, leaf.pte.untouched())),
             Self::Update => {
                 let exchanged = tables.exchange(leaf.at, leaf.pte, touched)?;
                 Ok(exchanged.then_some(Leaf { pte: touched, ..leaf }))

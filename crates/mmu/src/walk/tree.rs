@@ -154,7 +154,7 @@ impl Tree {
                 return Ok(Step::Arrived(Leaf { at, pte, size: PageSize::Size4K, global }));
             }
             Form::Plain => Kind::Pointer,
-            Form::Other => pte.decode(level as u32, self.groups).map_err(|cause| tables.refused(cause))?,
+            Form::Other => pte.decode(level as u32, self.groups).map_err(|cause| tables.refused_at(at, cause))?,
         };
         match kind {
             Kind::Pointer => Ok(Step::Down(Start { level: level - 1, table: at.behind(pte), global })),

@@ -12,7 +12,7 @@ use super::memory::{HostMemory, POINTERS};
 use super::ops::{Op, PCS, Place, SegmentOp, TABLES, VMS};
 use mmu::{
     AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Groups, Hit, L1Entry, Mmu, MmuConfig, Purpose,
-    Registers, SecondStage, Segment, Segments,
+    Registers, SecondStage, Segment, Segments, ShadowRoot,
 };
 use reference::{Answer, Position, Prediction, Stage2};
 use std::collections::{BTreeMap, HashMap};
@@ -22,11 +22,11 @@ use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageM
 /// hPA of virtual machine n is gPA + n × this, but for the constant ones that say otherwise.
 const VM_SPACING: u64 = 1 << 49;
 /// gPA of the guest's table pages, and of the (wider) root that is one of them.
-const GUEST_TABLES: u64 = 0x8010_0000;
+pub(super) const GUEST_TABLES: u64 = 0x8010_0000;
 /// hPA of the second stage's table pages, plus the virtual machine's spacing.
-const HOST_TABLES: u64 = 0x8800_0000;
+pub(super) const HOST_TABLES: u64 = 0x8800_0000;
 /// Ends within a page of every size.
-const RAM_END: u64 = 9 * VM_SPACING + 0x40_6021_3000;
+const RAM_END: u64 = 11 * VM_SPACING + 0x40_6021_3000;
 
 /// What a run reached, so that a test can insist on it.
 #[derive(Clone, Debug, Default)]
@@ -50,12 +50,12 @@ impl Coverage {
     }
 }
 
-struct Vm {
+pub(super) struct Vm {
     vmid: Vmid,
-    second: SecondStage,
-    stage: Stage2,
+    pub(super) second: SecondStage,
+    pub(super) stage: Stage2,
     /// hPA − gPA, as the monitor maps it.
-    offset: u64,
+    pub(super) offset: u64,
 }
 
 /// An instruction that accesses memory, or a fetch.
@@ -76,14 +76,14 @@ struct Remembered {
 
 /// Both sides.
 pub struct Harness {
-    mmu: Mmu,
-    memory: HostMemory,
+    pub(super) mmu: Mmu,
+    pub(super) memory: HostMemory,
     model: reference::Mmu,
     model_memory: HostMemory,
-    vms: Vec<Vm>,
-    vm: usize,
-    context: TranslationContext,
-    clock: u64,
+    pub(super) vms: Vec<Vm>,
+    pub(super) vm: usize,
+    pub(super) context: TranslationContext,
+    pub(super) clock: u64,
     next_table: u64,
     /// Last entry of each instruction, of data and of fetches.
     remembered: [Vec<Option<Remembered>>; 2],
@@ -132,6 +132,17 @@ fn virtual_machines() -> Vec<Vm> {
             offset,
         }
     };
+    let agile = |vmid, number: u64, mode| {
+        let offset = number * VM_SPACING;
+        let root = Hpa(HOST_TABLES + offset);
+        let shadow = ShadowRoot::NONE;
+        Vm {
+            vmid: Vmid(vmid),
+            second: SecondStage::Agile { mode, root, shadow },
+            stage: Stage2::Agile { mode, root, shadow: shadow.bits() },
+            offset,
+        }
+    };
     let flat = |vmid, number: u64, table, first, bytes: u64| {
         let (table, first, entries) = (Hpa(table), Gpa(first), bytes / 4096);
         Vm {
@@ -170,13 +181,16 @@ fn virtual_machines() -> Vec<Vm> {
         flat(10, 7, RAM_END - 0x10_0000, 0x7fe0_5000, 0xf0_0000_0000),
         reserved(11, 0x8000_0000..0xff_c023_5000, 8 * VM_SPACING + 0x20_0000),
         // A flat table in the format of somebody else.
-        other(flat(12, 9, HOST_TABLES + 9 * VM_SPACING, 0x8000_0000, 0x30_6021_3000)),
+        other(flat(14, 11, HOST_TABLES + 11 * VM_SPACING, 0x8000_0000, 0x30_6021_3000)),
+        agile(12, 9, SecondStageMode::Sv39x4),
+        agile(13, 10, SecondStageMode::Sv48x4),
     ]
 }
 
 fn fault(of: Fault) -> reference::Fault {
     match of {
         Fault::Page(of) => reference::Fault::Page(cause(of)),
+        Fault::Shadow(of) => reference::Fault::Shadow(cause(of)),
         Fault::Access(AccessCause::FirstStageTable) => reference::Fault::FirstStageTable,
         Fault::Access(AccessCause::SecondStageTable) => reference::Fault::SecondStageTable,
         Fault::Access(AccessCause::TooWide) => reference::Fault::PhysicalTooWide,
@@ -223,6 +237,7 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         walks: of.walks,
         refills: of.refills,
         refill_instructions: of.refill_instructions,
+        agile_walks: of.agile_walks,
         guest_refs: of.guest_refs,
         host_refs: of.host_refs,
         max_refs: of.max_refs,
@@ -252,7 +267,7 @@ fn sign_extended(address: u64, bits: u32) -> u64 {
 
 /// The size of page with which an address is mapped: mostly the same for all of a region, so that mapping one page does
 /// not unmap the others.
-fn size_for(rng: &mut Random, address: u64, levels: u32, groups: Groups) -> PageSize {
+pub(super) fn size_for(rng: &mut Random, address: u64, levels: u32, groups: Groups) -> PageSize {
     let index = |level: u32| address >> (12 + 9 * level) & 511;
     let size = if rng.one_in(300) {
         rng.pick(&PageSize::ALL)
@@ -317,7 +332,7 @@ impl Harness {
     }
 
     /// Often in memory, sometimes a device's or nobody's.
-    fn gpa(&self, place: Place) -> Gpa {
+    pub(super) fn gpa(&self, place: Place) -> Gpa {
         let address = place.address(50);
         Gpa(match place.indices[4] % 4 {
             0 | 1 if place.wild.is_none() => 0x8000_0000 + (address & 0xff_ffff_ffff),
@@ -330,7 +345,14 @@ impl Harness {
         self.model_memory.write(at, word);
     }
 
-    fn map(&mut self, shape: Shape, offset: u64, (tables, root): (u64, u64), address: u64, leaf: (u32, u64)) {
+    pub(super) fn map(
+        &mut self,
+        shape: Shape,
+        offset: u64,
+        (tables, root): (u64, u64),
+        address: u64,
+        leaf: (u32, u64),
+    ) {
         let before = self.next_table;
         for memory in [&mut self.memory, &mut self.model_memory] {
             let mut next = before;
@@ -365,14 +387,14 @@ impl Harness {
     }
 
     /// The page of the host that `gpa` is mapped to.
-    fn host_page(&self, gpa: Gpa, size: PageSize) -> Hpa {
+    pub(super) fn host_page(&self, gpa: Gpa, size: PageSize) -> Hpa {
         Hpa(gpa.page(size).0.wrapping_add(self.vms[self.vm].offset) & ((1 << 56) - 1)).page(size)
     }
 
     fn map_host_leaf(&mut self, gpa: Gpa, leaf: (u32, u64)) {
         let vm = &self.vms[self.vm];
         match vm.second {
-            SecondStage::Nested { mode, root } => {
+            SecondStage::Nested { mode, root } | SecondStage::Agile { mode, root, .. } => {
                 let shape = Shape { levels: mode.levels(), wide_root: true };
                 let roots = (HOST_TABLES + vm.offset, root.0);
                 self.map(shape, 0, roots, gpa.0, leaf);
@@ -406,6 +428,9 @@ impl Harness {
         for level in 0..4 {
             add(&format!("guest cache, level {}", level + 1), counts.guest_cache_hits[level]);
             add(&format!("host cache, level {}", level + 1), counts.host_cache_hits[level]);
+        }
+        for (tables, &walks) in counts.agile_walks.iter().enumerate() {
+            add(&format!("agile, {tables} tables nested"), walks);
         }
         add("l2", counts.l2_hits);
         add("refills", counts.refills);
@@ -453,6 +478,7 @@ impl Harness {
                 self.vm = usize::from(vm % VMS);
                 let root = Gpa(GUEST_TABLES + u64::from(root) * 0x1000);
                 self.set_context(TranslationContext { mode, root, asid, privilege, sum, mxr });
+                self.set_shadow_root();
             }
             Op::Status { privilege, sum, mxr } => {
                 self.set_context(TranslationContext { privilege, sum, mxr, ..self.context });
@@ -623,6 +649,7 @@ impl Harness {
         let stage = match second {
             SecondStage::Constant { .. } => "native",
             SecondStage::Nested { .. } => "nested",
+            SecondStage::Agile { .. } => "agile",
             SecondStage::Flat { .. } => "flat",
             SecondStage::Reserved { .. } => "reserved",
             SecondStage::Other(_) => "other",
@@ -649,7 +676,7 @@ impl Harness {
         let of_table = match got {
             Err(Fault::Nested(fault)) => fault.purpose == Purpose::Table,
             Err(Fault::Access(_)) => true,
-            Ok(_) | Err(Fault::Page(_)) => mmu.statistics().guest_refs > then.guest_refs,
+            Ok(_) | Err(Fault::Page(_) | Fault::Shadow(_)) => mmu.statistics().guest_refs > then.guest_refs,
         };
         self.coverage.note(match (walked, of_table) {
             (true, true) => format!("left at a table, {stage}"),
@@ -720,6 +747,20 @@ impl Harness {
         }
     }
 
+    /// Flags of a leaf that mostly allows the access.
+    pub(super) fn leaf_flags(&self, rng: &mut Random, access: Access) -> u64 {
+        let mut flags = match access {
+            _ if !rng.one_in(4) => R | W | X,
+            Access::Read => R,
+            Access::Write => R | W,
+            Access::Execute => X,
+        };
+        flags |= if rng.one_in(3) { 0 } else { D };
+        flags |= if rng.one_in(8) { 0 } else { A };
+        flags |= if rng.one_in(8) { G } else { 0 };
+        flags | if self.context.privilege == Privilege::User { U } else { 0 }
+    }
+
     /// Most faults are handled, as a system would: by mapping what was missing.
     fn fault(&mut self, gva: Gva, access: Access, fault: Fault) {
         let mut rng = Random::new(self.clock);
@@ -729,18 +770,7 @@ impl Harness {
                 if rng.one_in(8) {
                     return;
                 }
-                let mut flags = match access {
-                    _ if !rng.one_in(4) => R | W | X,
-                    Access::Read => R,
-                    Access::Write => R | W,
-                    Access::Execute => X,
-                };
-                flags |= if rng.one_in(3) { 0 } else { D };
-                flags |= if rng.one_in(8) { 0 } else { A };
-                flags |= if rng.one_in(8) { G } else { 0 };
-                if self.context.privilege == Privilege::User {
-                    flags |= U;
-                }
+                let flags = self.leaf_flags(&mut rng, access);
                 let size = size_for(
                     &mut rng,
                     gva.0,
@@ -750,12 +780,18 @@ impl Harness {
                 let target = self.gpa(Place { wild: None, ..Place::random(&mut rng) });
                 self.map_guest(gva, size, target, flags);
             }
+            Fault::Shadow(cause) => {
+                self.coverage.note(format!("shadow table {cause:?}"));
+                if !rng.one_in(8) {
+                    self.map_shadow(gva, access, &mut rng);
+                }
+            }
             Fault::Access(cause) => self.coverage.note(format!("access {cause:?}")),
             Fault::Nested(fault) => {
                 self.coverage.note(format!("second stage {:?}", fault.cause));
                 self.coverage.note(format!("{:?} refused", fault.purpose));
                 let levels = match self.vms[self.vm].second {
-                    SecondStage::Nested { mode, .. } => mode.levels(),
+                    SecondStage::Nested { mode, .. } | SecondStage::Agile { mode, .. } => mode.levels(),
                     // Entries of 4K and 2M.
                     SecondStage::Flat { .. } | SecondStage::Other(_) => 2,
                     SecondStage::Reserved { .. } => return,

@@ -1,6 +1,7 @@
 //! What the tests of this crate share.
 #![allow(dead_code, unreachable_pub, reason = "shared by several test crates, none of which uses all of it")]
 
+pub mod agile;
 pub mod bed;
 pub mod builder;
 pub mod config;

@@ -67,7 +67,7 @@ pub enum FenceOp {
 }
 
 /// Host virtual machines of the harness.
-pub const VMS: u8 = 10;
+pub const VMS: u8 = 12;
 /// Table pages of each, in each dimension.
 pub const TABLES: u16 = 3000;
 /// Instructions that remember an entry.
@@ -201,7 +201,7 @@ impl Op {
                 let root = rng.pick(&[0, 0, 0, 0, 1, 1, 2, 3]);
                 let usual = !rng.one_in(12);
                 Self::Context {
-                    vm: rng.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 6, 6, 7, 8, 9, 9]),
+                    vm: rng.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 6, 6, 7, 8, 9, 9, 10, 10, 11, 11]),
                     mode: if usual { MODES[usize::from(root)] } else { rng.pick(&ANY_MODE) },
                     root,
                     asid: if usual { ASIDS[usize::from(root)] } else { rng.pick(&ASIDS) },

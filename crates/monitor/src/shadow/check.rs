@@ -27,8 +27,9 @@ impl Vm {
 impl Shadow {
     fn check(&self, audit: &Audit, vm: &VmMemory, memory: &HostMemory) -> Vec<Violation> {
         let mut violations = audit.found.clone();
+        violations.extend(self.check_modes(vm, memory));
         for (number, table) in self.tables.list.iter().enumerate() {
-            for (gva, leaf) in table.tree.leaves(memory) {
+            for (gva, leaf) in table.shape.leaves(memory) {
                 let wrong = self.judge(vm, memory, number, gva, &leaf);
                 violations.extend(
                     wrong
@@ -52,12 +53,14 @@ impl Shadow {
         let Some(audit) = &self.audit else { return };
         let mut wrong = Vec::new();
         for &table in tables {
-            let tree = &self.tables.list[table].tree;
+            let shape = &self.tables.list[table].shape;
             let concerned: Vec<(Gva, Leaf)> = match pages {
-                None => tree.leaves(memory),
+                None => shape.leaves(memory),
                 Some(pages) => {
-                    let with = pages.iter().flat_map(|&page| audit.of_page(table, tree.levels(), tree.canonical(page)));
-                    with.filter_map(|gva| tree.lookup(memory, gva).map(|leaf| (gva.page(leaf.size), leaf))).collect()
+                    let with = pages
+                        .iter()
+                        .flat_map(|&page| audit.of_page(table, shape.mode().levels(), shape.canonical(page)));
+                    with.filter_map(|gva| shape.lookup(memory, gva).map(|leaf| (gva.page(leaf.size), leaf))).collect()
                 }
             };
             // A fence for an address space is not for what is global.
@@ -148,7 +151,7 @@ impl Shadow {
         let Some(path) = self.audit.as_ref().and_then(|audit| audit.paths.get(&(table, gva.0))) else { return false };
         let changed = path.steps().any(|step| vm.peek(memory, step.at).is_some_and(|entry| entry != step.entry));
         // The page that the guest mapped then must still be the one that the entry leads to.
-        let levels = self.tables.list[table].tree.levels();
+        let levels = self.tables.list[table].shape.mode().levels();
         let gpa = path.page(levels).map(|(page, size)| Gpa(page.0 | gva.offset(size)));
         let host = gpa.and_then(|gpa| vm.anywhere(memory, gpa).map(|host| Hpa(host.page.0 | gpa.offset(host.size))));
         changed && host == Some(leaf.page)

@@ -1,5 +1,6 @@
 //! What is chosen of a VM's shadow tables.
 
+use super::agile::AgileConfig;
 use mmu::SoftwareRules;
 use types::{Gpa, PageSize};
 
@@ -67,6 +68,8 @@ pub struct ShadowConfig {
     pub section_bytes: u64,
     /// Whether entries are checked after each fence, and can be at any time (`Vm::check_shadow`).
     pub check: bool,
+    /// Agile paging: tables of the guest that change often are walked nested. Tables are then kept by write-protection.
+    pub agile: Option<AgileConfig>,
 }
 
 impl ShadowConfig {

@@ -48,6 +48,10 @@ struct Piece {
 
 impl Shadow {
     fn derive(&mut self, exited: &mut Exited<'_, impl Tlbs>) {
+        if self.agile.is_some() {
+            // Which tables are nested is not known of a snapshot: address spaces begin as new ones do.
+            return;
+        }
         let (hart, ram) = (exited.hart, exited.vm.ram());
         let context = self.harts[hart].context;
         let mut tries = (ram.end.0 - ram.start.0) / PageSize::Size4K.bytes() * TRIES_PER_PAGE;

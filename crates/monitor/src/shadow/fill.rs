@@ -49,18 +49,34 @@ enum Returns {
     Sometimes,
 }
 
+/// When the host's page counts as stored to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stores {
+    /// As soon as an entry permits it.
+    Assumed,
+    /// With the first store, for which an entry permits it.
+    Watched,
+}
+
 /// The host's page behind a guest's page, with the bits that the entry needs. `None` where nothing is that answers the access.
 fn resolve(
     exited: &mut Exited<'_, impl Tlbs>,
     page: &GuestPage,
     access: Access,
+    stores: Stores,
 ) -> Result<Option<(Resolved, Returns)>, Wanted> {
     let Exited { vm, host, sections, .. } = exited;
     if vm.is_ram(page.gpa, 1) {
         // A page that may be stored to from now on is dirty for the host: it is not asked again.
-        let writes = page.leaf.pte & WRITABLE_AND_DIRTY == WRITABLE_AND_DIRTY;
+        let writes = page.leaf.pte & WRITABLE_AND_DIRTY == WRITABLE_AND_DIRTY && stores == Stores::Assumed;
         let kind = if writes { Access::Write } else { access };
-        let resolved = vm.resolve(&host.memory, &mut host.frames, page.gpa, kind)?;
+        let mut resolved = vm.resolve(&host.memory, &mut host.frames, page.gpa, kind)?;
+        if let Some(Resolved { leaf, .. }) = &mut resolved
+            && stores == Stores::Watched
+            && !(access == Access::Write || leaf.bits.contains(LeafBits::DIRTY))
+        {
+            leaf.bits = leaf.bits.without(LeafBits::WRITE);
+        }
         return Ok(resolved.map(|resolved| (resolved, Returns::Sometimes)));
     }
     let presence = sections.as_ref().map(|sections| sections.presence(vm.vmid(), page.gpa, access));
@@ -92,13 +108,16 @@ impl Shadow {
         if let Some(wanted) = wanted {
             return Err(wanted);
         }
+        if let Some(Event { reason, work }) = self.switch_walk(exited, gva, &path)? {
+            return Ok((ShadowFaultOutcome::Mapped, Some(Event { reason, work: Work { filled, ..work } })));
+        }
         let work = Work { filled, ..Work::new(Activity::Other, Way::Exit, steps::VALIDATION, references) };
         let page = match walked {
             Ok(page) => page,
             Err(fault) => {
                 self.statistics.reflected += 1;
                 let outcome = match fault {
-                    Fault::Page(_) => ShadowFaultOutcome::PageFault,
+                    Fault::Page(_) | Fault::Shadow(_) => ShadowFaultOutcome::PageFault,
                     Fault::Access(_) | Fault::Nested(_) => ShadowFaultOutcome::AccessFault,
                 };
                 return Ok((outcome, Some(self.event(ExitReason::ShadowFault, work))));
@@ -109,7 +128,11 @@ impl Shadow {
             let work = Work { way: Way::Within, ..work };
             return Ok((ShadowFaultOutcome::Device(page.gpa), Some(self.event(ExitReason::ShadowFault, work))));
         }
-        let Some((resolved, returns)) = resolve(exited, &page, access)? else {
+        let stores = match &self.agile {
+            Some(agile) if agile.watches(page.gpa) => Stores::Watched,
+            Some(_) | None => Stores::Assumed,
+        };
+        let Some((resolved, returns)) = resolve(exited, &page, access, stores)? else {
             self.statistics.reflected += 1;
             return Ok((ShadowFaultOutcome::AccessFault, Some(self.event(ExitReason::ShadowFault, work))));
         };
@@ -120,14 +143,16 @@ impl Shadow {
             let looked_at = self.store_to_table(host, exited.tlbs, page.gpa);
             let references = references + host_references + looked_at;
             let work = Work { activity: Activity::Validation, references, ..work };
+            self.settle_modes(vm, &host.memory);
             let event = self.event(ExitReason::TableWrite, work);
             // If that made it an ordinary page, the store faults again and finds one.
             return Ok((ShadowFaultOutcome::StoreOnce(hpa), Some(event)));
         }
         if self.config.coherence == Coherence::WriteProtect {
-            self.protect_path(exited, gva, &path);
+            self.protect_path(exited, gva, &path)?;
         }
         let table = self.harts[exited.hart].table;
+        let promotions = self.statistics.promotions;
         let linked = self.share(exited, gva, &page, &resolved.leaf, &path)?;
         if linked.is_none() {
             let entry = self.validate(exited, gva, &page, &resolved, returns)?;
@@ -136,13 +161,21 @@ impl Shadow {
             }
         }
         let Shared { steps, references: looked_at } = linked.unwrap_or_default();
-        let table_references = u64::from(self.tables.list[table].tree.levels());
+        let table_references = u64::from(self.tables.list[table].shape.levels());
         let assisted = self.config.assist != Assist::None && filled == 0 && !resolved.fresh;
         self.statistics.assisted_validations += u64::from(assisted);
+        let promoted = self.statistics.promotions > promotions && filled == 0;
+        let by_hardware = promoted && self.agile.as_ref().is_some_and(|agile| agile.sets_status());
+        self.statistics.agile.status_updates += u64::from(by_hardware);
+        let way = match (by_hardware, assisted) {
+            (true, _) => Way::Within,
+            (false, true) => Way::Assist,
+            (false, false) => Way::Exit,
+        };
         let work = Work {
             activity: Activity::Validation,
-            way: if assisted { Way::Assist } else { Way::Exit },
-            steps: work.steps + steps,
+            way,
+            steps: if by_hardware { 0 } else { work.steps + steps },
             references: references + looked_at + host_references + table_references,
             filled: filled + u64::from(resolved.fresh),
         };
@@ -181,8 +214,8 @@ impl Shadow {
         let table = self.harts[*hart].table;
         let entry = self.compose(page, &resolved.leaf);
         let guest_size = if table == BARE { entry.size } else { page.leaf.size };
-        let tree = &mut self.tables.list[table].tree;
-        let displaced = tree.place(&host.memory, &mut host.frames, gva, entry, guest_size)?;
+        let shape = &mut self.tables.list[table].shape;
+        let displaced = shape.place(&host.memory, &mut host.frames, gva, entry, guest_size)?;
         self.statistics.validations += 1;
         match displaced {
             Displaced::Page(old) if old.page == entry.page && entry.bits.contains(old.bits) => {
@@ -223,7 +256,7 @@ impl Shadow {
     pub(super) fn compose(&self, page: &GuestPage, host: &Leaf) -> Leaf {
         let mut size = [PageSize::Size1G, PageSize::Size2M, PageSize::Size4K]
             .into_iter()
-            .find(|&size| size <= page.leaf.size && size <= host.size)
+            .find(|&size| size <= page.leaf.size && size <= host.size && size <= self.tables.format.largest_page())
             .unwrap_or(PageSize::Size4K);
         while size > PageSize::Size4K && self.holds_guest_table(page.gpa, size) {
             size = if size == PageSize::Size1G { PageSize::Size2M } else { PageSize::Size4K };
@@ -253,7 +286,7 @@ impl Shadow {
         for in_use in [false, true] {
             for table in 0..self.tables.list.len() {
                 if self.harts.iter().any(|hart| hart.table == table) == in_use {
-                    frames.extend(self.tables.list[table].tree.release(&host.memory));
+                    frames.extend(self.tables.list[table].shape.release(&host.memory));
                     self.forget_guest_tables(table);
                 }
             }

@@ -3,7 +3,7 @@
 use super::statistics::{Activity, ShadowStatistics};
 use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tlbs};
 use crate::section::SectionManager;
-use crate::table::Leaf;
+use crate::table::{Leaf, Radix, ShadowFormat};
 use crate::vm::{Vm, VmMemory, Wanted};
 use memory::{Host, HostMemory, OutOfFrames};
 use mmu::Fence;
@@ -11,12 +11,25 @@ use types::{Cycles, Gpa, PageSize, TranslationContext};
 
 /// A guest with shadow tables. Each of these does nothing for a guest without.
 impl Vm {
-    /// Gives the guest shadow tables, before it runs.
+    /// Gives the guest shadow tables that are trees, before it runs.
     ///
     /// # Errors
     /// [`OutOfFrames`]: the host has no room for the roots.
     pub fn shadow_with(&mut self, host: &mut Host, config: ShadowConfig) -> Result<(), OutOfFrames> {
-        self.shadow = Some(Box::new(Shadow::new(host, self.vmid(), &self.ram(), config)?));
+        self.shadow_as(host, config, &Radix)
+    }
+
+    /// The same with tables of any shape.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn shadow_as(
+        &mut self,
+        host: &mut Host,
+        config: ShadowConfig,
+        format: &'static dyn ShadowFormat,
+    ) -> Result<(), OutOfFrames> {
+        self.shadow = Some(Box::new(Shadow::new(host, self, config, format)?));
         Ok(())
     }
 
@@ -25,6 +38,13 @@ impl Vm {
     #[must_use]
     pub const fn is_shadowed(&self) -> bool {
         self.shadow.is_some()
+    }
+
+    /// Whether the guest runs under agile paging.
+    #[inline]
+    #[must_use]
+    pub fn is_agile(&self) -> bool {
+        self.shadow.as_ref().is_some_and(|shadow| shadow.agile.is_some())
     }
 
     /// What was counted of the guest's shadow tables.
@@ -95,16 +115,18 @@ impl Vm {
 
     /// Takes every shadow entry away that maps part of `page`, the host's page at `gpa`: it is about to be unmapped. The TLBs are fenced with
     /// the [`Invalidation`](crate::Invalidation) of that, which is for everything that they have of the VM.
-    pub(crate) fn drop_shadow_entries(&mut self, memory: &HostMemory, gpa: Gpa, page: &Leaf) {
-        let Some(shadow) = &mut self.shadow else { return };
+    /// Returns whether walk caches may lead there.
+    pub(crate) fn drop_shadow_entries(&mut self, memory: &HostMemory, gpa: Gpa, page: &Leaf) -> bool {
+        let Some(shadow) = &mut self.shadow else { return false };
         for offset in (0..page.size.bytes()).step_by(PageSize::Size4K.bytes() as usize) {
             let hpa = page.page.wrapping_add(offset);
             for place in shadow.reverse.of(gpa.wrapping_add(offset)) {
                 if shadow.tables.mapping(memory, place.table, place.gva, hpa).is_some() {
-                    let _ = shadow.tables.list[place.table as usize].tree.invalidate(memory, place.gva, |_| true);
+                    let _ = shadow.tables.list[place.table as usize].shape.invalidate(memory, place.gva, &|_| true);
                 }
             }
         }
+        shadow.leave_page(memory, gpa, page.size.bytes())
     }
 
     /// Clears every shadow table: much of what they were made from is about to go. The TLBs are the caller's to fence.

@@ -63,7 +63,7 @@ impl Shadow {
                 self.purge(&host.memory, &tables, activity, fence.remote)
             }
         };
-        if self.tables.list.iter_mut().fold(false, |any, table| table.tree.take_unlinked() | any) {
+        if self.tables.list.iter_mut().fold(false, |any, table| table.shape.take_unlinked() | any) {
             tlbs.fence_everywhere(&self.everything());
         }
         self.verify(vm, &host.memory, &tables, fence.pages, fence.asid);
@@ -83,10 +83,10 @@ impl Shadow {
             if !self.may_be_valid(table) {
                 continue;
             }
-            let tree = &mut self.tables.list[table].tree;
+            let shape = &mut self.tables.list[table].shape;
             for &page in pages {
-                removed.add(tree.invalidate(memory, page, |_| true));
-                references += u64::from(tree.levels());
+                removed.add(shape.invalidate(memory, page, &|_| true));
+                references += u64::from(shape.levels());
             }
         }
         if removed.pieces {
@@ -128,7 +128,7 @@ impl Shadow {
     pub(super) fn clear_entries(&mut self, memory: &HostMemory, table: usize) -> u64 {
         let in_use = self.harts.iter().any(|hart| hart.table == table);
         let chosen = &mut self.tables.list[table];
-        let removed = chosen.tree.clear(memory);
+        let removed = chosen.shape.clear(memory);
         // What a hart uses may be valid again at once.
         chosen.selected = in_use;
         self.statistics.full += 1;

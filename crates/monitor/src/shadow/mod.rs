@@ -15,12 +15,14 @@
 //! | `reverse` | which entries map a page of the guest |
 //! | `share` | leaf tables of sections, linked |
 //! | `steps`, `statistics` | what upkeep takes, and what is counted |
+//! | `agile` | agile paging: a part of the guest's table is walked nested |
 //! | `check` | whether every entry is allowed |
 //!
 //! # TLBs and tables
 //! Frames of tables are free only when the TLBs, with their walk caches, have been fenced. With [`Coherence::WriteProtect`] a translation
 //! that permits stores is in a TLB only while it is in a table: then write-protecting what the tables map protects the page.
 
+mod agile;
 mod audit;
 mod check;
 mod config;
@@ -40,6 +42,7 @@ mod switch;
 mod tables;
 mod write_protect;
 
+pub use agile::{AgileConfig, AgileStatistics, Back, Start, StatusUpdates};
 pub use audit::{Problem, Violation};
 pub use config::{Assist, Coherence, Invalidation, ShadowConfig, Tables};
 pub use fill::{ShadowFault, ShadowFaultOutcome};
@@ -48,12 +51,13 @@ pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
 
 use crate::exits::ExitReason;
 use crate::section::SectionManager;
+use crate::table::ShadowFormat;
 use crate::vm::VmMemory;
+use agile::Agile;
 use audit::Audit;
-use core::ops::Range;
 use guest_tables::GuestTables;
 use memory::{FrameRange, Host, OutOfFrames};
-use mmu::Fence;
+use mmu::{Fence, SecondStage};
 use reverse::ReverseMap;
 use tables::{BARE, TableSet};
 use types::{Asid, Gpa, Privilege, TranslationContext, Vmid};
@@ -87,12 +91,14 @@ pub struct Event {
 }
 
 /// A logical processor, as far as tables are concerned.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Logical {
     /// What its guest translates in.
     context: TranslationContext,
     /// The table that the hardware walks for it.
     table: usize,
+    /// The second stage that goes with it.
+    second: SecondStage,
 }
 
 /// The shadow tables of one VM.
@@ -112,42 +118,59 @@ pub struct Shadow {
     budget: u64,
     /// Entries that the switch under way has invalidated.
     cleared: u64,
+    /// Of a guest under agile paging.
+    agile: Option<Box<Agile>>,
 }
 
 impl Shadow {
     /// Tables that map nothing, for a guest whose harts do not translate yet.
     pub(crate) fn new(
         host: &mut Host,
-        vmid: Vmid,
-        ram: &Range<Gpa>,
+        vm: &VmMemory,
         config: ShadowConfig,
+        format: &'static dyn ShadowFormat,
     ) -> Result<Self, OutOfFrames> {
-        let hart = Logical { context: TranslationContext::default(), table: BARE };
-        Ok(Self {
+        let tables = TableSet::new(host, vm.ram().end.max(config.sections_end), config.tables, config.harts, format)?;
+        let second = tables.list[BARE].shape.second_stage();
+        let hart = Logical { context: TranslationContext::default(), table: BARE, second };
+        let agile = config.agile.and_then(|agile| Agile::new(agile, vm, config.harts));
+        let mut shadow = Self {
             config,
-            vmid,
-            tables: TableSet::new(host, ram.end.max(config.sections_end), config.tables, config.harts)?,
+            vmid: vm.vmid(),
+            tables,
             harts: vec![hart; config.harts],
-            reverse: ReverseMap::new(ram.clone()),
-            guest_tables: GuestTables::default(),
+            reverse: ReverseMap::new(vm.ram()),
+            guest_tables: GuestTables::new(config.agile.as_ref()),
             statistics: ShadowStatistics::default(),
             audit: config.check.then(Box::default),
-            budget: config.budget(ram.end.0 - ram.start.0 + config.section_bytes),
+            budget: config.budget(vm.ram().end.0 - vm.ram().start.0 + config.section_bytes),
             cleared: 0,
-        })
+            agile: agile.map(Box::new),
+        };
+        shadow.show_roots();
+        Ok(shadow)
+    }
+
+    /// The second stage of a hart's translations.
+    #[inline]
+    pub(crate) fn second_stage(&self, hart: usize) -> SecondStage {
+        self.harts[hart].second.clone()
     }
 
     /// What the hardware is to translate in for hart `hart`: the shadow table under the guest's ASID. A guest that does not translate runs as
     /// a supervisor on the table of guest physical addresses.
     fn hardware_context(&self, hart: usize) -> TranslationContext {
-        let Logical { context, table } = &self.harts[hart];
-        let tree = &self.tables.list[*table].tree;
-        let (mode, root) = (tree.mode(), Gpa(tree.root().0));
-        if *table == BARE {
-            let privilege = Privilege::Supervisor;
-            return TranslationContext { mode, root, asid: Asid(0), privilege, sum: false, mxr: false };
+        let Logical { context, table, .. } = &self.harts[hart];
+        if self.agile.is_some() {
+            // Hardware knows the guest's root as well as the shadow table's.
+            return *context;
         }
-        TranslationContext { mode, root, ..*context }
+        let shape = &self.tables.list[*table].shape;
+        if *table == BARE {
+            let (mode, root, privilege) = (shape.mode(), Gpa(0), Privilege::Supervisor);
+            return shape.context(&TranslationContext { mode, root, asid: Asid(0), privilege, sum: false, mxr: false });
+        }
+        shape.context(context)
     }
 
     /// Everything that TLBs have of the VM: its addresses are never bare for the hardware.

@@ -55,6 +55,7 @@ impl Shadow {
         if self.is_guest_table(purge.entry) {
             // What is derived from the entry goes as with the guest's own store.
             let _ = self.store_to_table(host, tlbs, purge.entry);
+            self.settle_modes(vm, &host.memory);
         }
         let old = vm.clear_valid(host, purge.entry)?;
         if !purge.handshake || self.config.invalidation != Invalidation::Selective {
@@ -74,10 +75,10 @@ impl Shadow {
             }
             // Steps (2) and (3): its entry for V2, and whether that has V0. A larger page is taken to have it.
             let table = &mut self.tables.list[table];
-            let held = table.tree.lookup(&host.memory, purge.page);
+            let held = table.shape.lookup(&host.memory, purge.page);
             let holds = |leaf: &crate::table::Leaf| leaf.size > PageSize::Size4K || Some(leaf.page) == v0;
-            let removed = table.tree.invalidate(&host.memory, purge.page, holds);
-            references += u64::from(table.tree.levels());
+            let removed = table.shape.invalidate(&host.memory, purge.page, &holds);
+            references += u64::from(table.shape.levels());
             self.statistics.entries_touched += removed.touched;
             // Step (4), and (4') where nothing was removed.
             if removed.cleared > 0 {

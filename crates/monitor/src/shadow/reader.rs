@@ -36,6 +36,11 @@ impl Path {
         }
     }
 
+    /// The first entries.
+    pub(super) fn first(&self, length: usize) -> Self {
+        Self { length: length.min(self.length), ..*self }
+    }
+
     /// The same with another last entry, if one is given.
     pub(super) fn ending(&self, step: Option<Step>) -> Self {
         let mut path = *self;

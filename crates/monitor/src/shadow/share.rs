@@ -39,7 +39,7 @@ impl Shadow {
         let table = self.harts[exited.hart].table;
         let entry = self.compose(page, host_page);
         // A larger page needs no leaf table.
-        if table == BARE || exited.vm.is_ram(page.gpa, 1) || entry.size != PageSize::Size4K {
+        if table == BARE || self.agile.is_some() || exited.vm.is_ram(page.gpa, 1) || entry.size != PageSize::Size4K {
             return Ok(None);
         }
         let needed = WRITABLE_AND_DIRTY | ACCESSED;
@@ -63,8 +63,9 @@ impl Shadow {
         let Ok(Some(leaves)) = sections.shadow_leaves(host, &piece, entry.bits) else { return Ok(None) };
         let steps = sections.take_work().steps();
         self.make_room(host, *tlbs);
-        let tree = &mut self.tables.list[table].tree;
-        let displaced = tree.link(&host.memory, &mut host.frames, gva, leaves, page.leaf.size)?;
+        let shape = &mut self.tables.list[table].shape;
+        let linked = shape.link(&host.memory, &mut host.frames, gva, leaves, page.leaf.size)?;
+        let Some(displaced) = linked else { return Ok(None) };
         self.settle(host, *tlbs, displaced);
         self.statistics.validations += 1;
         self.statistics.links += 1;

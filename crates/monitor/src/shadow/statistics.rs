@@ -1,5 +1,6 @@
 //! What is counted of shadow tables: the paper's monitors (Umeno et al. 1985, section 5.2) and what RISC-V adds.
 
+use super::agile::AgileStatistics;
 use types::Cycles;
 
 macro_rules! counts {
@@ -8,6 +9,9 @@ macro_rules! counts {
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
         pub struct ShadowStatistics {
             $($(#[$doc])* pub $name: u64,)*
+            /// What agile paging does besides.
+            #[serde(default)]
+            pub agile: AgileStatistics,
             /// Where the time of upkeep went.
             pub time: ShadowTime,
         }
@@ -16,12 +20,13 @@ macro_rules! counts {
             /// What was counted since `earlier`, a copy of the same VM's.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
-                Self { $($name: self.$name - earlier.$name,)* time: self.time.since(&earlier.time) }
+                Self { $($name: self.$name - earlier.$name,)* agile: self.agile.since(&earlier.agile), time: self.time.since(&earlier.time) }
             }
 
             /// Adds what was counted at another time.
             pub fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)*
+                self.agile.add(&other.agile);
                 self.time.add(&other.time);
             }
         }

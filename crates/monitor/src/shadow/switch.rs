@@ -38,6 +38,8 @@ impl Shadow {
         let (table, come) = self.table_for(host, tlbs, hart, new)?;
         self.harts[hart].context = *context;
         self.harts[hart].table = table;
+        let by_hardware = self.enter_space(hart, table, new, come);
+        self.show_roots();
         if old.is_bare() != new.is_bare() {
             // Entries of the one would be taken for the other's: the hardware translates in both.
             tlbs.fence_here(&self.everything());
@@ -52,8 +54,13 @@ impl Shadow {
         };
         let cleared = core::mem::take(&mut self.cleared);
         let assisted = self.config.assist == Assist::MultiShadow && come == Come::Found && cleared == 0;
-        let (way, steps) =
-            if assisted { (Way::Assist, steps::search(examined)) } else { (Way::Exit, steps::switch(examined)) };
+        let (way, steps) = if by_hardware {
+            (Way::Within, 0)
+        } else if assisted {
+            (Way::Assist, steps::search(examined))
+        } else {
+            (Way::Exit, steps::switch(examined))
+        };
         let count = match come {
             Come::Found => &mut self.statistics.switches_found,
             Come::Created => &mut self.statistics.switches_created,
@@ -91,7 +98,7 @@ impl Shadow {
             (Come::Found, _) => {}
             (Come::Created, Tables::Multiple(_)) => self.tables.list[table].key = Some(key),
             (Come::Created, Tables::Single) => {
-                if self.tables.list[table].tree.mode() == key.mode {
+                if self.tables.list[table].shape.mode() == key.mode {
                     self.cleared += self.clear_table(host, table);
                 } else {
                     self.rebuild(host, tlbs, table, key)?;
@@ -110,12 +117,11 @@ impl Shadow {
     fn rebuild(&mut self, host: &mut Host, tlbs: &mut impl Tlbs, table: usize, key: Key) -> Result<(), OutOfFrames> {
         let looked_at = self.clear_table(host, table);
         self.cleared += looked_at;
-        let tree = &mut self.tables.list[table].tree;
-        let frames = if tree.mode() == key.mode {
-            tree.release(&host.memory)
+        let frames = if self.tables.list[table].shape.mode() == key.mode {
+            self.tables.list[table].shape.release(&host.memory)
         } else {
-            let fresh = crate::table::ShadowTable::new(&host.memory, &mut host.frames, key.mode)?;
-            core::mem::replace(tree, fresh).dissolve(&host.memory)
+            let fresh = self.tables.format.table(&host.memory, &mut host.frames, key.mode)?;
+            core::mem::replace(&mut self.tables.list[table].shape, fresh).dissolve(&host.memory)
         };
         self.tables.list[table].key = Some(key);
         tlbs.fence_everywhere(&self.everything());

@@ -1,7 +1,7 @@
 //! The shadow tables of one VM: found by address space, made up to a limit, and the least recently used stolen.
 
 use super::Tables;
-use crate::table::{Leaf, ShadowTable};
+use crate::table::{Leaf, ShadowFormat, ShadowShape};
 use memory::{Host, HostMemory, OutOfFrames};
 use types::{Asid, Gpa, Gva, Hpa, PageSize, PagingMode, TranslationContext};
 
@@ -26,7 +26,7 @@ impl Key {
 /// One shadow table and what is known of it.
 #[derive(Debug)]
 pub(super) struct Table {
-    pub(super) tree: ShadowTable,
+    pub(super) shape: Box<dyn ShadowShape>,
     /// Whose it is; `None` of the table for addresses that the guest does not translate, and of one that is nobody's yet.
     pub(super) key: Option<Key>,
     /// S: whether a switch has selected it since it was last invalidated in full. Only then can an entry be valid.
@@ -44,6 +44,7 @@ pub(super) struct TableSet {
     pub(super) list: Vec<Table>,
     limit: usize,
     switches: u64,
+    pub(super) format: &'static dyn ShadowFormat,
 }
 
 /// How a table was come by.
@@ -57,10 +58,16 @@ pub(super) enum Come {
 
 impl TableSet {
     /// Tables for a guest with memory up to `end` and so many harts.
-    pub(super) fn new(host: &mut Host, end: Gpa, tables: Tables, harts: usize) -> Result<Self, OutOfFrames> {
+    pub(super) fn new(
+        host: &mut Host,
+        end: Gpa,
+        tables: Tables,
+        harts: usize,
+        format: &'static dyn ShadowFormat,
+    ) -> Result<Self, OutOfFrames> {
         // Sv39 sign-extends, so that only its lower half maps what an address says.
         let bare = if end.0 <= 1 << 38 { PagingMode::Sv39 } else { PagingMode::Sv48 };
-        let mut set = Self { list: Vec::new(), limit: 1, switches: 0 };
+        let mut set = Self { list: Vec::new(), limit: 1, switches: 0, format };
         set.add(host, bare)?;
         match tables {
             Tables::Multiple(count) => set.limit = 1 + count,
@@ -75,8 +82,8 @@ impl TableSet {
     }
 
     fn add(&mut self, host: &mut Host, mode: PagingMode) -> Result<usize, OutOfFrames> {
-        let tree = ShadowTable::new(&host.memory, &mut host.frames, mode)?;
-        self.list.push(Table { tree, key: None, selected: false, used: 0 });
+        let shape = self.format.table(&host.memory, &mut host.frames, mode)?;
+        self.list.push(Table { shape, key: None, selected: false, used: 0 });
         Ok(self.list.len() - 1)
     }
 
@@ -121,12 +128,12 @@ impl TableSet {
 
     /// Frames that hold tables.
     pub(super) fn frames(&self) -> u64 {
-        self.list.iter().map(|table| table.tree.tables()).sum()
+        self.list.iter().map(|table| table.shape.frames()).sum()
     }
 
     /// What `table` maps at `gva`, if that is the byte at `hpa` or its page.
     pub(super) fn mapping(&self, memory: &HostMemory, table: u32, gva: Gva, hpa: Hpa) -> Option<Leaf> {
-        let leaf = self.list.get(table as usize)?.tree.lookup(memory, gva)?;
+        let leaf = self.list.get(table as usize)?.shape.lookup(memory, gva)?;
         let page = Hpa(leaf.page.0 | gva.offset(leaf.size)).page(PageSize::Size4K);
         let within = hpa.page(leaf.size) == leaf.page;
         (page == hpa.page(PageSize::Size4K) || (within && leaf.size > PageSize::Size4K)).then_some(leaf)

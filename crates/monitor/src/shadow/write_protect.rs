@@ -10,12 +10,9 @@ use super::reader::Path;
 use super::{Coherence, Exited, Shadow, Tlbs};
 use crate::table::{LeafBits, Removed};
 use crate::vm::VmMemory;
-use memory::{Host, HostMemory};
+use memory::{Host, HostMemory, OutOfFrames};
 use mmu::Fence;
 use types::{Gpa, Gva, Hpa, PageSize};
-
-/// So many stores to a guest table page, with no walk reading it in between, and it is none any more.
-const FLOOD: u32 = 3;
 
 impl Shadow {
     /// Whether `gpa` lies in a guest table page.
@@ -37,20 +34,29 @@ impl Shadow {
     }
 
     /// Write-protects the pages that a walk for `gva` read, the root's first.
-    pub(super) fn protect_path(&mut self, exited: &mut Exited<'_, impl Tlbs>, gva: Gva, path: &Path) {
+    pub(super) fn protect_path(
+        &mut self,
+        exited: &mut Exited<'_, impl Tlbs>,
+        gva: Gva,
+        path: &Path,
+    ) -> Result<(), OutOfFrames> {
         let Exited { vm, host, tlbs, hart, .. } = exited;
         let table = self.harts[*hart].table;
-        let levels = self.tables.list[table].tree.levels();
+        let levels = self.tables.list[table].shape.mode().levels();
         for (level, step) in (0..levels).rev().zip(path.steps()) {
             let base = if level + 1 == levels { Gva(0) } else { gva.page(PageSize::of_level(level + 1)) };
+            if !self.is_guest_table(step.at) {
+                self.protect_in_host(vm, &host.memory, &mut host.frames, *tlbs, step.at)?;
+            }
             if self.guest_tables.add(step.at, Derived { table, base, level }) {
                 self.protect(vm, &host.memory, *tlbs, step.at);
             }
         }
+        Ok(())
     }
 
     /// Takes W from whatever maps the page at `gpa`.
-    fn protect(&mut self, vm: &VmMemory, memory: &HostMemory, tlbs: &mut impl Tlbs, gpa: Gpa) {
+    pub(super) fn protect(&mut self, vm: &VmMemory, memory: &HostMemory, tlbs: &mut impl Tlbs, gpa: Gpa) {
         let Some(page) = vm.mapped(memory, gpa) else { return };
         let hpa = Hpa(page.page.0 | gpa.page(PageSize::Size4K).offset(page.size));
         for place in self.reverse.of(gpa) {
@@ -58,13 +64,13 @@ impl Shadow {
             if !leaf.bits.contains(LeafBits::WRITE) {
                 continue;
             }
-            let tree = &mut self.tables.list[place.table as usize].tree;
+            let shape = &mut self.tables.list[place.table as usize].shape;
             if leaf.size == PageSize::Size4K {
-                tree.set_bits(memory, place.gva, leaf.bits.without(LeafBits::WRITE));
+                shape.set_bits(memory, place.gva, leaf.bits.without(LeafBits::WRITE));
                 tlbs.fence_everywhere(&Fence::Vvma { vmid: self.vmid, gva: Some(place.gva), asid: None });
             } else {
                 // It comes back in smaller pages, but for this one writable.
-                let _ = tree.invalidate(memory, place.gva, |_| true);
+                let _ = shape.invalidate(memory, place.gva, &|_| true);
                 tlbs.fence_everywhere(&self.everything());
             }
         }
@@ -75,14 +81,12 @@ impl Shadow {
     pub(super) fn store_to_table(&mut self, host: &Host, tlbs: &mut impl Tlbs, gpa: Gpa) -> u64 {
         self.statistics.table_writes += 1;
         let number = gpa.number();
-        let Some(page) = self.guest_tables.pages.get_mut(&number) else { return 0 };
-        page.stores += 1;
-        if page.stores >= FLOOD {
-            let removed = self.drop_page(&host.memory, number);
-            self.fence_dropped(tlbs, removed, None);
-            return removed.touched;
+        match self.guest_tables.count_store(number) {
+            None => return 0,
+            Some(true) => return self.nest_table(host, tlbs, number),
+            Some(false) => {}
         }
-        let places = page.derived.clone();
+        let places = self.guest_tables.pages.get(&number).map(|page| page.derived.clone()).unwrap_or_default();
         // A store that is not aligned may reach into the entry behind.
         let index = gpa.offset(PageSize::Size4K) / 8;
         let last = if gpa.is_aligned(8) { index } else { (index + 1).min(511) };
@@ -103,6 +107,16 @@ impl Shadow {
         all.touched
     }
 
+    /// Page `number` is no guest table page any more: under agile paging it is nested. Returns how many entries were looked at.
+    pub(super) fn nest_table(&mut self, host: &Host, tlbs: &mut impl Tlbs, number: u64) -> u64 {
+        let removed = self.drop_page(&host.memory, number);
+        self.fence_dropped(tlbs, removed, None);
+        if let Some(agile) = &mut self.agile {
+            agile.make_nested(number);
+        }
+        removed.touched
+    }
+
     /// Somebody else stores to the page at `gpa`: a device, or the monitor for the guest. If it is a guest table page, it is none any more.
     pub(super) fn store_by_others(&mut self, memory: &HostMemory, gpa: Gpa) {
         if self.is_guest_table(gpa) {
@@ -115,9 +129,9 @@ impl Shadow {
     fn drop_entry(&mut self, memory: &HostMemory, place: Derived, index: u64) -> (Removed, Gva) {
         let Derived { table, base, level } = place;
         let size = PageSize::of_level(level);
-        let tree = &mut self.tables.list[table].tree;
-        let gva = tree.canonical(Gva(base.0 | index << size.shift()));
-        let removed = tree.invalidate_span(memory, gva, level);
+        let shape = &mut self.tables.list[table].shape;
+        let gva = shape.canonical(Gva(base.0 | index << size.shift()));
+        let removed = shape.invalidate_span(memory, gva, level);
         if level > 0 {
             self.statistics.unprotects +=
                 self.guest_tables.forget_below(table, gva.0, gva.0 | (size.bytes() - 1), level);
@@ -126,17 +140,17 @@ impl Shadow {
     }
 
     /// Drops everything that is derived from page `number`, which is a guest table page no more.
-    fn drop_page(&mut self, memory: &HostMemory, number: u64) -> Removed {
+    pub(super) fn drop_page(&mut self, memory: &HostMemory, number: u64) -> Removed {
         let mut removed = Removed::default();
         let places = self.guest_tables.pages.get(&number).map(|page| page.derived.clone()).unwrap_or_default();
         for place in places {
             let Derived { table, base, level } = place;
-            let tree = &mut self.tables.list[table].tree;
-            let (last, dropped) = if level + 1 >= tree.levels() {
-                (u64::MAX, tree.clear(memory))
+            let shape = &mut self.tables.list[table].shape;
+            let (last, dropped) = if level + 1 >= shape.mode().levels() {
+                (u64::MAX, shape.clear(memory))
             } else {
                 let size = PageSize::of_level(level + 1);
-                (base.0 | (size.bytes() - 1), tree.invalidate_span(memory, base, level + 1))
+                (base.0 | (size.bytes() - 1), shape.invalidate_span(memory, base, level + 1))
             };
             removed.add(dropped);
             removed.pieces = true;

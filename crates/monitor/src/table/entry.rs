@@ -53,7 +53,8 @@ impl LeafBits {
     }
 
     /// As they stand in an entry.
-    pub(super) const fn value(self) -> u64 {
+    #[must_use]
+    pub const fn value(self) -> u64 {
         self.0
     }
 

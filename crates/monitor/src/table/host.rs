@@ -72,9 +72,14 @@ pub trait HostTable: Debug + Send {
     /// Clears A of the page that holds `gpa`; whether it was set. Nothing is flushed: a TLB may answer accesses that set no A then, as on
     /// hardware, where software that looks for pages not in use takes that into account.
     fn age(&mut self, memory: &HostMemory, gpa: Gpa) -> bool {
-        let accessed = |leaf: &Leaf| leaf.bits.contains(LeafBits::ACCESSED);
-        let Some(leaf) = self.lookup(memory, gpa).filter(accessed) else { return false };
-        self.set_bits(memory, gpa, leaf.bits.without(LeafBits::ACCESSED));
+        self.restrict(memory, gpa, LeafBits::ACCESSED)
+    }
+
+    /// Clears bits of the page that holds `gpa`; whether any was set. TLBs are the caller's to fence.
+    fn restrict(&mut self, memory: &HostMemory, gpa: Gpa, bits: LeafBits) -> bool {
+        let set = |leaf: &Leaf| leaf.bits.and(bits) != LeafBits::default();
+        let Some(leaf) = self.lookup(memory, gpa).filter(set) else { return false };
+        self.set_bits(memory, gpa, leaf.bits.without(bits));
         true
     }
 

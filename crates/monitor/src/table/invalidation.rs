@@ -32,6 +32,8 @@ pub struct Invalidation {
     /// The one page that was taken away; `None` for several.
     gpa: Option<Gpa>,
     frames: Vec<FrameRange>,
+    /// Whether walk caches may lead to a table of the guest there: under agile paging they hold where those are in the host.
+    walk_caches: bool,
 }
 
 impl Invalidation {
@@ -39,7 +41,12 @@ impl Invalidation {
     pub fn of_page(vmid: Vmid, table: &mut dyn HostTable, memory: &HostMemory, gpa: Gpa) -> Option<Self> {
         let leaf = table.take(memory, gpa)?;
         let frames = FrameRange::new(leaf.page, leaf.size.bytes())?;
-        Some(Self { vmid, gpa: Some(gpa), frames: vec![frames] })
+        Some(Self { vmid, gpa: Some(gpa), frames: vec![frames], walk_caches: false })
+    }
+
+    /// The same, where walk caches may lead to a table of the guest there.
+    pub(crate) fn with_walk_caches(self) -> Self {
+        Self { walk_caches: true, ..self }
     }
 
     /// Both, of the same VM, with one flush: of all of the VM, as a monitor does where single addresses would take longer. For pages
@@ -48,6 +55,7 @@ impl Invalidation {
         if self.vmid != other.vmid {
             return Err(other);
         }
+        self.walk_caches |= other.walk_caches;
         self.gpa = None;
         self.frames.extend(other.frames);
         Ok(())
@@ -56,6 +64,9 @@ impl Invalidation {
     /// Flushes the processors, then frees the frames.
     pub fn perform(self, processors: &mut impl FlushTlbs, frames: &mut FrameAllocator) {
         processors.fence(&Fence::Gvma { gpa: self.gpa, vmid: Some(self.vmid) });
+        if self.walk_caches {
+            processors.fence(&Fence::Vvma { vmid: self.vmid, gva: None, asid: None });
+        }
         for range in self.frames {
             processors.forget_code(range);
             frames.give_back(range, "frames that were taken out of a table");

@@ -25,6 +25,7 @@ pub use host::{ClearedRange, HostTable, SectionTable};
 pub use invalidation::{FlushTlbs, Invalidation};
 pub use nested::NestedTable;
 pub use page_table::MapError;
-pub(crate) use shadow::{Displaced, Removed, ShadowTable, composed_bits};
+pub(crate) use shadow::composed_bits;
+pub use shadow::{Displaced, GuestTable, Radix, Removed, ShadowFormat, ShadowShape};
 pub use shared::SharedTables;
 pub use work::TableWork;

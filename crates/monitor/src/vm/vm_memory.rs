@@ -118,14 +118,14 @@ impl VmMemory {
         self.table_mut()?.as_section_table()
     }
 
-    fn table(&self) -> Option<&dyn HostTable> {
+    pub(super) fn table(&self) -> Option<&dyn HostTable> {
         match &self.second {
             Presentation::Table { table, .. } | Presentation::Direct { table, .. } => Some(&**table),
             Presentation::Native | Presentation::Reserved => None,
         }
     }
 
-    fn table_mut(&mut self) -> Option<&mut dyn HostTable> {
+    pub(super) fn table_mut(&mut self) -> Option<&mut dyn HostTable> {
         match &mut self.second {
             Presentation::Table { table, .. } | Presentation::Direct { table, .. } => Some(&mut **table),
             Presentation::Native | Presentation::Reserved => None,

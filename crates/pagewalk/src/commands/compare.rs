@@ -4,7 +4,7 @@ use super::outputs::{open_output, write_page, write_report};
 use crate::cli::CompareArgs;
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, model,
-    notes, overview, report, tell_of_interruption, upkeep,
+    modes, notes, overview, report, tell_of_interruption, upkeep,
 };
 use crate::error::Failure;
 use crate::guest::Memory;
@@ -146,6 +146,11 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         print(&details(&runs).to_string())?;
         if let Some(upkeep) = upkeep(&runs).filter(|_| arguments.details) {
             print(&format!("\nupkeep of shadow tables; times in relation to the guest's own\n\n{upkeep}"))?;
+        }
+        if let Some(modes) = modes(&runs).filter(|_| arguments.details) {
+            print(&format!(
+                "\nagile paging: walks by the guest's tables that they read nested; pages of tables\n\n{modes}"
+            ))?;
         }
         if lacks_natives(&runs) {
             print("\n-: the native machine to compare with was not run; --native adds it\n")?;

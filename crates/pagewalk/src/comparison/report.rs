@@ -82,6 +82,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "paging": paging,
         "caches": super::caches::value(statistics),
         "shadow": super::shadow::value(run),
+        "agile": super::agile::value(run),
         "sections": run.sections,
         "time": {
             "guest": time.guest.0,

@@ -17,6 +17,7 @@ schemes! {
     native::Native,
     nested::Nested,
     shadow::Shadow,
+    agile::Agile,
     flat::Flat,
     flat_hw::FlatHw,
     reserved::Reserved,

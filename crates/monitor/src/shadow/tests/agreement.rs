@@ -2,7 +2,9 @@
 //! nothing whether it fences or not.
 
 use super::bed::{A, Bed, Choice, D, End, G, R, U, V, W, X, pte, ram};
-use crate::shadow::{Assist, Coherence, Invalidation, Tables};
+use super::hashed::Hashed;
+use crate::shadow::{AgileConfig, Assist, Back, Coherence, Invalidation, Start, StatusUpdates, Tables};
+use crate::table::{Radix, ShadowFormat};
 use crate::vm::{MemoryAttribute, Vm};
 use memory::HostMemory;
 use mmu::AdPolicy;
@@ -98,6 +100,8 @@ enum Op {
     Mode { hart: usize, space: u64, mode: PagingMode },
     /// Everything is fenced.
     Fence,
+    /// An interval of agile paging ends.
+    Interval,
     /// PPTLB for a page of the running space.
     PartialPurge { space: u64, page: u64, handshake: bool },
 }
@@ -152,6 +156,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..HARTS, 0..SPACES, prop::sample::select(vec![PagingMode::Bare, PagingMode::Sv48, PagingMode::Sv39]))
             .prop_map(|(hart, space, mode)| Op::Mode { hart, space, mode }),
         1 => Just(Op::Fence),
+        3 => Just(Op::Interval),
         2 => (0..SPACES, page(), any::<bool>())
             .prop_map(|(space, page, handshake)| Op::PartialPurge { space, page, handshake }),
     ]
@@ -172,8 +177,9 @@ fn choice() -> impl Strategy<Value = Choice> {
         prop::sample::select(vec![MemoryAttribute::Virtual, MemoryAttribute::Resident, MemoryAttribute::Real]);
     let host_page = prop::sample::select(vec![PageSize::Size4K, PageSize::Size2M]);
     let ad = prop::sample::select(vec![AdPolicy::Fault, AdPolicy::Update]);
-    (tables, coherence, invalidation, assist, any::<bool>(), attribute, host_page, ad).prop_map(
-        |(tables, coherence, invalidation, assist, selection_flag, attribute, host_page, ad)| Choice {
+    let format = prop::sample::select(vec![&Radix as &'static dyn ShadowFormat, &Radix, &Hashed]);
+    (tables, coherence, invalidation, assist, any::<bool>(), attribute, (host_page, ad), format).prop_map(
+        |(tables, coherence, invalidation, assist, selection_flag, attribute, (host_page, ad), format)| Choice {
             tables,
             coherence,
             invalidation,
@@ -183,8 +189,48 @@ fn choice() -> impl Strategy<Value = Choice> {
             host_page,
             ad,
             harts: HARTS + 1,
+            format,
+            agile: None,
         },
     )
+}
+
+/// The same under agile paging.
+fn agile_choice() -> impl Strategy<Value = Choice> {
+    let start = prop::sample::select(vec![Start::Nested, Start::Shadow, Start::Shadow]);
+    let back = prop::sample::select(vec![Back::Never, Back::Reset, Back::Dirty]);
+    let status = prop::sample::select(vec![StatusUpdates::Exit, StatusUpdates::Hardware]);
+    (choice(), 1..5_u32, start, back, 0..3_usize, status).prop_map(
+        |(choice, threshold, start, back, root_cache, status)| Choice {
+            tables: match choice.tables {
+                Tables::Single => Tables::Multiple(3),
+                Tables::Multiple(count) => Tables::Multiple(count),
+            },
+            coherence: Coherence::WriteProtect,
+            invalidation: Invalidation::Selective,
+            assist: Assist::None,
+            format: &Radix,
+            agile: Some(AgileConfig { threshold, start, back, root_cache, status }),
+            ..choice
+        },
+    )
+}
+
+/// The operation without 64K pages. A TLB may use each of the sixteen entries for all of the page where it holds what the guest's own table says;
+/// a shadow table has each piece by its own entry.
+fn without_groups(op: Op) -> Op {
+    const N: u64 = 1 << 63;
+    match op {
+        Op::Leaf { space, page, entry, to_all_spaces } => Op::Leaf { space, page, entry: entry & !N, to_all_spaces },
+        Op::Wild { table, index, entry } => Op::Wild { table, index, entry: entry & !N },
+        Op::Unfenced { table, index, entry } => Op::Unfenced { table, index, entry: entry & !N },
+        other @ (Op::Access { .. }
+        | Op::Switch { .. }
+        | Op::Mode { .. }
+        | Op::Fence
+        | Op::Interval
+        | Op::PartialPurge { .. }) => other,
+    }
 }
 
 /// A guest under test.
@@ -271,6 +317,7 @@ impl Guest {
                 bed.fence_all(None, None);
                 self.fenced = true;
             }
+            Op::Interval => bed.end_interval(),
             Op::PartialPurge { page, .. } if self.globals && page < GLOBALS => {}
             Op::PartialPurge { space, page, handshake } => {
                 let gva = Gva(page << 12);
@@ -314,6 +361,22 @@ impl Guest {
     }
 }
 
+/// Does all of `ops`, and looks at the guest once more in the end.
+fn run(choice: &Choice, globals: bool, ops: &[Op]) -> Result<(), TestCaseError> {
+    let mut guest = Guest::new(choice, globals);
+    for op in ops {
+        guest.apply(op)?;
+    }
+    let wrong = guest.bed.wrong();
+    prop_assert!(wrong.is_empty(), "{:?}", wrong);
+    // Frames of tables that were given back are somebody's or nobody's, but not lost: the guest fences, and goes on.
+    guest.apply(&Op::Fence)?;
+    for page in 0..16 {
+        guest.compare(0, Gva(page << 12), Access::Read)?;
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
     #[test]
@@ -322,16 +385,15 @@ proptest! {
         globals: bool,
         ops in prop::collection::vec(op(), 1..160),
     ) {
-        let mut guest = Guest::new(&choice, globals);
-        for op in &ops {
-            guest.apply(op)?;
-        }
-        let wrong = guest.bed.wrong();
-        prop_assert!(wrong.is_empty(), "{:?}", wrong);
-        // Frames of tables that were given back are somebody's or nobody's, but not lost: the guest fences, and goes on.
-        guest.apply(&Op::Fence)?;
-        for page in 0..16 {
-            guest.compare(0, Gva(page << 12), Access::Read)?;
-        }
+        run(&choice, globals, &ops)?;
+    }
+
+    #[test]
+    fn a_guest_under_agile_paging_does_too(
+        choice in agile_choice(),
+        globals: bool,
+        ops in prop::collection::vec(op().prop_map(without_groups), 1..160),
+    ) {
+        run(&choice, globals, &ops)?;
     }
 }

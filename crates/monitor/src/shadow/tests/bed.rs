@@ -2,14 +2,16 @@
 //! the guest writes its tables.
 
 use crate::shadow::{
-    Assist, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome,
+    AgileConfig, Assist, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome,
     ShadowStatistics, Tables, Tlbs,
 };
+use crate::table::{LeafBits, Radix, ShadowFormat};
 use crate::vm::{Backing, LeafStatus, MemoryAttribute, Vm};
 use crate::walk_memory::WalkMemory;
+use devices::Platform;
 use devices::map::RAM_BASE;
 use memory::{Host, HostPages};
-use mmu::{AdPolicy, Fence, Mmu, MmuConfig, SoftwareRules};
+use mmu::{AdPolicy, Cause, Fault, Fence, Mmu, MmuConfig, NestedFault, Purpose, SoftwareRules};
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
 pub(super) const V: u64 = 1;
@@ -45,6 +47,8 @@ pub(super) struct Choice {
     pub(super) host_page: PageSize,
     pub(super) ad: AdPolicy,
     pub(super) harts: usize,
+    pub(super) format: &'static dyn ShadowFormat,
+    pub(super) agile: Option<AgileConfig>,
 }
 
 impl Default for Choice {
@@ -59,6 +63,8 @@ impl Default for Choice {
             host_page: PageSize::Size4K,
             ad: AdPolicy::Fault,
             harts: 2,
+            format: &Radix,
+            agile: None,
         }
     }
 }
@@ -80,7 +86,17 @@ pub(super) struct Bed {
     /// Everything that was charged, in order.
     pub(super) events: Vec<Event>,
     pub(super) ad: AdPolicy,
+    walker: Walker,
     stamp: u64,
+}
+
+/// Who looks for a page in a shadow table.
+#[derive(Clone, Copy)]
+enum Walker {
+    /// MMUs, with TLBs.
+    Hardware,
+    /// The bed itself, at each access: no MMU knows the shape.
+    Software,
 }
 
 struct Processors<'m> {
@@ -111,14 +127,18 @@ impl Bed {
             sections_end: Gpa(0),
             section_bytes: 0,
             check: true,
+            agile: choice.agile,
         };
         let bytes = 2 * Vm::host_bytes(RAM, backing) + config.host_bytes(RAM);
         let mut host = Host::new(bytes, HostPages::Base).unwrap();
         let mut vm = Vm::with_attribute(&mut host, Vmid(5), RAM, backing, choice.attribute).unwrap();
-        vm.shadow_with(&mut host, config).unwrap();
-        let mmus = (0..choice.harts).map(|_| Mmu::new(&MmuConfig::default()).unwrap()).collect();
+        vm.shadow_as(&mut host, config, choice.format).unwrap();
+        let mmu = MmuConfig { first_stage_ad: choice.ad, ..MmuConfig::default() };
+        let mmus = (0..choice.harts).map(|_| Mmu::new(&mmu).unwrap()).collect();
         let contexts = vec![TranslationContext::default(); choice.harts];
-        let mut bed = Self { host, vm, mmus, contexts, events: Vec::new(), ad: choice.ad, stamp: 0 };
+        let is_tree = choice.format.largest_page() > PageSize::Size4K;
+        let walker = if is_tree { Walker::Hardware } else { Walker::Software };
+        let mut bed = Self { host, vm, mmus, contexts, events: Vec::new(), ad: choice.ad, walker, stamp: 0 };
         for hart in 0..choice.harts {
             bed.enter(hart, TranslationContext::default());
         }
@@ -149,19 +169,33 @@ impl Bed {
 
     /// An access, with all that the monitor does for it. A store that may be made once goes to the same place.
     pub(super) fn access(&mut self, hart: usize, gva: Gva, access: Access) -> End {
-        for _ in 0..4 {
+        // Each table and the page may take a fault, and stores one more.
+        for _ in 0..12 {
             self.stamp += 1;
-            let second = self.vm.second_stage();
-            let mut memory = WalkMemory::new(&self.host.memory);
-            if let Ok(hit) = self.mmus[hart].access(&mut memory, &second, gva, access, self.stamp) {
-                assert!(hit.host.is_some(), "shadow tables map memory alone");
-                return End::Memory(hit.hpa);
+            let found = match self.walker {
+                Walker::Hardware => self.walk(hart, gva, access),
+                Walker::Software => self.look_up(hart, gva, access),
+            };
+            let fault = match found {
+                Ok(hpa) => return End::Memory(hpa),
+                Err(fault) => fault,
+            };
+            if !self.vm.shadow_handles(&fault) {
+                match self.other_fault(&fault) {
+                    Some(end) => return end,
+                    None => continue,
+                }
             }
             let mut tlbs = Processors { mmus: &mut self.mmus, here: hart };
-            let (outcome, event) = self
-                .vm
-                .shadow_fault(&mut self.host, &mut tlbs, ShadowFault { hart, gva, access }, None)
-                .expect("there is memory enough");
+            let (outcome, event) = match fault {
+                Fault::Nested(fault) if self.vm.is_agile() => {
+                    self.vm.shadow_protected_store(&mut self.host, &mut tlbs, &fault)
+                }
+                Fault::Page(_) | Fault::Shadow(_) | Fault::Access(_) | Fault::Nested(_) => self
+                    .vm
+                    .shadow_fault(&mut self.host, &mut tlbs, ShadowFault { hart, gva, access }, None)
+                    .expect("there is memory enough"),
+            };
             self.events.extend(event);
             match outcome {
                 ShadowFaultOutcome::Mapped => {}
@@ -172,6 +206,60 @@ impl Bed {
             }
         }
         panic!("the monitor fills {gva} and the walker does not find it");
+    }
+
+    /// A fault that is not for shadow tables: how the access ends, or `None` if it is made again.
+    fn other_fault(&mut self, fault: &Fault) -> Option<End> {
+        match *fault {
+            Fault::Page(_) => Some(End::PageFault),
+            Fault::Access(_) => Some(End::AccessFault),
+            Fault::Nested(NestedFault { gpa, purpose: Purpose::Data, .. }) if Platform::contains(gpa) => {
+                Some(End::Device(gpa))
+            }
+            Fault::Nested(NestedFault { gpa, access, .. }) => {
+                let resolved = self.vm.resolve(&self.host.memory, &mut self.host.frames, gpa, access);
+                resolved.expect("there is memory enough").is_none().then_some(End::AccessFault)
+            }
+            Fault::Shadow(_) => panic!("that is for shadow tables"),
+        }
+    }
+
+    /// An interval of agile paging ends.
+    pub(super) fn end_interval(&mut self) {
+        let mut tlbs = Processors { mmus: &mut self.mmus, here: 0 };
+        let event = self.vm.end_agile_interval(&mut self.host, &mut tlbs);
+        self.events.extend(event);
+    }
+
+    fn walk(&mut self, hart: usize, gva: Gva, access: Access) -> Result<Hpa, Fault> {
+        let second = self.vm.second_stage_of(hart);
+        let mut memory = WalkMemory::new(&self.host.memory);
+        let hit = self.mmus[hart].access(&mut memory, &second, gva, access, self.stamp)?;
+        assert!(hit.host.is_some(), "shadow tables map memory alone");
+        Ok(hit.hpa)
+    }
+
+    fn look_up(&self, hart: usize, gva: Gva, access: Access) -> Result<Hpa, Fault> {
+        self.find(hart, gva, access).ok_or(Fault::Page(Cause::Invalid))
+    }
+
+    fn find(&self, hart: usize, gva: Gva, access: Access) -> Option<Hpa> {
+        let shadow = self.vm.shadow.as_ref().unwrap();
+        let table = &shadow.tables.list[shadow.harts[hart].table];
+        let leaf = table.shape.lookup(&self.host.memory, gva).filter(|_| table.shape.canonical(gva) == gva)?;
+        let context = self.vm.shadow_context(hart).unwrap();
+        let of_user = leaf.bits.contains(LeafBits::USER);
+        let owner = match (context.privilege, access) {
+            (Privilege::User, _) => of_user,
+            (Privilege::Supervisor, Access::Execute) => !of_user,
+            (Privilege::Supervisor, Access::Read | Access::Write) => !of_user || context.sum,
+        };
+        let right = match access {
+            Access::Read => LeafBits::READ,
+            Access::Write => LeafBits::WRITE,
+            Access::Execute => LeafBits::EXECUTE,
+        };
+        (owner && leaf.bits.contains(right)).then_some(Hpa(leaf.page.0 | gva.offset(leaf.size)))
     }
 
     /// The guest writes a word of its memory.

@@ -24,7 +24,7 @@ impl Bed {
     fn entries(&self) -> Vec<(usize, Gva, Leaf)> {
         let tables = self.vm.shadow.as_ref().unwrap().tables.list.iter().enumerate();
         let leaves = |(number, table): (usize, &crate::shadow::tables::Table)| {
-            let leaves = table.tree.leaves(&self.host.memory);
+            let leaves = table.shape.leaves(&self.host.memory);
             leaves.into_iter().map(move |(gva, leaf)| (number, gva, leaf)).collect::<Vec<_>>()
         };
         tables.flat_map(leaves).collect()

@@ -1,8 +1,10 @@
 //! Shadow tables on real MMUs: closed forms, the paper's cases, hostile guests, and agreement with the model.
 
+mod agile;
 mod agreement;
 mod bed;
 mod derive;
+mod hashed;
 mod hostile;
 mod paper;
 mod replaced;

@@ -349,9 +349,9 @@ fn the_checker_finds_entries_that_nothing_allows() {
         let mut bed = bed(&Choice { coherence, ..multiple(8) }, 1);
         let page = bed.hpa(ram(33 << 20)).unwrap();
         let shadow = bed.vm.shadow.as_mut().unwrap();
-        let tree = &mut shadow.tables.list[1].tree;
-        let bits = tree.lookup(&bed.host.memory, COMMON).unwrap().bits;
-        tree.set_bits(&bed.host.memory, COMMON, bits | crate::table::LeafBits::EXECUTE);
+        let table = &mut shadow.tables.list[1].shape;
+        let bits = table.lookup(&bed.host.memory, COMMON).unwrap().bits;
+        table.set_bits(&bed.host.memory, COMMON, bits | crate::table::LeafBits::EXECUTE);
         let wrong = bed.wrong();
         assert!(wrong.len() == 1 && wrong[0].contains("permits Execute"), "{wrong:?}");
         let _ = page;

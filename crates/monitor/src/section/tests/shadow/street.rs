@@ -120,6 +120,7 @@ impl Street {
                 sections_end: Gpa(8 << 30),
                 section_bytes: 64 * MIB,
                 check: true,
+                agile: None,
             };
             vm.shadow_with(&mut street.host, config).unwrap();
             street.vms.push(vm);

@@ -7,18 +7,30 @@
 //! A walk cache may lead to a section's table after its link has gone. A fence for an address leaves walk caches as they are; so whoever takes links out
 //! fences everything, on every processor.
 
-use super::{Displaced, Link, PIECES, ShadowTable, tables_below, vacated};
+use super::cursor::Grown;
+use super::tree::{Link, PIECES, RadixShadow};
 use crate::table::entry::Entry;
-use crate::table::page_table::{read, slot, write};
+use crate::table::page_table::write;
+use crate::table::shadow::{Displaced, Removed};
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use types::{Gva, Hpa, PageSize};
 
 /// What one entry of level 1 maps.
 const SPAN: u64 = PageSize::Size2M.bytes();
 
-impl ShadowTable {
-    /// Lets the 2M around `gva` be mapped by `table`, which stays its owner's; the guest has a page of `guest_page` there, or base pages all over.
-    pub(crate) fn link(
+/// What is left where a page of 2M was.
+const VACATED: Entry = Entry::EMPTY.with_software(PIECES);
+
+impl Removed {
+    /// What it is that so many links went: each was an entry for many pages.
+    pub(super) const fn of_links(links: u64) -> Self {
+        Self { touched: links, cleared: links, pieces: links > 0 }
+    }
+}
+
+impl RadixShadow {
+    /// See [`ShadowShape::link`](crate::table::ShadowShape::link).
+    pub(super) fn link_table(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
@@ -26,46 +38,23 @@ impl ShadowTable {
         table: Hpa,
         guest_page: PageSize,
     ) -> Result<Displaced, OutOfFrames> {
-        let (shape, address) = (self.shape, self.translated(gva));
-        let (mut above, mut level) = (self.root(), shape.levels - 1);
-        let mut displaced = Displaced::Nothing;
-        while level > 1 {
-            let at = slot(above, shape, address, level);
-            let entry = read(memory, at);
-            let marks = entry.software() | if guest_page >= PageSize::of_level(level) { PIECES } else { 0 };
-            if entry.is_valid() && !entry.is_leaf() {
-                write(memory, at, entry.with_software(marks));
-                above = entry.address();
-            } else {
-                above = frames.allocate(memory, PageSize::Size4K)?.start();
-                self.tables += 1;
-                write(memory, at, Entry::pointer(above).with_software(marks));
-                if entry.is_leaf() {
-                    displaced = Displaced::Larger;
-                }
-            }
-            level -= 1;
-        }
-        let at = slot(above, shape, address, 1);
-        let old = read(memory, at);
+        let address = self.translated(gva);
+        let Grown { position, mut displaced } = self.grow(memory, frames, address, 1, guest_page)?;
+        let old = position.entry;
         if let Some(link) = self.links.get(&(address / SPAN))
             && old.address() == table
         {
-            debug_assert_eq!(link.at, at);
+            debug_assert_eq!(link.at, position.slot.at);
             return Ok(displaced);
         }
         if self.unlink(memory, address, SPAN) > 0 || old.is_leaf() {
             displaced = Displaced::Larger;
-        } else if old.is_valid() {
-            let mut below = Vec::new();
-            self.last_tables -= tables_below(memory, old.address(), 1, &mut below);
-            self.tables -= below.len() as u64;
-            self.forget_placed(&below);
-            displaced = Displaced::Smaller(below);
+        } else if position.is_table() {
+            displaced = Displaced::Smaller(self.take_out(memory, &position));
         }
-        let pieces = guest_page >= PageSize::Size2M || old.software() & PIECES != 0;
-        write(memory, at, Entry::pointer(table));
-        self.links.insert(address / SPAN, Link { at, pieces });
+        let pieces = guest_page >= PageSize::Size2M || old.software() == PIECES;
+        position.write(memory, Entry::pointer(table));
+        self.links.insert(address / SPAN, Link { at: position.slot.at, pieces });
         Ok(displaced)
     }
 
@@ -79,15 +68,10 @@ impl ShadowTable {
         self.unlinked |= !gone.is_empty();
         for span in &gone {
             if let Some(Link { at, pieces }) = self.links.remove(span) {
-                write(memory, at, if pieces { vacated(1) } else { Entry::EMPTY });
+                write(memory, at, if pieces { VACATED } else { Entry::EMPTY });
             }
         }
         gone.len() as u64
-    }
-
-    /// Whether links were taken out since the last call.
-    pub(crate) fn take_unlinked(&mut self) -> bool {
-        core::mem::take(&mut self.unlinked)
     }
 
     /// Takes out every link; how many there were.
@@ -95,7 +79,7 @@ impl ShadowTable {
         let links = core::mem::take(&mut self.links);
         self.unlinked |= !links.is_empty();
         for Link { at, pieces } in links.values() {
-            write(memory, *at, if *pieces { vacated(1) } else { Entry::EMPTY });
+            write(memory, *at, if *pieces { VACATED } else { Entry::EMPTY });
         }
         links.len() as u64
     }

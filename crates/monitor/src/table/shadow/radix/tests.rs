@@ -34,18 +34,18 @@ fn scan(memory: &HostMemory, table: Hpa, level: u32) -> (u64, u64) {
         return (1, 0);
     }
     let mut found = (0, 0);
-    for_each_entry(memory, table, |entry| {
+    for Position { entry, .. } in entries(memory, table, level, ENTRIES) {
         if entry.is_leaf() {
             found.1 += 1;
         } else if entry.is_valid() {
             let below = scan(memory, entry.address(), level - 1);
             found = (found.0 + below.0, found.1 + below.1);
         }
-    });
+    }
     found
 }
 
-fn check_clear(table: &mut ShadowTable, memory: &HostMemory) {
+fn check_clear(table: &mut RadixShadow, memory: &HostMemory) {
     let (last, large) = scan(memory, table.root(), table.levels() - 1);
     let valid = table.leaves(memory).len() as u64;
     let removed = table.clear(memory);
@@ -58,7 +58,7 @@ proptest! {
     #[test]
     fn clearing_finds_every_leaf_and_counts_as_a_scan_does(edits in edits()) {
         let mut host = Host::new(64 << 20, HostPages::Base).unwrap();
-        let mut table = ShadowTable::new(&host.memory, &mut host.frames, PagingMode::Sv39).unwrap();
+        let mut table = RadixShadow::new(&host.memory, &mut host.frames, PagingMode::Sv39).unwrap();
         let bits = LeafBits::READ | LeafBits::ACCESSED;
         for edit in edits {
             match edit {
@@ -72,7 +72,7 @@ proptest! {
                         }
                     }
                 }
-                Edit::Invalidate(at) => drop(table.invalidate(&host.memory, Gva(at), |_| true)),
+                Edit::Invalidate(at) => drop(table.invalidate(&host.memory, Gva(at), &|_| true)),
                 Edit::InvalidateSpan(at, level) => drop(table.invalidate_span(&host.memory, Gva(at), level)),
                 Edit::Clear => check_clear(&mut table, &host.memory),
             }
@@ -84,13 +84,13 @@ proptest! {
 #[test]
 fn a_table_that_is_never_cleared_remembers_no_more_than_twice_what_it_maps() {
     let mut host = Host::new(64 << 20, HostPages::Base).unwrap();
-    let mut table = ShadowTable::new(&host.memory, &mut host.frames, PagingMode::Sv39).unwrap();
+    let mut table = RadixShadow::new(&host.memory, &mut host.frames, PagingMode::Sv39).unwrap();
     let leaf = Leaf { page: Hpa(0x40_0000_0000), size: PageSize::Size4K, bits: LeafBits::READ };
     for page in 0..100_000_u64 {
         let gva = Gva((page % 3000) << 12);
         table.place(&host.memory, &mut host.frames, gva, leaf, PageSize::Size4K).unwrap();
         if page % 3 != 0 {
-            let _ = table.invalidate(&host.memory, gva, |_| true);
+            let _ = table.invalidate(&host.memory, gva, &|_| true);
         }
     }
     assert!(table.placed.len() <= 2 * 3000, "{} remembered", table.placed.len());

@@ -1,0 +1,38 @@
+//! Intervals of agile paging: at the end of each the hypervisor looks again at which tables of its guests are nested.
+
+use super::Machine;
+use crate::world::Current;
+use types::Cycles;
+
+impl Machine {
+    /// When the interval under way ends.
+    pub(crate) fn agile_due(&self) -> Option<Cycles> {
+        self.agile.map(|intervals| intervals.due)
+    }
+
+    /// Ends the interval if that is due no later than `next`, the time of whatever else happens; whether it was.
+    pub(crate) fn end_agile_interval(&mut self, next: Option<Cycles>) -> bool {
+        let Some(intervals) = &mut self.agile else { return false };
+        let Some(next) = next.filter(|&next| intervals.due <= next) else { return false };
+        // Whoever waits for longer than an interval has nothing to look at in those between.
+        let passed = (next.0 - intervals.due.0) / intervals.length.0 + 1;
+        intervals.due += intervals.length * passed;
+        for guest in 0..self.world.vms.len() {
+            if !self.has_ended(guest) {
+                self.world.current = Current { guest, ..self.world.current };
+                self.world.end_agile_interval();
+            }
+        }
+        true
+    }
+}
+
+impl crate::world::World {
+    /// The same for the current guest.
+    fn end_agile_interval(&mut self) {
+        let guest = self.current.guest;
+        let (vms, host, mut tlbs) = self.shadow_parts();
+        let event = vms[guest].end_agile_interval(host, &mut tlbs);
+        self.charge_shadow(event);
+    }
+}

@@ -1,0 +1,68 @@
+//! Agile paging in the comparison: how far walks were nested, and what the policy did, as JSON and as a table.
+
+use super::Finished;
+use crate::text::table::Table;
+use schemes::Walked;
+use serde_json::{Value, json};
+
+fn is_agile(run: &Finished) -> bool {
+    run.on.config.scheme.facts().walked == Walked::AgileTables
+}
+
+/// The key `agile` of a run; null under other schemes.
+pub(super) fn value(run: &Finished) -> Value {
+    let Some(shadow) = run.statistics.shadow.as_ref().filter(|_| is_agile(run)) else { return Value::Null };
+    let (agile, walks) = (&shadow.agile, &run.statistics.mmu.agile_walks);
+    json!({
+        "walks": {
+            "shadow": walks[0],
+            "switched": &walks[1..6],
+            "nested": walks[6],
+        },
+        "switches": agile.switches,
+        "to_nested": agile.to_nested,
+        "to_shadow": agile.to_shadow,
+        "spaces_to_shadow": agile.spaces_to_shadow,
+        "intervals": agile.intervals,
+        "dirty": agile.dirty,
+        "table_writes": shadow.table_writes,
+        "nested_table_writes": agile.nested_table_writes,
+        "table_writes_avoided": agile.avoided,
+        "root_cache_hits": agile.root_cache_hits,
+        "status_updates": agile.status_updates,
+    })
+}
+
+/// One line for each run under agile paging: its walks by how many tables of the guest they read nested, and what changed its mode. `None` if
+/// there is none.
+pub(crate) fn modes(runs: &[Finished]) -> Option<Table> {
+    let mut table = Table::new([
+        "workload",
+        "scheme",
+        "shadow",
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+        "nested",
+        "to nested",
+        "to shadow",
+        "traps",
+        "avoided",
+    ]);
+    let mut any = false;
+    for run in runs.iter().filter(|run| is_agile(run)) {
+        let Some(shadow) = &run.statistics.shadow else { continue };
+        any = true;
+        let walks = run.statistics.mmu.agile_walks;
+        let all = walks.iter().sum::<u64>().max(1) as f64;
+        let shares = walks.map(|walks| format!("{:.1} %", 100.0 * walks as f64 / all));
+        let agile = &shadow.agile;
+        let counts = [agile.to_nested, agile.to_shadow, shadow.table_writes, agile.avoided];
+        let names = [run.work.clone(), run.on.system.to_string()];
+        let row: Vec<String> = names.into_iter().chain(shares).chain(counts.map(|count| count.to_string())).collect();
+        table.row(row);
+    }
+    any.then_some(table)
+}
