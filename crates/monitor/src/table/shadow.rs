@@ -1,7 +1,7 @@
 //! A shadow table: from guest virtual to host physical addresses (the 2-0-translation table).
 //!
 //! What the hypervisor derives from a guest's table has a shape of its own, behind [`ShadowShape`]: the rest of the hypervisor names guest virtual
-//! addresses and pages, and the shape knows where their entries lie and what the hardware is shown of them. [`RadixShadow`] is a tree in the mode of
+//! addresses and pages, and the shape knows where their entries lie and what the hardware is shown of them. [`Radix`] is a tree in the mode of
 //! the guest, which an ordinary walker walks. A guest's kernel knows nothing of the shape, so that a format which no kernel has can be run under
 //! an unmodified one.
 

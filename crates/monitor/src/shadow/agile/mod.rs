@@ -1,6 +1,6 @@
 //! Agile paging (Gandhi, Hill, Swift, ISCA 2016): a shadow table for as much of a guest's table as changes rarely, and nested walks of the rest.
 //!
-//! The upper part of an address space is shadowed, with the guest's tables write-protected ([`Coherence::WriteProtect`]). A page of the guest's
+//! The upper part of an address space is shadowed, with the guest's tables write-protected ([`Coherence::WriteProtect`](super::Coherence::WriteProtect)). A page of the guest's
 //! tables that is stored to too often in an interval is *nested* from then on: a switching entry of the shadow table leads to it, so hardware
 //! walks it, and whatever is below it, through the nested table, and stores to it take no exit. At the end of an interval pages become shadowed
 //! again, as [`Back`] says.
