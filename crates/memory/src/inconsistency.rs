@@ -1,4 +1,4 @@
-//! What must not happen in the host's own accounts, and is told all the same.
+//! Failures in the hypervisor's own accounts, noted where they are found.
 //!
 //! The hypervisor owns its tables and knows who has which frame. If a table turns out to lie outside of memory, or a frame that is given back
 //! to have no owner, its accounts are wrong, and what its guests compute from then on is worth nothing. Functions that edit tables have no way out for that: it is
@@ -56,7 +56,7 @@ impl Note {
 impl Drop for Note {
     fn drop(&mut self) {
         let panics = std::thread::panicking();
-        debug_assert!(panics || self.0.get().is_none(), "nobody asked for it: {:?}", self.0.get());
+        debug_assert!(panics || self.0.get().is_none(), "it was not taken by the run loop: {:?}", self.0.get());
     }
 }
 

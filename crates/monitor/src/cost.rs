@@ -45,7 +45,7 @@ model! {
             "the hypervisor's work to take a base page away for want of frames; the device's writing goes on beside it"
         ),
         pub page_in: Cycles => cycles("the hypervisor's work to bring a page back, and the wait for the device to read it"),
-        pub monitor_step: Cycles => cycles("a step of the hypervisor's upkeep of shadow tables, or of sections"),
+        pub monitor_step: Cycles => cycles("a step of the hypervisor's maintenance of shadow tables, or of sections"),
         pub assist_entry: Cycles => cycles("from guest to the host's firmware mode, for an assist").virtual_only(),
         pub assist_exit: Cycles => cycles("from the firmware mode back to the guest, after an assist").virtual_only(),
         pub assist_step: Cycles => cycles("a step of an assist").virtual_only(),
