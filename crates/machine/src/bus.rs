@@ -93,13 +93,13 @@ impl Bus for World {
         if let Some(split) = Split::of(address, width) {
             return self.load_misaligned(address, width, split, stamp);
         }
-        let mut elsewhere = Err(Stop::Leave);
+        let mut elsewhere = None;
         match self.reach_site(address, Access::Read, stamp, &mut elsewhere) {
             Some(found) => {
                 *site = found;
                 Ok(Loaded::Retry)
             }
-            None => self.load_elsewhere(elsewhere?, address, width),
+            None => self.load_elsewhere(elsewhere.unwrap_or(Err(Stop::Leave))?, address, width),
         }
     }
 
@@ -115,13 +115,13 @@ impl Bus for World {
         if let Some(split) = Split::of(address, width) {
             return self.store_misaligned(address, width, value, split, stamp);
         }
-        let mut elsewhere = Err(Stop::Leave);
+        let mut elsewhere = None;
         match self.reach_site(address, Access::Write, stamp, &mut elsewhere) {
             Some(found) => {
                 *site = found;
                 Ok(Stored::Retry)
             }
-            None => self.store_elsewhere(elsewhere?, address, width, value),
+            None => self.store_elsewhere(elsewhere.unwrap_or(Err(Stop::Leave))?, address, width, value),
         }
     }
 
@@ -227,11 +227,10 @@ impl World {
         address: u64,
         access: Access,
         stamp: u32,
-        elsewhere: &mut Result<Reached, Stop>,
+        elsewhere: &mut Option<Result<Reached, Stop>>,
     ) -> Option<u16> {
         if self.leave || self.caches.is_some() {
-            *elsewhere = self.reach(address, access, stamp);
-            return Reached::site(elsewhere);
+            return Reached::site_or(elsewhere, self.reach(address, access, stamp));
         }
         self.processor().hints.expect(Gva(address));
         let (vm, hart) = (&self.vms[self.current.guest], self.current.hart);
@@ -251,7 +250,7 @@ impl World {
             }
             Err(unfinished) => unfinished.finish(&mut memory, second),
         };
-        *elsewhere = match outcome {
+        let reached = match outcome {
             Ok(Hit { host: Some(at), site, .. }) => {
                 hints.correct(Gva(address), at);
                 return Some(site);
@@ -259,7 +258,7 @@ impl World {
             Ok(hit) => Ok(Reached::of(&hit)),
             Err(fault) => self.reach_after(fault, address, access, stamp),
         };
-        Reached::site(elsewhere)
+        Reached::site_or(elsewhere, reached)
     }
 
     /// A load that reached no site.
@@ -502,13 +501,14 @@ impl Reached {
         }
     }
 
-    /// The site of an access that has hit an entry.
+    /// The site of an access that has hit an entry; any other outcome is `elsewhere`.
     #[inline(always)]
-    fn site(outcome: &Result<Self, Stop>) -> Option<u16> {
-        match *outcome {
-            Ok(Self::Ram(site, _)) => Some(site),
-            _ => None,
+    fn site_or(elsewhere: &mut Option<Result<Self, Stop>>, outcome: Result<Self, Stop>) -> Option<u16> {
+        if let Ok(Self::Ram(site, _)) = outcome {
+            return Some(site);
         }
+        *elsewhere = Some(outcome);
+        None
     }
 }
 

@@ -282,12 +282,12 @@ impl<O: Observer> Mmu<O> {
 /// What an L1 entry says of one byte of its page.
 #[inline(always)]
 fn hit(slot: usize, gva: Gva, entry: &Translation) -> Hit {
-    let offset = gva.offset(entry.size);
+    let offset = gva.offset(entry.size());
     Hit {
         site: slot as u16,
         hpa: Hpa(entry.hpa.0 | offset),
         gpa: Gpa(entry.gpa.0 | offset),
         host: (entry.host != 0).then(|| core::ptr::with_exposed_provenance_mut(entry.host + offset as usize)),
-        page: entry.size,
+        page: entry.size(),
     }
 }

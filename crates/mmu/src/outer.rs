@@ -73,7 +73,7 @@ pub struct OuterEntry {
 impl OuterEntry {
     /// What the TLBs keep of the page around `gva`.
     pub(crate) fn new(gva: Gva, translation: &Translation) -> Self {
-        Self { page: gva.page(translation.size), translation: *translation }
+        Self { page: gva.page(translation.size()), translation: *translation }
     }
 
     pub(crate) const fn translation(&self) -> &Translation {
@@ -81,7 +81,7 @@ impl OuterEntry {
     }
 
     pub(crate) const fn space(&self) -> Space {
-        self.translation.space
+        self.translation.space()
     }
 
     /// The page's first byte.
@@ -93,13 +93,13 @@ impl OuterEntry {
     /// The page's size.
     #[must_use]
     pub const fn size(&self) -> PageSize {
-        self.translation.size
+        self.translation.size()
     }
 
     /// The virtual machine.
     #[must_use]
     pub const fn vmid(&self) -> Vmid {
-        self.translation.space.vmid()
+        self.translation.space().vmid()
     }
 
     /// Where the page starts in guest physical memory.

@@ -99,7 +99,7 @@ impl Walk<'_> {
             ports.statistics.take_maxima(begun);
         }
         let translation = walked?;
-        prefetch(translation.host.wrapping_add(self.gva.offset(translation.size) as usize));
+        prefetch(translation.host.wrapping_add(self.gva.offset(translation.size()) as usize));
         Ok(translation)
     }
 
@@ -193,15 +193,10 @@ impl Walk<'_> {
         let request = Request { address, access: self.access, purpose: Purpose::Data, limit: guest.size };
         stage.reach::<P, M, _>(ports, request, |ports, host| {
             let (size, pointer) =
-                homogeneous::<P>(ports.memory, host, host.target(address), guest.size.min(host.size))?;
-            Ok(Translation {
-                hpa: host.target(address).page(size),
-                gpa: gpa.page(size),
-                host: pointer.map_or(0, <*mut u8>::expose_provenance),
-                space: guest.space,
-                rights: guest.rights.and(host.rights),
-                size,
-            })
+                homogeneous::<P>(ports.memory, host, host.target(address), guest.size.min(host.size()))?;
+            let pointer = pointer.map_or(0, <*mut u8>::expose_provenance);
+            let at = (gpa.page(size), host.target(address).page(size), pointer);
+            Ok(Translation::new(at, guest.space, guest.rights.and(host.rights()), size))
         })
     }
 }
@@ -214,13 +209,13 @@ fn homogeneous<P: Policy>(
     hpa: Hpa,
     size: PageSize,
 ) -> Result<(PageSize, Option<*mut u8>), P::Stop> {
-    if host.backing == Backing::Host
+    if host.backing() == Backing::Host
         && size == PageSize::Size4K
         && let Some(pointer) = memory.base_page(hpa.page(PageSize::Size4K))
     {
         return Ok((PageSize::Size4K, Some(pointer)));
     }
-    P::uncommon(|| match host.backing {
+    P::uncommon(|| match host.backing() {
         Backing::Device => Ok((size, None)),
         Backing::Host => match memory.host_page(hpa.page(size), size) {
             HostPage::Ram(pointer) => Ok((size, Some(pointer))),

@@ -208,6 +208,6 @@ impl Walkers {
             HostPage::Device | HostPage::Mixed => 0,
         };
         let (space, rights) = (context.spaces.local, Segments::GUEST_RIGHTS);
-        Some(Translation { hpa, gpa: gpa.page(size), host, space, rights, size })
+        Some(Translation::new((gpa.page(size), hpa, host), space, rights, size))
     }
 }

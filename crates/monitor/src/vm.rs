@@ -104,11 +104,11 @@ impl Vm {
 
     /// The second stage of hart `hart`'s translations: under shadow tables it is that of its address space.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn second_stage_of(&self, hart: usize) -> SecondStage {
         match &self.shadow {
             Some(shadow) => shadow.second_stage(hart),
-            None => self.second_stage(),
+            None => self.memory.second_stage(),
         }
     }
 

@@ -27,6 +27,22 @@ pub enum PageSize {
 }
 
 impl PageSize {
+    /// The size of that place in [`Self::ALL`], of which only the lowest three bits count.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of_index(index: u8) -> Self {
+        match index % 8 {
+            0 => Self::Size4K,
+            1 => Self::Size32K,
+            2 => Self::Size64K,
+            3 => Self::Size256K,
+            4 => Self::Size2M,
+            5 => Self::Size1G,
+            6 => Self::Size512G,
+            _ => Self::Size256T,
+        }
+    }
+
     /// All sizes, ascending.
     pub const ALL: [Self; 8] = [
         Self::Size4K,

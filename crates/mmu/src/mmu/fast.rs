@@ -49,10 +49,11 @@ impl<O: Observer> UnfinishedAccess<'_, O> {
     /// As [`Mmu::access`].
     #[inline(always)]
     pub fn finish<M: TableMemory>(self, memory: &mut M, second: impl Fn() -> SecondStage) -> Result<Hit, Fault> {
-        let Self { mmu, made, progress } = self;
+        let Self { mmu, made: (gva, access, stamp), progress } = self;
         match progress {
-            AccessProgress::Nowhere => mmu.access_from_start(memory, second, made),
-            AccessProgress::Walk(progress) => mmu.access_from_walk(memory, second, made, progress),
+            AccessProgress::Nowhere => mmu.access_from_start(memory, second, (gva, access), stamp),
+            AccessProgress::Walk(Progress::Nowhere) => mmu.access_from_miss(memory, second, (gva, access), stamp),
+            AccessProgress::Walk(progress) => mmu.access_from_walk(memory, second, (gva, access), stamp, progress),
         }
     }
 

@@ -36,14 +36,14 @@ impl<O: Observer> Mmu<O> {
         self.remove_outer(gva, named);
         match gva {
             Some(gva) => {
-                self.l1i.remove_page(gva, |entry| named(entry.space));
-                self.l1d.remove_page(gva, |entry| named(entry.space));
-                self.l2.remove_page(gva.0, |entry| named(entry.space));
+                self.l1i.remove_page(gva, |entry| named(entry.space()));
+                self.l1d.remove_page(gva, |entry| named(entry.space()));
+                self.l2.remove_page(gva.0, |entry| named(entry.space()));
             }
             None => {
-                self.l1i.remove(|entry| named(entry.space));
-                self.l1d.remove(|entry| named(entry.space));
-                self.l2.remove(|entry| named(entry.space));
+                self.l1i.remove(|entry| named(entry.space()));
+                self.l1d.remove(|entry| named(entry.space()));
+                self.l2.remove(|entry| named(entry.space()));
                 self.walkers.guest_cache.remove(named);
             }
         }
@@ -52,9 +52,9 @@ impl<O: Observer> Mmu<O> {
     fn fence_second_stage(&mut self, gpa: Option<Gpa>, vmid: Option<Vmid>) {
         let named = |space: Space| vmid.is_none_or(|vmid| space.vmid() == vmid);
         self.remove_outer(None, named);
-        self.l1i.remove(|entry| named(entry.space));
-        self.l1d.remove(|entry| named(entry.space));
-        self.l2.remove(|entry| named(entry.space));
+        self.l1i.remove(|entry| named(entry.space()));
+        self.l1d.remove(|entry| named(entry.space()));
+        self.l2.remove(|entry| named(entry.space()));
         if gpa.is_none() {
             self.walkers.host_cache.remove(named);
         }

@@ -48,9 +48,9 @@ impl<O: Observer> Mmu<O> {
         &mut self,
         memory: &mut M,
         second: impl Fn() -> SecondStage,
-        made: (Gva, Access, u64),
+        (gva, access): (Gva, Access),
+        stamp: u64,
     ) -> Result<Hit, Fault> {
-        let (gva, access, stamp) = made;
         self.check_address(&second, gva, access)?;
         let stamp = self.timed(access, stamp);
         let (l1, misses) = match access {
@@ -72,13 +72,30 @@ impl<O: Observer> Mmu<O> {
         }
     }
 
+    /// An access that no TLB answers, and whose walk has not begun. There are no segments. (It makes the progress itself: see
+    /// [`Translation::words`].)
+    #[inline(never)]
+    pub(super) fn access_from_miss<M: TableMemory>(
+        &mut self,
+        memory: &mut M,
+        second: impl Fn() -> SecondStage,
+        (gva, access): (Gva, Access),
+        stamp: u64,
+    ) -> Result<Hit, Fault> {
+        let stamp = self.timed(access, stamp);
+        let nowhere = Missed { l1: Miss::ABSENT, l2: Miss::ABSENT };
+        let from = WalkFrom { direct: None, progress: Progress::Nowhere };
+        self.walk::<M, false>(memory, second(), (gva, access, stamp), from, nowhere)
+    }
+
     /// An access that no TLB answers, and whose walk has come as far as `progress` says. There are no segments.
     #[inline(never)]
     pub(super) fn access_from_walk<M: TableMemory>(
         &mut self,
         memory: &mut M,
         second: impl Fn() -> SecondStage,
-        (gva, access, stamp): (Gva, Access, u64),
+        (gva, access): (Gva, Access),
+        stamp: u64,
         progress: Progress,
     ) -> Result<Hit, Fault> {
         let stamp = self.timed(access, stamp);
@@ -118,7 +135,7 @@ impl<O: Observer> Mmu<O> {
         match l2.find(gva.0, |entry| entry.answers(query)) {
             Ok((way, &translation)) => {
                 statistics.l2_hits += 1;
-                prefetch(translation.host.wrapping_add(gva.offset(translation.size) as usize));
+                prefetch(translation.host.wrapping_add(gva.offset(translation.size()) as usize));
                 l2.used(way);
                 let hit = self.fill_l1(made, miss, &translation).hit(gva);
                 self.tell_l1_fill((gva, access), &hit, Source::L2);
@@ -190,7 +207,7 @@ impl<O: Observer> Mmu<O> {
         let Self { context, l1i, l1d, l2, outer, .. } = self;
         let region = region(gva.0);
         let absent = (missed.l1 == Miss::ABSENT) & (missed.l2 == Miss::ABSENT);
-        let base = (walked.size == PageSize::Size4K) & (walked.host != 0);
+        let base = (walked.size() == PageSize::Size4K) & (walked.host != 0);
         let l1 = if access == Access::Execute { l1i } else { l1d };
         if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) & outer.is_empty() {
             let made = Made { gva, access, query: context.query(access), stamp };

@@ -87,7 +87,7 @@ impl<O: Observer> Mmu<O> {
             if let Some(page) = evicted {
                 observer.eviction(&eviction(level, &page));
             }
-            if let Some(size) = l2.kept_size(translation.size) {
+            if let Some(size) = l2.kept_size(translation.size()) {
                 let kept = translation.piece(gva, size);
                 let offset = gva.offset(size);
                 let (gpa, hpa) = (Gpa(kept.gpa.0 | offset), Hpa(kept.hpa.0 | offset));
@@ -121,5 +121,5 @@ impl<O: Observer> Mmu<O> {
 
 fn eviction(level: TlbLevel, page: &Page) -> Eviction {
     let Page { first, translation } = page;
-    Eviction { level, vmid: translation.space.vmid(), page: *first, size: translation.size }
+    Eviction { level, vmid: translation.space().vmid(), page: *first, size: translation.size() }
 }

@@ -134,7 +134,7 @@ impl<O: Observer> Mmu<O> {
             }
         };
         let (guest, monitor) = (walkers.segments.guest.segment, walkers.segments.monitor.segment);
-        let offset = gva.offset(translation.size);
+        let offset = gva.offset(translation.size());
         let mut record = WalkRecord {
             gva,
             guest_levels: context.translation.mode.levels(),
@@ -145,7 +145,7 @@ impl<O: Observer> Mmu<O> {
             steps: log.into_inner().steps,
             gpa: Gpa(translation.gpa.0 | offset),
             hpa: Hpa(translation.hpa.0 | offset),
-            page: translation.size,
+            page: translation.size(),
         };
         if both.is_none() {
             record.complete(&monitor);
@@ -159,7 +159,7 @@ impl<O: Observer> Mmu<O> {
         let query = self.context().query(Access::Read);
         let mut pages: Vec<_> = self.l1d().pages().filter(|(_, entry)| entry.answers(query)).collect();
         pages.sort_unstable_by_key(|(gva, _)| *gva);
-        pages.into_iter().map(|(gva, entry)| (gva, entry.size)).collect()
+        pages.into_iter().map(|(gva, entry)| (gva, entry.size())).collect()
     }
 }
 

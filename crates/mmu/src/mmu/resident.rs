@@ -36,7 +36,7 @@ pub struct ResidentPage {
 impl ResidentPage {
     /// `None` of an entry of another VM, and of one that permits nothing that a load or a fetch could ask for.
     fn of(gva: Gva, entry: &Translation, vmid: Vmid, fetched: Option<Access>) -> Option<Self> {
-        let Translation { space, rights, .. } = *entry;
+        let (space, rights) = (entry.space(), entry.rights());
         let permits = |right: Rights| rights.bits() & right.bits() != 0;
         let access = fetched.or_else(|| match (permits(Rights::EXECUTE), permits(Rights::READ)) {
             (true, _) => Some(Access::Execute),

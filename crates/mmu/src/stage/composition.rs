@@ -232,7 +232,10 @@ fn three_radix_stages_take_the_closed_form() {
         let [n, m, k] = modes.map(levels);
         let mut tower = Tower::new(modes, SETTLED, Remembered::nothing);
         let mapping = tower.reach(GVA | 0x123, Access::Write).unwrap();
-        assert_eq!((mapping.page, mapping.size, mapping.backing), (Tower::expected(), PageSize::Size4K, Backing::Host));
+        assert_eq!(
+            (mapping.page(), mapping.size(), mapping.backing()),
+            (Tower::expected(), PageSize::Size4K, Backing::Host)
+        );
         let counted = tower.statistics;
         assert_eq!(counted.refs(), (n + 1) * (m + 1) * (k + 1) - 1, "{n} on {m} on {k}");
         // What the guest wrote, and what the hypervisor did.
@@ -257,7 +260,7 @@ fn what_three_stages_remember_saves_references_and_changes_no_translation() {
         let once = tower.statistics.refs();
         assert!(once < (n + 1) * (m + 1) * (k + 1) - 1, "pages of tables are met again: {once}");
         let again = tower.reach(GVA | 0xff8, Access::Read).unwrap();
-        assert_eq!((first.page, again.page), (Tower::expected(), Tower::expected()));
+        assert_eq!((first.page(), again.page()), (Tower::expected(), Tower::expected()));
         assert_eq!(tower.statistics.refs(), once, "the first TLB answers");
     }
 }
@@ -267,7 +270,7 @@ fn a_and_d_are_set_through_the_stages_below() {
     for remember in [Remembered::nothing, Remembered::much] {
         for modes in every_three() {
             let mut tower = Tower::new(modes, FLAGS, remember);
-            assert_eq!(tower.reach(GVA, Access::Write).unwrap().page, Tower::expected());
+            assert_eq!(tower.reach(GVA, Access::Write).unwrap().page(), Tower::expected());
             let [first, _] = OFFSETS;
             let Tower { words, outer, middle, inner, .. } = &mut tower;
             let mut leaf = |tables: &mut Written, address| {
@@ -335,7 +338,7 @@ impl<const WAYS: usize> Map for ReadsAtOnce<WAYS> {
         ports.statistics.joint_refs += WAYS as u64 - 1;
         let Request { address, limit: size, .. } = request;
         let page = Hpa(address.0 + OFFSETS[1]).page(size);
-        then(ports, &Mapping { page, size, rights: Rights::ALL, backing: Backing::Host })
+        then(ports, &Mapping::new(page, size, Rights::ALL, Backing::Host))
     }
 
     fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: Gpa) -> Result<Mapping<Hpa>, Fault> {
@@ -355,7 +358,7 @@ fn references_that_are_made_at_once_are_one_step() {
         let (access, purpose, limit) = (Access::Read, Purpose::Data, PageSize::Size4K);
         let request = Request { address: Gva(GVA), access, purpose, limit };
         let mut ports = Ports { memory: &mut words, statistics: &mut statistics };
-        let page = stage.reach::<General, _, _>(&mut ports, request, |_, mapping| Ok(mapping.page)).unwrap();
+        let page = stage.reach::<General, _, _>(&mut ports, request, |_, mapping| Ok(mapping.page())).unwrap();
         assert_eq!(page, Hpa(INNER_PAGE + OFFSETS[1]));
         statistics.take_maxima(begun);
         let n = u64::from(mode.levels());

@@ -46,7 +46,7 @@ impl ConstantStage {
             Position::Outside => (Hpa(page.0), Backing::Device),
             Position::Within | Position::Across => return None,
         };
-        Some(Mapping { page, size, rights: Rights::ALL, backing })
+        Some(Mapping::new(page, size, Rights::ALL, backing))
     }
 
     /// All of the page that a request is for, where it is memory and aligned in the host: mostly it is.
@@ -56,7 +56,7 @@ impl ConstantStage {
         let (first, last) = (gpa.page(size), Gpa(gpa.0 | (size.bytes() - 1)));
         let whole = (self.ram.start <= first) & (last < self.ram.end) & (self.offset & (size.bytes() - 1) == 0);
         let page = Hpa(first.0.wrapping_add(self.offset));
-        whole.then_some(Mapping { page, size, rights: Rights::ALL, backing: Backing::Host })
+        whole.then(|| Mapping::new(page, size, Rights::ALL, Backing::Host))
     }
 
     /// The largest page around `gpa`, of at most `size`, that is all of one kind.
@@ -68,7 +68,7 @@ impl ConstantStage {
                 return mapping;
             }
             // Memory and offset come in whole 4K pages; were they not, the page would be nobody's.
-            let nobody = Mapping { page: Hpa(gpa.page(size).0), size, rights: Rights::ALL, backing: Backing::Device };
+            let nobody = Mapping::new(Hpa(gpa.page(size).0), size, Rights::ALL, Backing::Device);
             size = match size.smaller() {
                 Some(smaller) => smaller,
                 None => return nobody,

@@ -12,8 +12,8 @@ pub(crate) struct Host;
 
 impl Host {
     #[inline(always)]
-    const fn identity(address: Hpa, size: PageSize) -> Mapping<Hpa> {
-        Mapping { page: address.page(size), size, rights: Rights::ALL, backing: Backing::Host }
+    fn identity(address: Hpa, size: PageSize) -> Mapping<Hpa> {
+        Mapping::new(address.page(size), size, Rights::ALL, Backing::Host)
     }
 }
 

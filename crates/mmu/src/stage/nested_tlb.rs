@@ -2,29 +2,20 @@
 //! data; an entry answers only what it permits.
 
 use crate::config::TlbArray;
-use crate::rights::{Masks, Rights};
+use crate::rights::Masks;
 use crate::space::Space;
 use crate::tlb::directory::{BasePage, Miss, region};
 use crate::tlb::set_associative::SetAssociative;
 use crate::tlb::way::Way;
 use crate::walk::{Backing, Mapping, Policy};
-use types::{Gpa, Hpa, PageSize};
+use types::{Gpa, Hpa};
 
 /// One entry.
 #[derive(Clone, Copy, Debug, Default)]
 struct NestedEntry {
     /// The VMID.
     space: Space,
-    page: Hpa,
-    size: PageSize,
-    rights: Rights,
-}
-
-impl NestedEntry {
-    #[inline(always)]
-    const fn mapping(&self, size: PageSize) -> Mapping<Hpa> {
-        Mapping { page: self.page, size, rights: self.rights, backing: Backing::Host }
-    }
+    mapping: Mapping<Hpa>,
 }
 
 /// What a lookup finds.
@@ -52,17 +43,17 @@ impl NestedTlb {
     /// Looks an address up: mostly the first tag that matches decides.
     #[inline(always)]
     pub(crate) fn look_up<P: Policy>(&self, address: u64, space: Space, masks: Masks) -> Result<Lookup, P::Stop> {
-        let answers = |entry: &NestedEntry| (entry.space == space) & entry.rights.meet(masks);
+        let answers = |entry: &NestedEntry| (entry.space == space) & entry.mapping.rights().meet(masks);
         if self.entries.has_base_alone(region(address)) {
             match self.entries.glance_base(BasePage::new(address), answers) {
-                Ok((way, entry)) => return Ok(Lookup::Hit(way, entry.mapping(PageSize::Size4K))),
+                Ok((way, entry)) => return Ok(Lookup::Hit(way, entry.mapping.as_base_page())),
                 Err(Miss::ABSENT) => return Ok(Lookup::AbsentBase),
                 Err(_) => {}
             }
         }
         P::uncommon(|| {
             Ok(match self.entries.find(address, answers) {
-                Ok((way, entry)) => Lookup::Hit(way, entry.mapping(entry.size)),
+                Ok((way, entry)) => Lookup::Hit(way, entry.mapping),
                 Err(miss) => Lookup::Absent(miss),
             })
         })
@@ -77,16 +68,17 @@ impl NestedTlb {
     /// Keeps a base page that is absent, where a lookup has found [`Lookup::AbsentBase`].
     #[inline(always)]
     pub(crate) fn fill_base(&mut self, address: u64, space: Space, mapping: &Mapping<Hpa>) {
-        let Mapping { page, rights, .. } = *mapping;
-        self.entries.fill_base(BasePage::new(address), &NestedEntry { space, page, size: PageSize::Size4K, rights });
+        let mapping = mapping.as_base_page();
+        self.entries.fill_base(BasePage::new(address), &NestedEntry { space, mapping });
     }
 
     /// Keeps a translation of `address`. `miss` is how there was none just before.
     pub(crate) fn fill(&mut self, address: u64, miss: Miss, space: Space, mapping: &Mapping<Hpa>) {
-        let Mapping { rights, .. } = *mapping;
+        let rights = mapping.rights();
         let target = mapping.target(Gpa(address));
-        let piece = |size| NestedEntry { space, page: target.page(size), size, rights };
-        let _evicted = self.entries.fill(address, mapping.size, miss, piece, |other| other.space == space);
+        let mapping_of = |size| Mapping::new(target.page(size), size, rights, Backing::Host);
+        let piece = |size| NestedEntry { space, mapping: mapping_of(size) };
+        let _evicted = self.entries.fill(address, mapping.size(), miss, piece, |other| other.space == space);
     }
 
     /// Drops the entries of the spaces that `drops` names.

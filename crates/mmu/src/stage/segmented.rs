@@ -14,8 +14,8 @@ pub(crate) struct SegmentedStage<'a, S> {
 }
 
 /// What the segment leads to.
-const fn mapping(page: u64, size: PageSize) -> Mapping<Hpa> {
-    Mapping { page: Hpa(page), size, rights: Rights::ALL, backing: Backing::Host }
+fn mapping(page: u64, size: PageSize) -> Mapping<Hpa> {
+    Mapping::new(Hpa(page), size, Rights::ALL, Backing::Host)
 }
 
 impl<S: Map<In: GuestAddress, Out = Hpa>> SegmentedStage<'_, S> {

@@ -10,6 +10,7 @@ use crate::memory::TableMemory;
 use crate::rights::{Demand, Masks};
 use crate::space::Space;
 use crate::tlb::directory::Miss;
+use crate::tlb::way::Way;
 use crate::walk::{
     Address, Dimension, General, Journal, Leaf, Map, Mapping, Policy, Ports, Recording, Request, Tables, Through,
     Wanted,
@@ -61,6 +62,20 @@ struct Latest<A, B> {
     leaf: Option<Leaf<B>>,
 }
 
+/// Where a translation comes from.
+enum Origin<J, B> {
+    /// The nested TLB.
+    Tlb(Way),
+    /// The tables, with what the walk has used, and the leaf that it ended at.
+    Walk(J, Option<Leaf<B>>),
+}
+
+/// A translation, or why there is none, and where it comes from.
+struct Reached<P: Policy, B> {
+    mapping: Result<Mapping<Hpa>, P::Stop>,
+    origin: Origin<P::Journal, B>,
+}
+
 impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
     /// Tables of a format, through the stage below.
     #[inline(always)]
@@ -71,10 +86,10 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
     /// What the leaf of an address and the stage below map together.
     #[inline(always)]
     fn compose(leaf: &Leaf<L::In>, lower: &Mapping<Hpa>, address: u64) -> Mapping<Hpa> {
-        let size = leaf.size.min(lower.size);
+        let size = leaf.size.min(lower.size());
         let target = lower.target(Self::target(leaf, address));
-        let rights = leaf.pte.second_stage_rights().and(lower.rights);
-        Mapping { page: target.page(size), size, rights, backing: lower.backing }
+        let rights = leaf.pte.second_stage_rights().and(lower.rights());
+        Mapping::new(target.page(size), size, rights, lower.backing())
     }
 
     /// Where a leaf leads an address.
@@ -84,12 +99,26 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
     }
 
     /// The translation alone. The general path records it whatever comes after, so that all steps share one function.
-    #[inline(never)]
+    #[inline(always)]
     fn translate<M: TableMemory>(
         &mut self,
         ports: &mut Ports<'_, M>,
         request: Request<D::In>,
     ) -> Result<Mapping<Hpa>, Fault> {
+        let Request { address, access, purpose, limit } = request;
+        self.translate_parts(ports, address, (access, purpose), limit)
+    }
+
+    /// The request comes in parts, which are in registers.
+    #[inline(never)]
+    fn translate_parts<M: TableMemory>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        address: D::In,
+        (access, purpose): (Access, Purpose),
+        limit: PageSize,
+    ) -> Result<Mapping<Hpa>, Fault> {
+        let request = Request { address, access, purpose, limit };
         self.reach_in_line::<General, M, _>(ports, request, |_, mapping| Ok(*mapping))
     }
 
@@ -108,31 +137,30 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
             Some(tlb) => tlb.look_up::<P>(address.bits(), *space, Masks::of_second_stage(access))?,
             None => Lookup::Absent(Miss::ABSENT),
         };
-        if let (Lookup::Hit(way, mapping), Some(tlb)) = (&lookup, tlb) {
-            let found = then(ports, mapping);
-            if P::records(&found) {
-                ports.statistics.nested_tlb_hits += 1;
-                tlb.used(*way);
-                self.remember::<P>(&request, *mapping, None);
-            }
-            return found;
+        let Reached { mapping, origin } = match &lookup {
+            Lookup::Hit(way, mapping) => Reached { mapping: Ok(*mapping), origin: Origin::Tlb(*way) },
+            Lookup::AbsentBase | Lookup::Absent(_) if L::TRACELESS => self.walk::<P, M>(ports, request),
+            // What the stage below has recorded of one step would stay where another one of the same walk turns out to be uncommon.
+            Lookup::AbsentBase | Lookup::Absent(_) => P::uncommon(|| Ok(self.walk::<P, M>(ports, request)))?,
+        };
+        // One call, which becomes a part of this function: what it returns is large.
+        let found = match &mapping {
+            Ok(mapping) => then(ports, mapping),
+            Err(stop) => Err(*stop),
+        };
+        if P::records(&found) {
+            self.record::<P, M>(ports, request, &lookup, origin, mapping.ok());
         }
-        if L::TRACELESS {
-            return self.walk::<P, M, R>(ports, request, &lookup, then);
-        }
-        // What the stage below has recorded of one step would stay where another one of the same walk turns out to be uncommon.
-        P::uncommon(|| self.walk::<P, M, R>(ports, request, &lookup, then))
+        found
     }
 
-    /// Walks the tables, reaches the page through the stage below, and does `then` there; records as the policy says.
+    /// Walks the tables, and translates the page's address in the stage below. Nothing is recorded yet.
     #[inline(always)]
-    fn walk<P: Policy, M: TableMemory, R>(
+    fn walk<P: Policy, M: TableMemory>(
         &mut self,
         ports: &mut Ports<'_, M>,
         request: Request<D::In>,
-        lookup: &Lookup,
-        then: impl FnOnce(&mut Ports<'_, M>, &Mapping<Hpa>) -> Result<R, P::Stop>,
-    ) -> Result<R, P::Stop> {
+    ) -> Reached<P, L::In> {
         let Self { format, lower, memory, .. } = self;
         let Request { address, access, purpose, .. } = request;
         let bits = address.bits();
@@ -146,19 +174,43 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
             let lower = lower.reach::<P, M, _>(ports, below, |_, mapping| Ok(*mapping))?;
             Ok((leaf, Self::compose(&leaf, &lower, bits)))
         });
-        let (found, kept) = match reached {
-            Ok((leaf, mapping)) => (then(ports, &mapping), Some((leaf, mapping))),
-            Err(stop) => (Err(stop), None),
-        };
-        if P::records(&found) {
-            ports.statistics.nested_tlb_misses += u64::from(memory.tlb.is_some());
-            journal.commit(&mut Through::<M, L, D>::new(ports, lower, request), memory.cache);
-            if let Some((leaf, mapping)) = kept {
-                self.keep(bits, lookup, &mapping);
-                self.remember::<P>(&request, mapping, Some(leaf));
-            }
+        match reached {
+            Ok((leaf, mapping)) => Reached { mapping: Ok(mapping), origin: Origin::Walk(journal, Some(leaf)) },
+            Err(stop) => Reached { mapping: Err(stop), origin: Origin::Walk(journal, None) },
         }
-        found
+    }
+
+    /// Records a translation, if there is one, and what has led to it.
+    #[inline(always)]
+    fn record<P: Policy, M: TableMemory>(
+        &mut self,
+        ports: &mut Ports<'_, M>,
+        request: Request<D::In>,
+        lookup: &Lookup,
+        origin: Origin<P::Journal, L::In>,
+        mapping: Option<Mapping<Hpa>>,
+    ) {
+        let Self { lower, memory, .. } = self;
+        let leaf = match origin {
+            Origin::Tlb(way) => {
+                ports.statistics.nested_tlb_hits += 1;
+                if let Some(tlb) = &mut memory.tlb {
+                    tlb.used(way);
+                }
+                None
+            }
+            Origin::Walk(journal, leaf) => {
+                ports.statistics.nested_tlb_misses += u64::from(memory.tlb.is_some());
+                journal.commit(&mut Through::<M, L, D>::new(ports, lower, request), memory.cache);
+                if let Some(mapping) = &mapping {
+                    self.keep(request.address.bits(), lookup, mapping);
+                }
+                leaf
+            }
+        };
+        if let Some(mapping) = mapping {
+            self.remember::<P>(&request, mapping, leaf);
+        }
     }
 
     /// Keeps what a walk has found, where a lookup had found nothing just before.
@@ -167,7 +219,7 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
         let Memory { space, tlb, .. } = &mut self.memory;
         let Some(tlb) = tlb else { return };
         match lookup {
-            Lookup::AbsentBase if mapping.size == PageSize::Size4K => tlb.fill_base(address, *space, mapping),
+            Lookup::AbsentBase if mapping.size() == PageSize::Size4K => tlb.fill_base(address, *space, mapping),
             Lookup::AbsentBase => tlb.fill(address, Miss::ABSENT, *space, mapping),
             Lookup::Absent(miss) => tlb.fill(address, *miss, *space, mapping),
             Lookup::Hit(..) => tlb.fill(address, Miss::REFUSED, *space, mapping),
@@ -235,7 +287,7 @@ impl<D: Dimension, F: Format, L: Map<Out = Hpa>> Map for TabledStage<'_, D, F, L
     fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: D::In) -> Result<Mapping<Hpa>, Fault> {
         let request = Request::of_update(at);
         if let Some(Latest { mapping, leaf, .. }) = self.latest.take().filter(|latest| latest.address == at) {
-            if mapping.rights.meet(Masks::of_second_stage(Access::Write)) {
+            if mapping.rights().meet(Masks::of_second_stage(Access::Write)) {
                 return Ok(mapping);
             }
             if let Some(mapping) = self.update_latest(ports, request, leaf)? {

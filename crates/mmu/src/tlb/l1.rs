@@ -159,10 +159,10 @@ impl L1 {
         made: Made<'_>,
         translation: &Translation,
     ) -> usize {
-        let Made { query, stamp, .. } = made;
+        let Made { gva, access, query, stamp } = made;
         let set = self.directory.base_group(page);
         if !self.uses[set].all_armed_in(query.view) {
-            return self.fill_rarely(made, translation.words());
+            return self.fill_rarely((gva, access), query, stamp, translation.words());
         }
         let mut group = self.windows.group(query.view, set);
         let (_, lane) = lanes::least_gathered(group.stamps());
@@ -170,9 +170,10 @@ impl L1 {
         self.directory.put_base_in_group(set, lane, page, translation)
     }
 
-    /// See [`Translation::words`].
+    /// The access comes in parts for the same reason as the [words](Translation::words).
     #[inline(never)]
-    fn fill_rarely(&mut self, made: Made<'_>, translation: [u64; 4]) -> usize {
+    fn fill_rarely(&mut self, (gva, access): (Gva, Access), query: &Query, stamp: u64, translation: [u64; 4]) -> usize {
+        let made = Made { gva, access, query, stamp };
         self.fill(made, Miss::ABSENT, &Translation::of_words(translation)).slot
     }
 
@@ -182,9 +183,9 @@ impl L1 {
     pub(crate) fn fill(&mut self, made: Made<'_>, miss: Miss, translation: &Translation) -> Filled {
         let Self { directory, uses, windows, learning } = self;
         let (gva, view) = (made.gva, made.query.view);
-        let place = *directory.home(translation.size).expect("an L1 takes 4K pages: the configuration was checked");
-        let space = translation.space;
-        let (way, evicted) = match directory.same(translation.size, gva.0, miss, |other| other.space == space) {
+        let place = *directory.home(translation.size()).expect("an L1 takes 4K pages: the configuration was checked");
+        let space = translation.space();
+        let (way, evicted) = match directory.same(translation.size(), gva.0, miss, |other| other.space() == space) {
             Some(way) => (way, None),
             None => {
                 let set = place.set(gva.0);
@@ -282,23 +283,37 @@ impl L1 {
 /// Records a use of an entry, which is `entry`, and arms its copy in the view of the query.
 #[inline(always)]
 fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
-    if entry.host == 0 || entry.size > made.query.largest {
-        return arm_part(windows, uses, slot, entry.words(), made);
+    if entry.host == 0 || entry.size() > made.query.largest {
+        let Made { gva, access, query, stamp } = made;
+        return Part { slot, entry: entry.words(), access, stamp }.arm(windows, uses, gva, query);
     }
     arm_whole(windows, uses, slot, entry, made);
 }
 
-/// The same of what is not memory, or too large for the mode.
-#[cold]
-#[inline(never)]
-fn arm_part(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: [u64; 4], made: Made<'_>) {
-    let entry = Translation::of_words(entry);
-    if entry.host == 0 {
-        // Each access comes this way.
-        disarm(windows, slot, uses, slot % LANES);
-        uses.last[slot % LANES] = made.stamp;
-    } else {
-        arm_whole(windows, uses, slot, &entry.piece(made.gva, made.query.largest), made);
+/// A use of an entry that is armed in part or not at all: it is not memory, or too large for the mode. (It is made where it is needed, so that
+/// elsewhere its parts stay in registers.)
+struct Part {
+    slot: usize,
+    entry: [u64; 4],
+    access: Access,
+    stamp: u64,
+}
+
+impl Part {
+    /// See [`arm`].
+    #[cold]
+    #[inline(never)]
+    fn arm(self, windows: &mut Windows, uses: &mut Uses, gva: Gva, query: &Query) {
+        let Self { slot, entry, access, stamp } = self;
+        let entry = Translation::of_words(entry);
+        if entry.host == 0 {
+            // Each access comes this way.
+            disarm(windows, slot, uses, slot % LANES);
+            uses.last[slot % LANES] = stamp;
+        } else {
+            let made = Made { gva, access, query, stamp };
+            arm_whole(windows, uses, slot, &entry.piece(gva, query.largest), made);
+        }
     }
 }
 
@@ -311,14 +326,14 @@ fn arm_whole(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Transl
 /// Makes the fast copy of an entry in the view of the query answer what the entry permits.
 #[inline(always)]
 fn arm_copy(windows: &mut Windows, slot: usize, entry: &Translation, made: Made<'_>) {
-    windows.arm(made.query.view, slot, arming(entry, entry.size, made, made.access == Access::Execute), made.stamp);
+    windows.arm(made.query.view, slot, arming(entry, entry.size(), made, made.access == Access::Execute), made.stamp);
 }
 
 /// What an entry, whose page is of that size, is to answer in the view of the query.
 #[inline(always)]
 fn arming(entry: &Translation, size: PageSize, made: Made<'_>, fetch: bool) -> Arming {
     let Made { gva, query, .. } = made;
-    let Translation { host, rights, .. } = *entry;
+    let (host, rights) = (entry.host, entry.rights());
     let (read, write) = if fetch { (true, false) } else { (rights.meet(query.load), rights.meet(query.store)) };
     Arming { gva, size, host, read, write }
 }

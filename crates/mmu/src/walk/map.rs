@@ -6,6 +6,7 @@ use crate::memory::TableMemory;
 use crate::pte::Pte;
 use crate::rights::Rights;
 use crate::statistics::MmuStatistics;
+use core::marker::PhantomData;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
 /// A kind of address that stages translate, or at which their tables lie.
@@ -115,23 +116,65 @@ pub(crate) enum Backing {
     Device,
 }
 
-/// A translation.
-#[derive(Clone, Copy, Debug)]
+/// A translation, in one word, so that it passes between stages in a register: the bits below the page's first byte, of which every page has
+/// twelve, are its size, its rights and what stands behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(transparent)]
 pub(crate) struct Mapping<A> {
-    /// Start of the page.
-    pub(crate) page: A,
-    /// Its size.
-    pub(crate) size: PageSize,
-    /// What it leaves of the rights that the stages above give.
-    pub(crate) rights: Rights,
-    pub(crate) backing: Backing,
+    bits: u64,
+    address: PhantomData<A>,
 }
 
 impl<A: Address> Mapping<A> {
+    const SIZE: u64 = (1 << Self::RIGHTS_SHIFT) - 1;
+    const RIGHTS_SHIFT: u32 = 3;
+    const DEVICE: u64 = 1 << 9;
+    const OFFSET: u64 = (1 << 12) - 1;
+
+    /// The page that begins at `page`, which its size divides. `rights` are what it leaves of the rights that the stages above give.
+    #[inline(always)]
+    pub(crate) fn new(page: A, size: PageSize, rights: Rights, backing: Backing) -> Self {
+        debug_assert_eq!(page.bits() & Self::OFFSET, 0, "a page begins at a multiple of 4 KiB");
+        let device = if backing == Backing::Device { Self::DEVICE } else { 0 };
+        let attributes = size as u64 | u64::from(rights.bits()) << Self::RIGHTS_SHIFT | device;
+        // The mask lets the compiler see that the attributes are what they were made of, where it sees both ends.
+        Self { bits: page.bits() & !Self::OFFSET | attributes, address: PhantomData }
+    }
+
+    /// The same of what is known to be a base page of memory.
+    #[inline(always)]
+    pub(crate) const fn as_base_page(&self) -> Self {
+        Self { bits: self.bits & !(Self::SIZE | Self::DEVICE), address: PhantomData }
+    }
+
+    /// Start of the page.
+    #[cfg(test)]
+    pub(crate) fn page(&self) -> A {
+        A::of(self.bits & !Self::OFFSET)
+    }
+
+    /// Its size.
+    #[inline(always)]
+    pub(crate) const fn size(&self) -> PageSize {
+        PageSize::of_index(self.bits as u8)
+    }
+
+    /// What it leaves of the rights that the stages above give.
+    #[inline(always)]
+    pub(crate) const fn rights(&self) -> Rights {
+        Rights::of_bits((self.bits >> Self::RIGHTS_SHIFT) as u8 & Rights::ALL.bits())
+    }
+
+    /// What stands behind it.
+    #[inline(always)]
+    pub(crate) const fn backing(&self) -> Backing {
+        if self.bits & Self::DEVICE == 0 { Backing::Host } else { Backing::Device }
+    }
+
     /// Where an address of the page leads.
     #[inline(always)]
     pub(crate) fn target(&self, from: impl Address) -> A {
-        A::of(self.page.bits() | from.bits() & (self.size.bytes() - 1))
+        A::of(self.bits & !Self::OFFSET | from.bits() & (self.size().bytes() - 1))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::fault::Fault;
 /// What a walk does where it meets what is not common, and when it records what it has used.
 pub(crate) trait Policy {
     /// Why a walk stops before its end.
-    type Stop: From<Fault>;
+    type Stop: From<Fault> + Copy;
 
     /// How a stage records what one translation has used.
     type Journal: Journal;

@@ -140,7 +140,7 @@ impl<M: TableMemory, L: Map<Out = Hpa>, D: Dimension> Tables for Through<'_, '_,
     #[inline(always)]
     fn read<P: Policy, R>(&mut self, at: L::In, see: impl FnOnce(Pte) -> Result<R, P::Stop>) -> Result<R, P::Stop> {
         self.lower.reach::<P, M, R>(self.ports, Request::of_table(at), |ports, mapping| {
-            let entry = match mapping.backing {
+            let entry = match mapping.backing() {
                 Backing::Host => ports.memory.read(mapping.target(at)),
                 // A device has no entries.
                 Backing::Device => None,
@@ -154,7 +154,7 @@ impl<M: TableMemory, L: Map<Out = Hpa>, D: Dimension> Tables for Through<'_, '_,
         let mut targets = Vec::with_capacity(at.len());
         for &at in at {
             let mapping = self.lower.reach::<P, M, _>(self.ports, Request::of_table(at), |_, mapping| Ok(*mapping))?;
-            match mapping.backing {
+            match mapping.backing() {
                 Backing::Host => targets.push(mapping.target(at)),
                 Backing::Device => return Err(Fault::Access(D::OUTSIDE).into()),
             }
@@ -167,7 +167,7 @@ impl<M: TableMemory, L: Map<Out = Hpa>, D: Dimension> Tables for Through<'_, '_,
 
     fn exchange(&mut self, at: L::In, old: Pte, new: Pte) -> Result<bool, Fault> {
         let mapping = self.lower.reach_update(self.ports, at)?;
-        let found = match mapping.backing {
+        let found = match mapping.backing() {
             Backing::Host => self.ports.memory.compare_exchange(mapping.target(at), old.0, new.0),
             Backing::Device => None,
         };

@@ -152,7 +152,7 @@ impl Shadow {
     }
 
     /// The second stage of a hart's translations.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn second_stage(&self, hart: usize) -> SecondStage {
         self.harts[hart].second.clone()
     }

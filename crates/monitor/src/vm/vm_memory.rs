@@ -366,18 +366,22 @@ impl VmMemory {
         Some(Leaf { page: self.store.hpa(gpa.page(size))?, size, bits: LeafStatus::Preset.bits() })
     }
 
-    /// The second stage of its translations, where hardware walks the guest's tables.
+    /// The second stage of its translations, where hardware walks the guest's tables. (Each miss asks for it.)
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub(super) fn second_stage(&self) -> SecondStage {
         match &self.second {
             Presentation::Native => SecondStage::Constant { ram: self.ram.clone(), offset: 0 },
             Presentation::Table { table, .. } | Presentation::Direct { table, .. } => table.second_stage(),
-            Presentation::Reserved => {
-                let start = self.store.hpa(self.ram.start).unwrap_or(Hpa(self.ram.start.0));
-                SecondStage::Reserved { ram: self.ram.clone(), offset: start.0.wrapping_sub(self.ram.start.0) }
-            }
+            Presentation::Reserved => self.reserved_second_stage(),
         }
+    }
+
+    /// The same where the guest's memory is reserved.
+    #[inline(never)]
+    fn reserved_second_stage(&self) -> SecondStage {
+        let start = self.store.hpa(self.ram.start).unwrap_or(Hpa(self.ram.start.0));
+        SecondStage::Reserved { ram: self.ram.clone(), offset: start.0.wrapping_sub(self.ram.start.0) }
     }
 }
 
