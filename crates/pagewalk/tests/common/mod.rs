@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 pub(crate) mod kernel;
+pub(crate) mod programs;
 pub(crate) mod screen;
 
 use serde_json::Value;
