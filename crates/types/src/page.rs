@@ -155,6 +155,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sizes_are_found_by_their_place() {
+        for (index, size) in (0..).zip(PageSize::ALL) {
+            assert_eq!((size as u8, PageSize::of_index(index), PageSize::of_index(index + 8)), (index, size, size));
+        }
+    }
+
+    #[test]
     fn names_read_back() {
         for size in PageSize::ALL {
             assert_eq!(size.to_string().parse(), Ok(size));

@@ -72,8 +72,7 @@ impl<O: Observer> Mmu<O> {
         }
     }
 
-    /// An access that no TLB answers, and whose walk has not begun. There are no segments. (It makes the progress itself: see
-    /// [`Translation::words`].)
+    /// As [`Self::access_from_walk`], of a walk that has not begun: no progress has to pass through memory.
     #[inline(never)]
     pub(super) fn access_from_miss<M: TableMemory>(
         &mut self,
@@ -82,10 +81,7 @@ impl<O: Observer> Mmu<O> {
         (gva, access): (Gva, Access),
         stamp: u64,
     ) -> Result<Hit, Fault> {
-        let stamp = self.timed(access, stamp);
-        let nowhere = Missed { l1: Miss::ABSENT, l2: Miss::ABSENT };
-        let from = WalkFrom { direct: None, progress: Progress::Nowhere };
-        self.walk::<M, false>(memory, second(), (gva, access, stamp), from, nowhere)
+        self.continue_walk(memory, second(), (gva, access, stamp), Progress::Nowhere)
     }
 
     /// An access that no TLB answers, and whose walk has come as far as `progress` says. There are no segments.
@@ -98,9 +94,21 @@ impl<O: Observer> Mmu<O> {
         stamp: u64,
         progress: Progress,
     ) -> Result<Hit, Fault> {
+        self.continue_walk(memory, second(), (gva, access, stamp), progress)
+    }
+
+    /// The rest of such an access, as a part of the caller.
+    #[inline(always)]
+    fn continue_walk<M: TableMemory>(
+        &mut self,
+        memory: &mut M,
+        second: SecondStage,
+        (gva, access, stamp): (Gva, Access, u64),
+        progress: Progress,
+    ) -> Result<Hit, Fault> {
         let stamp = self.timed(access, stamp);
-        let nowhere = Missed { l1: Miss::ABSENT, l2: Miss::ABSENT };
-        self.walk::<M, false>(memory, second(), (gva, access, stamp), WalkFrom { direct: None, progress }, nowhere)
+        let missed = Missed { l1: Miss::ABSENT, l2: Miss::ABSENT };
+        self.walk::<M, false>(memory, second, (gva, access, stamp), WalkFrom { direct: None, progress }, missed)
     }
 
     /// The time of an access: fetches are timed here.

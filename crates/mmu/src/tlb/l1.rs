@@ -285,21 +285,21 @@ impl L1 {
 fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
     if entry.host == 0 || entry.size() > made.query.largest {
         let Made { gva, access, query, stamp } = made;
-        return Part { slot, entry: entry.words(), access, stamp }.arm(windows, uses, gva, query);
+        return PartialUse { slot, entry: entry.words(), access, stamp }.arm(windows, uses, gva, query);
     }
     arm_whole(windows, uses, slot, entry, made);
 }
 
-/// A use of an entry that is armed in part or not at all: it is not memory, or too large for the mode. (It is made where it is needed, so that
-/// elsewhere its parts stay in registers.)
-struct Part {
+/// A use of an entry that is armed in part or not at all: it is not memory, or too large for the mode. (It is a structure of its
+/// own, made on this path alone, so that on the others its fields stay in registers.)
+struct PartialUse {
     slot: usize,
     entry: [u64; 4],
     access: Access,
     stamp: u64,
 }
 
-impl Part {
+impl PartialUse {
     /// See [`arm`].
     #[cold]
     #[inline(never)]

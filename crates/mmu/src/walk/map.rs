@@ -137,7 +137,7 @@ impl<A: Address> Mapping<A> {
         debug_assert_eq!(page.bits() & Self::OFFSET, 0, "a page begins at a multiple of 4 KiB");
         let device = if backing == Backing::Device { Self::DEVICE } else { 0 };
         let attributes = size as u64 | u64::from(rights.bits()) << Self::RIGHTS_SHIFT | device;
-        // The mask lets the compiler see that the attributes are what they were made of, where it sees both ends.
+        // The mask tells the compiler that the page has none of the attributes' bits, so that it knows a constant size again when it is read.
         Self { bits: page.bits() & !Self::OFFSET | attributes, address: PhantomData }
     }
 
