@@ -14,12 +14,12 @@ use crate::{
     host_model::HostModel,
     loader::{BootFiles, Plan},
     machine::{Machine, Pace},
-    parts::agile::AgileIntervals,
     parts::balloon::Balloon,
     parts::disk::Disks,
     parts::dispatch::Dispatch,
     parts::faulty::Faults,
     parts::primary_region::{GuestRegion, SegmentHardware},
+    parts::shadow_intervals::ShadowIntervals,
     sections::{self, GuestSections},
     warmup::Warmup,
     world::{Guest, Processor, World},
@@ -34,6 +34,7 @@ use monitor::pmu::Pmu;
 use monitor::sched::{Allocation, Parameters, VmParameters};
 use monitor::shadow::ShadowConfig;
 use monitor::{CostTable, Dma, Pager, Swap, Vm, VmError};
+use schemes::ShadowTables;
 use types::{Cycles, Gpa, Vmid};
 
 impl Machine {
@@ -106,7 +107,7 @@ impl Machine {
         machine.faults = faults;
         machine.disks = Disks::new(config, &model.clock());
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
-        machine.agile = AgileIntervals::new(config, &model.clock());
+        machine.shadow_intervals = ShadowIntervals::new(config, &model.clock());
         let mmu = config.mmu(&model)?;
         for _ in 0..plan.reals {
             let mut mmu = Mmu::new(&mmu)?;
@@ -124,9 +125,9 @@ impl Machine {
         let vmid = Vmid(self.world.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
         let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, config.backing(), attribute)?;
-        if let Some(shadow) = config.shadow() {
+        if let Some(ShadowTables { config: shadow, format }) = config.shadow() {
             let shadow = ShadowConfig { sections_end: sections.end(), section_bytes: sections.bytes(), ..shadow };
-            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
+            vm.shadow_as(&mut self.world.host, shadow, format).map_err(VmError::from)?;
         }
         if self.world.pager.is_some() {
             vm.page_by_supply();

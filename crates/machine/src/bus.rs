@@ -346,7 +346,7 @@ impl World {
     /// After a shadow fault: where the access goes, or `None` if it is to be made again.
     fn reach_again(&mut self, fault: &Fault, address: u64, access: Access) -> Result<Option<Reached>, Stop> {
         let outcome = match fault {
-            Fault::Nested(nested) if self.vm().is_agile() => Some(self.protected_store(nested)),
+            Fault::Nested(nested) if self.vm().watches_nested_stores() => Some(self.protected_store(nested)),
             Fault::Page(_) | Fault::Shadow(_) | Fault::Access(_) | Fault::Nested(_) => {
                 self.shadow_fault(address, access)
             }

@@ -1,6 +1,6 @@
 //! The configuration of a run, for TOML files, for `--set key=value` and for the echo in reports.
 //!
-//! Each key is declared once, in the file of its owner: those without a table here, `shadow.*` in `config/shadow.rs`, and so on. Numbers of
+//! Each key is declared once, in the file of its owner: those without a table here, `disk.*` in `config/disk.rs`, and so on. Numbers of
 //! the host model (`host.*`) are declared with the model, and [`KeyGroup`](keys::KeyGroup)s come from elsewhere.
 
 mod balloon;
@@ -20,7 +20,6 @@ mod reference;
 mod replacement;
 mod sbi;
 mod segment;
-mod shadow;
 mod swap;
 mod switch;
 
@@ -40,14 +39,12 @@ pub use reference::{reference, table};
 pub use replacement::ReplacementKeys;
 pub use sbi::SbiKeys;
 pub use segment::{FilterBits, FilterKeys, SegmentKeys};
-pub use shadow::agile::{AgileKeys, BackName, StartName, StatusName};
-pub use shadow::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use swap::SwapKeys;
 pub use switch::Switch;
 
 use crate::{host_model::DEFAULT_HOST, units::ByteSize, warmup::Warmup};
 use keys::{key, settings};
-use schemes::PagedScheme;
+use schemes::{PagedScheme, ShadowKeys};
 
 settings! {
     /// Every key, with its default.
@@ -92,8 +89,6 @@ settings! {
         pub mmu: MmuKeys,
         /// Shadow tables.
         pub shadow: ShadowKeys,
-        /// Agile paging.
-        pub agile: AgileKeys,
         /// Direct segments.
         pub segment: SegmentKeys,
         /// Boot parameters of the guest.

@@ -1,6 +1,5 @@
 //! The run loop: turns of logical processors on real ones, until the guest ends.
 
-mod agile;
 mod balloon;
 mod disks;
 mod dispatch;
@@ -12,6 +11,7 @@ mod measurement;
 mod paravirtual;
 mod progress;
 mod sections;
+mod shadow_intervals;
 mod steal;
 mod walks;
 
@@ -20,12 +20,12 @@ use crate::{
     clock::Clock,
     code::Code,
     console::Console,
-    parts::agile::AgileIntervals,
     parts::balloon::Balloon,
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
     parts::faulty::Faults,
     parts::logical::{Activity, Logical, Standing},
+    parts::shadow_intervals::ShadowIntervals,
     parts::steal::StealTime,
     results::gauge::Watched,
     results::outcome::Outcome,
@@ -74,7 +74,7 @@ pub struct Machine {
     /// What of the SBI the guests find.
     pub(crate) extensions: ExtensionSet,
     pub(crate) balloon: Option<Balloon>,
-    pub(crate) agile: Option<AgileIntervals>,
+    pub(crate) shadow_intervals: Option<ShadowIntervals>,
     pub(crate) faults: Faults,
     pub(crate) capture: Capture,
     pub(crate) disks: Disks,
@@ -141,7 +141,7 @@ impl Machine {
             paging,
             extensions: ExtensionSet::ALL,
             balloon: None,
-            agile: None,
+            shadow_intervals: None,
             faults: Faults::default(),
             capture: Capture::default(),
             disks: Disks::default(),
@@ -238,7 +238,7 @@ impl Machine {
             // The time of whatever happens next.
             let disk = self.disks.first_due();
             let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
-            if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_agile_interval(next) {
+            if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_shadow_interval(next) {
                 continue;
             }
             let Some(next) = next else {
@@ -284,7 +284,10 @@ impl Machine {
                 continue;
             };
             let turn = Turn {
-                next: [turn.next, timer.map(|(due, _)| due), disk, self.agile_due()].into_iter().flatten().min(),
+                next: [turn.next, timer.map(|(due, _)| due), disk, self.shadow_interval_due()]
+                    .into_iter()
+                    .flatten()
+                    .min(),
                 ..turn
             };
             let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");

@@ -1,7 +1,7 @@
 //! What keys demand of each other. What each takes by itself is in its declaration.
 
-use super::{AdName, BackName, Config, ConfigError};
-use schemes::{ServiceName, Walked};
+use super::{AdName, Config, ConfigError};
+use schemes::{KeyProblem, ServiceName, Walked};
 
 impl Config {
     /// Checks the keys against each other.
@@ -16,17 +16,8 @@ impl Config {
         if self.isa.d && !self.isa.f {
             return Err(ConfigError::range("isa.d", "needs isa.f"));
         }
-        if self.scheme.facts().walked != Walked::GuestTables
-            && let Some((key, problem)) = self.shadow.problem(self.harts, self.memory_attribute)
-        {
+        if let Some(KeyProblem { key, problem }) = self.scheme.scheme().problem(&self.guest_memory()) {
             return Err(ConfigError::range(key, problem));
-        }
-        if self.scheme.facts().walked == Walked::AgileTables
-            && self.agile.back == BackName::Dirty
-            && self.host_memory.is_some()
-        {
-            let problem = "`dirty` takes the dirty bits that the pager goes by (host_memory); `reset` does not";
-            return Err(ConfigError::range("agile.back", problem));
         }
         if let Some((key, problem)) = self.segment.problem(self.memory, &self.balloon) {
             return Err(ConfigError::range(key, problem));

@@ -3,10 +3,9 @@
 use super::{AdName, Config, ConfigError, EngineName};
 use crate::host_model::{ArrayModel, HostModel, HostModelError, WalkCacheModel};
 use keys::GroupValues;
-use mmu::{AdPolicy, MmuConfig, Refill, TlbArray};
-use monitor::shadow::ShadowConfig;
+use mmu::{AdPolicy, MmuConfig, Refill, SoftwareRules, TlbArray};
 use monitor::{Backing, LeafStatus};
-use schemes::{GuestMemory, RefillName, Walked};
+use schemes::{GuestMemory, RefillName, ShadowTables};
 use types::PageSize;
 
 impl Config {
@@ -47,28 +46,30 @@ impl Config {
 
     /// The guest's shadow tables, if the scheme has any of its own.
     #[must_use]
-    pub fn shadow(&self) -> Option<ShadowConfig> {
-        let shadow = self.shadow.config(self.harts, self.ad(), self.isa.svnapot);
-        match self.scheme.facts().walked {
-            Walked::AgileTables => Some(self.agile.config(shadow)),
-            Walked::ShadowTables if self.shadow.ves => None,
-            Walked::ShadowTables => Some(shadow),
-            Walked::GuestTables => None,
-        }
+    pub fn shadow(&self) -> Option<ShadowTables> {
+        self.scheme.scheme().shadow(&self.guest_memory())
     }
 
     /// What the hypervisor keeps to translate a guest's memory.
     #[must_use]
     pub fn backing(&self) -> Backing {
-        self.scheme.scheme().backing(&GuestMemory {
+        self.scheme.scheme().backing(&self.guest_memory())
+    }
+
+    /// What a scheme goes by.
+    pub(super) fn guest_memory(&self) -> GuestMemory {
+        GuestMemory {
             mode: self.paging.host.mode(),
             page: self.scheme.host_page().unwrap_or_default(),
             // A pager wants to know which pages are in use, and which were written to.
             status: if self.host_memory.is_some() { LeafStatus::Clear } else { LeafStatus::Preset },
             filter: self.segment.filter.size(),
-            guest_tables_are_shadow: self.shadow.ves,
+            attribute: self.memory_attribute.attribute(),
+            harts: self.harts,
+            rules: SoftwareRules { ad: self.ad(), svnapot: self.isa.svnapot },
+            shadow: self.shadow,
             keys: self.scheme_keys(),
-        })
+        }
     }
 
     /// The values of the scheme's own keys.

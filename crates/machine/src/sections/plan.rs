@@ -125,7 +125,7 @@ impl Config {
     #[must_use]
     pub fn section_obstacle(&self) -> Option<&'static str> {
         let facts = self.scheme.facts();
-        if facts.walked == Walked::ShadowTables && self.shadow.ves {
+        if facts.walked == Walked::ShadowTables && self.shadow().is_none() {
             return Some("the hardware walks the guest's own table (shadow.ves)");
         }
         facts.section_obstacle
@@ -137,7 +137,7 @@ impl Config {
         let tree = self.paging.host.mode().address_bits();
         let bits = self.backing().design().map_or(tree, |(design, mode)| design.section_bits(mode));
         match self.scheme.facts().walked {
-            Walked::ShadowTables | Walked::AgileTables => bits.min(BARE_BITS),
+            Walked::ShadowTables => bits.min(BARE_BITS),
             Walked::GuestTables => bits,
         }
     }

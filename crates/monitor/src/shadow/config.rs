@@ -73,6 +73,12 @@ pub struct ShadowConfig {
 }
 
 impl ShadowConfig {
+    /// Microseconds of guest time after which [`Vm::end_shadow_interval`](crate::Vm::end_shadow_interval) is due, again and again.
+    #[must_use]
+    pub fn interval_us(&self) -> Option<u64> {
+        self.agile.map(|agile| agile.interval_us).filter(|&interval| interval > 0)
+    }
+
     /// The most frames that tables take, for RAM of so many bytes.
     pub(super) const fn budget(&self, ram_bytes: u64) -> u64 {
         let tables = 1 + match self.tables {

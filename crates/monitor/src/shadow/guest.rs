@@ -40,10 +40,10 @@ impl Vm {
         self.shadow.is_some()
     }
 
-    /// Whether the guest runs under agile paging.
+    /// Whether a nested fault may be a store to a table that is shadowed: the hardware then walks the nested table as well (agile paging).
     #[inline]
     #[must_use]
-    pub fn is_agile(&self) -> bool {
+    pub fn watches_nested_stores(&self) -> bool {
         self.shadow.as_ref().is_some_and(|shadow| shadow.agile.is_some())
     }
 

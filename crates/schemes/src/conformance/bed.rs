@@ -1,12 +1,17 @@
 //! A guest under a scheme, on a processor without walk caches.
 
-use crate::scheme::{GuestMemory, SchemeRef};
+use crate::scheme::{GuestMemory, SchemeRef, ShadowTables};
+use crate::shadow_keys::ShadowKeys;
 use keys::GroupValues;
 use memory::{FrameRange, Host, HostPages};
 use mmu::{
-    DirectSegment, EscapeFilter, Fault, Fence, Hit, Mmu, MmuConfig, MmuStatistics, Segment, Segments, WalkCaches,
+    AdPolicy, DirectSegment, EscapeFilter, Fault, Fence, Hit, Mmu, MmuConfig, MmuStatistics, Segment, Segments,
+    SoftwareRules, WalkCaches,
 };
-use monitor::{Backing, Dma, FilterSize, FlushTlbs, FrameSupply, LeafStatus, NestedFaultOutcome, Vm, WalkMemory};
+use monitor::shadow::{ShadowFault, ShadowFaultOutcome, Tlbs};
+use monitor::{
+    Backing, Dma, FilterSize, FlushTlbs, FrameSupply, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, WalkMemory,
+};
 use types::{Access, Gpa, Gva, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
 /// Memory of the guest.
@@ -14,15 +19,20 @@ pub(super) const RAM_BYTES: u64 = 32 << 20;
 /// Where it begins.
 pub(super) const RAM: Gpa = Gpa(0x8000_0000);
 const VMID: Vmid = Vmid(5);
+/// The guest's one hart.
+const HART: usize = 0;
 
 /// What a configuration says of that memory.
-pub(super) fn memory(mode: SecondStageMode) -> GuestMemory {
+pub(crate) fn memory(mode: SecondStageMode) -> GuestMemory {
     GuestMemory {
         mode,
         page: PageSize::Size4K,
         status: LeafStatus::Preset,
         filter: FilterSize::default(),
-        guest_tables_are_shadow: false,
+        attribute: MemoryAttribute::Virtual,
+        harts: 1,
+        rules: SoftwareRules { ad: AdPolicy::Fault, svnapot: true },
+        shadow: ShadowKeys { check: true, ..ShadowKeys::default() },
         keys: GroupValues::default(),
     }
 }
@@ -48,14 +58,35 @@ impl FlushTlbs for &mut Processor {
     fn forget_code(&mut self, _: FrameRange) {}
 }
 
+impl Tlbs for Processor {
+    fn fence_here(&mut self, fence: &Fence) {
+        self.mmu.fence(fence);
+    }
+
+    fn fence_everywhere(&mut self, fence: &Fence) {
+        self.mmu.fence(fence);
+    }
+}
+
 impl Bed {
     pub(super) fn new(scheme: SchemeRef, mode: SecondStageMode) -> Self {
         let memory = memory(mode);
         let backing: Backing = scheme.backing(&memory);
         let name = scheme.facts().name;
-        let mut host = Host::new(Vm::host_bytes(RAM_BYTES, backing), HostPages::Base).expect("there is room");
-        let vm = Vm::new(&mut host, VMID, RAM_BYTES, backing).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let config = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
+        let shadow = scheme.shadow(&memory);
+        let shadow_bytes = shadow.map_or(0, |shadow| shadow.config.host_bytes(RAM_BYTES));
+        let host_bytes = Vm::host_bytes(RAM_BYTES, backing) + shadow_bytes;
+        let mut host = Host::new(host_bytes, HostPages::Base).expect("there is room");
+        let mut vm = Vm::new(&mut host, VMID, RAM_BYTES, backing).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if let Some(ShadowTables { config, format }) = shadow {
+            vm.shadow_as(&mut host, config, format).expect("there is room");
+        }
+        let config = MmuConfig {
+            first_stage_ad: memory.rules.ad,
+            walk_caches: WalkCaches::OFF,
+            nested_tlb: None,
+            ..MmuConfig::default()
+        };
         let mut mmu = Mmu::new(&config).expect("the default MMU can be made");
         scheme.equip(&mut mmu, &memory.keys);
         Self { host, vm, mmu: Processor { mmu, accesses: 0 } }
@@ -66,7 +97,22 @@ impl Bed {
         // A guest's segment is for its programs.
         let privilege = Privilege::User;
         let context = TranslationContext { mode, root, privilege, ..TranslationContext::default() };
-        self.mmu.mmu.set_context(&context, VMID);
+        let Self { host, vm, mmu } = self;
+        vm.shadow_switch(host, mmu, HART, &context).expect("there is room for a table");
+        mmu.mmu.set_context(&vm.shadow_context(HART).unwrap_or(context), VMID);
+    }
+
+    /// An interval ends, after which the hypervisor looks again at which tables it shadows.
+    pub(super) fn end_interval(&mut self) {
+        self.vm.end_shadow_interval(&mut self.host, &mut self.mmu);
+    }
+
+    /// Shadow tables say what the tables that they are derived from say.
+    pub(super) fn check_shadow(&self) {
+        if self.vm.is_shadowed() {
+            let wrong: Vec<String> = self.vm.check_shadow(&self.host.memory).iter().map(ToString::to_string).collect();
+            assert!(wrong.is_empty(), "{wrong:?}");
+        }
     }
 
     /// Loads the segment registers: the hypervisor's, and one of the guest's from `range` to `target`.
@@ -104,6 +150,11 @@ impl Bed {
     pub(super) fn access(&mut self, gva: Gva, access: Access) -> Result<(Hit, MmuStatistics), Fault> {
         for _ in 0..64 {
             match self.try_access(gva, access) {
+                Err(fault) if self.vm.shadow_handles(&fault) => {
+                    if self.shadow_fault(&fault, gva, access) != ShadowFaultOutcome::Mapped {
+                        return Err(fault);
+                    }
+                }
                 Err(Fault::Nested(fault)) => {
                     let outcome = self.supply().nested_fault(0, fault.gpa, fault.access);
                     if outcome != Ok(NestedFaultOutcome::Mapped) {
@@ -116,6 +167,18 @@ impl Bed {
         panic!("the hypervisor maps what {gva} needs, and the walker does not find it");
     }
 
+    /// What the hypervisor does about a fault of a shadow table.
+    fn shadow_fault(&mut self, fault: &Fault, gva: Gva, access: Access) -> ShadowFaultOutcome {
+        let Self { host, vm, mmu } = self;
+        let (outcome, _) = match fault {
+            Fault::Nested(fault) if vm.watches_nested_stores() => vm.shadow_protected_store(host, mmu, fault),
+            Fault::Page(_) | Fault::Shadow(_) | Fault::Access(_) | Fault::Nested(_) => vm
+                .shadow_fault(host, mmu, ShadowFault { hart: HART, gva, access }, None)
+                .expect("there is memory enough"),
+        };
+        outcome
+    }
+
     /// The same without that.
     pub(super) fn try_access(&mut self, gva: Gva, access: Access) -> Result<(Hit, MmuStatistics), Fault> {
         let Self { host, vm, mmu: Processor { mmu, accesses } } = self;
@@ -123,7 +186,7 @@ impl Bed {
         mmu.fence(&Fence::Gvma { gpa: None, vmid: None });
         mmu.reset_statistics();
         *accesses += 1;
-        let hit = mmu.access(&mut WalkMemory::new(&host.memory), &vm.second_stage(), gva, access, *accesses)?;
+        let hit = mmu.access(&mut WalkMemory::new(&host.memory), &vm.second_stage_of(HART), gva, access, *accesses)?;
         Ok((hit, *mmu.statistics()))
     }
 }

@@ -1,7 +1,7 @@
 //! What every scheme has to do, as a test for the scheme's own crate: `schemes::conformance::check(&MyScheme)`.
 //!
 //! * [`walks`]: accesses of a guest arrive at the guest's own bytes, in every mode; the longest walk is what the scheme's closed form says, in
-//!   references and in steps; what a balloon takes away is not found any more.
+//!   references and in steps, through shadow tables where the scheme has them; what a balloon takes away is not found any more.
 //! * [`tables`]: random edits of its second-stage table against a map, and every address walked by the hardware.
 //!
 //! The tests of this crate check every scheme of the registry.
@@ -9,6 +9,9 @@
 mod bed;
 pub mod tables;
 pub mod walks;
+
+#[cfg(test)]
+pub(crate) use bed::memory;
 
 use crate::scheme::SchemeRef;
 use monitor::Backing;

@@ -35,6 +35,8 @@ pub enum StatusUpdates {
 pub struct AgileConfig {
     /// Stores to a page of the guest's tables in one interval that make it nested.
     pub threshold: u32,
+    /// How long an interval is, in microseconds of guest time; 0: the first never ends.
+    pub interval_us: u64,
     /// How address spaces begin.
     pub start: Start,
     /// How pages become shadowed again.

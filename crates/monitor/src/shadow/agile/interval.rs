@@ -13,8 +13,9 @@ use mmu::Fence;
 use types::{Gpa, Hpa};
 
 impl Vm {
-    /// An interval of agile paging ends; what that took, if anything. Nothing for a guest without.
-    pub fn end_agile_interval(&mut self, host: &mut Host, tlbs: &mut impl Tlbs) -> Option<Event> {
+    /// An interval ends, after which the hypervisor looks again at which tables it shadows; what that took, if anything. Nothing for a guest
+    /// without intervals.
+    pub fn end_shadow_interval(&mut self, host: &mut Host, tlbs: &mut impl Tlbs) -> Option<Event> {
         self.with_shadow(|shadow, vm| shadow.end_interval(vm, host, tlbs))?
     }
 }

@@ -10,8 +10,14 @@ use types::{Access, Gpa, Gva, PageSize};
 
 const ROOT: Gpa = ram(1 << 20);
 const PAGE: Gva = Gva(0x3000);
-const AGILE: AgileConfig =
-    AgileConfig { threshold: 2, start: Start::Shadow, back: Back::Reset, root_cache: 0, status: StatusUpdates::Exit };
+const AGILE: AgileConfig = AgileConfig {
+    threshold: 2,
+    interval_us: 0,
+    start: Start::Shadow,
+    back: Back::Reset,
+    root_cache: 0,
+    status: StatusUpdates::Exit,
+};
 
 /// A guest whose hart 0 has used a page; the last hart, which does not translate, writes its tables.
 fn bed_with(choice: Choice) -> Bed {

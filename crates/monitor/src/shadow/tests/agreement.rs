@@ -210,7 +210,7 @@ fn agile_choice() -> impl Strategy<Value = Choice> {
             invalidation: Invalidation::Selective,
             assist: Assist::None,
             format: &Radix,
-            agile: Some(AgileConfig { threshold, start, back, root_cache, status }),
+            agile: Some(AgileConfig { threshold, interval_us: 0, start, back, root_cache, status }),
             ..choice
         },
     )

@@ -188,7 +188,7 @@ impl Bed {
             }
             let mut tlbs = Processors { mmus: &mut self.mmus, here: hart };
             let (outcome, event) = match fault {
-                Fault::Nested(fault) if self.vm.is_agile() => {
+                Fault::Nested(fault) if self.vm.watches_nested_stores() => {
                     self.vm.shadow_protected_store(&mut self.host, &mut tlbs, &fault)
                 }
                 Fault::Page(_) | Fault::Shadow(_) | Fault::Access(_) | Fault::Nested(_) => self
@@ -227,7 +227,7 @@ impl Bed {
     /// An interval of agile paging ends.
     pub(super) fn end_interval(&mut self) {
         let mut tlbs = Processors { mmus: &mut self.mmus, here: 0 };
-        let event = self.vm.end_agile_interval(&mut self.host, &mut tlbs);
+        let event = self.vm.end_shadow_interval(&mut self.host, &mut tlbs);
         self.events.extend(event);
     }
 

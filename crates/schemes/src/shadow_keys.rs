@@ -1,10 +1,9 @@
-//! `shadow.*`: how shadow tables are kept, for the scheme `shadow`.
+//! `shadow.*`: how shadow tables are kept, for every scheme that has them.
 
-pub(in crate::config) mod agile;
-
-use super::AttributeName;
+use crate::key_problem::KeyProblem;
 use keys::{key, settings};
-use mmu::AdPolicy;
+use mmu::SoftwareRules;
+use monitor::MemoryAttribute;
 use monitor::shadow::{self, ShadowConfig};
 use serde::{Deserialize, Serialize};
 use types::Gpa;
@@ -100,19 +99,21 @@ pub enum OnOff {
 }
 
 impl ShadowKeys {
-    /// Checks the keys for a guest with so many harts; what is wrong with which key, if anything.
-    pub(super) fn problem(&self, harts: u32, attribute: AttributeName) -> Option<(&'static str, String)> {
-        if self.ves && attribute != AttributeName::Real {
-            return Some(("shadow.ves", "the guest's own table can be used with memory_attribute V=R only".to_owned()));
+    /// What is wrong with the keys for a guest with so many harts, if anything.
+    pub(crate) fn problem(&self, harts: u32, attribute: MemoryAttribute) -> Option<KeyProblem> {
+        if self.ves && attribute != MemoryAttribute::Real {
+            let problem = "the guest's own table can be used with memory_attribute V=R only".to_owned();
+            return Some(KeyProblem { key: "shadow.ves", problem });
         }
         if self.tables == TablesName::Multiple && self.count < harts {
-            return Some(("shadow.count", format!("a guest with {harts} harts uses as many tables at a time")));
+            let problem = format!("a guest with {harts} harts uses as many tables at a time");
+            return Some(KeyProblem { key: "shadow.count", problem });
         }
         None
     }
 
-    /// As the monitor takes them.
-    pub(super) const fn config(&self, harts: u32, ad: AdPolicy, svnapot: bool) -> ShadowConfig {
+    /// As the hypervisor takes them.
+    pub(crate) const fn config(&self, harts: u32, rules: SoftwareRules) -> ShadowConfig {
         ShadowConfig {
             tables: match self.tables {
                 TablesName::Single => shadow::Tables::Single,
@@ -134,7 +135,7 @@ impl ShadowKeys {
             },
             selection_flag: matches!(self.selection_flag, OnOff::On),
             harts: harts as usize,
-            rules: mmu::SoftwareRules { ad, svnapot },
+            rules,
             sections_end: Gpa(0),
             section_bytes: 0,
             check: self.check,
