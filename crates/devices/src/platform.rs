@@ -256,8 +256,8 @@ impl Platform {
         self.plic.generation()
     }
 
-    /// Drives the monitor's own interrupt.
-    pub fn set_monitor_interrupt(&mut self, high: bool) {
+    /// Drives the hypervisor's own interrupt.
+    pub fn set_hypervisor_interrupt(&mut self, high: bool) {
         self.plic.set_level(map::MONITOR_SOURCE, high);
     }
 

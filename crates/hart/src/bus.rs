@@ -54,7 +54,7 @@ impl CacheLines for NoCaches {
 pub enum Stop {
     /// It raises an exception.
     Trap(Trap),
-    /// Nothing of it has happened, and the hart leaves [`run`](crate::Hart::run), as on an exit to a monitor: pages may have moved, so that
+    /// Nothing of it has happened, and the hart leaves [`run`](crate::Hart::run), as on an exit to a hypervisor: pages may have moved, so that
     /// what it holds of them, such as where the page lies that it executes from, is void. The instruction is executed when it runs again.
     Leave,
 }

@@ -28,12 +28,12 @@ use devices::{
     Block, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription, VirtioDevice,
     device_tree,
 };
+use hypervisor::pmu::Pmu;
+use hypervisor::sched::{Allocation, Parameters, VmParameters};
+use hypervisor::shadow::ShadowConfig;
+use hypervisor::{CostTable, Dma, Pager, Swap, Vm, VmError};
 use memory::{Host, HostPages};
 use mmu::Mmu;
-use monitor::pmu::Pmu;
-use monitor::sched::{Allocation, Parameters, VmParameters};
-use monitor::shadow::ShadowConfig;
-use monitor::{CostTable, Dma, Pager, Swap, Vm, VmError};
 use schemes::ShadowTables;
 use types::{Cycles, Gpa, Vmid};
 

@@ -1,7 +1,7 @@
 //! The machine as a hart sees it: [`hart::Bus`] over the current processor's MMU, the current guest's devices, and host memory.
 //!
 //! Everything but the three `*_hit` functions is the miss path. A nested fault, or a shadow fault, is handled where it arises: the guest exits,
-//! the monitor maps the page or finds a device there, the guest enters again and the access is made again.
+//! the hypervisor maps the page or finds a device there, the guest enters again and the access is made again.
 
 mod cached;
 
@@ -12,12 +12,12 @@ use crate::world::{Processor, World};
 use hart::{
     Bus, CodeWindow, DataWindow, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap,
 };
+use hypervisor::shadow::ShadowFaultOutcome;
+use hypervisor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use mmu::{Fault, Hit, L1Entry};
-use monitor::shadow::ShadowFaultOutcome;
-use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use types::{Access, Gpa, Gva, TranslationContext, Width};
 
-/// The most faults of one access that the monitor handles: each entry of the longest walk may need a page of the host, and there are 35 at most.
+/// The most faults of one access that the hypervisor handles: each entry of the longest walk may need a page of the host, and there are 35 at most.
 const MOST_FAULTS: u32 = 64;
 
 /// What an address leads to.
@@ -339,7 +339,7 @@ impl World {
                 Err(again) => fault = again,
             }
         }
-        debug_assert!(false, "the monitor maps {address:#x} again and again, and the walker does not find it");
+        debug_assert!(false, "the hypervisor maps {address:#x} again and again, and the walker does not find it");
         Err(Trap { cause: access_fault(access), value: address }.into())
     }
 

@@ -58,7 +58,7 @@ settings! {
              come through modelled caches ([caches.md](caches.md))"
         ),
         pub scheme: PagedScheme = PagedScheme::default() => key(
-            "a scheme of those below, with the guest's page size and, after a plus, that of the monitor's pages: \
+            "a scheme of those below, with the guest's page size and, after a plus, that of the hypervisor's pages: \
              `native:2M`, `nested:4K+2M`. Sizes 4K, 2M, 1G. `compare` and `bench` take their schemes from `--scheme`"
         ),
         pub harts: u32 = 1 => key("1 to 64, each on a real processor of its own").number(1, 64),

@@ -16,9 +16,9 @@ pub use tlb::{ArrayModel, GroupsName, TlbModel, WalkCacheModel};
 
 use crate::clock::Clock;
 use caches::CachesModel;
+use hypervisor::Prices;
 use keys::suggestion::unknown;
 use keys::{key, model};
-use monitor::Prices;
 use types::Cycles;
 
 /// The shipped models: name and text.
@@ -150,8 +150,8 @@ mod tests {
     /// Section 5.1 of the paper has 3.4, 140 and 24.4. What the model's file says is what its numbers give.
     #[test]
     fn assists_of_1985_are_about_as_much_faster_as_the_paper_measured() {
-        use monitor::shadow::{Activity, Way, Work, steps};
-        let costs = monitor::CostTable::virtualized(&HostModel::load("hitachi-1985").unwrap().prices);
+        use hypervisor::shadow::{Activity, Way, Work, steps};
+        let costs = hypervisor::CostTable::virtualized(&HostModel::load("hitachi-1985").unwrap().prices);
         let cost = |activity, way, steps, references| {
             costs.of_shadow(&Work { activity, way, steps, references, filled: 0 }).0 as f64
         };

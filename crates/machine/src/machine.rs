@@ -37,7 +37,7 @@ use crate::{
 };
 use core::ops::Range;
 use hart::{Engine, Exit, Hart, Interrupt, Isa};
-use monitor::{
+use hypervisor::{
     Entry, ExitReason, HartState,
     sbi::ExtensionSet,
     sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmParameters, spin::SpinMethod},
@@ -506,7 +506,7 @@ impl Machine {
         self.world.refused_segments(0)
     }
 
-    /// What is wrong with the tables that the monitor keeps: one line each. Empty unless a guest has shadow tables that are checked.
+    /// What is wrong with the tables that the hypervisor keeps: one line each. Empty unless a guest has shadow tables that are checked.
     #[must_use]
     pub fn check(&self) -> Vec<String> {
         let vms = self.world.vms.iter();

@@ -11,12 +11,12 @@ use crate::parts::address_spaces::RecentSpaces;
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::host::HostSections;
 use devices::{BusError, DiskNotification, Platform};
-use memory::Host;
-use mmu::{Hints, Mmu, MmuStatistics, NestedFault};
-use monitor::pmu::Pmu;
-use monitor::{
+use hypervisor::pmu::Pmu;
+use hypervisor::{
     CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
 };
+use memory::Host;
+use mmu::{Hints, Mmu, MmuStatistics, NestedFault};
 use types::{Access, Cycles, Gpa, Width};
 
 /// A real processor: its MMU, its clock's parts, and what happened on it.
@@ -32,8 +32,8 @@ pub(crate) struct Processor {
     pub(crate) idle: Cycles,
     /// Spent on nested traps.
     pub(crate) traps: Cycles,
-    /// Spent in the monitor, exits and entries included.
-    pub(crate) monitor: Cycles,
+    /// Spent in the hypervisor, exits and entries included.
+    pub(crate) hypervisor: Cycles,
     pub(crate) exits: ExitCounts,
     /// Pages moved for what happened here.
     pub(crate) paging: PagingCounts,
@@ -45,7 +45,7 @@ pub(crate) struct Processor {
     pub(crate) entered: u64,
     /// Up to when whoever was here has been charged.
     pub(crate) accounted: Cycles,
-    /// Of the time in the monitor, that for scheduling.
+    /// Of the time in the hypervisor, that for scheduling.
     pub(crate) scheduling: Cycles,
     /// The guest and hart that its segment registers were loaded for.
     pub(crate) tenant: Option<(usize, usize)>,
@@ -62,7 +62,7 @@ impl Processor {
             hints: Hints::default(),
             idle: Cycles(0),
             traps: Cycles(0),
-            monitor: Cycles(0),
+            hypervisor: Cycles(0),
             exits: ExitCounts::default(),
             paging: PagingCounts::default(),
             retired: 0,
@@ -75,9 +75,9 @@ impl Processor {
         }
     }
 
-    /// The monitor schedules.
+    /// The hypervisor schedules.
     pub(crate) fn spend_on_scheduling(&mut self, cycles: Cycles) {
-        self.monitor += cycles;
+        self.hypervisor += cycles;
         self.scheduling += cycles;
     }
 
@@ -219,7 +219,7 @@ impl World {
             + self.translation(processor.mmu.statistics(), caches)
             + processor.idle
             + processor.traps
-            + processor.monitor
+            + processor.hypervisor
     }
 
     /// The current processor's clock, `retired` instructions into the run.
@@ -239,13 +239,13 @@ impl World {
     pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
         let counts = !self.vms[guest].is_native();
         let processor = &mut self.processors[processor];
-        processor.monitor += self.costs.of(reason);
+        processor.hypervisor += self.costs.of(reason);
         if counts {
             processor.exits.count(reason);
         }
     }
 
-    /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device. `None`: the hart leaves.
+    /// Handles a nested fault of the current guest: the hypervisor maps the page, or finds a device. `None`: the hart leaves.
     pub(crate) fn nested_fault(&mut self, fault: &NestedFault) -> Option<NestedFaultOutcome> {
         let outcome = self.fill(fault);
         // An access to a device is counted where the device is reached.
@@ -275,12 +275,12 @@ impl World {
         self.with_dma(guest, |guest, memory| guest.platform.console_input(bytes, memory))
     }
 
-    /// The monitor reads a guest's memory.
+    /// The hypervisor reads a guest's memory.
     pub(crate) fn read_guest(&mut self, guest: usize, at: Gpa, bytes: &mut [u8]) -> Result<(), GuestMemoryError> {
         self.with_dma(guest, |_, memory| memory.read(at, bytes))
     }
 
-    /// The monitor writes into a guest's memory.
+    /// The hypervisor writes into a guest's memory.
     pub(crate) fn write_guest(&mut self, guest: usize, at: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {
         self.with_dma(guest, |_, memory| memory.write(at, bytes))
     }

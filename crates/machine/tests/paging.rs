@@ -183,7 +183,7 @@ fn guests_of_every_attribute_share_a_host_and_only_the_pageable_ones_are_paged()
         let mut transcript = Transcript::default();
         let outcomes = machine.run_all(&mut transcript);
         assert_eq!(outcomes, [const { Outcome::Finished(0) }; 4], "{scheme}: {:?}", transcript.0);
-        let of = |guest| machine.statistics_of(guest).exits.of(monitor::ExitReason::NestedFault);
+        let of = |guest| machine.statistics_of(guest).exits.of(hypervisor::ExitReason::NestedFault);
         assert!(scheme == "shadow" || (of(0), of(1)) == (0, 0) && of(2) > 2000 && of(3) > 2000);
         let paging = [0, 1, 2, 3].map(|guest| machine.statistics_of(guest).paging);
         assert!(paging[..2].iter().all(|paging| paging.taken() + paging.in_ == 0), "{scheme}: {paging:?}");

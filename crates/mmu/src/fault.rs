@@ -80,6 +80,6 @@ pub enum Fault {
     Shadow(Cause),
     /// No memory answers: the guest's access fault of the access.
     Access(AccessCause),
-    /// The second stage refuses: the monitor's to handle (a guest-page fault), or a device's address.
+    /// The second stage refuses: the hypervisor's to handle (a guest-page fault), or a device's address.
     Nested(NestedFault),
 }

@@ -220,7 +220,7 @@ impl<O: Observer> Mmu<O> {
         self.walkers.format = Some(FormatHardware::new(format, self.config.walk_caches.host));
     }
 
-    /// Loads the segment registers, those of the guest and those of the monitor. No TLB entry is removed: see [`Segments`].
+    /// Loads the segment registers, those of the guest and those of the hypervisor. No TLB entry is removed: see [`Segments`].
     pub fn set_segments(&mut self, segments: &Segments) {
         self.walkers.segments.clone_from(segments);
         self.update_plain();

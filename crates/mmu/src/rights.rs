@@ -63,7 +63,7 @@ impl Demand {
         Self { access, owners, executable_is_readable: context.mxr, settled: Settled::of(access, owners) }
     }
 
-    /// Of the second stage, where every access counts as U's (section 19.5.1), and MXR is the monitor's, which is 0.
+    /// Of the second stage, where every access counts as U's (section 19.5.1), and MXR is the hypervisor's, which is 0.
     #[inline(always)]
     pub(crate) const fn of_second_stage(access: Access) -> Self {
         let owners = Owners::User;

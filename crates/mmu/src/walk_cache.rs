@@ -170,7 +170,7 @@ impl WalkCache {
     /// How many levels [`Self::glance`] looks at.
     pub(crate) const LOW_LEVELS: u64 = 2;
 
-    /// A cache of no entries at all. Unlike [`Self::new`] it costs nothing to make: the monitor walks without one, at each of its faults.
+    /// A cache of no entries at all. Unlike [`Self::new`] it costs nothing to make: the hypervisor walks without one, at each of its faults.
     pub(crate) const OFF: Self = Self { levels: [const { None }; 4] };
 
     /// An empty cache.

@@ -27,7 +27,7 @@ fn a_stale_nested_tlb_entry_does_not_hang_the_update_of_a_bits() {
     let other = 0x9100_0000;
     bed.map(0x2000, PageSize::Size4K, gpa, R | U | A);
     bed.access(0x2000, Access::Read).unwrap();
-    // The monitor moves all of the tables to other frames, but does not fence.
+    // The hypervisor moves all of the tables to other frames, but does not fence.
     for page in 0..0x400 {
         let at = 0x8000_0000 + page * 0x1000;
         for word in 0..512 {
@@ -74,7 +74,7 @@ fn an_address_with_more_bits_than_a_second_stage_is_refused_whole_under_agile_pa
     let target = Gpa(0x20b4_9191_d666_d000);
     let segment = Segment::of_guest(Gva(0x1000)..Gva(0x2000), target).unwrap();
     let guest = DirectSegment { segment, escape: EscapeFilter::default() };
-    bed.mmu.set_segments(&Segments { guest, monitor: DirectSegment::default() });
+    bed.mmu.set_segments(&Segments { guest, hypervisor: DirectSegment::default() });
     let refused = NestedFault {
         gpa: target.wrapping_add(0xf38),
         access: Access::Write,

@@ -22,7 +22,7 @@ fn jobs(arguments: &[&str]) -> Vec<Value> {
     runs(&[&JOBS, arguments].concat())
 }
 
-/// Time that the monitor spent on tables, and the rest.
+/// Time that the hypervisor spent on tables, and the rest.
 fn parts(run: &Value) -> [u64; 5] {
     ["validation", "pptlb", "load_control", "purge_tlb", "rest"]
         .map(|part| number(run, &format!("/shadow/time/{part}")))

@@ -29,14 +29,14 @@ pub use shadow_keys::{AssistName, CoherenceName, InvalidationName, OnOff, Shadow
 pub use worst_case::WorstCase;
 
 /// What a scheme is written with.
-pub use {keys, memory, mmu, monitor, types};
+pub use {hypervisor, keys, memory, mmu, types};
 
 /// What a file of a scheme with tables of its own uses.
 pub mod prelude {
     pub use crate::{Facts, Family, GuestMemory, Scheme, ShadowTables, WorstCase, builtin};
+    pub use hypervisor::{Backing, HostTable, Leaf, LeafBits, MapError, TableDesign, TableRequest, VmError};
     pub use keys::GroupValues;
     pub use memory::{FrameAllocator, FrameRange, Host, HostMemory};
     pub use mmu::{Cause, Entries, FoundEntry, LookupError, Mmu, Registers, SecondStage, TableFormat};
-    pub use monitor::{Backing, HostTable, Leaf, LeafBits, MapError, TableDesign, TableRequest, VmError};
     pub use types::{Gpa, Hpa, PageSize};
 }

@@ -5,10 +5,10 @@ use crate::key_problem::KeyProblem;
 use crate::shadow_keys::ShadowKeys;
 use crate::worst_case::WorstCase;
 use core::fmt::Debug;
+use hypervisor::shadow::ShadowConfig;
+use hypervisor::{Backing, FilterSize, LeafStatus, MemoryAttribute, ShadowFormat};
 use keys::{GroupValues, KeyGroup};
 use mmu::{Mmu, SoftwareRules};
-use monitor::shadow::ShadowConfig;
-use monitor::{Backing, FilterSize, LeafStatus, MemoryAttribute, ShadowFormat};
 use types::{PageSize, SecondStageMode};
 
 /// A way to get from guest virtual to host physical addresses.
@@ -21,7 +21,7 @@ pub trait Scheme: Debug + Sync {
     fn worst_case(&self, guest: u32, host: u32) -> WorstCase;
 
     /// The hypervisor's side: what it keeps to translate a guest's physical memory. A design of tables of one's own is a
-    /// [`TableDesign`](monitor::TableDesign).
+    /// [`TableDesign`](hypervisor::TableDesign).
     fn backing(&self, memory: &GuestMemory) -> Backing;
 
     /// The tables that the hypervisor derives from the guest's own and its own, and that the hardware walks instead: how they are kept, and
@@ -57,7 +57,7 @@ pub type SchemeRef = &'static dyn Scheme;
 pub struct ShadowTables {
     /// How they are kept.
     pub config: ShadowConfig,
-    /// What they are made of: [`Radix`](monitor::Radix) for trees as the guest's.
+    /// What they are made of: [`Radix`](hypervisor::Radix) for trees as the guest's.
     pub format: &'static dyn ShadowFormat,
 }
 

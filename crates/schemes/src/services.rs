@@ -49,7 +49,7 @@ impl Services {
 
     /// Without a hypervisor.
     pub const NATIVE: Self = {
-        let nobody = Service::Absent("there is no monitor");
+        let nobody = Service::Absent("there is no hypervisor");
         Self { page_sharing: nobody, ballooning: nobody, guest_swapping: Service::Yes, hypervisor_swapping: nobody }
     };
 

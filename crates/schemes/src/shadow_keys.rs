@@ -1,10 +1,10 @@
 //! `shadow.*`: how shadow tables are kept, for every scheme that has them.
 
 use crate::key_problem::KeyProblem;
+use hypervisor::MemoryAttribute;
+use hypervisor::shadow::{self, ShadowConfig};
 use keys::{key, settings};
 use mmu::SoftwareRules;
-use monitor::MemoryAttribute;
-use monitor::shadow::{self, ShadowConfig};
 use serde::{Deserialize, Serialize};
 use types::Gpa;
 

@@ -2,11 +2,11 @@
 
 use crate::{config::ConfigError, host_model::HostModelError, loader::LoadError};
 use devices::DiskError;
+use hypervisor::sched::AllocationError;
+use hypervisor::section::{SectionCreateError, SectionMapError};
+use hypervisor::{GuestMemoryError, PageUnavailable, VmError};
 use memory::registry::SectionName;
 use memory::section::BackingError;
-use monitor::sched::AllocationError;
-use monitor::section::{SectionCreateError, SectionMapError};
-use monitor::{GuestMemoryError, PageUnavailable, VmError};
 use std::path::PathBuf;
 
 /// Why a machine cannot be put together.

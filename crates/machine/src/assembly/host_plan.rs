@@ -6,8 +6,8 @@ use crate::{
     sections::{GuestSections, SectionPlan},
     units::ByteSize,
 };
+use hypervisor::sched::{Allocation, PauseLoopLimits, RealId, spin::SpinMethod};
 use memory::registry::Registry;
-use monitor::sched::{Allocation, PauseLoopLimits, RealId, spin::SpinMethod};
 use types::{Cycles, PageSize};
 
 /// A host.

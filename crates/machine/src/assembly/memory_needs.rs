@@ -1,7 +1,7 @@
 //! How much memory guests need, and how much of the host's.
 
 use crate::config::Config;
-use monitor::Vm;
+use hypervisor::Vm;
 
 /// The least memory of a guest that boots Linux.
 pub const LEAST_LINUX_MEMORY: u64 = 96 << 20;

@@ -2,9 +2,9 @@
 
 use super::{AdName, Config, ConfigError, EngineName};
 use crate::host_model::{ArrayModel, HostModel, HostModelError, WalkCacheModel};
+use hypervisor::{Backing, LeafStatus};
 use keys::GroupValues;
 use mmu::{AdPolicy, MmuConfig, Refill, SoftwareRules, TlbArray};
-use monitor::{Backing, LeafStatus};
 use schemes::{GuestMemory, RefillName, ShadowTables};
 use types::PageSize;
 

@@ -1,6 +1,6 @@
 //! Values of keys of the top level that are names.
 
-use monitor::MemoryAttribute;
+use hypervisor::MemoryAttribute;
 use serde::{Deserialize, Serialize};
 
 /// `fidelity`.

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_monitor_uses_makes_no_other_native_machine() {
+    fn what_only_a_hypervisor_uses_makes_no_other_native_machine() {
         for same in [
             ("scheme", "nested:4K+2M"),
             ("scheme", "flat"),

@@ -1,7 +1,7 @@
 //! Keys of the supervisor binary interface: which optional extensions a guest finds.
 
+use hypervisor::sbi::{Extension, ExtensionSet};
 use keys::{key, settings};
-use monitor::sbi::{Extension, ExtensionSet};
 
 settings! {
     /// `sbi.*`. What is off is answered with SBI_ERR_NOT_SUPPORTED, and a probe says that it is absent.

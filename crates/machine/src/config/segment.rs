@@ -6,9 +6,9 @@ pub use filter_bits::FilterBits;
 
 use super::BalloonKeys;
 use crate::units::ByteSize;
+use hypervisor::FilterSize;
 use keys::{key, settings};
 use mmu::EscapeFilter;
-use monitor::FilterSize;
 use schemes::Segments;
 
 /// Where the region begins: a guest maps what lies below in pages of 2M, too.
@@ -48,7 +48,7 @@ settings! {
 }
 
 impl FilterKeys {
-    /// As the monitor takes it.
+    /// As the hypervisor takes it.
     #[must_use]
     pub const fn size(self) -> FilterSize {
         FilterSize { bits: self.bits.given(), hashes: self.hashes }

@@ -19,7 +19,7 @@ pub use parts::{Kernel, Segment};
 pub use raw::RawProblem;
 
 use core::ops::Range;
-use monitor::{Dma, FlushTlbs, GuestMemoryError};
+use hypervisor::{Dma, FlushTlbs, GuestMemoryError};
 use types::{Gpa, PageSize};
 
 /// Somewhere to write a guest's memory by guest physical address. The memory is zero before.

@@ -2,10 +2,10 @@ use super::flat::tests::image;
 use super::*;
 use crate::LEAST_LINUX_MEMORY;
 use devices::DmaMemory;
+use hypervisor::{Backing, FlushTlbs, FrameSupply, LeafStatus, Vm};
 use memory::FrameRange;
 use memory::{Host, HostPages};
 use mmu::Fence;
-use monitor::{Backing, FlushTlbs, FrameSupply, LeafStatus, Vm};
 use types::{SecondStageMode, Vmid};
 
 const MEBIBYTE: u64 = 1 << 20;

@@ -1,6 +1,6 @@
 //! Logical processors on real ones: what the scheduler decides happens here to clocks, TLBs and statistics.
 //!
-//! A *stay* is the time from a despatch to the next change of the real processor: what the MMU and the monitor count meanwhile is the logical
+//! A *stay* is the time from a despatch to the next change of the real processor: what the MMU and the hypervisor count meanwhile is the logical
 //! processor's. One with a dedicated real processor has one stay, and nothing of this file costs it anything.
 //!
 //! Two logical processors of a VM have the same VMID, and their guest the same ASIDs. A fence that a hart executes reaches the TLB of the real
@@ -16,11 +16,11 @@ use crate::{
     results::trace::Stay,
     world::World,
 };
-use mmu::Fence;
-use monitor::{
+use hypervisor::{
     ExitReason,
     sched::{Change, LogicalId, RealId, State, VmId, VmStatistics, Why},
 };
+use mmu::Fence;
 use types::Cycles;
 
 impl World {
@@ -30,7 +30,7 @@ impl World {
             mmu: *processor.mmu.statistics(),
             exits: processor.exits,
             paging: processor.paging,
-            monitor: processor.monitor,
+            hypervisor: processor.hypervisor,
             traps: processor.traps,
             caches: self.cache_statistics(real),
         }
@@ -99,7 +99,7 @@ impl Machine {
         }
     }
 
-    /// An event of `index` that the monitor handles: charged where it has a real processor, or when it gets one.
+    /// An event of `index` that the hypervisor handles: charged where it has a real processor, or when it gets one.
     pub(crate) fn charge_logical(&mut self, index: usize, reason: ExitReason) {
         let guest = self.logicals[index].guest;
         match self.logicals[index].residence.real {
@@ -246,7 +246,7 @@ impl Machine {
                     + counted.traps
                     + counted.caches.map_or(Cycles(0), |caches| caches.stalls()),
                 translation: world.translation(&counted.mmu, counted.caches.as_ref()),
-                monitor: counted.monitor,
+                hypervisor: counted.hypervisor,
             },
         }
     }

@@ -1,8 +1,8 @@
 //! Frames fail when their time has come.
 
 use crate::{machine::Machine, world::World};
+use hypervisor::FaultyFrame;
 use memory::FrameError;
-use monitor::FaultyFrame;
 use types::{Cycles, Hpa};
 
 impl Machine {
@@ -33,7 +33,7 @@ impl Machine {
 
     /// Whether the escape filter of the first guest's segment holds more pages than it is good for.
     #[must_use]
-    pub fn saturated_filter(&self) -> Option<monitor::SaturatedFilter> {
+    pub fn saturated_filter(&self) -> Option<hypervisor::SaturatedFilter> {
         self.world.vms[0].saturated_filter()
     }
 
@@ -70,7 +70,7 @@ impl World {
             // The filter of the guest's segment has one page more.
             self.reload_segments();
             // The work of a nested fault: a frame, a copy, an entry.
-            self.charge_exit(monitor::ExitReason::NestedFault);
+            self.charge_exit(hypervisor::ExitReason::NestedFault);
         }
         Ok(outcome)
     }

@@ -1,12 +1,11 @@
-//! SBI calls, executed: [`monitor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
+//! SBI calls, executed: [`hypervisor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
 
 use crate::{
     machine::Machine, parts::logical::Logical, parts::steal::StealTime, results::outcome::Outcome, world::World,
 };
 use core::ops::Range;
 use hart::{Hart, Interrupt, Stop};
-use mmu::AdPolicy;
-use monitor::{
+use hypervisor::{
     Entry, HartState, Suspend,
     pmu::FirmwareEvent,
     sbi::{
@@ -14,6 +13,7 @@ use monitor::{
         RemoteFence, Request, ResetKind, ResetReason, SbiCall, SbiError, SbiReturn,
     },
 };
+use mmu::AdPolicy;
 use types::Cycles;
 
 const A0: u8 = 10;

@@ -3,7 +3,7 @@
 use crate::machine::Machine;
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
-use monitor::sched::VmId;
+use hypervisor::sched::VmId;
 use std::time::Duration;
 
 impl Machine {

@@ -1,7 +1,7 @@
 //! The paravirtual extension, executed (docs/paravirtual.md).
 
 use crate::machine::Machine;
-use monitor::{
+use hypervisor::{
     ExitReason,
     sbi::{ParavirtualRequest, SbiError, SpinReport},
     sched::{
@@ -105,7 +105,7 @@ impl Machine {
     /// Drives the interrupt that says that a guest's allocation has changed.
     fn raise(&mut self, guest: usize, high: bool) {
         let generation = self.world.guests[guest].platform.interrupt_generation();
-        self.world.guests[guest].platform.set_monitor_interrupt(high);
+        self.world.guests[guest].platform.set_hypervisor_interrupt(high);
         if self.world.guests[guest].platform.interrupt_generation() != generation {
             let now = self.clock_of_real(self.world.current.processor);
             self.deliver_interrupts(guest, now);

@@ -2,8 +2,8 @@
 
 use crate::machine::Machine;
 use crate::parts::steal::{StealTime, nanoseconds};
-use monitor::sbi::{STEAL_AREA_BYTES, SbiError};
-use monitor::sched::{LogicalId, State};
+use hypervisor::sbi::{STEAL_AREA_BYTES, SbiError};
+use hypervisor::sched::{LogicalId, State};
 use types::{Cycles, Gpa};
 
 /// The structure's fields (table "STA Shared Memory Structure"): sequence, flags, steal, preempted and the first of its padding.

@@ -2,8 +2,8 @@
 
 use crate::machine::Machine;
 use crate::results::walks::RecordedWalk;
+use hypervisor::WalkMemory;
 use mmu::Memo;
-use monitor::WalkMemory;
 
 impl Machine {
     /// Records a walk of each guest from now on: at the end of its region of interest, or, if it marks none, of its command.

@@ -2,11 +2,11 @@
 //! `machine/dispatch.rs`.
 
 use crate::{caches::CacheStatistics, host_model::SchedulingModel, results::trace::Stay};
-use mmu::MmuStatistics;
-use monitor::{
+use hypervisor::{
     ExitCounts, ExitReason, PagingCounts,
     sched::{Parameters, PauseLoop, PauseLoopLimits, Scheduler},
 };
+use mmu::MmuStatistics;
 use std::collections::BTreeSet;
 use types::Cycles;
 
@@ -31,7 +31,7 @@ pub(crate) struct Residence {
     pub(crate) real: Option<usize>,
     /// The real processor that it had last.
     pub(crate) ran_on: Option<usize>,
-    /// What its stays so far have counted: MMU, exits, time in the monitor.
+    /// What its stays so far have counted: MMU, exits, time in the hypervisor.
     pub(crate) past: Counted,
     /// The real processor's counts when this stay began.
     pub(crate) begun: Counted,
@@ -49,7 +49,7 @@ pub(crate) struct Counted {
     pub(crate) mmu: MmuStatistics,
     pub(crate) exits: ExitCounts,
     pub(crate) paging: PagingCounts,
-    pub(crate) monitor: Cycles,
+    pub(crate) hypervisor: Cycles,
     /// Time of nested traps.
     pub(crate) traps: Cycles,
     /// If caches are modelled.
@@ -62,7 +62,7 @@ impl Counted {
             mmu: self.mmu.since(&earlier.mmu),
             exits: self.exits.since(&earlier.exits),
             paging: self.paging.since(&earlier.paging),
-            monitor: self.monitor - earlier.monitor,
+            hypervisor: self.hypervisor - earlier.hypervisor,
             traps: self.traps - earlier.traps,
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
         }
@@ -72,7 +72,7 @@ impl Counted {
         self.mmu.add(&other.mmu);
         self.exits.add(&other.exits);
         self.paging.add(&other.paging);
-        self.monitor += other.monitor;
+        self.hypervisor += other.hypervisor;
         self.traps += other.traps;
         if let Some(caches) = &other.caches {
             self.caches.get_or_insert_default().add(caches);

@@ -3,8 +3,8 @@
 use crate::parts::dispatch::Residence;
 use crate::parts::steal::StealTime;
 use hart::Hart;
-use monitor::HartState;
-use monitor::sbi::Features;
+use hypervisor::HartState;
+use hypervisor::sbi::Features;
 use types::Cycles;
 
 /// A logical processor, and where it stands.

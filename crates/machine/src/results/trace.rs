@@ -1,6 +1,6 @@
 //! Which logical processor ran where and when.
 
-use monitor::sched::Why;
+use hypervisor::sched::Why;
 use types::Cycles;
 
 /// A logical processor's time on a real one, from a despatch to the next change.

@@ -6,10 +6,10 @@
 use super::host::HostSections;
 use super::plan::GuestSection;
 use crate::world::World;
+use hypervisor::sbi::{SbiError, SectionCall};
+use hypervisor::section::{MapRequest, SectionAccess, SectionHost, SectionManager, SectionMapError, SectionUnmapError};
+use hypervisor::{FlushTlbs, Vm};
 use memory::section::DeleteError;
-use monitor::sbi::{SbiError, SectionCall};
-use monitor::section::{MapRequest, SectionAccess, SectionHost, SectionManager, SectionMapError, SectionUnmapError};
-use monitor::{FlushTlbs, Vm};
 use types::{Cycles, Gpa, Vmid};
 
 impl World {
@@ -31,7 +31,7 @@ impl World {
                 (result, cycles)
             })
             .unwrap_or((Err(SbiError::InvalidParam), Cycles(0)));
-        self.processor().monitor += cycles;
+        self.processor().hypervisor += cycles;
         result
     }
 }

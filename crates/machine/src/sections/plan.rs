@@ -4,8 +4,8 @@ use crate::config::Config;
 use crate::units::ByteSize;
 use core::ops::Range;
 use devices::map::RAM_BASE;
+use hypervisor::section::SectionAccess;
 use memory::registry::SectionName;
-use monitor::section::SectionAccess;
 use schemes::Walked;
 use std::path::PathBuf;
 use types::{Gpa, PageSize};
@@ -108,7 +108,9 @@ pub enum PlacementError {
         with: Range<Gpa>,
     },
     /// More than the nested table translates.
-    #[error("section {name}: at: it would end beyond the {bits} bits of guest physical address that the monitor maps")]
+    #[error(
+        "section {name}: at: it would end beyond the {bits} bits of guest physical address that the hypervisor maps"
+    )]
     Beyond {
         /// The section.
         name: SectionName,

@@ -2,11 +2,11 @@
 
 use super::host::HostSections;
 use crate::world::{Processor, World};
+use hypervisor::section::{SectionFault, SectionHost, SectionManager};
+use hypervisor::{FlushTlbs, NestedFaultOutcome, PageUnavailable, Vm};
 use memory::FrameRange;
 use memory::section::FileCounts;
 use mmu::Fence;
-use monitor::section::{SectionFault, SectionHost, SectionManager};
-use monitor::{FlushTlbs, NestedFaultOutcome, PageUnavailable, Vm};
 use types::{Access, Gpa};
 
 /// Every real processor, and the frames whose code they are to forget.
@@ -67,7 +67,7 @@ impl World {
             (resolved, file_counts(&sections.manager).since(before))
         })?;
         let cycles = self.costs.pages_of_files(files);
-        self.processor().monitor += cycles;
+        self.processor().hypervisor += cycles;
         // What came from a file took long, and others may be earlier now.
         self.leave |= files.reads > 0;
         match resolved {

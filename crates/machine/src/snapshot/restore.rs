@@ -15,8 +15,8 @@ use crate::warmup::Warmup;
 use crate::world::Guest;
 use devices::{ConsoleInput, Platform, PlatformConfig};
 use hart::Hart;
-use monitor::sched::{Allocation, RealId, VmParameters, spin::SpinMethod};
-use monitor::{Pager, PrimaryRegion};
+use hypervisor::sched::{Allocation, RealId, VmParameters, spin::SpinMethod};
+use hypervisor::{Pager, PrimaryRegion};
 use std::sync::Arc;
 use types::{Cycles, Gpa};
 
@@ -71,7 +71,7 @@ impl Machine {
         }
         self.world.pager.as_mut().map(Pager::take_counts);
 
-        let memory = state.region.as_ref().map(monitor::PrimaryRegionState::memory);
+        let memory = state.region.as_ref().map(hypervisor::PrimaryRegionState::memory);
         let mut platform = Platform::new(PlatformConfig {
             harts,
             plic: config.plic.contexts.contexts(),

@@ -3,8 +3,8 @@
 use super::translations::Translations;
 use devices::PlatformState;
 use hart::Registers;
-use monitor::pmu::Pmu;
-use monitor::{Entry, HartState, PrimaryRegionState, Suspend};
+use hypervisor::pmu::Pmu;
+use hypervisor::{Entry, HartState, PrimaryRegionState, Suspend};
 use serde::{Deserialize, Serialize};
 use types::Gpa;
 

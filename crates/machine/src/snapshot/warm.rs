@@ -3,7 +3,7 @@
 //!
 //! 1. *Frames*: every page that holds anything but zeroes has one, and every page that user mode has mapped and used. All others get theirs at
 //!    the first touch, as they would have. (A flat table and a nested table are then filled.)
-//! 2. *Shadow tables*: the entries of each address space that is alive, from the guest's own table (`monitor::shadow::derive`).
+//! 2. *Shadow tables*: the entries of each address space that is alive, from the guest's own table (`hypervisor::shadow::derive`).
 //! 3. *TLBs, page-walk caches, nested TLB*: the pages that the recording machine's TLBs held are translated again, each hart's from the least
 //!    to the most recently used one, through the MMU of the scheme. What these walks fill is what there is.
 //!
@@ -15,8 +15,8 @@ use crate::machine::Machine;
 use crate::parts::address_spaces::AddressSpace;
 use crate::world::{Current, World};
 use hart::Bus;
+use hypervisor::{ExitCounts, GuestLeaf, HartState, PageUnavailable, Pager, PagingCounts};
 use mmu::{ResidentPage, ResidentSpace};
-use monitor::{ExitCounts, GuestLeaf, HartState, PageUnavailable, Pager, PagingCounts};
 use types::{Access, Cycles, Gpa, PageSize, Privilege, TranslationContext};
 
 /// Under a guest's leaf larger than this, only what is touched gets a frame: as under 4K pages, it says little about what was used.
@@ -228,7 +228,7 @@ impl World {
     fn forget_counts(&mut self, guest: usize) {
         for processor in &mut self.processors {
             processor.mmu.reset_statistics();
-            processor.monitor = Cycles(0);
+            processor.hypervisor = Cycles(0);
             processor.scheduling = Cycles(0);
             processor.exits = ExitCounts::default();
             processor.paging = PagingCounts::default();

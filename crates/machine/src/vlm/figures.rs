@@ -115,7 +115,7 @@ pub struct StartUp {
     pub shared: Cycles,
 }
 
-/// Figure 8: a section of 7.5 GB, by the number of VMs. A step of the monitor takes `step`.
+/// Figure 8: a section of 7.5 GB, by the number of VMs. A step of the hypervisor takes `step`.
 ///
 /// # Errors
 /// [`VlmError`].

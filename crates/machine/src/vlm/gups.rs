@@ -2,9 +2,9 @@
 
 use super::VlmError;
 use super::mappers::{AT, Mappers, Sharing};
+use hypervisor::WalkMemory;
 use memory::registry::Granularities;
 use mmu::{Mmu, MmuConfig, MmuStatistics, SecondStage};
-use monitor::WalkMemory;
 use types::{Access, Cycles, Gva, TranslationContext, Vmid};
 
 /// What one run met.

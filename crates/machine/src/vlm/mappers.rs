@@ -1,12 +1,12 @@
 //! A memory-resident section, preallocated, and VMs that map all of it, one after the other.
 
 use super::VlmError;
+use hypervisor::section::{MapRequest, SectionHost, SectionManager, SectionWork, VmProfile};
+use hypervisor::{FlushTlbs, HostTable, NestedTable, TableWork};
 use memory::registry::{Change, Granularities, Registry, Reservation, ReservedMemory, Scope, SectionName, table_pages};
 use memory::section::Lifetime;
 use memory::{FrameRange, Host, HostPages};
 use mmu::Fence;
-use monitor::section::{MapRequest, SectionHost, SectionManager, SectionWork, VmProfile};
-use monitor::{FlushTlbs, HostTable, NestedTable, TableWork};
 use std::collections::BTreeMap;
 use types::{Cycles, Gpa, PageSize, SecondStageMode, Vmid};
 
@@ -67,7 +67,7 @@ pub struct Mappers {
 
 impl Mappers {
     /// A section of `bytes` bytes on a host that has room for it and `most` mappers, mapped by pages of `sizes`. A step of the
-    /// monitor takes `monitor_step`.
+    /// hypervisor takes `monitor_step`.
     ///
     /// # Errors
     /// [`VlmError`].
@@ -110,7 +110,7 @@ impl Mappers {
         Ok(Self { host, tables, manager, name, bytes, sharing, monitor_step, creation, reserved: reserved_bytes })
     }
 
-    /// Starts one VM more, which maps all of the section for writing. Returns what the monitor took for it.
+    /// Starts one VM more, which maps all of the section for writing. Returns what the hypervisor took for it.
     ///
     /// # Errors
     /// [`VlmError`].
@@ -140,7 +140,7 @@ impl Mappers {
         Ok(self.price(work))
     }
 
-    /// Ends all VMs. Returns what the monitor took for it.
+    /// Ends all VMs. Returns what the hypervisor took for it.
     ///
     /// # Errors
     /// [`VlmError`].
@@ -177,7 +177,7 @@ impl Mappers {
         agree.count() as u64
     }
 
-    /// What the monitor took to make the section, its tables with it.
+    /// What the hypervisor took to make the section, its tables with it.
     #[must_use]
     pub fn creation(&self) -> Cycles {
         self.price(self.creation)

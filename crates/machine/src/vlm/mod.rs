@@ -1,5 +1,5 @@
 //! Experiments on very large sections, as in Noel and Karkhanis, "OpenVMS Alpha 64-bit Very Large Memory Design" (1998): what the tables of many mappers
-//! take, how long many VMs take to start, and what granularity does for the TLB. No guest runs: VMs have nested tables and no harts, and the monitor's
+//! take, how long many VMs take to start, and what granularity does for the TLB. No guest runs: VMs have nested tables and no harts, and the hypervisor's
 //! work is counted and priced by a host model.
 
 pub mod figures;
@@ -11,8 +11,8 @@ pub use gups::{GupsMisses, gups};
 pub use mappers::{Mappers, Sharing, private_table_bytes, shared_table_bytes};
 pub use shadow::{ShadowMemory, shadow_memory};
 
+use hypervisor::section::{SectionCreateError, SectionMapError, SectionUnmapError};
 use memory::OutOfFrames;
-use monitor::section::{SectionCreateError, SectionMapError, SectionUnmapError};
 
 /// Why an experiment cannot be made.
 #[derive(Debug, thiserror::Error)]

@@ -4,13 +4,15 @@
 use super::VlmError;
 use super::mappers::{AT, MODE, NoProcessors};
 use devices::map::RAM_BASE;
+use hypervisor::section::{MapRequest, SectionHost, SectionManager, VmProfile};
+use hypervisor::shadow::{
+    Assist, Coherence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
+};
+use hypervisor::{Backing, Dma, FrameSupply, LeafStatus, Vm};
 use memory::registry::{Change, Granularities, Registry, Reservation, ReservedMemory, Scope, SectionName};
 use memory::section::Lifetime;
 use memory::{Host, HostPages};
 use mmu::{AdPolicy, Fence, SoftwareRules};
-use monitor::section::{MapRequest, SectionHost, SectionManager, VmProfile};
-use monitor::shadow::{Assist, Coherence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs};
-use monitor::{Backing, Dma, FrameSupply, LeafStatus, Vm};
 use types::{Access, Asid, Gpa, Gva, PageSize, PagingMode, Privilege, TranslationContext, Vmid};
 
 const GIB: u64 = PageSize::Size1G.bytes();
@@ -116,7 +118,7 @@ impl Guests {
         let index = self.vms.len();
         let vmid = Vmid(index as u16 + 1);
         let backing = Backing::nested(MODE, PageSize::Size4K, LeafStatus::Preset);
-        let guest = |error: monitor::VmError| VlmError::Guest(error.to_string());
+        let guest = |error: hypervisor::VmError| VlmError::Guest(error.to_string());
         let mut vm = Vm::new(&mut self.host, vmid, RAM, backing).map_err(guest)?;
         let config = ShadowConfig {
             tables: Tables::Multiple(1),
@@ -171,7 +173,7 @@ impl Guests {
         };
         let dma = Dma::new(supply, index);
         let directory = RAM_BASE.wrapping_add(PAGE);
-        let guest = |error: monitor::GuestMemoryError| VlmError::Guest(error.to_string());
+        let guest = |error: hypervisor::GuestMemoryError| VlmError::Guest(error.to_string());
         dma.write(RAM_BASE.wrapping_add(SEEN.0 / GIB * 8), &entry(directory.0, TABLE)).map_err(guest)?;
         for number in 0..self.bytes.div_ceil(LARGE) {
             let at = directory.wrapping_add(number * 8);

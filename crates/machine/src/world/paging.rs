@@ -1,9 +1,9 @@
 //! Paging, executed: which processors a flush reaches, what it ends, and who pays.
 
 use crate::world::{Guest, Processor, World};
+use hypervisor::{Dma, DmaOutcome, FlushTlbs, FrameSupply, NestedFaultOutcome, PageUnavailable, PagingCounts, Wanted};
 use memory::{FrameRange, Host, HostMemory};
 use mmu::{Fence, NestedFault};
-use monitor::{Dma, DmaOutcome, FlushTlbs, FrameSupply, NestedFaultOutcome, PageUnavailable, PagingCounts, Wanted};
 use types::Gpa;
 
 /// Every real processor, and the code translated for all of them.
@@ -19,7 +19,7 @@ impl FlushTlbs for Shootdown<'_> {
         for processor in &mut *self.processors {
             processor.mmu.fence(fence);
         }
-        // The hart that runs holds more than its TLBs do; see `monitor::paging`.
+        // The hart that runs holds more than its TLBs do; see `hypervisor::paging`.
         *self.leave = true;
     }
 
@@ -68,7 +68,7 @@ impl World {
         result
     }
 
-    /// Handles a nested fault of the current guest: the monitor maps the page, or finds a device. `None`: the guest cannot go on.
+    /// Handles a nested fault of the current guest: the hypervisor maps the page, or finds a device. `None`: the guest cannot go on.
     pub(crate) fn fill(&mut self, fault: &NestedFault) -> Option<NestedFaultOutcome> {
         let guest = self.current.guest;
         let outcome = match self.section_fault(fault.gpa, fault.access) {
@@ -79,7 +79,7 @@ impl World {
         outcome.map_err(|unavailable| self.give_up(guest, unavailable)).ok()
     }
 
-    /// Provides what the monitor's work on the current guest wants; false if the guest cannot go on.
+    /// Provides what the hypervisor's work on the current guest wants; false if the guest cannot go on.
     pub(crate) fn provide(&mut self, wanted: Wanted) -> bool {
         let guest = self.current.guest;
         let provided = match wanted {
@@ -97,7 +97,7 @@ impl World {
         provided.map_err(|unavailable| self.give_up(guest, unavailable)).is_ok()
     }
 
-    /// Takes pages away if frames run short, before the monitor takes some for tables.
+    /// Takes pages away if frames run short, before the hypervisor takes some for tables.
     pub(crate) fn keep_reserve(&mut self) {
         if self.pager.is_some() {
             self.apart().1.keep_reserve();
@@ -145,6 +145,6 @@ impl World {
         let cycles = self.costs.paging(counts);
         let processor = self.processor();
         processor.paging.add(counts);
-        processor.monitor += cycles;
+        processor.hypervisor += cycles;
     }
 }

@@ -1,10 +1,10 @@
-//! The counters behind the SBI's PMU extension: what the model counts anyhow, shown to the guest ([`monitor::pmu`], docs/sbi.md).
+//! The counters behind the SBI's PMU extension: what the model counts anyhow, shown to the guest ([`hypervisor::pmu`], docs/sbi.md).
 
 use crate::machine::Machine;
 use crate::parts::logical::Logical;
 use crate::world::{Current, World};
-use monitor::pmu::{FirmwareEvent, HARDWARE_COUNTERS, Pmu, PmuEvent, exists};
-use monitor::sbi::{HartSet, PmuRequest, SbiError};
+use hypervisor::pmu::{FirmwareEvent, HARDWARE_COUNTERS, Pmu, PmuEvent, exists};
+use hypervisor::sbi::{HartSet, PmuRequest, SbiError};
 
 impl World {
     /// What a pCPU has counted of a hardware event, whose vCPU has retired `instructions`.

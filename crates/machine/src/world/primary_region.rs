@@ -3,16 +3,16 @@
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
 use crate::world::{Current, World};
 use devices::{RegionRequest, RegionStatus};
+use hypervisor::sbi::SbiError;
+use hypervisor::{Refusal, SegmentRequest};
 use mmu::{DirectSegment, Fence, Segment, Segments, SoftwareRules, SoftwareTables, software_walk};
-use monitor::sbi::SbiError;
-use monitor::{Refusal, SegmentRequest};
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, TranslationContext};
 
 impl World {
     /// Loads the registers of a real processor for hart `hart` of a guest.
     pub(crate) fn load_segments(&mut self, processor: usize, guest: usize, hart: usize) {
-        let SegmentHardware { guest: guests, monitor: monitors, classify } = self.segments;
-        if !guests && !monitors && !classify {
+        let SegmentHardware { guest: guests, hypervisor: hypervisors, classify } = self.segments;
+        if !guests && !hypervisors && !classify {
             return;
         }
         self.processors[processor].tenant = Some((guest, hart));
@@ -20,15 +20,15 @@ impl World {
         let segment = region.map_or(Segment::default(), |region| region.region.registers(hart));
         if classify {
             let ram = self.vms[guest].ram();
-            let monitor = Segment::of_monitor(ram.clone(), Hpa(ram.start.0)).unwrap_or_default();
+            let hypervisor = Segment::of_hypervisor(ram.clone(), Hpa(ram.start.0)).unwrap_or_default();
             let direct = |segment| DirectSegment { segment, ..DirectSegment::default() };
-            let would = Segments { guest: direct(segment), monitor: direct(monitor) };
+            let would = Segments { guest: direct(segment), hypervisor: direct(hypervisor) };
             self.processors[processor].mmu.classify_by(Some(&would));
         }
         let segment = if guests { segment } else { Segment::default() };
-        let monitor = self.vms[guest].monitor_segment().filter(|_| monitors).cloned().unwrap_or_default();
+        let hypervisor = self.vms[guest].hypervisor_segment().filter(|_| hypervisors).cloned().unwrap_or_default();
         let guest = DirectSegment { segment, ..DirectSegment::default() };
-        self.processors[processor].mmu.set_segments(&Segments { guest, monitor });
+        self.processors[processor].mmu.set_segments(&Segments { guest, hypervisor });
     }
 
     /// The same for the hart whose turn it is.
@@ -112,7 +112,7 @@ impl World {
         };
         let changed = region.region.switch(hart, &process(mode, root), maps);
         let price = self.costs.table_reference * references;
-        self.processor().monitor += price;
+        self.processor().hypervisor += price;
         if region.region.is_owned() {
             self.guests[guest].region = Some(region);
             if changed {

@@ -1,11 +1,11 @@
-//! Guests with shadow tables: what their harts do to translation goes to the monitor, and what the monitor decides to the processors' MMUs.
+//! Guests with shadow tables: what their harts do to translation goes to the hypervisor, and what the hypervisor decides to the processors' MMUs.
 
 use crate::world::{Current, Processor, World};
+use hypervisor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
+use hypervisor::shadow::{Event, GuestFence, ShadowFault, ShadowFaultOutcome, Tlbs, Way, Work};
+use hypervisor::{Vm, Wanted};
 use memory::Host;
 use mmu::{Fence, NestedFault};
-use monitor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
-use monitor::shadow::{Event, GuestFence, ShadowFault, ShadowFaultOutcome, Tlbs, Way, Work};
-use monitor::{Vm, Wanted};
 use types::{Access, Asid, Gva, TranslationContext};
 
 /// The processors of a machine, as the upkeep of one guest's tables flushes them. Those where the guest never runs have nothing of its VMID.
@@ -159,7 +159,7 @@ impl World {
             processor.exits.count(reason);
         }
         let cycles = self.costs.of_shadow(&work);
-        processor.monitor += cycles;
+        processor.hypervisor += cycles;
         self.vms[guest].spend_on_shadow(work.activity, cycles);
     }
 }

@@ -7,15 +7,15 @@ use crate::segment::{Lookup, Segments};
 use crate::statistics::MmuStatistics;
 use types::{PageSize, PagingMode};
 
-/// Index of a class in the counts: whether the guest's segment holds the address, and the monitor's the page that it leads to.
+/// Index of a class in the counts: whether the guest's segment holds the address, and the hypervisor's the page that it leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MissClass {
     /// Neither.
     Neither = 0,
     /// The guest's alone.
     Guest = 1,
-    /// The monitor's alone.
-    Monitor = 2,
+    /// The hypervisor's alone.
+    Hypervisor = 2,
     /// Both.
     Both = 3,
 }
@@ -32,11 +32,11 @@ impl Classifier<'_> {
         let demand = Masks::of(Demand::of_guest(fill.context, fill.access));
         let permits = fill.context.mode != PagingMode::Bare && Segments::GUEST_RIGHTS.meet(demand);
         let guest = permits && holds(self.segments.guest.look_up(fill.gva.0, PageSize::Size4K));
-        let monitor = holds(self.segments.monitor.look_up(fill.gpa.0, PageSize::Size4K));
-        match (guest, monitor) {
+        let hypervisor = holds(self.segments.hypervisor.look_up(fill.gpa.0, PageSize::Size4K));
+        match (guest, hypervisor) {
             (false, false) => MissClass::Neither,
             (true, false) => MissClass::Guest,
-            (false, true) => MissClass::Monitor,
+            (false, true) => MissClass::Hypervisor,
             (true, true) => MissClass::Both,
         }
     }

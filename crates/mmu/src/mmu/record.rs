@@ -42,7 +42,7 @@ pub struct Reference {
 pub enum Answer {
     /// No second stage, or reserved memory: a constant was added.
     Constant,
-    /// The monitor's segment.
+    /// The hypervisor's segment.
     Segment,
     /// The nested TLB.
     NestedTlb,
@@ -79,8 +79,8 @@ pub struct WalkRecord {
     pub host_levels: u32,
     /// The guest's segment, where it took the place of the guest's tables.
     pub guest_segment: Option<Segment>,
-    /// The monitor's segment, if the processor has one and it is on.
-    pub monitor_segment: Option<Segment>,
+    /// The hypervisor's segment, if the processor has one and it is on.
+    pub hypervisor_segment: Option<Segment>,
     /// Level of the guest's entry that the walk cache had, below which the walk began.
     pub guest_cached: Option<u32>,
     /// Its steps; none where both segments answered, or the guest's on a native machine.
@@ -133,14 +133,14 @@ impl<O: Observer> Mmu<O> {
                 second.clone().visit(Recording { walkers: &mut walkers, ports, asked, watcher })?
             }
         };
-        let (guest, monitor) = (walkers.segments.guest.segment, walkers.segments.monitor.segment);
+        let (guest, hypervisor) = (walkers.segments.guest.segment, walkers.segments.hypervisor.segment);
         let offset = gva.offset(translation.size());
         let mut record = WalkRecord {
             gva,
             guest_levels: context.translation.mode.levels(),
             host_levels,
             guest_segment: direct.map(|_| guest),
-            monitor_segment: (!monitor.range().is_empty()).then_some(monitor),
+            hypervisor_segment: (!hypervisor.range().is_empty()).then_some(hypervisor),
             guest_cached: cached(&statistics.guest_cache_hits),
             steps: log.into_inner().steps,
             gpa: Gpa(translation.gpa.0 | offset),
@@ -148,7 +148,7 @@ impl<O: Observer> Mmu<O> {
             page: translation.size(),
         };
         if both.is_none() {
-            record.complete(&monitor);
+            record.complete(&hypervisor);
         }
         Ok(record)
     }
@@ -197,9 +197,9 @@ fn cached(hits: &[u64; 4]) -> Option<u32> {
 }
 
 impl WalkRecord {
-    /// Adds what the walk did without the stage below the monitor's segment, and the levels of the guest's entries.
-    fn complete(&mut self, monitor: &Segment) {
-        let in_segment = |hpa: Hpa| Gpa(hpa.0.wrapping_sub(monitor.offset()));
+    /// Adds what the walk did without the stage below the hypervisor's segment, and the levels of the guest's entries.
+    fn complete(&mut self, hypervisor: &Segment) {
+        let in_segment = |hpa: Hpa| Gpa(hpa.0.wrapping_sub(hypervisor.offset()));
         for step in self.steps.iter_mut().filter(|step| step.answer == Answer::Segment) {
             step.gpa = in_segment(step.hpa);
         }

@@ -1,4 +1,4 @@
-//! The walk of a guest's tables as a monitor makes it: the same walker, with no cache, over whatever reads the tables for it.
+//! The walk of a guest's tables as a hypervisor makes it: the same walker, with no cache, over whatever reads the tables for it.
 
 use crate::config::{AdPolicy, Groups};
 use crate::context::Context;

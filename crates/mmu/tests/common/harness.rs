@@ -54,7 +54,7 @@ pub(super) struct Vm {
     vmid: Vmid,
     pub(super) second: SecondStage,
     pub(super) stage: Stage2,
-    /// hPA − gPA, as the monitor maps it.
+    /// hPA − gPA, as the hypervisor maps it.
     pub(super) offset: u64,
 }
 
@@ -231,8 +231,8 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         l2_misses: of.l2_misses,
         segment_hits: of.segment_hits,
         guest_segment_hits: of.guest_segment_hits,
-        monitor_segment_hits: of.monitor_segment_hits,
-        monitor_segment_pages: of.monitor_segment_pages,
+        hypervisor_segment_hits: of.hypervisor_segment_hits,
+        hypervisor_segment_pages: of.hypervisor_segment_pages,
         escape_hits: of.escape_hits,
         walks: of.walks,
         refills: of.refills,
@@ -436,7 +436,7 @@ impl Harness {
         add("refills", counts.refills);
         add("both segments", counts.segment_hits);
         add("guest segment", counts.guest_segment_hits);
-        add("monitor segment", counts.monitor_segment_hits);
+        add("hypervisor segment", counts.hypervisor_segment_hits);
         add("escapes", counts.escape_hits);
         add("nested tlb", counts.nested_tlb_hits);
         add("guest updates", counts.guest_updates);
@@ -484,7 +484,7 @@ impl Harness {
                 self.set_context(TranslationContext { privilege, sum, mxr, ..self.context });
             }
             Op::Segments { .. } if self.base_pages => {}
-            Op::Segments { guest, monitor } => self.segments(guest, monitor),
+            Op::Segments { guest, hypervisor } => self.segments(guest, hypervisor),
             Op::Fence(fence) => {
                 let vmid = |vm: u8| self.vms[usize::from(vm % VMS)].vmid;
                 let fence = fence.make(|place| self.gva(place), |place| self.gpa(place), vmid);
@@ -514,14 +514,14 @@ impl Harness {
         self.model.set_context(&context, vmid);
     }
 
-    fn segments(&mut self, guest: Option<SegmentOp>, monitor: Option<SegmentOp>) {
+    fn segments(&mut self, guest: Option<SegmentOp>, hypervisor: Option<SegmentOp>) {
         let offset = self.vms[self.vm].offset;
         let guest = guest.map(|op| {
             let place = Place { wild: None, ..op.place };
             let base = self.gva(place).page(PageSize::Size4K).0;
             (op, base, self.gpa(op.target.unwrap_or(place)).page(PageSize::Size4K).0)
         });
-        let monitor = monitor.map(|op| {
+        let hypervisor = hypervisor.map(|op| {
             // The guest's tables are below the first places.
             let base = self.gpa(Place { wild: None, ..op.place }).page(PageSize::Size4K).0;
             (op, base, op.target.map_or(base + offset, |place| self.gpa(place).page(PageSize::Size4K).0))
@@ -532,7 +532,7 @@ impl Harness {
             target.checked_add(op.pages * 4096)?;
             Some((op, base..limit, target))
         };
-        let (guest, monitor) = (guest.and_then(ranged), monitor.and_then(ranged));
+        let (guest, hypervisor) = (guest.and_then(ranged), hypervisor.and_then(ranged));
         let escaping =
             |op: &SegmentOp, base: u64| op.escaping.iter().flatten().map(|page| base + page * 4096).collect::<Vec<_>>();
         let filter = |op: &SegmentOp, base: u64| {
@@ -553,15 +553,15 @@ impl Harness {
             let segment = Segment::of_guest(Gva(range.start)..Gva(range.end), Gpa(*target)).expect("whole pages");
             segments.guest = DirectSegment { segment, escape: filter(op, range.start) };
         }
-        if let Some((op, range, target)) = &monitor {
-            let segment = Segment::of_monitor(Gpa(range.start)..Gpa(range.end), Hpa(*target)).expect("whole pages");
-            segments.monitor = DirectSegment { segment, escape: filter(op, range.start) };
+        if let Some((op, range, target)) = &hypervisor {
+            let segment = Segment::of_hypervisor(Gpa(range.start)..Gpa(range.end), Hpa(*target)).expect("whole pages");
+            segments.hypervisor = DirectSegment { segment, escape: filter(op, range.start) };
         }
         self.mmu.set_segments(&segments);
         let of = |it: &Option<(SegmentOp, core::ops::Range<u64>, u64)>| {
             it.as_ref().map(|(op, range, target)| model(op, range, *target))
         };
-        self.model.set_segments(of(&guest), of(&monitor));
+        self.model.set_segments(of(&guest), of(&hypervisor));
     }
 
     fn fence(&mut self, fence: Fence) {

@@ -51,7 +51,7 @@ impl SpinAdvice {
             "none" => "nothing",
             "gang" => "all logical processors of a guest need real ones at once",
             "directed-yield" => "the processor must notice rows of `pause`",
-            _ => "the guest has to call the monitor when it spins, or the processor to notice rows of `pause`",
+            _ => "the guest has to call the hypervisor when it spins, or the processor to notice rows of `pause`",
         }
     }
 

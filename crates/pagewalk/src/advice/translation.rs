@@ -35,7 +35,7 @@ pub(crate) enum Goal {
     Best,
     /// That the guest stays as it is.
     GuestAsItIs,
-    /// That the monitor can take memory back.
+    /// That the hypervisor can take memory back.
     Overcommit,
 }
 

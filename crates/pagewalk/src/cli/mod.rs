@@ -31,7 +31,7 @@ use clap::builder::FalseyValueParser;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// A virtual machine monitor with a software RISC-V machine under it: what does virtualizing memory cost a workload?
+/// A virtual machine hypervisor with a software RISC-V machine under it: what does virtualizing memory cost a workload?
 #[derive(Debug, Parser)]
 #[command(name = "pagewalk", version, max_term_width = 110)]
 #[command(

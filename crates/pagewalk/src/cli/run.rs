@@ -18,7 +18,7 @@ fn schemes_help() -> String {
     let schemes = registry::names().collect::<Vec<_>>().join(", ");
     let hosts = HostModel::names().collect::<Vec<_>>().join(", ");
     format!(
-        "Schemes: {schemes}; each with the size of the guest's pages and, where the monitor maps pages, of those: \
+        "Schemes: {schemes}; each with the size of the guest's pages and, where the hypervisor maps pages, of those: \
          native:2M, nested:4K+1G. Sizes: 4K (default), 2M, 1G.\n\
          Hosts, for --set host=: {hosts}, or a TOML file like those in hosts/."
     )

@@ -146,7 +146,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Fails if the monitor's tables are wrong.
+/// Fails if the hypervisor's tables are wrong.
 fn check(wrong: &[String]) -> Result<(), Failure> {
     match wrong.first() {
         Some(first) => Err(Failure::Run(format!("{} entries are wrong; {first}", wrong.len()))),

@@ -161,7 +161,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         print(&format!("cycles over those of a machine whose translation is free ({hosts})\n\n{table}"))?;
         if arguments.native {
             let table = overview(&runs, &plan.systems, Over::Native);
-            print(&format!("\ncycles over those of the same machine without its monitor\n\n{table}"))?;
+            print(&format!("\ncycles over those of the same machine without its hypervisor\n\n{table}"))?;
         }
     }
     let beginnings = beginnings(&runs, snapshot.as_deref());

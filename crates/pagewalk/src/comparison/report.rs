@@ -71,8 +71,8 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "segments": {
             "both": mmu.segment_hits,
             "guest": mmu.guest_segment_hits,
-            "monitor": mmu.monitor_segment_pages,
-            "monitor_steps": mmu.monitor_segment_hits,
+            "monitor": mmu.hypervisor_segment_pages,
+            "monitor_steps": mmu.hypervisor_segment_hits,
             "escaped": mmu.escape_hits,
             "refused": run.refused.0,
             "idle": notes::idle_segments(run),
@@ -87,7 +87,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,
-            "monitor": time.monitor.0,
+            "monitor": time.hypervisor.0,
         },
     });
     if let Some(walk) = &run.walk {
@@ -105,7 +105,7 @@ fn classes(counts: &[u64; 4]) -> Value {
     json!({
         "neither": of(MissClass::Neither),
         "guest": of(MissClass::Guest),
-        "monitor": of(MissClass::Monitor),
+        "monitor": of(MissClass::Hypervisor),
         "both": of(MissClass::Both),
     })
 }

@@ -100,14 +100,14 @@ fn not_in_tlb_ratio(run: &Finished) -> f64 {
     statistics.mmu.l2_misses as f64 / references.max(1) as f64
 }
 
-/// MIET: cycles for an instruction, the monitor's time left out, as it was for the paper's hardware monitor when the guest ran.
+/// MIET: cycles for an instruction, the hypervisor's time left out, as it was for the paper's hardware hypervisor when the guest ran.
 fn mean_instruction_cycles(run: &Finished) -> f64 {
     let statistics = &run.statistics;
     (statistics.time.guest + statistics.time.translation).0 as f64 / statistics.instructions.max(1) as f64
 }
 
-/// The monitor's time for anything but the upkeep of tables.
+/// The hypervisor's time for anything but the upkeep of tables.
 fn rest(run: &Finished) -> u64 {
     let upkeep = run.statistics.shadow.map_or(0, |shadow| shadow.time.total().0);
-    run.statistics.time.monitor.0.saturating_sub(upkeep)
+    run.statistics.time.hypervisor.0.saturating_sub(upkeep)
 }

@@ -16,7 +16,7 @@ pub(crate) enum Over {
     Native,
 }
 
-/// What translation, or the monitor, costs: one line for each workload, one column for each scheme. Systems with settings of their own have
+/// What translation, or the hypervisor, costs: one line for each workload, one column for each scheme. Systems with settings of their own have
 /// long names, and are then the lines.
 pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>], over: Over) -> Table {
     let shown = |on: &Configured| over == Over::Ideal || !on.is_native();

@@ -252,7 +252,7 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
         "time": {
             "guest": counted.time.guest.0,
             "translation": counted.time.translation.0,
-            "monitor": counted.time.monitor.0,
+            "monitor": counted.time.hypervisor.0,
         },
     })
 }

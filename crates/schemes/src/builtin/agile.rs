@@ -7,8 +7,8 @@ use crate::key_problem::KeyProblem;
 use crate::scheme::{GuestMemory, Scheme, ShadowTables};
 use crate::worst_case::WorstCase;
 use keys::{KeyGroup, key, settings};
-use monitor::shadow::{AgileConfig, Assist, Back, Coherence, Invalidation, ShadowConfig, Start, StatusUpdates, Tables};
-use monitor::{Backing, LeafStatus, Radix};
+use hypervisor::shadow::{AgileConfig, Assist, Back, Coherence, Invalidation, ShadowConfig, Start, StatusUpdates, Tables};
+use hypervisor::{Backing, LeafStatus, Radix};
 use serde::{Deserialize, Serialize};
 
 /// The scheme.

@@ -40,7 +40,7 @@ mod tests {
     use crate::facts::Segments;
     use crate::registry;
     use crate::services::ServiceName::{Ballooning, GuestSwapping, HypervisorSwapping, PageSharing};
-    use monitor::Backing;
+    use hypervisor::Backing;
     use types::SecondStageMode;
 
     /// Slides 22 and 44 of Gandhi et al. 2014, as they are; and Sha et al. 2022, section 3.

@@ -5,7 +5,7 @@ use crate::facts::{Facts, Family, Walked};
 use crate::key_problem::KeyProblem;
 use crate::scheme::{GuestMemory, Scheme, ShadowTables};
 use crate::worst_case::WorstCase;
-use monitor::{Backing, Radix};
+use hypervisor::{Backing, Radix};
 
 /// The scheme.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Shadow;
 const FACTS: Facts = Facts {
     name: "shadow",
     aliases: &[],
-    summary: "a walk of a table that the monitor composes of both",
+    summary: "a walk of a table that the hypervisor composes of both",
     page: Some("shadow.md"),
     dimensions: 1,
     walked: Walked::ShadowTables,

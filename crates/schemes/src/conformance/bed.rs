@@ -2,15 +2,15 @@
 
 use crate::scheme::{GuestMemory, SchemeRef, ShadowTables};
 use crate::shadow_keys::ShadowKeys;
+use hypervisor::shadow::{ShadowFault, ShadowFaultOutcome, Tlbs};
+use hypervisor::{
+    Backing, Dma, FilterSize, FlushTlbs, FrameSupply, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, WalkMemory,
+};
 use keys::GroupValues;
 use memory::{FrameRange, Host, HostPages};
 use mmu::{
     AdPolicy, DirectSegment, EscapeFilter, Fault, Fence, Hit, Mmu, MmuConfig, MmuStatistics, Segment, Segments,
     SoftwareRules, WalkCaches,
-};
-use monitor::shadow::{ShadowFault, ShadowFaultOutcome, Tlbs};
-use monitor::{
-    Backing, Dma, FilterSize, FlushTlbs, FrameSupply, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, WalkMemory,
 };
 use types::{Access, Gpa, Gva, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
@@ -119,8 +119,8 @@ impl Bed {
     pub(super) fn set_segments(&mut self, guest: Option<(core::ops::Range<Gva>, Gpa)>) {
         let guest = guest.and_then(|(range, target)| Segment::of_guest(range, target)).unwrap_or_default();
         let guest = DirectSegment { segment: guest, escape: EscapeFilter::default() };
-        let monitor = self.vm.monitor_segment().cloned().unwrap_or_default();
-        self.mmu.mmu.set_segments(&Segments { guest, monitor });
+        let hypervisor = self.vm.hypervisor_segment().cloned().unwrap_or_default();
+        self.mmu.mmu.set_segments(&Segments { guest, hypervisor });
     }
 
     fn supply(&mut self) -> FrameSupply<'_, &mut Processor> {

@@ -14,7 +14,7 @@ pub mod walks;
 pub(crate) use bed::memory;
 
 use crate::scheme::SchemeRef;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// Checks a scheme.
 ///

@@ -2,9 +2,9 @@
 
 use super::bed::{self, RAM, RAM_BYTES};
 use crate::scheme::SchemeRef;
+use hypervisor::{Backing, HostTable, Leaf, LeafBits, TableRequest, WalkMemory};
 use memory::{Host, HostPages};
 use mmu::{Fault, Fence, Mmu, MmuConfig, WalkCaches};
-use monitor::{Backing, HostTable, Leaf, LeafBits, TableRequest, WalkMemory};
 use std::collections::BTreeMap;
 use testing::Random;
 use types::{Access, Gpa, Gva, Hpa, PageSize, SecondStageMode, TranslationContext, Vmid};

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::scheme::SchemeRef;
 use crate::services::{Service, ServiceName};
 use crate::worst_case::WorstCase;
-use monitor::{Leaf, LeafBits};
+use hypervisor::{Leaf, LeafBits};
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, SecondStageMode};
 
 const GUEST_MODES: [PagingMode; 3] = [PagingMode::Sv39, PagingMode::Sv48, PagingMode::Sv57];

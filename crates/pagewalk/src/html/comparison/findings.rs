@@ -25,7 +25,7 @@ pub(super) fn findings(works: &[&[Run]]) -> Vec<Finding> {
         findings.push(Finding {
             number: signed_percent(nested.overhead.unwrap_or(0.0)),
             text: format!(
-                "is the most that nested paging adds to the same machine without a monitor: {} under {}",
+                "is the most that nested paging adds to the same machine without a hypervisor: {} under {}",
                 nested.workload,
                 nested.system()
             ),

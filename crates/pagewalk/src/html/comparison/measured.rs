@@ -61,7 +61,7 @@ pub(super) struct Shadow {
 pub(super) struct Time {
     pub(super) guest: u64,
     pub(super) translation: u64,
-    pub(super) monitor: u64,
+    pub(super) hypervisor: u64,
 }
 
 impl Run {

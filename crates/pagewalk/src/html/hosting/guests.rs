@@ -17,13 +17,13 @@ pub(super) fn time(runs: &[Hosting]) -> Section {
     for run in runs {
         let mut bars = Vec::new();
         for guest in &run.guests {
-            let Time { guest: own, translation, monitor } = guest.time;
-            let parts = [own, translation, monitor];
+            let Time { guest: own, translation, hypervisor } = guest.time;
+            let parts = [own, translation, hypervisor];
             bars.push((guest.name.clone(), parts.map(|cycles| cycles as f64 / 1e6).to_vec()));
             table.row([run.spin().to_owned(), guest.name.clone()].into_iter().chain(parts.map(millions)));
         }
         let description = format!(
-            "Stacked bars: millions of cycles of each guest with {}, of its instructions, of translation and of the monitor",
+            "Stacked bars: millions of cycles of each guest with {}, of its instructions, of translation and of the hypervisor",
             run.spin()
         );
         charts.push(Chart {

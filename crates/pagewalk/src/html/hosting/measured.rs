@@ -42,7 +42,7 @@ pub(super) struct Waits {
 pub(super) struct Time {
     pub(super) guest: u64,
     pub(super) translation: u64,
-    pub(super) monitor: u64,
+    pub(super) hypervisor: u64,
 }
 
 impl Hosting {
