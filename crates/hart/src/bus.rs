@@ -142,7 +142,7 @@ pub trait Bus {
     /// What the hit path keeps of modelled caches; [`NoCaches`] costs it nothing.
     type Lines: CacheLines;
 
-    /// The caches of the real processor that the hart is on.
+    /// The caches of the pCPU that the hart is on.
     fn lines(&mut self) -> Self::Lines;
 
     /// A load, store or fetch uses the line of the byte at `at`, and it is not known that this changes nothing. What the bus completes itself,

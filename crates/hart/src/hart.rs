@@ -1,4 +1,4 @@
-//! One logical processor: its state. The loop that runs it is in `hart/run.rs`.
+//! One vCPU: its state. The loop that runs it is in `hart/run.rs`.
 
 mod run;
 
@@ -47,7 +47,7 @@ pub(crate) const SINK: u8 = 32;
 
 /// A hart's architectural state.
 ///
-/// It belongs to no real processor: whoever runs it brings bus and code cache along.
+/// It belongs to no pCPU: whoever runs it brings bus and code cache along.
 #[repr(C)]
 pub struct Hart {
     /// `x0` to `x31`, and the sink that writes to `x0` go to; as long as a byte can index, so that no access needs a bounds check.

@@ -1,4 +1,4 @@
-//! One logical processor: RV64GC decode and execution, S-mode CSRs and traps.
+//! One vCPU: RV64GC decode and execution, S-mode CSRs and traps.
 //!
 //! The hart knows nothing of TLBs or devices: it states what it needs as the trait [`Bus`]. Instructions are decoded once
 //! into [blocks](code) of micro-ops, which one of three engines executes: [`Engine::Threaded`] (each micro-op's handler

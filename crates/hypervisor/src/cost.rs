@@ -1,4 +1,4 @@
-//! What events cost in cycles of a real processor.
+//! What events cost in cycles of a pCPU.
 
 use crate::exits::{ExitCounts, ExitReason};
 use crate::paging::PagingCounts;

@@ -71,7 +71,7 @@ reasons! {
     ExternalInterrupt = "external_interrupt",
     /// The timer that the hypervisor keeps for the guest is due.
     Timer = "timer",
-    /// The time slice of a logical processor on a shared real one is over.
+    /// The time slice of a vCPU on a shared real one is over.
     SliceEnd = "slice_end",
     /// A guest was found to spin by its `pause` instructions.
     PauseLoop = "pause_loop",

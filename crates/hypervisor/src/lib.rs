@@ -6,7 +6,7 @@
 //! * [`FrameSupply`]: frames for guests on demand, taken away from guests where there are none left ([`Pager`]).
 //! * [`Dma`]: the same memory as devices and loaders reach it.
 //! * [`sbi`]: calls decoded and validated into requests; [`HartState`] is the life of a hart under them.
-//! * [`sched`]: which logical processor runs on which real one, and what happens to one that spins.
+//! * [`sched`]: which vCPU runs on which real one, and what happens to one that spins.
 //! * [`ExitReason`], [`ExitCounts`], [`CostTable`]: why control came to the hypervisor, and its price.
 //! * [`section`]: memory that several VMs map, and the tables that they share for it.
 //! * [`Invalidation`]: no table edit that takes something away is over before the TLBs are flushed.

@@ -40,7 +40,7 @@ impl TableMemory for WalkMemory<'_> {
 
     #[inline]
     fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64> {
-        // One thread runs all real processors of a machine, so nothing comes between the read and the write.
+        // One thread runs all pCPUs of a machine, so nothing comes between the read and the write.
         let found = self.memory.read(at).ok()?;
         if found == old {
             self.memory.write(at, new).ok()?;

@@ -55,7 +55,7 @@ impl Machine {
         Self::assemble_host(config, &HostPlan::dedicated(config, images))
     }
 
-    /// A machine with the real processors and guests of `plan`, and all else as `config` says, ready to run.
+    /// A machine with the pCPUs and guests of `plan`, and all else as `config` says, ready to run.
     ///
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
@@ -86,7 +86,7 @@ impl Machine {
         let sections = sections::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
         let mut world = World::new(host, pager, costs, model.clock());
-        world.caches = caches(config, &model, plan.reals, &world.host)?;
+        world.caches = caches(config, &model, plan.pcpus, &world.host)?;
         world.sections = sections;
         world.create_sections(&plan.sections)?;
         world.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
@@ -109,7 +109,7 @@ impl Machine {
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
         machine.shadow_intervals = ShadowIntervals::new(config, &model.clock());
         let mmu = config.mmu(&model)?;
-        for _ in 0..plan.reals {
+        for _ in 0..plan.pcpus {
             let mut mmu = Mmu::new(&mmu)?;
             config.scheme.scheme().equip(&mut mmu, &config.scheme_keys());
             machine.add_processor(Processor::new(mmu));
@@ -201,20 +201,16 @@ impl Machine {
             platform.postpone_disks();
         }
         let region = region.map(|memory| GuestRegion::new(memory, harts, config.segment.hot_add));
-        let scheduled = VmParameters {
-            logicals: harts,
-            weight: guest.weight,
-            allocation: guest.allocation.clone(),
-            spin: guest.spin,
-        };
+        let scheduled =
+            VmParameters { vcpus: harts, weight: guest.weight, allocation: guest.allocation.clone(), spin: guest.spin };
         let pmus = if config.sbi.pmu { vec![Pmu::default(); harts] } else { Vec::new() };
         self.add_guest(Guest { platform, region, pmus }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
 }
 
-/// The caches of `reals` processors, if the configuration asks for them.
-fn caches(config: &Config, model: &HostModel, reals: usize, host: &Host) -> Result<Option<Caches>, ConfigError> {
+/// The caches of `pcpus` processors, if the configuration asks for them.
+fn caches(config: &Config, model: &HostModel, pcpus: usize, host: &Host) -> Result<Option<Caches>, ConfigError> {
     if config.fidelity == FidelityName::Counts {
         return Ok(None);
     }
@@ -224,7 +220,7 @@ fn caches(config: &Config, model: &HostModel, reals: usize, host: &Host) -> Resu
     if bytes as u64 > caches.most_memory() {
         return Err(refused(format!("the caches of {} reach {} bytes of memory", model.name, caches.most_memory())));
     }
-    Ok(Some(Caches::new(caches, reals, base)))
+    Ok(Some(Caches::new(caches, pcpus, base)))
 }
 
 /// Where the host's memory is given, it may be less than the guests can need.

@@ -1,6 +1,6 @@
 //! Modelled caches, for the fidelity `cycles`: where the lines of data, instructions and table entries are, and what it takes to get them.
 //!
-//! Each real processor has an L1D, an L1I and perhaps an L2 of its own; the last level, if there is one, is everybody's. All are indexed by
+//! Each pCPU has an L1D, an L1I and perhaps an L2 of its own; the last level, if there is one, is everybody's. All are indexed by
 //! physical address, allocate on loads and stores alike, and replace the line of a set whose use is longest ago, exactly. What a level
 //! holds beside the levels above it is [`Contents`]. A use looks for its line from the top down and brings it to every level that it was missed in.
 //!
@@ -33,7 +33,7 @@ enum Asks {
     Walker,
 }
 
-/// The caches of all real processors.
+/// The caches of all pCPUs.
 #[derive(Debug)]
 pub(crate) struct Caches {
     own: Vec<OwnCaches>,
@@ -45,7 +45,7 @@ pub(crate) struct Caches {
     base: usize,
 }
 
-/// The caches of one real processor, and what happened in them.
+/// The caches of one pCPU, and what happened in them.
 #[derive(Debug)]
 struct OwnCaches {
     l1d: Level,
@@ -79,7 +79,7 @@ impl Latencies {
 }
 
 impl Caches {
-    /// Empty caches of `processors` real processors as `model` has them, for memory that lies at `base` in the process.
+    /// Empty caches of `processors` pCPUs as `model` has them, for memory that lies at `base` in the process.
     pub(crate) fn new(model: &CachesModel, processors: usize, base: *const u8) -> Self {
         let latency = |cache: &Option<CacheModel>| cache.as_ref().map_or(0, |cache| cache.latency);
         let contents = |cache: &Option<CacheModel>| cache.as_ref().map_or(Contents::Any, |cache| cache.contents);

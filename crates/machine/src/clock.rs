@@ -1,4 +1,4 @@
-//! Simulated time: cycles of a real processor, and the guest's `time`.
+//! Simulated time: cycles of a pCPU, and the guest's `time`.
 
 use std::time::Duration;
 use types::Cycles;

@@ -61,7 +61,7 @@ settings! {
             "a scheme of those below, with the guest's page size and, after a plus, that of the hypervisor's pages: \
              `native:2M`, `nested:4K+2M`. Sizes 4K, 2M, 1G. `compare` and `bench` take their schemes from `--scheme`"
         ),
-        pub harts: u32 = 1 => key("1 to 64, each on a real processor of its own").number(1, 64),
+        pub harts: u32 = 1 => key("1 to 64, each on a pCPU of its own").number(1, 64),
         pub memory: ByteSize = ByteSize(1 << 30) => key(
             "size, a multiple of 4K, at most 256G; vos reaches 253G"
         ).pages(4 << 10, 256 << 30).without("`1G` (`compare` with vos: `4G`)"),

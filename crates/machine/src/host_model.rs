@@ -55,12 +55,12 @@ model! {
 }
 
 model! {
-    /// What scheduling logical processors on shared real ones costs.
+    /// What scheduling vCPUs on shared real ones costs.
     #[derive(Copy, Eq, Default)]
     pub struct SchedulingModel {
         pub decision: Cycles => key("a scheduling decision").unit("cycles"),
         pub partner: Cycles => key("a partner's control block looked at, for spin control").unit("cycles"),
-        pub switch: Cycles => key("another logical processor on a real one: the states of both").unit("cycles"),
+        pub switch: Cycles => key("another vCPU on a real one: the states of both").unit("cycles"),
     }
 }
 

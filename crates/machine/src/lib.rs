@@ -1,4 +1,4 @@
-//! Real processors, their clock and run loop, configuration and guest loading.
+//! pCPUs, their clock and run loop, configuration and guest loading.
 
 mod assembly;
 mod bus;

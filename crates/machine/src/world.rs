@@ -1,4 +1,4 @@
-//! Everything of a machine but its harts and its translated code: real processors, guests, host memory. It is what a hart sees as its bus.
+//! Everything of a machine but its harts and its translated code: pCPUs, guests, host memory. It is what a hart sees as its bus.
 
 mod paging;
 mod pmu;
@@ -19,7 +19,7 @@ use memory::Host;
 use mmu::{Hints, Mmu, MmuStatistics, NestedFault};
 use types::{Access, Cycles, Gpa, Width};
 
-/// A real processor: its MMU, its clock's parts, and what happened on it.
+/// A pCPU: its MMU, its clock's parts, and what happened on it.
 pub(crate) struct Processor {
     pub(crate) mmu: Mmu,
     /// Time of the latest data access, as exact LRU counts it.
@@ -37,11 +37,11 @@ pub(crate) struct Processor {
     pub(crate) exits: ExitCounts,
     /// Pages moved for what happened here.
     pub(crate) paging: PagingCounts,
-    /// Instructions that the logical processor here had retired when it was entered.
+    /// Instructions that the vCPU here had retired when it was entered.
     pub(crate) retired: u64,
     /// Instructions retired here in earlier stays (see `dispatch.rs`).
     pub(crate) instructions: u64,
-    /// Instructions that the logical processor here had retired when its stay began; 0 while there is none.
+    /// Instructions that the vCPU here had retired when its stay began; 0 while there is none.
     pub(crate) entered: u64,
     /// Up to when whoever was here has been charged.
     pub(crate) accounted: Cycles,
@@ -49,7 +49,7 @@ pub(crate) struct Processor {
     pub(crate) scheduling: Cycles,
     /// The guest and hart that its segment registers were loaded for.
     pub(crate) tenant: Option<(usize, usize)>,
-    /// By guest: which of its logical processors ran here last.
+    /// By guest: which of its vCPUs ran here last.
     pub(crate) tenants: Vec<Option<usize>>,
 }
 
@@ -129,12 +129,12 @@ pub(crate) struct World {
     pub(crate) foreign_writes: Vec<(usize, usize)>,
 }
 
-/// Whose turn it is: indices of the real processor and of the guest, and which of the guest's harts.
+/// Whose turn it is: indices of the pCPU and of the guest, and which of the guest's harts.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Current {
     pub(crate) processor: usize,
     pub(crate) guest: usize,
-    /// Number of the logical processor in its guest.
+    /// Number of the vCPU in its guest.
     pub(crate) hart: usize,
 }
 
@@ -210,7 +210,7 @@ impl World {
             + self.clock.instructions(statistics.refill_instructions)
     }
 
-    /// The clock of a processor whose logical processor has retired `instructions`.
+    /// The clock of a processor whose vCPU has retired `instructions`.
     pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
         let caches = self.caches.as_ref().map(|caches| caches.statistics(processor));
         let processor = &self.processors[processor];

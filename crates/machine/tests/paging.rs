@@ -4,7 +4,7 @@ mod common;
 
 use common::{Transcript, VOS};
 use machine::config::{AttributeName, Config, ConfigBuilder};
-use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use machine::sched::{Allocation, PcpuId, spin::SpinMethod};
 use machine::sections::GuestSections;
 use machine::units::ByteSize;
 use machine::{BuildError, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
@@ -159,10 +159,10 @@ fn guest(command_line: &str, memory: u64, memory_attribute: AttributeName) -> Gu
     }
 }
 
-fn host(settings: &[(&str, &str)], reals: usize, guests: Vec<GuestPlan>) -> Result<Machine, BuildError> {
+fn host(settings: &[(&str, &str)], pcpus: usize, guests: Vec<GuestPlan>) -> Result<Machine, BuildError> {
     Machine::assemble_host(
         &config(settings),
-        &HostPlan { reals, slice: Cycles(600_000), guests, ..HostPlan::default() },
+        &HostPlan { pcpus, slice: Cycles(600_000), guests, ..HostPlan::default() },
     )
 }
 
@@ -206,8 +206,8 @@ fn a_guest_for_which_no_memory_is_left_ends_alone_and_says_why() {
     };
     let settings = [("scheme", "nested"), ("host_memory", "8M"), ("swap.size", "4M"), ("timeout", "100")];
     // In turns, on one processor, and side by side.
-    for reals in [1, 2] {
-        let mut machine = host(&settings, reals, guests()).unwrap();
+    for pcpus in [1, 2] {
+        let mut machine = host(&settings, pcpus, guests()).unwrap();
         let mut transcript = Transcript::default();
         let outcomes = machine.run_all(&mut transcript);
         assert!(matches!(&outcomes[0], Outcome::OutOfMemory(_)), "{outcomes:?} {:?}", transcript.0);
@@ -248,7 +248,7 @@ fn harts_of_one_guest_lose_a_page_together() {
     let model = host_with_fast_swap();
     for scheme in ["nested:4K+4K", "nested:4K+2M", "flat:4K+4K", "shadow:4K+4K"] {
         let settings = [("host", model.as_str()), ("scheme", scheme), ("host_memory", "9M"), ("timeout", "100")];
-        let own = Allocation::Dedicated((0..4).map(RealId).collect());
+        let own = Allocation::Dedicated((0..4).map(PcpuId).collect());
         let work = GuestPlan {
             harts: 4,
             allocation: own,

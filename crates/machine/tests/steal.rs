@@ -42,7 +42,7 @@ fn checked_beside(others: usize) -> String {
     let mut guests = vec![guest(SBI_TEST, "", false)];
     guests.extend((0..others).map(|_| guest(VOS, "misbehave=spin", true)));
     // A millisecond of the default host.
-    let plan = HostPlan { reals: 1, slice: Cycles(2_400_000), guests, ..HostPlan::default() };
+    let plan = HostPlan { pcpus: 1, slice: Cycles(2_400_000), guests, ..HostPlan::default() };
     let mut machine = Machine::assemble_host(&config.build().unwrap(), &plan).expect("a host that can be");
     let mut transcript = Transcript::default();
     let outcomes = machine.run_all(&mut transcript);

@@ -1,6 +1,6 @@
 //! Direct segments: BASE, LIMIT and OFFSET translate a whole range of addresses without tables (Gandhi et al. 2014; Basu et al., ISCA 2013).
 //!
-//! A real processor has two sets of these registers: the guest's, from guest virtual to guest physical addresses, and the hypervisor's, from
+//! A pCPU has two sets of these registers: the guest's, from guest virtual to guest physical addresses, and the hypervisor's, from
 //! guest physical to host physical ones. Which of them are on is the mode: the hypervisor's (VMM Direct), the guest's (Guest Direct, or, on a
 //! native machine, Basu's direct segment), or both (Dual Direct).
 //!
@@ -136,7 +136,7 @@ impl DirectSegment {
     }
 }
 
-/// The segment registers of a real processor.
+/// The segment registers of a pCPU.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Segments {
     /// From guest virtual to guest physical addresses.

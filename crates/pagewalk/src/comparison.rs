@@ -24,6 +24,6 @@ pub(crate) use model::model;
 pub(crate) use notes::{caption, notes};
 pub(crate) use outcome::failure;
 pub(crate) use report::report;
-pub(crate) use shadow::upkeep;
+pub(crate) use shadow::maintenance;
 pub(crate) use table::{Over, details, lacks_natives, overview};
 pub(crate) use work::{LEAST_TRANSACTIONS, SAME};

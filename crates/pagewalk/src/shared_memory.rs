@@ -2,7 +2,7 @@
 //! file may have the keys that `run` has for sections (docs/sections.md).
 
 use crate::error::Failure;
-use crate::hosting::sections::{self, SectionKeys, SharingKeys, WindowKeys};
+use crate::multi_vm::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::progress::note;
 use machine::config::Config;
 use machine::registry::{Registry, RegistryFile, default_path};

@@ -49,7 +49,7 @@ settings! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TablesName {
-    /// One for each logical processor.
+    /// One for each vCPU.
     Single,
     /// One for each address space, up to `shadow.count`.
     Multiple,

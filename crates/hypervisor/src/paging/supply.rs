@@ -62,7 +62,7 @@ pub struct FrameSupply<'h, P> {
     pub vms: &'h mut [Vm],
     /// Where pages are kept that have no frame; `None` if the hypervisor does not page.
     pub pager: Option<&'h mut Pager>,
-    /// Every real processor.
+    /// Every pCPU.
     pub processors: P,
 }
 

@@ -29,7 +29,7 @@ pub struct PartialPurge {
 pub struct SpinReport {
     /// What for.
     pub reason: SpinReason,
-    /// Whether the guest takes the logical processor off line because of it.
+    /// Whether the guest takes the vCPU off line because of it.
     pub lost: bool,
 }
 

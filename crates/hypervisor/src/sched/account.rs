@@ -10,7 +10,7 @@ const MOST_SAVED: i64 = 4;
 pub(super) struct Contenders {
     pub(super) vms: usize,
     pub(super) weight: u64,
-    pub(super) logicals: u64,
+    pub(super) vcpus: u64,
 }
 
 /// What a VM may still consume.

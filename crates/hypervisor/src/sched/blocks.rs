@@ -1,8 +1,8 @@
-//! The scheduler's data areas (section 3.2.2, 2): a control block for each logical processor (LPCB) and for each VM (VMCB); and what goes in
+//! The scheduler's data areas (section 3.2.2, 2): a control block for each vCPU (LPCB) and for each VM (VMCB); and what goes in
 //! and out.
 
 use super::{
-    LogicalId, LogicalSet, RealId,
+    PcpuId, VcpuId, VcpuSet,
     account::Account,
     ready_queue::Ticket,
     spin::{SpinControl, SpinMethod},
@@ -20,26 +20,26 @@ pub struct Parameters {
 /// What a VM is scheduled by.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VmParameters {
-    /// Logical processors, 1 to [`MOST_LOGICALS`](super::MOST_LOGICALS).
-    pub logicals: usize,
+    /// vCPUs, 1 to [`MOST_VCPUS`](super::MOST_VCPUS).
+    pub vcpus: usize,
     /// Its part in the service ratio, at most [`MOST_WEIGHT`](super::service::MOST_WEIGHT). One of weight 0 runs when nobody else can.
     pub weight: u32,
-    /// Whose its real processors are.
+    /// Whose its pCPUs are.
     pub allocation: Allocation,
-    /// What happens when one of its logical processors spins.
+    /// What happens when one of its vCPUs spins.
     pub spin: SpinMethod,
 }
 
-/// How a VM's logical processors get real ones.
+/// How a VM's vCPUs get pCPUs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Allocation {
     /// One to one, in this order: nobody else uses these.
-    Dedicated(Vec<RealId>),
-    /// Floating: any logical processor on any real one that is not dedicated.
+    Dedicated(Vec<PcpuId>),
+    /// Floating: any vCPU on any pCPU that is not dedicated.
     Shared,
 }
 
-/// Where a logical processor stands.
+/// Where a vCPU stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Has nothing to do: not started, stopped, in `wfi`, or its VM has ended.
@@ -48,11 +48,11 @@ pub enum State {
     Ready(Ticket),
     /// In a wait state due to spinning, with a position in the proper-ready queue.
     SpinWaiting(Ticket),
-    /// On a real processor.
-    Running(RealId),
+    /// On a pCPU.
+    Running(PcpuId),
 }
 
-/// Why a logical processor has left its real one.
+/// Why a vCPU has left its pCPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     /// Its time slice is over.
@@ -63,7 +63,7 @@ pub enum Why {
     Spins,
     /// It waits.
     Waits,
-    /// Others go first: the partners of a gang, somebody with a weight before one with none, or the owner of the real processor.
+    /// Others go first: the partners of a gang, somebody with a weight before one with none, or the owner of the pCPU.
     Preempted,
     /// Its VM, or the allocation it had, has ended.
     Removed,
@@ -84,33 +84,33 @@ impl Why {
     }
 }
 
-/// A real processor has changed hands.
+/// A pCPU has changed hands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// `logical` has left `real`.
+    /// `vcpu` has left `pcpu`.
     Left {
-        /// Which real processor.
-        real: RealId,
+        /// Which pCPU.
+        pcpu: PcpuId,
         /// Who.
-        logical: LogicalId,
+        vcpu: VcpuId,
         /// Why.
         why: Why,
     },
-    /// `logical` was despatched on `real`.
-    Despatched {
-        /// Which real processor.
-        real: RealId,
+    /// `vcpu` was dispatched on `pcpu`.
+    Dispatched {
+        /// Which pCPU.
+        pcpu: PcpuId,
         /// Who.
-        logical: LogicalId,
+        vcpu: VcpuId,
     },
 }
 
 /// What the scheduler has done, for its price.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
-    /// Decisions whom to despatch.
+    /// Decisions whom to dispatch.
     pub decisions: u64,
-    /// Logical processors that came to their turn and were found out of service.
+    /// vCPUs that came to their turn and were found out of service.
     pub deferred: u64,
     /// Control blocks of partners looked at, for spin control.
     pub examined: u64,
@@ -118,21 +118,21 @@ pub struct Work {
 
 /// LPCB.
 #[derive(Debug)]
-pub(super) struct LogicalBlock {
+pub(super) struct VcpuBlock {
     pub(super) vm: usize,
     /// In its VM.
     pub(super) number: usize,
     pub(super) state: State,
-    /// Its own real processor, where it has one.
-    pub(super) dedicated: Option<RealId>,
+    /// Its own pCPU, where it has one.
+    pub(super) dedicated: Option<PcpuId>,
     pub(super) slice_left: Cycles,
-    /// When it began to wait for a real processor.
+    /// When it began to wait for a pCPU.
     pub(super) since: Cycles,
     /// Whether it has waited since a spin call.
     pub(super) spun: bool,
-    /// Whether it has had no time of the real processor yet that it was last despatched on.
+    /// Whether it has had no time of the pCPU yet that it was last dispatched on.
     pub(super) fresh: bool,
-    pub(super) ran_on: Option<RealId>,
+    pub(super) ran_on: Option<PcpuId>,
 }
 
 /// VMCB.
@@ -145,9 +145,9 @@ pub(super) struct VmBlock {
     pub(super) alive: bool,
     pub(super) control: Box<dyn SpinControl>,
     pub(super) account: Account,
-    /// How many of its logical processors have something to do.
+    /// How many of its vCPUs have something to do.
     pub(super) active: usize,
-    pub(super) running: LogicalSet,
+    pub(super) running: VcpuSet,
     pub(super) statistics: VmStatistics,
     /// What of its control's work has been taken.
     pub(super) examined: u64,
@@ -165,10 +165,10 @@ impl VmBlock {
     }
 }
 
-/// A real processor.
+/// A pCPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Real {
     /// Who has it: who runs on it, or the one that it is dedicated to.
-    pub(super) occupant: Option<LogicalId>,
+    pub(super) occupant: Option<VcpuId>,
     pub(super) dedicated: bool,
 }

@@ -2,10 +2,10 @@
 
 use types::Gpa;
 
-/// How a VM's logical processors get real ones (section 2.3), as the guest is told.
+/// How a VM's vCPUs get pCPUs (section 2.3), as the guest is told.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AllocationForm {
-    /// f = 0: real processors are shared. A guest that is about to spin had better call.
+    /// f = 0: pCPUs are shared. A guest that is about to spin had better call.
     Shared,
     /// f = 1: one to one. Spinning is better than calling.
     Dedicated,

@@ -1,9 +1,9 @@
-//! Scheduling of logical processors on real ones, and spin control: Umeno, Amano and Saijo, "Development of Methods for Reducing the Spins
+//! Scheduling of vCPUs on pCPUs, and spin control: Umeno, Amano and Saijo, "Development of Methods for Reducing the Spins
 //! of Guest Multiprocessors" (1995). Sections are that paper's.
 //!
-//! A function of its inputs, without a clock: whoever calls says what time it is, and how much each logical processor has consumed.
+//! A function of its inputs, without a clock: whoever calls says what time it is, and how much each vCPU has consumed.
 //!
-//! * [`Scheduler`]: VMs, their logical processors, the real processors and who has which. After each call no real processor is idle
+//! * [`Scheduler`]: VMs, their vCPUs, the pCPUs and who has which. After each call no pCPU is idle
 //!   that somebody could use.
 //! * [`ready_queue`]: the queue with its three subqueues. [`service`]: the service ratios.
 //! * [`spin`]: the answers to a spin call, one file each. [`PauseLoop`]: spins that nobody calls about.
@@ -28,16 +28,16 @@ pub use blocks::{Allocation, Change, Parameters, State, VmParameters, Why, Work}
 pub use handshake::{AllocationForm, Handshake, Notice};
 pub use pause_loop::{PauseLoop, PauseLoopLimits};
 pub use scheduler::Scheduler;
-pub use set::{LogicalSet, MOST_LOGICALS};
+pub use set::{MOST_VCPUS, VcpuSet};
 pub use statistics::{Histogram, Merit, VmStatistics};
 
-/// A logical processor: its number among those of all VMs, in order of VMs.
+/// A vCPU: its number among those of all VMs, in order of VMs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct LogicalId(pub usize);
+pub struct VcpuId(pub usize);
 
-/// A real processor, by number.
+/// A pCPU, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct RealId(pub usize);
+pub struct PcpuId(pub usize);
 
 /// A VM, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -19,7 +19,7 @@ impl Default for PauseLoopLimits {
     }
 }
 
-/// The loop that a logical processor may be in.
+/// The loop that a vCPU may be in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PauseLoop {
     /// When its first `pause` was, and when the latest.
@@ -38,7 +38,7 @@ impl PauseLoop {
         spins
     }
 
-    /// The logical processor has left its real one: what follows is another loop.
+    /// The vCPU has left its pCPU: what follows is another loop.
     pub fn end(&mut self) {
         self.seen = None;
     }

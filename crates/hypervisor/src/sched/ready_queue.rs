@@ -1,14 +1,14 @@
 //! The ready queue: proper-ready, time-slice-end and out-of-service (section 3.2.2, "Structure of a ready queue").
 //!
-//! Each subqueue is in order of arrival. A logical processor in a wait state due to spinning stands in the proper-ready queue too, and is
-//! passed over. When nobody in the proper-ready queue can be despatched, the time-slice-end queue moves into it, and when that is empty,
-//! the out-of-service queue. The paper says "empty"; but a queue that holds nobody except waiting logical processors, whose partners
+//! Each subqueue is in order of arrival. A vCPU in a wait state due to spinning stands in the proper-ready queue too, and is
+//! passed over. When nobody in the proper-ready queue can be dispatched, the time-slice-end queue moves into it, and when that is empty,
+//! the out-of-service queue. The paper says "empty"; but a queue that holds nobody except waiting vCPUs, whose partners
 //! stand in a later subqueue, would never move on.
 //!
 //! Passing over is no search: who waits is in none of the maps, and comes back to its old position when its wait ends. Moving a
 //! subqueue exchanges two maps. So each operation takes time in the logarithm of the queue's length.
 
-use super::LogicalId;
+use super::VcpuId;
 use core::mem;
 use std::collections::BTreeMap;
 
@@ -48,10 +48,10 @@ impl Ticket {
 #[derive(Clone, Debug, Default)]
 pub struct ReadyQueue {
     /// Positions in the proper-ready queue from before it was last filled up: of those whose wait ended since, and of those put in front.
-    earlier: BTreeMap<(u64, i64), LogicalId>,
-    proper: BTreeMap<i64, LogicalId>,
-    time_slice_end: BTreeMap<i64, LogicalId>,
-    out_of_service: BTreeMap<i64, LogicalId>,
+    earlier: BTreeMap<(u64, i64), VcpuId>,
+    proper: BTreeMap<i64, VcpuId>,
+    time_slice_end: BTreeMap<i64, VcpuId>,
+    out_of_service: BTreeMap<i64, VcpuId>,
     /// How often the proper-ready queue was filled up.
     refills: u64,
     slice_fillings: u64,
@@ -63,10 +63,10 @@ pub struct ReadyQueue {
 }
 
 impl ReadyQueue {
-    /// Puts `logical` at the last position of `subqueue`.
-    pub fn enqueue(&mut self, subqueue: Subqueue, logical: LogicalId) -> Ticket {
+    /// Puts `vcpu` at the last position of `subqueue`.
+    pub fn enqueue(&mut self, subqueue: Subqueue, vcpu: VcpuId) -> Ticket {
         let ticket = self.last_position(subqueue);
-        self.map(ticket.subqueue).insert(ticket.order, logical);
+        self.map(ticket.subqueue).insert(ticket.order, vcpu);
         ticket
     }
 
@@ -75,20 +75,20 @@ impl ReadyQueue {
         self.last_position(Subqueue::ProperReady)
     }
 
-    /// Puts `logical` before everybody else.
-    pub fn enqueue_first(&mut self, logical: LogicalId) -> Ticket {
+    /// Puts `vcpu` before everybody else.
+    pub fn enqueue_first(&mut self, vcpu: VcpuId) -> Ticket {
         self.head -= 1;
         let ticket = Ticket { subqueue: Subqueue::ProperReady, filling: 0, order: self.head };
-        self.earlier.insert((0, ticket.order), logical);
+        self.earlier.insert((0, ticket.order), vcpu);
         ticket
     }
 
     /// The wait of the one who held `ticket` is over: it stands at its position.
-    pub fn release(&mut self, ticket: Ticket, logical: LogicalId) {
+    pub fn release(&mut self, ticket: Ticket, vcpu: VcpuId) {
         if ticket.filling == self.refills {
-            self.proper.insert(ticket.order, logical);
+            self.proper.insert(ticket.order, vcpu);
         } else {
-            self.earlier.insert((ticket.filling, ticket.order), logical);
+            self.earlier.insert((ticket.filling, ticket.order), vcpu);
         }
     }
 
@@ -104,18 +104,18 @@ impl ReadyQueue {
         }
     }
 
-    /// Puts `logical`, which came to its turn with `place` and may not run, into the out-of-service queue: before those who came there after they
+    /// Puts `vcpu`, which came to its turn with `place` and may not run, into the out-of-service queue: before those who came there after they
     /// had been behind it, or it would never be the first of its VM.
-    pub fn defer(&mut self, place: Place, logical: LogicalId) -> Ticket {
-        self.out_of_service.insert(place.0, logical);
+    pub fn defer(&mut self, place: Place, vcpu: VcpuId) -> Ticket {
+        self.out_of_service.insert(place.0, vcpu);
         Ticket { subqueue: Subqueue::OutOfService, filling: self.service_fillings, order: place.0 }
     }
 
-    /// Takes out the first that can be despatched, after filling up the proper-ready queue if need be. The caller learns from
+    /// Takes out the first that can be dispatched, after filling up the proper-ready queue if need be. The caller learns from
     /// [`ReadyQueue::services`] whether that began a new round of service.
-    pub fn pop(&mut self) -> Option<(Place, LogicalId)> {
-        if let Some(((_, order), logical)) = self.earlier.pop_first() {
-            return Some((Place(order), logical));
+    pub fn pop(&mut self) -> Option<(Place, VcpuId)> {
+        if let Some(((_, order), vcpu)) = self.earlier.pop_first() {
+            return Some((Place(order), vcpu));
         }
         if self.proper.is_empty() {
             let next = if self.time_slice_end.is_empty() {
@@ -128,7 +128,7 @@ impl ReadyQueue {
             mem::swap(&mut self.proper, next);
             self.refills += 1;
         }
-        self.proper.pop_first().map(|(order, logical)| (Place(order), logical))
+        self.proper.pop_first().map(|(order, vcpu)| (Place(order), vcpu))
     }
 
     /// Begins a round of service now: who is out of service is proper-ready, before those who came later.
@@ -156,7 +156,7 @@ impl ReadyQueue {
         if ticket.filling == filling { ticket.subqueue } else { Subqueue::ProperReady }
     }
 
-    /// Whether nobody can be despatched.
+    /// Whether nobody can be dispatched.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.earlier.is_empty()
@@ -165,18 +165,18 @@ impl ReadyQueue {
             && self.out_of_service.is_empty()
     }
 
-    /// How many can be despatched.
+    /// How many can be dispatched.
     #[must_use]
     pub fn len(&self) -> usize {
         self.earlier.len() + self.proper.len() + self.time_slice_end.len() + self.out_of_service.len()
     }
 
-    /// Who can be despatched, in order, each with its subqueue.
-    pub fn iter(&self) -> impl Iterator<Item = (Subqueue, LogicalId)> + '_ {
-        let of = |subqueue, map: &'_ BTreeMap<i64, LogicalId>| {
-            map.values().map(move |&logical| (subqueue, logical)).collect::<Vec<_>>()
+    /// Who can be dispatched, in order, each with its subqueue.
+    pub fn iter(&self) -> impl Iterator<Item = (Subqueue, VcpuId)> + '_ {
+        let of = |subqueue, map: &'_ BTreeMap<i64, VcpuId>| {
+            map.values().map(move |&vcpu| (subqueue, vcpu)).collect::<Vec<_>>()
         };
-        let first = self.earlier.values().map(|&logical| (Subqueue::ProperReady, logical));
+        let first = self.earlier.values().map(|&vcpu| (Subqueue::ProperReady, vcpu));
         first
             .chain(of(Subqueue::ProperReady, &self.proper))
             .chain(of(Subqueue::TimeSliceEnd, &self.time_slice_end))
@@ -193,7 +193,7 @@ impl ReadyQueue {
         Ticket { subqueue, filling, order: self.tail }
     }
 
-    const fn map(&mut self, subqueue: Subqueue) -> &mut BTreeMap<i64, LogicalId> {
+    const fn map(&mut self, subqueue: Subqueue) -> &mut BTreeMap<i64, VcpuId> {
         match subqueue {
             Subqueue::ProperReady => &mut self.proper,
             Subqueue::TimeSliceEnd => &mut self.time_slice_end,

@@ -1,15 +1,15 @@
-//! Logical processors of one VM as a set of bits, as DMASK is one (section 3.2.2).
+//! vCPUs of one VM as a set of bits, as DMASK is one (section 3.2.2).
 
 use core::fmt;
 
-/// The most logical processors of a VM: a set is one word.
-pub const MOST_LOGICALS: usize = 64;
+/// The most vCPUs of a VM: a set is one word.
+pub const MOST_VCPUS: usize = 64;
 
-/// Numbers of logical processors of one VM, each below [`MOST_LOGICALS`].
+/// Numbers of vCPUs of one VM, each below [`MOST_VCPUS`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct LogicalSet(u64);
+pub struct VcpuSet(u64);
 
-impl LogicalSet {
+impl VcpuSet {
     /// None.
     pub const EMPTY: Self = Self(0);
 
@@ -73,7 +73,7 @@ impl LogicalSet {
     }
 }
 
-impl FromIterator<usize> for LogicalSet {
+impl FromIterator<usize> for VcpuSet {
     fn from_iter<I: IntoIterator<Item = usize>>(numbers: I) -> Self {
         let mut set = Self::EMPTY;
         numbers.into_iter().for_each(|number| set.insert(number));
@@ -81,7 +81,7 @@ impl FromIterator<usize> for LogicalSet {
     }
 }
 
-impl fmt::Debug for LogicalSet {
+impl fmt::Debug for VcpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
     }
@@ -93,17 +93,17 @@ mod tests {
 
     #[test]
     fn a_set_holds_what_was_put_in() {
-        let mut set = LogicalSet::of(&[0, 5, 63]);
+        let mut set = VcpuSet::of(&[0, 5, 63]);
         assert_eq!((set.len(), set.contains(5), set.contains(4)), (3, true, false));
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 5, 63]);
         assert!(set.remove(5) && !set.remove(5));
-        assert_eq!(set.union(LogicalSet::of(&[1])), LogicalSet::of(&[0, 1, 63]));
+        assert_eq!(set.union(VcpuSet::of(&[1])), VcpuSet::of(&[0, 1, 63]));
     }
 
     #[test]
     fn the_next_goes_round() {
-        let set = LogicalSet::of(&[1, 4]);
+        let set = VcpuSet::of(&[1, 4]);
         assert_eq!([0, 1, 3, 4, 63].map(|number| set.next_after(number)), [1, 4, 4, 1, 1].map(Some));
-        assert_eq!(LogicalSet::EMPTY.next_after(3), None);
+        assert_eq!(VcpuSet::EMPTY.next_after(3), None);
     }
 }

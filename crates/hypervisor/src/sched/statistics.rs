@@ -58,25 +58,25 @@ pub struct VmStatistics {
     pub spin_calls: [u64; SpinReason::ALL.len()],
     /// Spin calls upon which no action was taken.
     pub continued: u64,
-    /// Times that a logical processor was despatched.
-    pub despatches: u64,
-    /// Of these, on another real processor than before.
+    /// Times that a vCPU was dispatched.
+    pub dispatches: u64,
+    /// Of these, on another pCPU than before.
     pub migrations: u64,
     /// Time slices consumed in full.
     pub slice_ends: u64,
     /// Times that the service quantity was consumed.
     pub service_ends: u64,
-    /// Real processors taken away in the middle of a slice.
+    /// pCPUs taken away in the middle of a slice.
     pub preemptions: u64,
-    /// CPU busy time: its logical processors on real ones, the hypervisor's work for them included.
+    /// CPU busy time: its vCPUs on pCPUs, the hypervisor's work for them included.
     pub busy: Cycles,
-    /// From ready to despatched.
+    /// From ready to dispatched.
     pub waits: Histogram,
-    /// From a spin call that was acted upon to the next despatch.
+    /// From a spin call that was acted upon to the next dispatch.
     pub spin_waits: Histogram,
     /// Excessive spins that the guest reported.
     pub excessive_spins: u64,
-    /// Logical processors that the guest took off line because of them.
+    /// vCPUs that the guest took off line because of them.
     pub processors_lost: u64,
     /// Transactions ended, as the guest reported.
     pub ends: u64,
@@ -89,14 +89,14 @@ impl VmStatistics {
         self.spin_calls.iter().sum()
     }
 
-    /// The paper's figures of merit, over `elapsed` cycles of simulated time on so many real processors of `hz`.
+    /// The paper's figures of merit, over `elapsed` cycles of simulated time on so many pCPUs of `hz`.
     #[must_use]
-    pub fn merit(&self, elapsed: Cycles, hz: u64, reals: usize) -> Merit {
+    pub fn merit(&self, elapsed: Cycles, hz: u64, pcpus: usize) -> Merit {
         let seconds = |cycles: Cycles| cycles.0 as f64 / hz as f64;
         let per = |count: u64, time: Cycles| if time.0 == 0 { 0.0 } else { count as f64 / seconds(time) };
         Merit {
             calls_per_busy_second: per(self.calls(), self.busy),
-            utilisation: if elapsed.0 == 0 { 0.0 } else { self.busy.0 as f64 / (elapsed.0 as f64 * reals as f64) },
+            utilisation: if elapsed.0 == 0 { 0.0 } else { self.busy.0 as f64 / (elapsed.0 as f64 * pcpus as f64) },
             etr: per(self.ends, elapsed),
             itr: per(self.ends, self.busy),
         }
@@ -108,9 +108,9 @@ impl VmStatistics {
 pub struct Merit {
     /// Hypervisor calls to suspend a spin, per second of CPU busy time.
     pub calls_per_busy_second: f64,
-    /// Guest utilisation ρ: busy time over all the real processors' time, 0 to 1.
+    /// Guest utilisation ρ: busy time over all the pCPUs' time, 0 to 1.
     pub utilisation: f64,
-    /// External throughput ratio: transactions per second of real time.
+    /// External throughput ratio: transactions per second of pcpu time.
     pub etr: f64,
     /// Internal throughput ratio: transactions per second of busy time.
     pub itr: f64,

@@ -46,7 +46,7 @@ pub struct SectionHost<'h, T, P> {
     pub host: &'h mut Host,
     /// Every VM's tables.
     pub tables: &'h mut T,
-    /// Every real processor.
+    /// Every pCPU.
     pub processors: &'h mut P,
 }
 

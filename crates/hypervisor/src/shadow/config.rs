@@ -7,7 +7,7 @@ use types::{Gpa, PageSize};
 /// How many shadow tables a VM has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tables {
-    /// One for each logical processor, invalidated in full at each switch.
+    /// One for each vCPU, invalidated in full at each switch.
     Single,
     /// Up to so many, one for each address space.
     Multiple(usize),
@@ -58,7 +58,7 @@ pub struct ShadowConfig {
     pub assist: Assist,
     /// Whether a table that was not selected since it was invalidated is spared the next full invalidation.
     pub selection_flag: bool,
-    /// Logical processors of the VM. There are at least as many tables as these.
+    /// vCPUs of the VM. There are at least as many tables as these.
     pub harts: usize,
     /// How the guest's tables are to be read.
     pub rules: SoftwareRules,

@@ -53,7 +53,7 @@ impl Vm {
         self.shadow.as_ref().map(|shadow| &shadow.statistics)
     }
 
-    /// Adds to the time that the upkeep of shadow tables took.
+    /// Adds to the time that the maintenance of shadow tables took.
     pub fn spend_on_shadow(&mut self, activity: Activity, cycles: Cycles) {
         if let Some(shadow) = &mut self.shadow {
             shadow.statistics.time.spend(activity, cycles);

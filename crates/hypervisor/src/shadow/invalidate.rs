@@ -6,7 +6,7 @@
 //! | address space | the tables of that ASID | every table that is selected |
 //! | address, perhaps with ASID | its entry in every table of that ASID, or in all | every table that is selected |
 //!
-//! With one table for each logical processor, a fence concerns those of the processors that it is made for. What the guest's fence says is
+//! With one table for each vCPU, a fence concerns those of the processors that it is made for. What the guest's fence says is
 //! done to the TLBs besides, by the machine; only where tables have pieces of larger pages, or everything goes, more is fenced here.
 
 use super::statistics::{Activity, Way, Work};

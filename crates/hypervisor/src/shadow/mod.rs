@@ -14,7 +14,7 @@
 //! | `pptlb` | the paper's PPTLB, with and without its handshake |
 //! | `reverse` | which entries map a page of the guest |
 //! | `share` | leaf tables of sections, linked |
-//! | `steps`, `statistics` | what upkeep takes, and what is counted |
+//! | `steps`, `statistics` | what maintenance takes, and what is counted |
 //! | `agile` | agile paging: a part of the guest's table is walked nested |
 //! | `check` | whether every entry is allowed |
 //!
@@ -71,7 +71,7 @@ pub trait Tlbs {
     fn fence_everywhere(&mut self, fence: &Fence);
 }
 
-/// A logical processor that has left the guest, and what its exit is handled with.
+/// A vCPU that has left the guest, and what its exit is handled with.
 struct Exited<'x, T> {
     vm: &'x mut VmMemory,
     host: &'x mut Host,
@@ -90,9 +90,9 @@ pub struct Event {
     pub work: Work,
 }
 
-/// A logical processor, as far as tables are concerned.
+/// A vCPU, as far as tables are concerned.
 #[derive(Clone, Debug)]
-struct Logical {
+struct Vcpu {
     /// What its guest translates in.
     context: TranslationContext,
     /// The table that the hardware walks for it.
@@ -107,7 +107,7 @@ pub struct Shadow {
     config: ShadowConfig,
     vmid: Vmid,
     tables: TableSet,
-    harts: Vec<Logical>,
+    harts: Vec<Vcpu>,
     reverse: ReverseMap,
     /// Empty unless they are write-protected.
     guest_tables: GuestTables,
@@ -132,7 +132,7 @@ impl Shadow {
     ) -> Result<Self, OutOfFrames> {
         let tables = TableSet::new(host, vm.ram().end.max(config.sections_end), config.tables, config.harts, format)?;
         let second = tables.list[BARE].shape.second_stage();
-        let hart = Logical { context: TranslationContext::default(), table: BARE, second };
+        let hart = Vcpu { context: TranslationContext::default(), table: BARE, second };
         let agile = config.agile.and_then(|agile| Agile::new(agile, vm, config.harts));
         let mut shadow = Self {
             config,
@@ -160,7 +160,7 @@ impl Shadow {
     /// What the hardware is to translate in for hart `hart`: the shadow table under the guest's ASID. A guest that does not translate runs as
     /// a supervisor on the table of guest physical addresses.
     fn hardware_context(&self, hart: usize) -> TranslationContext {
-        let Logical { context, table, .. } = &self.harts[hart];
+        let Vcpu { context, table, .. } = &self.harts[hart];
         if self.agile.is_some() {
             // Hardware knows the guest's root as well as the shadow table's.
             return *context;

@@ -12,7 +12,7 @@ macro_rules! counts {
             /// What agile paging does besides.
             #[serde(default)]
             pub agile: AgileStatistics,
-            /// Where the time of upkeep went.
+            /// Where the time of maintenance went.
             pub time: ShadowTime,
         }
 
@@ -110,7 +110,7 @@ impl ShadowTime {
         }
     }
 
-    /// All of it: the upkeep of tables.
+    /// All of it: the maintenance of tables.
     #[must_use]
     pub fn total(&self) -> Cycles {
         self.validation + self.pptlb + self.load_control + self.purge_tlb

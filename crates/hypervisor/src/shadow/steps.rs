@@ -1,4 +1,4 @@
-//! What the upkeep of shadow tables takes: execution steps, from the ratios that Umeno et al. (1985) give.
+//! What the maintenance of shadow tables takes: execution steps, from the ratios that Umeno et al. (1985) give.
 //!
 //! A step is an instruction of the hypervisor, or of the microcode where an assist does the work. The paper gives ratios and no counts. One
 //! count is assumed here, [`SELECTIVE`]; the others follow from it:

@@ -5,7 +5,7 @@ use memory::{FrameAllocator, FrameRange, HostMemory};
 use mmu::Fence;
 use types::{Gpa, Vmid};
 
-/// Every real processor of the machine, as far as an edit concerns them.
+/// Every pCPU of the machine, as far as an edit concerns them.
 pub trait FlushTlbs {
     /// Does `fence` on each of them.
     fn fence(&mut self, fence: &Fence);

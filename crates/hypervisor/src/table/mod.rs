@@ -3,7 +3,7 @@
 //! # Order of an edit
 //! The hypervisor is the one owner of invalidation. To *add* a translation, the tables below are written before the entry that
 //! leads to them; nothing is flushed, because no TLB keeps what is not there. To *take one away*, or take a right from it, the
-//! entry is written, then the TLBs of every real processor are flushed, then the frames are free. The second and third step
+//! entry is written, then the TLBs of every pCPU are flushed, then the frames are free. The second and third step
 //! are [`Invalidation::perform`], and every such edit returns an [`Invalidation`]. Of a guest's page the one edit that takes it away is
 //! `Vm::unmap_page`: page-out, balloon and the end of a guest all go through it.
 

@@ -150,7 +150,7 @@ impl VmMemory {
 pub(crate) struct Replaced {
     /// The frame that nobody uses any more.
     pub from: Hpa,
-    /// What every real processor has to do.
+    /// What every pCPU has to do.
     pub fence: mmu::Fence,
 }
 

@@ -39,7 +39,7 @@ pub enum BuildError {
     /// The virtual machine.
     #[error(transparent)]
     Vm(#[from] VmError),
-    /// Real processors.
+    /// pCPUs.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
     /// The guest's memory.

@@ -6,7 +6,7 @@ use crate::world::World;
 use types::Cycles;
 
 impl World {
-    /// How many instructions to give the logical processor on `processor` for a turn of `cycles`: as many as fit at the base time, or, where caches are
+    /// How many instructions to give the vCPU on `processor` for a turn of `cycles`: as many as fit at the base time, or, where caches are
     /// modelled, at the time that an instruction took in the processor's latest turn.
     pub(crate) fn instructions_in(&self, processor: usize, cycles: Cycles) -> u64 {
         let most = self.clock().instructions_in(cycles);

@@ -1,4 +1,4 @@
-//! `[tlb]` of a host model: translation hardware of a real processor.
+//! `[tlb]` of a host model: translation hardware of a pCPU.
 
 use crate::units::{PageSizeName, ReplacementName};
 use keys::{key, model};

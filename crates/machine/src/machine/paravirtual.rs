@@ -5,15 +5,15 @@ use hypervisor::{
     ExitReason,
     sbi::{ParavirtualRequest, SbiError, SpinReport},
     sched::{
-        Allocation, AllocationError, AllocationForm, LogicalId, Notice, VmId,
+        Allocation, AllocationError, AllocationForm, Notice, VcpuId, VmId,
         spin::{SpinCall, SpinReason},
     },
 };
 
 impl Machine {
-    /// Answers a request of logical processor `index`.
+    /// Answers a request of vCPU `index`.
     pub(crate) fn paravirtual(&mut self, index: usize, request: &ParavirtualRequest) -> Result<u64, SbiError> {
-        let guest = self.logicals[index].guest;
+        let guest = self.vcpus[index].guest;
         let handshake = &mut self.records[guest].handshake;
         match *request {
             ParavirtualRequest::SetSegment(ref request) => self.world.set_segment(request),
@@ -48,19 +48,19 @@ impl Machine {
         }
     }
 
-    /// Logical processor `index`, whose turn it is, has executed `pause`: if that makes it a spin, it exits.
+    /// vCPU `index`, whose turn it is, has executed `pause`: if that makes it a spin, it exits.
     pub(crate) fn paused(&mut self, index: usize) {
         if self.notices(index) {
-            let Some(real) = self.logicals[index].residence.real else { return };
-            let now = self.clock_of_real(real);
-            if self.logicals[index].residence.pauses.pause(now, &self.dispatch.pause_limits) {
+            let Some(pcpu) = self.vcpus[index].residence.pcpu else { return };
+            let now = self.clock_of_pcpu(pcpu);
+            if self.vcpus[index].residence.pauses.pause(now, &self.dispatch.pause_limits) {
                 self.world.charge_exit(ExitReason::PauseLoop);
                 self.spin(index, SpinCall { reason: SpinReason::PauseLoop, partner: None });
             }
         }
     }
 
-    /// Logical processor `index`, whose turn it is, waits for a store to its reservation: it exits.
+    /// vCPU `index`, whose turn it is, waits for a store to its reservation: it exits.
     pub(crate) fn waits_for_store(&mut self, index: usize) {
         if self.notices(index) {
             self.world.charge_exit(ExitReason::ReservationWait);
@@ -70,25 +70,25 @@ impl Machine {
 
     /// Whether an unmodified guest's spins are looked for: not where it has processors of its own, nor where nothing would come of it.
     fn notices(&self, index: usize) -> bool {
-        let guest = self.logicals[index].guest;
+        let guest = self.vcpus[index].guest;
         !self.dispatch.scheduler.is_dedicated(VmId(guest)) && self.records[guest].spin.acts()
     }
 
-    /// Logical processor `index`, whose turn it is, spins.
+    /// vCPU `index`, whose turn it is, spins.
     pub(crate) fn spin(&mut self, index: usize, call: SpinCall) {
-        let Some(real) = self.logicals[index].residence.real else { return };
-        self.account(real);
-        let now = self.clock_of_real(real);
-        self.dispatch.scheduler.spin(LogicalId(index), call, now);
+        let Some(pcpu) = self.vcpus[index].residence.pcpu else { return };
+        self.account(pcpu);
+        let now = self.clock_of_pcpu(pcpu);
+        self.dispatch.scheduler.spin(VcpuId(index), call, now);
         self.carry_out(now);
     }
 
-    /// Changes how a guest's logical processors get real ones, now, and lets the guest know.
+    /// Changes how a guest's vCPUs get pCPUs, now, and lets the guest know.
     ///
     /// # Errors
     /// [`AllocationError`]; nothing has changed.
     pub(crate) fn allocate(&mut self, guest: usize, allocation: &Allocation) -> Result<(), AllocationError> {
-        let now = self.clock_of_real(self.world.current.processor);
+        let now = self.clock_of_pcpu(self.world.current.processor);
         self.dispatch.scheduler.allocate(VmId(guest), allocation, now)?;
         self.carry_out(now);
         self.harts_of(guest).for_each(|index| self.keep_timer(index));
@@ -107,7 +107,7 @@ impl Machine {
         let generation = self.world.guests[guest].platform.interrupt_generation();
         self.world.guests[guest].platform.set_hypervisor_interrupt(high);
         if self.world.guests[guest].platform.interrupt_generation() != generation {
-            let now = self.clock_of_real(self.world.current.processor);
+            let now = self.clock_of_pcpu(self.world.current.processor);
             self.deliver_interrupts(guest, now);
         }
     }

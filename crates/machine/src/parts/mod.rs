@@ -5,7 +5,7 @@ pub(crate) mod balloon;
 pub(crate) mod disk;
 pub(crate) mod dispatch;
 pub(crate) mod faulty;
-pub(crate) mod logical;
 pub(crate) mod primary_region;
 pub(crate) mod shadow_intervals;
 pub(crate) mod steal;
+pub(crate) mod vcpu;

@@ -8,7 +8,7 @@ use types::{Gpa, PagingMode};
 /// The most refusals whose text is kept of a guest.
 const MOST_NOTED: usize = 64;
 
-/// Which segment registers the real processors have.
+/// Which segment registers the pCPUs have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SegmentHardware {
     pub(crate) guest: bool,

@@ -26,7 +26,7 @@ pub struct Statistics {
     pub exits: ExitCounts,
     /// Pages that were taken away and brought back.
     pub paging: PagingCounts,
-    /// Upkeep of shadow tables, if the guest has any.
+    /// Maintenance of shadow tables, if the guest has any.
     pub shadow: Option<ShadowStatistics>,
     /// Where the time went.
     pub time: Time,

@@ -9,7 +9,7 @@ use memory::section::FileCounts;
 use mmu::Fence;
 use types::{Access, Gpa};
 
-/// Every real processor, and the frames whose code they are to forget.
+/// Every pCPU, and the frames whose code they are to forget.
 pub(crate) struct Flushes<'w> {
     processors: &'w mut [Processor],
     leave: &'w mut bool,

@@ -4,7 +4,7 @@ use super::About;
 use super::file::Writer;
 use super::request::{CaptureError, SnapshotAt};
 use super::shape::Shape;
-use super::state::{LogicalState, State};
+use super::state::{State, VcpuState};
 use super::translations::Translations;
 use crate::assembly::image::VirtioKind;
 use crate::config::Config;
@@ -86,25 +86,25 @@ impl Machine {
 
     /// What the guest's harts have retired together, before a snapshot or since.
     fn instret(&self) -> u64 {
-        self.harts_of(GUEST).map(|index| self.logicals[index].hart.registers().instret).fold(0, u64::wrapping_add)
+        self.harts_of(GUEST).map(|index| self.vcpus[index].hart.registers().instret).fold(0, u64::wrapping_add)
     }
 
     fn capture(&mut self) -> Outcome {
         self.capture.at = None;
         let clock = *self.clock();
         let hart = |index: usize| {
-            let logical = &self.logicals[index];
-            let now = logical.residence.real.map_or(Cycles(0), |real| self.clock_of_real(real));
-            let pmu = self.world.pmu_at_rest(logical);
-            LogicalState {
-                registers: logical.hart.registers(),
-                life: logical.state.into(),
-                waits: logical.waits,
+            let vcpu = &self.vcpus[index];
+            let now = vcpu.residence.pcpu.map_or(Cycles(0), |pcpu| self.clock_of_pcpu(pcpu));
+            let pmu = self.world.pmu_at_rest(vcpu);
+            VcpuState {
+                registers: vcpu.hart.registers(),
+                life: vcpu.state.into(),
+                waits: vcpu.waits,
                 time: clock.time(now),
-                event: clock.time(logical.event),
+                event: clock.time(vcpu.event),
                 pmu,
-                hardware_ad: logical.features.saved(),
-                steal: logical.steal.saved(&clock),
+                hardware_ad: vcpu.features.saved(),
+                steal: vcpu.steal.saved(&clock),
             }
         };
         let harts = self.harts_of(GUEST).map(hart).collect();
@@ -126,8 +126,8 @@ impl Machine {
     /// What the guest's harts have translated.
     fn translations(&self) -> Translations {
         let vmid = self.world.vms[GUEST].vmid();
-        let pages = |index: usize| match self.logicals[index].residence.ran_on {
-            Some(real) => self.world.processors[real].mmu.resident_pages(vmid),
+        let pages = |index: usize| match self.vcpus[index].residence.ran_on {
+            Some(pcpu) => self.world.processors[pcpu].mmu.resident_pages(vmid),
             None => Vec::new(),
         };
         let tlbs: Vec<Vec<ResidentPage>> = self.harts_of(GUEST).map(pages).collect();

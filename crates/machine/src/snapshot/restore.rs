@@ -1,21 +1,21 @@
 //! Into a machine: one that goes on where a snapshot's guest stood.
 
 use super::file::Snapshot;
-use super::state::LogicalState;
+use super::state::VcpuState;
 use crate::assembly::build_error::BuildError;
 use crate::assembly::host_plan::{GuestPlan, HostPlan};
 use crate::assembly::image::Image;
 use crate::config::Config;
 use crate::machine::Machine;
-use crate::parts::logical::Standing;
 use crate::parts::primary_region::GuestRegion;
 use crate::parts::steal::StealTime;
+use crate::parts::vcpu::Standing;
 use crate::sections::GuestSections;
 use crate::warmup::Warmup;
 use crate::world::Guest;
 use devices::{ConsoleInput, Platform, PlatformConfig};
 use hart::Hart;
-use hypervisor::sched::{Allocation, RealId, VmParameters, spin::SpinMethod};
+use hypervisor::sched::{Allocation, PcpuId, VmParameters, spin::SpinMethod};
 use hypervisor::{Pager, PrimaryRegion};
 use std::sync::Arc;
 use types::{Cycles, Gpa};
@@ -43,12 +43,12 @@ impl Machine {
             memory: config.memory,
             memory_attribute: config.memory_attribute,
             weight: 1,
-            allocation: Allocation::Dedicated((0..harts).map(RealId).collect()),
+            allocation: Allocation::Dedicated((0..harts).map(PcpuId).collect()),
             spin: SpinMethod::None,
             background: false,
             sections: GuestSections::default(),
         };
-        let plan = HostPlan { reals: harts, slice: Cycles(1), guests: vec![guest], ..HostPlan::default() };
+        let plan = HostPlan { pcpus: harts, slice: Cycles(1), guests: vec![guest], ..HostPlan::default() };
         let mut machine = Self::assemble_without_guests(config, &plan)?;
         machine.add_snapshot(config, &plan.guests[0], snapshot)?;
         Ok(machine)
@@ -94,12 +94,8 @@ impl Machine {
         for (processor, hart) in self.world.processors.iter_mut().zip(&state.harts) {
             processor.idle = clock.cycle_of(hart.time).unwrap_or_default();
         }
-        let scheduled = VmParameters {
-            logicals: harts,
-            weight: guest.weight,
-            allocation: guest.allocation.clone(),
-            spin: guest.spin,
-        };
+        let scheduled =
+            VmParameters { vcpus: harts, weight: guest.weight, allocation: guest.allocation.clone(), spin: guest.spin };
         let pmus = state.harts.iter().filter_map(|hart| hart.pmu.clone()).collect();
         self.add_standing(Guest { platform, region, pmus }, &scheduled, standing)?;
         self.capture.spaces_before = state.translations.spaces();
@@ -115,7 +111,7 @@ impl Machine {
     }
 
     /// A hart that stands where `state` says.
-    fn standing(&self, state: &LogicalState) -> Standing {
+    fn standing(&self, state: &VcpuState) -> Standing {
         let mut hart = Hart::new(self.isa, self.paging);
         hart.set_registers(&state.registers);
         let event = self.clock().cycle_of(state.event).unwrap_or_default();

@@ -33,12 +33,12 @@ impl Machine {
     /// [`PageUnavailable`]: the host is out of memory.
     pub(super) fn warm(&mut self, guest: usize, translations: &Translations) -> Result<(), PageUnavailable> {
         let contexts: Vec<TranslationContext> =
-            self.harts_of(guest).map(|index| self.logicals[index].hart.context()).collect();
+            self.harts_of(guest).map(|index| self.vcpus[index].hart.context()).collect();
         let before = self.world.current;
         // Step 3 is not to bring table entries into caches whose lines of data are cold.
         let caches = self.world.caches.take();
         let started: Vec<usize> = (0..contexts.len())
-            .filter(|hart| self.logicals[self.records[guest].logicals.start + hart].state != HartState::Stopped)
+            .filter(|hart| self.vcpus[self.records[guest].vcpus.start + hart].state != HartState::Stopped)
             .collect();
         let world = &mut self.world;
         let warmed = Warming { world, guest, contexts: &contexts, started: &started }.all(translations);
@@ -83,7 +83,7 @@ impl Warming<'_> {
         Ok(())
     }
 
-    /// Hart `hart` is the one that translates. Each has a real processor of its own, of the same number.
+    /// Hart `hart` is the one that translates. Each has a pCPU of its own, of the same number.
     fn seat(&mut self, hart: usize) {
         self.world.current = Current { processor: hart, guest: self.guest, hart };
     }

@@ -6,7 +6,7 @@ use memory::{FrameRange, Host, HostMemory};
 use mmu::{Fence, NestedFault};
 use types::Gpa;
 
-/// Every real processor, and the code translated for all of them.
+/// Every pCPU, and the code translated for all of them.
 pub(crate) struct Shootdown<'w> {
     processors: &'w mut [Processor],
     memory: &'w HostMemory,

@@ -1,7 +1,7 @@
 //! The counters behind the SBI's PMU extension: what the model counts anyhow, shown to the guest ([`hypervisor::pmu`], docs/sbi.md).
 
 use crate::machine::Machine;
-use crate::parts::logical::Logical;
+use crate::parts::vcpu::Vcpu;
 use crate::world::{Current, World};
 use hypervisor::pmu::{FirmwareEvent, HARDWARE_COUNTERS, Pmu, PmuEvent, exists};
 use hypervisor::sbi::{HartSet, PmuRequest, SbiError};
@@ -46,21 +46,21 @@ impl World {
     }
 
     /// A hart that has retired `instructions` gets a pCPU.
-    pub(crate) fn pmu_enters(&mut self, real: usize, (guest, hart): (usize, usize), instructions: u64) {
-        self.with_pmu(guest, hart, |world, pmu| pmu.enter(|event| world.counted_event(real, instructions, event)));
+    pub(crate) fn pmu_enters(&mut self, pcpu: usize, (guest, hart): (usize, usize), instructions: u64) {
+        self.with_pmu(guest, hart, |world, pmu| pmu.enter(|event| world.counted_event(pcpu, instructions, event)));
     }
 
     /// It leaves it.
-    pub(crate) fn pmu_leaves(&mut self, real: usize, (guest, hart): (usize, usize), instructions: u64) {
-        self.with_pmu(guest, hart, |world, pmu| pmu.leave(|event| world.counted_event(real, instructions, event)));
+    pub(crate) fn pmu_leaves(&mut self, pcpu: usize, (guest, hart): (usize, usize), instructions: u64) {
+        self.with_pmu(guest, hart, |world, pmu| pmu.leave(|event| world.counted_event(pcpu, instructions, event)));
     }
 
     /// The counters of a hart as they are where it has no pCPU.
-    pub(crate) fn pmu_at_rest(&self, logical: &Logical) -> Option<Pmu> {
-        let mut pmu = self.guests[logical.guest].pmus.get(logical.hart_id)?.clone();
-        if let Some(real) = logical.residence.real {
-            let instructions = logical.hart.counts().instructions;
-            pmu.leave(|event| self.counted_event(real, instructions, event));
+    pub(crate) fn pmu_at_rest(&self, vcpu: &Vcpu) -> Option<Pmu> {
+        let mut pmu = self.guests[vcpu.guest].pmus.get(vcpu.hart_id)?.clone();
+        if let Some(pcpu) = vcpu.residence.pcpu {
+            let instructions = vcpu.hart.counts().instructions;
+            pmu.leave(|event| self.counted_event(pcpu, instructions, event));
         }
         Some(pmu)
     }
@@ -90,7 +90,7 @@ impl Machine {
         sent: FirmwareEvent,
         received: FirmwareEvent,
     ) {
-        let Logical { guest, hart_id, .. } = self.logicals[sender];
+        let Vcpu { guest, hart_id, .. } = self.vcpus[sender];
         if self.world.guests[guest].pmus.is_empty() {
             return;
         }

@@ -9,7 +9,7 @@ use mmu::{DirectSegment, Fence, Segment, Segments, SoftwareRules, SoftwareTables
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, TranslationContext};
 
 impl World {
-    /// Loads the registers of a real processor for hart `hart` of a guest.
+    /// Loads the registers of a pCPU for hart `hart` of a guest.
     pub(crate) fn load_segments(&mut self, processor: usize, guest: usize, hart: usize) {
         let SegmentHardware { guest: guests, hypervisor: hypervisors, classify } = self.segments;
         if !guests && !hypervisors && !classify {

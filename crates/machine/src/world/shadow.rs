@@ -8,7 +8,7 @@ use memory::Host;
 use mmu::{Fence, NestedFault};
 use types::{Access, Asid, Gva, TranslationContext};
 
-/// The processors of a machine, as the upkeep of one guest's tables flushes them. Those where the guest never runs have nothing of its VMID.
+/// The processors of a machine, as the maintenance of one guest's tables flushes them. Those where the guest never runs have nothing of its VMID.
 pub(crate) struct Processors<'p> {
     all: &'p mut [Processor],
     here: usize,

@@ -29,7 +29,7 @@ pub struct RunArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write which logical processor ran where, for Perfetto or Chrome's about:tracing; of one run
+    /// Write which vCPU ran where, for Perfetto or Chrome's about:tracing; of one run
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Print what each guest printed

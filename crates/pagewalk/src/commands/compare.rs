@@ -3,8 +3,8 @@
 use super::outputs::{open_output, write_page, write_report};
 use crate::cli::CompareArgs;
 use crate::comparison::{
-    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, model,
-    modes, notes, overview, report, tell_of_interruption, upkeep,
+    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
+    model, modes, notes, overview, report, tell_of_interruption,
 };
 use crate::error::Failure;
 use crate::guest::Memory;
@@ -144,8 +144,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     caption.iter().try_for_each(|line| print(&format!("{line}\n")))?;
     if arguments.details || plan.works.len() == 1 {
         print(&details(&runs).to_string())?;
-        if let Some(upkeep) = upkeep(&runs).filter(|_| arguments.details) {
-            print(&format!("\nupkeep of shadow tables; times in relation to the guest's own\n\n{upkeep}"))?;
+        if let Some(maintenance) = maintenance(&runs).filter(|_| arguments.details) {
+            print(&format!("\nmaintenance of shadow tables; times in relation to the guest's own\n\n{maintenance}"))?;
         }
         if let Some(modes) = modes(&runs).filter(|_| arguments.details) {
             print(&format!(

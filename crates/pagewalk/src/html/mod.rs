@@ -8,7 +8,7 @@ mod comparison;
 mod document;
 mod figures;
 mod host;
-mod hosting;
+mod multi_vm;
 mod page;
 mod palette;
 mod read;
@@ -17,7 +17,7 @@ mod vlm;
 mod walks;
 
 pub(crate) use comparison::comparison;
-pub(crate) use hosting::hosting;
+pub(crate) use multi_vm::multi_vm;
 pub(crate) use reproduction::reproduction;
 pub(crate) use vlm::vlm;
 
@@ -34,7 +34,7 @@ pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
     if has("claims") {
         reproduction(report)
     } else if report.pointer("/runs/0/guests").is_some() || has("guests") {
-        hosting(report)
+        multi_vm(report)
     } else if has("figure_4") {
         vlm(report)
     } else if has("runs") {

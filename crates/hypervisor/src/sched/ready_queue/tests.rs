@@ -3,17 +3,17 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 
 fn drain(queue: &mut ReadyQueue) -> Vec<usize> {
-    core::iter::from_fn(|| queue.pop().map(|(_, logical)| logical.0)).collect()
+    core::iter::from_fn(|| queue.pop().map(|(_, vcpu)| vcpu.0)).collect()
 }
 
 #[test]
 fn the_subqueues_follow_each_other() {
     let mut queue = ReadyQueue::default();
-    queue.enqueue(Subqueue::OutOfService, LogicalId(0));
-    queue.enqueue(Subqueue::TimeSliceEnd, LogicalId(1));
-    queue.enqueue(Subqueue::ProperReady, LogicalId(2));
-    queue.enqueue(Subqueue::TimeSliceEnd, LogicalId(3));
-    queue.enqueue_first(LogicalId(4));
+    queue.enqueue(Subqueue::OutOfService, VcpuId(0));
+    queue.enqueue(Subqueue::TimeSliceEnd, VcpuId(1));
+    queue.enqueue(Subqueue::ProperReady, VcpuId(2));
+    queue.enqueue(Subqueue::TimeSliceEnd, VcpuId(3));
+    queue.enqueue_first(VcpuId(4));
     assert_eq!(drain(&mut queue), [4, 2, 1, 3, 0]);
     assert_eq!(queue.services(), 1);
 }
@@ -22,27 +22,27 @@ fn the_subqueues_follow_each_other() {
 fn who_waits_is_passed_over_and_comes_back_to_its_position() {
     let mut queue = ReadyQueue::default();
     let held = queue.hold();
-    queue.enqueue(Subqueue::ProperReady, LogicalId(1));
-    queue.release(held, LogicalId(0));
+    queue.enqueue(Subqueue::ProperReady, VcpuId(1));
+    queue.release(held, VcpuId(0));
     assert_eq!(drain(&mut queue), [0, 1]);
 
     // Also where the queue has been filled up meanwhile.
     let held = queue.hold();
-    queue.enqueue(Subqueue::TimeSliceEnd, LogicalId(1));
-    queue.enqueue(Subqueue::TimeSliceEnd, LogicalId(2));
-    assert_eq!(queue.pop().unwrap().1, LogicalId(1));
-    queue.release(held, LogicalId(0));
+    queue.enqueue(Subqueue::TimeSliceEnd, VcpuId(1));
+    queue.enqueue(Subqueue::TimeSliceEnd, VcpuId(2));
+    assert_eq!(queue.pop().unwrap().1, VcpuId(1));
+    queue.release(held, VcpuId(0));
     assert_eq!(drain(&mut queue), [0, 2]);
 }
 
 #[test]
 fn who_was_deferred_is_before_those_who_were_behind() {
     let mut queue = ReadyQueue::default();
-    for logical in 0..3 {
-        queue.enqueue(Subqueue::ProperReady, LogicalId(logical));
+    for vcpu in 0..3 {
+        queue.enqueue(Subqueue::ProperReady, VcpuId(vcpu));
     }
     queue.pop();
-    queue.enqueue(Subqueue::OutOfService, LogicalId(0));
+    queue.enqueue(Subqueue::OutOfService, VcpuId(0));
     let (place, deferred) = queue.pop().unwrap();
     let ticket = queue.defer(place, deferred);
     assert_eq!(queue.subqueue_of(ticket), Subqueue::OutOfService);
@@ -61,7 +61,7 @@ impl Lists {
     fn pop(&mut self) -> Option<usize> {
         for _ in 0..3 {
             if let Some(at) = self.proper.iter().position(|&(_, waits)| !waits) {
-                return self.proper.remove(at).map(|(logical, _)| logical);
+                return self.proper.remove(at).map(|(vcpu, _)| vcpu);
             }
             let next = if self.time_slice_end.is_empty() { &mut self.out_of_service } else { &mut self.time_slice_end };
             self.proper.append(next);
@@ -69,14 +69,14 @@ impl Lists {
         None
     }
 
-    fn remove(&mut self, logical: usize) {
+    fn remove(&mut self, vcpu: usize) {
         for list in [&mut self.proper, &mut self.time_slice_end, &mut self.out_of_service] {
-            list.retain(|&(other, _)| other != logical);
+            list.retain(|&(other, _)| other != vcpu);
         }
     }
 
-    fn subqueue_of(&self, logical: usize) -> Subqueue {
-        let holds = |list: &VecDeque<(usize, bool)>| list.iter().any(|&(other, _)| other == logical);
+    fn subqueue_of(&self, vcpu: usize) -> Subqueue {
+        let holds = |list: &VecDeque<(usize, bool)>| list.iter().any(|&(other, _)| other == vcpu);
         match (holds(&self.time_slice_end), holds(&self.out_of_service)) {
             (true, _) => Subqueue::TimeSliceEnd,
             (_, true) => Subqueue::OutOfService,
@@ -114,7 +114,7 @@ proptest! {
         let mut held: Vec<(usize, Ticket)> = Vec::new();
         let mut standing: Vec<(usize, Ticket)> = Vec::new();
         for (number, step) in steps.into_iter().enumerate() {
-            let logical = LogicalId(number);
+            let vcpu = VcpuId(number);
             match step {
                 Step::Enqueue(which) => {
                     let (subqueue, list) = match which {
@@ -123,11 +123,11 @@ proptest! {
                         _ => (Subqueue::OutOfService, &mut lists.out_of_service),
                     };
                     list.push_back((number, false));
-                    standing.push((number, queue.enqueue(subqueue, logical)));
+                    standing.push((number, queue.enqueue(subqueue, vcpu)));
                 }
                 Step::First => {
                     lists.proper.push_front((number, false));
-                    standing.push((number, queue.enqueue_first(logical)));
+                    standing.push((number, queue.enqueue_first(vcpu)));
                 }
                 Step::Hold => {
                     lists.proper.push_back((number, true));
@@ -135,8 +135,8 @@ proptest! {
                 }
                 Step::Release(which) if which < held.len() => {
                     let (number, ticket) = held.remove(which);
-                    lists.proper.iter_mut().find(|(logical, _)| *logical == number).unwrap().1 = false;
-                    queue.release(ticket, LogicalId(number));
+                    lists.proper.iter_mut().find(|(vcpu, _)| *vcpu == number).unwrap().1 = false;
+                    queue.release(ticket, VcpuId(number));
                     standing.push((number, ticket));
                 }
                 Step::Remove(which) if which < standing.len() => {
@@ -146,7 +146,7 @@ proptest! {
                     lists.remove(number);
                 }
                 Step::Pop => {
-                    let popped = queue.pop().map(|(_, logical)| logical.0);
+                    let popped = queue.pop().map(|(_, vcpu)| vcpu.0);
                     prop_assert_eq!(popped, lists.pop());
                     standing.retain(|&(number, _)| Some(number) != popped);
                 }

@@ -1,9 +1,9 @@
 //! What the scheduler asks of a spin method, and how it is answered.
 
-use crate::sched::{ready_queue::Subqueue, set::LogicalSet};
+use crate::sched::{ready_queue::Subqueue, set::VcpuSet};
 use core::fmt;
 
-/// What a logical processor spins for (section 2.2), as far as is known.
+/// What a vCPU spins for (section 2.2), as far as is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpinReason {
     /// To get a lock.
@@ -44,33 +44,33 @@ pub struct SpinCall {
     pub partner: Option<usize>,
 }
 
-/// The partners of the logical processor that spins: the other ones of its VM, by state. Those that wait, for whatever reason, are in no set.
+/// The partners of the vCPU that spins: the other ones of its VM, by state. Those that wait, for whatever reason, are in no set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Partners {
-    /// On real processors.
-    pub running: LogicalSet,
+    /// On pCPUs.
+    pub running: VcpuSet,
     /// Ready, in the proper-ready queue.
-    pub proper_ready: LogicalSet,
+    pub proper_ready: VcpuSet,
     /// Ready, in the time-slice-end queue.
-    pub time_slice_end: LogicalSet,
+    pub time_slice_end: VcpuSet,
     /// Ready, in the out-of-service queue.
-    pub out_of_service: LogicalSet,
+    pub out_of_service: VcpuSet,
 }
 
 impl Partners {
     /// Ready, in whichever subqueue, and not in a wait state due to spinning.
     #[must_use]
-    pub const fn ready(&self) -> LogicalSet {
+    pub const fn ready(&self) -> VcpuSet {
         self.proper_ready.union(self.time_slice_end).union(self.out_of_service)
     }
 }
 
-/// What happens to the logical processor that spins.
+/// What happens to the vCPU that spins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// No action is taken: it goes on.
     Continue,
-    /// It is in a wait state due to spinning, in its normal position in the proper-ready queue, until a despatch releases it.
+    /// It is in a wait state due to spinning, in its normal position in the proper-ready queue, until a dispatch releases it.
     Wait,
     /// It goes to the last position of that subqueue.
     Requeue(Subqueue),
@@ -78,29 +78,29 @@ pub enum Answer {
     YieldTo(usize),
 }
 
-/// One VM's spin control. Logical processors are numbers from 0 in their VM. A method that puts nobody into a wait state has only [`SpinControl::spin`] to say.
+/// One VM's spin control. vCPUs are numbers from 0 in their VM. A method that puts nobody into a wait state has only [`SpinControl::spin`] to say.
 pub trait SpinControl: fmt::Debug + Send {
-    /// Logical processor `caller`, which runs, spins. A caller that is told to wait is released later.
+    /// vCPU `caller`, which runs, spins. A caller that is told to wait is released later.
     fn spin(&mut self, caller: usize, call: SpinCall, partners: &Partners) -> Answer;
 
-    /// Logical processor `number`, which was ready and not in a wait state due to spinning, is despatched. Those whose wait state due to
+    /// vCPU `number`, which was ready and not in a wait state due to spinning, is dispatched. Those whose wait state due to
     /// spinning that ends.
-    fn despatched(&mut self, number: usize) -> LogicalSet {
+    fn dispatched(&mut self, number: usize) -> VcpuSet {
         let _ = number;
-        LogicalSet::EMPTY
+        VcpuSet::EMPTY
     }
 
     /// Those in a wait state due to spinning.
-    fn waiting(&self) -> LogicalSet {
-        LogicalSet::EMPTY
+    fn waiting(&self) -> VcpuSet {
+        VcpuSet::EMPTY
     }
 
     /// Ends every wait state due to spinning, because the VM is scheduled otherwise from now on; whose it was.
-    fn release_all(&mut self) -> LogicalSet {
-        LogicalSet::EMPTY
+    fn release_all(&mut self) -> VcpuSet {
+        VcpuSet::EMPTY
     }
 
-    /// Whether the VM's logical processors are despatched together.
+    /// Whether the VM's vCPUs are dispatched together.
     fn co_schedules(&self) -> bool {
         false
     }

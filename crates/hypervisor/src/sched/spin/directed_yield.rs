@@ -5,17 +5,17 @@
 //! One that is out of service is not: that would undo the service ratios.
 
 use super::control::{Answer, Partners, SpinCall, SpinControl};
-use crate::sched::set::LogicalSet;
+use crate::sched::set::VcpuSet;
 
 /// See the module. A spin that nobody calls about is noticed by [`PauseLoop`](crate::sched::PauseLoop).
 #[derive(Clone, Debug, Default)]
 pub struct DirectedYield {
     /// `last_boosted_vcpu`.
     last_boosted: usize,
-    /// Gave way because they spun, and have not been despatched since (`in_spin_loop`).
-    spinning: LogicalSet,
+    /// Gave way because they spun, and have not been dispatched since (`in_spin_loop`).
+    spinning: VcpuSet,
     /// Were passed over once because they spin (`dy_eligible`).
-    eligible: LogicalSet,
+    eligible: VcpuSet,
     examined: u64,
 }
 
@@ -54,16 +54,16 @@ impl SpinControl for DirectedYield {
         Answer::Continue
     }
 
-    fn despatched(&mut self, number: usize) -> LogicalSet {
+    fn dispatched(&mut self, number: usize) -> VcpuSet {
         self.spinning.remove(number);
         self.eligible.remove(number);
-        LogicalSet::EMPTY
+        VcpuSet::EMPTY
     }
 
-    fn release_all(&mut self) -> LogicalSet {
-        self.spinning = LogicalSet::EMPTY;
-        self.eligible = LogicalSet::EMPTY;
-        LogicalSet::EMPTY
+    fn release_all(&mut self) -> VcpuSet {
+        self.spinning = VcpuSet::EMPTY;
+        self.eligible = VcpuSet::EMPTY;
+        VcpuSet::EMPTY
     }
 
     fn examined(&self) -> u64 {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     fn ready(numbers: &[usize]) -> Partners {
-        Partners { proper_ready: LogicalSet::of(numbers), ..Partners::default() }
+        Partners { proper_ready: VcpuSet::of(numbers), ..Partners::default() }
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(control.spin(1, call(None), &ready(&[2])), Answer::YieldTo(2));
         let boosted = [ready(&[1]); 3].map(|partners| control.spin(2, call(None), &partners));
         assert_eq!(boosted, [Answer::Continue, Answer::YieldTo(1), Answer::Continue]);
-        control.despatched(1);
+        control.dispatched(1);
         assert_eq!(control.spin(2, call(None), &ready(&[1])), Answer::YieldTo(1));
     }
 

@@ -1,4 +1,4 @@
-//! `gang`: the VM's logical processors are despatched together and leave together, so that the partner that ends a spin runs while it is
+//! `gang`: the VM's vCPUs are dispatched together and leave together, so that the partner that ends a spin runs while it is
 //! spun. After Ousterhout, "Scheduling Techniques for Concurrent Systems" (ICDCS 1982), who calls it coscheduling. A spin is not acted upon.
 
 use super::control::{Answer, Partners, SpinCall, SpinControl};

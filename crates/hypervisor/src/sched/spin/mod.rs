@@ -1,7 +1,7 @@
-//! The answers to a spin call: a logical processor says, or is found out, that it spins; what happens to it? (Section 3.2.)
+//! The answers to a spin call: a vCPU says, or is found out, that it spins; what happens to it? (Section 3.2.)
 //!
 //! [`SpinControl`] is the seam: one for each VM, one file for each method. The scheduler asks it at each call, and tells it of each
-//! despatch of one of the VM's logical processors.
+//! dispatch of one of the VM's vCPUs.
 
 mod control;
 mod directed_yield;
@@ -31,15 +31,15 @@ pub enum SpinMethod {
     None,
     /// To the tail of the proper-ready queue.
     Yield,
-    /// Requeuing the spinning logical processor, behind its partners.
+    /// Requeuing the spinning vCPU, behind its partners.
     Rslp,
-    /// Waiting for one partner to be despatched.
+    /// Waiting for one partner to be dispatched.
     Wopd,
-    /// Waiting for all partners to be despatched.
+    /// Waiting for all partners to be dispatched.
     Wapd,
     /// A partner runs in its place, as in KVM.
     DirectedYield,
-    /// The VM's logical processors run together.
+    /// The VM's vCPUs run together.
     Gang,
 }
 
@@ -74,15 +74,15 @@ impl SpinMethod {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// Control of a VM with so many logical processors.
+    /// Control of a VM with so many vCPUs.
     #[must_use]
-    pub fn control(self, logicals: usize) -> Box<dyn SpinControl> {
+    pub fn control(self, vcpus: usize) -> Box<dyn SpinControl> {
         match self {
             Self::None => Box::new(SpinOut),
             Self::Yield => Box::new(Yield),
-            Self::Rslp => Box::new(Rslp::new(logicals)),
-            Self::Wopd => Box::new(Wopd::new(logicals)),
-            Self::Wapd => Box::new(Wapd::new(logicals)),
+            Self::Rslp => Box::new(Rslp::new(vcpus)),
+            Self::Wopd => Box::new(Wopd::new(vcpus)),
+            Self::Wapd => Box::new(Wapd::new(vcpus)),
             Self::DirectedYield => Box::new(DirectedYield::default()),
             Self::Gang => Box::new(Gang),
         }

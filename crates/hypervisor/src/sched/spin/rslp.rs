@@ -1,4 +1,4 @@
-//! `rslp`: requeuing the spinning logical processor (section 3.2.2, 5), so that it runs after all its partners.
+//! `rslp`: requeuing the spinning vCPU (section 3.2.2, 5), so that it runs after all its partners.
 
 use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::ready_queue::Subqueue;
@@ -12,10 +12,10 @@ pub struct Rslp {
 }
 
 impl Rslp {
-    /// For a VM with so many logical processors.
+    /// For a VM with so many vCPUs.
     #[must_use]
-    pub fn new(logicals: usize) -> Self {
-        Self { partners: logicals as u64 - 1, ..Self::default() }
+    pub fn new(vcpus: usize) -> Self {
+        Self { partners: vcpus as u64 - 1, ..Self::default() }
     }
 }
 

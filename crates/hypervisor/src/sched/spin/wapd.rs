@@ -1,36 +1,36 @@
-//! `wapd`: waiting for all partners to be despatched (section 3.2.2, 3, with the state transitions of figures 13 and 14).
+//! `wapd`: waiting for all partners to be dispatched (section 3.2.2, 3, with the state transitions of figures 13 and 14).
 //!
 //! ```text
 //!                     call, some partner ready: DMASK ≠ 0, ASPW = 1, GSPW + 1  (1, 3)
 //!            running ───────────────────────────────────────────────► wait state due to spinning
 //!               ▲                                                         │   │ ▲
-//!    despatched │                                                         │   └─┘ a partner is despatched: its bit of DMASK is cleared (2)
+//!    dispatched │                                                         │   └─┘ a partner is dispatched: its bit of DMASK is cleared (2)
 //!             ready ◄─────────────────────────────────────────────────────┘
 //!                     the last bit is cleared: ASPW = 0, GSPW − 1  (4)
 //! ```
-//! The paper says that the despatcher looks for waiting partners when "GSPW of the VM = 0, that is, at least one logical processor of the
+//! The paper says that the dispatcher looks for waiting partners when "GSPW of the VM = 0, that is, at least one vCPU of the
 //! VM is in a wait state due to spinning"; the second half shows that "≠ 0" is meant.
 
 use super::control::{Answer, Partners, SpinCall, SpinControl};
-use crate::sched::set::LogicalSet;
+use crate::sched::set::VcpuSet;
 
 /// See the module. `ASPW` of all LPCBs is a set, and the VMCB's `GSPW` is kept beside it, as the paper has it.
 #[derive(Clone, Debug)]
 pub struct Wapd {
-    /// ASPWi = 1: logical processor i waits for all its partners that are ready to be despatched.
-    aspw: LogicalSet,
-    /// DMASKi(j) = 1: i waits for j to be despatched.
-    dmask: Vec<LogicalSet>,
+    /// ASPWi = 1: vCPU i waits for all its partners that are ready to be dispatched.
+    aspw: VcpuSet,
+    /// DMASKi(j) = 1: i waits for j to be dispatched.
+    dmask: Vec<VcpuSet>,
     /// The number of LPCBs whose ASPW = 1.
     gspw: u32,
     examined: u64,
 }
 
 impl Wapd {
-    /// For a VM with so many logical processors, none of which waits.
+    /// For a VM with so many vCPUs, none of which waits.
     #[must_use]
-    pub fn new(logicals: usize) -> Self {
-        Self { aspw: LogicalSet::EMPTY, dmask: vec![LogicalSet::EMPTY; logicals], gspw: 0, examined: 0 }
+    pub fn new(vcpus: usize) -> Self {
+        Self { aspw: VcpuSet::EMPTY, dmask: vec![VcpuSet::EMPTY; vcpus], gspw: 0, examined: 0 }
     }
 
     /// The number of LPCBs whose ASPW = 1.
@@ -39,9 +39,9 @@ impl Wapd {
         self.gspw
     }
 
-    /// For whose despatch logical processor `number` waits.
+    /// For whose dispatch vCPU `number` waits.
     #[must_use]
-    pub fn dmask(&self, number: usize) -> LogicalSet {
+    pub fn dmask(&self, number: usize) -> VcpuSet {
         self.dmask[number]
     }
 }
@@ -59,9 +59,9 @@ impl SpinControl for Wapd {
         Answer::Wait
     }
 
-    fn despatched(&mut self, number: usize) -> LogicalSet {
-        debug_assert!(!self.aspw.contains(number), "who waits is not despatched");
-        let mut released = LogicalSet::EMPTY;
+    fn dispatched(&mut self, number: usize) -> VcpuSet {
+        debug_assert!(!self.aspw.contains(number), "who waits is not dispatched");
+        let mut released = VcpuSet::EMPTY;
         if self.gspw == 0 {
             return released;
         }
@@ -76,12 +76,12 @@ impl SpinControl for Wapd {
         released
     }
 
-    fn waiting(&self) -> LogicalSet {
+    fn waiting(&self) -> VcpuSet {
         self.aspw
     }
 
-    fn release_all(&mut self) -> LogicalSet {
-        self.dmask.fill(LogicalSet::EMPTY);
+    fn release_all(&mut self) -> VcpuSet {
+        self.dmask.fill(VcpuSet::EMPTY);
         self.gspw = 0;
         core::mem::take(&mut self.aspw)
     }
@@ -99,7 +99,7 @@ mod tests {
     const CALL: SpinCall = SpinCall { reason: SpinReason::Lock, partner: None };
 
     fn ready(numbers: &[usize]) -> Partners {
-        Partners { proper_ready: LogicalSet::of(numbers), ..Partners::default() }
+        Partners { proper_ready: VcpuSet::of(numbers), ..Partners::default() }
     }
 
     #[test]
@@ -107,25 +107,25 @@ mod tests {
         let mut wapd = Wapd::new(4);
         // (1, 3) The call: DMASK names who is ready.
         assert_eq!(wapd.spin(0, CALL, &ready(&[1, 2])), Answer::Wait);
-        assert_eq!((wapd.gspw(), wapd.dmask(0)), (1, LogicalSet::of(&[1, 2])));
+        assert_eq!((wapd.gspw(), wapd.dmask(0)), (1, VcpuSet::of(&[1, 2])));
         // A second one that spins waits for whoever is ready and not waiting itself.
         assert_eq!(wapd.spin(3, CALL, &ready(&[1, 2])), Answer::Wait);
         assert_eq!(wapd.gspw(), 2);
-        // (2) A despatch clears a bit of each mask.
-        assert_eq!(wapd.despatched(2), LogicalSet::EMPTY);
-        assert_eq!((wapd.dmask(0), wapd.dmask(3)), (LogicalSet::of(&[1]), LogicalSet::of(&[1])));
-        // Once despatched is despatched.
-        assert_eq!(wapd.despatched(2), LogicalSet::EMPTY);
+        // (2) A dispatch clears a bit of each mask.
+        assert_eq!(wapd.dispatched(2), VcpuSet::EMPTY);
+        assert_eq!((wapd.dmask(0), wapd.dmask(3)), (VcpuSet::of(&[1]), VcpuSet::of(&[1])));
+        // Once dispatched is dispatched.
+        assert_eq!(wapd.dispatched(2), VcpuSet::EMPTY);
         // (4) The last bit ends the wait.
-        assert_eq!(wapd.despatched(1), LogicalSet::of(&[0, 3]));
-        assert_eq!((wapd.gspw(), wapd.waiting()), (0, LogicalSet::EMPTY));
+        assert_eq!(wapd.dispatched(1), VcpuSet::of(&[0, 3]));
+        assert_eq!((wapd.gspw(), wapd.waiting()), (0, VcpuSet::EMPTY));
     }
 
     #[test]
     fn nobody_waits_where_no_partner_is_ready() {
         let mut wapd = Wapd::new(2);
-        let running = Partners { running: LogicalSet::of(&[1]), ..Partners::default() };
+        let running = Partners { running: VcpuSet::of(&[1]), ..Partners::default() };
         assert_eq!(wapd.spin(0, CALL, &running), Answer::Continue);
-        assert_eq!((wapd.gspw(), wapd.waiting()), (0, LogicalSet::EMPTY));
+        assert_eq!((wapd.gspw(), wapd.waiting()), (0, VcpuSet::EMPTY));
     }
 }

@@ -1,22 +1,22 @@
-//! `wopd`: waiting for one partner to be despatched (section 3.2.2, 4).
+//! `wopd`: waiting for one partner to be dispatched (section 3.2.2, 4).
 
 use super::control::{Answer, Partners, SpinCall, SpinControl};
-use crate::sched::set::LogicalSet;
+use crate::sched::set::VcpuSet;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Wopd {
-    waiting: LogicalSet,
+    waiting: VcpuSet,
     /// How many partners each has.
     partners: u64,
     examined: u64,
 }
 
 impl Wopd {
-    /// For a VM with so many logical processors.
+    /// For a VM with so many vCPUs.
     #[must_use]
-    pub fn new(logicals: usize) -> Self {
-        Self { partners: logicals as u64 - 1, ..Self::default() }
+    pub fn new(vcpus: usize) -> Self {
+        Self { partners: vcpus as u64 - 1, ..Self::default() }
     }
 }
 
@@ -31,17 +31,17 @@ impl SpinControl for Wopd {
         Answer::Wait
     }
 
-    fn despatched(&mut self, number: usize) -> LogicalSet {
-        debug_assert!(!self.waiting.contains(number), "who waits is not despatched");
+    fn dispatched(&mut self, number: usize) -> VcpuSet {
+        debug_assert!(!self.waiting.contains(number), "who waits is not dispatched");
         self.examined += u64::from(self.waiting.len());
         core::mem::take(&mut self.waiting)
     }
 
-    fn waiting(&self) -> LogicalSet {
+    fn waiting(&self) -> VcpuSet {
         self.waiting
     }
 
-    fn release_all(&mut self) -> LogicalSet {
+    fn release_all(&mut self) -> VcpuSet {
         core::mem::take(&mut self.waiting)
     }
 

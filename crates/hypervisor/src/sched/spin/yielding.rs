@@ -1,4 +1,4 @@
-//! `yield`: the spinning logical processor goes to the tail of the proper-ready queue, wherever its partners stand.
+//! `yield`: the spinning vCPU goes to the tail of the proper-ready queue, wherever its partners stand.
 //!
 //! It keeps what is left of its time slice, so that one that yields for ever still comes to the end of it, and those in the
 //! time-slice-end queue to their turn.

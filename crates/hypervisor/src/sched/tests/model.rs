@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::{HashSet, VecDeque};
 
-/// What can happen to the logical processor that is named; nothing, where it does not apply.
+/// What can happen to the vCPU that is named; nothing, where it does not apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Wake(usize),
@@ -16,60 +16,60 @@ enum Step {
 
 fn apply(scheduler: &mut Scheduler, step: Step) {
     match step {
-        Step::Wake(logical) => scheduler.wake(LogicalId(logical), T0),
-        Step::Block(logical) => scheduler.block(LogicalId(logical), T0),
-        Step::Spin(logical) => drop(scheduler.spin(LogicalId(logical), CALL, T0)),
-        Step::SliceEnd(logical) => scheduler.slice_end(LogicalId(logical), T0),
+        Step::Wake(vcpu) => scheduler.wake(VcpuId(vcpu), T0),
+        Step::Block(vcpu) => scheduler.block(VcpuId(vcpu), T0),
+        Step::Spin(vcpu) => drop(scheduler.spin(VcpuId(vcpu), CALL, T0)),
+        Step::SliceEnd(vcpu) => scheduler.slice_end(VcpuId(vcpu), T0),
     }
 }
 
-fn logicals(vms: &[VmParameters]) -> usize {
-    vms.iter().map(|vm| vm.logicals).sum()
+fn vcpus(vms: &[VmParameters]) -> usize {
+    vms.iter().map(|vm| vm.vcpus).sum()
 }
 
 /// What must hold in every state.
-fn check(scheduler: &mut Scheduler, reals: usize, vms: &[VmParameters]) {
-    let count = logicals(vms);
-    let states: Vec<State> = (0..count).map(|logical| scheduler.state(LogicalId(logical))).collect();
-    // One to one: a real processor has whoever says that he runs there.
-    for (logical, state) in states.iter().enumerate() {
-        if let State::Running(real) = state {
-            assert_eq!(scheduler.occupant(*real), Some(LogicalId(logical)));
+fn check(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
+    let count = vcpus(vms);
+    let states: Vec<State> = (0..count).map(|vcpu| scheduler.state(VcpuId(vcpu))).collect();
+    // One to one: a pCPU has whoever says that he runs there.
+    for (vcpu, state) in states.iter().enumerate() {
+        if let State::Running(pcpu) = state {
+            assert_eq!(scheduler.occupant(*pcpu), Some(VcpuId(vcpu)));
         }
     }
     // The queue holds those that are ready, each once, and nobody else.
     let mut queued: Vec<usize> =
-        scheduler.queues().into_iter().flat_map(ReadyQueue::iter).map(|(_, logical)| logical.0).collect();
+        scheduler.queues().into_iter().flat_map(ReadyQueue::iter).map(|(_, vcpu)| vcpu.0).collect();
     queued.sort_unstable();
-    let is_ready = |&logical: &usize| matches!(states[logical], State::Ready(_));
+    let is_ready = |&vcpu: &usize| matches!(states[vcpu], State::Ready(_));
     assert_eq!(queued, (0..count).filter(is_ready).collect::<Vec<_>>());
     // Work conserving.
-    let idle = (0..reals).filter(|&real| scheduler.occupant(RealId(real)).is_none()).count();
-    assert!(idle == 0 || queued.is_empty(), "{idle} real processors are idle and {queued:?} are ready");
-    // GSPW is the number of ASPW = 1, and these are the states of the logical processors. Who waits, waits for somebody who is ready.
+    let idle = (0..pcpus).filter(|&pcpu| scheduler.occupant(PcpuId(pcpu)).is_none()).count();
+    assert!(idle == 0 || queued.is_empty(), "{idle} pCPUs are idle and {queued:?} are ready");
+    // GSPW is the number of ASPW = 1, and these are the states of the vCPUs. Who waits, waits for somebody who is ready.
     let mut first = 0;
     for (vm, parameters) in vms.iter().enumerate() {
         let waiting = scheduler.control(VmId(vm)).waiting();
-        for number in 0..parameters.logicals {
+        for number in 0..parameters.vcpus {
             let waits = matches!(states[first + number], State::SpinWaiting(_));
             assert_eq!(waiting.contains(number), waits, "{:?}", scheduler.control(VmId(vm)));
         }
-        let ready = (first..first + parameters.logicals).any(|logical| is_ready(&logical));
+        let ready = (first..first + parameters.vcpus).any(|vcpu| is_ready(&vcpu));
         assert!(waiting.is_empty() || ready, "{waiting:?} of VM {vm} wait for nobody");
         let control = format!("{:?}", scheduler.control(VmId(vm)));
         if parameters.spin == SpinMethod::Wapd {
             assert!(control.contains(&format!("gspw: {},", waiting.len())), "{control} with {} waiting", waiting.len());
         }
-        first += parameters.logicals;
+        first += parameters.vcpus;
     }
 }
 
 /// From here on nobody is woken and nobody blocks: each that runs spins, as long as there is somebody to wait for, and then ends its slice.
-/// Everybody who is ready or waits because of a spin gets some time of a processor sooner or later: to be despatched is not enough.
-fn check_nobody_waits_for_ever(scheduler: &mut Scheduler, reals: usize, vms: &[VmParameters]) {
-    let count = logicals(vms);
-    let weights: Vec<u32> = vms.iter().flat_map(|vm| core::iter::repeat_n(vm.weight, vm.logicals)).collect();
-    let wants = |&n: &usize| matches!(scheduler.state(LogicalId(n)), State::Ready(_) | State::SpinWaiting(_));
+/// Everybody who is ready or waits because of a spin gets some time of a processor sooner or later: to be dispatched is not enough.
+fn check_nobody_waits_for_ever(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
+    let count = vcpus(vms);
+    let weights: Vec<u32> = vms.iter().flat_map(|vm| core::iter::repeat_n(vm.weight, vm.vcpus)).collect();
+    let wants = |&n: &usize| matches!(scheduler.state(VcpuId(n)), State::Ready(_) | State::SpinWaiting(_));
     // That one without a weight may wait for ever is what a service ratio of zero means.
     let mut missing: HashSet<usize> = (0..count).filter(wants).filter(|&n| weights[n] > 0).collect();
     scheduler.take_changes();
@@ -78,14 +78,14 @@ fn check_nobody_waits_for_ever(scheduler: &mut Scheduler, reals: usize, vms: &[V
         if missing.is_empty() {
             break;
         }
-        for real in (0..reals).map(RealId) {
-            let Some(logical) = scheduler.occupant(real) else { continue };
-            scheduler.charge(logical, Cycles(SLICE.0 / 3));
-            missing.remove(&logical.0);
-            if scheduler.is_over(logical) {
-                scheduler.slice_end(logical, T0);
+        for pcpu in (0..pcpus).map(PcpuId) {
+            let Some(vcpu) = scheduler.occupant(pcpu) else { continue };
+            scheduler.charge(vcpu, Cycles(SLICE.0 / 3));
+            missing.remove(&vcpu.0);
+            if scheduler.is_over(vcpu) {
+                scheduler.slice_end(vcpu, T0);
             } else {
-                scheduler.spin(logical, CALL, T0);
+                scheduler.spin(vcpu, CALL, T0);
             }
         }
     }
@@ -100,21 +100,20 @@ fn fingerprint(scheduler: &Scheduler, count: usize, vms: usize) -> String {
         State::SpinWaiting(_) => 's',
         State::Running(_) => 'R',
     };
-    let states: Vec<_> = (0..count)
-        .map(|logical| (kind(scheduler.state(LogicalId(logical))), scheduler.seat(LogicalId(logical))))
-        .collect();
+    let states: Vec<_> =
+        (0..count).map(|vcpu| (kind(scheduler.state(VcpuId(vcpu))), scheduler.seat(VcpuId(vcpu)))).collect();
     let queue: Vec<_> = scheduler.queues().into_iter().flat_map(ReadyQueue::iter).collect();
     let controls: Vec<String> =
         (0..vms).map(|vm| without_counts(&format!("{:?}", scheduler.control(VmId(vm))))).collect();
     // Positions of those who are held, relative to the others.
     let mut held: Vec<_> = (0..count)
-        .filter_map(|logical| match scheduler.state(LogicalId(logical)) {
-            State::SpinWaiting(ticket) | State::Ready(ticket) => Some((ticket, logical)),
+        .filter_map(|vcpu| match scheduler.state(VcpuId(vcpu)) {
+            State::SpinWaiting(ticket) | State::Ready(ticket) => Some((ticket, vcpu)),
             State::Waiting | State::Running(_) => None,
         })
         .collect();
     held.sort_unstable_by_key(|&(ticket, _)| ticket.key());
-    let held: Vec<usize> = held.into_iter().map(|(_, logical)| logical).collect();
+    let held: Vec<usize> = held.into_iter().map(|(_, vcpu)| vcpu).collect();
     format!("{states:?}{queue:?}{held:?}{controls:?}")
 }
 
@@ -123,10 +122,10 @@ fn without_counts(control: &str) -> String {
 }
 
 /// Every state that can be reached, up to so many.
-fn explore(reals: usize, vms: &[VmParameters], most: usize) -> usize {
-    let count = logicals(vms);
+fn explore(pcpus: usize, vms: &[VmParameters], most: usize) -> usize {
+    let count = vcpus(vms);
     let new = || {
-        let mut scheduler = Scheduler::new(reals, Parameters { slice: SLICE });
+        let mut scheduler = Scheduler::new(pcpus, Parameters { slice: SLICE });
         for vm in vms {
             scheduler.add_vm(vm, T0).unwrap();
         }
@@ -140,18 +139,18 @@ fn explore(reals: usize, vms: &[VmParameters], most: usize) -> usize {
     let mut seen = HashSet::from([fingerprint(&new(), count, vms.len())]);
     let mut open = VecDeque::from([Vec::new()]);
     while let Some(path) = open.pop_front() {
-        check_nobody_waits_for_ever(&mut replay(&path), reals, vms);
-        for logical in 0..count {
+        check_nobody_waits_for_ever(&mut replay(&path), pcpus, vms);
+        for vcpu in 0..count {
             let before = replay(&path);
-            let steps: &[Step] = match before.state(LogicalId(logical)) {
-                State::Waiting => &[Step::Wake(logical)],
-                State::Running(_) => &[Step::Block(logical), Step::Spin(logical), Step::SliceEnd(logical)],
+            let steps: &[Step] = match before.state(VcpuId(vcpu)) {
+                State::Waiting => &[Step::Wake(vcpu)],
+                State::Running(_) => &[Step::Block(vcpu), Step::Spin(vcpu), Step::SliceEnd(vcpu)],
                 State::Ready(_) | State::SpinWaiting(_) => &[],
             };
             for &step in steps {
                 let mut scheduler = replay(&path);
                 apply(&mut scheduler, step);
-                check(&mut scheduler, reals, vms);
+                check(&mut scheduler, pcpus, vms);
                 if seen.len() < most && seen.insert(fingerprint(&scheduler, count, vms.len())) {
                     open.push_back(path.iter().copied().chain([step]).collect());
                 }
@@ -174,11 +173,11 @@ fn every_reachable_state_of_small_hosts_is_sound() {
 }
 
 fn step(count: usize) -> impl Strategy<Value = Step> {
-    (0..count, 0_u8..6).prop_map(|(logical, what)| match what {
-        0 | 1 => Step::Wake(logical),
-        2 => Step::Block(logical),
-        3 | 4 => Step::Spin(logical),
-        _ => Step::SliceEnd(logical),
+    (0..count, 0_u8..6).prop_map(|(vcpu, what)| match what {
+        0 | 1 => Step::Wake(vcpu),
+        2 => Step::Block(vcpu),
+        3 | 4 => Step::Spin(vcpu),
+        _ => Step::SliceEnd(vcpu),
     })
 }
 
@@ -190,25 +189,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn random_hosts_stay_sound(
-        reals in 1_usize..5,
+        pcpus in 1_usize..5,
         vms in prop::collection::vec((1_usize..6, 1_u32..100, method()), 1..6),
         steps in prop::collection::vec((step(30), 0_u64..1500), 0..300),
     ) {
-        let vms: Vec<VmParameters> = vms.into_iter().map(|(logicals, weight, spin)| shared(logicals, weight, spin)).collect();
-        let mut scheduler = host(reals, &vms);
-        let count = logicals(&vms);
+        let vms: Vec<VmParameters> = vms.into_iter().map(|(vcpus, weight, spin)| shared(vcpus, weight, spin)).collect();
+        let mut scheduler = host(pcpus, &vms);
+        let count = vcpus(&vms);
         for (step, consumed) in steps {
-            let (Step::Wake(logical) | Step::Block(logical) | Step::Spin(logical) | Step::SliceEnd(logical)) = step;
-            if logical >= count {
+            let (Step::Wake(vcpu) | Step::Block(vcpu) | Step::Spin(vcpu) | Step::SliceEnd(vcpu)) = step;
+            if vcpu >= count {
                 continue;
             }
-            if let State::Running(_) = scheduler.state(LogicalId(logical)) {
-                scheduler.charge(LogicalId(logical), Cycles(consumed));
+            if let State::Running(_) = scheduler.state(VcpuId(vcpu)) {
+                scheduler.charge(VcpuId(vcpu), Cycles(consumed));
             }
             apply(&mut scheduler, step);
-            check(&mut scheduler, reals, &vms);
+            check(&mut scheduler, pcpus, &vms);
         }
-        check_nobody_waits_for_ever(&mut scheduler, reals, &vms);
+        check_nobody_waits_for_ever(&mut scheduler, pcpus, &vms);
     }
 
     #[test]
@@ -220,8 +219,8 @@ proptest! {
         for (step, change) in steps {
             apply(&mut scheduler, step);
             match change {
-                0 => drop(scheduler.allocate(VmId(0), &Allocation::Dedicated(vec![RealId(3), RealId(1)]), T0)),
-                1 => drop(scheduler.allocate(VmId(2), &Allocation::Dedicated(vec![RealId(1), RealId(0)]), T0)),
+                0 => drop(scheduler.allocate(VmId(0), &Allocation::Dedicated(vec![PcpuId(3), PcpuId(1)]), T0)),
+                1 => drop(scheduler.allocate(VmId(2), &Allocation::Dedicated(vec![PcpuId(1), PcpuId(0)]), T0)),
                 2 => scheduler.allocate(VmId(0), &Allocation::Shared, T0).unwrap(),
                 3 => scheduler.allocate(VmId(2), &Allocation::Shared, T0).unwrap(),
                 4 => scheduler.set_weight(VmId(1), 0, T0).unwrap(),
@@ -232,11 +231,11 @@ proptest! {
             let owned = 2 * usize::from(dedicated[0]) + 2 * usize::from(dedicated[2]);
             prop_assert!(owned <= 3, "somebody shares, and has something to share");
             let queued: usize = scheduler.queues().into_iter().map(ReadyQueue::len).sum();
-            let idle = (0..4).filter(|&real| scheduler.occupant(RealId(real)).is_none()).count();
+            let idle = (0..4).filter(|&pcpu| scheduler.occupant(PcpuId(pcpu)).is_none()).count();
             prop_assert!(idle == 0 || queued == 0);
-            for logical in (0..7).map(LogicalId) {
-                if let Some(real) = scheduler.seat(logical) {
-                    prop_assert_eq!(scheduler.occupant(real), Some(logical));
+            for vcpu in (0..7).map(VcpuId) {
+                if let Some(pcpu) = scheduler.seat(vcpu) {
+                    prop_assert_eq!(scheduler.occupant(pcpu), Some(vcpu));
                 }
             }
         }
@@ -269,13 +268,13 @@ fn who_is_out_of_service_when_contention_ends_does_not_wait_for_ever() {
         (Step::Block(2), 1395),
         (Step::Wake(2), 0),
     ] {
-        let (Step::Wake(logical) | Step::Block(logical) | Step::Spin(logical) | Step::SliceEnd(logical)) = step;
-        if let State::Running(_) = scheduler.state(LogicalId(logical)) {
-            scheduler.charge(LogicalId(logical), Cycles(consumed));
+        let (Step::Wake(vcpu) | Step::Block(vcpu) | Step::Spin(vcpu) | Step::SliceEnd(vcpu)) = step;
+        if let State::Running(_) = scheduler.state(VcpuId(vcpu)) {
+            scheduler.charge(VcpuId(vcpu), Cycles(consumed));
         }
         apply(&mut scheduler, step);
     }
-    assert_eq!(scheduler.subqueue(LogicalId(3)), Some(Subqueue::OutOfService));
-    scheduler.block(LogicalId(0), T0);
+    assert_eq!(scheduler.subqueue(VcpuId(3)), Some(Subqueue::OutOfService));
+    scheduler.block(VcpuId(0), T0);
     check_nobody_waits_for_ever(&mut scheduler, 3, &vms);
 }

@@ -2,20 +2,20 @@
 
 use super::*;
 
-/// Everybody always has something to do; real processors run for `slices` slices of time in lockstep, a quarter of a slice at a time. With
+/// Everybody always has something to do; pCPUs run for `slices` slices of time in lockstep, a quarter of a slice at a time. With
 /// `spin_every` = n, who runs spins after every nth step. The part of each VM in all that was consumed.
-fn parts(reals: usize, vms: &[VmParameters], slices: u64, spin_every: Option<u64>) -> Vec<f64> {
+fn parts(pcpus: usize, vms: &[VmParameters], slices: u64, spin_every: Option<u64>) -> Vec<f64> {
     const STEP: Cycles = Cycles(SLICE.0 / 4);
-    let mut scheduler = host(reals, vms);
+    let mut scheduler = host(pcpus, vms);
     for step in 0..slices * 4 {
         let now = Cycles(step * STEP.0);
-        for real in (0..reals).map(RealId) {
-            let logical = scheduler.occupant(real).expect("work conserving");
-            scheduler.charge(logical, scheduler.limit(logical).map_or(STEP, |limit| limit.min(STEP)));
-            if scheduler.is_over(logical) {
-                scheduler.slice_end(logical, now);
+        for pcpu in (0..pcpus).map(PcpuId) {
+            let vcpu = scheduler.occupant(pcpu).expect("work conserving");
+            scheduler.charge(vcpu, scheduler.limit(vcpu).map_or(STEP, |limit| limit.min(STEP)));
+            if scheduler.is_over(vcpu) {
+                scheduler.slice_end(vcpu, now);
             } else if spin_every.is_some_and(|every| step % every == 0) {
-                scheduler.spin(logical, CALL, now);
+                scheduler.spin(vcpu, CALL, now);
             }
         }
     }
@@ -24,9 +24,9 @@ fn parts(reals: usize, vms: &[VmParameters], slices: u64, spin_every: Option<u64
     busy.into_iter().map(|busy| busy / sum).collect()
 }
 
-fn assert_ratio(reals: usize, vms: &[VmParameters], spin_every: Option<u64>) {
+fn assert_ratio(pcpus: usize, vms: &[VmParameters], spin_every: Option<u64>) {
     let weights: u32 = vms.iter().map(|vm| vm.weight).sum();
-    for (vm, part) in parts(reals, vms, 20_000, spin_every).into_iter().enumerate() {
+    for (vm, part) in parts(pcpus, vms, 20_000, spin_every).into_iter().enumerate() {
         let entitled = f64::from(vms[vm].weight) / f64::from(weights);
         let off = (part - entitled).abs() / entitled.max(0.01);
         assert!(off < 0.02, "VM {vm} of {vms:?}: {part} instead of {entitled}");
@@ -35,14 +35,14 @@ fn assert_ratio(reals: usize, vms: &[VmParameters], spin_every: Option<u64>) {
 
 #[test]
 fn service_ratios_hold_within_two_percent() {
-    let vm = |logicals, weight| shared(logicals, weight, SpinMethod::None);
+    let vm = |vcpus, weight| shared(vcpus, weight, SpinMethod::None);
     // The paper's example.
     assert_ratio(1, &[vm(1, 30), vm(1, 70)], None);
     assert_ratio(3, &[vm(3, 30), vm(3, 70)], None);
     assert_ratio(4, &[vm(4, 10), vm(4, 20), vm(4, 30), vm(4, 40)], None);
     assert_ratio(2, &[vm(4, 1), vm(4, 99)], None);
     assert_ratio(5, &[vm(5, 1), vm(5, 1), vm(5, 1), vm(5, 1), vm(5, 1)], None);
-    // The number of logical processors gives no VM more.
+    // The number of vCPUs gives no VM more.
     assert_ratio(2, &[vm(2, 50), vm(6, 50)], None);
 }
 
@@ -57,15 +57,15 @@ fn spinning_gains_and_loses_nothing() {
 
 #[test]
 fn a_weight_of_zero_gets_what_nobody_else_wants() {
-    let vm = |logicals, weight| shared(logicals, weight, SpinMethod::None);
+    let vm = |vcpus, weight| shared(vcpus, weight, SpinMethod::None);
     let parts = parts(2, &[vm(2, 0), vm(2, 1), vm(2, 1)], 1000, None);
     assert_eq!(parts[0], 0.0);
     assert!((parts[1] - 0.5).abs() < 0.01, "{parts:?}");
     let mut scheduler = host(2, &[vm(2, 0), vm(2, 1)]);
     assert_eq!(running(&scheduler, 2).into_iter().sum::<usize>(), 2 + 3);
-    let LogicalId(served) = scheduler.occupant(RealId(0)).unwrap();
-    scheduler.block(LogicalId(served), T0);
+    let VcpuId(served) = scheduler.occupant(PcpuId(0)).unwrap();
+    scheduler.block(VcpuId(served), T0);
     assert_eq!(running(&scheduler, 2), [0, 5 - served]);
-    scheduler.wake(LogicalId(served), T0);
+    scheduler.wake(VcpuId(served), T0);
     assert_eq!(running(&scheduler, 2), [served, 5 - served], "at once, not at the end of a slice");
 }

@@ -3,7 +3,7 @@
 use super::*;
 use std::time::{Duration, Instant};
 
-/// VMs of four logical processors with different weights; a quarter of the steps each ends a slice, spins, waits, and wakes somebody. The
+/// VMs of four vCPUs with different weights; a quarter of the steps each ends a slice, spins, waits, and wakes somebody. The
 /// time of a step.
 fn step_time(vms: usize, method: SpinMethod) -> Duration {
     const REALS: usize = 64;
@@ -14,18 +14,18 @@ fn step_time(vms: usize, method: SpinMethod) -> Duration {
     let start = Instant::now();
     for _ in 0..STEPS {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let Some(logical) = scheduler.occupant(RealId((seed >> 58) as usize)) else { continue };
-        scheduler.charge(logical, Cycles(seed >> 40 & 0xff));
+        let Some(vcpu) = scheduler.occupant(PcpuId((seed >> 58) as usize)) else { continue };
+        scheduler.charge(vcpu, Cycles(seed >> 40 & 0xff));
         match seed >> 33 & 3 {
-            0 => scheduler.slice_end(logical, T0),
-            1 => drop(scheduler.spin(logical, CALL, T0)),
+            0 => scheduler.slice_end(vcpu, T0),
+            1 => drop(scheduler.spin(vcpu, CALL, T0)),
             2 => {
-                scheduler.block(logical, T0);
-                waiting.push(logical);
+                scheduler.block(vcpu, T0);
+                waiting.push(vcpu);
             }
             _ => {
-                if let Some(logical) = (!waiting.is_empty()).then(|| waiting.swap_remove(waiting.len() / 2)) {
-                    scheduler.wake(logical, T0);
+                if let Some(vcpu) = (!waiting.is_empty()).then(|| waiting.swap_remove(waiting.len() / 2)) {
+                    scheduler.wake(vcpu, T0);
                 }
             }
         }
@@ -57,9 +57,9 @@ fn few_are_passed_over() {
     let parameters: Vec<VmParameters> = (0..VMS).map(|vm| shared(1, weight(vm), SpinMethod::None)).collect();
     let mut scheduler = host(1, &parameters);
     for _ in 0..DECISIONS {
-        let logical = scheduler.occupant(RealId(0)).unwrap();
-        scheduler.charge(logical, scheduler.limit(logical).unwrap());
-        scheduler.slice_end(logical, T0);
+        let vcpu = scheduler.occupant(PcpuId(0)).unwrap();
+        scheduler.charge(vcpu, scheduler.limit(vcpu).unwrap());
+        scheduler.slice_end(vcpu, T0);
         scheduler.take_changes();
     }
     let Work { decisions, deferred, .. } = scheduler.take_work();

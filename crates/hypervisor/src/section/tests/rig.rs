@@ -1,4 +1,4 @@
-//! A host with a few VMs: nested tables, and a real processor for each, whose guest translates nothing itself, so that its addresses are
+//! A host with a few VMs: nested tables, and a pCPU for each, whose guest translates nothing itself, so that its addresses are
 //! guest physical.
 
 use crate::section::{
@@ -22,7 +22,7 @@ pub(super) const GIB: u64 = 1 << 30;
 pub(super) const RAM: Gpa = Gpa(0x8000_0000);
 pub(super) const RAM_BYTES: u64 = 16 * PAGE;
 
-/// The real processors.
+/// The pCPUs.
 pub(super) struct Processors {
     mmus: BTreeMap<Vmid, Mmu>,
     stamp: u64,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::snapshot::state::{Life, LogicalState};
+use crate::snapshot::state::{Life, VcpuState};
 use crate::snapshot::translations::Translations;
 use devices::{ConsoleInput, Platform, PlatformConfig, PlicContexts};
 use types::PagingMode;
@@ -22,7 +22,7 @@ fn state() -> State {
     let registers = hart::Hart::new(hart::Isa::default(), PagingMode::Sv39).registers();
     let time = CLOCK.time(types::Cycles(12_345));
     State {
-        harts: vec![LogicalState {
+        harts: vec![VcpuState {
             registers,
             life: Life::Started,
             waits: false,

@@ -1,13 +1,13 @@
 //! The guests one by one.
 
-use super::measured::{Hosting, Time};
+use super::measured::{MultiVm, Time};
 use crate::html::charts;
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{millions, percent};
 use crate::html::palette;
 
 /// Where each guest's time goes.
-pub(super) fn time(runs: &[Hosting]) -> Section {
+pub(super) fn time(runs: &[MultiVm]) -> Section {
     const TITLE: &str = "Where the guests' time goes";
     let mut table = DataTable::new(
         "Time of guests in millions of cycles",
@@ -43,7 +43,7 @@ pub(super) fn time(runs: &[Hosting]) -> Section {
 }
 
 /// Every guest of every run.
-pub(super) fn all(runs: &[Hosting]) -> Section {
+pub(super) fn all(runs: &[MultiVm]) -> Section {
     let mut table = DataTable::new(
         "Guests",
         &[
@@ -84,7 +84,7 @@ pub(super) fn all(runs: &[Hosting]) -> Section {
     Section {
         id: "guests",
         title: "Every guest".to_owned(),
-        intro: vec!["A wait is from ready to despatched.".to_owned()],
+        intro: vec!["A wait is from ready to dispatched.".to_owned()],
         blocks: vec![Block::Table(table)],
     }
 }

@@ -1,4 +1,4 @@
-//! A logical processor, and where it stands.
+//! A vCPU, and where it stands.
 
 use crate::parts::dispatch::Residence;
 use crate::parts::steal::StealTime;
@@ -7,8 +7,8 @@ use hypervisor::HartState;
 use hypervisor::sbi::Features;
 use types::Cycles;
 
-/// A logical processor, and where it stands.
-pub(crate) struct Logical {
+/// A vCPU, and where it stands.
+pub(crate) struct Vcpu {
     pub(crate) hart: Hart,
     pub(crate) guest: usize,
     /// Number of the hart in its guest.
@@ -19,7 +19,7 @@ pub(crate) struct Logical {
     pub(crate) waits: bool,
     /// When another processor or a device last sent it something.
     pub(crate) event: Cycles,
-    /// Its real processors.
+    /// Its pCPUs.
     pub(crate) residence: Residence,
     /// Firmware features that it has set.
     pub(crate) features: Features,
@@ -27,7 +27,7 @@ pub(crate) struct Logical {
     pub(crate) steal: StealTime,
 }
 
-/// Where a logical processor begins.
+/// Where a vCPU begins.
 pub(crate) struct Standing {
     pub(crate) hart: Hart,
     pub(crate) state: HartState,
@@ -41,7 +41,7 @@ pub(crate) struct Standing {
     pub(crate) steal: StealTime,
 }
 
-/// Whether a logical processor takes turns.
+/// Whether a vCPU takes turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Activity {
     /// Not started by the guest, or stopped by it.
@@ -52,7 +52,7 @@ pub(crate) enum Activity {
     Waiting,
 }
 
-impl Logical {
+impl Vcpu {
     /// Whether it has nothing to do until something happens to it.
     pub(crate) fn is_idle(&self) -> bool {
         match self.activity() {

@@ -1,6 +1,6 @@
 //! Spin methods side by side: the same host once with each, by the items of the 1995 paper's Tables 2 to 4.
 
-use super::file::Hosting;
+use super::file::MultiVm;
 use super::report;
 use crate::text::table::Table;
 use machine::Machine;
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use types::Cycles;
 
 /// The host with one method for all of its guests.
-pub(crate) fn with_method(hosting: &Hosting, method: SpinMethod) -> Hosting {
-    let mut hosting = hosting.clone();
-    for guest in &mut hosting.plan.guests {
+pub(crate) fn with_method(multi_vm: &MultiVm, method: SpinMethod) -> MultiVm {
+    let mut multi_vm = multi_vm.clone();
+    for guest in &mut multi_vm.plan.guests {
         guest.spin = method;
     }
-    hosting
+    multi_vm
 }
 
 /// The tables' items for a whole host: of its guests in the foreground together.
@@ -22,7 +22,7 @@ pub(crate) struct Figures {
     method: SpinMethod,
     elapsed_seconds: f64,
     busy_seconds: f64,
-    reals: usize,
+    pcpus: usize,
     calls: u64,
     ends: u64,
     overhead: f64,
@@ -33,21 +33,21 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Of a run; `failed` of its guests did not come to a good end.
-    pub(crate) fn of(hosting: &Hosting, machine: &Machine, method: SpinMethod, failed: usize) -> Self {
-        let seconds = |cycles: Cycles| cycles.0 as f64 / hosting.model.clock_hz as f64;
+    pub(crate) fn of(multi_vm: &MultiVm, machine: &Machine, method: SpinMethod, failed: usize) -> Self {
+        let seconds = |cycles: Cycles| cycles.0 as f64 / multi_vm.model.clock_hz as f64;
         let mut figures = Self {
             method,
             elapsed_seconds: seconds(machine.elapsed()),
             busy_seconds: 0.0,
-            reals: hosting.plan.reals,
+            pcpus: multi_vm.plan.pcpus,
             calls: 0,
             ends: 0,
-            overhead: report::overhead(hosting, machine),
+            overhead: report::overhead(multi_vm, machine),
             excessive: 0,
             lost: 0,
             failed,
         };
-        for guest in (0..hosting.plan.guests.len()).filter(|&guest| !hosting.plan.guests[guest].background) {
+        for guest in (0..multi_vm.plan.guests.len()).filter(|&guest| !multi_vm.plan.guests[guest].background) {
             let counted = machine.scheduling_of(guest);
             figures.busy_seconds += seconds(counted.busy);
             figures.calls += counted.calls();
@@ -62,9 +62,9 @@ impl Figures {
         per(self.calls, self.busy_seconds)
     }
 
-    /// Of one real processor, as the paper has it.
+    /// Of one pCPU, as the paper has it.
     fn utilisation(&self) -> f64 {
-        if self.elapsed_seconds > 0.0 { self.busy_seconds / self.elapsed_seconds / self.reals as f64 } else { 0.0 }
+        if self.elapsed_seconds > 0.0 { self.busy_seconds / self.elapsed_seconds / self.pcpus as f64 } else { 0.0 }
     }
 
     fn etr(&self) -> f64 {

@@ -1,6 +1,6 @@
 //! Spin methods side by side.
 
-use super::measured::{Guest, Hosting};
+use super::measured::{Guest, MultiVm};
 use crate::html::charts::{self, Bar, Numbers};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{grouped, percent};
@@ -15,7 +15,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(run: &Hosting) -> Self {
+    fn of(run: &MultiVm) -> Self {
         let seconds = |cycles: u64| cycles as f64 / run.clock_hz();
         let sum = |of: &dyn Fn(&Guest) -> f64| run.foreground().map(of).sum();
         Self {
@@ -36,7 +36,7 @@ impl Sums {
 }
 
 /// A chart of one figure for all methods.
-fn figure(runs: &[Hosting], title: &str, numbers: Numbers, of: impl Fn(&Hosting) -> (f64, String)) -> Chart {
+fn figure(runs: &[MultiVm], title: &str, numbers: Numbers, of: impl Fn(&MultiVm) -> (f64, String)) -> Chart {
     let bars: Vec<Bar> = runs
         .iter()
         .map(|run| {
@@ -50,7 +50,7 @@ fn figure(runs: &[Hosting], title: &str, numbers: Numbers, of: impl Fn(&Hosting)
 }
 
 /// The section: the items of the paper's tables, as charts and as a table.
-pub(super) fn section(runs: &[Hosting]) -> Section {
+pub(super) fn section(runs: &[MultiVm]) -> Section {
     const TITLE: &str = "Spin methods side by side";
     let whole = |value: f64| (value, grouped(value.round() as u64));
     let charts = vec![

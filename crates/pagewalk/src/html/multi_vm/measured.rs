@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What `run` writes of one run, as far as the report reads it.
 #[derive(Deserialize)]
-pub(super) struct Hosting {
+pub(super) struct MultiVm {
     pub(super) host: Value,
     pub(super) config: Value,
     pub(super) processors: u64,
@@ -45,7 +45,7 @@ pub(super) struct Time {
     pub(super) hypervisor: u64,
 }
 
-impl Hosting {
+impl MultiVm {
     pub(super) fn clock_hz(&self) -> f64 {
         self.host.get("clock_hz").and_then(Value::as_f64).unwrap_or(1.0)
     }

@@ -1,6 +1,6 @@
 //! What a host's run is measured by: Tables 2 to 4 of the 1995 paper, as a table and as JSON.
 
-use super::file::Hosting;
+use super::file::MultiVm;
 use crate::text::table::Table;
 use machine::registry::{Scope, SectionName};
 use machine::sched::{Histogram, spin::SpinReason};
@@ -10,7 +10,7 @@ use machine::{Machine, Outcome};
 use serde_json::{Map, Value, json};
 
 /// The table of a run.
-pub(crate) fn table(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome]) -> Table {
+pub(crate) fn table(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]) -> Table {
     let mut table = Table::new([
         "guest",
         "spin",
@@ -24,13 +24,13 @@ pub(crate) fn table(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome]) 
         "lost",
         "wait us",
     ]);
-    let milliseconds = |cycles: u64| cycles as f64 * 1e3 / hosting.model.clock_hz as f64;
-    for (guest, name) in hosting.names.iter().enumerate() {
+    let milliseconds = |cycles: u64| cycles as f64 * 1e3 / multi_vm.model.clock_hz as f64;
+    for (guest, name) in multi_vm.names.iter().enumerate() {
         let statistics = machine.scheduling_of(guest);
-        let merit = statistics.merit(machine.elapsed(), hosting.model.clock_hz, hosting.plan.reals);
+        let merit = statistics.merit(machine.elapsed(), multi_vm.model.clock_hz, multi_vm.plan.pcpus);
         table.row([
             name.clone(),
-            hosting.plan.guests[guest].spin.name().to_owned(),
+            multi_vm.plan.guests[guest].spin.name().to_owned(),
             short(&outcomes[guest]),
             format!("{:.3}", milliseconds(statistics.busy.0)),
             format!("{:.2}", merit.utilisation * 100.0),
@@ -46,9 +46,9 @@ pub(crate) fn table(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome]) 
 }
 
 /// What guests have of sections; `None` if nobody has any.
-pub(crate) fn sections_table(hosting: &Hosting, machine: &Machine) -> Option<Table> {
+pub(crate) fn sections_table(multi_vm: &MultiVm, machine: &Machine) -> Option<Table> {
     let shadowed =
-        (0..hosting.names.len()).any(|guest| machine.sections_of(guest).is_some_and(|own| own.shadow.is_some()));
+        (0..multi_vm.names.len()).any(|guest| machine.sections_of(guest).is_some_and(|own| own.shadow.is_some()));
     let mut columns = vec![
         "guest",
         "section",
@@ -69,7 +69,7 @@ pub(crate) fn sections_table(hosting: &Hosting, machine: &Machine) -> Option<Tab
     let mut table = Table::new(columns);
     let sections: Vec<_> = machine.sections().collect();
     let mut any = false;
-    for (guest, name) in hosting.names.iter().enumerate() {
+    for (guest, name) in multi_vm.names.iter().enumerate() {
         let Some(figures) = machine.sections_of(guest) else { continue };
         let FaultCounts { global_valid, demand_zero, listed, disk } = figures.faults;
         for (number, window) in figures.windows.iter().enumerate() {
@@ -100,23 +100,23 @@ pub(crate) fn sections_table(hosting: &Hosting, machine: &Machine) -> Option<Tab
     any.then_some(table)
 }
 
-/// The part of all real processors' time that went into scheduling.
-pub(crate) fn overhead(hosting: &Hosting, machine: &Machine) -> f64 {
-    machine.scheduling_time().0 as f64 / (machine.elapsed().0.max(1) as f64 * hosting.plan.reals as f64)
+/// The part of all pCPUs' time that went into scheduling.
+pub(crate) fn overhead(multi_vm: &MultiVm, machine: &Machine) -> f64 {
+    machine.scheduling_time().0 as f64 / (machine.elapsed().0.max(1) as f64 * multi_vm.plan.pcpus as f64)
 }
 
 /// The same as JSON; docs/hosting.md has the keys.
-pub(crate) fn report(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome]) -> Value {
-    let guests: Vec<Value> = (0..hosting.names.len()).map(|guest| entry(hosting, machine, outcomes, guest)).collect();
+pub(crate) fn report(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]) -> Value {
+    let guests: Vec<Value> = (0..multi_vm.names.len()).map(|guest| entry(multi_vm, machine, outcomes, guest)).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "host": hosting.model,
-        "config": hosting.config,
-        "processors": hosting.plan.reals,
-        "slice": hosting.plan.slice.0,
+        "host": multi_vm.model,
+        "config": multi_vm.config,
+        "processors": multi_vm.plan.pcpus,
+        "slice": multi_vm.plan.slice.0,
         "elapsed": machine.elapsed().0,
         "scheduling": machine.scheduling_time().0,
-        "overhead": overhead(hosting, machine),
+        "overhead": overhead(multi_vm, machine),
         "sections": machine.sections().map(section).collect::<Vec<_>>(),
         "reserved_memory": reserved_memory(machine),
         "guests": guests,
@@ -194,10 +194,10 @@ const fn group(name: &SectionName) -> Option<u32> {
     }
 }
 
-fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usize) -> Value {
-    let plan = &hosting.plan.guests[guest];
+fn entry(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome], guest: usize) -> Value {
+    let plan = &multi_vm.plan.guests[guest];
     let statistics = machine.scheduling_of(guest);
-    let merit = statistics.merit(machine.elapsed(), hosting.model.clock_hz, hosting.plan.reals);
+    let merit = statistics.merit(machine.elapsed(), multi_vm.model.clock_hz, multi_vm.plan.pcpus);
     let counted = machine.statistics_of(guest);
     let measured = machine.measured_of(guest);
     let region = measured.mmu;
@@ -209,8 +209,8 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
     let exits: Map<String, Value> =
         counted.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
     json!({
-        "name": hosting.names[guest],
-        "work": hosting.work[guest],
+        "name": multi_vm.names[guest],
+        "work": multi_vm.work[guest],
         "processors": plan.harts,
         "weight": plan.weight,
         "spin": plan.spin.name(),
@@ -226,7 +226,7 @@ fn entry(hosting: &Hosting, machine: &Machine, outcomes: &[Outcome], guest: usiz
         "itr": merit.itr,
         "excessive_spins": statistics.excessive_spins,
         "processors_lost": statistics.processors_lost,
-        "despatches": statistics.despatches,
+        "despatches": statistics.dispatches,
         "migrations": statistics.migrations,
         "slice_ends": statistics.slice_ends,
         "service_ends": statistics.service_ends,

@@ -10,22 +10,22 @@ use super::host;
 use super::page::page;
 use super::read::read;
 use crate::error::Failure;
-use measured::Hosting;
+use measured::MultiVm;
 use serde_json::Value;
 
 /// The page.
 ///
 /// # Errors
 /// [`Failure::Usage`]: it is not what `run` writes.
-pub(crate) fn hosting(report: &Value) -> Result<String, Failure> {
-    let runs: Vec<Hosting> = match report.get("runs") {
+pub(crate) fn multi_vm(report: &Value) -> Result<String, Failure> {
+    let runs: Vec<MultiVm> = match report.get("runs") {
         Some(runs) => read(runs)?,
         None => vec![read(report)?],
     };
     let Some(first) = runs.first() else { return Err(Failure::Usage("there is no run in it".to_owned())) };
     let guests: Vec<&str> = first.guests.iter().map(|guest| guest.name.as_str()).collect();
     let name = first.host.get("name").and_then(Value::as_str).unwrap_or("host");
-    let spins: Vec<&str> = runs.iter().map(Hosting::spin).collect();
+    let spins: Vec<&str> = runs.iter().map(MultiVm::spin).collect();
     let (title, which) = if runs.len() > 1 {
         (format!("Spin control: {}", listed(&spins)), ", once with each spin method")
     } else {
@@ -47,12 +47,12 @@ pub(crate) fn hosting(report: &Value) -> Result<String, Failure> {
     }))
 }
 
-fn findings(runs: &[Hosting]) -> Vec<Finding> {
+fn findings(runs: &[MultiVm]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let fastest = runs.iter().min_by_key(|run| run.elapsed);
     let slowest = runs.iter().max_by_key(|run| run.elapsed);
     if let (Some(fastest), Some(slowest)) = (fastest, slowest) {
-        let time = |run: &Hosting| format!("{:.1} ms", run.milliseconds(run.elapsed));
+        let time = |run: &MultiVm| format!("{:.1} ms", run.milliseconds(run.elapsed));
         findings.push(Finding {
             number: time(fastest),
             text: if runs.len() > 1 {
@@ -71,7 +71,7 @@ fn findings(runs: &[Hosting]) -> Vec<Finding> {
             text: format!("of all processors' time went into scheduling with {}", fastest.spin()),
         });
     }
-    let lost: u64 = runs.iter().flat_map(Hosting::foreground).map(|guest| guest.processors_lost).sum();
+    let lost: u64 = runs.iter().flat_map(MultiVm::foreground).map(|guest| guest.processors_lost).sum();
     findings.push(Finding {
         number: lost.to_string(),
         text: format!(

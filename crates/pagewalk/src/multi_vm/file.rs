@@ -8,7 +8,7 @@ use crate::runs::image::{GuestKind, Work, prepare, program_memory};
 use machine::config::{Config, ConfigBuilder};
 use machine::host_model::HostModel;
 use machine::registry::Registry;
-use machine::sched::{Allocation, PauseLoopLimits, RealId, spin::SpinMethod};
+use machine::sched::{Allocation, PauseLoopLimits, PcpuId, spin::SpinMethod};
 use machine::suggestion::unknown;
 use machine::toml_problem;
 use machine::units::{ByteSize, PageSizeName};
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::str::FromStr;
 use types::Cycles;
 
-/// The most real processors, logical ones and guests of a host.
+/// The most pCPUs, vcpu ones and guests of a host.
 const MOST: usize = 4096;
 
 #[derive(Deserialize)]
@@ -96,12 +96,12 @@ struct ChangeKeys {
     allocation: AllocationKey,
 }
 
-/// `"shared"`, or the numbers of dedicated real processors.
+/// `"shared"`, or the numbers of dedicated pCPUs.
 #[derive(Deserialize, Clone)]
 #[serde(untagged)]
 enum AllocationKey {
     Word(Shared),
-    Reals(Vec<usize>),
+    Pcpus(Vec<usize>),
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -120,7 +120,7 @@ impl AllocationKey {
     fn allocation(&self) -> Allocation {
         match self {
             Self::Word(Shared::Shared) => Allocation::Shared,
-            Self::Reals(reals) => Allocation::Dedicated(reals.iter().copied().map(RealId).collect()),
+            Self::Pcpus(pcpus) => Allocation::Dedicated(pcpus.iter().copied().map(PcpuId).collect()),
         }
     }
 }
@@ -147,7 +147,7 @@ const fn one() -> u32 {
 
 /// A host as its file has it, ready to be put together.
 #[derive(Clone)]
-pub(crate) struct Hosting {
+pub(crate) struct MultiVm {
     pub(crate) config: Config,
     pub(crate) model: HostModel,
     pub(crate) plan: HostPlan,
@@ -161,7 +161,7 @@ pub(crate) struct Hosting {
 ///
 /// # Errors
 /// [`Failure::Usage`], naming the file and the key; or what the guests' images fail with.
-pub(crate) fn read(path: &Path, settings: &[(String, String)], registry: Registry) -> Result<Hosting, Failure> {
+pub(crate) fn read(path: &Path, settings: &[(String, String)], registry: Registry) -> Result<MultiVm, Failure> {
     let name = path.display().to_string();
     let text = input::toml(path)?;
     of_text(&name, &text, settings, registry)
@@ -176,7 +176,7 @@ pub(crate) fn of_text(
     text: &str,
     settings: &[(String, String)],
     registry: Registry,
-) -> Result<Hosting, Failure> {
+) -> Result<MultiVm, Failure> {
     let wrong = |problem: String| Failure::Usage(format!("{name}: {problem}"));
     let file: HostFile = toml::from_str(text).map_err(|error| wrong(toml_problem::of_text(text, &error)))?;
     let mut builder =
@@ -191,34 +191,34 @@ pub(crate) fn of_text(
     }
     let cycles =
         |us: u64| Cycles((u128::from(us) * u128::from(model.clock_hz) / 1_000_000).min(u128::from(u64::MAX)) as u64);
-    let mut hosting =
-        Hosting { config, names: Vec::new(), work: Vec::new(), plan: HostPlan::default(), model: model.clone() };
-    hosting.plan.registry = registry;
-    hosting.plan.granularity = file.granularity.map(|size| size.0);
+    let mut multi_vm =
+        MultiVm { config, names: Vec::new(), work: Vec::new(), plan: HostPlan::default(), model: model.clone() };
+    multi_vm.plan.registry = registry;
+    multi_vm.plan.granularity = file.granularity.map(|size| size.0);
     let windows: Vec<&WindowKeys> = file.guest.iter().flat_map(|guest| &guest.sections).collect();
-    hosting.plan.sections = sections::host(&file.section, &windows).map_err(wrong)?;
+    multi_vm.plan.sections = sections::host(&file.section, &windows).map_err(wrong)?;
     for keys in &file.guest {
-        hosting.add(keys).map_err(|failure| match failure {
+        multi_vm.add(keys).map_err(|failure| match failure {
             Failure::Usage(problem) => wrong(format!("guest `{}`: {problem}", keys.name)),
             other => other,
         })?;
     }
-    if hosting.names.is_empty() || hosting.plan.guests.iter().all(|guest| guest.background) {
+    if multi_vm.names.is_empty() || multi_vm.plan.guests.iter().all(|guest| guest.background) {
         return Err(wrong("guest: no guest in the foreground, so that the run would be over at once".to_owned()));
     }
     for change in &file.change {
-        let guest = hosting.names.iter().position(|name| *name == change.guest);
+        let guest = multi_vm.names.iter().position(|name| *name == change.guest);
         let guest = guest.ok_or_else(|| wrong(format!("change: there is no guest `{}`", change.guest)))?;
         let allocation = change.allocation.allocation();
-        hosting.plan.changes.push(AllocationChange { at: cycles(change.at_us), guest, allocation });
+        multi_vm.plan.changes.push(AllocationChange { at: cycles(change.at_us), guest, allocation });
     }
-    hosting.plan.reals = file.processors;
-    hosting.plan.slice = cycles(file.slice_us).max(Cycles(1));
-    hosting.plan.pause_limits = file.pause.map_or_else(PauseLoopLimits::default, |keys| PauseLoopLimits {
+    multi_vm.plan.pcpus = file.processors;
+    multi_vm.plan.slice = cycles(file.slice_us).max(Cycles(1));
+    multi_vm.plan.pause_limits = file.pause.map_or_else(PauseLoopLimits::default, |keys| PauseLoopLimits {
         gap: Cycles(keys.gap),
         window: Cycles(keys.window),
     });
-    Ok(hosting)
+    Ok(multi_vm)
 }
 
 /// The values of a key that has them as text.
@@ -227,7 +227,7 @@ fn parsed<T: FromStr<Err = String>>(key: &str, texts: &[String]) -> Result<Vec<T
     texts.iter().map(parse).collect()
 }
 
-impl Hosting {
+impl MultiVm {
     /// Adds the guests of one entry.
     fn add(&mut self, keys: &GuestKeys) -> Result<(), Failure> {
         let usage = |problem: String| Err(Failure::Usage(problem));
@@ -292,7 +292,7 @@ impl Hosting {
 mod tests {
     use super::*;
 
-    fn read_text(text: &str) -> Result<Hosting, Failure> {
+    fn read_text(text: &str) -> Result<MultiVm, Failure> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         read(file.path(), &[], Registry::default())
@@ -302,13 +302,13 @@ mod tests {
 
     #[test]
     fn a_host_is_read_with_its_defaults() {
-        let hosting =
+        let multi_vm =
             read_text(&format!("processors = 2\n{GUEST}count = 3\n[[guest]]\nname = 'b'\nrun = 'hello'")).unwrap();
-        assert_eq!(hosting.names, ["a-1", "a-2", "a-3", "b"]);
-        let first = &hosting.plan.guests[0];
+        assert_eq!(multi_vm.names, ["a-1", "a-2", "a-3", "b"]);
+        let first = &multi_vm.plan.guests[0];
         assert_eq!((first.harts, first.weight, first.spin), (2, 100, SpinMethod::Wapd));
         assert_eq!(first.allocation, Allocation::Shared);
-        assert_eq!(hosting.plan.slice, Cycles(2_400_000));
+        assert_eq!(multi_vm.plan.slice, Cycles(2_400_000));
     }
 
     #[test]
