@@ -28,7 +28,7 @@ mod trap;
 mod trap_loop;
 
 pub use bus::{
-    Bus, CacheLines, CodeWindow, DataWindow, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored,
+    Bus, CacheLines, CodeView, DataView, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored,
 };
 pub use code::CodeCache;
 pub use engine::compiled::{CODE_BYTES, CodeMemoryError, reserve_code};

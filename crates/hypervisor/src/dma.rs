@@ -1,6 +1,6 @@
 //! A guest's memory as devices, the loader and SBI calls reach it: by guest physical address, filled on demand.
 
-use crate::paging::{FrameSupply, PageUnavailable};
+use crate::paging::{FrameReclaim, PageUnavailable};
 use crate::table::FlushTlbs;
 use crate::vm::FramePiece;
 use core::cell::RefCell;
@@ -23,7 +23,7 @@ pub struct Dma<'m, P> {
 /// What filling a page changes.
 #[derive(Debug)]
 struct Fill<'m, P> {
-    supply: FrameSupply<'m, P>,
+    supply: FrameReclaim<'m, P>,
     /// The first page that was not to be had.
     unavailable: Option<PageUnavailable>,
 }
@@ -43,7 +43,7 @@ pub type GuestMemoryError = DmaError;
 impl<'m, P: FlushTlbs> Dma<'m, P> {
     /// The memory of VM number `vm` of `supply`.
     #[must_use]
-    pub fn new(supply: FrameSupply<'m, P>, vm: usize) -> Self {
+    pub fn new(supply: FrameReclaim<'m, P>, vm: usize) -> Self {
         let memory = supply.memory;
         let fill = RefCell::new(Fill { supply, unavailable: None });
         Self { memory, vm, fill, written: RefCell::default() }

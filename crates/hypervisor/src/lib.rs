@@ -3,7 +3,7 @@
 //! Everything here is a function of its inputs: no clock, no threads. The machine executes what the hypervisor decides.
 //!
 //! * [`Vm`]: a guest's memory: where it lies, and how the hardware is shown it.
-//! * [`FrameSupply`]: frames for guests on demand, taken away from guests where there are none left ([`Pager`]).
+//! * [`FrameReclaim`]: frames for guests on demand, taken away from guests where there are none left ([`Pager`]).
 //! * [`Dma`]: the same memory as devices and loaders reach it.
 //! * [`sbi`]: calls decoded and validated into requests; [`HartState`] is the life of a hart under them.
 //! * [`sched`]: which vCPU runs on which real one, and what happens to one that spins.
@@ -35,7 +35,7 @@ pub use dma::{Dma, DmaOutcome, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
 pub use guest_view::GuestLeaf;
 pub use hart_state::{Entry, HartState, Suspend};
-pub use paging::{FaultyFrame, FrameSupply, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
+pub use paging::{FaultyFrame, FrameReclaim, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
 pub use primary_region::{PrimaryRegion, PrimaryRegionState, Refusal, SegmentRequest};
 pub use table::{
     ClearedRange, Displaced, FlatTable, FlatTables, FlushTlbs, GuestTable, HostTable, Invalidation, Leaf, LeafBits,
@@ -43,7 +43,7 @@ pub use table::{
     TableDesign, TableRequest, TableWork,
 };
 pub use vm::{
-    Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, SaturatedFilter, Vm, VmError, VmMemory,
-    Wanted,
+    Backing, FilterSize, LeafStatus, MemoryAttribute, NestedFaultOutcome, ReclaimRequest, SaturatedFilter, Vm, VmError,
+    VmMemory,
 };
 pub use walk_memory::WalkMemory;

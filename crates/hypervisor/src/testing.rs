@@ -1,6 +1,6 @@
 //! For tests: a processor whose guest translates nothing itself, and frames for one guest alone.
 
-use crate::paging::{FrameSupply, PageUnavailable, Pager};
+use crate::paging::{FrameReclaim, PageUnavailable, Pager};
 use crate::table::FlushTlbs;
 use crate::vm::{NestedFaultOutcome, Vm};
 use crate::walk_memory::WalkMemory;
@@ -23,8 +23,8 @@ pub(crate) fn supply<'h, P: FlushTlbs>(
     vm: &'h mut Vm,
     pager: Option<&'h mut Pager>,
     processors: P,
-) -> FrameSupply<'h, P> {
-    FrameSupply { memory: &host.memory, frames: &mut host.frames, vms: std::slice::from_mut(vm), pager, processors }
+) -> FrameReclaim<'h, P> {
+    FrameReclaim { memory: &host.memory, frames: &mut host.frames, vms: std::slice::from_mut(vm), pager, processors }
 }
 
 /// A processor whose guest translates nothing itself, so that its addresses are guest physical.

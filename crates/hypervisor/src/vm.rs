@@ -16,7 +16,7 @@ pub use direct::{FilterSize, SaturatedFilter};
 pub use error::VmError;
 pub use presentation::{Backing, LeafStatus};
 pub(crate) use vm_memory::{FramePiece, Resolved};
-pub use vm_memory::{VmMemory, Wanted};
+pub use vm_memory::{ReclaimRequest, VmMemory};
 
 use crate::shadow::Shadow;
 use crate::table::Invalidation;

@@ -21,8 +21,8 @@ use crate::{
     parts::primary_region::{GuestRegion, SegmentHardware},
     parts::shadow_intervals::ShadowIntervals,
     sections::{self, GuestSections},
+    state::{Guest, MachineState, Processor},
     warmup::Warmup,
-    world::{Guest, Processor, World},
 };
 use devices::{
     Block, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription, VirtioDevice,
@@ -85,11 +85,11 @@ impl Machine {
         }
         let sections = sections::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
-        let mut world = World::new(host, pager, costs, model.clock());
-        world.caches = caches(config, &model, plan.pcpus, &world.host)?;
-        world.sections = sections;
-        world.create_sections(&plan.sections)?;
-        world.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
+        let mut state = MachineState::new(host, pager, costs, model.clock());
+        state.caches = caches(config, &model, plan.pcpus, &state.host)?;
+        state.sections = sections;
+        state.create_sections(&plan.sections)?;
+        state.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
         let pace = Pace {
             engine: config.engine(),
             quantum: Cycles(config.quantum),
@@ -102,7 +102,7 @@ impl Machine {
         let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
         let isa = hart::Isa { spins_exit: looks, ..config.isa() };
-        let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
+        let mut machine = Self::new(state, isa, config.paging.guest.mode(), pace, dispatch);
         machine.extensions = config.sbi.extensions();
         machine.faults = faults;
         machine.disks = Disks::new(config, &model.clock());
@@ -122,18 +122,18 @@ impl Machine {
     /// Adds the memory of a guest, with all that translates it; its number.
     pub(crate) fn add_vm(&mut self, config: &Config, sections: &GuestSections) -> Result<usize, BuildError> {
         // VMID 0 is left to the host's own use.
-        let vmid = Vmid(self.world.guests.len() as u16 + 1);
+        let vmid = Vmid(self.state.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
-        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, config.backing(), attribute)?;
+        let mut vm = Vm::with_attribute(&mut self.state.host, vmid, config.memory.0, config.backing(), attribute)?;
         if let Some(ShadowTables { config: shadow, format }) = config.shadow() {
             let shadow = ShadowConfig { sections_end: sections.end(), section_bytes: sections.bytes(), ..shadow };
-            vm.shadow_as(&mut self.world.host, shadow, format).map_err(VmError::from)?;
+            vm.shadow_as(&mut self.state.host, shadow, format).map_err(VmError::from)?;
         }
-        if self.world.pager.is_some() {
+        if self.state.pager.is_some() {
             vm.page_by_supply();
         }
-        self.world.vms.push(vm);
-        Ok(self.world.vms.len() - 1)
+        self.state.vms.push(vm);
+        Ok(self.state.vms.len() - 1)
     }
 
     /// Makes a guest of an image and adds it.
@@ -171,8 +171,8 @@ impl Machine {
         let tree_at = plan.tree(tree.len() as u64)?;
 
         let index = self.add_vm(config, &guest.sections)?;
-        self.world.map_sections(config, index, &guest.sections)?;
-        let mut dma = Dma::new(self.world.apart().1, index);
+        self.state.map_sections(config, index, &guest.sections)?;
+        let mut dma = Dma::new(self.state.apart().1, index);
         let written = plan.write(&mut dma, tree_at, &tree);
         if let Some(unavailable) = dma.finish().unavailable {
             return Err(unavailable.into());
@@ -180,14 +180,14 @@ impl Machine {
         written?;
         match config.warmup {
             Warmup::None | Warmup::Instructions(_) => {}
-            Warmup::Touch => self.world.apart().1.populate(index)?,
+            Warmup::Touch => self.state.apart().1.populate(index)?,
             Warmup::Snapshot => {
                 let problem = "`snapshot` is for a guest that goes on with a snapshot".to_owned();
                 return Err(ConfigError::Range { key: "warmup".into(), problem }.into());
             }
         }
         // What that took is in no guest's time.
-        self.world.pager.as_mut().map(Pager::take_counts);
+        self.state.pager.as_mut().map(Pager::take_counts);
 
         let harts = config.harts as usize;
         let mut platform = Platform::new(PlatformConfig {

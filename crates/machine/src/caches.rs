@@ -5,7 +5,7 @@
 //! holds beside the levels above it is [`Contents`]. A use looks for its line from the top down and brings it to every level that it was missed in.
 //!
 //! The levels above are asked for every use, but a use of the line that was used last in its set changes nothing, and costs nothing beside
-//! the instruction: the hart sees that by itself, through [`lines::WorldLines`], and does not come here.
+//! the instruction: the hart sees that by itself, through [`lines::MachineLines`], and does not come here.
 //!
 //! What is not modelled: write-backs, coherence between processors, prefetchers, several misses at a time, and the hypervisor's own accesses
 //! (docs/caches.md).

@@ -17,12 +17,12 @@ mod results;
 mod schedule;
 pub mod sections;
 pub mod snapshot;
+mod state;
 pub mod system;
 pub mod toml_problem;
 pub mod units;
 pub mod vlm;
 pub mod warmup;
-mod world;
 
 pub use assembly::build_error::BuildError;
 pub use assembly::host_plan::{AllocationChange, GuestPlan, HostPlan};

@@ -33,7 +33,7 @@ use crate::{
     results::walks::RecordedWalk,
     schedule::{Turn, next_turn},
     snapshot::request::Capture,
-    world::{Current, Guest, Processor, World},
+    state::{Current, Guest, MachineState, Processor},
 };
 use core::ops::Range;
 use hart::{Engine, Exit, Hart, Interrupt, Isa};
@@ -65,7 +65,7 @@ pub struct Pace {
 
 /// A host with its guests, ready to run.
 pub struct Machine {
-    pub(crate) world: World,
+    pub(crate) state: MachineState,
     pub(crate) code: Code,
     pub(crate) vcpus: Vec<Vcpu>,
     pub(crate) dispatch: Dispatch,
@@ -131,10 +131,10 @@ impl Record {
 }
 
 impl Machine {
-    pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
+    pub(crate) fn new(state: MachineState, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
         Self {
-            code: Code::new(isa, &world),
-            world,
+            code: Code::new(isa, &state),
+            state,
             vcpus: Vec::new(),
             dispatch,
             isa,
@@ -156,7 +156,7 @@ impl Machine {
 
     /// Adds a pCPU, which is shared until it is dedicated.
     pub(crate) fn add_processor(&mut self, processor: Processor) {
-        self.world.processors.push(processor);
+        self.state.processors.push(processor);
         self.dispatch.add_pcpu();
     }
 
@@ -195,10 +195,10 @@ impl Machine {
         scheduled: &VmParameters,
         standing: Vec<Standing>,
     ) -> Result<(), AllocationError> {
-        debug_assert_eq!(self.world.vms.len(), self.world.guests.len() + 1);
-        let (index, first) = (self.world.guests.len(), self.vcpus.len());
+        debug_assert_eq!(self.state.vms.len(), self.state.guests.len() + 1);
+        let (index, first) = (self.state.guests.len(), self.vcpus.len());
         self.dispatch.scheduler.add_vm(scheduled, Cycles(0))?;
-        self.world.guests.push(guest);
+        self.state.guests.push(guest);
         let form = match scheduled.allocation {
             Allocation::Dedicated(_) => AllocationForm::Dedicated,
             Allocation::Shared => AllocationForm::Shared,
@@ -233,7 +233,7 @@ impl Machine {
                 self.end_all(&Outcome::Interrupted);
                 break;
             }
-            let turn = next_turn((0..self.world.processors.len()).map(|pcpu| self.ready(pcpu)));
+            let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)));
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
             let disk = self.disks.first_due();
@@ -296,7 +296,7 @@ impl Machine {
                 Some(outcome) => self.end(guest, outcome),
                 None => self.after_turn(index, turn.index),
             }
-            if let Some((guest, unavailable)) = self.world.exhausted.take() {
+            if let Some((guest, unavailable)) = self.state.exhausted.take() {
                 self.end(guest, Outcome::OutOfMemory(unavailable));
             }
             self.end_if_inconsistent(guest);
@@ -304,7 +304,7 @@ impl Machine {
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
-        self.world.close_sections();
+        self.state.close_sections();
         self.fail_if_inconsistent();
         self.show();
         (0..self.records.len()).for_each(|guest| self.print(guest, console));
@@ -323,7 +323,7 @@ impl Machine {
         let typed = &mut self.records[FIRST].typed;
         typed.extend(console.input()?);
         if !typed.is_empty() {
-            let taken = self.world.console_input(FIRST, typed.make_contiguous());
+            let taken = self.state.console_input(FIRST, typed.make_contiguous());
             typed.drain(..taken);
             self.deliver_interrupts(FIRST, self.elapsed());
         }
@@ -344,10 +344,10 @@ impl Machine {
         for index in self.harts_of(guest) {
             self.vcpus[index].state = HartState::Stopped;
         }
-        self.remove_from_dispatch(guest, self.clock_of_pcpu(self.world.current.processor));
-        self.world.leave_sections(guest);
+        self.remove_from_dispatch(guest, self.clock_of_pcpu(self.state.current.processor));
+        self.state.leave_sections(guest);
         if self.goes_on() {
-            self.world.release(guest);
+            self.state.release(guest);
         }
     }
 
@@ -370,7 +370,7 @@ impl Machine {
 
     fn print(&mut self, guest: usize, console: &mut dyn Console) {
         let printed = std::mem::take(&mut self.records[guest].printed);
-        for output in [printed, self.world.guests[guest].platform.take_console_output()] {
+        for output in [printed, self.state.guests[guest].platform.take_console_output()] {
             if !output.is_empty() {
                 console.output(guest, &output);
             }
@@ -397,19 +397,19 @@ impl Machine {
         let pcpu = turn.index;
         let clock = self.clock_of_pcpu(pcpu);
         let capture = self.capture_time();
-        let processor = &mut self.world.processors[pcpu];
+        let processor = &mut self.state.processors[pcpu];
         processor.idle += turn.from - clock;
         processor.accounted = processor.accounted.max(turn.from);
         let vcpu = &mut self.vcpus[index];
         processor.retired = vcpu.hart.counts().instructions;
-        self.world.current = Current { processor: pcpu, guest: vcpu.guest, hart: vcpu.hart_id };
+        self.state.current = Current { processor: pcpu, guest: vcpu.guest, hart: vcpu.hart_id };
 
-        let time = self.world.clock().time(turn.from);
+        let time = self.state.clock().time(turn.from);
         let mut until = [turn.next.map(|next| next + self.pace.quantum), capture].into_iter().flatten().min();
         if let Some(timer) = vcpu.hart.timer_interrupt() {
             if time >= timer {
                 vcpu.hart.set_pending(Interrupt::Timer, true);
-            } else if let Some(due) = self.world.clock().cycle_of(timer) {
+            } else if let Some(due) = self.state.clock().cycle_of(timer) {
                 until = Some(until.map_or(due, |until| until.min(due)));
             }
         }
@@ -427,39 +427,39 @@ impl Machine {
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let warming = warming.min(self.instructions_to_capture().unwrap_or(LONGEST_TURN));
         let vcpu = &mut self.vcpus[index];
-        let budget = self.world.instructions_in(pcpu, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
+        let budget = self.state.instructions_in(pcpu, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         // Whatever moved before this turn, the hart begins it by looking everything up.
-        self.world.leave = false;
-        let generation = self.world.guest().platform.interrupt_generation();
-        let exit = self.code.run(&mut vcpu.hart, &mut self.world, budget, self.pace.engine);
+        self.state.leave = false;
+        let generation = self.state.guest().platform.interrupt_generation();
+        let exit = self.code.run(&mut vcpu.hart, &mut self.state, budget, self.pace.engine);
         if let Some(error) = self.code.take_failure() {
             return Some(Outcome::CodeMemory(error));
         }
         let took = self.clock_of_pcpu(pcpu) - turn.from;
-        if let Some(caches) = &mut self.world.caches {
-            let instructions = self.vcpus[index].hart.counts().instructions - self.world.processors[pcpu].retired;
+        if let Some(caches) = &mut self.state.caches {
+            let instructions = self.vcpus[index].hart.counts().instructions - self.state.processors[pcpu].retired;
             caches.note_turn(pcpu, instructions, took);
         }
         if exit == Exit::Budget && self.clock_of_pcpu(pcpu) == turn.from {
             // Nothing was retired and nothing charged, as where the hart leaves at once for pages that have moved. The turn takes the time of
             // its budget, so that no clock ever stands still.
             let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
-            self.world.processors[pcpu].idle += took;
+            self.state.processors[pcpu].idle += took;
         }
         if self.warms_for(guest) == Some(0) {
             self.begin_region(guest);
         }
         let now = self.clock_of_pcpu(pcpu);
         self.take_disk_notifications(guest, now);
-        if self.world.guest().platform.interrupt_generation() != generation {
-            self.deliver_interrupts(self.world.current.guest, now);
+        if self.state.guest().platform.interrupt_generation() != generation {
+            self.deliver_interrupts(self.state.current.guest, now);
         }
         match exit {
             Exit::Budget | Exit::TimerSet => None,
             Exit::SupervisorCall => self.supervisor_call(index, now),
             Exit::Wait => {
-                self.world.charge_exit(ExitReason::Wfi);
+                self.state.charge_exit(ExitReason::Wfi);
                 // An interrupt that came with the exit ends the wait at once.
                 let vcpu = &mut self.vcpus[index];
                 if !vcpu.hart.wakes() {
@@ -489,7 +489,7 @@ impl Machine {
     pub(crate) fn deliver_interrupts(&mut self, guest: usize, now: Cycles) {
         for index in self.harts_of(guest) {
             let vcpu = &mut self.vcpus[index];
-            let level = self.world.guests[guest].platform.external_interrupt(vcpu.hart_id);
+            let level = self.state.guests[guest].platform.external_interrupt(vcpu.hart_id);
             let had = vcpu.hart.pending(Interrupt::External);
             vcpu.hart.set_pending(Interrupt::External, level);
             if level && !had {
@@ -503,17 +503,17 @@ impl Machine {
     /// Segments that the first guest asked for and was refused: how many, and the first of them in words.
     #[must_use]
     pub fn refused_segments(&self) -> (u64, &[String]) {
-        self.world.refused_segments(0)
+        self.state.refused_segments(0)
     }
 
     /// What is wrong with the tables that the hypervisor keeps: one line each. Empty unless a guest has shadow tables that are checked.
     #[must_use]
     pub fn check(&self) -> Vec<String> {
-        let vms = self.world.vms.iter();
-        vms.flat_map(|vm| vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
+        let vms = self.state.vms.iter();
+        vms.flat_map(|vm| vm.check_shadow(&self.state.host.memory)).map(|wrong| wrong.to_string()).collect()
     }
 
     pub(crate) fn clock(&self) -> &Clock {
-        self.world.clock()
+        self.state.clock()
     }
 }

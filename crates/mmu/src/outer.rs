@@ -36,30 +36,30 @@ pub trait OuterTlb: fmt::Debug + Send {
 /// The host's memory, which counts what is read.
 pub struct References<'a> {
     read: &'a mut dyn FnMut(Hpa) -> Option<u64>,
-    made: u64,
+    request: u64,
 }
 
 impl<'a> References<'a> {
     pub(crate) fn new(read: &'a mut dyn FnMut(Hpa) -> Option<u64>) -> Self {
-        Self { read, made: 0 }
+        Self { read, request: 0 }
     }
 
     /// The double word at `at`, a multiple of 8; `None` outside memory.
     pub fn read(&mut self, at: Hpa) -> Option<u64> {
-        self.made += 1;
+        self.request += 1;
         (self.read)(at)
     }
 
     /// References made so far.
     #[must_use]
-    pub const fn made(&self) -> u64 {
-        self.made
+    pub const fn request(&self) -> u64 {
+        self.request
     }
 }
 
 impl fmt::Debug for References<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("References").field("made", &self.made).finish_non_exhaustive()
+        f.debug_struct("References").field("made", &self.request).finish_non_exhaustive()
     }
 }
 

@@ -164,7 +164,7 @@ impl Walkers {
         gva: Gva,
         access: Access,
     ) -> Option<Gpa> {
-        let permits = Segments::GUEST_RIGHTS.meet(context.query(access).demand);
+        let permits = Segments::GUEST_RIGHTS.meet(context.query(access).required);
         if context.spaces.local.is_bare() || !permits {
             return None;
         }

@@ -122,7 +122,7 @@ fn being_observed_changes_nothing_and_counts_agree() {
 /// A prefetcher: after a walk for a page it asks for the next one.
 #[derive(Default)]
 struct NextPage {
-    wanted: Option<Gva>,
+    target: Option<Gva>,
     walks: u64,
 }
 
@@ -133,7 +133,7 @@ impl Observer for NextPage {
 
     fn fill(&mut self, fill: &Fill<'_>) {
         if fill.level == TlbLevel::L2 && fill.source == Source::Walk {
-            self.wanted = Some(Gva(fill.gva.0 + Size4K.bytes()));
+            self.target = Some(Gva(fill.gva.0 + Size4K.bytes()));
         }
     }
 
@@ -152,9 +152,9 @@ fn a_prefetcher_subscribes_from_outside() {
         let before = bed.mmu.observer().walks;
         bed.access(page << 12, Access::Read).unwrap();
         demanded += bed.mmu.observer().walks - before;
-        if let Some(next) = bed.mmu.observer_mut().wanted.take().filter(|next| next.0 < PAGES << 12) {
+        if let Some(next) = bed.mmu.observer_mut().target.take().filter(|next| next.0 < PAGES << 12) {
             bed.access(next.0, Access::Read).unwrap();
-            bed.mmu.observer_mut().wanted = None;
+            bed.mmu.observer_mut().target = None;
         }
     }
     assert_eq!((demanded, bed.mmu.observer().walks), (PAGES / 2, PAGES));

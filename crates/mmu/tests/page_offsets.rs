@@ -82,12 +82,12 @@ fn count(bed: &mut Bed, before: Before, gva: u64, access: Access) -> (MmuStatist
     let (gva, stamp) = (Gva(gva), bed.stamp());
     let Bed { mmu, memory, second, .. } = bed;
     let unfinished = match mmu.fast_access(memory, || second.clone(), gva, access, stamp) {
-        Ok(site) => Err(site),
+        Ok(slot) => Err(slot),
         Err(unfinished) => Ok(unfinished.finish(memory, || second.clone()).unwrap()),
     };
     let (hit, fast) = match unfinished {
         Ok(hit) => (hit, false),
-        Err(site) => (mmu.hit(site, gva, access), true),
+        Err(slot) => (mmu.hit(slot, gva, access), true),
     };
     let offset = gva.0 - GVA;
     assert_eq!((hit.gpa, hit.hpa), (Gpa(GPA + offset), Hpa(GPA + offset)), "{access:?} of {gva}");

@@ -53,14 +53,14 @@ fn a_larger_modes_huge_page_does_not_hit_where_addresses_are_not_canonical() {
     bed.access(0x1000, Access::Read).unwrap();
     bed.context.mode = PagingMode::Sv39;
     bed.enter();
-    let site = bed.access(0x1000, Access::Read).unwrap().site;
-    let (window, stamp) = (bed.mmu.data_window(), bed.stamp());
+    let slot = bed.access(0x1000, Access::Read).unwrap().slot;
+    let (view, stamp) = (bed.mmu.data_view(), bed.stamp());
     // Bit 38 is set, and those above it are not.
     let wild = Gva(0x40_0000_1000);
-    // SAFETY: the window and the site are this MMU's.
-    assert_eq!(unsafe { L1Entry::read_hit(window, site, wild, Width::Double, stamp) }, None);
+    // SAFETY: the view and the slot are this MMU's.
+    assert_eq!(unsafe { L1Entry::read_hit(view, slot, wild, Width::Double, stamp) }, None);
     // SAFETY: as above.
-    assert!(unsafe { L1Entry::read_hit(window, site, Gva(0x1008), Width::Double, stamp) }.is_some());
+    assert!(unsafe { L1Entry::read_hit(view, slot, Gva(0x1008), Width::Double, stamp) }.is_some());
     assert!(bed.access(wild.0, Access::Read).is_err());
 }
 

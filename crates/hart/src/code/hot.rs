@@ -186,7 +186,7 @@ impl Hot {
             let entry = code.mark();
             push_entry::<B>(code, number, old.offset);
             block::translate::<B>(code, page, old.offset);
-            copy_sites(code, old.slot, entry + ENTRY_SLOTS);
+            copy_slots(code, old.slot, entry + ENTRY_SLOTS);
             blocks.push(Block { offset: old.offset, slot: entry + ENTRY_SLOTS });
         }
         let Some(unit) = compiler.unit::<B>(code, &blocks) else {
@@ -249,12 +249,12 @@ fn push_entry<B: Bus>(code: &mut Translations, number: usize, offset: u16) {
 }
 
 /// Copies what the loads and stores of a block know of where they hit last.
-fn copy_sites(code: &mut Translations, from: usize, to: usize) {
+fn copy_slots(code: &mut Translations, from: usize, to: usize) {
     for slot in 0..code.ops.len() - to {
         let class = code.side[to + slot].opcode.class();
         if matches!(class, Class::load | Class::store | Class::float_load | Class::float_store) {
-            let site = code.slot(from + slot).1.rs2;
-            code.ops[to + slot].op.rs2 = site;
+            let predicted = code.slot(from + slot).1.rs2;
+            code.ops[to + slot].op.rs2 = predicted;
         }
     }
 }

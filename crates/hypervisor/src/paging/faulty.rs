@@ -1,6 +1,6 @@
 //! A frame of the host that has a hard fault: whoever has it gets another.
 
-use super::supply::{Batch, FrameSupply};
+use super::supply::{Batch, FrameReclaim};
 use crate::table::FlushTlbs;
 use memory::{FrameError, FrameRange};
 use types::{Access, Gpa, Hpa, PageSize};
@@ -18,7 +18,7 @@ pub enum FaultyFrame {
     Stays,
 }
 
-impl<P: FlushTlbs> FrameSupply<'_, P> {
+impl<P: FlushTlbs> FrameReclaim<'_, P> {
     /// The frame that holds `hpa` has a hard fault.
     ///
     /// # Errors

@@ -31,5 +31,5 @@ mod swap;
 pub use counts::PagingCounts;
 pub use faulty::FaultyFrame;
 pub use pager::Pager;
-pub use supply::{FrameSupply, NoVictim, PageUnavailable};
+pub use supply::{FrameReclaim, NoVictim, PageUnavailable};
 pub use swap::{Swap, SwapError};

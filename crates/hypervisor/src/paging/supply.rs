@@ -4,7 +4,7 @@ use super::core_map::Page;
 use super::pager::Pager;
 use super::swap::{Slot, SwapError};
 use crate::table::{FlushTlbs, Invalidation, Leaf};
-use crate::vm::{FramePiece, NestedFaultOutcome, Vm, Wanted};
+use crate::vm::{FramePiece, NestedFaultOutcome, ReclaimRequest, Vm};
 use devices::Platform;
 use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use types::{Access, Gpa, PageSize};
@@ -53,7 +53,7 @@ pub enum PageUnavailable {
 
 /// The host's frames with all that share them, for the length of one event. VMs go by their number in `vms`.
 #[derive(Debug)]
-pub struct FrameSupply<'h, P> {
+pub struct FrameReclaim<'h, P> {
     /// The bytes.
     pub memory: &'h HostMemory,
     /// Free and owned frames.
@@ -66,7 +66,7 @@ pub struct FrameSupply<'h, P> {
     pub processors: P,
 }
 
-impl<P: FlushTlbs> FrameSupply<'_, P> {
+impl<P: FlushTlbs> FrameReclaim<'_, P> {
     /// The second stage of a VM refused an access: fills the page, or says what else is there.
     ///
     /// # Errors
@@ -122,15 +122,17 @@ impl<P: FlushTlbs> FrameSupply<'_, P> {
     ///
     /// # Errors
     /// [`PageUnavailable`]: the guest cannot go on.
-    pub fn provide(&mut self, vm: usize, wanted: Wanted) -> Result<(), PageUnavailable> {
+    pub fn provide(&mut self, vm: usize, wanted: ReclaimRequest) -> Result<(), PageUnavailable> {
         match wanted {
-            Wanted::Page { gpa, access } => self.fill(vm, gpa, access).map(drop),
+            ReclaimRequest::Page { gpa, access } => self.fill(vm, gpa, access).map(drop),
             // Sections are the machine's to ask.
-            Wanted::Section { .. } => {
+            ReclaimRequest::Section { .. } => {
                 debug_assert!(false, "a section's page is no page of the guest's");
                 Ok(())
             }
-            Wanted::Frames(frames) => self.reclaim().map_err(|reason| PageUnavailable::NoFrame { frames, reason }),
+            ReclaimRequest::Frames(frames) => {
+                self.reclaim().map_err(|reason| PageUnavailable::NoFrame { frames, reason })
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use super::{Assist, Coherence, Event, Exited, Shadow, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::section::Presence;
 use crate::table::{Displaced, Leaf, LeafBits, composed_bits};
-use crate::vm::{Resolved, Wanted};
+use crate::vm::{ReclaimRequest, Resolved};
 use devices::Platform;
 use memory::{Host, HostMemory, OutOfFrames};
 use mmu::{Fault, Fence, SoftwareLeaf, software_walk};
@@ -64,7 +64,7 @@ fn resolve(
     page: &GuestPage,
     access: Access,
     stores: Stores,
-) -> Result<Option<(Resolved, Returns)>, Wanted> {
+) -> Result<Option<(Resolved, Returns)>, ReclaimRequest> {
     let Exited { vm, host, sections, .. } = exited;
     if vm.is_ram(page.gpa, 1) {
         // A page that may be stored to from now on is dirty for the host: it is not asked again.
@@ -82,7 +82,7 @@ fn resolve(
     let presence = sections.as_ref().map(|sections| sections.presence(vm.vmid(), page.gpa, access));
     let Some(Presence::Page { leaves }) = presence else { return Ok(None) };
     let leaf = vm.resolve_section(&host.memory, page.gpa, access);
-    let mut leaf = leaf.ok_or(Wanted::Section { gpa: page.gpa, access })?;
+    let mut leaf = leaf.ok_or(ReclaimRequest::Section { gpa: page.gpa, access })?;
     if !leaf.bits.contains(LeafBits::DIRTY) {
         // Its first store is still to be seen: it is how the page gets modified.
         leaf.bits = leaf.bits.without(LeafBits::WRITE);
@@ -95,13 +95,13 @@ impl Shadow {
     /// Handles a fault at `gva`.
     ///
     /// # Errors
-    /// [`Wanted`]: what has to be provided before the fault can be handled.
+    /// [`ReclaimRequest`]: what has to be provided before the fault can be handled.
     pub(super) fn fault(
         &mut self,
         exited: &mut Exited<'_, impl Tlbs>,
         gva: Gva,
         access: Access,
-    ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
+    ) -> Result<(ShadowFaultOutcome, Option<Event>), ReclaimRequest> {
         let mut reader = GuestReader::new(exited.vm, exited.host, self.config.rules);
         let walked = self.guest_page(&mut reader, exited.hart, gva, access);
         let GuestReader { path, references, filled, wanted, .. } = reader;

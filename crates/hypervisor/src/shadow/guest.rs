@@ -4,7 +4,7 @@ use super::statistics::{Activity, ShadowStatistics};
 use super::{Event, Exited, GuestFence, Shadow, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tlbs};
 use crate::section::SectionManager;
 use crate::table::{Leaf, Radix, ShadowFormat};
-use crate::vm::{Vm, VmMemory, Wanted};
+use crate::vm::{ReclaimRequest, Vm, VmMemory};
 use memory::{Host, HostMemory, OutOfFrames};
 use mmu::Fence;
 use types::{Cycles, Gpa, PageSize, TranslationContext};
@@ -89,14 +89,14 @@ impl Vm {
     /// The shadow table refuses an access.
     ///
     /// # Errors
-    /// [`Wanted`]: what has to be provided before the fault can be handled.
+    /// [`ReclaimRequest`]: what has to be provided before the fault can be handled.
     pub fn shadow_fault(
         &mut self,
         host: &mut Host,
         tlbs: &mut impl Tlbs,
         refused: ShadowFault,
         sections: Option<&mut SectionManager>,
-    ) -> Result<(ShadowFaultOutcome, Option<Event>), Wanted> {
+    ) -> Result<(ShadowFaultOutcome, Option<Event>), ReclaimRequest> {
         let ShadowFault { hart, gva, access } = refused;
         self.with_shadow(|shadow, vm| shadow.fault(&mut Exited { vm, host, tlbs, hart, sections }, gva, access))
             .unwrap_or(Ok((ShadowFaultOutcome::PageFault, None)))

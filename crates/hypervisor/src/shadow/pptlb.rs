@@ -10,7 +10,7 @@ use super::{Assist, Coherence, Event, Invalidation, Shadow, Tlbs, steps};
 use crate::exits::ExitReason;
 use crate::sbi::PartialPurge;
 use crate::table::LeafBits;
-use crate::vm::{Vm, VmMemory, Wanted};
+use crate::vm::{ReclaimRequest, Vm, VmMemory};
 use memory::Host;
 use mmu::Fence;
 use types::{Access, Gpa, Hpa, PageSize};
@@ -19,8 +19,8 @@ impl VmMemory {
     /// Makes an entry of a guest's table, in RAM, invalid; returns it as it was.
     ///
     /// # Errors
-    /// [`Wanted`]: nothing was done.
-    pub fn clear_valid(&mut self, host: &mut Host, entry: Gpa) -> Result<u64, Wanted> {
+    /// [`ReclaimRequest`]: nothing was done.
+    pub fn clear_valid(&mut self, host: &mut Host, entry: Gpa) -> Result<u64, ReclaimRequest> {
         let Some(resolved) = self.resolve(&host.memory, &mut host.frames, entry, Access::Write)? else { return Ok(0) };
         let hpa = Hpa(resolved.leaf.page.0 | entry.offset(resolved.leaf.size));
         let old: u64 = host.memory.read(hpa).unwrap_or(0);
@@ -33,13 +33,13 @@ impl Vm {
     /// Executes a partial purge for a guest with shadow tables: tables and TLBs of every processor. Returns the old entry, and what it took.
     ///
     /// # Errors
-    /// [`Wanted`]: what has to be provided first.
+    /// [`ReclaimRequest`]: what has to be provided first.
     pub fn shadow_partial_purge(
         &mut self,
         host: &mut Host,
         tlbs: &mut impl Tlbs,
         purge: &PartialPurge,
-    ) -> Result<(u64, Option<Event>), Wanted> {
+    ) -> Result<(u64, Option<Event>), ReclaimRequest> {
         self.with_shadow(|shadow, vm| shadow.partial_purge(vm, host, tlbs, purge)).unwrap_or(Ok((0, None)))
     }
 }
@@ -51,7 +51,7 @@ impl Shadow {
         host: &mut Host,
         tlbs: &mut impl Tlbs,
         purge: &PartialPurge,
-    ) -> Result<(u64, Option<Event>), Wanted> {
+    ) -> Result<(u64, Option<Event>), ReclaimRequest> {
         if self.is_guest_table(purge.entry) {
             // What is derived from the entry goes as with the guest's own store.
             let _ = self.store_to_table(host, tlbs, purge.entry);

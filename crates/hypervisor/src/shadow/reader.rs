@@ -1,6 +1,6 @@
 //! A guest's tables as the hypervisor reads them: at guest physical addresses, through the host's mapping, which is filled where it is missing.
 
-use crate::vm::{VmMemory, Wanted};
+use crate::vm::{ReclaimRequest, VmMemory};
 use memory::Host;
 use mmu::{SoftwareRules, SoftwareTables};
 use types::{Access, Gpa, Hpa, PageSize};
@@ -77,7 +77,7 @@ pub(super) struct GuestReader<'m> {
     /// Pages of the host filled on the way.
     pub(super) filled: u64,
     /// A page that has to be provided first.
-    pub(super) wanted: Option<Wanted>,
+    pub(super) wanted: Option<ReclaimRequest>,
 }
 
 impl<'m> GuestReader<'m> {

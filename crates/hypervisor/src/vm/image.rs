@@ -10,7 +10,7 @@ use std::sync::Arc;
 use types::Gpa;
 
 impl VmMemory {
-    /// Gives memory, none of which was touched yet, the contents of `image`. A V=V machine is filled by a [`FrameSupply`](crate::FrameSupply) alone
+    /// Gives memory, none of which was touched yet, the contents of `image`. A V=V machine is filled by a [`FrameReclaim`](crate::FrameReclaim) alone
     /// from now on.
     ///
     /// # Errors

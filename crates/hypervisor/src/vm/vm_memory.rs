@@ -164,7 +164,7 @@ impl VmMemory {
         self.store == Store::Paged
     }
 
-    /// From now on only a [`FrameSupply`](crate::FrameSupply) gives its pages frames, because it alone knows which have contents elsewhere.
+    /// From now on only a [`FrameReclaim`](crate::FrameReclaim) gives its pages frames, because it alone knows which have contents elsewhere.
     pub fn page_by_supply(&mut self) {
         self.supplied = true;
     }
@@ -194,14 +194,14 @@ impl VmMemory {
     /// The host page that holds `gpa`, with A and D bits as `access` sets them. `None` outside RAM.
     ///
     /// # Errors
-    /// [`Wanted`]: what has to be provided first.
+    /// [`ReclaimRequest`]: what has to be provided first.
     pub(crate) fn resolve(
         &mut self,
         memory: &HostMemory,
         frames: &mut FrameAllocator,
         gpa: Gpa,
         access: Access,
-    ) -> Result<Option<Resolved>, Wanted> {
+    ) -> Result<Option<Resolved>, ReclaimRequest> {
         if !self.is_ram(gpa, 1) {
             return Ok(None);
         }
@@ -209,7 +209,7 @@ impl VmMemory {
             return Ok(Some(Resolved { leaf, fresh: false }));
         }
         if self.supplied {
-            return Err(Wanted::Page { gpa, access });
+            return Err(ReclaimRequest::Page { gpa, access });
         }
         let leaf = self.fill(memory, frames, gpa, access, None)?;
         Ok(Some(Resolved { leaf, fresh: true }))
@@ -387,7 +387,7 @@ impl VmMemory {
 
 /// What has to be there before a step of the hypervisor's work on a guest can be done. It is provided, and the step begins anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum ReclaimRequest {
     /// Frames for a table, or for a page.
     Frames(OutOfFrames),
     /// A page of the guest, in RAM.
@@ -406,7 +406,7 @@ pub enum Wanted {
     },
 }
 
-impl From<OutOfFrames> for Wanted {
+impl From<OutOfFrames> for ReclaimRequest {
     fn from(frames: OutOfFrames) -> Self {
         Self::Frames(frames)
     }

@@ -2,7 +2,7 @@ use super::flat::tests::image;
 use super::*;
 use crate::LEAST_LINUX_MEMORY;
 use devices::DmaMemory;
-use hypervisor::{Backing, FlushTlbs, FrameSupply, LeafStatus, Vm};
+use hypervisor::{Backing, FlushTlbs, FrameReclaim, LeafStatus, Vm};
 use memory::FrameRange;
 use memory::{Host, HostPages};
 use mmu::Fence;
@@ -23,9 +23,9 @@ impl FlushTlbs for NoProcessors {
     fn forget_code(&mut self, _: FrameRange) {}
 }
 
-fn supply<'h>(host: &'h mut Host, vm: &'h mut Vm) -> FrameSupply<'h, NoProcessors> {
+fn supply<'h>(host: &'h mut Host, vm: &'h mut Vm) -> FrameReclaim<'h, NoProcessors> {
     let Host { memory, frames } = host;
-    FrameSupply { memory, frames, vms: std::slice::from_mut(vm), pager: None, processors: NoProcessors }
+    FrameReclaim { memory, frames, vms: std::slice::from_mut(vm), pager: None, processors: NoProcessors }
 }
 
 fn files<'f>(kernel: &'f [u8], initrd: Option<&'f [u8]>) -> BootFiles<'f> {

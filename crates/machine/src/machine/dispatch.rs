@@ -14,7 +14,7 @@ use crate::{
     parts::vcpu::Vcpu,
     results::statistics::{Statistics, Time},
     results::trace::Stay,
-    world::World,
+    state::MachineState,
 };
 use hypervisor::{
     ExitReason,
@@ -23,7 +23,7 @@ use hypervisor::{
 use mmu::Fence;
 use types::Cycles;
 
-impl World {
+impl MachineState {
     fn counted(&self, pcpu: usize) -> Counted {
         let processor = &self.processors[pcpu];
         Counted {
@@ -57,7 +57,7 @@ impl Machine {
     pub(crate) fn timer_due(&mut self) {
         let Some((due, index)) = self.dispatch.timers.pop_first() else { return };
         let vcpu = &mut self.vcpus[index];
-        let timer = vcpu.hart.timer_interrupt().and_then(|timer| self.world.clock().cycle_of(timer));
+        let timer = vcpu.hart.timer_interrupt().and_then(|timer| self.state.clock().cycle_of(timer));
         let waits = self.dispatch.scheduler.state(VcpuId(index)) == State::Waiting;
         if waits && vcpu.residence.pcpu.is_none() && timer == Some(due) {
             vcpu.hart.set_pending(hart::Interrupt::Timer, true);
@@ -80,7 +80,7 @@ impl Machine {
             self.carry_out(now);
             self.keep_timer(index);
         } else if self.dispatch.scheduler.is_over(vcpu) {
-            self.world.charge(pcpu, self.vcpus[index].guest, ExitReason::SliceEnd);
+            self.state.charge(pcpu, self.vcpus[index].guest, ExitReason::SliceEnd);
             self.account(pcpu);
             let now = self.clock_of_pcpu(pcpu);
             self.dispatch.scheduler.slice_end(vcpu, now);
@@ -103,7 +103,7 @@ impl Machine {
     pub(crate) fn charge_vcpu(&mut self, index: usize, reason: ExitReason) {
         let guest = self.vcpus[index].guest;
         match self.vcpus[index].residence.pcpu {
-            Some(pcpu) => self.world.charge(pcpu, guest, reason),
+            Some(pcpu) => self.state.charge(pcpu, guest, reason),
             None => self.vcpus[index].residence.owed.push(reason),
         }
     }
@@ -111,7 +111,7 @@ impl Machine {
     /// Charges whoever has `pcpu` for the time since this was last done.
     pub(crate) fn account(&mut self, pcpu: usize) {
         let now = self.clock_of_pcpu(pcpu);
-        let processor = &mut self.world.processors[pcpu];
+        let processor = &mut self.state.processors[pcpu];
         let busy = Cycles(now.0 - processor.accounted.0);
         processor.accounted = now;
         if let Some(index) = self.dispatch.seats[pcpu] {
@@ -124,7 +124,7 @@ impl Machine {
         let changes = self.dispatch.scheduler.take_changes();
         let work = self.dispatch.scheduler.take_work();
         let prices = self.dispatch.prices;
-        let here = self.world.current.processor;
+        let here = self.state.current.processor;
         let price = prices.decision * work.decisions + prices.partner * work.examined;
         let mut touched: Vec<(usize, Why)> = Vec::new();
         for change in changes {
@@ -140,10 +140,10 @@ impl Machine {
         for &(pcpu, why) in &touched {
             self.end_stay(pcpu, why);
         }
-        self.world.processors[here].spend_on_scheduling(price);
+        self.state.processors[here].spend_on_scheduling(price);
         for &(pcpu, _) in &touched {
             if let Some(index) = self.seat(pcpu) {
-                self.world.processors[pcpu].spend_on_scheduling(prices.switch);
+                self.state.processors[pcpu].spend_on_scheduling(prices.switch);
                 self.begin_stay(index, pcpu, now);
             }
         }
@@ -165,10 +165,10 @@ impl Machine {
         self.account(pcpu);
         let now = self.clock_of_pcpu(pcpu);
         let Some(index) = self.dispatch.seats[pcpu].take() else { return };
-        let counted = self.world.counted(pcpu);
+        let counted = self.state.counted(pcpu);
         let vcpu = &mut self.vcpus[index];
-        self.world.pmu_leaves(pcpu, (vcpu.guest, vcpu.hart_id), vcpu.hart.counts().instructions);
-        let processor = &mut self.world.processors[pcpu];
+        self.state.pmu_leaves(pcpu, (vcpu.guest, vcpu.hart_id), vcpu.hart.counts().instructions);
+        let processor = &mut self.state.processors[pcpu];
         processor.instructions += vcpu.hart.counts().instructions - processor.entered;
         processor.entered = 0;
         let residence = &mut vcpu.residence;
@@ -185,50 +185,50 @@ impl Machine {
     fn begin_stay(&mut self, index: usize, pcpu: usize, now: Cycles) {
         // An idle processor's clock stood still.
         let clock = self.clock_of_pcpu(pcpu);
-        self.world.processors[pcpu].idle += Cycles(now.0.saturating_sub(clock.0));
+        self.state.processors[pcpu].idle += Cycles(now.0.saturating_sub(clock.0));
         let guest = self.vcpus[index].guest;
         self.warm_or_flush(index, pcpu, guest);
-        self.world.load_segments(pcpu, guest, self.vcpus[index].hart_id);
+        self.state.load_segments(pcpu, guest, self.vcpus[index].hart_id);
         let vcpu = &mut self.vcpus[index];
-        let processor = &mut self.world.processors[pcpu];
+        let processor = &mut self.state.processors[pcpu];
         processor.entered = vcpu.hart.counts().instructions;
         vcpu.residence.pcpu = Some(pcpu);
         vcpu.residence.ran_on = Some(pcpu);
         vcpu.residence.since = clock.max(now);
         self.dispatch.seats[pcpu] = Some(index);
-        let begun = self.world.counted(pcpu);
+        let begun = self.state.counted(pcpu);
         self.vcpus[index].residence.begun = begun;
         for reason in std::mem::take(&mut self.vcpus[index].residence.owed) {
-            self.world.charge(pcpu, guest, reason);
+            self.state.charge(pcpu, guest, reason);
         }
-        self.world.processors[pcpu].accounted = self.clock_of_pcpu(pcpu);
+        self.state.processors[pcpu].accounted = self.clock_of_pcpu(pcpu);
         let Vcpu { hart, hart_id, features, .. } = &self.vcpus[index];
-        self.world.pmu_enters(pcpu, (guest, *hart_id), hart.counts().instructions);
-        self.world.switch_hardware_ad(pcpu, features);
+        self.state.pmu_enters(pcpu, (guest, *hart_id), hart.counts().instructions);
+        self.state.switch_hardware_ad(pcpu, features);
         self.steal_ends(index, clock.max(now));
     }
 
     /// Flushes what other vCPUs of the VM left in the TLBs of `pcpu`, or `index` itself before it ran elsewhere. See the module.
     fn warm_or_flush(&mut self, index: usize, pcpu: usize, guest: usize) {
-        let tenants = &mut self.world.processors[pcpu].tenants;
+        let tenants = &mut self.state.processors[pcpu].tenants;
         if tenants.len() <= guest {
             tenants.resize(guest + 1, None);
         }
         let before = tenants[guest].replace(index);
         let stayed = self.vcpus[index].residence.ran_on == Some(pcpu);
         if before.is_some_and(|before| before != index || !stayed) {
-            let vmid = self.world.vms[guest].vmid();
-            self.world.processors[pcpu].mmu.fence(&Fence::Vvma { vmid, gva: None, asid: None });
+            let vmid = self.state.vms[guest].vmid();
+            self.state.processors[pcpu].mmu.fence(&Fence::Vvma { vmid, gva: None, asid: None });
         }
     }
 
     /// What vCPU `index` has counted.
     pub(crate) fn statistics_of_vcpu(&self, index: usize) -> Statistics {
-        let Self { world, vcpus, .. } = self;
+        let Self { state, vcpus, .. } = self;
         let (residence, counts) = (&vcpus[index].residence, vcpus[index].hart.counts());
         let mut counted = residence.past;
         if let Some(pcpu) = residence.pcpu {
-            counted.add(&world.counted(pcpu).since(&residence.begun));
+            counted.add(&state.counted(pcpu).since(&residence.begun));
         }
         Statistics {
             instructions: counts.instructions,
@@ -242,10 +242,10 @@ impl Machine {
             caches: counted.caches,
             shadow: None,
             time: Time {
-                guest: world.clock().instructions(counts.instructions)
+                guest: state.clock().instructions(counts.instructions)
                     + counted.traps
                     + counted.caches.map_or(Cycles(0), |caches| caches.stalls()),
-                translation: world.translation(&counted.mmu, counted.caches.as_ref()),
+                translation: state.translation(&counted.mmu, counted.caches.as_ref()),
                 hypervisor: counted.hypervisor,
             },
         }
@@ -255,9 +255,9 @@ impl Machine {
     pub(crate) fn clock_of_pcpu(&self, pcpu: usize) -> Cycles {
         let instructions = match self.dispatch.seats[pcpu] {
             Some(index) => self.vcpus[index].hart.counts().instructions,
-            None => self.world.processors[pcpu].entered,
+            None => self.state.processors[pcpu].entered,
         };
-        self.world.clock_of(pcpu, instructions)
+        self.state.clock_of(pcpu, instructions)
     }
 
     /// What the scheduler has counted of a guest.
@@ -269,13 +269,13 @@ impl Machine {
     /// Time that all pCPUs have spent on scheduling.
     #[must_use]
     pub fn scheduling_time(&self) -> Cycles {
-        self.world.processors.iter().map(|processor| processor.scheduling).sum()
+        self.state.processors.iter().map(|processor| processor.scheduling).sum()
     }
 
     /// Simulated time since the beginning: the clock of the pCPU that is furthest.
     #[must_use]
     pub fn elapsed(&self) -> Cycles {
-        (0..self.world.processors.len()).map(|pcpu| self.clock_of_pcpu(pcpu)).max().unwrap_or_default()
+        (0..self.state.processors.len()).map(|pcpu| self.clock_of_pcpu(pcpu)).max().unwrap_or_default()
     }
 
     /// Keeps the stays that end from now on.

@@ -1,6 +1,8 @@
 //! SBI calls, executed: [`hypervisor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
 
-use crate::{machine::Machine, parts::steal::StealTime, parts::vcpu::Vcpu, results::outcome::Outcome, world::World};
+use crate::{
+    machine::Machine, parts::steal::StealTime, parts::vcpu::Vcpu, results::outcome::Outcome, state::MachineState,
+};
 use core::ops::Range;
 use hart::{Hart, Interrupt, Stop};
 use hypervisor::{
@@ -44,8 +46,8 @@ impl Machine {
         };
         let limits = self.limits(guest);
         let request = sbi::decode(&call, &limits);
-        if !request.as_ref().is_ok_and(|request| self.world.charges_itself(guest, request)) {
-            self.world.charge_exit(self.extensions.exit_reason(call.eid));
+        if !request.as_ref().is_ok_and(|request| self.state.charges_itself(guest, request)) {
+            self.state.charge_exit(self.extensions.exit_reason(call.eid));
         }
         let answer = match request {
             Ok(request) => self.execute(index, &request, now),
@@ -71,7 +73,7 @@ impl Machine {
 
     /// What calls of a guest can refer to.
     fn limits(&self, guest: usize) -> Limits {
-        Limits { harts: self.harts_of(guest).count(), ram: self.world.vms[guest].ram(), extensions: self.extensions }
+        Limits { harts: self.harts_of(guest).count(), ram: self.state.vms[guest].ram(), extensions: self.extensions }
     }
 
     fn execute(&mut self, index: usize, request: &Request, now: Cycles) -> Answer {
@@ -81,10 +83,10 @@ impl Machine {
             Request::Base(query) => Answer::Return(Ok(query.answer())),
             Request::SetTimer { at } => {
                 // The call itself has taken time since it was made.
-                let current = self.world.current.processor;
+                let current = self.state.current.processor;
                 let time = self.clock().time(self.clock_of_pcpu(current));
                 self.vcpus[index].hart.set_timer(at, time);
-                self.world.count_firmware(guest, hart_id, FirmwareEvent::SetTimer);
+                self.state.count_firmware(guest, hart_id, FirmwareEvent::SetTimer);
                 Answer::Return(Ok(0))
             }
             Request::SendIpi { harts } => {
@@ -103,9 +105,9 @@ impl Machine {
                 let (sent, received) = fence_events(fence);
                 self.count_request(index, harts, sent, received);
                 if let RemoteFence::Address { range, asid } = fence
-                    && self.world.vms[guest].is_shadowed()
+                    && self.state.vms[guest].is_shadowed()
                 {
-                    self.world.fence_shadow_remotely(harts, range, asid);
+                    self.state.fence_shadow_remotely(harts, range, asid);
                 }
                 for target in self.harts_of(guest) {
                     if harts.contains(self.vcpus[target].hart_id) {
@@ -127,7 +129,7 @@ impl Machine {
             Request::Legacy(request) => self.legacy_call(index, request, now),
             Request::Pmu(request) => {
                 let instructions = self.vcpus[index].hart.counts().instructions;
-                Answer::Return(self.world.serve_pmu(request, instructions))
+                Answer::Return(self.state.serve_pmu(request, instructions))
             }
             Request::Suspend(entry) => self.suspend_system(index, entry),
             Request::Features(request) => Answer::Return(self.feature_call(index, request)),
@@ -142,9 +144,9 @@ impl Machine {
             // Stores drop translated code as they happen.
             RemoteFence::Instruction => {}
             RemoteFence::Address { range, asid } => {
-                let vmid = self.world.vms[self.vcpus[target].guest].vmid();
+                let vmid = self.state.vms[self.vcpus[target].guest].vmid();
                 let Some(pcpu) = self.vcpus[target].residence.ran_on else { return };
-                let mmu = &mut self.world.processors[pcpu].mmu;
+                let mmu = &mut self.state.processors[pcpu].mmu;
                 for gva in range.operands() {
                     mmu.fence(&mmu::Fence::Vvma { vmid, gva, asid });
                 }
@@ -192,7 +194,7 @@ impl Machine {
     fn feature_call(&mut self, index: usize, request: FeatureRequest) -> Result<u64, SbiError> {
         let features = &mut self.vcpus[index].features;
         let value = features.serve(request)?;
-        self.world.switch_hardware_ad(self.world.current.processor, features);
+        self.state.switch_hardware_ad(self.state.current.processor, features);
         Ok(value)
     }
 
@@ -214,7 +216,7 @@ impl Machine {
             LegacyRequest::Masked { mask, call } => {
                 let bits = match mask.0 {
                     0 => Ok(None),
-                    address => self.world.load_for_call(address).map(Some),
+                    address => self.state.load_for_call(address).map(Some),
                 };
                 let hart = &mut self.vcpus[index].hart;
                 match bits {
@@ -234,13 +236,13 @@ impl Machine {
 
     /// The next byte that was typed for a guest: from its UART, which firmware shares with its driver, or from the terminal.
     fn typed_byte(&mut self, guest: usize) -> Option<u8> {
-        let received = self.world.guests[guest].platform.take_console_byte();
+        let received = self.state.guests[guest].platform.take_console_byte();
         received.or_else(|| self.records[guest].typed.pop_front())
     }
 
     fn console_call(&mut self, guest: usize, request: ConsoleRequest) -> Result<u64, SbiError> {
         // What the guest has sent by its UART in this turn comes first.
-        let sent = self.world.guests[guest].platform.take_console_output();
+        let sent = self.state.guests[guest].platform.take_console_output();
         self.records[guest].printed.extend(sent);
         match request {
             ConsoleRequest::WriteByte(byte) => {
@@ -249,14 +251,14 @@ impl Machine {
             }
             ConsoleRequest::Write(ConsoleBuffer { at, bytes }) => {
                 let mut buffer = vec![0; bytes.min(CONSOLE_CHUNK) as usize];
-                self.world.read_guest(guest, at, &mut buffer).map_err(|_| SbiError::Failed)?;
+                self.state.read_guest(guest, at, &mut buffer).map_err(|_| SbiError::Failed)?;
                 self.records[guest].printed.extend(&buffer);
                 Ok(buffer.len() as u64)
             }
             ConsoleRequest::Read(ConsoleBuffer { at, bytes }) => {
                 let most = bytes.min(CONSOLE_CHUNK) as usize;
                 let typed: Vec<u8> = std::iter::from_fn(|| self.typed_byte(guest)).take(most).collect();
-                self.world.write_guest(guest, at, &typed).map_err(|_| SbiError::Failed)?;
+                self.state.write_guest(guest, at, &typed).map_err(|_| SbiError::Failed)?;
                 Ok(typed.len() as u64)
             }
         }
@@ -286,10 +288,10 @@ impl Machine {
             vcpu.hart = begun;
             vcpu.features = features;
             vcpu.steal = StealTime::default();
-            let level = self.world.guests[vcpu.guest].platform.external_interrupt(vcpu.hart_id);
+            let level = self.state.guests[vcpu.guest].platform.external_interrupt(vcpu.hart_id);
             vcpu.hart.set_pending(Interrupt::External, level);
             if let Some(pcpu) = vcpu.residence.pcpu {
-                self.world.switch_hardware_ad(pcpu, &features);
+                self.state.switch_hardware_ad(pcpu, &features);
             }
         }
         let vcpu = &mut self.vcpus[index];
@@ -297,11 +299,11 @@ impl Machine {
         vcpu.hart.set_register(A0, vcpu.hart_id as u64);
         vcpu.hart.set_register(A1, entry.opaque);
         let (guest, hart) = (vcpu.guest, vcpu.hart_id);
-        self.world.reset_segment(guest, hart);
+        self.state.reset_segment(guest, hart);
     }
 }
 
-impl World {
+impl MachineState {
     /// The walker of a pCPU sets A and D bits as the hart there has asked, if that is for the guest to say.
     pub(crate) fn switch_hardware_ad(&mut self, pcpu: usize, features: &Features) {
         if let Some(on) = features.hardware_ad() {

@@ -46,7 +46,7 @@ impl Machine {
     pub(crate) fn begin_region(&mut self, guest: usize) {
         // A maximum has no difference: it begins anew.
         for pcpu in self.harts_of(guest).filter_map(|index| self.vcpus[index].residence.pcpu).collect::<Vec<_>>() {
-            self.world.processors[pcpu].mmu.restart_maximum();
+            self.state.processors[pcpu].mmu.restart_maximum();
         }
         let now = self.statistics_of(guest);
         self.records[guest].region.begin(now);
@@ -77,7 +77,7 @@ impl Machine {
             sum.add(&self.statistics_of_vcpu(index));
         }
         sum.transactions = self.dispatch.scheduler.statistics(VmId(guest)).ends;
-        sum.shadow = self.world.vms[guest].shadow_statistics().copied();
+        sum.shadow = self.state.vms[guest].shadow_statistics().copied();
         sum
     }
 

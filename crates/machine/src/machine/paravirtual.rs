@@ -16,9 +16,9 @@ impl Machine {
         let guest = self.vcpus[index].guest;
         let handshake = &mut self.records[guest].handshake;
         match *request {
-            ParavirtualRequest::SetSegment(ref request) => self.world.set_segment(request),
-            ParavirtualRequest::Section(call) => self.world.section_call(guest, call),
-            ParavirtualRequest::PartialPurge(purge) => self.world.partial_purge(&purge),
+            ParavirtualRequest::SetSegment(ref request) => self.state.set_segment(request),
+            ParavirtualRequest::Section(call) => self.state.section_call(guest, call),
+            ParavirtualRequest::PartialPurge(purge) => self.state.partial_purge(&purge),
             ParavirtualRequest::RegisterArea(area) => {
                 let notice = handshake.register(area);
                 self.notify(guest, notice).map(|()| 0)
@@ -54,7 +54,7 @@ impl Machine {
             let Some(pcpu) = self.vcpus[index].residence.pcpu else { return };
             let now = self.clock_of_pcpu(pcpu);
             if self.vcpus[index].residence.pauses.pause(now, &self.dispatch.pause_limits) {
-                self.world.charge_exit(ExitReason::PauseLoop);
+                self.state.charge_exit(ExitReason::PauseLoop);
                 self.spin(index, SpinCall { reason: SpinReason::PauseLoop, partner: None });
             }
         }
@@ -63,7 +63,7 @@ impl Machine {
     /// vCPU `index`, whose turn it is, waits for a store to its reservation: it exits.
     pub(crate) fn waits_for_store(&mut self, index: usize) {
         if self.notices(index) {
-            self.world.charge_exit(ExitReason::ReservationWait);
+            self.state.charge_exit(ExitReason::ReservationWait);
             self.spin(index, SpinCall { reason: SpinReason::ReservationWait, partner: None });
         }
     }
@@ -88,7 +88,7 @@ impl Machine {
     /// # Errors
     /// [`AllocationError`]; nothing has changed.
     pub(crate) fn allocate(&mut self, guest: usize, allocation: &Allocation) -> Result<(), AllocationError> {
-        let now = self.clock_of_pcpu(self.world.current.processor);
+        let now = self.clock_of_pcpu(self.state.current.processor);
         self.dispatch.scheduler.allocate(VmId(guest), allocation, now)?;
         self.carry_out(now);
         self.harts_of(guest).for_each(|index| self.keep_timer(index));
@@ -104,10 +104,10 @@ impl Machine {
 
     /// Drives the interrupt that says that a guest's allocation has changed.
     fn raise(&mut self, guest: usize, high: bool) {
-        let generation = self.world.guests[guest].platform.interrupt_generation();
-        self.world.guests[guest].platform.set_hypervisor_interrupt(high);
-        if self.world.guests[guest].platform.interrupt_generation() != generation {
-            let now = self.clock_of_pcpu(self.world.current.processor);
+        let generation = self.state.guests[guest].platform.interrupt_generation();
+        self.state.guests[guest].platform.set_hypervisor_interrupt(high);
+        if self.state.guests[guest].platform.interrupt_generation() != generation {
+            let now = self.clock_of_pcpu(self.state.current.processor);
             self.deliver_interrupts(guest, now);
         }
     }
@@ -115,7 +115,7 @@ impl Machine {
     /// Lets a guest know of its allocation.
     fn notify(&mut self, guest: usize, notice: Notice) -> Result<(), SbiError> {
         if let Some((area, flag)) = notice.store {
-            self.world.write_guest(guest, area, &flag.to_le_bytes()).map_err(|_| SbiError::Failed)?;
+            self.state.write_guest(guest, area, &flag.to_le_bytes()).map_err(|_| SbiError::Failed)?;
         }
         if notice.interrupt {
             self.raise(guest, true);

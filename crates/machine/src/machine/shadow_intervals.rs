@@ -1,7 +1,7 @@
 //! Intervals of shadow tables: at the end of each the hypervisor looks again at which tables of its guests it shadows.
 
 use super::Machine;
-use crate::world::Current;
+use crate::state::Current;
 use types::Cycles;
 
 impl Machine {
@@ -17,17 +17,17 @@ impl Machine {
         // Whoever waits for longer than an interval has nothing to look at in those between.
         let passed = (next.0 - intervals.due.0) / intervals.length.0 + 1;
         intervals.due += intervals.length * passed;
-        for guest in 0..self.world.vms.len() {
+        for guest in 0..self.state.vms.len() {
             if !self.has_ended(guest) {
-                self.world.current = Current { guest, ..self.world.current };
-                self.world.end_shadow_interval();
+                self.state.current = Current { guest, ..self.state.current };
+                self.state.end_shadow_interval();
             }
         }
         true
     }
 }
 
-impl crate::world::World {
+impl crate::state::MachineState {
     /// The same for the current guest.
     fn end_shadow_interval(&mut self) {
         let guest = self.current.guest;

@@ -18,7 +18,7 @@ impl Machine {
         let guest = self.vcpus[index].guest;
         if let Some(area) = area {
             let zeroes = [0; STEAL_AREA_BYTES as usize];
-            self.world.write_guest(guest, area, &zeroes).map_err(|_| SbiError::Failed)?;
+            self.state.write_guest(guest, area, &zeroes).map_err(|_| SbiError::Failed)?;
         }
         self.vcpus[index].steal = StealTime { area, ..StealTime::default() };
         Ok(0)
@@ -58,7 +58,7 @@ impl Machine {
     /// Writes into the guest's structure. Where the host has no memory for it, the record is no longer updated.
     fn tell(&mut self, index: usize, at: Gpa, bytes: &[u8]) {
         let guest = self.vcpus[index].guest;
-        if self.world.write_guest(guest, at, bytes).is_err() {
+        if self.state.write_guest(guest, at, bytes).is_err() {
             self.vcpus[index].steal.area = None;
         }
     }

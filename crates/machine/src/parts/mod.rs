@@ -1,4 +1,4 @@
-//! What a machine is made of beside processors and guests. What is here knows nothing of the machine: what happens to it is in `machine/` and `world/`.
+//! What a machine is made of beside processors and guests. What is here knows nothing of the machine: what happens to it is in `machine/` and `state/`.
 
 pub(crate) mod address_spaces;
 pub(crate) mod balloon;

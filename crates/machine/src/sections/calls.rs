@@ -5,14 +5,14 @@
 
 use super::host::HostSections;
 use super::plan::GuestSection;
-use crate::world::World;
+use crate::state::MachineState;
 use hypervisor::sbi::{SbiError, SectionCall};
 use hypervisor::section::{MapRequest, SectionAccess, SectionHost, SectionManager, SectionMapError, SectionUnmapError};
 use hypervisor::{FlushTlbs, Vm};
 use memory::section::DeleteError;
 use types::{Cycles, Gpa, Vmid};
 
-impl World {
+impl MachineState {
     /// What a guest asks concerning its sections. The work is charged to the processor that it asks on.
     ///
     /// # Errors

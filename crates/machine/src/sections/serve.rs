@@ -1,7 +1,7 @@
 //! Sections while guests run: faults, and the ends of guests and of the run.
 
 use super::host::HostSections;
-use crate::world::{Processor, World};
+use crate::state::{MachineState, Processor};
 use hypervisor::section::{SectionFault, SectionHost, SectionManager};
 use hypervisor::{FlushTlbs, NestedFaultOutcome, PageUnavailable, Vm};
 use memory::FrameRange;
@@ -30,7 +30,7 @@ impl FlushTlbs for Flushes<'_> {
     }
 }
 
-impl World {
+impl MachineState {
     /// Lets the manager of sections at the host; `None` on one without.
     pub(crate) fn with_sections<T>(
         &mut self,

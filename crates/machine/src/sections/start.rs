@@ -7,8 +7,8 @@ use crate::assembly::build_error::BuildError;
 use crate::assembly::host_plan::HostPlan;
 use crate::assembly::memory_needs::{LEAST_MEMORY, guest_host_bytes};
 use crate::config::{AttributeName, Config, ConfigError};
+use crate::state::MachineState;
 use crate::vlm::private_table_bytes;
-use crate::world::World;
 use devices::TreeSection;
 use devices::map::RAM_BASE;
 use hypervisor::section::{MapRequest, SectionAccess, SectionManager, VmProfile};
@@ -187,7 +187,7 @@ impl GuestSections {
     }
 }
 
-impl World {
+impl MachineState {
     /// Makes the sections of a plan.
     ///
     /// # Errors

@@ -11,8 +11,8 @@ use crate::parts::primary_region::GuestRegion;
 use crate::parts::steal::StealTime;
 use crate::parts::vcpu::Standing;
 use crate::sections::GuestSections;
+use crate::state::Guest;
 use crate::warmup::Warmup;
-use crate::world::Guest;
 use devices::{ConsoleInput, Platform, PlatformConfig};
 use hart::Hart;
 use hypervisor::sched::{Allocation, PcpuId, VmParameters, spin::SpinMethod};
@@ -58,18 +58,18 @@ impl Machine {
         let state = snapshot.state();
         let harts = config.harts as usize;
         let index = self.add_vm(config, &guest.sections)?;
-        let vm = &mut self.world.vms[index];
-        vm.begin_with(&self.world.host.memory, snapshot.image().clone()).map_err(BuildError::SnapshotMemory)?;
+        let vm = &mut self.state.vms[index];
+        vm.begin_with(&self.state.host.memory, snapshot.image().clone()).map_err(BuildError::SnapshotMemory)?;
         let start = vm.ram().start;
         match config.warmup {
             Warmup::None => {}
-            Warmup::Touch => self.world.apart().1.populate(index)?,
+            Warmup::Touch => self.state.apart().1.populate(index)?,
             Warmup::Snapshot | Warmup::Instructions(_) => {
                 let used = snapshot.used_pages().iter().map(|offset| start.wrapping_add(offset));
-                self.world.apart().1.populate_pages(index, used)?;
+                self.state.apart().1.populate_pages(index, used)?;
             }
         }
-        self.world.pager.as_mut().map(Pager::take_counts);
+        self.state.pager.as_mut().map(Pager::take_counts);
 
         let memory = state.region.as_ref().map(hypervisor::PrimaryRegionState::memory);
         let mut platform = Platform::new(PlatformConfig {
@@ -91,7 +91,7 @@ impl Machine {
         };
         // Guest time goes on: the clocks of the processors are where it was. Nobody is charged for that.
         let clock = *self.clock();
-        for (processor, hart) in self.world.processors.iter_mut().zip(&state.harts) {
+        for (processor, hart) in self.state.processors.iter_mut().zip(&state.harts) {
             processor.idle = clock.cycle_of(hart.time).unwrap_or_default();
         }
         let scheduled =

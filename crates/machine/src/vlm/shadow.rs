@@ -8,7 +8,7 @@ use hypervisor::section::{MapRequest, SectionHost, SectionManager, VmProfile};
 use hypervisor::shadow::{
     Assist, Coherence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
 };
-use hypervisor::{Backing, Dma, FrameSupply, LeafStatus, Vm};
+use hypervisor::{Backing, Dma, FrameReclaim, LeafStatus, Vm};
 use memory::registry::{Change, Granularities, Registry, Reservation, ReservedMemory, Scope, SectionName};
 use memory::section::Lifetime;
 use memory::{Host, HostPages};
@@ -164,7 +164,7 @@ impl Guests {
     /// The guest's root, and a table of 2M pages.
     fn write_tables(&mut self, index: usize) -> Result<(), VlmError> {
         let entry = |page: u64, bits: u64| (page >> 12 << 10 | bits).to_le_bytes();
-        let supply = FrameSupply {
+        let supply = FrameReclaim {
             memory: &self.host.memory,
             frames: &mut self.host.frames,
             vms: &mut self.vms,

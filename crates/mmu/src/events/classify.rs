@@ -2,7 +2,7 @@
 //! machine without segments, which of its misses would each of them have answered?
 
 use super::{Eviction, Fill, Miss, Observer, Source, TlbLevel, Walk};
-use crate::rights::{Demand, Masks};
+use crate::rights::{Masks, Required};
 use crate::segment::{Lookup, Segments};
 use crate::statistics::MmuStatistics;
 use types::{PageSize, PagingMode};
@@ -29,8 +29,8 @@ pub(crate) struct Classifier<'a> {
 impl Classifier<'_> {
     fn class(&self, fill: &Fill<'_>) -> MissClass {
         let holds = |lookup| matches!(lookup, Lookup::Page { .. });
-        let demand = Masks::of(Demand::of_guest(fill.context, fill.access));
-        let permits = fill.context.mode != PagingMode::Bare && Segments::GUEST_RIGHTS.meet(demand);
+        let required = Masks::of(Required::of_guest(fill.context, fill.access));
+        let permits = fill.context.mode != PagingMode::Bare && Segments::GUEST_RIGHTS.meet(required);
         let guest = permits && holds(self.segments.guest.look_up(fill.gva.0, PageSize::Size4K));
         let hypervisor = holds(self.segments.hypervisor.look_up(fill.gpa.0, PageSize::Size4K));
         match (guest, hypervisor) {

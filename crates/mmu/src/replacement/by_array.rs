@@ -1,4 +1,4 @@
-//! The policies of a level's arrays, asked by the numbers that a directory gives to sets and slots.
+//! The policies of a level's arrays, asked by the numbers that a tag array gives to sets and slots.
 
 use super::{Recency, Replacement, ReplacementPolicy, Shape};
 use crate::tlb::way::Way;
@@ -19,7 +19,7 @@ struct OfArray {
 }
 
 impl ByArray {
-    /// Of arrays whose ways are all empty; a directory lays them out one behind the other.
+    /// Of arrays whose ways are all empty; a tag array lays them out one behind the other.
     pub(crate) fn new(arrays: impl Iterator<Item = (Shape, ReplacementPolicy)>) -> Self {
         let mut first = 0;
         let of_array = |(shape, policy): (Shape, ReplacementPolicy)| {

@@ -1,8 +1,8 @@
 //! The shipped MMU and the model of `reference`, side by side: each does the same, and everything that can be seen of
 //! them is compared after each step.
 //!
-//! Accesses are made as a hart makes them: the entry that the instruction remembers is probed in the window first, and
-//! only if it does not answer is the MMU called. So the hit path, its lazily armed views and its stamps are held as
+//! Accesses are made as a hart makes them: the entry that the instruction remembers is probed in the view first, and
+//! only if it does not answer is the MMU called. So the hit path, its lazily valid views and its stamps are held as
 //! well: the model is told which entry was predicted, and checks for itself that the entry was one that may answer.
 
 use super::builder::{self, A, D, G, R, Shape, U, W, X};
@@ -70,7 +70,7 @@ struct Instruction {
 
 #[derive(Clone, Copy)]
 struct Remembered {
-    site: u16,
+    slot: u16,
     position: Position,
 }
 
@@ -89,7 +89,7 @@ pub struct Harness {
     remembered: [Vec<Option<Remembered>>; 2],
     /// Last page of each instruction.
     places: [Place; PCS as usize],
-    /// The model's name for each site, learnt on misses.
+    /// The model's name for each slot, learnt on misses.
     names: [HashMap<u16, Position>; 2],
     /// Whether base pages are mapped alone, and segments not used: what the MMU has a fast path for.
     base_pages: bool,
@@ -592,8 +592,8 @@ impl Harness {
         };
         let remembered = self.remembered[side(access)][usize::from(pc % PCS)];
         self.clock += 1;
-        if let Some(Remembered { site, position }) = remembered
-            && let Some(pointer) = self.probe(site, gva, access, width)
+        if let Some(Remembered { slot, position }) = remembered
+            && let Some(pointer) = self.probe(slot, gva, access, width)
         {
             let Prediction::Right(answer) = self.model.predict(gva, access, position) else {
                 panic!("{access:?} of {gva} hits an entry that the model does not let answer");
@@ -657,8 +657,8 @@ impl Harness {
         let before = *mmu.statistics();
         let unfinished = match mmu.fast_access(memory, || second.clone(), gva, access, *clock) {
             Err(unfinished) => unfinished,
-            Ok(site) => {
-                let hit = mmu.hit(site, gva, access);
+            Ok(slot) => {
+                let hit = mmu.hit(slot, gva, access);
                 assert!(hit.host.is_some(), "the fast path is for memory");
                 let then = mmu.statistics();
                 self.coverage.note(match (then.l2_hits > before.l2_hits, then.walks > before.walks) {
@@ -699,16 +699,16 @@ impl Harness {
             }
             _ => {}
         }
-        let known = *self.names[side(access)].entry(hit.site).or_insert(answer.position);
-        assert_eq!(known, answer.position, "site {}", hit.site);
-        let remembered = Remembered { site: hit.site, position: answer.position };
+        let known = *self.names[side(access)].entry(hit.slot).or_insert(answer.position);
+        assert_eq!(known, answer.position, "site {}", hit.slot);
+        let remembered = Remembered { slot: hit.slot, position: answer.position };
         self.remembered[side(access)][usize::from(pc % PCS)] = Some(remembered);
 
         // Now the same instruction hits, unless it must come to the MMU each time.
         let must_miss = !answer.memory || !gva.is_aligned(width.bytes());
         if self.clock.is_multiple_of(4) {
             self.clock += 1;
-            let again = self.probe(hit.site, gva, access, width);
+            let again = self.probe(hit.slot, gva, access, width);
             if again.is_some() {
                 let prediction = self.model.predict(gva, access, answer.position);
                 assert!(matches!(prediction, Prediction::Right(_)), "{prediction:?}");
@@ -723,26 +723,26 @@ impl Harness {
         assert_eq!(pointer.map(<*mut u8>::addr), expected, "{access:?}");
     }
 
-    fn probe(&mut self, site: u16, gva: Gva, access: Access, width: Width) -> Option<*mut u8> {
+    fn probe(&mut self, slot: u16, gva: Gva, access: Access, width: Width) -> Option<*mut u8> {
         match access {
             Access::Read => {
-                let window = self.mmu.data_window();
-                // SAFETY: the window is this MMU's, and the site came from it.
-                unsafe { L1Entry::read_hit(window, site, gva, width, self.clock) }
+                let view = self.mmu.data_view();
+                // SAFETY: the view is this MMU's, and the slot came from it.
+                unsafe { L1Entry::read_hit(view, slot, gva, width, self.clock) }
             }
             Access::Write => {
-                let window = self.mmu.data_window();
+                let view = self.mmu.data_view();
                 // SAFETY: as above.
-                unsafe { L1Entry::write_hit(window, site, gva, width, self.clock) }
+                unsafe { L1Entry::write_hit(view, slot, gva, width, self.clock) }
             }
             Access::Execute if self.clock.is_multiple_of(3) => {
                 assert_eq!(self.mmu.fetch_hit(u16::MAX, gva), None, "no such site");
-                self.mmu.fetch_hit(site, gva)
+                self.mmu.fetch_hit(slot, gva)
             }
             Access::Execute => {
-                let (window, stamp) = (self.mmu.fetch_window(), self.mmu.fetch_stamp());
-                // SAFETY: as above; the site is one of fetches.
-                unsafe { L1Entry::execute_hit(window, site, gva, stamp) }
+                let (view, stamp) = (self.mmu.fetch_view(), self.mmu.fetch_stamp());
+                // SAFETY: as above; the slot is one of fetches.
+                unsafe { L1Entry::execute_hit(view, slot, gva, stamp) }
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::scheme::{GuestMemory, SchemeRef, ShadowTables};
 use crate::shadow_keys::ShadowKeys;
 use hypervisor::shadow::{ShadowFault, ShadowFaultOutcome, Tlbs};
 use hypervisor::{
-    Backing, Dma, FilterSize, FlushTlbs, FrameSupply, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, WalkMemory,
+    Backing, Dma, FilterSize, FlushTlbs, FrameReclaim, LeafStatus, MemoryAttribute, NestedFaultOutcome, Vm, WalkMemory,
 };
 use keys::GroupValues;
 use memory::{FrameRange, Host, HostPages};
@@ -123,9 +123,9 @@ impl Bed {
         self.mmu.mmu.set_segments(&Segments { guest, hypervisor });
     }
 
-    fn supply(&mut self) -> FrameSupply<'_, &mut Processor> {
+    fn supply(&mut self) -> FrameReclaim<'_, &mut Processor> {
         let Self { host, vm, mmu } = self;
-        FrameSupply {
+        FrameReclaim {
             memory: &host.memory,
             frames: &mut host.frames,
             vms: core::slice::from_mut(vm),

@@ -40,7 +40,7 @@ impl Bed {
         Self::new(pages, frames, PageSize::Size4K, LeafStatus::Clear, unlimited())
     }
 
-    fn supply(&mut self) -> FrameSupply<'_, &mut Processor> {
+    fn supply(&mut self) -> FrameReclaim<'_, &mut Processor> {
         supply(&mut self.host, &mut self.vm, Some(&mut self.pager), &mut self.processor)
     }
 
@@ -325,7 +325,7 @@ fn fixed_memory_is_never_taken_and_pages_of_others_are() {
     for number in 0..4096 {
         for vm in 0..4 {
             let mut supply =
-                FrameSupply { memory, frames, vms: &mut vms, pager: Some(&mut pager), processors: &mut processor };
+                FrameReclaim { memory, frames, vms: &mut vms, pager: Some(&mut pager), processors: &mut processor };
             let Some(piece) = supply.fill(vm, ram(number), Access::Write).unwrap() else { continue };
             memory.write(piece.start, number << 8 | vm as u64).unwrap();
             if vm < 2 {
@@ -336,14 +336,15 @@ fn fixed_memory_is_never_taken_and_pages_of_others_are() {
     for number in (0..4096).rev() {
         for vm in 0..4 {
             let mut supply =
-                FrameSupply { memory, frames, vms: &mut vms, pager: Some(&mut pager), processors: &mut processor };
+                FrameReclaim { memory, frames, vms: &mut vms, pager: Some(&mut pager), processors: &mut processor };
             let Some(piece) = supply.fill(vm, ram(number), Access::Read).unwrap() else { continue };
             assert_eq!(memory.read(piece.start), Ok(number << 8 | vm as u64));
             assert!(frames_of.get(&(vm, number)).is_none_or(|&frame| frame == piece.start), "fixed");
         }
     }
     // One ends: all that it had is the other's.
-    let mut supply = FrameSupply { memory, frames, vms: &mut vms, pager: Some(&mut pager), processors: &mut processor };
+    let mut supply =
+        FrameReclaim { memory, frames, vms: &mut vms, pager: Some(&mut pager), processors: &mut processor };
     supply.release(2);
     assert!(supply.frames.free_bytes() > 300 * PAGE);
     for number in 0..4096 {

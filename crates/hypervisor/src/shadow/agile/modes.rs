@@ -10,7 +10,7 @@ use crate::shadow::reader::Path;
 use crate::shadow::statistics::{Activity, Way, Work};
 use crate::shadow::{Event, Exited, Shadow, Tlbs, steps};
 use crate::table::{Displaced, GuestTable};
-use crate::vm::{VmMemory, Wanted};
+use crate::vm::{ReclaimRequest, VmMemory};
 use memory::HostMemory;
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
@@ -48,7 +48,7 @@ impl Shadow {
         exited: &mut Exited<'_, impl Tlbs>,
         gva: Gva,
         path: &Path,
-    ) -> Result<Option<Event>, Wanted> {
+    ) -> Result<Option<Event>, ReclaimRequest> {
         let Some(agile) = &self.agile else { return Ok(None) };
         let Some(depth) = path.steps().position(|step| agile.is_nested(step.at)) else { return Ok(None) };
         let Some(step) = path.steps().nth(depth) else { return Ok(None) };

@@ -6,7 +6,7 @@ use crate::shadow::{
     Assist, Coherence, GuestFence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
 };
 use crate::table::FlushTlbs;
-use crate::vm::{Backing, LeafStatus, Vm, Wanted};
+use crate::vm::{Backing, LeafStatus, ReclaimRequest, Vm};
 use crate::walk_memory::WalkMemory;
 use devices::map::RAM_BASE;
 use memory::registry::{Change, Granularities, Registry, Reservation, ReservedMemory, Scope, SectionName};
@@ -226,7 +226,7 @@ impl Street {
                 Ok((ShadowFaultOutcome::PageFault, _)) => return End::PageFault,
                 Ok((ShadowFaultOutcome::AccessFault | ShadowFaultOutcome::Device(_), _)) => return End::AccessFault,
                 Ok((ShadowFaultOutcome::StoreOnce(hpa), _)) => return End::Memory(hpa),
-                Err(Wanted::Section { gpa, access }) => {
+                Err(ReclaimRequest::Section { gpa, access }) => {
                     let vmid = self.vms[guest].vmid();
                     self.on(|manager, on| manager.fault(on, vmid, gpa, access).unwrap());
                 }

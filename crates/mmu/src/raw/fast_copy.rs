@@ -27,7 +27,7 @@ impl L1Entry {
     /// A tag that no address hits.
     const NEVER: u64 = 1 << 11;
 
-    const DISARMED: Self = Self { read_tag: Self::NEVER, write_tag: Self::NEVER, mask: 0, addend: 0, stamp: 0 };
+    const INVALID: Self = Self { read_tag: Self::NEVER, write_tag: Self::NEVER, mask: 0, addend: 0, stamp: 0 };
 
     /// Where the fields lie, in bytes: tag of loads, tag of stores, mask, addend, time. Each has 64 bits. For code that makes the
     /// comparison of [`Self::read_hit`] and [`Self::write_hit`] itself.
@@ -39,50 +39,50 @@ impl L1Entry {
         core::mem::offset_of!(Self, stamp),
     ];
 
-    /// The host's byte that an aligned load of `width` at `gva` reads, if the entry at `site` permits it; then `stamp`
+    /// The host's byte that an aligned load of `width` at `gva` reads, if the entry at `slot` permits it; then `stamp`
     /// is the entry's time.
     ///
     /// # Safety
-    /// `window` came from [`crate::Mmu::data_window`] of an MMU that is alive, and nobody uses that MMU at the same
-    /// time. `site` is a [`crate::Hit::site`] of a load or store (or 0) from this MMU, or from one whose `l1d` is
+    /// `view` came from [`crate::Mmu::data_view`] of an MMU that is alive, and nobody uses that MMU at the same
+    /// time. `slot` is a [`crate::Hit::slot`] of a load or store (or 0) from this MMU, or from one whose `l1d` is
     /// configured equally: it may be out of date, or of another view, but is below the number of entries.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn read_hit(window: *mut Self, site: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
-        // SAFETY: by the contract the window's allocation is alive and `site` within it, and nobody holds a reference.
+    pub unsafe fn read_hit(view: *mut Self, slot: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
+        // SAFETY: by the contract the view's allocation is alive and `slot` within it, and nobody holds a reference.
         unsafe {
-            let entry = window.add(site as usize);
+            let entry = view.add(slot as usize);
             let hit = gva.0 & ((*entry).mask | (width.bytes() - 1)) == (*entry).read_tag;
             hit.then(|| Self::hit(entry, gva, stamp))
         }
     }
 
-    /// The host's byte that an aligned store (or atomic operation) of `width` at `gva` writes, if the entry at `site`
+    /// The host's byte that an aligned store (or atomic operation) of `width` at `gva` writes, if the entry at `slot`
     /// permits it; then `stamp` is the entry's time.
     ///
     /// # Safety
     /// As for [`Self::read_hit`].
     #[inline(always)]
     #[must_use]
-    pub unsafe fn write_hit(window: *mut Self, site: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
-        // SAFETY: by the contract the window's allocation is alive and `site` within it, and nobody holds a reference.
+    pub unsafe fn write_hit(view: *mut Self, slot: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
+        // SAFETY: by the contract the view's allocation is alive and `slot` within it, and nobody holds a reference.
         unsafe {
-            let entry = window.add(site as usize);
+            let entry = view.add(slot as usize);
             let hit = gva.0 & ((*entry).mask | (width.bytes() - 1)) == (*entry).write_tag;
             hit.then(|| Self::hit(entry, gva, stamp))
         }
     }
 
-    /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the entry at `site` permits it; then `stamp`
+    /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the entry at `slot` permits it; then `stamp`
     /// is the entry's time.
     ///
     /// # Safety
-    /// As for [`Self::read_hit`], with [`crate::Mmu::fetch_window`], a site of a fetch and `l1i`.
+    /// As for [`Self::read_hit`], with [`crate::Mmu::fetch_view`], a slot of a fetch and `l1i`.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn execute_hit(window: *mut Self, site: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
-        // SAFETY: the same contract, on the window of fetches, whose read tag is what may be executed.
-        unsafe { Self::read_hit(window, site, gva, Width::Half, stamp) }
+    pub unsafe fn execute_hit(view: *mut Self, slot: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
+        // SAFETY: the same contract, on the view of fetches, whose read tag is what may be executed.
+        unsafe { Self::read_hit(view, slot, gva, Width::Half, stamp) }
     }
 
     /// # Safety
@@ -99,7 +99,7 @@ impl L1Entry {
 
 /// What an entry is to answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arming {
+pub(crate) struct Answers {
     /// An address of the page.
     pub(crate) gva: Gva,
     /// The page's size.
@@ -112,7 +112,7 @@ pub(crate) struct Arming {
     pub(crate) write: bool,
 }
 
-impl Arming {
+impl Answers {
     /// The entry that answers so.
     #[inline(always)]
     fn entry(self, stamp: u64) -> L1Entry {
@@ -130,7 +130,7 @@ impl Arming {
 pub(crate) struct Group<'w> {
     /// Of so many that are valid to read and write.
     first: *mut L1Entry,
-    windows: PhantomData<&'w mut Windows>,
+    copies: PhantomData<&'w mut FastCopies>,
 }
 
 impl Group<'_> {
@@ -141,17 +141,17 @@ impl Group<'_> {
         core::array::from_fn(|lane| unsafe { (*self.first.add(lane)).stamp })
     }
 
-    /// As [`Windows::arm`], for the entry of a lane (modulo the lanes).
+    /// As [`FastCopies::validate`], for the entry of a lane (modulo the lanes).
     #[inline(always)]
-    pub(crate) fn arm(&mut self, lane: usize, arming: Arming, stamp: u64) {
+    pub(crate) fn validate(&mut self, lane: usize, answers: Answers, stamp: u64) {
         // SAFETY: it is one of the group.
-        unsafe { self.first.add(lane % LANES).write(arming.entry(stamp)) }
+        unsafe { self.first.add(lane % LANES).write(answers.entry(stamp)) }
     }
 }
 
 /// The fast copies of all entries of an L1, view by view. They never move.
 #[derive(Debug)]
-pub(crate) struct Windows {
+pub(crate) struct FastCopies {
     /// First entry of each view. Where there are fewer views, the last stands for the others.
     views: [NonNull<L1Entry>; View::OF_DATA],
     /// Entries of a view.
@@ -160,14 +160,14 @@ pub(crate) struct Windows {
     all: NonNull<[L1Entry]>,
 }
 
-// SAFETY: the entries are owned by this value alone, and hold integers. A window pointer that a user keeps is used
+// SAFETY: the entries are owned by this value alone, and hold integers. A view pointer that a user keeps is used
 // under the contract of the hit functions.
-unsafe impl Send for Windows {}
+unsafe impl Send for FastCopies {}
 
-impl Windows {
-    /// `views` × `slots` fast copies, all disarmed; there is at least one view.
+impl FastCopies {
+    /// `views` × `slots` fast copies, all invalidated; there is at least one view.
     pub(crate) fn new(views: usize, slots: usize) -> Self {
-        let all: Box<[L1Entry]> = (0..views * slots).map(|_| L1Entry::DISARMED).collect();
+        let all: Box<[L1Entry]> = (0..views * slots).map(|_| L1Entry::INVALID).collect();
         let all = NonNull::from(Box::leak(all));
         // SAFETY: the offset is within the allocation.
         let view = |view: usize| unsafe { all.cast::<L1Entry>().add(view.min(views - 1) * slots) };
@@ -176,18 +176,18 @@ impl Windows {
 
     /// The first entry of a view.
     #[inline(always)]
-    pub(crate) fn window(&self, view: View) -> *mut L1Entry {
+    pub(crate) fn view(&self, view: View) -> *mut L1Entry {
         self.views[view as usize].as_ptr()
     }
 
-    /// [`L1Entry::execute_hit`] with a site that may be any number.
+    /// [`L1Entry::execute_hit`] with a slot that may be any number.
     #[inline(always)]
-    pub(crate) fn execute_hit(&mut self, view: View, site: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
-        if usize::from(site) >= self.slots {
+    pub(crate) fn execute_hit(&mut self, view: View, slot: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
+        if usize::from(slot) >= self.slots {
             return None;
         }
-        // SAFETY: the window is alive, the site is one of it, and nobody else uses the entries during a call.
-        unsafe { L1Entry::execute_hit(self.window(view), site, gva, stamp) }
+        // SAFETY: the view is alive, the slot is one of it, and nobody else uses the entries during a call.
+        unsafe { L1Entry::execute_hit(self.view(view), slot, gva, stamp) }
     }
 
     /// `count` entries of a view from `slot` on: valid to read and write during a call of the MMU, when nobody else
@@ -196,7 +196,7 @@ impl Windows {
     fn entries(&self, view: View, slot: usize, count: usize) -> *mut L1Entry {
         assert!(slot + count <= self.slots);
         // SAFETY: the offset is within the view.
-        unsafe { self.window(view).add(slot) }
+        unsafe { self.view(view).add(slot) }
     }
 
     /// Time of the latest hit of an entry in a view.
@@ -217,10 +217,10 @@ impl Windows {
     /// The entries of a group of slots in a view.
     #[inline(always)]
     pub(crate) fn group(&mut self, view: View, group: usize) -> Group<'_> {
-        Group { first: self.entries(view, group * LANES, LANES), windows: PhantomData }
+        Group { first: self.entries(view, group * LANES, LANES), copies: PhantomData }
     }
 
-    /// Makes `stamp` the time of an entry, if it is armed in a view for that access to `gva`; whether it is. Alignment
+    /// Makes `stamp` the time of an entry, if it is valid in a view for that access to `gva`; whether it is. Alignment
     /// is no matter here.
     #[inline(always)]
     pub(crate) fn touch(&mut self, view: View, slot: usize, gva: Gva, access: Access, stamp: u64) -> bool {
@@ -239,15 +239,15 @@ impl Windows {
         }
     }
 
-    /// Makes an entry answer in a view as `arming` says, and `stamp` its time.
+    /// Makes an entry answer in a view as `answers` says, and `stamp` its time.
     #[inline(always)]
-    pub(crate) fn arm(&mut self, view: View, slot: usize, arming: Arming, stamp: u64) {
+    pub(crate) fn validate(&mut self, view: View, slot: usize, answers: Answers, stamp: u64) {
         // SAFETY: `entries` says so.
-        unsafe { self.entries(view, slot, 1).write(arming.entry(stamp)) }
+        unsafe { self.entries(view, slot, 1).write(answers.entry(stamp)) }
     }
 
     /// Makes an entry answer nothing in a view; it keeps its time.
-    pub(crate) fn disarm(&mut self, view: View, slot: usize) {
+    pub(crate) fn invalidate(&mut self, view: View, slot: usize) {
         let entry = self.entries(view, slot, 1);
         // SAFETY: `entries` says so.
         unsafe {
@@ -257,7 +257,7 @@ impl Windows {
     }
 }
 
-impl Drop for Windows {
+impl Drop for FastCopies {
     fn drop(&mut self) {
         // SAFETY: this is the allocation that `new` gave up, and it is given back once.
         drop(unsafe { Box::from_raw(self.all.as_ptr()) });

@@ -1,9 +1,9 @@
 //! Guests with shadow tables: what their harts do to translation goes to the hypervisor, and what the hypervisor decides to the processors' MMUs.
 
-use crate::world::{Current, Processor, World};
+use crate::state::{Current, MachineState, Processor};
 use hypervisor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
 use hypervisor::shadow::{Event, GuestFence, ShadowFault, ShadowFaultOutcome, Tlbs, Way, Work};
-use hypervisor::{Vm, Wanted};
+use hypervisor::{ReclaimRequest, Vm};
 use memory::Host;
 use mmu::{Fence, NestedFault};
 use types::{Access, Asid, Gva, TranslationContext};
@@ -26,7 +26,7 @@ impl Tlbs for Processors<'_> {
     }
 }
 
-impl World {
+impl MachineState {
     /// The guests' memory, the host's, and the processors' TLBs, borrowed apart.
     pub(crate) fn shadow_parts(&mut self) -> (&mut [Vm], &mut Host, Processors<'_>) {
         let tlbs = Processors { all: &mut self.processors, here: self.current.processor };
@@ -72,7 +72,7 @@ impl World {
                     break Some(outcome);
                 }
                 Err(wanted) => {
-                    filled += u64::from(!matches!(wanted, Wanted::Frames(_)));
+                    filled += u64::from(!matches!(wanted, ReclaimRequest::Frames(_)));
                     if !self.provide(wanted) {
                         break None;
                     }

@@ -1,7 +1,9 @@
 //! Paging, executed: which processors a flush reaches, what it ends, and who pays.
 
-use crate::world::{Guest, Processor, World};
-use hypervisor::{Dma, DmaOutcome, FlushTlbs, FrameSupply, NestedFaultOutcome, PageUnavailable, PagingCounts, Wanted};
+use crate::state::{Guest, MachineState, Processor};
+use hypervisor::{
+    Dma, DmaOutcome, FlushTlbs, FrameReclaim, NestedFaultOutcome, PageUnavailable, PagingCounts, ReclaimRequest,
+};
 use memory::{FrameRange, Host, HostMemory};
 use mmu::{Fence, NestedFault};
 use types::Gpa;
@@ -30,9 +32,9 @@ impl FlushTlbs for Shootdown<'_> {
     }
 }
 
-impl World {
+impl MachineState {
     /// The guests' devices, and frames for the guests, borrowed apart.
-    pub(crate) fn apart(&mut self) -> (&mut [Guest], FrameSupply<'_, Shootdown<'_>>) {
+    pub(crate) fn apart(&mut self) -> (&mut [Guest], FrameReclaim<'_, Shootdown<'_>>) {
         let Host { memory, frames } = &mut self.host;
         let memory = &*memory;
         let processors = Shootdown {
@@ -41,7 +43,7 @@ impl World {
             foreign_writes: &mut self.foreign_writes,
             leave: &mut self.leave,
         };
-        let supply = FrameSupply { memory, frames, vms: &mut self.vms, pager: self.pager.as_mut(), processors };
+        let supply = FrameReclaim { memory, frames, vms: &mut self.vms, pager: self.pager.as_mut(), processors };
         (&mut self.guests, supply)
     }
 
@@ -80,10 +82,10 @@ impl World {
     }
 
     /// Provides what the hypervisor's work on the current guest wants; false if the guest cannot go on.
-    pub(crate) fn provide(&mut self, wanted: Wanted) -> bool {
+    pub(crate) fn provide(&mut self, wanted: ReclaimRequest) -> bool {
         let guest = self.current.guest;
         let provided = match wanted {
-            Wanted::Section { gpa, access } => match self.section_fault(gpa, access) {
+            ReclaimRequest::Section { gpa, access } => match self.section_fault(gpa, access) {
                 Some(Ok(outcome)) => {
                     debug_assert_eq!(outcome, NestedFaultOutcome::Mapped, "whether there is a page was asked before");
                     Ok(())
@@ -91,7 +93,7 @@ impl World {
                 Some(Err(unavailable)) => Err(unavailable),
                 None => Ok(()),
             },
-            Wanted::Page { .. } | Wanted::Frames(_) => self.apart().1.provide(guest, wanted),
+            ReclaimRequest::Page { .. } | ReclaimRequest::Frames(_) => self.apart().1.provide(guest, wanted),
         };
         self.settle_paging();
         provided.map_err(|unavailable| self.give_up(guest, unavailable)).is_ok()

@@ -1,4 +1,4 @@
-//! Names of pages in a directory: keys of pages of any size, and where base pages are.
+//! Names of pages in a tag array: keys of pages of any size, and where base pages are.
 
 use types::PageSize;
 
@@ -35,7 +35,7 @@ impl Key {
     }
 }
 
-/// A base page, as the directories of a level and the next one look for it.
+/// A base page, as the tag arrays of a level and the next one look for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BasePage(pub(super) Key);
 

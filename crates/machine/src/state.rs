@@ -25,7 +25,7 @@ pub(crate) struct Processor {
     /// Time of the latest data access, as exact LRU counts it.
     pub(crate) stamp: u32,
     /// Where the latest fetch that missed was found.
-    pub(crate) fetch_site: u16,
+    pub(crate) fetch_slot: u16,
     /// Where the host's processor may begin to fetch data.
     pub(crate) hints: Hints,
     /// Spent waiting.
@@ -58,7 +58,7 @@ impl Processor {
         Self {
             mmu,
             stamp: 0,
-            fetch_site: 0,
+            fetch_slot: 0,
             hints: Hints::default(),
             idle: Cycles(0),
             traps: Cycles(0),
@@ -99,7 +99,7 @@ pub(crate) struct Guest {
 }
 
 /// See the module.
-pub(crate) struct World {
+pub(crate) struct MachineState {
     pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,
     pub(crate) guests: Vec<Guest>,
@@ -138,7 +138,7 @@ pub(crate) struct Current {
     pub(crate) hart: usize,
 }
 
-impl World {
+impl MachineState {
     pub(crate) fn new(host: Host, pager: Option<Pager>, costs: CostTable, clock: Clock) -> Self {
         Self {
             host,
@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    /// An access of the current processor that no window was hit for uses the lines of `bytes` bytes at `at`.
+    /// An access of the current processor that no view was hit for uses the lines of `bytes` bytes at `at`.
     pub(crate) fn use_lines(&mut self, at: *const u8, bytes: u64, access: Access) {
         self.use_line(at, access);
         self.use_line(at.wrapping_add(bytes as usize - 1), access);

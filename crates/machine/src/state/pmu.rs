@@ -2,11 +2,11 @@
 
 use crate::machine::Machine;
 use crate::parts::vcpu::Vcpu;
-use crate::world::{Current, World};
+use crate::state::{Current, MachineState};
 use hypervisor::pmu::{FirmwareEvent, HARDWARE_COUNTERS, Pmu, PmuEvent, exists};
 use hypervisor::sbi::{HartSet, PmuRequest, SbiError};
 
-impl World {
+impl MachineState {
     /// What a pCPU has counted of a hardware event, whose vCPU has retired `instructions`.
     fn counted_event(&self, processor: usize, instructions: u64, event: PmuEvent) -> u64 {
         let clock = || self.clock_of(processor, instructions);
@@ -39,20 +39,20 @@ impl World {
     /// Serves a call of the current hart, which has retired `instructions`.
     pub(crate) fn serve_pmu(&mut self, request: PmuRequest, instructions: u64) -> Result<u64, SbiError> {
         let Current { processor, guest, hart } = self.current;
-        self.with_pmu(guest, hart, |world, pmu| {
-            pmu.serve(request, |event| world.counted_event(processor, instructions, event))
+        self.with_pmu(guest, hart, |state, pmu| {
+            pmu.serve(request, |event| state.counted_event(processor, instructions, event))
         })
         .unwrap_or(Err(SbiError::NotSupported))
     }
 
     /// A hart that has retired `instructions` gets a pCPU.
     pub(crate) fn pmu_enters(&mut self, pcpu: usize, (guest, hart): (usize, usize), instructions: u64) {
-        self.with_pmu(guest, hart, |world, pmu| pmu.enter(|event| world.counted_event(pcpu, instructions, event)));
+        self.with_pmu(guest, hart, |state, pmu| pmu.enter(|event| state.counted_event(pcpu, instructions, event)));
     }
 
     /// It leaves it.
     pub(crate) fn pmu_leaves(&mut self, pcpu: usize, (guest, hart): (usize, usize), instructions: u64) {
-        self.with_pmu(guest, hart, |world, pmu| pmu.leave(|event| world.counted_event(pcpu, instructions, event)));
+        self.with_pmu(guest, hart, |state, pmu| pmu.leave(|event| state.counted_event(pcpu, instructions, event)));
     }
 
     /// The counters of a hart as they are where it has no pCPU.
@@ -91,12 +91,12 @@ impl Machine {
         received: FirmwareEvent,
     ) {
         let Vcpu { guest, hart_id, .. } = self.vcpus[sender];
-        if self.world.guests[guest].pmus.is_empty() {
+        if self.state.guests[guest].pmus.is_empty() {
             return;
         }
         for target in harts.iter().filter(|&target| target != hart_id) {
-            self.world.count_firmware(guest, hart_id, sent);
-            self.world.count_firmware(guest, target, received);
+            self.state.count_firmware(guest, hart_id, sent);
+            self.state.count_firmware(guest, target, received);
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub(crate) ways: u32,
     /// log2 of the size.
     shift: u32,
-    /// Its own among [`Directory::candidates`].
+    /// Its own among [`TagArray::candidates`].
     bit: u8,
     pub(crate) size: PageSize,
 }
@@ -118,7 +118,7 @@ const NO_PLACE: u8 = SIZES as u8;
 ///
 /// A set takes whole groups of [`LANES`] slots; those beyond its ways stay empty. A slot's number is that of its group × 4 + its lane.
 #[derive(Clone, Debug)]
-pub(crate) struct Directory<P> {
+pub(crate) struct TagArray<P> {
     /// By region: in which places something of it is kept, or was since they were last empty: a bit each. (A kernel's large pages are far
     /// from its programs' small ones, and a size that nobody has is not looked up.)
     candidates: [u8; 1 << REGION_BITS],
@@ -135,7 +135,7 @@ pub(crate) struct Directory<P> {
     arrays: Box<[Place]>,
 }
 
-impl<P: Copy + Default> Directory<P> {
+impl<P: Copy + Default> TagArray<P> {
     /// Empty arrays. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray]) -> Self {
         let mut places = Vec::new();
@@ -373,21 +373,21 @@ impl<P: Copy + Default> Directory<P> {
     /// As [`Self::find`], for a page of a region that has base pages alone, with a look at the first slot alone whose tag matches: [`Miss::REFUSED`] says no more than that it takes a closer
     /// look.
     #[inline(always)]
-    pub(crate) fn glance_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+    pub(crate) fn probe_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
         let set = self.base.set(page);
-        self.glance_in(set, &self.tags[set..][..self.base.groups as usize], page.0, accept)
+        self.probe_in(set, &self.tags[set..][..self.base.groups as usize], page.0, accept)
     }
 
     /// The same where a set is one group.
     #[inline(always)]
-    pub(crate) fn glance_base_in_group(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+    pub(crate) fn probe_base_in_group(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
         let set = self.base_group(page);
-        self.glance_in(set, core::slice::from_ref(&self.tags[set]), page.0, accept)
+        self.probe_in(set, core::slice::from_ref(&self.tags[set]), page.0, accept)
     }
 
     /// As [`Self::find_in_only`], with no closer look either.
     #[inline(always)]
-    pub(crate) fn glance_in_only(
+    pub(crate) fn probe_in_only(
         &self,
         address: u64,
         shift: u32,
@@ -396,11 +396,11 @@ impl<P: Copy + Default> Directory<P> {
         if self.tags.len() > MOST_GROUPS {
             return Err(Miss::REFUSED);
         }
-        self.glance_in(0, &self.tags, Key::new(address, shift), accept)
+        self.probe_in(0, &self.tags, Key::new(address, shift), accept)
     }
 
     #[inline(always)]
-    fn glance_in(&self, set: usize, tags: &[Tags], key: Key, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+    fn probe_in(&self, set: usize, tags: &[Tags], key: Key, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
         let mask = lanes::matching(tags, key.tag());
         if mask == 0 {
             return Err(Miss::ABSENT);
@@ -412,7 +412,7 @@ impl<P: Copy + Default> Directory<P> {
 
     #[inline(always)]
     fn find_in(&self, set: usize, tags: &[Tags], key: Key, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
-        match self.glance_in(set, tags, key, &accept) {
+        match self.probe_in(set, tags, key, &accept) {
             Err(Miss::REFUSED) => {
                 let way = self.find_among(lanes::matching(tags, key.tag()), set, 0, key, accept).way()?;
                 Ok((way, self.payload(way.slot)))

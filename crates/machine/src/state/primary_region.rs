@@ -1,14 +1,14 @@
 //! Segment registers, executed: what a guest sets in them, and when they are loaded.
 
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
-use crate::world::{Current, World};
+use crate::state::{Current, MachineState};
 use devices::{RegionRequest, RegionStatus};
 use hypervisor::sbi::SbiError;
 use hypervisor::{Refusal, SegmentRequest};
 use mmu::{DirectSegment, Fence, Segment, Segments, SoftwareRules, SoftwareTables, software_walk};
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, TranslationContext};
 
-impl World {
+impl MachineState {
     /// Loads the registers of a pCPU for hart `hart` of a guest.
     pub(crate) fn load_segments(&mut self, processor: usize, guest: usize, hart: usize) {
         let SegmentHardware { guest: guests, hypervisor: hypervisors, classify } = self.segments;
@@ -176,7 +176,7 @@ impl World {
     /// Whether an address space of the current guest maps the register page at `page`.
     fn maps(&mut self, space: &TranslationContext, page: Gva) -> bool {
         let rules = SoftwareRules { ad: mmu::AdPolicy::Update, svnapot: true };
-        let leaf = software_walk(&mut Tables { world: self }, rules, space, page, Access::Write);
+        let leaf = software_walk(&mut Tables { state: self }, rules, space, page, Access::Write);
         leaf.is_ok_and(|leaf| {
             let gpa = Gpa(leaf.page.0 | page.offset(leaf.size));
             gpa.page(PageSize::Size4K) == devices::map::PRIMARY_REGION.base
@@ -208,13 +208,13 @@ fn written(request: &SegmentRequest) -> String {
 
 /// The current guest's tables, which are looked at and not changed.
 struct Tables<'w> {
-    world: &'w mut World,
+    state: &'w mut MachineState,
 }
 
 impl SoftwareTables for Tables<'_> {
     fn read(&mut self, at: Gpa) -> Option<u64> {
         let mut entry = [0; 8];
-        self.world.read_guest(self.world.current.guest, at, &mut entry).ok()?;
+        self.state.read_guest(self.state.current.guest, at, &mut entry).ok()?;
         Some(u64::from_le_bytes(entry))
     }
 
