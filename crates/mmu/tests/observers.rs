@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::bed::Bed;
 use common::builder::{A, D, R, U, W, X};
+use common::fixture::Fixture;
 use mmu::{
     DirectSegment, EscapeFilter, EventCounts, Eviction, Fill, Miss, MmuConfig, Observer, ResidentPage, Segment,
     Segments, Source, TlbArray, TlbLevel, Walk,
@@ -23,12 +23,12 @@ fn config(policies: [&str; 3]) -> MmuConfig {
     MmuConfig { l1d: array(2, 4, l1d), l1i: array(1, 4, l1i), l2: array(4, 8, l2), ..MmuConfig::default() }
 }
 
-fn mapped<O: Observer>(config: &MmuConfig, observer: O) -> Bed<O> {
-    let mut bed = Bed::observed(config, observer);
+fn mapped<O: Observer>(config: &MmuConfig, observer: O) -> Fixture<O> {
+    let mut fixture = Fixture::observed(config, observer);
     for page in 0..PAGES {
-        bed.map(page << 12, Size4K, 0xa000_0000 + (page << 12), FLAGS);
+        fixture.map(page << 12, Size4K, 0xa000_0000 + (page << 12), FLAGS);
     }
-    bed
+    fixture
 }
 
 /// Loads, stores and fetches, some of pages that are not mapped.
@@ -82,12 +82,12 @@ impl Observer for Ledger {
 #[test]
 fn fills_and_evictions_say_what_the_levels_hold() {
     for policies in [["lru"; 3], ["fifo", "tree-plru", "srrip"], ["random:3", "lru", "random:4"]] {
-        let mut bed = mapped(&config(policies), Ledger::default());
+        let mut fixture = mapped(&config(policies), Ledger::default());
         for (gva, access) in accesses() {
-            assert_eq!(bed.access(gva, access).is_err(), gva >= PAGES << 12);
+            assert_eq!(fixture.access(gva, access).is_err(), gva >= PAGES << 12);
         }
-        let held: Vec<ResidentPage> = bed.mmu.resident_pages(Vmid(1));
-        let Ledger { l1d, l1i, l2 } = bed.mmu.observer();
+        let held: Vec<ResidentPage> = fixture.mmu.resident_pages(Vmid(1));
+        let Ledger { l1d, l1i, l2 } = fixture.mmu.observer();
         assert_eq!((l1d.len(), l1i.len(), l2.len()), (8, 4, 32), "all are full");
         let (of_l2, of_l1) = held.split_at(32);
         let (of_l1i, of_l1d) = of_l1.split_at(4);
@@ -146,41 +146,41 @@ impl Observer for NextPage {
 
 #[test]
 fn a_prefetcher_subscribes_from_outside() {
-    let mut bed = mapped(&config(["lru"; 3]), NextPage::default());
+    let mut fixture = mapped(&config(["lru"; 3]), NextPage::default());
     let mut demanded = 0;
     for page in 0..PAGES {
-        let before = bed.mmu.observer().walks;
-        bed.access(page << 12, Access::Read).unwrap();
-        demanded += bed.mmu.observer().walks - before;
-        if let Some(next) = bed.mmu.observer_mut().target.take().filter(|next| next.0 < PAGES << 12) {
-            bed.access(next.0, Access::Read).unwrap();
-            bed.mmu.observer_mut().target = None;
+        let before = fixture.mmu.observer().walks;
+        fixture.access(page << 12, Access::Read).unwrap();
+        demanded += fixture.mmu.observer().walks - before;
+        if let Some(next) = fixture.mmu.observer_mut().target.take().filter(|next| next.0 < PAGES << 12) {
+            fixture.access(next.0, Access::Read).unwrap();
+            fixture.mmu.observer_mut().target = None;
         }
     }
-    assert_eq!((demanded, bed.mmu.observer().walks), (PAGES / 2, PAGES));
+    assert_eq!((demanded, fixture.mmu.observer().walks), (PAGES / 2, PAGES));
 }
 
 #[test]
 fn the_classifier_counts_l1_misses_by_the_segments_that_would_hold_them() {
-    let mut bed = mapped(&config(["lru"; 3]), EventCounts::default());
+    let mut fixture = mapped(&config(["lru"; 3]), EventCounts::default());
     let segment = Segment::of_guest(Gva(0)..Gva((PAGES / 2) << 12), Gpa(0xa000_0000)).unwrap();
     let escape = EscapeFilter::new(64, 1).unwrap();
     let segments = Segments { guest: DirectSegment { segment, escape }, ..Segments::default() };
-    bed.mmu.classify_by(Some(&segments));
-    let rounds = |bed: &mut Bed<EventCounts>, pages: u64| {
+    fixture.mmu.classify_by(Some(&segments));
+    let rounds = |fixture: &mut Fixture<EventCounts>, pages: u64| {
         for page in (0..pages).chain(0..pages) {
-            bed.access(page << 12, Access::Read).unwrap();
+            fixture.access(page << 12, Access::Read).unwrap();
         }
     };
     // Twelve pages fit the L2 and not the L1; all of them thrash both. Neither is 0, and the guest's segment alone 1.
-    rounds(&mut bed, 12);
-    rounds(&mut bed, PAGES);
-    let counts = *bed.mmu.statistics();
+    rounds(&mut fixture, 12);
+    rounds(&mut fixture, PAGES);
+    let counts = *fixture.mmu.statistics();
     assert!(counts.classified_hits[1] >= 12 && counts.classified_hits[0] == 0, "{counts:?}");
     assert_eq!(counts.classified_hits.iter().sum::<u64>(), counts.l2_hits);
     assert_eq!(counts.classified_misses.iter().sum::<u64>(), counts.walks);
     assert_eq!(counts.classified_misses[0], PAGES, "half of the pages, twice");
-    bed.mmu.classify_by(None);
-    rounds(&mut bed, PAGES);
-    assert_eq!(bed.mmu.statistics().classified_misses, counts.classified_misses);
+    fixture.mmu.classify_by(None);
+    rounds(&mut fixture, PAGES);
+    assert_eq!(fixture.mmu.statistics().classified_misses, counts.classified_misses);
 }

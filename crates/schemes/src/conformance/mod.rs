@@ -6,12 +6,12 @@
 //!
 //! The tests of this crate check every scheme of the registry.
 
-mod bed;
+mod fixture;
 pub mod tables;
 pub mod walks;
 
 #[cfg(test)]
-pub(crate) use bed::memory;
+pub(crate) use fixture::memory;
 
 use crate::scheme::SchemeRef;
 use hypervisor::Backing;
@@ -22,7 +22,7 @@ use hypervisor::Backing;
 /// With what is wrong.
 pub fn check(scheme: SchemeRef) {
     walks::check(scheme);
-    if let Backing::Table { .. } = scheme.backing(&bed::memory(types::SecondStageMode::Sv39x4)) {
+    if let Backing::Table { .. } = scheme.backing(&fixture::memory(types::SecondStageMode::Sv39x4)) {
         tables::check(scheme);
     }
 }

@@ -14,7 +14,7 @@ use types::{SecondStageMode, Vmid};
 const PAGE: u64 = PageSize::Size4K.bytes();
 
 /// A guest on a host that pages.
-struct Bed {
+struct Fixture {
     host: Host,
     vm: Vm,
     pager: Pager,
@@ -25,7 +25,7 @@ fn ram(page: u64) -> Gpa {
     RAM_BASE.wrapping_add(page * PAGE)
 }
 
-impl Bed {
+impl Fixture {
     /// RAM of `pages` base pages in host memory of `frames`.
     fn new(pages: u64, frames: u64, page: PageSize, status: LeafStatus, swap: Swap) -> Self {
         let mut host = Host::new(frames * PAGE, HostPages::Base).unwrap();
@@ -79,45 +79,45 @@ fn every_page_comes_back_as_it_went() {
         (PageSize::Size2M, LeafStatus::Clear),
         (PageSize::Size1G, LeafStatus::Preset),
     ] {
-        let mut bed = Bed::new(4096, 1024, page, status, unlimited());
+        let mut fixture = Fixture::new(4096, 1024, page, status, unlimited());
         for number in 0..4096 {
-            bed.write(ram(number), number + 1).unwrap();
+            fixture.write(ram(number), number + 1).unwrap();
         }
         for number in (0..4096).rev() {
-            assert_eq!(bed.read(ram(number)), Ok(number + 1), "{page} {status:?}");
+            assert_eq!(fixture.read(ram(number)), Ok(number + 1), "{page} {status:?}");
         }
-        let counts = bed.counts();
+        let counts = fixture.counts();
         assert!(counts.out >= 3072 && counts.in_ >= 3072, "{counts:?}");
-        assert!(bed.host.frames.owned_bytes() <= 1024 * PAGE);
+        assert!(fixture.host.frames.owned_bytes() <= 1024 * PAGE);
     }
 }
 
 #[test]
 fn what_is_not_written_needs_no_file() {
-    let mut bed = Bed::simple(4096, 1024);
+    let mut fixture = Fixture::simple(4096, 1024);
     // Read only: zeroes that nobody made. Written, but with zeroes: seen by looking.
     for number in 0..2048 {
-        assert_eq!(bed.read(ram(number)), Ok(0));
-        bed.write(ram(2048 + number), 0).unwrap();
+        assert_eq!(fixture.read(ram(number)), Ok(0));
+        fixture.write(ram(2048 + number), 0).unwrap();
     }
-    let counts = bed.counts();
+    let counts = fixture.counts();
     assert_eq!((counts.out, counts.clean, counts.in_), (0, 0, 0));
     assert!(counts.zero >= 3072, "{counts:?}");
 }
 
 #[test]
 fn a_page_that_comes_back_and_is_only_read_goes_again_for_nothing() {
-    let mut bed = Bed::simple(4096, 1024);
+    let mut fixture = Fixture::simple(4096, 1024);
     for number in 0..4096 {
-        bed.write(ram(number), number + 1).unwrap();
+        fixture.write(ram(number), number + 1).unwrap();
     }
-    bed.counts();
+    fixture.counts();
     for _ in 0..2 {
         for number in 0..4096 {
-            assert_eq!(bed.read(ram(number)), Ok(number + 1));
+            assert_eq!(fixture.read(ram(number)), Ok(number + 1));
         }
     }
-    let counts = bed.counts();
+    let counts = fixture.counts();
     // Only what had its frame when the reading began is still to be written, once.
     assert!(counts.out <= 1024 && counts.clean >= 6000, "{counts:?}");
     assert_eq!(counts.zero, 0);
@@ -125,79 +125,79 @@ fn a_page_that_comes_back_and_is_only_read_goes_again_for_nothing() {
 
 #[test]
 fn a_page_in_use_is_passed_by_and_one_that_is_not_goes() {
-    let mut bed = Bed::simple(4096, 1024);
+    let mut fixture = Fixture::simple(4096, 1024);
     let busy = 16;
-    bed.write(ram(busy), 77).unwrap();
+    fixture.write(ram(busy), 77).unwrap();
     let mut ins = 0;
     for number in 0..4096 {
-        bed.write(ram(number), 1 + number).unwrap();
-        bed.counts();
-        bed.read(ram(busy)).unwrap();
-        ins += bed.counts().in_;
+        fixture.write(ram(number), 1 + number).unwrap();
+        fixture.counts();
+        fixture.read(ram(busy)).unwrap();
+        ins += fixture.counts().in_;
     }
     assert!(ins <= 6, "the busy page came back {ins} times");
     // Where A tells nothing it goes each time that its turn comes.
-    let mut bed = Bed::new(4096, 1024, PageSize::Size4K, LeafStatus::Preset, unlimited());
+    let mut fixture = Fixture::new(4096, 1024, PageSize::Size4K, LeafStatus::Preset, unlimited());
     let mut blind = 0;
     for number in 0..4096 {
-        bed.write(ram(number), 1 + number).unwrap();
-        bed.counts();
-        bed.read(ram(busy)).unwrap();
-        blind += bed.counts().in_;
+        fixture.write(ram(number), 1 + number).unwrap();
+        fixture.counts();
+        fixture.read(ram(busy)).unwrap();
+        blind += fixture.counts().in_;
     }
     assert!(blind >= 3, "{blind}");
 }
 
 #[test]
 fn tlbs_and_translated_code_forget_a_page_before_its_frame_is_anothers() {
-    let mut bed = Bed::simple(4096, 1024);
+    let mut fixture = Fixture::simple(4096, 1024);
     let mut where_ = BTreeMap::new();
     for number in 0..1500 {
-        let frame = bed.access(ram(number), Access::Write).unwrap();
+        let frame = fixture.access(ram(number), Access::Write).unwrap();
         where_.insert(number, frame);
         // Everything else that the TLBs still know is where the tables say.
         for (&other, &frame) in where_.iter().rev().take(40) {
-            let Bed { host, vm, processor, .. } = &mut bed;
+            let Fixture { host, vm, processor, .. } = &mut fixture;
             if let Ok(hpa) = processor.translate(host, vm, ram(other), Access::Write) {
                 let now = vm.page(&host.memory, ram(other)).expect("the TLB knows a page that has no frame").page;
                 assert_eq!(hpa, Some(now), "page {other}, in {frame} at first");
             }
         }
     }
-    let forgotten = &bed.processor.forgotten;
-    let taken = bed.pager.counts.taken();
+    let forgotten = &fixture.processor.forgotten;
+    let taken = fixture.pager.counts.taken();
     assert_eq!(forgotten.len() as u64, taken);
     assert!(taken >= 1500 - 1024 && taken.is_multiple_of(BATCH), "{taken}");
-    assert_eq!(bed.processor.mmu.statistics().gvma_fences, taken / BATCH, "one flush for a batch");
+    assert_eq!(fixture.processor.mmu.statistics().gvma_fences, taken / BATCH, "one flush for a batch");
 }
 
 #[test]
 fn a_superpage_is_split_before_any_of_it_goes() {
-    let mut bed = Bed::new(4096, 1800, PageSize::Size2M, LeafStatus::Clear, unlimited());
+    let mut fixture = Fixture::new(4096, 1800, PageSize::Size2M, LeafStatus::Clear, unlimited());
     for number in [0, 512] {
-        bed.write(ram(number), number + 1).unwrap();
-        assert_eq!(bed.vm.page(&bed.host.memory, ram(number)).unwrap().size, PageSize::Size2M);
+        fixture.write(ram(number), number + 1).unwrap();
+        assert_eq!(fixture.vm.page(&fixture.host.memory, ram(number)).unwrap().size, PageSize::Size2M);
     }
     // No third superpage fits, so that base pages are as good, until the first is split.
     for number in 1024..4096 {
-        bed.write(ram(number), number + 1).unwrap();
-        assert_eq!(bed.vm.page(&bed.host.memory, ram(number)).unwrap().size, PageSize::Size4K);
+        fixture.write(ram(number), number + 1).unwrap();
+        assert_eq!(fixture.vm.page(&fixture.host.memory, ram(number)).unwrap().size, PageSize::Size4K);
     }
-    let counts = bed.counts();
+    let counts = fixture.counts();
     assert!(counts.zero > 0 && counts.zero + counts.out == counts.taken(), "most of it was never touched: {counts:?}");
-    assert!(bed.vm.page(&bed.host.memory, ram(1)).is_none_or(|leaf| leaf.size == PageSize::Size4K));
+    assert!(fixture.vm.page(&fixture.host.memory, ram(1)).is_none_or(|leaf| leaf.size == PageSize::Size4K));
     for number in [0, 512].into_iter().chain(1024..4096) {
-        assert_eq!(bed.read(ram(number)), Ok(number + 1));
+        assert_eq!(fixture.read(ram(number)), Ok(number + 1));
     }
 }
 
 #[test]
 fn frames_of_a_request_stay_until_it_is_done() {
-    let mut bed = Bed::simple(4096, 256);
+    let mut fixture = Fixture::simple(4096, 256);
     for number in 0..1000 {
-        bed.write(ram(number), number + 1).unwrap();
+        fixture.write(ram(number), number + 1).unwrap();
     }
-    let dma = Dma::new(bed.supply(), 0);
+    let dma = Dma::new(fixture.supply(), 0);
     let slices: Vec<_> = (0..100).map(|number| dma.slice(ram(number * 7), 8, DmaAccess::Read).unwrap()).collect();
     // Others come meanwhile, as many as there are frames for.
     for number in 2000..2100 {
@@ -222,17 +222,17 @@ fn frames_of_a_request_stay_until_it_is_done() {
     let unavailable = dma.finish().unavailable.unwrap();
     assert!(matches!(&unavailable, PageUnavailable::NoFrame { reason: NoVictim::Fixed, .. }), "{unavailable}");
     assert!(unavailable.to_string().contains(&(256 * PAGE).to_string()), "{unavailable}");
-    assert_eq!(bed.read(ram(2050)), Ok(2050));
+    assert_eq!(fixture.read(ram(2050)), Ok(2050));
 }
 
 #[test]
 fn the_guest_whose_page_cannot_be_had_is_told_the_numbers() {
     // A swap file of a hundred pages.
     let swap = Swap::create(None, Some(100 * PAGE)).unwrap();
-    let mut bed = Bed::new(4096, 256, PageSize::Size4K, LeafStatus::Clear, swap);
+    let mut fixture = Fixture::new(4096, 256, PageSize::Size4K, LeafStatus::Clear, swap);
     let mut number = 0;
     let error = loop {
-        match bed.write(ram(number), number + 1) {
+        match fixture.write(ram(number), number + 1) {
             Ok(()) => number += 1,
             Err(error) => break error,
         }
@@ -246,45 +246,45 @@ fn the_guest_whose_page_cannot_be_had_is_told_the_numbers() {
     assert_eq!(number, 256 - 4 - 2 + 100, "every frame and every slot is used");
     // Nothing is lost: what is there can be read, and what is discarded makes room.
     for number in (0..number).rev() {
-        assert_eq!(bed.read(ram(number)), Ok(number + 1));
+        assert_eq!(fixture.read(ram(number)), Ok(number + 1));
     }
-    assert!(bed.supply().discard(0, (0..200).map(ram)) > 0);
+    assert!(fixture.supply().discard(0, (0..200).map(ram)) > 0);
     for number in 200..number {
-        assert_eq!(bed.read(ram(number)), Ok(number + 1));
+        assert_eq!(fixture.read(ram(number)), Ok(number + 1));
     }
-    bed.write(ram(0), 5).unwrap();
+    fixture.write(ram(0), 5).unwrap();
 }
 
 #[test]
 fn a_disk_that_is_full_ends_one_guest_and_loses_nothing() {
     let full = std::fs::File::options().read(true).write(true).open("/dev/full").unwrap();
-    let mut bed = Bed::new(1024, 256, PageSize::Size4K, LeafStatus::Clear, Swap::in_file(full, None));
-    let filled = (0..1024).take_while(|&number| bed.write(ram(number), number + 1).is_ok()).count() as u64;
+    let mut fixture = Fixture::new(1024, 256, PageSize::Size4K, LeafStatus::Clear, Swap::in_file(full, None));
+    let filled = (0..1024).take_while(|&number| fixture.write(ram(number), number + 1).is_ok()).count() as u64;
     assert_eq!(filled, 256 - 4 - 2);
-    let error = bed.write(ram(filled), 1).unwrap_err().to_string();
+    let error = fixture.write(ram(filled), 1).unwrap_err().to_string();
     assert!(error.contains("cannot be written: No space left"), "{error}");
     for number in 0..filled {
-        assert_eq!(bed.read(ram(number)), Ok(number + 1));
+        assert_eq!(fixture.read(ram(number)), Ok(number + 1));
     }
 }
 
 #[test]
 fn a_page_given_up_is_zero_whether_it_had_a_frame_or_not() {
     for page in [PageSize::Size4K, PageSize::Size2M] {
-        let mut bed = Bed::new(4096, 1024, page, LeafStatus::Clear, unlimited());
+        let mut fixture = Fixture::new(4096, 1024, page, LeafStatus::Clear, unlimited());
         for number in 0..4096 {
-            bed.write(ram(number), number + 1).unwrap();
+            fixture.write(ram(number), number + 1).unwrap();
         }
-        let owned = bed.host.frames.owned_bytes();
-        let freed = bed.supply().discard(0, (1000..3000).map(|number| ram(number).wrapping_add(123)));
-        assert_eq!(bed.host.frames.owned_bytes(), owned - freed * PAGE);
-        assert_eq!(bed.supply().discard(0, (1000..3000).map(ram)), 0, "once is all");
+        let owned = fixture.host.frames.owned_bytes();
+        let freed = fixture.supply().discard(0, (1000..3000).map(|number| ram(number).wrapping_add(123)));
+        assert_eq!(fixture.host.frames.owned_bytes(), owned - freed * PAGE);
+        assert_eq!(fixture.supply().discard(0, (1000..3000).map(ram)), 0, "once is all");
         for number in 0..4096 {
             let left = if (1000..3000).contains(&number) { 0 } else { number + 1 };
-            assert_eq!(bed.read(ram(number)), Ok(left), "{page}");
+            assert_eq!(fixture.read(ram(number)), Ok(left), "{page}");
         }
         // Anything that a hostile guest may name.
-        assert_eq!(bed.supply().discard(0, [Gpa(0), ram(4096), Gpa(u64::MAX), Gpa(0x0c00_0000)]), 0);
+        assert_eq!(fixture.supply().discard(0, [Gpa(0), ram(4096), Gpa(u64::MAX), Gpa(0x0c00_0000)]), 0);
     }
 }
 
@@ -388,38 +388,38 @@ proptest! {
         steps in steps(1100),
     ) {
         const PAGES: u64 = 1100;
-        let mut bed = Bed::new(PAGES, frames, page, status, unlimited());
+        let mut fixture = Fixture::new(PAGES, frames, page, status, unlimited());
         let mut model = vec![0_u8; (PAGES * PAGE) as usize];
         let at = |offset: u64| RAM_BASE.wrapping_add(offset);
         for step in steps {
             match step {
                 Step::Write(offset, value) => {
-                    bed.write(at(offset), value).unwrap();
+                    fixture.write(at(offset), value).unwrap();
                     model[offset as usize..][..8].copy_from_slice(&value.to_le_bytes());
                 }
                 Step::Read(offset) => {
                     let expected = model[offset as usize..][..8].try_into().unwrap();
-                    prop_assert_eq!(bed.read(at(offset)), Ok(u64::from_le_bytes(expected)));
+                    prop_assert_eq!(fixture.read(at(offset)), Ok(u64::from_le_bytes(expected)));
                 }
                 Step::DeviceWrites(offset, bytes) => {
                     let fits = bytes.len().min((PAGES * PAGE - offset) as usize);
-                    Dma::new(bed.supply(), 0).write(at(offset), &bytes[..fits]).unwrap();
+                    Dma::new(fixture.supply(), 0).write(at(offset), &bytes[..fits]).unwrap();
                     model[offset as usize..][..fits].copy_from_slice(&bytes[..fits]);
                 }
                 Step::DeviceReads(offset, bytes) => {
                     let mut read = vec![0xee; bytes.min((PAGES * PAGE - offset) as usize)];
-                    Dma::new(bed.supply(), 0).read(at(offset), &mut read).unwrap();
+                    Dma::new(fixture.supply(), 0).read(at(offset), &mut read).unwrap();
                     prop_assert_eq!(&read[..], &model[offset as usize..][..read.len()]);
                 }
                 Step::Discard(page, count) => {
                     let end = (page + count).min(PAGES);
-                    bed.supply().discard(0, (page..end).map(ram));
+                    fixture.supply().discard(0, (page..end).map(ram));
                     model[(page * PAGE) as usize..(end * PAGE) as usize].fill(0);
                 }
             }
         }
         let mut all = vec![1; model.len()];
-        Dma::new(bed.supply(), 0).read(at(0), &mut all).unwrap();
+        Dma::new(fixture.supply(), 0).read(at(0), &mut all).unwrap();
         prop_assert!(all == model);
     }
 }

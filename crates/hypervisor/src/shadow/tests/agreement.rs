@@ -1,7 +1,7 @@
 //! Random guests: whatever they do to their tables, a guest that fences sees what the model of a native machine sees, and the checker finds
 //! nothing whether it fences or not.
 
-use super::bed::{A, Bed, Choice, D, End, G, R, U, V, W, X, pte, ram};
+use super::fixture::{A, Choice, D, End, Fixture, G, R, U, V, W, X, pte, ram};
 use super::hashed::Hashed;
 use crate::shadow::{AgileConfig, Assist, Back, Coherence, Invalidation, Start, StatusUpdates, Tables};
 use crate::table::{Radix, ShadowFormat};
@@ -56,7 +56,7 @@ enum Expected {
     Elsewhere(Option<Gpa>),
 }
 
-fn model(bed: &Bed, hart: usize, gva: Gva, access: Access) -> Expected {
+fn model(fixture: &Fixture, hart: usize, gva: Gva, access: Access) -> Expected {
     let array = || vec![Array { sizes: PageSize::ALL.to_vec(), sets: 1, ways: 4, policy: Policy::Lru }];
     let config = Config {
         l1i: array(),
@@ -66,15 +66,15 @@ fn model(bed: &Bed, hart: usize, gva: Gva, access: Access) -> Expected {
         host_cache: [0; 4],
         nested_tlb: None,
         refill: None,
-        first_stage_svadu: bed.ad == AdPolicy::Update,
+        first_stage_svadu: fixture.ad == AdPolicy::Update,
         second_stage_svadu: true,
         svnapot: true,
         second_stage_groups: &[16],
     };
     let mut mmu = reference::Mmu::new(&config);
-    mmu.set_context(&bed.contexts[hart], bed.vm.vmid());
-    let mut memory = Peek { vm: &bed.vm, memory: &bed.host.memory, written: BTreeMap::new() };
-    let stage = Stage2::Constant { ram: bed.vm.ram(), offset: 0 };
+    mmu.set_context(&fixture.contexts[hart], fixture.vm.vmid());
+    let mut memory = Peek { vm: &fixture.vm, memory: &fixture.host.memory, written: BTreeMap::new() };
+    let stage = Stage2::Constant { ram: fixture.vm.ram(), offset: 0 };
     match mmu.access(&mut memory, &stage, gva, access) {
         Ok(answer) if answer.memory => Expected::Memory(answer.gpa, memory.written),
         Ok(answer) => Expected::Elsewhere(Some(answer.gpa)),
@@ -135,7 +135,8 @@ fn entry() -> impl Strategy<Value = u64> {
     let mapped_table = (0..TABLES, bits()).prop_map(|(table, bits)| pte(ram((1 << 20) + table * 4096), bits));
     let napot =
         (0..4_u64, bits()).prop_map(|(page, bits)| pte(ram((16 << 20) + page * 0x1_0000 + 0x8000), bits) | 1 << 63);
-    let outside = prop::sample::select(vec![0_u64, 0x1000_0000, 0xc00_0000, 0x8000_0000 + super::bed::RAM, 1 << 50]);
+    let outside =
+        prop::sample::select(vec![0_u64, 0x1000_0000, 0xc00_0000, 0x8000_0000 + super::fixture::RAM, 1 << 50]);
     let outside = (outside, bits()).prop_map(|(page, bits)| pte(Gpa(page), bits));
     prop_oneof![6 => data, 2 => large, 3 => table, 2 => mapped_table, 1 => napot, 1 => outside, 1 => any::<u64>().prop_map(|entry| entry & !G), 1 => Just(0)]
 }
@@ -235,7 +236,7 @@ fn without_groups(op: Op) -> Op {
 
 /// A guest under test.
 struct Guest {
-    bed: Bed,
+    fixture: Fixture,
     /// Every edit so far was fenced.
     fenced: bool,
     /// A table is reachable at other addresses than those that it was made for.
@@ -249,46 +250,46 @@ const GLOBALS: u64 = 8;
 
 impl Guest {
     fn new(choice: &Choice, globals: bool) -> Self {
-        let mut bed = Bed::new(choice);
+        let mut fixture = Fixture::new(choice);
         for space in 0..SPACES {
-            bed.space(root(space));
+            fixture.space(root(space));
         }
         for hart in 0..HARTS {
-            bed.switch(hart, root(hart as u64), hart as u16 + 1);
+            fixture.switch(hart, root(hart as u64), hart as u16 + 1);
         }
-        Self { bed, fenced: true, wild: false, globals }
+        Self { fixture, fenced: true, wild: false, globals }
     }
 
     fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
-        let bed = &mut self.bed;
+        let fixture = &mut self.fixture;
         match *op {
             Op::Access { hart, page, access } => return self.compare(hart, Gva(page << 12 | 0x128), access),
             Op::Leaf { page, entry, .. } if self.globals && page < GLOBALS => {
                 let gva = Gva(page << 12);
                 for space in 0..SPACES {
-                    bed.store(Bed::entry(root(space), gva), if entry & V == 0 { 0 } else { entry | G });
+                    fixture.store(Fixture::entry(root(space), gva), if entry & V == 0 { 0 } else { entry | G });
                 }
-                bed.fence_all(Some(gva), None);
+                fixture.fence_all(Some(gva), None);
             }
             Op::Leaf { space, page, entry, to_all_spaces } => {
                 let gva = Gva(page << 12);
-                bed.store(Bed::entry(root(space), gva), entry);
+                fixture.store(Fixture::entry(root(space), gva), entry);
                 let asid = (!to_all_spaces).then_some(space as u16 + 1);
                 // One for an address is not for what a table elsewhere translates.
                 if self.wild {
-                    bed.fence_all(None, None);
+                    fixture.fence_all(None, None);
                 } else {
-                    bed.fence_all(Some(gva), asid);
+                    fixture.fence_all(Some(gva), asid);
                 }
             }
             Op::Wild { .. } | Op::Unfenced { .. } if self.globals => {}
             Op::Wild { table, index, entry } => {
-                bed.store(ram((1 << 20) + table * 4096 + index * 8), entry);
-                bed.fence_all(None, None);
+                fixture.store(ram((1 << 20) + table * 4096 + index * 8), entry);
+                fixture.fence_all(None, None);
                 (self.wild, self.fenced) = (true, true);
             }
             Op::Unfenced { table, index, entry } => {
-                bed.store(ram((1 << 20) + table * 4096 + index * 8), entry);
+                fixture.store(ram((1 << 20) + table * 4096 + index * 8), entry);
                 (self.wild, self.fenced) = (true, false);
             }
             Op::Switch { hart, space, privilege, sum } => {
@@ -300,33 +301,33 @@ impl Guest {
                     sum,
                     mxr: false,
                 };
-                let was_other_mode = bed.contexts[hart].mode != PagingMode::Sv39;
-                bed.enter(hart, context);
+                let was_other_mode = fixture.contexts[hart].mode != PagingMode::Sv39;
+                fixture.enter(hart, context);
                 if was_other_mode {
-                    bed.fence_all(None, None);
+                    fixture.fence_all(None, None);
                     self.fenced = true;
                 }
             }
             Op::Mode { hart, space, mode } => {
-                let context = TranslationContext { mode, root: root(space), ..bed.contexts[hart] };
-                bed.enter(hart, context);
-                bed.fence_all(None, None);
+                let context = TranslationContext { mode, root: root(space), ..fixture.contexts[hart] };
+                fixture.enter(hart, context);
+                fixture.fence_all(None, None);
                 self.fenced = true;
             }
             Op::Fence => {
-                bed.fence_all(None, None);
+                fixture.fence_all(None, None);
                 self.fenced = true;
             }
-            Op::Interval => bed.end_interval(),
+            Op::Interval => fixture.end_interval(),
             Op::PartialPurge { page, .. } if self.globals && page < GLOBALS => {}
             Op::PartialPurge { space, page, handshake } => {
                 let gva = Gva(page << 12);
-                let at = Bed::entry(root(space), gva);
-                let old = bed.load(at);
-                assert_eq!(bed.partial_purge(0, at, gva, handshake), old);
+                let at = Fixture::entry(root(space), gva);
+                let old = fixture.load(at);
+                assert_eq!(fixture.partial_purge(0, at, gva, handshake), old);
                 // It is for the page that the entry named, at that address; what else the table translates needs a fence.
                 if self.wild {
-                    bed.fence_all(None, None);
+                    fixture.fence_all(None, None);
                 }
             }
         }
@@ -335,19 +336,19 @@ impl Guest {
 
     /// An access is what the model says, if nothing is left to fence; and whatever it is, the entries are allowed.
     fn compare(&mut self, hart: usize, gva: Gva, access: Access) -> Result<(), TestCaseError> {
-        let gva = if self.bed.contexts[hart].mode == PagingMode::Bare { Gva(ram(gva.0).0) } else { gva };
-        let expected = model(&self.bed, hart, gva, access);
-        let got = self.bed.access(hart, gva, access);
+        let gva = if self.fixture.contexts[hart].mode == PagingMode::Bare { Gva(ram(gva.0).0) } else { gva };
+        let expected = model(&self.fixture, hart, gva, access);
+        let got = self.fixture.access(hart, gva, access);
         if !self.fenced {
             return Ok(());
         }
         match (expected, got) {
             (Expected::Memory(gpa, written), End::Memory(hpa)) => {
-                prop_assert_eq!(self.bed.hpa(gpa), Some(hpa), "{} is {}", gva, gpa);
+                prop_assert_eq!(self.fixture.hpa(gpa), Some(hpa), "{} is {}", gva, gpa);
                 // What is global may have been found by way of another space's entry.
                 let own = !self.globals || gva.number() >= GLOBALS;
                 for (at, entry) in written.into_iter().filter(|_| own) {
-                    prop_assert_eq!(self.bed.load(Gpa(at)), entry, "A and D of {:#x}", at);
+                    prop_assert_eq!(self.fixture.load(Gpa(at)), entry, "A and D of {:#x}", at);
                 }
             }
             (Expected::PageFault, End::PageFault) => {}
@@ -367,7 +368,7 @@ fn run(choice: &Choice, globals: bool, ops: &[Op]) -> Result<(), TestCaseError> 
     for op in ops {
         guest.apply(op)?;
     }
-    let wrong = guest.bed.wrong();
+    let wrong = guest.fixture.wrong();
     prop_assert!(wrong.is_empty(), "{:?}", wrong);
     // Frames of tables that were given back are somebody's or nobody's, but not lost: the guest fences, and goes on.
     guest.apply(&Op::Fence)?;

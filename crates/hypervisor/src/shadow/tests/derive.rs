@@ -1,6 +1,6 @@
 //! Entries that are derived all at once are those that faults make one by one.
 
-use super::bed::{A, Bed, Choice, D, DATA, End, G, R, U, V, W, X, pte, ram};
+use super::fixture::{A, Choice, D, DATA, End, Fixture, G, R, U, V, W, X, pte, ram};
 use crate::shadow::{Coherence, Tables, Tlbs};
 use crate::table::{Leaf, LeafBits};
 use mmu::Fence;
@@ -19,7 +19,7 @@ impl Tlbs for NoTlbs {
     fn fence_everywhere(&mut self, _: &Fence) {}
 }
 
-impl Bed {
+impl Fixture {
     /// Every entry of every table.
     fn entries(&self) -> Vec<(usize, Gva, Leaf)> {
         let tables = self.vm.shadow.as_ref().unwrap().tables.list.iter().enumerate();
@@ -41,20 +41,20 @@ fn supervisor() -> TranslationContext {
 }
 
 /// A guest with pages of a user and the supervisor's linear map, none of them used yet by a hart that translates.
-fn bed(choice: Choice) -> Bed {
-    let mut bed = Bed::new(&choice);
-    bed.space(ROOT);
+fn fixture(choice: Choice) -> Fixture {
+    let mut fixture = Fixture::new(&choice);
+    fixture.space(ROOT);
     // The gigabyte at LINEAR is that of RAM.
-    bed.store(Gpa(ROOT.0 + 8), pte(Gpa(ram(0).0), V | R | W | G | A | D));
+    fixture.store(Gpa(ROOT.0 + 8), pte(Gpa(ram(0).0), V | R | W | G | A | D));
     for at in TOUCHED {
-        bed.store(ram(at), at);
+        fixture.store(ram(at), at);
     }
-    bed.map(ROOT, Gva(0x3000), ram(TOUCHED[0]), DATA);
-    bed.map(ROOT, Gva(0x4000), ram(TOUCHED[1]), DATA & !D);
-    bed.map(ROOT, Gva(0x5000), ram(TOUCHED[2]), V | X | U | A);
-    bed.map(ROOT, Gva(0x6000), ram(TOUCHED[3]), DATA & !A);
-    bed.map(ROOT, Gva(0x7000), ram(50 << 20), DATA);
-    bed
+    fixture.map(ROOT, Gva(0x3000), ram(TOUCHED[0]), DATA);
+    fixture.map(ROOT, Gva(0x4000), ram(TOUCHED[1]), DATA & !D);
+    fixture.map(ROOT, Gva(0x5000), ram(TOUCHED[2]), V | X | U | A);
+    fixture.map(ROOT, Gva(0x6000), ram(TOUCHED[3]), DATA & !A);
+    fixture.map(ROOT, Gva(0x7000), ram(50 << 20), DATA);
+    fixture
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn derived_entries_are_those_that_faults_make() {
         (PageSize::Size4K, Coherence::WriteProtect),
     ] {
         let choice = || Choice { host_page, coherence, ..Choice::default() };
-        let mut faulted = bed(choice());
+        let mut faulted = fixture(choice());
         faulted.switch(0, ROOT, 1);
         for (gva, access) in [(0x3000, Access::Read), (0x4000, Access::Read), (0x5000, Access::Execute)] {
             assert!(matches!(faulted.access(0, Gva(gva), access), End::Memory(_)));
@@ -82,7 +82,7 @@ fn derived_entries_are_those_that_faults_make() {
             }
         }
 
-        let mut derived = bed(choice());
+        let mut derived = fixture(choice());
         if host_page == PageSize::Size2M {
             derived.store(ram(50 << 20), 0);
         }
@@ -108,40 +108,40 @@ fn derived_entries_are_those_that_faults_make() {
 
 #[test]
 fn no_page_gets_a_frame_and_no_bit_changes() {
-    let mut bed = bed(Choice::default());
-    bed.enter(0, supervisor());
-    bed.derive(0);
-    assert_eq!(bed.hpa(ram(50 << 20)), None);
-    assert_eq!(bed.load(Bed::entry(ROOT, Gva(0x6000))), pte(ram(TOUCHED[3]), DATA & !A));
-    let entry = |gva: u64| bed.entries().into_iter().find(|&(table, at, _)| table != 0 && at == Gva(gva));
+    let mut fixture = fixture(Choice::default());
+    fixture.enter(0, supervisor());
+    fixture.derive(0);
+    assert_eq!(fixture.hpa(ram(50 << 20)), None);
+    assert_eq!(fixture.load(Fixture::entry(ROOT, Gva(0x6000))), pte(ram(TOUCHED[3]), DATA & !A));
+    let entry = |gva: u64| fixture.entries().into_iter().find(|&(table, at, _)| table != 0 && at == Gva(gva));
     assert!(entry(0x6000).is_none() && entry(0x7000).is_none());
     assert!(!entry(0x4000).unwrap().2.bits.contains(LeafBits::WRITE));
-    bed.vm.forget_shadow_counts();
-    assert_eq!(bed.counted(), crate::shadow::ShadowStatistics::default());
+    fixture.vm.forget_shadow_counts();
+    assert_eq!(fixture.counted(), crate::shadow::ShadowStatistics::default());
 }
 
 /// A hart that does not translate has an entry for each page that has a frame.
 #[test]
 fn a_hart_without_translation_has_its_entries_too() {
-    let mut bed = bed(Choice { tables: Tables::Single, ..Choice::default() });
-    let frames = (0..64 << 20).step_by(4096).filter(|&offset| bed.hpa(ram(offset)).is_some()).count();
-    let hart = bed.bare();
-    bed.derive(hart);
-    assert_eq!(bed.entries().len(), frames);
-    assert_eq!((bed.vm.shadow_spaces(), bed.wrong()), (0, Vec::new()));
+    let mut fixture = fixture(Choice { tables: Tables::Single, ..Choice::default() });
+    let frames = (0..64 << 20).step_by(4096).filter(|&offset| fixture.hpa(ram(offset)).is_some()).count();
+    let hart = fixture.bare();
+    fixture.derive(hart);
+    assert_eq!(fixture.entries().len(), frames);
+    assert_eq!((fixture.vm.shadow_spaces(), fixture.wrong()), (0, Vec::new()));
 }
 
 /// Tables whose every entry leads to the table itself map each page more often than there is room for entries.
 #[test]
 fn a_circular_table_takes_no_more_than_its_share() {
-    let mut bed = Bed::new(&Choice { tables: Tables::Multiple(1), harts: 2, ..Choice::default() });
+    let mut fixture = Fixture::new(&Choice { tables: Tables::Multiple(1), harts: 2, ..Choice::default() });
     for index in 0..511 {
-        bed.store(Gpa(ROOT.0 + index * 8), pte(ROOT, V));
+        fixture.store(Gpa(ROOT.0 + index * 8), pte(ROOT, V));
     }
-    bed.store(Gpa(ROOT.0 + 511 * 8), pte(ROOT, V | R | A));
-    bed.enter(0, supervisor());
-    bed.derive(0);
-    let shadow = bed.vm.shadow.as_ref().unwrap();
+    fixture.store(Gpa(ROOT.0 + 511 * 8), pte(ROOT, V | R | A));
+    fixture.enter(0, supervisor());
+    fixture.derive(0);
+    let shadow = fixture.vm.shadow.as_ref().unwrap();
     assert!(shadow.tables.frames() <= shadow.budget);
-    assert_eq!(bed.wrong(), [""; 0]);
+    assert_eq!(fixture.wrong(), [""; 0]);
 }

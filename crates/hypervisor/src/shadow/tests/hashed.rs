@@ -1,4 +1,4 @@
-//! A shape that is no tree: a hashed table of base pages, with open addressing. No hardware here walks it: the test bed looks pages up in it.
+//! A shape that is no tree: a hashed table of base pages, with open addressing. No hardware here walks it: the test fixture looks pages up in it.
 
 use crate::table::{Displaced, Leaf, LeafBits, Removed, ShadowFormat, ShadowShape};
 use memory::{FrameAllocator, FrameRange, HostMemory, OutOfFrames};

@@ -2,8 +2,8 @@
 
 mod agile;
 mod agreement;
-mod bed;
 mod derive;
+mod fixture;
 mod hashed;
 mod hostile;
 mod paper;

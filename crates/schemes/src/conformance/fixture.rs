@@ -38,7 +38,7 @@ pub(crate) fn memory(mode: SecondStageMode) -> GuestMemory {
 }
 
 /// A processor, the hypervisor's VM, and the host.
-pub(super) struct Bed {
+pub(super) struct Fixture {
     pub(super) host: Host,
     pub(super) vm: Vm,
     pub(super) mmu: Processor,
@@ -68,7 +68,7 @@ impl Tlbs for Processor {
     }
 }
 
-impl Bed {
+impl Fixture {
     pub(super) fn new(scheme: SchemeRef, mode: SecondStageMode) -> Self {
         let memory = memory(mode);
         let backing: Backing = scheme.backing(&memory);

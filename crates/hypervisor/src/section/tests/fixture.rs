@@ -41,7 +41,7 @@ impl FlushTlbs for Processors {
     }
 }
 
-pub(super) struct Rig {
+pub(super) struct Fixture {
     pub(super) host: Host,
     pub(super) tables: BTreeMap<Vmid, NestedTable>,
     pub(super) processors: Processors,
@@ -60,7 +60,7 @@ pub(super) fn whole(vm: u16, text: &str, at: u64) -> MapRequest {
     MapRequest::whole(Vmid(vm), name(text), Gpa(at))
 }
 
-impl Rig {
+impl Fixture {
     /// A host of `bytes` bytes with these reservations, and no VMs.
     pub(super) fn new(bytes: u64, reserved: &[Reserved<'_>]) -> Self {
         Self::with_sizes(bytes, reserved, Granularities::RISCV)

@@ -76,7 +76,7 @@ impl FlushTlbs for Mmus<'_> {
     fn forget_code(&mut self, _: FrameRange) {}
 }
 
-pub(super) struct Street {
+pub(super) struct Fixture {
     pub(super) host: Host,
     pub(super) vms: Vec<Vm>,
     pub(super) manager: SectionManager,
@@ -88,7 +88,7 @@ pub(super) fn name(text: &str) -> SectionName {
     SectionName::new(text, Scope::System).unwrap()
 }
 
-impl Street {
+impl Fixture {
     /// So many guests, numbered from 0, that map nothing yet. The sections `alloc` are preallocated.
     pub(super) fn new(guests: u16, coherence: Coherence, host_page: PageSize, alloc: &[(&str, u64)]) -> Self {
         let mut registry = Registry::default();
@@ -100,7 +100,7 @@ impl Street {
         let mut host = Host::new(256 * MIB, HostPages::Base).unwrap();
         let sizes = Granularities::RISCV.at_most(host_page);
         let reserved = ReservedMemory::honour(&registry, &mut host, 0, sizes).unwrap();
-        let mut street =
+        let mut fixture =
             Self { host, vms: Vec::new(), manager: SectionManager::new(reserved, sizes), mmus: Vec::new(), stamp: 0 };
         let mode = SecondStageMode::Sv39x4;
         for guest in 0..guests {
@@ -108,7 +108,7 @@ impl Street {
             // RAM in pages of a size that a tree has.
             let page = if host_page == PageSize::Size64K { PageSize::Size4K } else { host_page };
             let backing = Backing::nested(mode, page, LeafStatus::Preset);
-            let mut vm = Vm::new(&mut street.host, vmid, RAM, backing).unwrap();
+            let mut vm = Vm::new(&mut fixture.host, vmid, RAM, backing).unwrap();
             let config = ShadowConfig {
                 tables: Tables::Multiple(4),
                 coherence,
@@ -122,17 +122,17 @@ impl Street {
                 check: true,
                 agile: None,
             };
-            vm.shadow_with(&mut street.host, config).unwrap();
-            street.vms.push(vm);
-            street.mmus.extend((0..HARTS).map(|_| Mmu::new(&MmuConfig::default()).unwrap()));
+            vm.shadow_with(&mut fixture.host, config).unwrap();
+            fixture.vms.push(vm);
+            fixture.mmus.extend((0..HARTS).map(|_| Mmu::new(&MmuConfig::default()).unwrap()));
             let taken = vec![Gpa(0)..ram(RAM)];
             let limit = Gpa(1 << 38);
-            street.manager.add_vm(VmProfile { vmid, group: None, mode, links: true, limit, taken, quota: 8 });
+            fixture.manager.add_vm(VmProfile { vmid, group: None, mode, links: true, limit, taken, quota: 8 });
             for hart in 0..HARTS {
-                street.enter(guest.into(), hart, TranslationContext::default());
+                fixture.enter(guest.into(), hart, TranslationContext::default());
             }
         }
-        street
+        fixture
     }
 
     fn on<T>(&mut self, act: impl FnOnce(&mut SectionManager, &mut SectionHost<'_, Vec<Vm>, Mmus<'_>>) -> T) -> T {

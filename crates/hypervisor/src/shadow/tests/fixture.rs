@@ -78,7 +78,7 @@ pub(super) enum End {
     Device(Gpa),
 }
 
-pub(super) struct Bed {
+pub(super) struct Fixture {
     pub(super) host: Host,
     pub(super) vm: Vm,
     pub(super) mmus: Vec<Mmu>,
@@ -95,7 +95,7 @@ pub(super) struct Bed {
 enum Walker {
     /// MMUs, with TLBs.
     Hardware,
-    /// The bed itself, at each access: no MMU knows the shape.
+    /// The fixture itself, at each access: no MMU knows the shape.
     Software,
 }
 
@@ -113,7 +113,7 @@ impl Tlbs for Processors<'_> {
     }
 }
 
-impl Bed {
+impl Fixture {
     pub(super) fn new(choice: &Choice) -> Self {
         let backing = Backing::nested(SecondStageMode::Sv39x4, choice.host_page, LeafStatus::Preset);
         let config = ShadowConfig {
@@ -138,11 +138,11 @@ impl Bed {
         let contexts = vec![TranslationContext::default(); choice.harts];
         let is_tree = choice.format.largest_page() > PageSize::Size4K;
         let walker = if is_tree { Walker::Hardware } else { Walker::Software };
-        let mut bed = Self { host, vm, mmus, contexts, events: Vec::new(), ad: choice.ad, walker, stamp: 0 };
+        let mut fixture = Self { host, vm, mmus, contexts, events: Vec::new(), ad: choice.ad, walker, stamp: 0 };
         for hart in 0..choice.harts {
-            bed.enter(hart, TranslationContext::default());
+            fixture.enter(hart, TranslationContext::default());
         }
-        bed
+        fixture
     }
 
     /// The hart that does not translate.

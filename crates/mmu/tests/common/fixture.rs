@@ -8,7 +8,7 @@ use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, Second
 pub const GUEST_ROOT: u64 = 0x8010_0000;
 pub const HOST_ROOT: u64 = 0x8800_0000;
 
-pub struct Bed<O = Nobody> {
+pub struct Fixture<O = Nobody> {
     pub memory: HostMemory,
     pub mmu: Mmu<O>,
     pub second: SecondStage,
@@ -18,7 +18,7 @@ pub struct Bed<O = Nobody> {
     clock: u64,
 }
 
-impl Bed {
+impl Fixture {
     /// Sv39 from U, ASID 1, VMID 1, over memory from 0x8000_0000 on at hPA = gPA.
     pub fn native(config: &MmuConfig) -> Self {
         Self::observed(config, Nobody)
@@ -31,7 +31,7 @@ impl Bed {
     }
 }
 
-impl<O: Observer> Bed<O> {
+impl<O: Observer> Fixture<O> {
     /// A native one with an observer.
     pub fn observed(config: &MmuConfig, observer: O) -> Self {
         let ram = Gpa(0x8000_0000)..Gpa(1 << 45);
@@ -46,7 +46,7 @@ impl<O: Observer> Bed<O> {
             privilege: Privilege::User,
             ..TranslationContext::default()
         };
-        let mut bed = Self {
+        let mut fixture = Self {
             memory: HostMemory::new(0x8000_0000..1 << 45),
             mmu,
             second,
@@ -55,8 +55,8 @@ impl<O: Observer> Bed<O> {
             next_table: 0,
             clock: 0,
         };
-        bed.enter();
-        bed
+        fixture.enter();
+        fixture
     }
 
     /// Makes what `context` and `vmid` say the current context.
