@@ -5,7 +5,7 @@
 enum marker {
     MARKER_REGION_BEGIN = 1,
     MARKER_REGION_END = 2,
-    /* A transaction has ended, for the monitor to count. */
+    /* A transaction has ended, for the hypervisor to count. */
     MARKER_TRANSACTION = 3,
     /* Plus the status, 0 to 255, with which the command that the user asked for ended. */
     MARKER_EXIT = 0x100,

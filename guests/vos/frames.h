@@ -19,7 +19,7 @@ enum frame_order {
 #define FRAME_NONE 0
 
 enum clear_policy {
-    /* A frame that nobody has taken before is zero already, since a monitor hands over zeroed memory.
+    /* A frame that nobody has taken before is zero already, since a hypervisor hands over zeroed memory.
      * Keeps booting and large pages cheap. */
     CLEAR_REUSED,
     CLEAR_ALWAYS,

@@ -43,7 +43,7 @@ static int command_crash(const char *argument)
     return OUTCOME_FAILED;
 }
 
-/* Tells the monitor that the user's command ended, and waits to be ended. */
+/* Tells the hypervisor that the user's command ended, and waits to be ended. */
 static int command_exit(const char *argument)
 {
     uint64_t status;

@@ -120,19 +120,19 @@ impl CostTable {
         }
     }
 
-    /// The price of one event.
+    /// The cost of one event.
     #[must_use]
     pub const fn of(&self, reason: ExitReason) -> Cycles {
         self.by_reason[reason as usize]
     }
 
-    /// The price of taking pages away and bringing them back, beside that of the faults which asked for it.
+    /// The cost of taking pages away and bringing them back, beside that of the faults which asked for it.
     #[must_use]
     pub fn paging(&self, counts: &PagingCounts) -> Cycles {
         self.page_out * counts.taken() + self.page_in * counts.in_ + self.discard * counts.ballooned
     }
 
-    /// The price of work on shadow tables, with that of the exit and the entry if it took one.
+    /// The cost of work on shadow tables, with that of the exit and the entry if it took one.
     #[must_use]
     pub fn of_shadow(&self, work: &Work) -> Cycles {
         let prices = &self.shadow;
@@ -144,19 +144,19 @@ impl CostTable {
         switch + self.table_reference * work.references + prices.fill * work.filled
     }
 
-    /// The price of a request concerning sections.
+    /// The cost of a request concerning sections.
     #[must_use]
     pub fn of_section(&self, work: &SectionWork) -> Cycles {
         self.shadow.monitor_step * work.steps()
     }
 
-    /// The price of moving pages between memory and the files of sections, beside that of the faults which asked for it.
+    /// The cost of moving pages between memory and the files of sections, beside that of the faults which asked for it.
     #[must_use]
     pub fn pages_of_files(&self, files: FileCounts) -> Cycles {
         self.page_in * files.reads + self.page_out * files.writes
     }
 
-    /// The price of all events counted, without what shadow tables took: the time in the hypervisor, or in firmware.
+    /// The cost of all events counted, without what shadow tables took: the time in the hypervisor, or in firmware.
     #[must_use]
     pub fn hypervisor_time(&self, counts: &ExitCounts) -> Cycles {
         counts.iter().map(|(reason, count)| self.of(reason) * count).sum()
@@ -176,7 +176,7 @@ struct ShadowPrices {
     assist_step: Cycles,
 }
 
-/// What reasons have in common as to their price.
+/// What reasons have in common as to their cost.
 enum Event {
     SbiCall,
     Wait,

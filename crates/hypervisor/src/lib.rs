@@ -7,7 +7,7 @@
 //! * [`Dma`]: the same memory as devices and loaders reach it.
 //! * [`sbi`]: calls decoded and validated into requests; [`HartState`] is the life of a hart under them.
 //! * [`sched`]: which vCPU runs on which real one, and what happens to one that spins.
-//! * [`ExitReason`], [`ExitCounts`], [`CostTable`]: why control came to the hypervisor, and its price.
+//! * [`ExitReason`], [`ExitCounts`], [`CostTable`]: why control came to the hypervisor, and its cost.
 //! * [`section`]: memory that several VMs map, and the tables that they share for it.
 //! * [`Invalidation`]: no table edit that takes something away is over before the TLBs are flushed.
 #![forbid(unsafe_code)]

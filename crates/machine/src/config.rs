@@ -54,7 +54,7 @@ settings! {
              TOML file like those in `hosts/` (`pagewalk hosts NAME` prints one, with the sources of its numbers)"
         ),
         pub fidelity: FidelityName = FidelityName::Counts => key(
-            "how time is kept: `counts`, a table reference has a fixed price; `cycles`, data, instructions and table entries \
+            "how time is kept: `counts`, a table reference has a fixed cost; `cycles`, data, instructions and table entries \
              come through modelled caches ([caches.md](caches.md))"
         ),
         pub scheme: PagedScheme = PagedScheme::default() => key(

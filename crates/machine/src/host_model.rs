@@ -60,7 +60,7 @@ model! {
     pub struct SchedulingModel {
         pub decision: Cycles => key("a scheduling decision").unit("cycles"),
         pub partner: Cycles => key("a partner's control block looked at, for spin control").unit("cycles"),
-        pub switch: Cycles => key("another vCPU on a real one: the states of both").unit("cycles"),
+        pub switch: Cycles => key("another vCPU on a pCPU: the states of both").unit("cycles"),
     }
 }
 

@@ -105,7 +105,7 @@ pub enum Change {
     },
 }
 
-/// What the scheduler has done, for its price.
+/// What the scheduler has done, for its cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
     /// Decisions whom to dispatch.

@@ -1,4 +1,4 @@
-//! What sections cost the hypervisor: execution steps of each kind of work, an instruction each, all assumed. A host model prices the step.
+//! What sections cost the hypervisor: execution steps of each kind of work, an instruction each, all assumed. A host model gives the cost of a step.
 //!
 //! | work | steps | why |
 //! |---|---|---|

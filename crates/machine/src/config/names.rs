@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FidelityName {
-    /// A table reference has a fixed price, and other accesses have none.
+    /// A table reference has a fixed cost, and other accesses have none.
     #[default]
     Counts,
     /// Data, instructions and table entries come through modelled caches.

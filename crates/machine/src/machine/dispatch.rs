@@ -6,7 +6,7 @@
 //! Two vCPUs of a VM have the same VMID, and their guest the same ASIDs. A fence that a hart executes reaches the TLB of the pcpu
 //! processor that it runs on, and nothing else. So the VMID's entries are flushed at a dispatch, unless the vCPU was the last of
 //! its VM to run there and has run nowhere else since. It is what KVM does (`last_vcpu_ran`, Linux 6.1, `arch/arm64/kvm/arm.c`, and
-//! `kvm_riscv_local_tlb_sanitize`), and the price of floating for TLBs: what is still warm is only what one vCPU left behind.
+//! `kvm_riscv_local_tlb_sanitize`), and the cost of floating for TLBs: what is still warm is only what one vCPU left behind.
 
 use crate::parts::dispatch::{Counted, Residence};
 use crate::{

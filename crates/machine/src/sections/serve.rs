@@ -62,7 +62,7 @@ impl MachineState {
         let (resolved, files) = self.with_sections(|sections, on| {
             let before = file_counts(&sections.manager);
             let resolved = sections.manager.fault(on, vmid, gpa, access);
-            // An exit for a nested fault has the price of mapping a page; what is left are pages of files.
+            // An exit for a nested fault has the cost of mapping a page; what is left are pages of files.
             let _ = sections.manager.take_work();
             (resolved, file_counts(&sections.manager).since(before))
         })?;

@@ -1,6 +1,6 @@
 //! Experiments on very large sections, as in Noel and Karkhanis, "OpenVMS Alpha 64-bit Very Large Memory Design" (1998): what the tables of many mappers
 //! take, how long many VMs take to start, and what granularity does for the TLB. No guest runs: VMs have nested tables and no harts, and the hypervisor's
-//! work is counted and priced by a host model.
+//! work is counted and charged by a host model.
 
 pub mod figures;
 mod gups;

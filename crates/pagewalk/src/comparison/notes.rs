@@ -74,7 +74,7 @@ pub(super) fn idle_segments(run: &Finished) -> Vec<&'static str> {
     // A native machine's segment counts what it hits as both.
     let hypervisor =
         segments.has_hypervisor() && mmu.segment_hits + mmu.hypervisor_segment_hits + mmu.hypervisor_segment_pages == 0;
-    let idle = [(guest, "guest"), (hypervisor, "monitor")];
+    let idle = [(guest, "guest"), (hypervisor, "hypervisor")];
     idle.into_iter().filter_map(|(idle, name)| (idle && run.failed.is_none()).then_some(name)).collect()
 }
 

@@ -105,7 +105,7 @@ pub trait SpinControl: fmt::Debug + Send {
         false
     }
 
-    /// How many control blocks of partners have been looked at so far: what the method's own overhead is priced by.
+    /// How many control blocks of partners have been looked at so far: what the method's own overhead is charged by.
     fn examined(&self) -> u64 {
         0
     }

@@ -10,7 +10,7 @@ use crate::html::palette;
 pub(super) fn time(works: &[&[Run]]) -> Section {
     let mut table = DataTable::new(
         "Time in millions of cycles",
-        &["workload", "scheme", "#guest", "#translation", "#monitor", "#all"],
+        &["workload", "scheme", "#guest", "#translation", "#hypervisor", "#all"],
     );
     let mut charts = Vec::new();
     for runs in works {

@@ -11,7 +11,7 @@ pub(super) fn time(runs: &[MultiVm]) -> Section {
     const TITLE: &str = "Where the guests' time goes";
     let mut table = DataTable::new(
         "Time of guests in millions of cycles",
-        &["spin", "guest", "#instructions", "#translation", "#monitor"],
+        &["spin", "guest", "#instructions", "#translation", "#hypervisor"],
     );
     let mut charts = Vec::new();
     for run in runs {
