@@ -1,4 +1,4 @@
-//! A recorded walk as JSON; docs/json.md has the keys.
+//! A recorded walk as JSON; docs/json-keys.md has the keys.
 
 use machine::{Answer, RecordedWalk, Reference, Segment, WalkRecord, WalkStep};
 use serde_json::{Value, json};

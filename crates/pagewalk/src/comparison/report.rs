@@ -1,4 +1,4 @@
-//! The comparison as JSON. The keys are a contract: see docs/json.md.
+//! The comparison as JSON. The keys are a contract: see docs/json-keys.md.
 
 use super::Finished;
 use super::notes;

@@ -115,7 +115,7 @@ pub(super) struct Walk {
     pub(super) host_table: &'static str,
     /// Whether there is no second dimension.
     pub(super) native: bool,
-    /// As `recorded_walk` of docs/json.md.
+    /// As `recorded_walk` of docs/json-keys.md.
     pub(super) walk: Value,
 }
 
