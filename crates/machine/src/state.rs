@@ -234,8 +234,8 @@ impl MachineState {
         self.charge(processor, guest, reason);
     }
 
-    /// Counts an exit of `guest` on `processor` and charges for it and the entry after it. A native machine exits nowhere: its firmware's work is
-    /// charged, and not counted.
+    /// Counts an exit of `guest` on `processor`, and charges for it and for the entry after it. A native machine has no exits: the work of its
+    /// firmware costs cycles and is not counted as an exit.
     pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
         let counts = !self.vms[guest].is_native();
         let processor = &mut self.processors[processor];

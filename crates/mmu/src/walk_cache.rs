@@ -240,8 +240,8 @@ impl WalkCache {
         }
     }
 
-    /// What [`Self::begin`] would find in the two lowest levels, or that it finds nothing there; its use is not recorded yet. `None` says no
-    /// more than that it takes a closer look.
+    /// What [`Self::begin`] would find in the two lowest levels, or that it finds nothing there. The use is not recorded yet. `None`: the fast
+    /// probe cannot decide, and the caller takes the full search.
     #[inline(always)]
     pub(crate) fn probe(&self, spaces: Spaces, address: u64) -> Option<Low> {
         if let Some(cached) = &self.levels[0] {

@@ -370,8 +370,8 @@ impl<P: Copy + Default> TagArray<P> {
         self.base.group(page)
     }
 
-    /// As [`Self::find`], for a page of a region that has base pages alone, with a look at the first slot alone whose tag matches: [`Miss::REFUSED`] says no more than that it takes a closer
-    /// look.
+    /// As [`Self::find`], for a page of a region that has only base pages. It compares only the first slot whose tag matches:
+    /// [`Miss::REFUSED`] means that the probe cannot decide and a full search is needed.
     #[inline(always)]
     pub(crate) fn probe_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
         let set = self.base.set(page);
@@ -385,7 +385,7 @@ impl<P: Copy + Default> TagArray<P> {
         self.probe_in(set, core::slice::from_ref(&self.tags[set]), page.0, accept)
     }
 
-    /// As [`Self::find_in_only`], with no closer look either.
+    /// As [`Self::find_in_only`], but compares only the first slot whose tag matches.
     #[inline(always)]
     pub(crate) fn probe_in_only(
         &self,
