@@ -32,7 +32,7 @@ pub const UART: Window = Window { base: Gpa(0x1000_0000), bytes: 0x100 };
 pub const UART_SOURCE: u32 = 10;
 
 /// PLIC source of the hypervisor's own interrupt: the allocation of processors has changed (docs/paravirtual.md).
-pub const MONITOR_SOURCE: u32 = 11;
+pub const HYPERVISOR_SOURCE: u32 = 11;
 
 /// Number of virtio-mmio slots.
 pub const VIRTIO_SLOTS: usize = 8;

@@ -258,7 +258,7 @@ impl Platform {
 
     /// Drives the hypervisor's own interrupt.
     pub fn set_hypervisor_interrupt(&mut self, high: bool) {
-        self.plic.set_level(map::MONITOR_SOURCE, high);
+        self.plic.set_level(map::HYPERVISOR_SOURCE, high);
     }
 
     /// Passes what the user typed to the guest; returns how many of `bytes` it took. The caller offers the rest again later:

@@ -43,7 +43,7 @@ impl Bus for MachineState {
         NoCaches
     }
 
-    /// Does nothing: `NoCaches` models no cache lines.
+    /// No caches are modelled.
     #[inline(always)]
     fn use_line(&mut self, _: *const u8, _: Access) {}
 

@@ -122,7 +122,7 @@ impl Entry {
     /// RSW: two bits that the hardware ignores.
     const SOFTWARE_SHIFT: u32 = 8;
     /// Of a pointer of a tree, in RSW: the table that it leads to is another's.
-    const ANOTHERS: u64 = 1;
+    const FOREIGN: u64 = 1;
     /// Svnapot's N: the entry is one of a group.
     const GROUPED: u64 = 1 << 63;
 
@@ -138,12 +138,12 @@ impl Entry {
 
     /// Leads to the table at `table`, which is not the tree's own: see `page_table/linked.rs`.
     pub(super) const fn link(table: Hpa) -> Self {
-        Self::pointer(table).with_software(Self::ANOTHERS)
+        Self::pointer(table).with_software(Self::FOREIGN)
     }
 
     /// Whether it leads to a table that is not the tree's own.
     pub(super) const fn is_link(self) -> bool {
-        self.is_valid() && !self.is_leaf() && self.software() == Self::ANOTHERS
+        self.is_valid() && !self.is_leaf() && self.software() == Self::FOREIGN
     }
 
     /// One of the entries of a last-level table that together map the page of `size` at `page`. With one for each of its base pages it is a group that a TLB may hold

@@ -33,7 +33,7 @@ impl Machine {
                 if !wanted {
                     self.raise(guest, false);
                 }
-                Ok(u64::from(devices::map::MONITOR_SOURCE))
+                Ok(u64::from(devices::map::HYPERVISOR_SOURCE))
             }
             ParavirtualRequest::Spin(call) => {
                 self.spin(index, call);

@@ -149,7 +149,7 @@ fn a_page_in_use_is_passed_by_and_one_that_is_not_goes() {
 }
 
 #[test]
-fn tlbs_and_translated_code_forget_a_page_before_its_frame_is_anothers() {
+fn tlbs_and_translated_code_forget_a_page_before_another_has_its_frame() {
     let mut fixture = Fixture::simple(4096, 1024);
     let mut where_ = BTreeMap::new();
     for number in 0..1500 {

@@ -256,7 +256,7 @@ fn a_section_whose_tables_do_not_fit_is_not_created() {
 }
 
 #[test]
-fn preallocated_pages_never_fault_and_their_tables_are_the_registrys() {
+fn preallocated_pages_never_fault_and_the_registry_has_their_tables() {
     let mut fixture = fixture(&[("cache", 8 * MIB, true, true)]);
     let before = fixture.owned();
     let id = fixture.create("cache", 8 * MIB, TEMPORARY);
