@@ -12,7 +12,7 @@
  *     work();
  *     PAGEWALK_ROI_END();
  *
- * The header needs GCC or Clang, in C (C99 or later) or C++, and nothing else: no library, no other header.
+ * The header needs GCC or Clang, in C or C++, and nothing else: no library, no other header.
  */
 #ifndef PAGEWALK_H
 #define PAGEWALK_H
@@ -33,7 +33,7 @@
  * PAGEWALK_EXIT for a status that is known only at run time. A register cannot hold an immediate, so all 256 instructions are
  * laid out, each with a jump to the end: 8 bytes apiece. A program that does not use PAGEWALK_EXIT does not contain them.
  */
-__attribute__((noinline, unused)) static void pagewalk_exit(unsigned status)
+static __inline__ void pagewalk_exit(unsigned status)
 {
     __asm__ __volatile__(".option push\n\t"
                          ".option norvc\n\t"
@@ -61,7 +61,7 @@ __attribute__((noinline, unused)) static void pagewalk_exit(unsigned status)
 
 #define PAGEWALK_MARK(number) ((void)(number))
 
-static inline void pagewalk_exit(unsigned status)
+static __inline__ void pagewalk_exit(unsigned status)
 {
     (void)status;
 }

@@ -57,13 +57,13 @@ pub enum Command {
     Bench(BenchArgs),
     /// Make a paper's evaluation: its figures and ours, and what becomes of its claims
     Reproduce(ReproduceArgs),
-    /// Say which scheme, page sizes and spin method serve what was measured best, and what stands in the way
+    /// Recommend the scheme, page sizes and spin method that measured best, and list what each of them requires
     Advise(AdviseArgs),
     /// Say what schemes give and take: dimensions, references, changes, and what they refuse
     Explain(ExplainArgs),
     /// Run a host with several guests that share its processors
     Run(RunArgs),
-    /// Fetch the Linux guest, or list what is fetched
+    /// Fetch the Linux guest, list what is fetched, or print the header that marks regions of interest
     #[command(subcommand)]
     Guest(GuestCommand),
     /// List the keys of the configuration: defaults, meaning, values
