@@ -45,8 +45,8 @@ impl Measured {
     }
 }
 
-/// Cycles over those of a machine whose translation is free, minus one, as the model has it: from a native run and, for a virtual machine, one
-/// with nested paging. `None` where that tells nothing of the scheme.
+/// The model's overhead: cycles over those of the same run with free translation, minus one. It follows from a native run and, for a virtual
+/// machine, from one with nested paging. `None` where these runs tell nothing of the scheme.
 fn predict(scheme: &Facts, native: &Measured, base: Option<&Measured>) -> Option<f64> {
     use MissClass::{Both, Guest, Hypervisor, Neither};
     let class = |counts: &[f64; 4], class: MissClass| counts[class as usize];

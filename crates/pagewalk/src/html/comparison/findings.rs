@@ -13,7 +13,7 @@ pub(super) fn findings(works: &[&[Run]]) -> Vec<Finding> {
         findings.push(Finding {
             number: signed_percent(worst.over_ideal()),
             text: format!(
-                "is the most that translation costs here: {} under {}, over a machine whose translation is free",
+                "is the highest cost of translation in this report: {} under {}, over the same run with free translation",
                 worst.workload,
                 worst.system()
             ),
