@@ -3,8 +3,8 @@
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
 use clap::Args;
+use keys::suggestion::unknown;
 use machine::sched::spin::SpinMethod;
-use machine::suggestion::unknown;
 use std::path::PathBuf;
 
 /// `pagewalk run`.
