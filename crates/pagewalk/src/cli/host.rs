@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// `pagewalk run`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "The file's keys are in docs/hosting.md.")]
+#[command(after_help = "The file's keys are in docs/hosting-howto.md.")]
 pub struct RunArgs {
     /// The host and its guests
     #[arg(value_name = "CONFIG.toml")]

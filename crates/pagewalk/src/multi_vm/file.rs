@@ -1,4 +1,4 @@
-//! The TOML file of `pagewalk run`; its keys are documented in docs/hosting.md.
+//! The TOML file of `pagewalk run`; its keys are documented in docs/hosting-howto.md.
 
 use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
