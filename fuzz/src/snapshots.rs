@@ -1,6 +1,6 @@
 //! The file of a snapshot. Its checksum is made to be right most of the time, or nothing behind the check would be reached.
 
-use machine::config::{Config, ConfigBuilder};
+use config::{Config, ConfigBuilder};
 use machine::snapshot::Snapshot;
 use machine::{Console, Machine};
 use sha2::{Digest, Sha256};

@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn contracts_are_allowed_and_what_is_beside_them_is_not() {
         assert!(words(r#""monitor": time.hypervisor.0,"#).is_empty());
-        assert_eq!(words(r#""monitor": time.monitor.0,"#), ["monitor"]);
+        assert_eq!(words(r#""monitor": machine.monitor.0,"#), ["monitor"]);
         assert!(words("| `host.prices.monitor_step` | a step |").is_empty());
     }
 

@@ -1,6 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 pub(crate) mod build_error;
+mod harts;
 pub(crate) mod host_plan;
 pub(crate) mod image;
 pub(crate) mod memory_needs;
@@ -10,8 +11,6 @@ use crate::{
     assembly::host_plan::{GuestPlan, HostPlan},
     assembly::image::{Image, VirtioKind},
     caches::Caches,
-    config::{Config, ConfigError, FidelityName, SwapKeys},
-    host_model::HostModel,
     loader::{BootFiles, Plan},
     machine::{Machine, Pace},
     parts::balloon::Balloon,
@@ -22,8 +21,10 @@ use crate::{
     parts::shadow_intervals::ShadowIntervals,
     sections::{self, GuestSections},
     state::{Guest, MachineState, Processor},
-    warmup::Warmup,
 };
+use config::host_model::HostModel;
+use config::warmup::Warmup;
+use config::{Config, ConfigError, FidelityName, SwapKeys};
 use devices::{
     Block, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription, VirtioDevice,
     device_tree,
@@ -91,7 +92,7 @@ impl Machine {
         state.create_sections(&plan.sections)?;
         state.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
         let pace = Pace {
-            engine: config.engine(),
+            engine: harts::engine(config.engine),
             quantum: Cycles(config.quantum),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
             warmup: config.warmup.instructions(),
@@ -101,7 +102,7 @@ impl Machine {
         // Who has processors of its own throughout is not looked at: its `pause` costs it nothing.
         let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
-        let isa = hart::Isa { spins_exit: looks, ..config.isa() };
+        let isa = hart::Isa { spins_exit: looks, ..harts::isa(config) };
         let mut machine = Self::new(state, isa, config.paging.guest.mode(), pace, dispatch);
         machine.extensions = config.sbi.extensions();
         machine.faults = faults;
@@ -158,7 +159,7 @@ impl Machine {
         let tree = device_tree(&TreeDescription {
             harts: config.harts,
             plic: config.plic.contexts.contexts(),
-            isa: &config.isa().string(),
+            isa: &harts::isa(config).string(),
             paging: config.paging.guest.mode(),
             ram_bytes,
             bootargs: &image.command_line,

@@ -10,18 +10,17 @@
 //! What is not modelled: write-backs, coherence between processors, prefetchers, several misses at a time, and the hypervisor's own accesses
 //! (docs/caches.md).
 
-mod contents;
 mod level;
 pub(crate) mod lines;
 mod pace;
 mod statistics;
 mod walk;
 
-pub use contents::Contents;
 pub use statistics::{CacheStatistics, Found};
 pub(crate) use walk::CachedWalk;
 
-use crate::host_model::caches::{CacheModel, CachesModel, WalkerName};
+use config::host_model::Contents;
+use config::host_model::caches::{CacheModel, CachesModel, WalkerName};
 use level::{Level, Used};
 use types::{Access, Cycles};
 

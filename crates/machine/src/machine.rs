@@ -17,7 +17,6 @@ mod walks;
 
 use crate::{
     assembly::host_plan::AllocationChange,
-    clock::Clock,
     code::Code,
     console::Console,
     parts::balloon::Balloon,
@@ -35,6 +34,7 @@ use crate::{
     snapshot::request::Capture,
     state::{Current, Guest, MachineState, Processor},
 };
+use config::clock::Clock;
 use core::ops::Range;
 use hart::{Engine, Exit, Hart, Interrupt, Isa};
 use hypervisor::{

@@ -6,10 +6,10 @@ mod primary_region;
 mod shadow;
 
 use crate::caches::{CacheStatistics, Caches};
-use crate::clock::Clock;
 use crate::parts::address_spaces::RecentSpaces;
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::host::HostSections;
+use config::clock::Clock;
 use devices::{BusError, DiskNotification, Platform};
 use hypervisor::pmu::Pmu;
 use hypervisor::{

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Transcript, VOS};
+use config::ConfigBuilder;
 use hypervisor::ExitReason;
-use machine::config::ConfigBuilder;
 use machine::{Console, Image, LEAST_MEMORY, Machine, Outcome};
 use std::time::Duration;
 

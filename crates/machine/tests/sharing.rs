@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Transcript, VOS};
-use machine::config::{AttributeName, Config, ConfigBuilder};
+use config::units::ByteSize;
+use config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, PcpuId, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::units::ByteSize;
 use machine::{AllocationChange, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
 

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Transcript, VOS};
-use machine::config::{AttributeName, ConfigBuilder};
+use config::units::ByteSize;
+use config::{AttributeName, ConfigBuilder};
 use machine::sched::{Allocation, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::units::ByteSize;
 use machine::{GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
 

@@ -27,7 +27,7 @@ pub enum Failure {
     Build(#[from] machine::BuildError),
     /// There is no such host model. Exit code 2.
     #[error(transparent)]
-    Host(#[from] machine::host_model::HostModelError),
+    Host(#[from] config::host_model::HostModelError),
     /// The reserved memory registry could not be read or changed. Exit code 1 if the system refused, and else 2.
     #[error(transparent)]
     Registry(#[from] RegistryError),

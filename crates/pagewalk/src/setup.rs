@@ -4,7 +4,7 @@ use crate::cli::{ConfigArgs, MachineArgs};
 use crate::error::Failure;
 use crate::input;
 use crate::shared_memory::{self, SharedMemory};
-use machine::config::{Config, ConfigBuilder};
+use config::{Config, ConfigBuilder};
 use std::path::PathBuf;
 
 /// Puts together what all systems of a command share: `defaults` first, then the file, then the settings in their order, then the flags.
@@ -47,7 +47,7 @@ fn read(
     flags: &[(&str, String)],
     sections: Sections,
 ) -> Result<(ConfigBuilder, toml::Table), Failure> {
-    let usage = |error: machine::config::ConfigError| Failure::Usage(error.to_string());
+    let usage = |error: config::ConfigError| Failure::Usage(error.to_string());
     let (mut builder, mut table) = (ConfigBuilder::default(), toml::Table::new());
     for (key, value) in defaults {
         builder = builder.set(key, value).map_err(usage)?;

@@ -4,11 +4,11 @@
 use crate::error::Failure;
 use crate::multi_vm::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::progress::note;
-use machine::config::Config;
+use config::Config;
+use config::toml_problem::plain;
+use config::units::{ByteSize, PageSizeName};
 use machine::registry::{Registry, RegistryFile, default_path};
 use machine::sections::{SectionPlan, SectionStore};
-use machine::toml_problem::plain;
-use machine::units::{ByteSize, PageSizeName};
 use machine::{HostPlan, Image, Machine};
 use serde::Deserialize;
 use std::path::PathBuf;

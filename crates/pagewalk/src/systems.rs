@@ -1,11 +1,11 @@
 //! The systems of a command, each with its configuration in full.
 
 use crate::error::Failure;
+use config::host_model::HostModel;
+use config::system::{Sweep, System};
+use config::units::ByteSize;
+use config::{Config, ConfigBuilder};
 use machine::BuildError;
-use machine::config::{Config, ConfigBuilder};
-use machine::host_model::HostModel;
-use machine::system::{Sweep, System};
-use machine::units::ByteSize;
 use schemes::Segments;
 use serde_json::Value;
 use std::fmt::Display;
@@ -167,7 +167,7 @@ pub(crate) fn with_natives(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::system::SystemList;
+    use config::system::SystemList;
 
     fn names(systems: &[Arc<Configured>]) -> Vec<String> {
         systems.iter().map(|configured| configured.system.to_string()).collect()

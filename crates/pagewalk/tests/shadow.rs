@@ -70,7 +70,7 @@ fn more_tables_than_spaces_are_not_stolen() {
     assert!(number(&few, "/shadow/validations") > number(&enough, "/shadow/validations"));
 }
 
-/// The measurement of docs/shadow.md, "The paper's figures", with fewer rounds.
+/// The measurement of docs/shadow-results.md, "The paper's figures", with fewer rounds.
 #[test]
 fn more_tables_pay_with_the_multi_shadow_assist_and_not_without() {
     let old = "shadow/shadow.assist=vm-assist/shadow.invalidation=conventional/shadow.selection_flag=off/shadow.count=";

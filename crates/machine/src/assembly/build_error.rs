@@ -1,6 +1,8 @@
 //! Why a machine cannot be put together.
 
-use crate::{config::ConfigError, host_model::HostModelError, loader::LoadError};
+use crate::loader::LoadError;
+use config::ConfigError;
+use config::host_model::HostModelError;
 use devices::DiskError;
 use hypervisor::sched::AllocationError;
 use hypervisor::section::{SectionCreateError, SectionMapError};

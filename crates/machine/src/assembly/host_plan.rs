@@ -2,10 +2,10 @@
 
 use crate::{
     assembly::image::Image,
-    config::{AttributeName, Config},
     sections::{GuestSections, SectionPlan},
-    units::ByteSize,
 };
+use config::units::ByteSize;
+use config::{AttributeName, Config};
 use hypervisor::sched::{Allocation, PauseLoopLimits, PcpuId, spin::SpinMethod};
 use memory::registry::Registry;
 use types::{Cycles, PageSize};

@@ -1,6 +1,6 @@
 //! How much memory guests need, and how much of the host's.
 
-use crate::config::Config;
+use config::Config;
 use hypervisor::Vm;
 
 /// The least memory of a guest that boots Linux.

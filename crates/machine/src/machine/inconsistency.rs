@@ -24,8 +24,8 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ConfigBuilder;
     use crate::{Console, Image, LEAST_MEMORY};
+    use config::ConfigBuilder;
     use memory::{Cause, FrameError};
     use std::time::Duration;
     use types::PageSize;

@@ -1,7 +1,7 @@
 //! When intervals end, after which the hypervisor looks again at which tables of its guests it shadows.
 
-use crate::clock::Clock;
-use crate::config::Config;
+use config::Config;
+use config::clock::Clock;
 use types::Cycles;
 
 /// When intervals end.

@@ -7,10 +7,12 @@ pub(crate) mod host;
 mod plan;
 mod serve;
 mod start;
+mod table_bytes;
 
 pub use figures::{GuestFigures, ReservedFigures, SectionFigures, ShadowMemory, WindowFigures};
 pub use hypervisor::section::SectionAccess;
 pub use memory::section::{FaultCounts, FileCounts};
 pub use plan::{GuestSection, GuestSections, PlacementError, SectionPlan, SectionStore, Wish, place};
+pub use table_bytes::private_table_bytes;
 
 pub(crate) use start::{host_bytes, start};

@@ -3,12 +3,12 @@
 use super::figures::{Ledger, ReservedFigures};
 use super::host::HostSections;
 use super::plan::{GuestSections, SectionPlan, SectionStore, taken};
+use super::table_bytes::private_table_bytes;
 use crate::assembly::build_error::BuildError;
 use crate::assembly::host_plan::HostPlan;
 use crate::assembly::memory_needs::{LEAST_MEMORY, guest_host_bytes};
-use crate::config::{AttributeName, Config, ConfigError};
 use crate::state::MachineState;
-use crate::vlm::private_table_bytes;
+use config::{AttributeName, Config, ConfigError};
 use devices::TreeSection;
 use devices::map::RAM_BASE;
 use hypervisor::section::{MapRequest, SectionAccess, SectionManager, VmProfile};

@@ -16,8 +16,8 @@
 
 use super::shape::ARCHITECTURE;
 use super::{About, Shape, State};
-use crate::config::{Config, ConfigError};
 use crate::file_kind;
+use config::{Config, ConfigError};
 use memory::{MemoryImage, PageSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -3,13 +3,13 @@
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
 use clap::Args;
+use keys::suggestion::unknown;
 use machine::sched::spin::SpinMethod;
-use machine::suggestion::unknown;
 use std::path::PathBuf;
 
 /// `pagewalk run`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "The file's keys are in docs/hosting.md.")]
+#[command(after_help = "The file's keys are in docs/hosting-howto.md.")]
 pub struct RunArgs {
     /// The host and its guests
     #[arg(value_name = "CONFIG.toml")]

@@ -13,11 +13,11 @@ mod sandbox;
 mod values;
 mod vlm;
 
+pub use ::config::units::ByteSize;
 pub use advise::AdviseArgs;
 pub use config::ConfigReferenceArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
-pub use machine::units::ByteSize;
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};

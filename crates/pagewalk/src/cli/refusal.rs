@@ -5,7 +5,7 @@
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use machine::suggestion::unknown;
+use keys::suggestion::unknown;
 use std::error::Error as _;
 
 /// The error as one line. `cli` is the whole command line; `command` the subcommand that was named, if there is such a one.

@@ -4,9 +4,9 @@ use crate::cli::ConfigReferenceArgs;
 use crate::error::Failure;
 use crate::output::print;
 use crate::text::paragraph::paragraph;
-use machine::config::{reference, table};
-use machine::keys::{KeyGroup, Row};
-use machine::suggestion::unknown;
+use config::{reference, table};
+use keys::suggestion::unknown;
+use keys::{KeyGroup, Row};
 use schemes::registry;
 use std::process::ExitCode;
 

@@ -3,9 +3,9 @@
 use super::Finished;
 use super::notes;
 use super::work::{instructions, native_of, overhead, overhead_ideal};
+use config::Config;
+use config::host_model::HostModel;
 use machine::MissClass;
-use machine::config::Config;
-use machine::host_model::HostModel;
 use serde_json::{Map, Value, json};
 
 /// The report of a comparison of `guest`, with the lines of its caption.

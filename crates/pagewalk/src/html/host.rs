@@ -1,7 +1,7 @@
 //! What a report was measured on: the host's model with the sources of its numbers, and the configuration.
 
 use super::document::{Block, DataTable, Section};
-use machine::host_model::HostModel;
+use config::host_model::HostModel;
 use serde_json::Value;
 
 /// The section on hosts and configuration; that is null where a report has none.

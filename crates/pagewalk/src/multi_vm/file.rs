@@ -1,17 +1,17 @@
-//! The TOML file of `pagewalk run`; its keys are documented in docs/hosting.md.
+//! The TOML file of `pagewalk run`; its keys are documented in docs/hosting-howto.md.
 
 use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
 use crate::error::Failure;
 use crate::input;
 use crate::runs::image::{GuestKind, Work, prepare, program_memory};
-use machine::config::{Config, ConfigBuilder};
-use machine::host_model::HostModel;
+use config::host_model::HostModel;
+use config::toml_problem;
+use config::units::{ByteSize, PageSizeName};
+use config::{Config, ConfigBuilder};
+use keys::suggestion::unknown;
 use machine::registry::Registry;
 use machine::sched::{Allocation, PauseLoopLimits, PcpuId, spin::SpinMethod};
-use machine::suggestion::unknown;
-use machine::toml_problem;
-use machine::units::{ByteSize, PageSizeName};
 use machine::{AllocationChange, GuestPlan, HostPlan};
 use serde::Deserialize;
 use std::path::Path;

@@ -2,10 +2,10 @@
 
 use super::file::MultiVm;
 use crate::text::table::Table;
+use config::units::ByteSize;
 use machine::registry::{Scope, SectionName};
 use machine::sched::{Histogram, spin::SpinReason};
 use machine::sections::{FaultCounts, GuestFigures, SectionFigures, WindowFigures};
-use machine::units::ByteSize;
 use machine::{Machine, Outcome};
 use serde_json::{Map, Value, json};
 

@@ -1,9 +1,9 @@
 //! Sections in the file of `pagewalk run`: those of the host, and where each is in a guest.
 
-use machine::config::Config;
+use config::Config;
+use config::units::ByteSize;
 use machine::registry::{Scope, SectionName};
 use machine::sections::{GuestSection, GuestSections, SectionAccess, SectionPlan, SectionStore, Wish, place};
-use machine::units::ByteSize;
 use serde::Deserialize;
 use std::path::PathBuf;
 use types::Gpa;

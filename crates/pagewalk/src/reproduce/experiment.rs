@@ -2,7 +2,7 @@
 
 use super::expression::Measured;
 use crate::input;
-use machine::toml_problem;
+use config::toml_problem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -245,7 +245,7 @@ impl Experiment {
             return Self::read(name, text);
         }
         if !name.ends_with(".toml") {
-            let problem = machine::suggestion::unknown("paper", name, Self::names());
+            let problem = keys::suggestion::unknown("paper", name, Self::names());
             return Err(ExperimentError::Unknown(format!("{problem}; an experiment of yours is a file *.toml")));
         }
         let text = input::toml(name.as_ref()).map_err(|failure| ExperimentError::Unknown(failure.to_string()))?;

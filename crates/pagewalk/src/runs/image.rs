@@ -13,9 +13,9 @@ use crate::guest::{
 };
 use crate::input::read;
 use crate::progress::note;
-use machine::config::Config;
+use config::Config;
+use config::units::{ByteSize, PageSizeName};
 use machine::snapshot::About;
-use machine::units::{ByteSize, PageSizeName};
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
 use std::path::Path;

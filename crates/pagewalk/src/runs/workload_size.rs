@@ -1,6 +1,6 @@
 //! Sizes of workloads, checked before a guest boots: what the guest's program would refuse minutes later, with the same bounds (`guests/workloads`).
 
-use machine::units::ByteSize;
+use config::units::ByteSize;
 
 /// What a workload's size is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

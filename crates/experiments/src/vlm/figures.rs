@@ -2,9 +2,10 @@
 
 use super::VlmError;
 use super::gups::{GupsMisses, gups};
-use super::mappers::{Mappers, Sharing, private_table_bytes};
-use crate::config::Config;
-use crate::host_model::HostModel;
+use super::mappers::{Mappers, Sharing};
+use config::Config;
+use config::host_model::HostModel;
+use machine::sections::private_table_bytes;
 use memory::registry::Granularities;
 use types::{Cycles, PageSize};
 

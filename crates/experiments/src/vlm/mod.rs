@@ -8,7 +8,7 @@ mod mappers;
 mod shadow;
 
 pub use gups::{GupsMisses, gups};
-pub use mappers::{Mappers, Sharing, private_table_bytes, shared_table_bytes};
+pub use mappers::{Mappers, Sharing, shared_table_bytes};
 pub use shadow::{ShadowMemory, shadow_memory};
 
 use hypervisor::section::{SectionCreateError, SectionMapError, SectionUnmapError};

@@ -1,6 +1,6 @@
-//! What a configuration makes of a machine: extensions, engine, MMU, shadow tables.
+//! What a configuration makes of the translation hardware and of the hypervisor: MMU, second stage, shadow tables.
 
-use super::{AdName, Config, ConfigError, EngineName};
+use super::{AdName, Config, ConfigError};
 use crate::host_model::{ArrayModel, HostModel, HostModelError, WalkCacheModel};
 use hypervisor::{Backing, LeafStatus};
 use keys::GroupValues;
@@ -15,26 +15,6 @@ impl Config {
     /// [`HostModelError`], naming the file and the key.
     pub fn host_model(&self) -> Result<HostModel, HostModelError> {
         HostModel::load(&self.host)?.with(&self.open.host_settings())
-    }
-
-    /// The harts' extensions.
-    #[must_use]
-    pub const fn isa(&self) -> hart::Isa {
-        let keys = &self.isa;
-        hart::Isa {
-            c: keys.c,
-            f: keys.f,
-            d: keys.d,
-            zicntr: keys.zicntr,
-            zihintpause: keys.zihintpause,
-            zawrs: keys.zawrs,
-            sstc: keys.sstc,
-            svnapot: keys.svnapot,
-            svadu: matches!(self.mmu.ad, AdName::Hardware | AdName::Switchable),
-            svade: matches!(self.mmu.ad, AdName::Switchable),
-            zihpm: self.sbi.pmu,
-            spins_exit: false,
-        }
     }
 
     const fn ad(&self) -> AdPolicy {
@@ -76,17 +56,6 @@ impl Config {
     #[must_use]
     pub fn scheme_keys(&self) -> GroupValues {
         self.scheme.scheme().keys().map_or_else(GroupValues::default, |group| self.open.group(group.name))
-    }
-
-    /// The engine.
-    #[must_use]
-    pub const fn engine(&self) -> hart::Engine {
-        match self.engine {
-            EngineName::Threaded => hart::Engine::Threaded,
-            EngineName::Match => hart::Engine::Matching,
-            EngineName::Compiled => hart::Engine::Compiled(hart::Hotness::USUAL),
-            EngineName::CompiledAll => hart::Engine::Compiled(hart::Hotness::ALL),
-        }
     }
 
     /// The MMU of `host`'s processors, with what this configuration replaces. Page-walk caches and nested TLB are a walker's: where software

@@ -1,7 +1,7 @@
 //! What a section that many VMs map takes of the host's own memory. Alone in its process, which it measures.
 
+use experiments::vlm::{Mappers, Sharing, shared_table_bytes};
 use machine::registry::Granularities;
-use machine::vlm::{Mappers, Sharing, shared_table_bytes};
 use types::{Cycles, PageSize};
 
 /// Base pages alone, as the tables of the paper have.

@@ -40,7 +40,8 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// `key` has a value that cannot be.
-    pub(crate) fn range(key: impl Into<Cow<'static, str>>, problem: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn range(key: impl Into<Cow<'static, str>>, problem: impl Into<String>) -> Self {
         Self::Range { key: key.into(), problem: problem.into() }
     }
 }

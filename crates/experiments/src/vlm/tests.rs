@@ -1,4 +1,5 @@
 use super::*;
+use machine::sections::private_table_bytes;
 use memory::registry::Granularities;
 use mmu::{Groups, MmuConfig, TlbArray, WalkCaches};
 use types::{Cycles, PageSize};

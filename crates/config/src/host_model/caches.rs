@@ -1,6 +1,6 @@
 //! `[caches]` of a host model: the caches of its processors, for the fidelity `cycles`.
 
-use crate::caches::Contents;
+use super::contents::Contents;
 use crate::units::ByteSize;
 use keys::{Declared, key, model, out_of_range};
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,8 @@ impl CacheModel {
 
 impl CachesModel {
     /// What is wrong with it, with the key; `None` if it can be built.
-    pub(crate) fn problem(&self) -> Option<String> {
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
         let table = Value::try_from(self).expect("caches are a table");
         let table = Table::from_iter([("caches".to_owned(), table)]);
         if let Some(wrong) = out_of_range(&keys::keys("caches", Self::KEYS), &table) {
@@ -118,7 +119,8 @@ impl CachesModel {
     }
 
     /// Bytes of memory that can be told apart by lines.
-    pub(crate) fn most_memory(&self) -> u64 {
+    #[must_use]
+    pub fn most_memory(&self) -> u64 {
         u64::from(self.l1d.line.min(self.l1i.line)) * u64::from(u32::MAX)
     }
 }

@@ -5,12 +5,14 @@
 
 mod base;
 pub mod caches;
+mod contents;
 mod load;
 mod numbers;
 mod printed;
 mod refill;
 mod tlb;
 
+pub use contents::Contents;
 pub use refill::RefillModel;
 pub use tlb::{ArrayModel, GroupsName, TlbModel, WalkCacheModel};
 

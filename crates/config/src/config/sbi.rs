@@ -39,7 +39,8 @@ impl SbiKeys {
     }
 
     /// The keys with their values.
-    pub(crate) fn settings(&self) -> [(&'static str, bool); 5] {
+    #[must_use]
+    pub fn settings(&self) -> [(&'static str, bool); 5] {
         let Self { legacy, pmu, susp, fwft, sta } = *self;
         [("sbi.legacy", legacy), ("sbi.pmu", pmu), ("sbi.susp", susp), ("sbi.fwft", fwft), ("sbi.sta", sta)]
     }

@@ -3,6 +3,7 @@
 use super::VlmError;
 use hypervisor::section::{MapRequest, SectionHost, SectionManager, SectionWork, VmProfile};
 use hypervisor::{FlushTlbs, HostTable, NestedTable, TableWork};
+use machine::sections::private_table_bytes;
 use memory::registry::{Change, Granularities, Registry, Reservation, ReservedMemory, Scope, SectionName, table_pages};
 use memory::section::Lifetime;
 use memory::{FrameRange, Host, HostPages};
@@ -26,12 +27,6 @@ pub enum Sharing {
     Private,
     /// The tables are there once.
     Shared,
-}
-
-/// Bytes of tables that one mapper of `bytes` bytes of section has for itself: leaf tables, and those that lead to them from its root.
-#[must_use]
-pub const fn private_table_bytes(bytes: u64) -> u64 {
-    (bytes.div_ceil(PageSize::Size2M.bytes()) + bytes.div_ceil(PageSize::Size1G.bytes())) * PageSize::Size4K.bytes()
 }
 
 /// Bytes of the tables of a section of `bytes` bytes, however many share them.

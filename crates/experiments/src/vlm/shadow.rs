@@ -9,6 +9,7 @@ use hypervisor::shadow::{
     Assist, Coherence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
 };
 use hypervisor::{Backing, Dma, FrameReclaim, LeafStatus, Vm};
+use machine::sections::private_table_bytes;
 use memory::registry::{Change, Granularities, Registry, Reservation, ReservedMemory, Scope, SectionName};
 use memory::section::Lifetime;
 use memory::{Host, HostPages};
@@ -101,7 +102,7 @@ impl Guests {
         registry.modify(&name, change).map_err(|_| VlmError::Section(bytes))?;
         let sizes = Granularities::RISCV.at_most(PageSize::Size4K);
         // Beside the section, for each guest twice as many tables as map all of it, in either table.
-        let each = 2 * super::private_table_bytes(bytes) + (4 << 20);
+        let each = 2 * private_table_bytes(bytes) + (4 << 20);
         let host_bytes =
             (bytes + 16 * bytes.div_ceil(LARGE) * PAGE + GIB + u64::from(most) * each).next_multiple_of(PAGE);
         let mut host = Host::new(host_bytes, HostPages::Base)?;
