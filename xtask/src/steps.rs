@@ -123,4 +123,10 @@ pub(crate) const CHORES: &[Step] = &[
         tiers: &[],
         run: examples::update,
     },
+    Step {
+        name: "fuzz-corpus",
+        summary: "put into fuzz/corpus the smallest inputs that reach what fuzzing has reached",
+        tiers: &[],
+        run: fuzz::minimize,
+    },
 ];

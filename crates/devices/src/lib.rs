@@ -21,7 +21,7 @@ mod uart;
 mod virtio;
 
 pub use bus::BusError;
-pub use device_tree::{TreeDescription, TreeError, TreeSection, device_tree};
+pub use device_tree::{TreeDescription, TreeError, TreeSection, device_tree, leave_room};
 pub use dma::{DmaAccess, DmaError, DmaMemory};
 pub use platform::{
     ConfigError, ConsoleInput, DeviceFault, DiskNotification, Platform, PlatformConfig, PlatformState, StateError,

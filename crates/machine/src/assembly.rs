@@ -27,7 +27,7 @@ use config::warmup::Warmup;
 use config::{Config, ConfigError, FidelityName, SwapKeys};
 use devices::{
     Block, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription, VirtioDevice,
-    device_tree,
+    device_tree, leave_room,
 };
 use hypervisor::pmu::Pmu;
 use hypervisor::sched::{Allocation, Parameters, VmParameters};
@@ -156,7 +156,7 @@ impl Machine {
             return Err(ConfigError::Range { key: "balloon.target".into(), problem }.into());
         }
         let plan = Plan::new(files, ram)?;
-        let tree = device_tree(&TreeDescription {
+        let mut tree = device_tree(&TreeDescription {
             harts: config.harts,
             plic: config.plic.contexts.contexts(),
             isa: &harts::isa(config).string(),
@@ -169,6 +169,8 @@ impl Machine {
             sections: &guest.sections.tree(),
             primary_region: region.clone(),
         })?;
+        let room = plan.tree_room(tree.len() as u64);
+        leave_room(&mut tree, room as usize);
         let tree_at = plan.tree(tree.len() as u64)?;
 
         let index = self.add_vm(config, &guest.sections)?;

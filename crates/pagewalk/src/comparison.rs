@@ -19,7 +19,7 @@ pub(crate) use agile::modes;
 pub(crate) use beginning::{add_beginnings, beginnings};
 pub(crate) use execute::{Execution, Plan, execute};
 pub(crate) use finished::Finished;
-pub(crate) use interrupted::tell_of_interruption;
+pub(crate) use interrupted::{mark_incomplete, tell_of_interruption, warn_of_missing};
 pub(crate) use model::model;
 pub(crate) use notes::{caption, notes};
 pub(crate) use outcome::failure;

@@ -104,6 +104,9 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The version of the format that is read and written.
+    pub const FORMAT: u32 = VERSION;
+
     /// Reads the snapshot in the file at `path`, and checks all of it.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use super::outputs::{open_output, write_page, write_report};
 use crate::cli::CompareArgs;
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
-    model, modes, notes, overview, report, tell_of_interruption,
+    mark_incomplete, model, modes, notes, overview, report, tell_of_interruption,
 };
 use crate::error::Failure;
 use crate::guest::Memory;
@@ -128,8 +128,16 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let _sandbox = needs(&plan, [json.as_ref(), html.as_ref()]).enter(arguments.sandbox.sandbox)?;
     let runs = match execute(&plan)? {
         Execution::Whole(runs) => runs,
-        Execution::Interrupted { signal, finished } => {
+        Execution::Interrupted { signal, finished, missing } => {
             tell_of_interruption(&plan, &finished);
+            // A report without a run would only take the place of an earlier one.
+            if let Some(output) = json.filter(|_| !finished.is_empty()) {
+                let caption = caption(&plan.works, &plan.systems);
+                let mut value = report(&kind.name(), &config, &host, &caption, &finished);
+                add_beginnings(&mut value, &finished, snapshot.as_deref());
+                mark_incomplete(&mut value, &missing);
+                write_report(output, &value)?;
+            }
             return Err(Failure::Interrupted(signal));
         }
     };

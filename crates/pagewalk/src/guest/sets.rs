@@ -90,6 +90,12 @@ pub const PACKAGE_SETS: &[PackageSet] = &[
         packages: &["sysbench"],
         ..EXTRA
     },
+    PackageSet {
+        name: "perf",
+        summary: "counts of events of a program or the system, by the SBI's counters",
+        packages: &["linux-perf"],
+        ..EXTRA
+    },
     PackageSet { name: "perl", summary: "Perl interpreter", packages: &["perl-base"], ..EXTRA },
     PackageSet { name: "python", summary: "Python interpreter", packages: &["python3-minimal"], ..EXTRA },
     PackageSet { name: "lua", summary: "Lua interpreter", packages: &["lua5.4"], ..EXTRA },
@@ -157,6 +163,7 @@ pub(crate) const STAND_INS: &[&str] = &[
     "systemd",
     "sysvinit-utils",
     "tar",
+    "ucf",
     "udev",
 ];
 
