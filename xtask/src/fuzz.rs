@@ -30,7 +30,8 @@ pub(crate) fn perform() -> Result<(), Failure> {
         println!("{}: done", target.name());
         Ok(summary)
     });
-    print!("{}", summary::table(&done));
+    let rows: Vec<_> = done.into_iter().map(|(target, summary)| (target.name(), summary)).collect();
+    print!("{}", summary::table(&rows));
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
