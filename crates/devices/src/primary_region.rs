@@ -61,7 +61,7 @@ impl RegionStatus {
     }
 }
 
-/// See the module.
+/// The registers of the page.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegionRegisters {
     memory: Range<Gpa>,

@@ -87,7 +87,7 @@ struct Owner {
     segment: Segment,
 }
 
-/// See the module.
+/// The primary region of a guest and the segment registers of its processes.
 #[derive(Clone, Debug)]
 pub struct PrimaryRegion {
     memory: Range<Gpa>,

@@ -55,7 +55,7 @@ impl Processor {
         self.try_access(host, vm, None, gpa, access).unwrap()
     }
 
-    /// The same, with pages taken away where frames run short.
+    /// Where the guest's access ends up and how many nested faults were handled. `pager` takes pages away where frames run short.
     pub(crate) fn try_access(
         &mut self,
         host: &mut Host,

@@ -159,7 +159,7 @@ impl FrameAllocator {
         self.allocate_contiguous_from(memory, HOST_BASE, bytes, alignment)
     }
 
-    /// The same, with no frame below `least`.
+    /// Takes neighbouring zeroed frames as [`allocate_contiguous`](Self::allocate_contiguous) does, none of them below `least`.
     ///
     /// # Errors
     /// [`OutOfFrames`].

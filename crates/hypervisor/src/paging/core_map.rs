@@ -30,7 +30,7 @@ impl Page {
     }
 }
 
-/// The core map. A page larger than a frame stands at its first one.
+/// The core map. A page larger than a frame is kept at its first frame.
 #[derive(Debug)]
 pub(super) struct CoreMap {
     /// 0 where no page begins: a map of which little is used costs little.

@@ -59,7 +59,7 @@ impl Swap {
         Ok(Self::in_file(file, most))
     }
 
-    /// The same, in a file of the caller's.
+    /// Swap space in `file`. `most` is its greatest size in bytes.
     #[must_use]
     pub fn in_file(file: File, most: Option<u64>) -> Self {
         let most = most.map_or(u64::MAX / SLOT, |bytes| bytes / SLOT);

@@ -6,7 +6,7 @@ use mmu::Segment;
 use serde::{Deserialize, Serialize};
 use types::{Gpa, Gva, PagingMode};
 
-/// See the module.
+/// The state of a primary region in a snapshot.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PrimaryRegionState {
     start: u64,

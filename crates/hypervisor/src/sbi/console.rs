@@ -28,7 +28,7 @@ pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<ConsoleRequest, 
     match call.fid {
         0 => Ok(ConsoleRequest::Write(buffer(call, limits)?)),
         1 => Ok(ConsoleRequest::Read(buffer(call, limits)?)),
-        // One byte wide: what stands above is not part of it.
+        // One byte wide: the upper bits are not part of it.
         2 => Ok(ConsoleRequest::WriteByte(call.args[0] as u8)),
         _ => Err(SbiError::NotSupported),
     }

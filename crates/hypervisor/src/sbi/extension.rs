@@ -93,7 +93,7 @@ impl ExtensionSet {
     /// All.
     pub const ALL: Self = Self((1 << Extension::ALL.len()) - 1);
 
-    /// The same set with `extension` in it if it is `present`, and without it if not.
+    /// This set, with `extension` in it if it is `present`, and without it if not.
     #[must_use]
     pub const fn with(self, extension: Extension, present: bool) -> Self {
         let bit = 1 << extension as u8;

@@ -135,7 +135,7 @@ impl Features {
 
 pub(super) fn decode(call: &SbiCall) -> Result<FeatureRequest, SbiError> {
     let [id, value, flags, ..] = call.args;
-    // The identifier is 32 bits wide: what stands above is not part of it.
+    // The identifier is 32 bits wide: the upper bits are not part of it.
     let feature = || Feature::of(id as u32).ok_or(SbiError::Denied);
     match call.fid {
         0 => Ok(FeatureRequest::Set { feature: feature()?, value, flags }),

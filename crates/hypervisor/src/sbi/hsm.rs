@@ -38,7 +38,7 @@ pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<HsmRequest, SbiE
         0 => Ok(HsmRequest::Start { hart: limits.hart(first)?, entry: entry(pc, opaque, limits)? }),
         1 => Ok(HsmRequest::Stop),
         2 => Ok(HsmRequest::Status { hart: limits.hart(first)? }),
-        // The type is 32 bits wide: what stands above is not part of it.
+        // The type is 32 bits wide: the upper bits are not part of it.
         3 => match first as u32 {
             DEFAULT_RETENTIVE => Ok(HsmRequest::Suspend(Suspend::Retentive)),
             NON_RETENTIVE => Ok(HsmRequest::Suspend(Suspend::NonRetentive(entry(pc, opaque, limits)?))),

@@ -13,7 +13,7 @@ pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<Request, SbiErro
     if call.fid != 0 {
         return Err(SbiError::NotSupported);
     }
-    // The type is 32 bits wide: what stands above is not part of it. Other types are reserved, or of a platform, and not implemented.
+    // The type is 32 bits wide: the upper bits are not part of it. Other types are reserved, or of a platform, and not implemented.
     match kind as u32 {
         SUSPEND_TO_RAM => Ok(Request::Suspend(hsm::entry(pc, opaque, limits)?)),
         _ => Err(SbiError::InvalidParam),

@@ -39,7 +39,7 @@ pub enum Allocation {
     Shared,
 }
 
-/// Where a vCPU stands.
+/// The state of a vCPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Has nothing to do: not started, stopped, in `wfi`, or its VM has ended.

@@ -1,6 +1,6 @@
 //! The ready queue: proper-ready, time-slice-end and out-of-service (section 3.2.2, "Structure of a ready queue").
 //!
-//! Each subqueue is in order of arrival. A vCPU in a wait state due to spinning stands in the proper-ready queue too, and is
+//! Each subqueue is in order of arrival. A vCPU in a wait state due to spinning is in the proper-ready queue too, and is
 //! passed over. When nobody in the proper-ready queue can be dispatched, the time-slice-end queue moves into it, and when that is empty,
 //! the out-of-service queue. The paper says "empty"; but a queue that holds nobody except waiting vCPUs, whose partners
 //! stand in a later subqueue, would never move on.
@@ -44,7 +44,7 @@ impl Ticket {
     }
 }
 
-/// See the module.
+/// The three subqueues of vCPUs that wait for a pCPU.
 #[derive(Clone, Debug, Default)]
 pub struct ReadyQueue {
     /// Positions in the proper-ready queue from before it was last filled up: of those whose wait ended since, and of those put in front.
@@ -92,7 +92,7 @@ impl ReadyQueue {
         }
     }
 
-    /// Takes out the one with `ticket`, if it stands there.
+    /// Takes out the one with `ticket`, if it is there.
     pub fn remove(&mut self, ticket: Ticket) {
         let Ticket { subqueue, filling, order } = ticket;
         match (subqueue, self.subqueue_of(ticket)) {

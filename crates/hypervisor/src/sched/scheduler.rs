@@ -26,7 +26,7 @@ use core::mem;
 use std::collections::BTreeSet;
 use types::Cycles;
 
-/// See the module.
+/// The states of all vCPUs, and the ready queues and pCPUs that they are in.
 #[derive(Debug)]
 pub struct Scheduler {
     pub(super) parameters: Parameters,
@@ -212,7 +212,7 @@ impl Scheduler {
         self.pcpus[pcpu.0].occupant
     }
 
-    /// Where `vcpu` stands.
+    /// The state of `vcpu`.
     #[must_use]
     pub fn state(&self, vcpu: VcpuId) -> State {
         self.vcpus[vcpu.0].state
@@ -234,7 +234,7 @@ impl Scheduler {
         &self.vms[vm.0].statistics
     }
 
-    /// The same, for what the guest reports itself.
+    /// The counts of a VM, to add what the guest reports itself.
     pub fn statistics_mut(&mut self, vm: VmId) -> &mut VmStatistics {
         &mut self.vms[vm.0].statistics
     }
@@ -309,7 +309,7 @@ impl Scheduler {
         }
     }
 
-    /// Dispatches `vcpu`, which stands in no queue, on `pcpu`, which nobody has.
+    /// Dispatches `vcpu`, which is in no queue, on `pcpu`, which nobody has.
     pub(super) fn run(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Cycles) {
         self.idle.remove(&pcpu);
         self.pcpus[pcpu.0].occupant = Some(vcpu);
@@ -359,13 +359,13 @@ impl Scheduler {
         self.stand(vcpu, State::Ready(ticket), now);
     }
 
-    /// Puts `vcpu`, which stands nowhere, into a subqueue.
+    /// Puts `vcpu`, which is in no queue, into a subqueue.
     pub(super) fn enqueue(&mut self, vcpu: VcpuId, subqueue: Subqueue, now: Cycles) {
         let ticket = self.queue_of(vcpu).enqueue(subqueue, vcpu);
         self.stand(vcpu, State::Ready(ticket), now);
     }
 
-    /// `vcpu` stands in the queue from now on.
+    /// `vcpu` is in the queue from now on.
     fn stand(&mut self, vcpu: VcpuId, state: State, now: Cycles) {
         self.set_state(vcpu, state);
         self.vcpus[vcpu.0].since = now;
@@ -398,14 +398,14 @@ impl Scheduler {
         }
     }
 
-    /// Takes `vcpu` out of the queue, if it stands there.
+    /// Takes `vcpu` out of the queue, if it is there.
     pub(super) fn withdraw(&mut self, vcpu: VcpuId) {
         if let State::Ready(ticket) = self.vcpus[vcpu.0].state {
             self.queue_of(vcpu).remove(ticket);
         }
     }
 
-    /// The queue that `vcpu` stands in when it is ready.
+    /// The queue that `vcpu` is in when it is ready.
     fn queue_of(&mut self, vcpu: VcpuId) -> &mut ReadyQueue {
         if self.vms[self.vcpus[vcpu.0].vm].weight == 0 { &mut self.background } else { &mut self.queue }
     }
@@ -426,7 +426,7 @@ impl Scheduler {
         partners
     }
 
-    /// The subqueue in which `vcpu` stands.
+    /// The subqueue in which `vcpu` is.
     #[must_use]
     pub fn subqueue(&self, vcpu: VcpuId) -> Option<Subqueue> {
         let weight = self.vms[self.vcpus[vcpu.0].vm].weight;

@@ -24,7 +24,7 @@ pub trait GuestTables {
     /// The base page at `gpa` is `leaf` no more: what else the hypervisor has derived from that goes. The TLBs are the caller's.
     fn forget_page(&mut self, memory: &HostMemory, vmid: Vmid, gpa: Gpa, leaf: &Leaf);
 
-    /// The same of a whole window.
+    /// No base page of `window` is mapped any more: everything else that the hypervisor has derived from them goes. The caller fences the TLBs.
     fn forget_window(&mut self, memory: &HostMemory, vmid: Vmid, window: &Window);
 }
 

@@ -56,7 +56,7 @@ impl MapRequest {
         Self { vmid, name, at, first: 0, pages: None, access: SectionAccess::ReadWrite }
     }
 
-    /// The same, to read.
+    /// This request with read-only access.
     #[must_use]
     pub fn read_only(self) -> Self {
         Self { access: SectionAccess::ReadOnly, ..self }

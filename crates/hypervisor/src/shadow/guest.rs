@@ -19,10 +19,10 @@ impl Vm {
         self.shadow_as(host, config, &Radix)
     }
 
-    /// The same with tables of any shape.
+    /// Gives the guest shadow tables of the shape `format`, before it runs.
     ///
     /// # Errors
-    /// As there.
+    /// [`OutOfFrames`]: the host has no room for the roots.
     pub fn shadow_as(
         &mut self,
         host: &mut Host,

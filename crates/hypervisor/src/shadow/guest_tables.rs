@@ -7,7 +7,7 @@ use types::{Gpa, Gva};
 /// So many stores to a guest table page, with no walk reading it in between, and it is none any more.
 const FLOOD: u32 = 3;
 
-/// Where a guest table page stands in a walk.
+/// Where a guest table page is in a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Derived {
     /// The shadow table with what is derived from it.

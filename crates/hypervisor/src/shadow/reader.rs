@@ -41,7 +41,7 @@ impl Path {
         Self { length: length.min(self.length), ..*self }
     }
 
-    /// The same with another last entry, if one is given.
+    /// This path with `step` as its last entry, if one is given.
     pub(super) fn ending(&self, step: Option<Step>) -> Self {
         let mut path = *self;
         if let (Some(step), Some(Some(last))) =
@@ -66,7 +66,7 @@ impl Path {
     }
 }
 
-/// See the module.
+/// Reads the guest's tables through the host's mapping.
 pub(super) struct GuestReader<'m> {
     vm: &'m mut VmMemory,
     host: &'m mut Host,

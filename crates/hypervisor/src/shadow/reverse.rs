@@ -36,7 +36,7 @@ struct Node {
 
 type Heads = Box<[Head; 512]>;
 
-/// See the module.
+/// For each guest physical page, hints of the shadow entries that may map it.
 pub(super) struct ReverseMap {
     ram: Range<Gpa>,
     /// Lists of 4K pages of RAM, by page number from its first on.

@@ -87,7 +87,7 @@ impl Shadow {
     }
 }
 
-/// The table that a walk's last entry stands in.
+/// The table that a walk's last entry is in.
 fn guest_table(path: &Path) -> Option<Gpa> {
     path.steps().next_back().map(|step| step.at.page(PageSize::Size4K))
 }

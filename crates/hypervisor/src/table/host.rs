@@ -108,7 +108,7 @@ pub trait HostTable: Debug + Send {
         0
     }
 
-    /// The same table as sections are mapped into it; `None` where it takes none.
+    /// The interface to map sections into this table; `None` if it takes no sections.
     fn as_section_table(&mut self) -> Option<&mut dyn SectionTable> {
         None
     }

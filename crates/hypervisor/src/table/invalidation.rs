@@ -44,7 +44,7 @@ impl Invalidation {
         Some(Self { vmid, gpa: Some(gpa), frames: vec![frames], walk_caches: false })
     }
 
-    /// The same, where walk caches may lead to a table of the guest there.
+    /// This invalidation, for a place where walk caches may lead to a table of the guest.
     pub(crate) fn with_walk_caches(self) -> Self {
         Self { walk_caches: true, ..self }
     }

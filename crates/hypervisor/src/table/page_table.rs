@@ -253,7 +253,7 @@ impl PageTable {
         self.find_from(memory, self.root(), self.shape.levels - 1, address)
     }
 
-    /// The same from a table of some level on.
+    /// What [`find`](Self::find) finds when the descent begins at `table`, which is of `level`.
     fn find_from(&self, memory: &HostMemory, mut table: Hpa, mut level: u32, address: u64) -> Found {
         loop {
             let slot = slot(table, self.shape, address, level);

@@ -67,7 +67,7 @@ pub struct SaturatedFilter {
     pub false_positives: f64,
 }
 
-/// See the module.
+/// The hypervisor's direct segment of one VM.
 #[derive(Debug)]
 pub(super) struct Direct {
     registers: DirectSegment,

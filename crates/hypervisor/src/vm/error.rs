@@ -45,7 +45,7 @@ pub enum VmError {
     /// The host has no such memory, or another VM has it.
     #[error("the host cannot be the guest's alone: {0}")]
     Native(FrameError),
-    /// The same, for a V=R machine.
+    /// The host lacks the memory that a V=R machine needs at the addresses of its RAM, or another VM has it.
     #[error("memory_attribute: V=R is for one guest of a host at the most, with its RAM at the same addresses: {0}")]
     Real(FrameError),
     /// The host has no such piece for a V=Resident machine.

@@ -181,7 +181,7 @@ impl VmMemory {
         self.touch_page(memory, gpa, access).map(|leaf| FramePiece::of(&leaf, gpa))
     }
 
-    /// The same as a page, which is what tables map.
+    /// The page that holds `gpa`, if it is mapped, with A and D bits as `access` sets them.
     fn touch_page(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<Leaf> {
         let leaf = self.mapped(memory, gpa)?;
         let touched = LeafBits::of_access(access);
@@ -377,7 +377,7 @@ impl VmMemory {
         }
     }
 
-    /// The same where the guest's memory is reserved.
+    /// The second stage of a guest whose memory is reserved: one offset for all of RAM.
     #[inline(never)]
     fn reserved_second_stage(&self) -> SecondStage {
         let start = self.store.hpa(self.ram.start).unwrap_or(Hpa(self.ram.start.0));

@@ -179,7 +179,7 @@ impl Fixture {
         outcome
     }
 
-    /// The same without that.
+    /// One attempt of the access: a fault is returned, and no page is filled.
     pub(super) fn try_access(&mut self, gva: Gva, access: Access) -> Result<(Hit, MmuStatistics), Fault> {
         let Self { host, vm, mmu: Processor { mmu, accesses } } = self;
         mmu.fence(&Fence::Vma { gva: None, asid: None });

@@ -80,7 +80,7 @@ pub enum Answer {
 
 /// One VM's spin control. vCPUs are numbers from 0 in their VM. A method that puts nobody into a wait state has only [`SpinControl::spin`] to say.
 pub trait SpinControl: fmt::Debug + Send {
-    /// vCPU `caller`, which runs, spins. A caller that is told to wait is released later.
+    /// vCPU `caller`, which runs, spins. A caller that has to wait is released later.
     fn spin(&mut self, caller: usize, call: SpinCall, partners: &Partners) -> Answer;
 
     /// vCPU `number`, which was ready and not in a wait state due to spinning, is dispatched. Those whose wait state due to

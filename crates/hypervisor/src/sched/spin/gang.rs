@@ -3,7 +3,7 @@
 
 use super::control::{Answer, Partners, SpinCall, SpinControl};
 
-/// See the module.
+/// The policy `gang`: coscheduling.
 #[derive(Clone, Copy, Debug)]
 pub struct Gang;
 

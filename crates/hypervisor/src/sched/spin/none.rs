@@ -2,7 +2,7 @@
 
 use super::control::{Answer, Partners, SpinCall, SpinControl};
 
-/// See the module.
+/// The policy `none`: a spin changes nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct SpinOut;
 

@@ -3,7 +3,7 @@
 use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::ready_queue::Subqueue;
 
-/// See the module.
+/// The policy `rslp`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rslp {
     /// How many partners each has.

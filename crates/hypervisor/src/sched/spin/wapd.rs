@@ -14,7 +14,7 @@
 use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::set::VcpuSet;
 
-/// See the module. `ASPW` of all LPCBs is a set, and the VMCB's `GSPW` is kept beside it, as the paper has it.
+/// The policy `wapd`. `ASPW` of all LPCBs is a set, and the VMCB's `GSPW` is kept beside it, as the paper has it.
 #[derive(Clone, Debug)]
 pub struct Wapd {
     /// ASPWi = 1: vCPU i waits for all its partners that are ready to be dispatched.

@@ -3,7 +3,7 @@
 use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::set::VcpuSet;
 
-/// See the module.
+/// The policy `wopd`, with the vCPUs that wait.
 #[derive(Clone, Debug, Default)]
 pub struct Wopd {
     waiting: VcpuSet,

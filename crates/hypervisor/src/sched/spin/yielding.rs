@@ -1,4 +1,4 @@
-//! `yield`: the spinning vCPU goes to the tail of the proper-ready queue, wherever its partners stand.
+//! `yield`: the spinning vCPU goes to the tail of the proper-ready queue, wherever its partners are.
 //!
 //! It keeps what is left of its time slice, so that one that yields for ever still comes to the end of it, and those in the
 //! time-slice-end queue to their turn.
@@ -6,7 +6,7 @@
 use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::ready_queue::Subqueue;
 
-/// See the module.
+/// The policy `yield`.
 #[derive(Clone, Copy, Debug)]
 pub struct Yield;
 

@@ -1,5 +1,5 @@
 //! Figures 9, 10 and 11: LIP0 spins for what LIP3 does (in figure 10, LIP2), and LIP1 and LIP2 are in the way. One pCPU; LIP3 has
-//! consumed its time slice before, so that it stands in the time-slice-end queue.
+//! consumed its time slice before, so that it is in the time-slice-end queue.
 
 use super::super::ready_queue::Subqueue;
 use super::*;
@@ -39,7 +39,7 @@ fn until_it_spins_no_more(scheduler: &mut Scheduler) -> Vec<usize> {
 fn figure_9_under_wopd_lip0_is_ready_after_one_partner_and_spins_again() {
     let mut scheduler = before_the_spin(SpinMethod::Wopd);
     assert!(!spins(&mut scheduler));
-    // One partner is dispatched, which makes LIP0 ready; it stands behind LIP2.
+    // One partner is dispatched, which makes LIP0 ready; it is behind LIP2.
     assert_eq!(dispatched(&mut scheduler), [1]);
     assert!(matches!(scheduler.state(VcpuId(0)), State::Ready(_)));
     let mut order = vec![1];
@@ -117,7 +117,7 @@ fn spinning_out_yielding_and_yielding_to_a_partner() {
         assert_eq!((goes_on, dispatched(&mut scheduler)), (order.is_empty(), order), "{method}");
         assert_ne!(scheduler.subqueue(VcpuId(0)), Some(Subqueue::TimeSliceEnd));
     }
-    // A partner that is named runs at once, though it stands last.
+    // A partner that is named runs at once, though it is last.
     let mut scheduler = before_the_spin(SpinMethod::DirectedYield);
     scheduler.spin(VcpuId(0), SpinCall { partner: Some(3), ..CALL }, T0);
     assert_eq!(running(&scheduler, 1), [3]);

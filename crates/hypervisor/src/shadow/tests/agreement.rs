@@ -92,7 +92,7 @@ enum Op {
     Leaf { space: u64, page: u64, entry: u64, to_all_spaces: bool },
     /// Any entry of any table becomes anything, and a fence of everything.
     Wild { table: u64, index: u64, entry: u64 },
-    /// The same without a fence, by which another hart may still see what was.
+    /// Any entry of any table becomes anything, without a fence: another hart may still see the old entry.
     Unfenced { table: u64, index: u64, entry: u64 },
     /// A hart runs another space.
     Switch { hart: usize, space: u64, privilege: Privilege, sum: bool },
@@ -196,7 +196,7 @@ fn choice() -> impl Strategy<Value = Choice> {
     )
 }
 
-/// The same under agile paging.
+/// Choices for agile paging.
 fn agile_choice() -> impl Strategy<Value = Choice> {
     let start = prop::sample::select(vec![Start::Nested, Start::Shadow, Start::Shadow]);
     let back = prop::sample::select(vec![Back::Never, Back::Reset, Back::Dirty]);

@@ -29,7 +29,7 @@ impl Removed {
 }
 
 impl RadixShadow {
-    /// See [`ShadowShape::link`](crate::table::ShadowShape::link).
+    /// Implements [`ShadowShape::link`](crate::table::ShadowShape::link).
     pub(super) fn link_table(
         &mut self,
         memory: &HostMemory,

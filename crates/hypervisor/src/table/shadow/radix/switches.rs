@@ -11,7 +11,7 @@ use memory::{FrameAllocator, HostMemory, OutOfFrames};
 use types::{Gva, PageSize};
 
 impl RadixShadow {
-    /// See [`ShadowShape::switch`].
+    /// Implements [`ShadowShape::switch`].
     pub(super) fn switch_to(
         &mut self,
         memory: &HostMemory,
@@ -32,7 +32,7 @@ impl RadixShadow {
         Ok(displaced)
     }
 
-    /// See [`ShadowShape::switches`].
+    /// Implements [`ShadowShape::switches`].
     pub(super) fn switching_entries(&self, memory: &HostMemory) -> Vec<(Gva, GuestTable)> {
         let mut switches = Vec::new();
         self.visit(memory, |address, position| {
