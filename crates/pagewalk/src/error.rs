@@ -7,7 +7,7 @@ use machine::registry::RegistryError;
 use std::io;
 use std::process::ExitCode;
 
-/// Why a command did not do what it was asked; its exit code follows from it.
+/// Why a command failed; its exit code follows from it.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The command line or a configuration file asks for something that cannot be. Exit code 2.

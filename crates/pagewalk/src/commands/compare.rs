@@ -52,7 +52,7 @@ const SCHEMES: [&str; 8] = [
     "nested:1G+1G",
 ];
 
-/// The same for Linux, which maps 1G pages only to programs that ask for them.
+/// The schemes that are compared by default on Linux, which maps 1G pages only for programs that request them.
 const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "native:2M", "nested:2M+2M"];
 
 /// What the linear model is about, and what it predicts from.

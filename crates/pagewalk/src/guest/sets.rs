@@ -103,7 +103,7 @@ pub const PACKAGE_SETS: &[PackageSet] = &[
 
 /// Packages taken for installed, so that apt leaves them out of whatever depends on them: they serve installation scripts and
 /// system services, which a guest without installation never runs, plug-ins that open graphics, databases, sanitizers. Each would
-/// bring megabytes into every guest. A set that names one brings it all the same.
+/// bring megabytes into every guest. A set that names one still brings it.
 pub(crate) const STAND_INS: &[&str] = &[
     "adduser",
     "base-passwd",
