@@ -28,7 +28,7 @@ pub(crate) struct Candidate {
     pub(crate) obstacles: Vec<Obstacle>,
 }
 
-/// What advice requires of a system.
+/// What the advised system is best at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Goal {
     /// Nothing but speed.
