@@ -120,7 +120,7 @@ const NO_PLACE: u8 = SIZES as u8;
 #[derive(Clone, Debug)]
 pub(crate) struct TagArray<P> {
     /// By region: in which places something of it is kept, or was since they were last empty: a bit each. (A kernel's large pages are far
-    /// from its programs' small ones, and a size that nobody has is not looked up.)
+    /// from its programs' small ones, and a size that no page has is not looked up.)
     candidates: [u8; 1 << REGION_BITS],
     /// In the order of lookup: the arrays as listed, in each the sizes ascending.
     places: [Place; SIZES],
@@ -318,7 +318,7 @@ impl<P: Copy + Default> TagArray<P> {
         missed
     }
 
-    /// The same where the arrays are one set of pages of 2^`shift` bytes.
+    /// What [`Self::find`] gives, where the arrays are one set of pages of 2^`shift` bytes.
     #[inline(always)]
     pub(crate) fn find_in_only(
         &self,
@@ -364,21 +364,21 @@ impl<P: Copy + Default> TagArray<P> {
         self.base.set(page)
     }
 
-    /// The same where a set is one group.
+    /// The group of the set of a base page, where a set is one group.
     #[inline(always)]
     pub(crate) fn base_group(&self, page: BasePage) -> usize {
         self.base.group(page)
     }
 
-    /// As [`Self::find`], for a page of a region that has base pages alone, with a look at the first slot alone whose tag matches: [`Miss::REFUSED`] says no more than that it takes a closer
-    /// look.
+    /// As [`Self::find`], for a page of a region that has base pages alone, but it looks at the first slot alone whose tag matches. With [`Miss::REFUSED`] another slot may still hold the page:
+    /// the caller then uses [`Self::find`].
     #[inline(always)]
     pub(crate) fn probe_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
         let set = self.base.set(page);
         self.probe_in(set, &self.tags[set..][..self.base.groups as usize], page.0, accept)
     }
 
-    /// The same where a set is one group.
+    /// As [`Self::probe_base`], where a set is one group.
     #[inline(always)]
     pub(crate) fn probe_base_in_group(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
         let set = self.base_group(page);
@@ -427,7 +427,7 @@ impl<P: Copy + Default> TagArray<P> {
         self.replace(way, page.0, payload);
     }
 
-    /// The same where a set is one group.
+    /// Puts a base page into the way `lane` of `group`, where a set is one group.
     #[inline(always)]
     pub(crate) fn put_base_in_group(&mut self, group: usize, lane: usize, page: BasePage, payload: &P) -> usize {
         self.tags[group].0[lane % LANES] = page.0.tag();
