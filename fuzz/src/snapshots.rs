@@ -26,7 +26,7 @@ fn with_description(text: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A console at which nobody sits; the run ends when it is looked at a few times.
+/// A console without a user; the run ends when it is looked at a few times.
 struct Nobody(u32);
 
 impl Console for Nobody {

@@ -45,7 +45,7 @@ pub(crate) fn perform() -> Result<(), Failure> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// The names of all targets, or of those that were asked for.
+/// The names of all targets, or of those that the user names.
 fn targets() -> Result<Vec<String>, Failure> {
     let directory = root().join("fuzz/src/bin");
     let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
