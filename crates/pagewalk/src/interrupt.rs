@@ -89,7 +89,7 @@ pub fn requested() -> Option<Signal> {
     Signal::of(REQUESTED.load(Ordering::Relaxed) as c_int)
 }
 
-/// Fails once the process has been asked to end. Run loops call this between turns.
+/// Fails once a signal has requested the process's end. Run loops call this between turns.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`].
@@ -97,7 +97,7 @@ pub fn check() -> io::Result<()> {
     requested().map_or(Ok(()), |_| Err(io::ErrorKind::Interrupted.into()))
 }
 
-/// What becomes readable when the process is asked to end, for `poll`; `None` where signals are not watched.
+/// What becomes readable when a signal requests the process's end, for `poll`; `None` where signals are not watched.
 #[must_use]
 pub fn descriptor() -> Option<BorrowedFd<'static>> {
     WAKE.get().map(AsFd::as_fd)

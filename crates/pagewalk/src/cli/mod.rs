@@ -57,7 +57,7 @@ pub enum Command {
     Bench(BenchArgs),
     /// Make a paper's evaluation: its figures and ours, and what becomes of its claims
     Reproduce(ReproduceArgs),
-    /// Say which scheme, page sizes and spin method serve what was measured best, and what stands in the way
+    /// Advise on the scheme, page sizes and spin method from what was measured, and name the obstacles to them
     Advise(AdviseArgs),
     /// Say what schemes give and take: dimensions, references, changes, and what they refuse
     Explain(ExplainArgs),

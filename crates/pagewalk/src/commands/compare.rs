@@ -209,7 +209,7 @@ fn needs(plan: &Plan, outputs: [Option<&Output>; 2]) -> Needs {
     plan.works.iter().fold(needs, |needs, (_, start)| needs.devices(start.devices()))
 }
 
-/// The systems that were asked for, before sweeps.
+/// The requested systems, before sweeps.
 fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>, memory: ByteSize) -> Vec<System> {
     if !arguments.schemes.is_empty() {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
@@ -237,7 +237,7 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot
     fitting
 }
 
-/// Says which segments guests asked for in vain, and which escape filters are too small.
+/// Reports which segments guests requested without success, and which escape filters are too small.
 fn warnings(runs: &[Finished]) {
     for run in runs {
         let (count, noted) = &run.refused;

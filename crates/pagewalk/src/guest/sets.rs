@@ -16,7 +16,7 @@ pub struct PackageSet {
     pub name: &'static str,
     /// What it is, in a few words.
     pub summary: &'static str,
-    /// The packages asked for; apt adds what they depend on.
+    /// The requested packages; apt adds what they depend on.
     pub packages: &'static [&'static str],
     /// Whether a plain `guest fetch` brings it.
     pub fetched_by_default: bool,
