@@ -55,7 +55,7 @@ pub(crate) fn configuration(random: &mut Random) -> Result<ConfigBuilder, Config
     Ok(builder)
 }
 
-/// What can be told of a run.
+/// What can be observed of a run.
 #[derive(PartialEq, Debug)]
 struct Run {
     outcome: machine::Outcome,

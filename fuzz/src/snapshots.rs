@@ -14,7 +14,7 @@ const MOST_MEMORY: u64 = 64 << 20;
 /// Those that a guest goes on under.
 const SCHEMES: [&str; 3] = ["native", "nested", "shadow"];
 
-/// A console at which nobody sits; the run ends when it is looked at a few times.
+/// A console without a user; the run ends when it is looked at a few times.
 struct Nobody(u32);
 
 impl Console for Nobody {

@@ -17,7 +17,7 @@ enum region_use {
 /* Divides the memory that is kept apart among so many processes, each with one region at most: of whole
  * pages of the heap. */
 void region_start(bool wanted, unsigned processes, uint64_t page_bytes);
-/* A region that nobody has: zeroed guest physical memory. Empty when there is none left. */
+/* A region that no process has: zeroed guest physical memory. Empty when there is none left. */
 struct range region_take(void);
 /* Gives one back of which the first `used` bytes were touched at most. */
 void region_give(struct range region, uint64_t used);

@@ -2,7 +2,7 @@
  * process that maps a section has all of it at once, at the same addresses as every other, and never faults on it.
  *
  * Processes that may write share the leaf tables of a section, as guests share those of the hypervisor; each that may only read has tables of
- * its own, because rights stand in the entries. */
+ * its own, because rights are in the entries. */
 #ifndef VOS_SECTION_H
 #define VOS_SECTION_H
 

@@ -33,7 +33,7 @@ enum option {
 struct options {
     /* As given, or NULL: bytes for most workloads; each says what it means by it. */
     const char *size;
-    /* 0 stands for the workload's default. */
+    /* 0 selects the workload's default. */
     uint64_t iterations;
     uint64_t updates;
     uint64_t seed;

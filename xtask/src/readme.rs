@@ -7,7 +7,7 @@ use std::fs;
 /// Workloads that the command compares, each a line of its table.
 const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
-/// Runs the command as it stands, and compares what it prints with what stands below it, to the byte: its numbers are the same everywhere.
+/// Runs the command unchanged, and compares what it prints with the text below it, to the byte: its numbers are the same everywhere.
 pub(crate) fn check() -> Result<(), Failure> {
     let text = read()?;
     let [command, shown] = blocks(&text)?;

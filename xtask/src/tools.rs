@@ -8,7 +8,7 @@ use std::process::Command;
 /// A program.
 #[derive(Clone, Copy)]
 pub(crate) enum Tool {
-    /// Runs tests of all crates in one pool, each in a process of its own.
+    /// Runs tests of all crates in one pool, each in a separate process.
     Nextest,
     /// Checks licences, advisories, duplicates and sources of dependencies.
     Deny,

@@ -12,7 +12,7 @@ use types::{Access, Asid, Gva, TranslationContext, Width};
 #[repr(transparent)]
 pub struct DataView(pub *mut u8);
 
-/// The same for fetches.
+/// What the hit path of fetches keeps in a register; only the bus looks inside.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct CodeView(pub *mut u8);
@@ -26,7 +26,7 @@ pub trait CacheLines: Copy {
     /// The lines came from [`Bus::lines`] of a bus that is alive, and `at` lies in its memory.
     unsafe fn data_is_latest(self, at: *const u8) -> bool;
 
-    /// The same for the byte of an instruction.
+    /// Whether the line of the byte at `at`, which a fetch has hit, is the one of its set that was used last. Where nothing is modelled, always.
     ///
     /// # Safety
     /// As for [`Self::data_is_latest`].
@@ -103,7 +103,7 @@ pub struct Fetched {
     pub predicted: u16,
 }
 
-/// `sfence.vma`, with its operands; `None` stands for `x0`.
+/// `sfence.vma`, with its operands; `None` means `x0`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fence {
     /// Only translations of this address.
@@ -217,7 +217,7 @@ pub trait Bus {
     /// The exception that the fetch raises, or [`Stop::Leave`].
     fn fetch(&mut self, address: u64) -> Result<Fetched, Stop>;
 
-    /// The hart translates in another context from now on: new views must be asked for.
+    /// The hart translates in another context from now on: the hart must get new views.
     fn set_context(&mut self, context: &TranslationContext);
 
     /// Orders the guest's table writes before later translations.

@@ -9,7 +9,7 @@ pub(crate) type Handler =
 
 /// An instruction decoded for execution, or a [`Link`] behind a jump.
 ///
-/// `rd` = 32 is the sink that stands for a write to `x0`. What the operand fields mean depends on the operation:
+/// `rd` = 32 is the sink that takes writes to `x0`. What the operand fields mean depends on the operation:
 ///
 /// | operation | `imm` | `rd` | `rs1` | `rs2` |
 /// |---|---|---|---|---|

@@ -38,7 +38,7 @@ pub enum Cause {
     NotDirty,
 }
 
-/// What the second stage was asked to translate for.
+/// What the second stage translated for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Purpose {
     /// The guest's own access.

@@ -22,8 +22,8 @@
 //! stage                               second stages; a stage reads its tables through the one below
 //! walk                                the walker: trees, the seam between stages, policies
 //! outer                               TLB levels behind the last one
-//! events                              what observers are told, and observers
-//! tlb, walk_cache, segment            what is remembered, and what is asked before
+//! events                              events, and the observers that receive them
+//! tlb, walk_cache, segment            caches of translations, and what is looked up before them
 //! set_associative, tag array          arrays
 //! pte, config                         table entries and configurations
 //! replacement, way, raw               who makes room in an array, its slots, the words that are searched

@@ -40,7 +40,7 @@ pub struct Hit {
     pub page: PageSize,
 }
 
-/// The MMU of one hart, whose observer is told of misses, fills, evictions and walks.
+/// The MMU of one hart, whose observer receives misses, fills, evictions and walks.
 #[derive(Debug)]
 pub struct Mmu<O = Nobody> {
     config: MmuConfig,
@@ -54,7 +54,7 @@ pub struct Mmu<O = Nobody> {
     /// Segments whose hits are counted and not made.
     classifier: Option<Box<Segments>>,
     observer: O,
-    /// Whether there are neither segments nor outer levels, and nobody is told of anything: what the fast path is for.
+    /// Whether there are neither segments nor outer levels, and no observer: what the fast path is for.
     plain: bool,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
@@ -72,7 +72,7 @@ impl<O: Observer> Mmu<O> {
     /// As [`Mmu::new`], with an observer.
     ///
     /// # Errors
-    /// As there.
+    /// [`ConfigError`] if the configuration is invalid.
     pub fn observed(config: &MmuConfig, observer: O) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -98,7 +98,7 @@ impl<O: Observer> Mmu<O> {
     }
 
     /// Changes the context in which addresses are translated. No entry is removed; what other contexts left is seen
-    /// again in theirs. The fast copies must be asked for again.
+    /// again in theirs. The caller must get the fast copies again.
     pub fn set_context(&mut self, context: &TranslationContext, vmid: Vmid) {
         let context = Context::new(context, vmid);
         if !self.context.shares_views(&context) {
@@ -194,10 +194,10 @@ impl<O: Observer> Mmu<O> {
         self.access_by(memory, || second.clone(), gva, access, stamp)
     }
 
-    /// As [`Self::access`], for a second stage that is asked for only where it is needed.
+    /// As [`Self::access`], for a second stage that is made only where it is needed.
     ///
     /// # Errors
-    /// As there.
+    /// The [`Fault`] that [`Self::access`] would return.
     #[inline(always)]
     pub fn access_by<M: TableMemory>(
         &mut self,

@@ -1,7 +1,7 @@
 //! Levels of the TLB hierarchy between the last TLB and the walker.
 //!
 //! Such a level may lie in memory or in a data cache, as the part-of-memory TLB of Ryoo, Gulur, Song and John ("Rethinking TLB Designs in
-//! Virtualized Environments: A Very Large Part-of-Memory TLB", ISCA 2017), and then costs references itself. It is asked in place of a walk, which
+//! Virtualized Environments: A Very Large Part-of-Memory TLB", ISCA 2017), and then costs references itself. It is looked up in place of a walk, which
 //! takes hundreds of the host's instructions: so it is behind a trait object, and an MMU that has none pays nothing.
 
 mod l3;
@@ -13,7 +13,7 @@ use crate::tlb::Translation;
 use core::fmt;
 use types::{Gpa, Gva, Hpa, PageSize, Vmid};
 
-/// A level behind the L2. Levels are asked one after the other, and each keeps what is found behind it.
+/// A level behind the L2. Levels are looked up one after the other, and each keeps what is found behind it.
 ///
 /// A level keeps translations as the TLBs do: what it holds stays as it is until a fence removes it.
 pub trait OuterTlb: fmt::Debug + Send {
@@ -25,7 +25,7 @@ pub trait OuterTlb: fmt::Debug + Send {
         memory: &mut References<'_>,
     ) -> Option<OuterEntry>;
 
-    /// Keeps an entry for an access to `gva`, in the place of one for the [same page](OuterEntry::is_same_page) if there is one. The write is posted: nobody waits for
+    /// Keeps an entry for an access to `gva`, in the place of one for the [same page](OuterEntry::is_same_page) if there is one. The write is posted: no access waits for
     /// it.
     fn fill(&mut self, gva: Gva, entry: &OuterEntry);
 

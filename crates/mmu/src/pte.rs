@@ -85,7 +85,7 @@ impl Pte {
         self.is_plain_leaf(mask | Self::V | Self::R, value | Self::V | Self::R)
     }
 
-    /// The same as [`Self::decode`], step by step.
+    /// What [`Self::decode`] gives for any entry, step by step.
     #[inline(never)]
     const fn decode_any(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
         // Step 3.

@@ -126,14 +126,14 @@ impl Rights {
         Self(self.0 & other.0)
     }
 
-    /// Whether the required permissions is met.
+    /// Whether the rights include the required permissions.
     #[inline(always)]
     pub(crate) const fn meet(self, masks: Masks) -> bool {
         masks.0 >> (self.0 & 0x3f) & 1 != 0
     }
 }
 
-/// The rights that meet the required permissions: a bit for each.
+/// The rights that satisfy the required permissions: a bit for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Masks(u64);
 

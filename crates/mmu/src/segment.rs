@@ -15,7 +15,7 @@
 //! A segment holds an address that its escape filter does not: see [`EscapeFilter`]. The guest's segment is a process's data: loads and stores
 //! from U, or from S under SUM, in a context with translation; every other access is translated by paging. The hypervisor's serves all accesses.
 //!
-//! TLB entries outlive the registers that they were filled through: whoever changes registers fences.
+//! TLB entries outlive the registers that they were filled through: software that changes registers fences.
 
 pub(crate) mod escape_filter;
 

@@ -32,7 +32,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The same for counts by level.
+/// Whether all counts are zero: such lists are left out, too.
 fn are_zero<const N: usize>(counts: &[u64; N]) -> bool {
     *counts == [0; N]
 }
@@ -101,9 +101,9 @@ statistics! {
     hypervisor_segment_pages: u64,
     /// Lookups of a segment whose page is in its escape filter, rightly or not: paging translates.
     escape_hits: u64,
-    /// L1 misses that the L2 answers, by the segments that would hold them: see [`MissClass`](crate::MissClass); zeroes unless that is asked.
+    /// L1 misses that the L2 answers, by the segments that would hold them: see [`MissClass`](crate::MissClass); zeroes unless classification is on.
     classified_hits: [u64; 4],
-    /// The same for those that it does not answer.
+    /// L1 misses that the L2 does not answer, by the segments that would hold them; zeroes unless classification is on.
     classified_misses: [u64; 4],
     /// Walks begun, those that fault among them.
     walks: u64,

@@ -224,7 +224,7 @@ fn homogeneous<P: Policy>(
     })
 }
 
-/// The same where the page is not all memory.
+/// The largest piece of a page that is either all memory or all device, where the whole page is not memory.
 #[cold]
 #[inline(never)]
 fn homogeneous_piece(memory: &impl TableMemory, hpa: Hpa, mut size: PageSize) -> (PageSize, Option<*mut u8>) {

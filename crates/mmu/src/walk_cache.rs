@@ -36,13 +36,13 @@ struct Level {
     latest: Latest,
 }
 
-/// The latest entry that was used, while no other is: whoever asks for the same gets it again, without a search, and as it is the most
+/// The latest entry that was used, while no other is: a walk that begins with the same prefix gets it again, without a search, and as it is the most
 /// recently used one already, no order changes.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     /// The address, without the bits that one PTE of the level spans.
     prefix: u64,
-    /// The address space where it was asked for, of which the global one follows.
+    /// The address space where it was looked up; the global one follows from it.
     local: Space,
     slot: u32,
 }
@@ -123,7 +123,7 @@ impl Level {
         self.latest = Latest { prefix: address >> span(level), local: spaces.local, slot: slot as u32 };
     }
 
-    /// The same where there may be one for the address already.
+    /// Fills the entry of an address where there may be one already.
     #[cold]
     #[inline(never)]
     fn fill_again(&mut self, address: u64, level: u32, pointer: &Pointer) -> usize {
@@ -177,7 +177,7 @@ impl WalkCache {
     pub(crate) fn new(sizes: WalkCacheSizes) -> Self {
         Self {
             levels: core::array::from_fn(|index| {
-                // An entry stands for what one PTE of its level maps: a page of that size, for the tag array.
+                // An entry covers what one PTE of its level maps: a page of that size, for the tag array.
                 let span = PageSize::of_level(index as u32 + 1);
                 (sizes.0[index] > 0).then(|| Level {
                     array: SetAssociative::new(&[TlbArray::new(&[span], 1, sizes.0[index])]),

@@ -1,4 +1,4 @@
-//! Observers of the miss path: what they are told is what happens, and being watched changes nothing.
+//! Observers of the miss path: they receive what happens, and an observer changes nothing.
 
 mod common;
 
@@ -40,7 +40,7 @@ fn accesses() -> impl Iterator<Item = (u64, Access)> {
     })
 }
 
-/// The pages that each level holds, by what is told of it.
+/// The pages that each level holds, by its events.
 #[derive(Default)]
 struct Ledger {
     l1d: BTreeSet<Gva>,
@@ -108,7 +108,7 @@ fn being_observed_changes_nothing_and_counts_agree() {
     let counts = *observed.mmu.statistics();
     assert_eq!(counts, *alone.mmu.statistics());
     let (told, other) = *observed.mmu.observer();
-    assert_eq!(told, other, "both observers are told the same");
+    assert_eq!(told, other, "both observers receive the same events");
     assert_eq!((told.l1d.misses, told.l1i.misses), (counts.l1d_misses, counts.l1i_misses));
     assert_eq!((told.l2.misses, told.walks, told.refs), (counts.l2_misses, counts.walks, counts.refs()));
     assert_eq!(told.l2.fills, told.walks - told.faults);

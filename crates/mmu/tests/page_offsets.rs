@@ -134,7 +134,7 @@ fn a_walk_at_any_page_offset_is_counted_as_one_at_the_pages_start() {
     every_walk_counts_alike(&MmuConfig { walk_caches: WalkCaches::OFF, ..MmuConfig::default() });
 }
 
-/// The same of walks by a refill routine, none of which is on the fast path.
+/// Walks by a refill routine count alike at any page offset, too. None of them is on the fast path.
 #[test]
 fn a_refill_at_any_page_offset_takes_the_same_instructions() {
     let routine = RefillRoutine {

@@ -296,7 +296,7 @@ fn memory_that_was_added_costs_the_nested_walk_of_its_page() {
     }
 }
 
-/// A process without a segment of its own, at the same addresses: the registers are loaded with those of whoever runs.
+/// A process without a segment, at the same addresses: the registers are loaded with those of the process that runs.
 #[test]
 fn another_process_walks_as_without_the_guests_segment() {
     for ((name, segments), refs) in modes().into_iter().zip([24, 4, 24, 4]) {

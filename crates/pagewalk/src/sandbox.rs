@@ -1,4 +1,4 @@
-//! What a run needs of its host once guests run, found out before it begins; see docs/sandbox.md.
+//! What a run needs of its host once guests run, detected before it begins; see docs/sandbox.md.
 
 use crate::cleanup::TemporaryPath;
 use crate::cli::SandboxMode;

@@ -54,7 +54,7 @@ pub(crate) fn warn_of_refusals(machine: &Machine) {
 }
 
 /// Takes the keys of sections out of a configuration file's text: what is left of it, and those. `None` where there are none, or the text
-/// cannot be read: whoever reads it next says why.
+/// cannot be read: the next reader of the file reports why.
 pub(crate) fn split(text: &str) -> Option<(toml::Table, toml::Table)> {
     let mut table = text.parse::<toml::Table>().ok()?;
     let own: toml::Table = KEYS.into_iter().filter_map(|key| Some((key.to_owned(), table.remove(key)?))).collect();

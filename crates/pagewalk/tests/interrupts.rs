@@ -1,4 +1,4 @@
-//! Interrupts of devices, as a guest's handler meets them.
+//! Interrupts of devices, as a guest's handler sees them.
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! Hot blocks as code of the host: a tier above the other engines, entered from either.
 //!
 //! A *unit* is one function of the host for one or more blocks of a page, a region whose links stay inside where they can. Each of its blocks
-//! begins with a micro-op [`Compiled`](crate::ops::Opcode::Compiled), which calls the unit ([`enter`]); behind it stand the block's usual
+//! begins with a micro-op [`Compiled`](crate::ops::Opcode::Compiled), which calls the unit ([`enter`]); it is followed by the block's usual
 //! micro-ops. Compiled code does hits, arithmetic and jumps within the region; at all else it returns the micro-op that an interpreter goes on at,
 //! with registers and accumulator as one would have them there. So each instruction has the effects that the interpreters give it,
 //! in the same order, and a run is left at the same instructions.

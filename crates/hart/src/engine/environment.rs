@@ -31,7 +31,7 @@ pub(crate) trait CodeSource {
     fn drop_page(&mut self, page: HostPage);
 }
 
-/// Translated code, as an engine gets it. The pointers lead into one cache, which nobody else uses meanwhile.
+/// Translated code, as an engine gets it. The pointers lead into one cache, which no other code uses meanwhile.
 pub(crate) struct CodeParts<'c> {
     pub(crate) source: *mut (dyn CodeSource + 'c),
     pub(crate) translations: *const Translations,
@@ -56,7 +56,7 @@ impl<'c, B: Bus> Environment<'c, B> {
     /// For the blocks of `code`, made for this bus.
     ///
     /// # Safety
-    /// The parts of the code, and the bus, are used by nobody else as long as the environment is.
+    /// The parts of the code, and the bus, are used by no other code as long as the environment is.
     pub(crate) unsafe fn new(bus: &mut B, code: CodeParts<'c>) -> Self {
         let (code_view, lines) = (bus.code_view(), bus.lines());
         Self {

@@ -63,7 +63,7 @@ impl Hart {
         }
     }
 
-    /// Runs blocks from `pc` on until the engine is left, and accounts for what it did. `pc` is then where the hart stands.
+    /// Runs blocks from `pc` on until the engine is left, and accounts for what it did. `pc` is then the hart's next instruction.
     fn enter<B: Bus>(
         &mut self,
         code: &mut CodeCache<B>,

@@ -101,7 +101,8 @@ pub(crate) unsafe fn load_hits_latest<T: Cell, B: Bus>(
     }
 }
 
-/// The same of a store.
+/// Whether a store that missed the entry it hit last hits the one that was found latest; then that is the micro-op's from now on, and it is to be
+/// executed again.
 ///
 /// # Safety
 /// As for [`store_hit`].

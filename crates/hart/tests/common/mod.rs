@@ -25,7 +25,7 @@ pub(crate) struct FlatBus {
     pub(crate) leaves: bool,
     /// How often it had to.
     pub(crate) left: u32,
-    /// The uses of lines, in order, by address, once somebody wants to see them.
+    /// The uses of lines, in order, by address, once a test wants to see them.
     pub(crate) uses: Option<Vec<(u64, Access)>>,
 }
 
@@ -123,7 +123,7 @@ unsafe fn hit(view: DataView, address: u64, width: Width) -> Option<*mut u8> {
 }
 
 impl Bus for FlatBus {
-    /// Compiled code tells nobody of lines: tests that look at them use other engines. There is one predicted slot, 0.
+    /// Compiled code does not report lines: tests that look at them use other engines. There is one predicted slot, 0.
     const ENTRY: Option<EntryLayout> = Some(EntryLayout {
         shift: 0,
         read_tag: offset_of!(View, tag),

@@ -20,12 +20,12 @@ impl Mmu {
 }
 
 impl<O: Observer> Mmu<O> {
-    /// Who is told of events.
+    /// The observer of events.
     pub const fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// The same, to change.
+    /// The observer of events, mutable.
     pub const fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }

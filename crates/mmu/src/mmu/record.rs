@@ -105,7 +105,7 @@ impl<O: Observer> Mmu<O> {
     /// The walk that a load from `gva` would make in the current context if no TLB answered, with what `memo` says. Nothing changes.
     ///
     /// # Errors
-    /// The fault that the load would meet.
+    /// The fault that the load would cause.
     pub fn record_walk(
         &self,
         memory: &mut impl TableMemory,
@@ -258,7 +258,7 @@ impl<M: TableMemory> TableMemory for RecordedMemory<'_, M> {
         let reference = Some(Reference { level: 0, at, entry });
         match log.steps.last_mut() {
             Some(step) if step.entry.is_none() => step.entry = reference,
-            // The stage was not asked for its address.
+            // The stage did not translate its address.
             _ => {
                 let (gpa, references) = (Gpa(0), Vec::new());
                 log.steps.push(WalkStep { gpa, answer: Answer::Segment, references, hpa: at, entry: reference });
@@ -276,7 +276,7 @@ impl<M: TableMemory> TableMemory for RecordedMemory<'_, M> {
     }
 }
 
-/// A second stage, which notes what it is asked and what it says.
+/// A second stage that records each request and its answer.
 pub(crate) struct RecordedStage<'l, S> {
     inner: S,
     /// Levels of its tables.

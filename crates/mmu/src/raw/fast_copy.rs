@@ -152,7 +152,7 @@ impl Group<'_> {
 /// The fast copies of all entries of an L1, view by view. They never move.
 #[derive(Debug)]
 pub(crate) struct FastCopies {
-    /// First entry of each view. Where there are fewer views, the last stands for the others.
+    /// First entry of each view. Where there are fewer views, the last is used for the others.
     views: [NonNull<L1Entry>; View::OF_DATA],
     /// Entries of a view.
     slots: usize,
@@ -186,7 +186,7 @@ impl FastCopies {
         if usize::from(slot) >= self.slots {
             return None;
         }
-        // SAFETY: the view is alive, the slot is one of it, and nobody else uses the entries during a call.
+        // SAFETY: the view is alive, the slot is one of it, and no other code uses the entries during a call.
         unsafe { L1Entry::execute_hit(self.view(view), slot, gva, stamp) }
     }
 

@@ -122,7 +122,7 @@ mod engine {
 #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
 use plain as engine;
 
-/// The same without AVX2.
+/// The operations on lanes without AVX2.
 #[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "avx2"))))]
 mod plain {
     use super::{Bytes, Tags};

@@ -1,4 +1,4 @@
-//! A second stage whose tables have a format of somebody else's: a scheme in a crate of its own gives each MMU a [`TableFormat`], and the hypervisor
+//! A second stage whose tables have a format from outside this crate: a scheme in a crate of its own gives each MMU a [`TableFormat`], and the hypervisor
 //! loads the [`Registers`] that say where the tables are ([`SecondStage::Other`](super::SecondStage::Other)).
 //!
 //! The format only finds the entry of an address. Everything around it is the stage that nested tables have, too: the nested TLB in front, rights,

@@ -14,7 +14,7 @@ use crate::tlb::tag_array::{BasePage, Miss, TagArray};
 use crate::tlb::way::Way;
 use types::{Access, Gva, PageSize};
 
-/// An access, as a first-level TLB is asked for it.
+/// An access, as a lookup in a first-level TLB.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'q> {
     pub(crate) gva: Gva,
@@ -258,7 +258,7 @@ impl L1 {
         self.tag_array.pages().map(|(page, entry)| (Gva(page), entry))
     }
 
-    /// The same from the least to the most recently used page.
+    /// The pages that it holds, from the least to the most recently used one, each with its translation.
     pub(crate) fn pages_by_age(&self) -> Vec<(Gva, Translation)> {
         let last = |slot| last_use_of(&self.copies, &self.uses, slot);
         let mut pages: Vec<_> =
@@ -280,7 +280,7 @@ impl L1 {
     }
 }
 
-/// Records a use of an entry, which is `entry`, and arms its copy in the view of the query.
+/// Records a use of an entry, which is `entry`, and makes its copy in the view of the query valid.
 #[inline(always)]
 fn validate(copies: &mut FastCopies, uses: &mut Uses, slot: usize, entry: &Translation, request: Request<'_>) {
     if entry.host == 0 || entry.size() > request.query.largest {
@@ -300,7 +300,7 @@ struct PartialUse {
 }
 
 impl PartialUse {
-    /// See [`validate`].
+    /// Records the use, and makes the piece of the page that is not too large valid. An entry that is not memory has no valid copy.
     #[cold]
     #[inline(never)]
     fn validate(self, copies: &mut FastCopies, uses: &mut Uses, gva: Gva, query: &Query) {
@@ -383,7 +383,7 @@ fn last_use(copies: &FastCopies, slot: usize, uses: &Uses, lane: usize) -> u64 {
     View::of_bits(uses.valid(lane)).map(|view| copies.stamp(view, slot)).fold(uses.last[lane], u64::max)
 }
 
-/// The same of any slot.
+/// Time of the last use of the entry in any slot.
 fn last_use_of(copies: &FastCopies, uses: &[Uses], slot: usize) -> u64 {
     last_use(copies, slot, &uses[slot / LANES], slot % LANES)
 }

@@ -1,7 +1,7 @@
 //! Set-associative arrays with a replacement policy: the L2 TLB, the nested TLB and each level of a walk cache.
 //!
 //! Where every array of a level is LRU, the order of last use is kept here and inlined. Empty slots are then the least recently used ones of their
-//! set. Else each array has its own policy, and is asked out of line. Of several empty slots the first in the set is taken.
+//! set. Else each array has its own policy, which is called out of line. Of several empty slots the first in the set is taken.
 
 use crate::config::TlbArray;
 use crate::replacement::{ByArray, Recency};
@@ -79,7 +79,7 @@ impl<P: Copy + Default> SetAssociative<P> {
         Ok((way, self.tag_array.payload(way.slot)))
     }
 
-    /// The same where the arrays are one set of pages of 2^`shift` bytes.
+    /// What [`Self::find`] gives, where the arrays are one set of pages of 2^`shift` bytes.
     #[inline(always)]
     pub(crate) fn find_in_only(
         &self,
@@ -90,7 +90,7 @@ impl<P: Copy + Default> SetAssociative<P> {
         self.tag_array.find_in_only(address, shift, accept)
     }
 
-    /// See [`TagArray::probe_in_only`].
+    /// Looks at the first slot alone whose tag matches, as [`TagArray::probe_in_only`] does.
     #[inline(always)]
     pub(crate) fn probe_in_only(
         &self,
@@ -121,7 +121,7 @@ impl<P: Copy + Default> SetAssociative<P> {
         self.tag_array.has_base_alone(region)
     }
 
-    /// See [`TagArray::probe_base`].
+    /// Looks at the first slot alone whose tag matches, as [`TagArray::probe_base`] does.
     #[inline(always)]
     pub(crate) fn probe_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
         self.tag_array.probe_base(page, accept)

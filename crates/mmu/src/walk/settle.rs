@@ -28,7 +28,7 @@ impl AdPolicy {
         apart(self.settle_unsettled(tables, leaf, required))
     }
 
-    /// The same where a bit is to be set, or the access refused.
+    /// What [`Self::settle`] gives, where a bit is to be set or the access refused.
     #[cold]
     #[inline(never)]
     fn settle_unsettled<T: Tables>(

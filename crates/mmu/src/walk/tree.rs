@@ -111,7 +111,7 @@ impl Tree {
         let key = Key { spaces: self.spaces, address: target.address };
         let mut next = from;
         loop {
-            // The last level is a step of its own, as less has to be asked there.
+            // The last level is a separate step, as it needs fewer checks.
             let stepped = match next.level {
                 0 => self.step::<P, J, T>(tables, journal, target, Start { level: 0, ..next }),
                 _ => self.step::<P, J, T>(tables, journal, target, next),

@@ -24,7 +24,7 @@ impl Fixture {
         Self::observed(config, Nobody)
     }
 
-    /// The same on Sv39x4, with nothing mapped.
+    /// Sv39 from U on a second stage of Sv39x4, with nothing mapped.
     pub fn nested(config: &MmuConfig) -> Self {
         let second = SecondStage::Nested { mode: SecondStageMode::Sv39x4, root: Hpa(HOST_ROOT) };
         Self::new(Mmu::new(config).unwrap(), second)

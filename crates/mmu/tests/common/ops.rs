@@ -31,7 +31,7 @@ pub enum Op {
     MapHost { place: Place, size: PageSize, flags: u64 },
     /// Any entry of any table becomes anything.
     EditGuest { table: u16, entry: u16, pte: u64 },
-    /// The same to the second stage's tables.
+    /// Any entry of any table of the second stage becomes anything.
     EditHost { table: u16, entry: u16, pte: u64 },
     /// The hypervisor maps a table of the guest with these flags, by a leaf at this level, aligned or not.
     BreakTable { table: u16, level: u32, flags: u64 },
@@ -81,7 +81,7 @@ const WIDTHS: [Width; 4] = [Width::Byte, Width::Half, Width::Word, Width::Double
 
 impl Place {
     pub fn random(rng: &mut Random) -> Self {
-        // Few, so that pages are met again.
+        // Few, so that pages come again.
         let upper = |rng: &mut Random| if rng.one_in(10) { rng.pick(&[1, 1, 2, 2, 255, 256, 511]) } else { 0 };
         let last = if rng.one_in(60) { rng.below(512) } else { rng.below(24) };
         let offset = match rng.below(4) {

@@ -1,4 +1,4 @@
-//! What stands in the way of a system.
+//! Obstacles: why a system cannot be used, or not yet.
 
 use schemes::{PagedScheme, Service, ServiceName};
 use std::fmt;
@@ -22,7 +22,7 @@ pub(crate) enum Obstacle {
 }
 
 impl Obstacle {
-    /// All that stands in the way of `scheme`.
+    /// All obstacles to `scheme`.
     pub(crate) fn of(scheme: &PagedScheme) -> Vec<Self> {
         let facts = scheme.facts();
         let mut obstacles = Vec::new();

@@ -65,7 +65,7 @@ fn text(error: &Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// The name of an argument, without the value that stands behind it: `--harts` of `--harts <N>`.
+/// The name of an argument, without the value that follows it: `--harts` of `--harts <N>`.
 fn name(argument: &str) -> &str {
     argument.split_once([' ', '[']).map_or(argument, |(name, _)| name)
 }

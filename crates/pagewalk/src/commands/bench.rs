@@ -161,7 +161,7 @@ fn systems(arguments: &BenchArgs) -> Vec<System> {
     SCHEMES.map(|scheme| scheme.parse().expect("the default schemes exist")).into()
 }
 
-/// The benchmarks asked for, each with the user's size if one was given.
+/// The requested benchmarks, each with the user's size if one was given.
 fn benchmarks(specs: &[WorkloadSpec]) -> Result<Vec<(&'static Benchmark, Option<String>)>, Failure> {
     if specs.is_empty() {
         return Ok(BENCHMARKS.iter().map(|benchmark| (benchmark, None)).collect());

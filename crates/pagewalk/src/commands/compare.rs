@@ -52,7 +52,7 @@ const SCHEMES: [&str; 8] = [
     "nested:1G+1G",
 ];
 
-/// The same for Linux, which maps 1G pages only to programs that ask for them.
+/// The schemes that are compared by default on Linux, which maps 1G pages only for programs that request them.
 const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "native:2M", "nested:2M+2M"];
 
 /// What the linear model is about, and what it predicts from.
@@ -217,7 +217,7 @@ fn needs(plan: &Plan, outputs: [Option<&Output>; 2]) -> Needs {
     plan.works.iter().fold(needs, |needs, (_, start)| needs.devices(start.devices()))
 }
 
-/// The systems that were asked for, before sweeps.
+/// The requested systems, before sweeps.
 fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>, memory: ByteSize) -> Vec<System> {
     if !arguments.schemes.is_empty() {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
@@ -245,7 +245,7 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot
     fitting
 }
 
-/// Says which segments guests asked for in vain, and which escape filters are too small.
+/// Reports which segments guests requested without success, and which escape filters are too small.
 fn warnings(runs: &[Finished]) {
     for run in runs {
         let (count, noted) = &run.refused;

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// Runs the command.
 ///
 /// # Errors
-/// [`Failure::Usage`]: no key begins with what was asked for.
+/// [`Failure::Usage`]: no key begins with what the user gave.
 pub(super) fn run(arguments: &ConfigReferenceArgs) -> Result<ExitCode, Failure> {
     let groups: Vec<KeyGroup> = registry::all().iter().filter_map(|scheme| scheme.keys()).collect();
     let text = if arguments.markdown {

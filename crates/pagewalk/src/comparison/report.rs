@@ -96,7 +96,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
     entry
 }
 
-/// Misses of the second level by the segments that would hold them, where that was asked.
+/// Misses of the second level by the segments that would hold them, where the user requested that.
 fn classes(counts: &[u64; 4]) -> Value {
     if counts.iter().all(|&count| count == 0) {
         return Value::Null;

@@ -75,7 +75,7 @@ impl Figures {
         per(self.ends, self.busy_seconds)
     }
 
-    /// The same as JSON.
+    /// The method's results as JSON.
     pub(crate) fn json(&self) -> Value {
         json!({
             "spin": self.method.name(),

@@ -45,7 +45,7 @@ pub(crate) fn table(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome])
     table
 }
 
-/// What guests have of sections; `None` if nobody has any.
+/// The sections that guests map; `None` if no guest maps any.
 pub(crate) fn sections_table(multi_vm: &MultiVm, machine: &Machine) -> Option<Table> {
     let shadowed =
         (0..multi_vm.names.len()).any(|guest| machine.sections_of(guest).is_some_and(|own| own.shadow.is_some()));
@@ -105,7 +105,7 @@ pub(crate) fn overhead(multi_vm: &MultiVm, machine: &Machine) -> f64 {
     machine.scheduling_time().0 as f64 / (machine.elapsed().0.max(1) as f64 * multi_vm.plan.pcpus as f64)
 }
 
-/// The same as JSON; docs/hosting.md has the keys.
+/// The report of the run as JSON; docs/hosting.md has the keys.
 pub(crate) fn report(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]) -> Value {
     let guests: Vec<Value> = (0..multi_vm.names.len()).map(|guest| entry(multi_vm, machine, outcomes, guest)).collect();
     json!({

@@ -1,5 +1,5 @@
 //! The timeline in the Trace Event Format, which Chrome's `about:tracing` and Perfetto read: a row for each pCPU, a slice for each
-//! stay of a vCPU on it.
+//! time slice of a vCPU on it.
 
 use super::file::MultiVm;
 use machine::Stay;

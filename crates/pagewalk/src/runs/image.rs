@@ -271,7 +271,7 @@ impl Prepared {
             (GuestKind::Vos, Work::Workload { name, .. }) => appended().unwrap_or(name),
             (GuestKind::Vos, Work::Console) => appended().unwrap_or("hello"),
             (GuestKind::Vos, Work::Command(text)) => text.split_whitespace().next().unwrap_or_default(),
-            // It is told at boot to set one aside.
+            // A boot parameter sets one aside.
             (GuestKind::Linux, _) => return true,
             (GuestKind::File(_), _) => return false,
         };

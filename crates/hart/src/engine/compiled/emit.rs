@@ -79,7 +79,7 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     blocks: Vec<Labels>,
     /// The number of the block whose code is built.
     current: usize,
-    /// See [`reserve`].
+    /// The budget, in instructions, with which the unit may be entered ([`reserve`]).
     reserve: u32,
     /// Leaves the unit; its parameter is the micro-op to go on at.
     exit: Label,

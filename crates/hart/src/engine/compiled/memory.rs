@@ -148,7 +148,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
     }
 
     /// Goes to `found` where a call answered that the access hits, else leaves as it told. What it takes to have all values where they are at
-    /// `found` stands in a block of its own, which is rare as well.
+    /// `found` is in a separate block, which is rare as well.
     fn come_back(&mut self, slot: usize, found: Block) {
         let back = self.f.create_block();
         self.f.set_cold_block(back);
@@ -172,7 +172,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.exit(next);
     }
 
-    /// What stands in the exchange at `offset`.
+    /// The value in the exchange at `offset`.
     fn told(&mut self, offset: usize) -> Value {
         let environment = self.environment();
         self.f.ins().load(I64, PLAIN, environment, (offset_of!(Environment<B>, exchange) + offset) as i32)

@@ -2,7 +2,7 @@
 //!
 //! The dispatch between two micro-ops is a jump to an address from memory. Where a block is translated it is known which operation
 //! follows, so the first micro-op of a frequent pair gets a handler that ends in the second one's. Nothing else changes: both keep
-//! their slots and operands, and whoever enters at the second one, after a miss, finds its own handler there.
+//! their slots and operands, and execution that enters at the second one, after a miss, finds its own handler there.
 
 use super::{handlers, steps};
 use crate::{

@@ -74,7 +74,7 @@ impl Base {
         self.first as usize + (page.number() & self.mask) as usize * self.groups as usize
     }
 
-    /// The same where a set is one group.
+    /// The group of a page's set, where a set is one group.
     #[inline(always)]
     pub(super) const fn group(&self, page: BasePage) -> usize {
         self.first as usize + (page.number() & self.mask) as usize

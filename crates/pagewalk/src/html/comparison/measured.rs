@@ -80,7 +80,7 @@ impl Run {
         self.system_without("")
     }
 
-    /// The same without one of its settings.
+    /// The scheme with its settings, without the one whose key is `left_out`.
     pub(super) fn system_without(&self, left_out: &str) -> String {
         let others = self.settings.iter().filter(|(key, _)| *key != left_out);
         let settings = others.map(|(key, value)| match value {
