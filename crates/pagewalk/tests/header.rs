@@ -50,7 +50,7 @@ fn count(words: &[u32], number: u32) -> usize {
 fn it_compiles_to_nothing_on_other_architectures() {
     let scratch = with_header();
     let assembly = |name: &str, source: &str| {
-        let file = scratch.write(name, source.to_owned());
+        let file = scratch.write(name, source);
         let flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-S", "-o", "-"];
         let output = Command::new("cc").args(flags).arg(file).output().expect("the compiler is installed");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
