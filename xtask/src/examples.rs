@@ -6,6 +6,7 @@
 
 use crate::failure::Failure;
 use crate::process::{printed_by, root, run as run_command, target};
+use crate::suites::command;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,14 +83,14 @@ const OUT_OF_TREE: &str = "cargo run --release --manifest-path examples/";
 /// How this command runs such a crate: in the tests' build directory and with their profile, so that dependencies are built already.
 const AS_TESTS: &str = "cargo run --profile optimized --manifest-path examples/";
 
-/// What `command` prints, where `pagewalk` is the one that the README's first command builds.
-fn run(command: &str) -> Result<String, Failure> {
-    println!("{command}");
-    if let Some(rest) = command.strip_prefix(OUT_OF_TREE) {
+/// What `shown` prints, where `pagewalk` is the one that is tested.
+fn run(shown: &str) -> Result<String, Failure> {
+    println!("{shown}");
+    if let Some(rest) = shown.strip_prefix(OUT_OF_TREE) {
         return printed_by(&format!("CARGO_TARGET_DIR='{}' {AS_TESTS}{rest}", target().display()));
     }
-    let arguments = command.strip_prefix("pagewalk ").ok_or_else(|| format!("`{command}` does not run pagewalk"))?;
-    printed_by(&format!("cargo run --quiet --release -- {arguments}"))
+    let arguments = shown.strip_prefix("pagewalk ").ok_or_else(|| format!("`{shown}` does not run pagewalk"))?;
+    printed_by(&format!("'{}' {arguments}", command()?.display()))
 }
 
 /// The tests of the out-of-tree crates with schemes.

@@ -97,7 +97,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "readme",
-        summary: "run the README's first command unchanged, and compare what it prints with the README",
+        summary: "run the README's first command, and compare what it prints with the README",
         tiers: FULL,
         run: readme::check,
     },

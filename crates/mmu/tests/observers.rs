@@ -10,7 +10,8 @@ use mmu::{
 };
 use std::collections::BTreeSet;
 use testing::Random;
-use types::{Access, Gpa, Gva, PageSize::Size4K, Vmid};
+use types::PageSize::{self, Size4K};
+use types::{Access, Gpa, Gva, Vmid};
 
 const PAGES: u64 = 100;
 const FLAGS: u64 = R | W | X | U | A | D;
@@ -183,4 +184,39 @@ fn the_classifier_counts_l1_misses_by_the_segments_that_would_hold_them() {
     fixture.mmu.classify_by(None);
     rounds(&mut fixture, PAGES);
     assert_eq!(fixture.mmu.statistics().classified_misses, counts.classified_misses);
+}
+
+/// Fills of the second level, by size.
+#[derive(Default)]
+struct Sizes(Vec<PageSize>);
+
+impl Observer for Sizes {
+    const OBSERVES: bool = true;
+
+    fn miss(&mut self, _: &Miss) {}
+
+    fn fill(&mut self, fill: &Fill<'_>) {
+        if fill.level == TlbLevel::L2 {
+            self.0.push(fill.size);
+        }
+    }
+
+    fn eviction(&mut self, _: &Eviction) {}
+
+    fn walk(&mut self, _: &Walk) {}
+}
+
+/// Regression: a mutant that reported only base pages passed every test, because no test with an observer mapped a large page.
+#[test]
+fn an_l2_fill_reports_the_page_size_of_its_entry() {
+    use PageSize::{Size1G, Size2M};
+    for (sizes, kept) in [(&[Size4K, Size2M, Size1G][..], [Size4K, Size2M, Size1G]), (&[Size4K], [Size4K; 3])] {
+        let config = MmuConfig { l2: vec![TlbArray::new(sizes, 16, 4)], ..MmuConfig::default() };
+        let mut fixture = Fixture::observed(&config, Sizes::default());
+        for (number, size) in (1..).zip([Size4K, Size2M, Size1G]) {
+            fixture.map(number << 30, size, number << 32, FLAGS);
+            fixture.access(number << 30, Access::Read).unwrap();
+        }
+        assert_eq!(fixture.mmu.observer().0, kept);
+    }
 }

@@ -1,5 +1,5 @@
 //! The hypervisor's policy for memory balloons: what the guests are asked for, and when. A guest answers in its own time; what it gives up
-//! comes to [`MachineState::with_dma`](crate::world::MachineState::with_dma) with the stores of its driver.
+//! comes to [`MachineState::with_dma`](crate::state::MachineState::with_dma) with the stores of its driver.
 
 use config::BalloonKeys;
 use config::clock::Clock;

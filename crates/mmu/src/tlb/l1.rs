@@ -143,7 +143,7 @@ impl L1 {
         self.tag_array.has_base_alone(region)
     }
 
-    /// As [`Self::find`], for a page of such a region, at a [probe](Directory::probe_base).
+    /// As [`Self::find`], for a page of such a region, at a [probe](TagArray::probe_base_in_group).
     #[inline(always)]
     pub(crate) fn probe_base(&self, page: BasePage, query: &Query) -> Result<(usize, &Translation), Miss> {
         let (way, entry) = self.tag_array.probe_base_in_group(page, |entry| entry.answers(query))?;
