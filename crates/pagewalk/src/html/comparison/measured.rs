@@ -61,6 +61,7 @@ pub(super) struct Shadow {
 pub(super) struct Time {
     pub(super) guest: u64,
     pub(super) translation: u64,
+    #[serde(rename = "monitor")]
     pub(super) hypervisor: u64,
 }
 

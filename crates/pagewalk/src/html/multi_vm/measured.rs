@@ -42,6 +42,7 @@ pub(super) struct Waits {
 pub(super) struct Time {
     pub(super) guest: u64,
     pub(super) translation: u64,
+    #[serde(rename = "monitor")]
     pub(super) hypervisor: u64,
 }
 
