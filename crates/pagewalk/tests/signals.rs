@@ -94,7 +94,8 @@ fn the_json_of_an_interrupted_comparison_has_the_finished_runs_and_names_the_oth
         // One workload ends at once on both systems, and the other goes on for many seconds.
         assert!(messages.any(|line| line.contains("2 of 4: hello under nested")), "no run finished");
         send(&child, signal);
-        assert!(messages.any(|line| line.contains("2 of 4 runs finished, none is kept")), "nothing says how to go on");
+        let said: Vec<String> = messages.collect();
+        assert!(said.iter().any(|line| line.contains("2 of 4 runs finished, none is kept")), "{said:#?}");
         let ended = end(child);
         assert_eq!(ended.status.signal(), Some(signal.as_raw()), "{ended:?}");
         let report: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
