@@ -55,7 +55,8 @@ settings! {
         ),
         pub fidelity: FidelityName = FidelityName::Counts => key(
             "how time is kept: `counts`, a table reference has a fixed cost; `cycles`, data, instructions and table entries \
-             come through modelled caches ([caches.md](caches.md))"
+             come through modelled caches ([caches.md](caches.md)); `core`, through the same, and what waits for them \
+             overlaps as in an out-of-order core ([core.md](core.md))"
         ),
         pub scheme: PagedScheme = PagedScheme::default() => key(
             "a scheme of those below, with the guest's page size and, after a plus, that of the hypervisor's pages: \

@@ -21,6 +21,7 @@ use caches::CachesModel;
 use hypervisor::Prices;
 use keys::suggestion::unknown;
 use keys::{key, model};
+use timing::CoreModel;
 use types::Cycles;
 
 /// The shipped models: name and text.
@@ -47,6 +48,9 @@ model! {
         /// Caches; without them there is no fidelity `cycles`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub caches: Option<CachesModel>,
+        /// An out-of-order core; without it there is no fidelity `core`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub core: Option<CoreModel>,
         /// How the TLBs are refilled.
         pub refill: RefillModel,
         /// What events cost, in cycles.

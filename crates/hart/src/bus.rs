@@ -4,7 +4,11 @@
 //! micro-op, with a *view* that stays in a machine register and a *predicted slot*, the micro-op's memory of where it hit last. Where that
 //! fails, the *miss path* does whatever it takes and asks for another try, or completes the access itself.
 
-use crate::{Trap, host_page::HostPage};
+use crate::{
+    Trap,
+    host_page::HostPage,
+    report::{Outstanding, Report, Reports},
+};
 use types::{Access, Asid, Gva, TranslationContext, Width};
 
 /// What the hit path of loads and stores keeps in a register; only the bus looks inside.
@@ -139,6 +143,10 @@ pub trait Bus {
     /// lines are modelled. `None` where it is not, and nothing is compiled.
     const ENTRY: Option<EntryLayout> = None;
 
+    /// Whether the engines [report](crate::report) instructions. Where they do, they call [`report`](Self::report) in the place of
+    /// [`use_line`](Self::use_line).
+    const REPORTS: Reports = Reports::None;
+
     /// What the hit path keeps of modelled caches; [`NoCaches`] costs it nothing.
     type Lines: CacheLines;
 
@@ -148,6 +156,9 @@ pub trait Bus {
     /// A load, store or fetch uses the line of the byte at `at`, and it is not known that this changes nothing. What the bus completes itself,
     /// on the miss path, uses its lines there. Fetches come where [`CodeCache::with_fetch_lines`](crate::CodeCache::with_fetch_lines) asked.
     fn use_line(&mut self, at: *const u8, access: Access);
+
+    /// Something of the instruction that follows `retired` others in this [`run`](crate::Hart::run); what is outstanding then.
+    fn report(&mut self, retired: u64, report: Report) -> Outstanding;
 
     /// The view for loads and stores in the context set last.
     fn data_view(&mut self) -> DataView;

@@ -8,6 +8,8 @@ pub(crate) mod compiled;
 pub(crate) mod environment;
 mod exchange;
 pub(crate) mod matching;
+pub(crate) mod operands;
+mod reporting;
 pub(crate) mod threaded;
 
 /// Which engine executes micro-ops.

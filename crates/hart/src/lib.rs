@@ -23,6 +23,7 @@ mod ops;
 #[cfg(feature = "planted")]
 mod planted;
 mod registers;
+pub mod report;
 mod system;
 mod trap;
 mod trap_loop;

@@ -7,6 +7,7 @@ use crate::{
     decode::{self, Instruction},
     leave::Leave,
     ops::{Class, Opcode, alu},
+    report::{Report, Serialize},
 };
 use types::{Access, Asid, Gva, Privilege};
 
@@ -64,6 +65,7 @@ impl Hart {
         } else {
             let second = bus.fetch(self.pc.wrapping_add(2))?.page.start();
             bus.use_line(second, Access::Execute);
+            self.report(bus, Report::Fetched(self.pc.wrapping_add(2)));
             second
         };
         // SAFETY: two bytes of a page of readable memory, at an even offset.
@@ -140,6 +142,7 @@ impl Hart {
             SRET if supervisor => {
                 self.return_from_handler();
                 self.retire();
+                self.report(bus, Report::Serialize(Serialize::Trap));
                 return Ok(None);
             }
             WFI if supervisor => (!self.wakes()).then_some(Exit::Wait),
@@ -168,6 +171,8 @@ impl Hart {
         };
         self.pc = self.pc.wrapping_add(u64::from(instruction.length));
         self.retire();
+        let csr = instruction.opcode == Opcode::Csr;
+        self.report(bus, Report::Serialize(if csr { Serialize::Csr } else { Serialize::Fence }));
         Ok(exit)
     }
 

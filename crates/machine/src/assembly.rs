@@ -11,6 +11,7 @@ use crate::{
     assembly::host_plan::{GuestPlan, HostPlan},
     assembly::image::{Image, VirtioKind},
     caches::Caches,
+    cores::Cores,
     loader::{BootFiles, Plan},
     machine::{Machine, Pace},
     parts::balloon::Balloon,
@@ -88,6 +89,7 @@ impl Machine {
         let pager = pager(config, &host)?;
         let mut state = MachineState::new(host, pager, costs, model.clock());
         state.caches = caches(config, &model, plan.pcpus, &state.host)?;
+        state.cores = cores(config, &model, plan.pcpus, state.caches.as_ref())?;
         state.sections = sections;
         state.create_sections(&plan.sections)?;
         state.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
@@ -224,6 +226,25 @@ fn caches(config: &Config, model: &HostModel, pcpus: usize, host: &Host) -> Resu
         return Err(refused(format!("the caches of {} reach {} bytes of memory", model.name, caches.most_memory())));
     }
     Ok(Some(Caches::new(caches, pcpus, base)))
+}
+
+/// The cores of `pcpus` processors, if the configuration asks for them.
+fn cores(
+    config: &Config,
+    model: &HostModel,
+    pcpus: usize,
+    caches: Option<&Caches>,
+) -> Result<Option<Cores>, ConfigError> {
+    match (config.fidelity, caches) {
+        (FidelityName::Counts | FidelityName::Cycles, _) | (FidelityName::Core, None) => Ok(None),
+        (FidelityName::Core, Some(caches)) => {
+            let core = model.core.as_ref().ok_or_else(|| ConfigError::Range {
+                key: "fidelity".into(),
+                problem: format!("host model {} has no [core]", model.name),
+            })?;
+            Ok(Some(Cores::new(core, caches, model.prices.l2_tlb_hit.0, pcpus)))
+        }
+    }
 }
 
 /// Where the host's memory is given, it may be less than the guests can need.

@@ -5,10 +5,11 @@
 
 mod cached;
 
-pub(crate) use cached::CachedMachine;
+pub(crate) use cached::{CachedMachine, Overlap, Stalls};
 
 use crate::caches::CachedWalk;
 use crate::state::{MachineState, Processor};
+use hart::report::{Outstanding, Report};
 use hart::{Bus, CodeView, DataView, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap};
 use hypervisor::shadow::ShadowFaultOutcome;
 use hypervisor::{ExitReason, NestedFaultOutcome, WalkMemory};
@@ -46,6 +47,12 @@ impl Bus for MachineState {
     /// No caches are modelled.
     #[inline(always)]
     fn use_line(&mut self, _: *const u8, _: Access) {}
+
+    /// This bus takes no reports of instructions.
+    #[inline(always)]
+    fn report(&mut self, _: u64, _: Report) -> Outstanding {
+        Outstanding::Nothing
+    }
 
     #[inline]
     fn data_view(&mut self) -> DataView {
@@ -389,9 +396,18 @@ impl MachineState {
     fn translate_through_caches(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
         let second = self.vm().second_stage_of(self.current.hart);
         let processor = self.current.processor;
-        let Self { host, caches: Some(caches), processors, .. } = self else { unreachable!("the caller looked") };
-        let mut memory = CachedWalk { memory: &host.memory, caches, processor };
-        processors[processor].mmu.access(&mut memory, &second, Gva(address), access, u64::from(stamp))
+        let Self { host, caches: Some(caches), cores, processors, .. } = self else {
+            unreachable!("the caller looked")
+        };
+        let pending = cores.as_mut().map(|cores| cores.pending(processor));
+        let mut memory = CachedWalk { memory: &host.memory, caches, processor, pending };
+        let mmu = &mut processors[processor].mmu;
+        let before = *mmu.statistics();
+        let outcome = mmu.access(&mut memory, &second, Gva(address), access, u64::from(stamp));
+        if let (Some(pending), Ok(hit)) = (memory.pending, &outcome) {
+            pending.translated(hit.page, &before, mmu.statistics());
+        }
+        outcome
     }
 
     /// The double word at a virtual address of the hart that has just made an SBI call, as if the hart had loaded it.

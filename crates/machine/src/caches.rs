@@ -21,7 +21,8 @@ pub(crate) use walk::CachedWalk;
 
 use config::host_model::Contents;
 use config::host_model::caches::{CacheModel, CachesModel, WalkerName};
-use level::{Level, Used};
+use level::{Level as Cache, Used};
+use timing::{Level, Line, Surroundings, WalkerPort};
 use types::{Access, Cycles};
 
 /// Who asks for a line.
@@ -30,13 +31,15 @@ enum Asks {
     Data,
     Fetch,
     Walker,
+    /// A prefetcher, for the L1D or the L2.
+    Prefetcher(Level),
 }
 
 /// The caches of all pCPUs.
 #[derive(Debug)]
 pub(crate) struct Caches {
     own: Vec<OwnCaches>,
-    llc: Option<Level>,
+    llc: Option<Cache>,
     llc_contents: Contents,
     walker: WalkerName,
     latencies: Latencies,
@@ -47,9 +50,9 @@ pub(crate) struct Caches {
 /// The caches of one pCPU, and what happened in them.
 #[derive(Debug)]
 struct OwnCaches {
-    l1d: Level,
-    l1i: Level,
-    l2: Option<Level>,
+    l1d: Cache,
+    l1i: Cache,
+    l2: Option<Cache>,
     l2_contents: Contents,
     statistics: CacheStatistics,
     /// Thousandths of a cycle that an instruction took in the latest turn; 0 before it.
@@ -83,16 +86,16 @@ impl Caches {
         let latency = |cache: &Option<CacheModel>| cache.as_ref().map_or(0, |cache| cache.latency);
         let contents = |cache: &Option<CacheModel>| cache.as_ref().map_or(Contents::Any, |cache| cache.contents);
         let own = || OwnCaches {
-            l1d: Level::new(&model.l1d),
-            l1i: Level::new(&model.l1i),
-            l2: model.l2.as_ref().map(Level::new),
+            l1d: Cache::new(&model.l1d),
+            l1i: Cache::new(&model.l1i),
+            l2: model.l2.as_ref().map(Cache::new),
             l2_contents: contents(&model.l2),
             statistics: CacheStatistics::default(),
             pace: 0,
         };
         Self {
             own: (0..processors).map(|_| own()).collect(),
-            llc: model.llc.as_ref().map(Level::new),
+            llc: model.llc.as_ref().map(Cache::new),
             llc_contents: contents(&model.llc),
             walker: model.walker,
             latencies: Latencies {
@@ -128,7 +131,50 @@ impl Caches {
         let statistics = &mut self.own[processor].statistics;
         match asks {
             Asks::Fetch => statistics.fetch_stalls += stall,
-            Asks::Data | Asks::Walker => statistics.data_stalls += stall,
+            Asks::Data | Asks::Walker | Asks::Prefetcher(_) => statistics.data_stalls += stall,
+        }
+    }
+
+    /// The same, for a model of time that has stalls of its own: the line's number, and where it was.
+    pub(crate) fn locate(&mut self, processor: usize, at: *const u8, access: Access) -> (Line, Level) {
+        let offset = (at.addr() - self.base) as u64;
+        let asks = match access {
+            Access::Read | Access::Write => Asks::Data,
+            Access::Execute => Asks::Fetch,
+        };
+        let found = self.find(processor, offset, asks);
+        (self.line(offset), found.into())
+    }
+
+    /// The same of a table entry that a walk reads.
+    fn locate_table_line(&mut self, processor: usize, offset: u64) -> (Line, Level) {
+        let found = self.find(processor, offset, Asks::Walker);
+        self.own[processor].statistics.walk[found as usize] += 1;
+        (self.line(offset), found.into())
+    }
+
+    /// A prefetcher brings a line into the L1D or the L2: where it was.
+    pub(crate) fn prefetch(&mut self, processor: usize, line: Line, into: Level) -> Level {
+        let offset = line.0 * u64::from(self.own[0].l1d.line_bytes());
+        self.find(processor, offset, Asks::Prefetcher(into)).into()
+    }
+
+    /// The line of data at an offset.
+    fn line(&self, offset: u64) -> Line {
+        Line(offset / u64::from(self.own[0].l1d.line_bytes()))
+    }
+
+    /// What a core has around it, where a hit of the L2 TLB takes so many cycles.
+    pub(crate) fn surroundings(&self, l2_tlb: u64) -> Surroundings {
+        let Latencies { l1d, l1i: _, l2, llc, memory } = self.latencies;
+        Surroundings {
+            latencies: [l1d, l2, llc, memory],
+            l2_tlb,
+            walker: match self.walker {
+                WalkerName::L1d => WalkerPort::L1d,
+                WalkerName::L2 => WalkerPort::L2,
+            },
+            lines_of_page: 4096 / u64::from(self.own[0].l1d.line_bytes()),
         }
     }
 
@@ -149,17 +195,20 @@ impl Caches {
     /// Looks for a line from the top down, and brings it to where it was missed.
     fn find(&mut self, processor: usize, offset: u64, asks: Asks) -> Found {
         let OwnCaches { l1d, l1i, l2, l2_contents, statistics, pace: _ } = &mut self.own[processor];
+        // Prefetches are not counted.
+        let mut uncounted = CacheStatistics::default();
+        let statistics = if matches!(asks, Asks::Prefetcher(_)) { &mut uncounted } else { statistics };
         let first = match asks {
-            Asks::Data => Some((&mut *l1d, &mut statistics.l1d_misses)),
+            Asks::Data | Asks::Prefetcher(Level::L1) => Some((&mut *l1d, &mut statistics.l1d_misses)),
             Asks::Fetch => Some((&mut *l1i, &mut statistics.l1i_misses)),
-            Asks::Walker => None,
+            Asks::Walker | Asks::Prefetcher(Level::L2 | Level::Llc | Level::Memory) => None,
         };
         if let Some((l1, misses)) = first {
             if l1.use_line(offset) == Used::Hit {
                 return Found::L1;
             }
             *misses += 1;
-        } else if self.walker == WalkerName::L1d && l1d.use_line(offset) == Used::Hit {
+        } else if asks == Asks::Walker && self.walker == WalkerName::L1d && l1d.use_line(offset) == Used::Hit {
             return Found::L1;
         }
         let mut evicted = None;
@@ -182,7 +231,7 @@ impl Caches {
         }
         statistics.llc_accesses += 1;
         let found = self.find_in_llc(offset, evicted);
-        if found == Found::Memory {
+        if found == Found::Memory && !matches!(asks, Asks::Prefetcher(_)) {
             self.own[processor].statistics.llc_misses += 1;
         }
         found

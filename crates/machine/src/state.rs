@@ -6,6 +6,7 @@ mod primary_region;
 mod shadow;
 
 use crate::caches::{CacheStatistics, Caches};
+use crate::cores::{CoreStatistics, Cores};
 use crate::parts::address_spaces::RecentSpaces;
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::host::HostSections;
@@ -112,6 +113,8 @@ pub(crate) struct MachineState {
     pub(crate) costs: CostTable,
     /// The processors' caches, if they are modelled.
     pub(crate) caches: Option<Caches>,
+    /// The processors' cores, if they are modelled; then caches are too.
+    pub(crate) cores: Option<Cores>,
     clock: Clock,
     /// The address spaces that the guest was in, of a machine that a snapshot is taken of.
     pub(crate) spaces: Option<RecentSpaces>,
@@ -127,6 +130,26 @@ pub(crate) struct MachineState {
     pub(crate) leave: bool,
     /// Memory that devices wrote, or that has become another page's, and no hart has been told of yet: host address and bytes.
     pub(crate) foreign_writes: Vec<(usize, usize)>,
+}
+
+/// What instructions wait for beside translation, by what is modelled.
+pub(crate) enum Waits {
+    /// Nothing is.
+    Unmodelled,
+    /// Caches are.
+    Caches(CacheStatistics),
+    /// A core is.
+    Core(CoreStatistics),
+}
+
+impl Waits {
+    pub(crate) fn of(caches: Option<CacheStatistics>, core: Option<CoreStatistics>) -> Self {
+        match (caches, core) {
+            (_, Some(core)) => Self::Core(core),
+            (Some(caches), None) => Self::Caches(caches),
+            (None, None) => Self::Unmodelled,
+        }
+    }
 }
 
 /// Whose turn it is: indices of the pCPU and of the guest, and which of the guest's harts.
@@ -149,6 +172,7 @@ impl MachineState {
             pager,
             costs,
             caches: None,
+            cores: None,
             clock,
             spaces: None,
             segments: SegmentHardware::default(),
@@ -184,10 +208,25 @@ impl MachineState {
         self.caches.as_ref().map(|caches| *caches.statistics(processor))
     }
 
+    /// The same of its core.
+    pub(crate) fn core_statistics(&self, processor: usize) -> Option<CoreStatistics> {
+        self.cores.as_ref().map(|cores| cores.statistics(processor))
+    }
+
     /// A load, store or fetch of the current processor uses the line of the byte at `at`.
     pub(crate) fn use_line(&mut self, at: *const u8, access: Access) {
-        if let Some(caches) = &mut self.caches {
-            caches.use_line(self.current.processor, at, access);
+        let processor = self.current.processor;
+        match (&mut self.caches, &mut self.cores) {
+            (None, _) => {}
+            (Some(caches), None) => caches.use_line(processor, at, access),
+            (Some(caches), Some(cores)) => {
+                let (line, found) = caches.locate(processor, at, access);
+                let pending = cores.pending(processor);
+                match access {
+                    Access::Read | Access::Write => pending.data(line, found),
+                    Access::Execute => pending.fetch(found),
+                }
+            }
         }
     }
 
@@ -200,23 +239,37 @@ impl MachineState {
     /// Cycles of translation that `statistics` stand for: what L1 misses cost, in the time of the second TLB level, of the walker, or of
     /// the refill routine, whose instructions take as long as the guest's. The references of one step of a walk
     /// are made at once, and those of outer TLB levels one after another: a step has the cost of one, or takes as long as the caches say.
-    pub(crate) fn translation(&self, statistics: &MmuStatistics, caches: Option<&CacheStatistics>) -> Cycles {
-        self.costs.l2_tlb_hit * statistics.l2_hits
-            + caches.map_or_else(
-                || self.costs.table_reference * (statistics.steps() + statistics.outer_refs),
-                |caches| caches.walk_time,
-            )
-            + self.costs.refill * statistics.refills
-            + self.clock.instructions(statistics.refill_instructions)
+    /// A core has its own time of TLBs and walks.
+    pub(crate) fn translation(&self, statistics: &MmuStatistics, waits: &Waits) -> Cycles {
+        let hits = self.costs.l2_tlb_hit * statistics.l2_hits;
+        let hardware = match waits {
+            Waits::Unmodelled => hits + self.costs.table_reference * (statistics.steps() + statistics.outer_refs),
+            Waits::Caches(caches) => hits + caches.walk_time,
+            Waits::Core(core) => core.translation(),
+        };
+        hardware + self.costs.refill * statistics.refills + self.clock.instructions(statistics.refill_instructions)
+    }
+
+    /// What `instructions` take, translation apart.
+    pub(crate) fn guest_time(&self, instructions: u64, waits: &Waits) -> Cycles {
+        match waits {
+            Waits::Unmodelled => self.clock.instructions(instructions),
+            Waits::Caches(caches) => self.clock.instructions(instructions) + caches.stalls(),
+            Waits::Core(core) => core.guest(instructions),
+        }
+    }
+
+    /// What the instructions of a processor have waited for.
+    fn waits(&self, processor: usize) -> Waits {
+        Waits::of(self.cache_statistics(processor), self.core_statistics(processor))
     }
 
     /// The clock of a processor whose vCPU has retired `instructions`.
     pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
-        let caches = self.caches.as_ref().map(|caches| caches.statistics(processor));
+        let waits = self.waits(processor);
         let processor = &self.processors[processor];
-        self.clock.instructions(processor.instructions + instructions - processor.entered)
-            + caches.map_or(Cycles(0), CacheStatistics::stalls)
-            + self.translation(processor.mmu.statistics(), caches)
+        self.guest_time(processor.instructions + instructions - processor.entered, &waits)
+            + self.translation(processor.mmu.statistics(), &waits)
             + processor.idle
             + processor.traps
             + processor.hypervisor
@@ -238,6 +291,9 @@ impl MachineState {
     /// firmware costs cycles and is not counted as an exit.
     pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
         let counts = !self.vms[guest].is_native();
+        if let Some(cores) = &mut self.cores {
+            cores.pending(processor).exit();
+        }
         let processor = &mut self.processors[processor];
         processor.hypervisor += self.costs.of(reason);
         if counts {

@@ -1,4 +1,4 @@
-//! Slow, obvious models of translation and replacement that the shipped ones are tested against.
+//! Slow, obvious models of translation, replacement and time that the shipped ones are tested against.
 //!
 //! Nothing here shares code with what it checks. Each rule is written down once more, from the specification or from
 //! the documentation of the mechanism, in the plainest way: recursion, lists, linear search, no packed bits.
@@ -8,22 +8,28 @@ mod agile;
 mod cache;
 mod caches;
 mod config;
+mod core;
 mod flat;
 mod mmu;
+mod predictor;
 mod pte;
 mod replacement;
 mod second_stage;
 mod segment;
+mod stream;
 mod tlb;
 mod walk;
 mod walk_cache;
 
+pub use crate::core::{Before, Core, CoreShape, Does, Instruction, Lost, Prefetch, Times, Translates, Uses};
 pub use caches::{CacheShape, Caches, Hierarchy, Holds, Looks, Missed};
 pub use config::{Config, Counts, Routine, Stage2};
 pub use mmu::{Answer, Mmu, Prediction};
+pub use predictor::Predicts;
 pub use pte::Cause;
 pub use replacement::Policy;
 pub use segment::Segment;
+pub use stream::StreamShape;
 pub use tlb::{Array, Position};
 
 use types::{Access, Gpa, Hpa, PageSize};

@@ -5,6 +5,7 @@
 use hart::{
     Bus, CodeCache, CodeView, Counts, DataView, Engine, EntryLayout, Exception, Exit, Fence, Fetched, Hart, HostPage,
     Hotness, Isa, Loaded, NoCaches, Reached, Stop, Stored, Trap,
+    report::{Outstanding, Report},
 };
 use std::mem::offset_of;
 use types::{Access, PagingMode, TranslationContext, Width};
@@ -268,6 +269,10 @@ impl Bus for Memory {
     }
 
     fn use_line(&mut self, _: *const u8, _: Access) {}
+
+    fn report(&mut self, _: u64, _: Report) -> Outstanding {
+        Outstanding::Nothing
+    }
 
     fn data_view(&mut self) -> DataView {
         DataView(self.entries.as_mut_ptr().cast())

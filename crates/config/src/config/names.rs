@@ -12,6 +12,8 @@ pub enum FidelityName {
     Counts,
     /// Data, instructions and table entries come through modelled caches.
     Cycles,
+    /// Through modelled caches as well, and what waits for them overlaps as in an out-of-order core.
+    Core,
 }
 
 /// `memory_attribute`, by the names of paper 000.

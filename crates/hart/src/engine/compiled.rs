@@ -17,7 +17,6 @@ mod integer;
 mod loops;
 mod memory;
 mod near;
-mod operands;
 mod part;
 
 #[cfg(feature = "planted")]

@@ -4,13 +4,17 @@ use super::exchange::Exchange;
 use crate::{
     Bus,
     bus::{CacheLines, CodeView, DataView},
-    code::{jumps::Jumps, translations::Translations},
+    code::{
+        jumps::Jumps,
+        translations::{Side, Translations},
+    },
     csr::InPlace,
     hart::Hart,
     host_page::HostPage,
     leave::Leave,
     microop::{Link, MicroOp},
     ops::Opcode,
+    report::{Outstanding, Report, Reports, Serialize},
 };
 use types::Access;
 
@@ -50,6 +54,8 @@ pub(crate) struct Environment<'c, B: Bus> {
     /// What compiled code and the functions that it calls tell each other.
     pub(crate) exchange: Exchange,
     lines: B::Lines,
+    /// As the latest report said; at first, whatever may be.
+    pub(super) outstanding: Outstanding,
 }
 
 impl<'c, B: Bus> Environment<'c, B> {
@@ -68,6 +74,7 @@ impl<'c, B: Bus> Environment<'c, B> {
             latest: 0,
             exchange: Exchange::new(),
             lines,
+            outstanding: Outstanding::Something,
         }
     }
 
@@ -93,25 +100,41 @@ impl<'c, B: Bus> Environment<'c, B> {
         unsafe { &*self.code.jumps }
     }
 
-    /// A load or store has hit the byte at `at`: it uses the line there.
+    /// The load, store or atomic operation at `op` has hit the byte at `at`: it uses the line there. No register has changed yet.
     ///
     /// # Safety
-    /// `at` is what this bus said.
+    /// `at` is what this bus said, and `op` of a live block.
     #[inline(always)]
-    pub(crate) unsafe fn use_data_line(&mut self, at: *const u8, access: Access) {
+    pub(crate) unsafe fn use_data_line(
+        &mut self,
+        hart: &Hart,
+        op: *const MicroOp,
+        acc: u64,
+        at: *const u8,
+        access: Access,
+    ) {
         // SAFETY: by the contract; the lines are of the bus, for this run.
-        if !unsafe { self.lines.data_is_latest(at) } {
-            self.bus().use_line(at, access);
+        let latest = unsafe { self.lines.data_is_latest(at) };
+        match B::REPORTS {
+            Reports::None if latest => {}
+            Reports::None => self.bus().use_line(at, access),
+            Reports::Instructions if latest && !self.watches() => {}
+            // SAFETY: by the contract.
+            Reports::Instructions => unsafe { self.report_data(hart, op, acc, Some(at)) },
         }
     }
 
     /// The hart goes on to the line of instructions at `offset` of its page.
     #[inline(always)]
-    pub(crate) fn fetch_line(&mut self, hart: &Hart, offset: i32) {
+    pub(crate) fn fetch_line(&mut self, hart: &Hart, op: *const MicroOp, acc: u64, offset: i32) {
         let at = hart.host_page.start().wrapping_add(offset as usize);
         // SAFETY: the page is one of the bus's memory; the lines are of the bus, for this run.
-        if !unsafe { self.lines.code_is_latest(at) } {
-            self.bus().use_line(at, Access::Execute);
+        if unsafe { self.lines.code_is_latest(at) } {
+            return;
+        }
+        match B::REPORTS {
+            Reports::None => self.bus().use_line(at, Access::Execute),
+            Reports::Instructions => self.report_at(hart, op, acc, Report::FetchLine(at)),
         }
     }
 
@@ -157,6 +180,12 @@ impl<'c, B: Bus> Environment<'c, B> {
         }
     }
 
+    /// What is known of a micro-op of a live block beside it.
+    #[inline(always)]
+    pub(super) fn side(&self, op: *const MicroOp) -> Side {
+        self.translations().side_of(op as usize)
+    }
+
     /// The opcode of a micro-op of a live block.
     #[inline(always)]
     pub(crate) fn opcode(&self, op: *const MicroOp) -> Opcode {
@@ -170,7 +199,9 @@ impl<'c, B: Bus> Environment<'c, B> {
         let retired = hart.retired_before_block(acc) + u64::from(side.instructions);
         // SAFETY: the micro-op is one of a live block.
         let bits = unsafe { (*op).imm } as u32;
-        match hart.access_csr_in_place(bits, self.bus(), retired)? {
+        let done = hart.access_csr_in_place(bits, self.bus(), retired)?;
+        self.serialize(hart, op, acc, Serialize::Csr);
+        match done {
             InPlace::Plain => Some(AfterCsr::Next),
             InPlace::Context => {
                 let context = hart.context();

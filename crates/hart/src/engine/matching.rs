@@ -11,6 +11,7 @@ use crate::{
     leave::Leave,
     microop::{Link, MicroOp, accumulator},
     ops::{Opcode, alu, atomic, float, memory, operations},
+    report::Serialize,
 };
 use memory::{After, Atomic, AtomicOperation};
 use types::Access;
@@ -62,10 +63,12 @@ macro_rules! define_execute {
                 let immediate = o.imm as i64 as u64;
                 match opcode {
                     $(Opcode::$imm => {
+                        environment.operation(hart, op, *acc);
                         hart.set_register(o.rd, alu::$imm_f(hart.register(o.rs1), immediate));
                         Flow::Skip(1)
                     })*
                     $(Opcode::$reg => {
+                        environment.operation(hart, op, *acc);
                         hart.set_register(o.rd, alu::$reg_f(hart.register(o.rs1), hart.register(o.rs2 as u8)));
                         Flow::Skip(1)
                     })*
@@ -92,7 +95,7 @@ macro_rules! define_execute {
                     $(Opcode::$store => {
                         let value = hart.register(o.rd);
                         match memory::store_hit::<$store_t, B>(hart, value, op, *acc, view) {
-                            Some(at) => stored(acc, environment, at),
+                            Some(at) => stored(hart, op, acc, environment, at),
                             None if memory::store_hits_latest::<$store_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::store_miss::<$store_t, B>(hart, value, op, *acc, environment), op, acc),
                         }
@@ -100,13 +103,15 @@ macro_rules! define_execute {
                     $(Opcode::$fstore => {
                         let value = hart.f[o.rd as usize];
                         match memory::store_hit::<$fstore_t, B>(hart, value, op, *acc, view) {
-                            Some(at) => stored(acc, environment, at),
+                            Some(at) => stored(hart, op, acc, environment, at),
                             None if memory::store_hits_latest::<$fstore_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::store_miss::<$fstore_t, B>(hart, value, op, *acc, environment), op, acc),
                         }
                     })*
                     $(Opcode::$branch => {
-                        if alu::$branch_f(hart.register(o.rs1), hart.register(o.rd)) { Flow::Take } else { Flow::Skip(3) }
+                        let taken = alu::$branch_f(hart.register(o.rs1), hart.register(o.rd));
+                        environment.branch(hart, op, *acc, taken);
+                        if taken { Flow::Take } else { Flow::Skip(3) }
                     })*
                     $(Opcode::$lr => {
                         atomic_op::<$lr_t, B>(hart, op, acc, view, environment, AtomicOperation { kind: Atomic::Reserve, modify: atomic::swap })
@@ -118,23 +123,30 @@ macro_rules! define_execute {
                         atomic_op::<$amo_t, B>(hart, op, acc, view, environment, AtomicOperation { kind: Atomic::Modify, modify: atomic::$amo_f })
                     })*
                     $(Opcode::$float => {
+                        environment.operation(hart, op, *acc);
                         float::$float_f(hart, &o);
                         Flow::Skip(1)
                     })*
                     Opcode::Li => {
+                        environment.operation(hart, op, *acc);
                         hart.set_register(o.rd, immediate);
                         Flow::Skip(1)
                     }
                     Opcode::Auipc => {
+                        environment.operation(hart, op, *acc);
                         hart.set_register(o.rd, hart.page.wrapping_add(immediate));
                         Flow::Skip(1)
                     }
-                    Opcode::Nop => Flow::Skip(1),
+                    Opcode::Nop => {
+                        environment.serialize(hart, op, *acc, Serialize::Fence);
+                        Flow::Skip(1)
+                    }
                     Opcode::FetchLine => {
-                        environment.fetch_line(hart, o.imm);
+                        environment.fetch_line(hart, op, *acc, o.imm);
                         Flow::Skip(1)
                     }
                     Opcode::Jal => {
+                        environment.operation(hart, op, *acc);
                         hart.set_register(o.rd, hart.page.wrapping_add(u64::from(o.rs2)));
                         Flow::Take
                     }
@@ -143,6 +155,7 @@ macro_rules! define_execute {
                         if opcode == Opcode::JalrAligned && target & 2 != 0 {
                             return step(hart, op);
                         }
+                        environment.operation(hart, op, *acc);
                         hart.set_register(o.rd, hart.page.wrapping_add(u64::from(o.rs2)));
                         *acc = acc.wrapping_add((*op.add(1).cast::<Link>()).cost);
                         if accumulator::spent(*acc) {
@@ -224,10 +237,19 @@ fn hit(acc: &mut u64, deliver: impl FnOnce()) -> Flow {
 }
 
 /// A store that hit.
-fn stored<B: Bus>(acc: &mut u64, environment: &mut Environment<B>, at: *mut u8) -> Flow {
-    // SAFETY: a hit lies in the memory that the code cache was made for, and is the bus's.
+///
+/// # Safety
+/// As for [`execute`]; a hit lies in the memory that the code cache was made for, and is the bus's.
+unsafe fn stored<B: Bus>(
+    hart: &Hart,
+    op: *const MicroOp,
+    acc: &mut u64,
+    environment: &mut Environment<B>,
+    at: *mut u8,
+) -> Flow {
+    // SAFETY: by the contract.
     unsafe {
-        environment.use_data_line(at, Access::Write);
+        environment.use_data_line(hart, op, *acc, at, Access::Write);
         if environment.holds_code(at) {
             environment.code_written(at);
         }

@@ -11,6 +11,7 @@ use crate::{
     leave::Leave,
     microop::{Handler, Link, MicroOp, accumulator},
     ops::{Opcode, alu, atomic, float, memory, operations},
+    report::Serialize,
 };
 use memory::{After, Atomic, AtomicOperation};
 use types::Access;
@@ -81,6 +82,7 @@ macro_rules! define_handlers {
 
             $(handler!($imm, |hart, op, acc, view, env| {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let value = alu::$imm_f((*hart).register((*op).rs1), (*op).imm as i64 as u64);
                     (*hart).set_register((*op).rd, value);
                     go!(hart, op.add(1), acc, view, env)
@@ -89,6 +91,7 @@ macro_rules! define_handlers {
 
             $(handler!($reg, |hart, op, acc, view, env| {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let value = alu::$reg_f((*hart).register((*op).rs1), (*hart).register((*op).rs2 as u8));
                     (*hart).set_register((*op).rd, value);
                     go!(hart, op.add(1), acc, view, env)
@@ -124,7 +127,7 @@ macro_rules! define_handlers {
                     let value = (*hart).register((*op).rd);
                     match memory::store_hit::<$store_t, B>(&*hart, value, op, acc, view) {
                         Some(at) if !(*env.cast::<Environment<B>>()).holds_code(at) => {
-                            (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
+                            (*env.cast::<Environment<B>>()).use_data_line(&*hart, op, acc, at, Access::Write);
                             go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env)
                         }
                         Some(at) => return wrote_code::<B>(hart, op, acc, view, env, at),
@@ -138,7 +141,7 @@ macro_rules! define_handlers {
                     let value = (*hart).f[(*op).rd as usize];
                     match memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, view) {
                         Some(at) if !(*env.cast::<Environment<B>>()).holds_code(at) => {
-                            (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
+                            (*env.cast::<Environment<B>>()).use_data_line(&*hart, op, acc, at, Access::Write);
                             go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env)
                         }
                         Some(at) => return wrote_code::<B>(hart, op, acc, view, env, at),
@@ -149,7 +152,9 @@ macro_rules! define_handlers {
 
             $(handler!($branch, |hart, op, acc, view, env| {
                 unsafe {
-                    if alu::$branch_f((*hart).register((*op).rs1), (*hart).register((*op).rd)) {
+                    let taken = alu::$branch_f((*hart).register((*op).rs1), (*hart).register((*op).rd));
+                    (*env.cast::<Environment<B>>()).branch(&*hart, op, acc, taken);
+                    if taken {
                         take!(hart, op, acc, view, env, target_of(hart, op.add(2)))
                     } else {
                         go!(hart, op.add(3), acc, view, env)
@@ -171,6 +176,7 @@ macro_rules! define_handlers {
 
             $(handler!($float, |hart, op, acc, view, env| {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     if float::quickly(Opcode::$float, &mut *hart, &*op) {
                         go!(hart, op.add(1), acc, view, env)
                     }
@@ -180,6 +186,7 @@ macro_rules! define_handlers {
 
             handler!(Li, |hart, op, acc, view, env| {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     (*hart).set_register((*op).rd, (*op).imm as i64 as u64);
                     go!(hart, op.add(1), acc, view, env)
                 }
@@ -187,23 +194,30 @@ macro_rules! define_handlers {
 
             handler!(Auipc, |hart, op, acc, view, env| {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let value = (*hart).page.wrapping_add((*op).imm as i64 as u64);
                     (*hart).set_register((*op).rd, value);
                     go!(hart, op.add(1), acc, view, env)
                 }
             });
 
-            handler!(Nop, |hart, op, acc, view, env| { unsafe { go!(hart, op.add(1), acc, view, env) } });
+            handler!(Nop, |hart, op, acc, view, env| {
+                unsafe {
+                    (*env.cast::<Environment<B>>()).serialize(&*hart, op, acc, Serialize::Fence);
+                    go!(hart, op.add(1), acc, view, env)
+                }
+            });
 
             handler!(FetchLine, |hart, op, acc, view, env| {
                 unsafe {
-                    (*env.cast::<Environment<B>>()).fetch_line(&*hart, (*op).imm);
+                    (*env.cast::<Environment<B>>()).fetch_line(&*hart, op, acc, (*op).imm);
                     go!(hart, op.add(1), acc, view, env)
                 }
             });
 
             handler!(Jal, |hart, op, acc, view, env| {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let next = (*hart).page.wrapping_add(u64::from((*op).rs2));
                     (*hart).set_register((*op).rd, next);
                     take!(hart, op, acc, view, env, target_of(hart, op.add(2)))
@@ -212,6 +226,7 @@ macro_rules! define_handlers {
 
             handler!(Jalr, |hart, op, acc, view, env| {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let target = (*hart).register((*op).rs1).wrapping_add((*op).imm as i64 as u64) & !1;
                     let next = (*hart).page.wrapping_add(u64::from((*op).rs2));
                     (*hart).set_register((*op).rd, next);
@@ -418,8 +433,10 @@ macro_rules! define_handlers {
             use super::*;
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $imm<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, _: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $imm<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, env: *mut ()) -> Option<u64> {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let value = alu::$imm_f((*hart).register((*op).rs1), (*op).imm as i64 as u64);
                     (*hart).set_register((*op).rd, value);
                 }
@@ -427,8 +444,10 @@ macro_rules! define_handlers {
             })*
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $reg<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, _: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $reg<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, env: *mut ()) -> Option<u64> {
                 unsafe {
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
+                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let value = alu::$reg_f((*hart).register((*op).rs1), (*hart).register((*op).rs2 as u8));
                     (*hart).set_register((*op).rd, value);
                 }
@@ -461,7 +480,7 @@ macro_rules! define_handlers {
                     if (*env.cast::<Environment<B>>()).holds_code(at) {
                         return None;
                     }
-                    (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
+                    (*env.cast::<Environment<B>>()).use_data_line(&*hart, op, acc, at, Access::Write);
                     Some(acc.wrapping_add(accumulator::ACCESS))
                 }
             })*
@@ -474,14 +493,14 @@ macro_rules! define_handlers {
                     if (*env.cast::<Environment<B>>()).holds_code(at) {
                         return None;
                     }
-                    (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
+                    (*env.cast::<Environment<B>>()).use_data_line(&*hart, op, acc, at, Access::Write);
                     Some(acc.wrapping_add(accumulator::ACCESS))
                 }
             })*
 
             #[inline(always)]
-            pub(in super::super) unsafe fn Li<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, _: *mut ()) -> Option<u64> {
-                unsafe { (*hart).set_register((*op).rd, (*op).imm as i64 as u64) };
+            pub(in super::super) unsafe fn Li<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, env: *mut ()) -> Option<u64> {
+                unsafe { (*env.cast::<Environment<B>>()).operation(&*hart, op, acc); (*hart).set_register((*op).rd, (*op).imm as i64 as u64) };
                 Some(acc)
             }
         }
@@ -553,7 +572,7 @@ unsafe extern "C" fn wrote_code<B: Bus>(
     // SAFETY: the environment is exclusively ours for the run; a store is never the last micro-op of its block, and dropped blocks
     // stay in memory.
     unsafe {
-        (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
+        (*env.cast::<Environment<B>>()).use_data_line(&*hart, op, acc, at, Access::Write);
         (*env.cast::<Environment<B>>()).code_written(at);
         go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env)
     }

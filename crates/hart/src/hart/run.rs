@@ -11,6 +11,7 @@ use crate::{
     leave::Leave,
     microop::{MicroOp, accumulator},
     ops::Opcode,
+    report::{Report, Reports, Serialize},
 };
 use types::Privilege;
 
@@ -34,6 +35,7 @@ impl Hart {
             }
             if let Some(interrupt) = self.due_interrupt() {
                 self.take_interrupt(interrupt);
+                self.report(bus, Report::Serialize(Serialize::Trap));
                 left -= self.trap_time(bus);
                 continue;
             }
@@ -51,15 +53,24 @@ impl Hart {
                 #[cfg(feature = "planted")]
                 Ok(Some(Exit::Marker(number))) if code.attack(self, number) => {}
                 Ok(Some(exit)) => {
+                    self.report(bus, Report::Serialize(Serialize::Fence));
                     bus.set_context(&self.context());
                     return exit;
                 }
                 Err((Stop::Trap(trap), pc)) => {
                     self.take_trap(trap, pc);
+                    self.report(bus, Report::Serialize(Serialize::Trap));
                     left -= self.trap_time(bus);
                 }
                 Err((Stop::Leave, _)) => return Exit::Budget,
             }
+        }
+    }
+
+    /// Reports something of the next instruction, outside the engines. They take it that something is outstanding when they begin.
+    pub(crate) fn report<B: Bus>(&self, bus: &mut B, report: Report) {
+        if B::REPORTS == Reports::Instructions {
+            let _ = bus.report(self.counts.instructions - self.run_start, report);
         }
     }
 
@@ -72,6 +83,7 @@ impl Hart {
         engine: Engine,
     ) -> Result<Leave, Stop> {
         let fetched = bus.fetch(self.pc)?;
+        self.report(bus, Report::Fetched(self.pc));
         let offset = (self.pc & 0xfff) as u16;
         if let Engine::Compiled(hotness) = engine {
             code.sample(fetched.page, offset, std::mem::take(&mut self.sampled), hotness);

@@ -51,7 +51,7 @@ pub(crate) unsafe fn load_hit<T: Cell, B: Bus>(
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` readable bytes.
     unsafe {
         let at = B::read_hit(view, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
-        environment.use_data_line(at, Access::Read);
+        environment.use_data_line(hart, op, acc, at, Access::Read);
         Some(at.cast::<T>().read_unaligned())
     }
 }
@@ -142,9 +142,12 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     match environment.bus().load_miss(address, T::WIDTH, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Loaded::Retry) => {
             environment.latest = op.rs2;
+            environment.watch();
             After::Retry
         }
         Ok(Loaded::Value(value)) => {
+            // SAFETY: by the contract.
+            unsafe { environment.completed(hart, op, acc) };
             deliver(hart, op, T::of(value));
             After::Done
         }
@@ -171,9 +174,12 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     match environment.bus().store_miss(address, T::WIDTH, value, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Stored::Retry) => {
             environment.latest = op.rs2;
+            environment.watch();
             After::Retry
         }
         Ok(Stored::Done(pages)) => {
+            // SAFETY: by the contract.
+            unsafe { environment.completed(hart, op, acc) };
             for page in pages.into_iter().flatten() {
                 environment.drop_page(page);
             }
@@ -229,7 +235,8 @@ pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
         } else {
             B::write_hit(view, predicted, address, T::WIDTH, stamp)?
         };
-        environment.use_data_line(at, if operation.kind == Atomic::Reserve { Access::Read } else { Access::Write });
+        let access = if operation.kind == Atomic::Reserve { Access::Read } else { Access::Write };
+        environment.use_data_line(hart, op, acc, at, access);
         atomic_at(hart, op, at, environment, operation);
     }
     Some(())
@@ -297,8 +304,13 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
         return leave_with(hart, op, Trap { cause: misaligned, value: address }.into());
     }
     match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
-        Ok(Reached::Retry) => After::Retry,
+        Ok(Reached::Retry) => {
+            environment.watch();
+            After::Retry
+        }
         Ok(Reached::Once(at)) => {
+            // SAFETY: by the contract.
+            unsafe { environment.completed(hart, op, acc) };
             // SAFETY: by the contract, and the bus's.
             unsafe { atomic_at::<T, B>(hart, op, at, environment, operation) };
             After::Done

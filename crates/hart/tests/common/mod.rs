@@ -3,6 +3,7 @@
 use hart::{
     Bus, CacheLines, CodeCache, CodeView, DataView, EntryLayout, Exception, Fence, Fetched, Hart, HostPage, Isa,
     Loaded, Reached, Stop, Stored, Trap,
+    report::{Outstanding, Report},
 };
 use std::mem::offset_of;
 use types::{Access, PagingMode, TranslationContext, Width};
@@ -141,6 +142,9 @@ impl Bus for FlatBus {
     fn use_line(&mut self, at: *const u8, access: Access) {
         let address = at as u64 - self.view.start as u64;
         self.uses.iter_mut().for_each(|uses| uses.push((address, access)));
+    }
+    fn report(&mut self, _: u64, _: Report) -> Outstanding {
+        Outstanding::Nothing
     }
     fn data_view(&mut self) -> DataView {
         DataView((&raw mut *self.view).cast())

@@ -1,14 +1,36 @@
 //! The machine as a hart sees it where caches are modelled: the same, with what each use of a line costs.
 
 use crate::{caches::lines::MachineLines, state::MachineState};
+use hart::report::{Outstanding, Report, Reports};
 use hart::{Bus, CodeView, DataView, Fence, Fetched, HostPage, Loaded, Stop, Stored};
+use std::marker::PhantomData;
 use types::{Access, TranslationContext, Width};
+
+/// How time is kept of what the caches say.
+pub(crate) trait TimeModel {
+    /// Whether it needs to know of instructions.
+    const REPORTS: Reports;
+}
+
+/// Each use of a line stalls for its latency: the fidelity `cycles`.
+pub(crate) enum Stalls {}
+
+impl TimeModel for Stalls {
+    const REPORTS: Reports = Reports::None;
+}
+
+/// Uses overlap as an out-of-order core allows: the fidelity `core`.
+pub(crate) enum Overlap {}
+
+impl TimeModel for Overlap {
+    const REPORTS: Reports = Reports::Instructions;
+}
 
 /// A world whose caches are modelled. It is a type of its own so that the engine has a hit path of its own for it, and none of this is in the other.
 #[repr(transparent)]
-pub(crate) struct CachedMachine(MachineState);
+pub(crate) struct CachedMachine<T>(MachineState, PhantomData<T>);
 
-impl CachedMachine {
+impl<T: TimeModel> CachedMachine<T> {
     /// The same world, seen so.
     pub(crate) fn of(state: &mut MachineState) -> &mut Self {
         // SAFETY: the layout is that of the world alone, and the borrow is handed on.
@@ -16,7 +38,9 @@ impl CachedMachine {
     }
 }
 
-impl Bus for CachedMachine {
+impl<T: TimeModel> Bus for CachedMachine<T> {
+    const REPORTS: Reports = T::REPORTS;
+
     type Lines = MachineLines;
 
     fn lines(&mut self) -> MachineLines {
@@ -27,6 +51,11 @@ impl Bus for CachedMachine {
     #[inline(never)]
     fn use_line(&mut self, at: *const u8, access: Access) {
         self.0.use_line(at, access);
+    }
+
+    #[inline]
+    fn report(&mut self, retired: u64, report: Report) -> Outstanding {
+        self.0.report(retired, report)
     }
 
     #[inline]

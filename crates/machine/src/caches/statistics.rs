@@ -15,6 +15,17 @@ pub enum Found {
     Memory,
 }
 
+impl From<Found> for timing::Level {
+    fn from(found: Found) -> Self {
+        match found {
+            Found::L1 => Self::L1,
+            Found::L2 => Self::L2,
+            Found::Llc => Self::Llc,
+            Found::Memory => Self::Memory,
+        }
+    }
+}
+
 macro_rules! statistics {
     ($($(#[$about:meta])* $name:ident: $counter:ty,)*) => {
         /// Counts of a processor's caches, or of several. The last level's are of the accesses that came from there.

@@ -1,6 +1,7 @@
 //! The host's memory as a table walker reads it through the caches.
 
 use super::Caches;
+use crate::cores::Pending;
 use hypervisor::WalkMemory;
 use memory::{HOST_BASE, HostMemory};
 use mmu::{HostPage, TableMemory};
@@ -12,6 +13,8 @@ pub(crate) struct CachedWalk<'m> {
     pub(crate) memory: &'m HostMemory,
     pub(crate) caches: &'m mut Caches,
     pub(crate) processor: usize,
+    /// Where the lines are noted for a core, which has the time of walks.
+    pub(crate) pending: Option<&'m mut Pending>,
 }
 
 impl TableMemory for CachedWalk<'_> {
@@ -26,7 +29,11 @@ impl TableMemory for CachedWalk<'_> {
     fn read_together(&mut self, at: &[Hpa], found: &mut [Option<u64>]) {
         WalkMemory::new(self.memory).read_together(at, found);
         let read = at.iter().zip(found).filter(|(_, entry)| entry.is_some());
-        self.caches.use_table_lines(self.processor, read.map(|(at, _)| at.0 - HOST_BASE.0));
+        let offsets = read.map(|(at, _)| at.0 - HOST_BASE.0);
+        match &mut self.pending {
+            None => self.caches.use_table_lines(self.processor, offsets),
+            Some(pending) => pending.step(offsets.map(|at| self.caches.locate_table_line(self.processor, at))),
+        }
     }
 
     /// An update follows the read that has brought the line.

@@ -14,7 +14,7 @@ use crate::{
     parts::vcpu::Vcpu,
     results::statistics::{Statistics, Time},
     results::trace::Stay,
-    state::MachineState,
+    state::{MachineState, Waits},
 };
 use hypervisor::{
     ExitReason,
@@ -33,6 +33,7 @@ impl MachineState {
             hypervisor: processor.hypervisor,
             traps: processor.traps,
             caches: self.cache_statistics(pcpu),
+            core: self.core_statistics(pcpu),
         }
     }
 }
@@ -230,6 +231,7 @@ impl Machine {
         if let Some(pcpu) = residence.pcpu {
             counted.add(&state.counted(pcpu).since(&residence.begun));
         }
+        let waits = Waits::of(counted.caches, counted.core);
         Statistics {
             instructions: counts.instructions,
             loads: counts.loads,
@@ -240,12 +242,11 @@ impl Machine {
             exits: counted.exits,
             paging: counted.paging,
             caches: counted.caches,
+            core: counted.core,
             shadow: None,
             time: Time {
-                guest: state.clock().instructions(counts.instructions)
-                    + counted.traps
-                    + counted.caches.map_or(Cycles(0), |caches| caches.stalls()),
-                translation: state.translation(&counted.mmu, counted.caches.as_ref()),
+                guest: state.guest_time(counts.instructions, &waits) + counted.traps,
+                translation: state.translation(&counted.mmu, &waits),
                 hypervisor: counted.hypervisor,
             },
         }

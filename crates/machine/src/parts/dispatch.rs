@@ -1,7 +1,7 @@
 //! Who is where: the pCPUs that vcpu ones have and had, and what their stays counted. What happens at a dispatch is in
 //! `machine/dispatch.rs`.
 
-use crate::{caches::CacheStatistics, results::trace::Stay};
+use crate::{caches::CacheStatistics, cores::CoreStatistics, results::trace::Stay};
 use config::host_model::SchedulingModel;
 use hypervisor::{
     ExitCounts, ExitReason, PagingCounts,
@@ -55,6 +55,8 @@ pub(crate) struct Counted {
     pub(crate) traps: Cycles,
     /// If caches are modelled.
     pub(crate) caches: Option<CacheStatistics>,
+    /// If cores are.
+    pub(crate) core: Option<CoreStatistics>,
 }
 
 impl Counted {
@@ -66,6 +68,7 @@ impl Counted {
             hypervisor: self.hypervisor - earlier.hypervisor,
             traps: self.traps - earlier.traps,
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
+            core: self.core.map(|core| core.since(&earlier.core.unwrap_or_default())),
         }
     }
 
@@ -77,6 +80,9 @@ impl Counted {
         self.traps += other.traps;
         if let Some(caches) = &other.caches {
             self.caches.get_or_insert_default().add(caches);
+        }
+        if let Some(core) = &other.core {
+            self.core.get_or_insert_default().add(core);
         }
     }
 }

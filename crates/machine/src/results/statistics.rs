@@ -1,6 +1,7 @@
 //! What a run is measured by.
 
 use crate::caches::CacheStatistics;
+use crate::cores::CoreStatistics;
 use hypervisor::shadow::ShadowStatistics;
 use hypervisor::{ExitCounts, PagingCounts};
 use mmu::MmuStatistics;
@@ -22,6 +23,9 @@ pub struct Statistics {
     pub mmu: MmuStatistics,
     /// What the caches counted, if they are modelled.
     pub caches: Option<CacheStatistics>,
+    /// What the cores counted, if they are modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<CoreStatistics>,
     /// Exits by reason.
     pub exits: ExitCounts,
     /// Pages that were taken away and brought back.
@@ -62,6 +66,7 @@ impl Statistics {
             transactions: self.transactions - earlier.transactions,
             mmu: self.mmu.since(&earlier.mmu),
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
+            core: self.core.map(|core| core.since(&earlier.core.unwrap_or_default())),
             exits: self.exits.since(&earlier.exits),
             paging: self.paging.since(&earlier.paging),
             shadow: self.shadow.map(|shadow| shadow.since(&earlier.shadow.unwrap_or_default())),
@@ -82,6 +87,9 @@ impl Statistics {
         self.mmu.add(&other.mmu);
         if let Some(caches) = &other.caches {
             self.caches.get_or_insert_default().add(caches);
+        }
+        if let Some(core) = &other.core {
+            self.core.get_or_insert_default().add(core);
         }
         self.exits.add(&other.exits);
         self.paging.add(&other.paging);

@@ -66,7 +66,7 @@ pub(crate) fn beginnings(runs: &[Finished], snapshot: Option<&Snapshot>) -> Stri
     }
     let caches = |run: &Finished| match run.on.config.fidelity {
         FidelityName::Counts => false,
-        FidelityName::Cycles => true,
+        FidelityName::Cycles | FidelityName::Core => true,
     };
     if snapshot.is_some() && runs.iter().any(caches) {
         text += "cold start: modelled caches are empty after a restore; --warmup N leaves their filling out\n";

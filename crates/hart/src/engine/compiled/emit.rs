@@ -10,13 +10,13 @@ use super::{
     host::{Compiler, trampoline_signature},
     loops,
     near::Near,
-    operands::{Operands, Set},
     part::{Block, compiled_part, reserve, slots_of},
 };
 use crate::{
     Bus,
     bus::EntryLayout,
     code::translations::Translations,
+    engine::operands::{Operands, Set},
     hart::{Hart, SINK},
     microop::{Link, MicroOp, accumulator},
     ops::{Class, Opcode},

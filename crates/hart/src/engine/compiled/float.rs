@@ -4,13 +4,10 @@
 //! range where the host's is the guest's, and NX is raised already or the result is exact. Everything else calls what the interpreters execute, on
 //! the hart's registers in memory.
 
-use super::{
-    emit::Emitter,
-    float_call,
-    operands::{Operands, gives_integer, third},
-};
+use super::{emit::Emitter, float_call};
 use crate::{
     Bus,
+    engine::operands::{Operands, gives_integer, third},
     float::{Flags, Range},
     hart::Hart,
     microop::MicroOp,

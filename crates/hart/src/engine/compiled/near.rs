@@ -2,7 +2,7 @@
 //! follows the load of what it changes. They are mostly in the same page, so that the second looks first at the entry that the first has hit.
 //! Where that is wrong it misses, as any other.
 
-use super::operands::Operands;
+use crate::engine::operands::Operands;
 use crate::{
     microop::MicroOp,
     ops::{Class, Opcode},

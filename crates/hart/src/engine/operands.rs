@@ -4,47 +4,53 @@ use crate::{
     hart::SINK,
     microop::MicroOp,
     ops::{Class, Opcode},
+    report::RegisterSet,
 };
 
 /// A set of registers: bit n is x n, bit 32 + n is f n.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Set(u64);
+pub(in crate::engine) struct Set(u64);
 
 impl Set {
-    const fn x(number: u8) -> Self {
+    pub(in crate::engine) const fn x(number: u8) -> Self {
         // x0 is a constant, and no code reads the sink.
         Self(if number == 0 || number >= SINK { 0 } else { 1 << number })
     }
 
-    const fn f(number: u8) -> Self {
+    pub(in crate::engine) const fn f(number: u8) -> Self {
         Self(1 << (32 + (number & 31)))
     }
 
-    pub(super) const fn and(self, other: Self) -> Self {
+    /// As others see it.
+    pub(in crate::engine) const fn registers(self) -> RegisterSet {
+        RegisterSet(self.0)
+    }
+
+    pub(in crate::engine) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// The numbers of the integer registers in it.
-    pub(super) fn integers(self) -> impl Iterator<Item = u8> {
+    pub(in crate::engine) fn integers(self) -> impl Iterator<Item = u8> {
         (1..32).filter(move |number| self.0 >> number & 1 != 0)
     }
 
     /// The numbers of the floating-point registers in it.
-    pub(super) fn floats(self) -> impl Iterator<Item = u8> {
+    pub(in crate::engine) fn floats(self) -> impl Iterator<Item = u8> {
         (0..32).filter(move |number| self.0 >> (32 + number) & 1 != 0)
     }
 }
 
 /// What an operation reads, and what it writes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Operands {
-    pub(super) read: Set,
-    pub(super) written: Set,
+pub(in crate::engine) struct Operands {
+    pub(in crate::engine) read: Set,
+    pub(in crate::engine) written: Set,
 }
 
 impl Operands {
     /// Those of a micro-op that compiled code executes.
-    pub(super) fn of(opcode: Opcode, op: &MicroOp) -> Self {
+    pub(in crate::engine) fn of(opcode: Opcode, op: &MicroOp) -> Self {
         let (rd, rs1, rs2) = (op.rd, op.rs1, op.rs2 as u8);
         let (read, written) = match opcode.class() {
             Class::immediate | Class::load => (Set::x(rs1), Set::x(rd)),
@@ -69,7 +75,7 @@ impl Operands {
 }
 
 /// The third source of a fused operation.
-pub(super) const fn third(op: &MicroOp) -> u8 {
+pub(in crate::engine) const fn third(op: &MicroOp) -> u8 {
     (op.imm >> 8) as u8 & 31
 }
 
@@ -92,7 +98,7 @@ const fn takes_integer(opcode: Opcode) -> bool {
 }
 
 /// Whether a floating-point operation's result is an integer.
-pub(super) const fn gives_integer(opcode: Opcode) -> bool {
+pub(in crate::engine) const fn gives_integer(opcode: Opcode) -> bool {
     use Opcode as O;
     matches!(
         opcode,

@@ -1,0 +1,77 @@
+//! Out-of-order cores, for the fidelity `core`: the time of each pCPU is that of a [`timing::Core`], which is given what its harts report
+//! ([`hart::report`]) and where the caches found each line (docs/core.md).
+
+mod pending;
+mod report;
+mod statistics;
+
+pub(crate) use pending::Pending;
+pub use statistics::CoreStatistics;
+
+use crate::caches::Caches;
+use hart::report::Outstanding;
+use timing::{Core, CoreModel, Index, Level, Line, PrefetchLines};
+
+/// The cores of all pCPUs.
+#[derive(Debug)]
+pub(crate) struct Cores {
+    own: Vec<OwnCore>,
+    width: u64,
+}
+
+/// The core of one pCPU.
+#[derive(Debug)]
+struct OwnCore {
+    core: Core,
+    pending: Pending,
+    /// What was outstanding behind the latest report.
+    outstanding: Outstanding,
+}
+
+impl Cores {
+    /// Cores of `pcpus` processors as `model` has them, with those caches and so many cycles for a hit of the L2 TLB.
+    pub(crate) fn new(model: &CoreModel, caches: &Caches, l2_tlb: u64, pcpus: usize) -> Self {
+        let around = caches.surroundings(l2_tlb);
+        let own = || OwnCore {
+            core: Core::new(model, &around),
+            pending: Pending::default(),
+            outstanding: Outstanding::Nothing,
+        };
+        Self { own: (0..pcpus).map(|_| own()).collect(), width: model.width }
+    }
+
+    /// What the next report of a pCPU is to say beside the instruction.
+    pub(crate) fn pending(&mut self, pcpu: usize) -> &mut Pending {
+        &mut self.own[pcpu].pending
+    }
+
+    /// A turn of a pCPU has ended before an instruction.
+    pub(crate) fn settle(&mut self, pcpu: usize, index: Index) {
+        self.own[pcpu].core.settle(index);
+    }
+
+    /// What was counted of the core of a pCPU.
+    pub(crate) fn statistics(&self, pcpu: usize) -> CoreStatistics {
+        let time = self.own[pcpu].core.time();
+        CoreStatistics {
+            width: self.width,
+            data: time.data.0,
+            translation: time.translation.0,
+            stores: time.stores.0,
+            redirects: time.redirects.0,
+            fetch: time.fetch.0,
+        }
+    }
+}
+
+/// The caches as the prefetchers of one pCPU have them.
+struct PrefetchPort<'c> {
+    caches: &'c mut Caches,
+    pcpu: usize,
+}
+
+impl PrefetchLines for PrefetchPort<'_> {
+    fn prefetch(&mut self, line: Line, into: Level) -> Level {
+        self.caches.prefetch(self.pcpu, line, into)
+    }
+}

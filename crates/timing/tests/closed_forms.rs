@@ -1,0 +1,387 @@
+//! What the rules say of simple streams of instructions, in closed form.
+
+use timing::*;
+use types::{Cycles, Gva};
+
+const WIDTH: u64 = 4;
+const WINDOW: u64 = 128;
+const MEMORY: u64 = 200;
+const LATENCIES: [u64; 4] = [4, 14, 60, MEMORY];
+
+fn model() -> CoreModel {
+    CoreModel {
+        width: WIDTH,
+        window: WINDOW,
+        l1d_misses: 10,
+        l2_misses: 16,
+        walkers: 1,
+        mispredict: 15,
+        stores: StoreModel { entries: 8, drain: Drain::InOrder },
+        predictor: PredictorModel { address_bits: 10, history_bits: 10 },
+        prefetch: PrefetchModel { next_line: 0, stream: StreamModel { entries: 0, degree: 2, distance: 20 } },
+    }
+}
+
+/// Caches that find each line that is prefetched in memory.
+struct Cold;
+
+impl PrefetchLines for Cold {
+    fn prefetch(&mut self, _: Line, _: Level) -> Level {
+        Level::Memory
+    }
+}
+
+/// A core, and where its stream is.
+struct Run {
+    core: Core,
+    next: u64,
+}
+
+impl Run {
+    fn new(model: &CoreModel) -> Self {
+        let around = Surroundings { latencies: LATENCIES, l2_tlb: 7, walker: WalkerPort::L1d, lines_of_page: 64 };
+        Self { core: Core::new(model, &around), next: 0 }
+    }
+
+    fn index(&mut self) -> Index {
+        self.next += 1;
+        Index(self.next - 1)
+    }
+
+    /// Instructions that nothing is to be said of.
+    fn skip(&mut self, instructions: u64) {
+        self.next += instructions;
+    }
+
+    fn load(&mut self, destination: u8, address_of: Registers, line: u64, found: Level) {
+        self.load_translated(destination, address_of, (line, found), Translation::FirstLevel);
+    }
+
+    fn load_translated(
+        &mut self,
+        destination: u8,
+        address_of: Registers,
+        (line, found): (u64, Level),
+        translation: Translation<'_>,
+    ) {
+        let access = Access { address: Gva(line << 12), translation, line: Line(line), found };
+        let load = Load { destination: Some(Register::x(destination)), address_of, access };
+        let index = self.index();
+        self.core.load(index, load, &mut Cold);
+    }
+
+    fn store(&mut self, line: u64, found: Level) {
+        let access = Access { address: Gva(line << 12), translation: Translation::FirstLevel, line: Line(line), found };
+        let index = self.index();
+        self.core.store(index, Store { data: Registers::NONE, address_of: Registers::NONE, access }, &mut Cold);
+    }
+
+    fn operation(&mut self, destination: u8, sources: Registers) {
+        let index = self.index();
+        self.core.operation(index, Operation { destination: Some(Register::x(destination)), sources });
+    }
+
+    /// The time once all is done.
+    fn end(&mut self) -> Cycles {
+        self.core.serialize(Index(self.next), Serialize::Stores);
+        self.core.now(Index(self.next))
+    }
+
+    /// The same, less that of dispatch.
+    fn stalls(&mut self) -> u64 {
+        self.end();
+        self.core.time().total().0
+    }
+}
+
+fn x(number: u8) -> Registers {
+    Register::x(number).set()
+}
+
+#[test]
+fn without_events_only_the_width_counts() {
+    let mut run = Run::new(&model());
+    run.skip(4_000_000);
+    assert_eq!(run.end(), Cycles(1_000_000));
+    assert_eq!(run.core.time(), Time::default());
+}
+
+#[test]
+fn independent_misses_cost_as_many_latencies_as_rounds_of_the_miss_registers() {
+    for registers in [1, 4, 10] {
+        for misses in [1, 3, 4, 5, 10, 11, 40] {
+            let mut run = Run::new(&CoreModel { l1d_misses: registers, ..model() });
+            for line in 0..misses {
+                run.load(5, Registers::NONE, line, Level::Memory);
+            }
+            let rounds = misses.div_ceil(u64::from(registers));
+            let end = run.end().0;
+            // The first of a round waits for its dispatch at most as long as all of a round take.
+            assert!(
+                (rounds * MEMORY..=rounds * MEMORY + u64::from(registers) / WIDTH + 1).contains(&end),
+                "{misses} misses, {registers} registers: {end}"
+            );
+        }
+    }
+}
+
+#[test]
+fn misses_beyond_the_l2_take_its_registers_as_well() {
+    let mut run = Run::new(&CoreModel { l2_misses: 2, ..model() });
+    (0..6).for_each(|line| run.load(5, Registers::NONE, line, Level::Memory));
+    assert_eq!(run.end(), Cycles(3 * MEMORY));
+    let mut run = Run::new(&CoreModel { l2_misses: 2, ..model() });
+    (0..6).for_each(|line| run.load(5, Registers::NONE, line, Level::L2));
+    assert!(run.end().0 <= 14 + 2);
+}
+
+#[test]
+fn a_dependent_chain_costs_the_sum() {
+    let mut run = Run::new(&model());
+    for line in 0..50 {
+        run.load(5, x(5), line, Level::Memory);
+    }
+    assert_eq!(run.end(), Cycles(50 * MEMORY));
+    // What is computed on the way takes a cycle each.
+    let mut run = Run::new(&model());
+    for line in 0..50 {
+        run.load(5, x(5), line, Level::Llc);
+        run.operation(5, x(5));
+    }
+    assert_eq!(run.end(), Cycles(50 * 61));
+}
+
+#[test]
+fn chains_beside_each_other_overlap() {
+    let mut run = Run::new(&model());
+    for line in 0..400 {
+        let register = 10 + (line % 4) as u8;
+        run.load(register, x(register), line, Level::Memory);
+    }
+    assert_eq!(run.end(), Cycles(100 * MEMORY));
+}
+
+#[test]
+fn a_chain_of_hits_behind_a_miss_takes_the_latency_of_the_l1() {
+    let mut run = Run::new(&model());
+    run.load(5, Registers::NONE, 0, Level::Memory);
+    (1..=10).for_each(|line| run.load(5, x(5), line, Level::L1));
+    assert_eq!(run.end(), Cycles(MEMORY + 10 * 4));
+}
+
+#[test]
+fn hits_of_the_l1_are_hidden_and_those_of_other_levels_as_far_as_the_window_goes() {
+    let stalls = |found| {
+        let mut run = Run::new(&model());
+        run.load(5, Registers::NONE, 0, found);
+        run.skip(10 * WINDOW);
+        run.stalls()
+    };
+    assert_eq!([Level::L1, Level::L2].map(stalls), [0, 0]);
+    assert_eq!(stalls(Level::Llc), 60 * WIDTH - WINDOW);
+    assert_eq!(stalls(Level::Memory), MEMORY * WIDTH - WINDOW);
+}
+
+#[test]
+fn the_window_limits_how_many_misses_overlap() {
+    for distance in [1, 8, 16, 40, 64, 127, 128, 129, 300] {
+        let mut run = Run::new(&CoreModel { l1d_misses: 256, l2_misses: 256, ..model() });
+        let misses = 256;
+        for line in 0..misses {
+            run.load(5, Registers::NONE, line, Level::Memory);
+            run.skip(distance - 1);
+        }
+        // A window's length of instructions from each miss that nothing hides: it waits for that one, and the others in it come with it.
+        let together = WINDOW.div_ceil(distance);
+        let rounds = misses.div_ceil(together);
+        let stall = (MEMORY * WIDTH).saturating_sub(WINDOW.min(together * distance));
+        let expected = rounds * stall;
+        let got = run.stalls();
+        assert!(got.abs_diff(expected) <= rounds * distance + WINDOW, "{distance} apart: {got}, not {expected}");
+        let alone = 4 * MEMORY * WIDTH;
+        assert!(distance < 128 || got > (misses - 1) * stall && got < misses * alone, "{distance}: {got}");
+    }
+}
+
+/// Two steps that each read an entry from memory.
+const WALK: [TableReference; 2] = [
+    TableReference { step: 0, line: Line(1 << 40), found: Level::Memory },
+    TableReference { step: 1, line: Line(1 << 41), found: Level::Memory },
+];
+
+fn walk() -> Translation<'static> {
+    Translation::Walk(Walk { references: &WALK, page_shift: 12 })
+}
+
+#[test]
+fn a_walk_takes_its_steps_one_after_the_other_and_then_the_access_follows() {
+    let mut run = Run::new(&model());
+    run.load_translated(5, Registers::NONE, (0, Level::L1), walk());
+    assert_eq!(run.end(), Cycles(7 + 2 * MEMORY + 4));
+    let time = run.core.time();
+    assert_eq!(time.translation, Ticks((7 + 2 * MEMORY) * WIDTH));
+    let together = WALK.map(|entry| TableReference { step: 0, ..entry });
+    let mut run = Run::new(&model());
+    let walk = Walk { references: &together, page_shift: 12 };
+    run.load_translated(5, Registers::NONE, (0, Level::L1), Translation::Walk(walk));
+    assert_eq!(run.end(), Cycles(7 + MEMORY + 4), "entries of one step come together");
+}
+
+#[test]
+fn a_walk_behind_an_earlier_miss_costs_nothing() {
+    let with = |translation| {
+        let mut run = Run::new(&model());
+        // A chain of three misses, and beside it an access whose walk is shorter.
+        (0..3).for_each(|line| run.load(5, x(5), line, Level::Memory));
+        run.load_translated(6, Registers::NONE, (9, Level::L1), translation);
+        (run.end(), run.core.time().translation)
+    };
+    assert_eq!(with(walk()), with(Translation::FirstLevel));
+    assert_eq!(with(walk()).1, Ticks(0));
+}
+
+#[test]
+fn walks_wait_for_a_walker_and_accesses_to_their_page_for_them() {
+    let other = WALK.map(|entry| TableReference { line: Line(entry.line.0 + 1), ..entry });
+    let time = |walkers| {
+        let mut run = Run::new(&CoreModel { walkers, ..model() });
+        run.load_translated(5, Registers::NONE, (0, Level::L1), walk());
+        let walk = Walk { references: &other, page_shift: 12 };
+        run.load_translated(6, Registers::NONE, (1, Level::L1), Translation::Walk(walk));
+        run.end()
+    };
+    assert_eq!([time(1), time(2)], [Cycles(7 + 4 * MEMORY + 4), Cycles(7 + 2 * MEMORY + 4)]);
+
+    let mut run = Run::new(&model());
+    run.load_translated(5, Registers::NONE, (0, Level::L1), walk());
+    run.load(6, Registers::NONE, 0, Level::L1);
+    run.load(6, x(6), 1, Level::L1);
+    assert_eq!(run.end(), Cycles(7 + 2 * MEMORY + 4 + 4), "the TLB has the page before the walk has ended");
+}
+
+#[test]
+fn who_uses_a_line_under_way_waits_for_it_and_takes_no_miss_register() {
+    let mut run = Run::new(&CoreModel { l1d_misses: 1, ..model() });
+    run.load(5, Registers::NONE, 0, Level::Memory);
+    run.load(6, Registers::NONE, 0, Level::L1);
+    run.load(6, x(6), 1, Level::L2);
+    assert_eq!(run.end(), Cycles(MEMORY + 14));
+}
+
+/// Lines one after the other, each read by eight loads.
+fn stream(prefetch: PrefetchModel, lines: u64) -> u64 {
+    let mut run = Run::new(&CoreModel { prefetch, ..model() });
+    let mut brought = Brought::default();
+    for line in 0..lines {
+        for part in 0..8 {
+            let found = if part > 0 { Level::L1 } else { brought.find(line) };
+            let access =
+                Access { address: Gva(line * 64), translation: Translation::FirstLevel, line: Line(line), found };
+            let load = Load { destination: Some(Register::x(5)), address_of: Registers::NONE, access };
+            let index = run.index();
+            run.core.load(index, load, &mut brought);
+            run.skip(2);
+        }
+    }
+    run.end().0
+}
+
+/// Caches of any size.
+#[derive(Default)]
+struct Brought(std::collections::BTreeMap<u64, Level>);
+
+impl Brought {
+    fn find(&mut self, line: u64) -> Level {
+        self.0.insert(line, Level::L1).unwrap_or(Level::Memory)
+    }
+}
+
+impl PrefetchLines for Brought {
+    fn prefetch(&mut self, line: Line, into: Level) -> Level {
+        let before = self.0.get(&line.0).copied().unwrap_or(Level::Memory);
+        self.0.insert(line.0, before.min(into));
+        before
+    }
+}
+
+#[test]
+fn a_stream_costs_latency_without_the_prefetcher_and_bandwidth_with_it() {
+    let off = model().prefetch;
+    let on = PrefetchModel { stream: StreamModel { entries: 32, degree: 2, distance: 20 }, ..off };
+    let lines = 64 * 100;
+    // A window has 128 instructions, which are five or six lines of 24.
+    let without = stream(off, lines);
+    assert!((lines * MEMORY / 6..lines * MEMORY / 5 + MEMORY).contains(&without), "{without}");
+    // 16 lines at a time: less than what the instructions take would be without any miss, and the start of each page beside it.
+    let with = stream(on, lines);
+    let bandwidth = lines * MEMORY / 16;
+    assert!((bandwidth..bandwidth * 3 / 2).contains(&with), "{with}, bandwidth allows {bandwidth}");
+}
+
+#[test]
+fn a_full_store_buffer_stalls() {
+    let stalls = |stores, drain| {
+        let mut run = Run::new(&CoreModel { stores: StoreModel { entries: 8, drain }, ..model() });
+        (0..stores).for_each(|line| run.store(line, Level::Memory));
+        run.skip(10_000);
+        run.stalls()
+    };
+    assert_eq!(stalls(8, Drain::InOrder), 0, "stores wait beside the core");
+    let ninth = stalls(9, Drain::InOrder);
+    assert_eq!(ninth, MEMORY * WIDTH - 8);
+    assert_eq!(stalls(9, Drain::OutOfOrder), ninth);
+    // Hits behind a miss leave before it only out of order.
+    let behind = |drain| {
+        let mut run = Run::new(&CoreModel { stores: StoreModel { entries: 8, drain }, ..model() });
+        run.store(0, Level::Memory);
+        (0..20).for_each(|_| run.store(1, Level::L1));
+        run.skip(10_000);
+        run.stalls()
+    };
+    assert_eq!([behind(Drain::InOrder), behind(Drain::OutOfOrder)], [MEMORY * WIDTH - 8, 0]);
+}
+
+#[test]
+fn a_mispredicted_branch_cuts_overlap_if_its_condition_waits() {
+    let time = |sources| {
+        let mut run = Run::new(&model());
+        run.load(5, Registers::NONE, 0, Level::Memory);
+        let index = run.index();
+        // Counters begin with weakly not taken.
+        let outcome = run.core.branch(index, Branch { pc: 0x100, way: Way::Taken, sources });
+        assert_eq!(outcome, Outcome::Mispredicted);
+        run.load(6, Registers::NONE, 1, Level::Memory);
+        run.end()
+    };
+    assert_eq!(time(x(5)), Cycles(MEMORY + 1 + 15 + MEMORY));
+    let beside = time(Registers::NONE).0;
+    assert!((15 + MEMORY..=15 + MEMORY + 1).contains(&beside), "{beside}");
+}
+
+#[test]
+fn what_serializes_waits_for_what_is_outstanding() {
+    let time = |serialize| {
+        let mut run = Run::new(&model());
+        run.load(5, Registers::NONE, 0, Level::Llc);
+        run.store(1, Level::Memory);
+        run.core.serialize(Index(2), serialize);
+        run.core.now(Index(2))
+    };
+    let times = [Serialize::Window, Serialize::Stores, Serialize::Trap].map(time);
+    assert_eq!(times, [Cycles(60), Cycles(MEMORY), Cycles(60 + 15)]);
+}
+
+#[test]
+fn the_parts_of_the_time_are_all_of_it() {
+    let mut run = Run::new(&model());
+    run.load_translated(5, Registers::NONE, (0, Level::Memory), walk());
+    run.load(6, x(5), 1, Level::Memory);
+    run.skip(2 * WINDOW);
+    run.core.fetch_line(Index(run.next), Level::L2);
+    (0..20).for_each(|line| run.store(line, Level::Memory));
+    let end = run.end();
+    let total = Ticks(run.next) + run.core.time().total();
+    assert_eq!(run.core.cycles(total), end);
+    let time = run.core.time();
+    assert!([time.data, time.translation, time.stores, time.fetch].iter().all(|&part| part > Ticks(0)), "{time:?}");
+}
