@@ -11,6 +11,7 @@ mod caches;
 mod findings;
 mod host;
 mod measure;
+mod noise;
 mod overlap;
 mod pages;
 mod pipeline;

@@ -44,7 +44,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let prefetch = found.memory.clone().map(|_| overlap::prefetch(effort, &mut buffer, all));
     curves.extend(tlbs.base.curves);
     curves.extend(tlbs.huge.curves);
-    Ok(Findings {
+    let findings = Findings {
         host,
         no_huge_pages,
         pipeline,
@@ -57,7 +57,8 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
         overlap,
         prefetch,
         curves,
-    })
+    };
+    Ok(findings.without_noise())
 }
 
 /// What is measured of TLBs.
@@ -110,7 +111,7 @@ fn overlaps(effort: Effort, buffer: &mut Mapping, caches: &Caches, all: Lines, c
     let mut outstanding = |misses| {
         let (found, curve) = overlap::outstanding(effort, buffer, misses);
         curves.push(curve);
-        found
+        Ok(found)
     };
     let memory = match &caches.memory {
         Ok(latency) => outstanding(Misses { lines: all, latency: *latency, kind: CurveKind::Memory }),

@@ -1,6 +1,6 @@
 //! Misses at the same time: chases that do not wait for each other, more and more of them.
 
-use crate::findings::{Curve, CurveKind, Finding, Prefetch};
+use crate::findings::{Curve, CurveKind, Prefetch};
 use crate::raw::{HEADS, Mapping};
 use crate::spread::Spread;
 use crate::staircase::Point;
@@ -21,7 +21,7 @@ pub(crate) struct Misses {
 }
 
 /// How many misses are outstanding, by Little's law: the latency of one in units of the time between the ends of two.
-pub(crate) fn outstanding(effort: Effort, buffer: &mut Mapping, misses: Misses) -> (Finding<Spread>, Curve) {
+pub(crate) fn outstanding(effort: Effort, buffer: &mut Mapping, misses: Misses) -> (Spread, Curve) {
     let mut chain = misses.lines.by_window(buffer, Window::OF_MANY);
     let point = |chases: u64| {
         let time = step(effort, 0, |steps| chain.follow_together(chases as usize, steps));
@@ -31,15 +31,9 @@ pub(crate) fn outstanding(effort: Effort, buffer: &mut Mapping, misses: Misses) 
     (saturation(&points, misses.latency), Curve { kind: misses.kind, points, levels: Vec::new() })
 }
 
-fn saturation(points: &[Point], alone: Spread) -> Finding<Spread> {
+fn saturation(points: &[Point], alone: Spread) -> Spread {
     let together = points.iter().filter(|point| point.size >= SATURATED).map(|point| point.value.median);
-    let together = Spread::of(together.collect());
-    let relative = alone.relative().hypot(together.relative());
-    let ratio = alone.median / together.median;
-    if relative > 0.5 {
-        return Err(format!("too noisy: repeats differ by {:.0} %", 100.0 * relative));
-    }
-    Ok(Spread { median: ratio, low: ratio * (1.0 - relative / 2.0), high: ratio * (1.0 + relative / 2.0) })
+    alone.over(&Spread::of(together.collect()))
 }
 
 /// What prefetchers do for lines of a page that come in order.
@@ -59,8 +53,6 @@ mod tests {
     fn a_machine_of_ten_buffers_has_ten() {
         let points: Vec<Point> =
             (1..=HEADS as u64).map(|size| Point { size, value: Spread::exact(100.0 / size.min(10) as f64) }).collect();
-        assert_eq!(saturation(&points, Spread::exact(100.0)), Ok(Spread::exact(10.0)));
-        let noisy = Spread { median: 100.0, low: 60.0, high: 140.0 };
-        assert!(saturation(&points, noisy).unwrap_err().contains("80 %"));
+        assert_eq!(saturation(&points, Spread::exact(100.0)), Spread::exact(10.0));
     }
 }

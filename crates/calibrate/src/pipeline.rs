@@ -15,12 +15,8 @@ pub(crate) fn measure(effort: Effort) -> Pipeline {
         None => Err("additions of this processor are not known to this program".to_owned()),
     };
     let dependent = each(Additions::Dependent);
-    let width = dependent.clone().and_then(|dependent| {
-        let independent = each(Additions::Independent)?;
-        let relative = dependent.relative().hypot(independent.relative());
-        let width = dependent.median / independent.median;
-        Ok(Spread { median: width, low: width * (1.0 - relative / 2.0), high: width * (1.0 + relative / 2.0) })
-    });
+    let independent = each(Additions::Independent);
+    let width = dependent.clone().and_then(|dependent| Ok(dependent.over(&independent?)));
     Pipeline {
         clock_hz: dependent.map(|nanoseconds| nanoseconds.inverted().scaled(1e9)),
         timestamp_hz: ticks(effort),

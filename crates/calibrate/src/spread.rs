@@ -24,6 +24,12 @@ impl Spread {
         Self { median: quantile(0.5), low: quantile(0.25), high: quantile(0.75) }
     }
 
+    /// Of repeats; `None` if there are none.
+    #[must_use]
+    pub fn of_repeats(repeats: &[f64]) -> Option<Self> {
+        (!repeats.is_empty()).then(|| Self::of(repeats.to_vec()))
+    }
+
     /// A number without repeats.
     #[must_use]
     pub const fn exact(value: f64) -> Self {
@@ -55,6 +61,12 @@ impl Spread {
         Self { median: 1.0 / self.median, low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
+    /// How many times another positive number it is: between the quotients of their quartiles.
+    #[must_use]
+    pub fn over(&self, other: &Self) -> Self {
+        Self { median: self.median / other.median, low: self.low / other.high, high: self.high / other.low }
+    }
+
     /// The difference from a number that was measured independently: their ranges add up as those of independent errors do.
     #[must_use]
     pub fn less(&self, other: &Self) -> Self {
@@ -76,6 +88,10 @@ mod tests {
         assert_eq!(Spread::of(vec![7.0]), Spread::exact(7.0));
         assert_eq!(spread.scaled(-2.0), Spread { median: -5.0, low: -6.5, high: -3.5 });
         assert_eq!(Spread::exact(4.0).inverted(), Spread::exact(0.25));
+        assert_eq!(
+            spread.over(&Spread { median: 2.0, low: 1.0, high: 2.5 }),
+            Spread { median: 1.25, low: 0.7, high: 3.25 }
+        );
     }
 
     #[test]

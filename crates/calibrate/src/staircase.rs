@@ -251,7 +251,11 @@ fn value(points: &[Point]) -> Spread {
 fn capacity(points: &[Point], run: &Run, value: f64, next: Option<f64>) -> Option<Capacity> {
     /// So far behind its level, a slope is of something else.
     const FARTHEST: u64 = 3;
-    let last = points[run.end - 1].size;
+    /// A smaller share of hits is a slope, even where it is too low to be a step.
+    const FULL: f64 = 0.9;
+    let share = |point: &Point| next.map(|next| (next - point.value.median) / (next - value));
+    let all_hit = |point: &&Point| share(point).is_none_or(|share| share >= FULL);
+    let last = points[run.clone()].iter().rfind(all_hit).map_or(points[run.start].size, |point| point.size);
     let behind = &points[run.end..];
     // An outlier at the end is no slope.
     if behind.len() < LEAST_POINTS {
@@ -259,7 +263,7 @@ fn capacity(points: &[Point], run: &Run, value: f64, next: Option<f64>) -> Optio
     }
     let (mut least, mut below) = (last, behind[0].size);
     let behind = behind.iter().take_while(|point| point.size <= FARTHEST * last);
-    let shares = behind.filter_map(|point| Some((point.size, (next? - point.value.median) / (next? - value))));
+    let shares = behind.filter_map(|point| Some((point.size, share(point)?)));
     for (size, share) in shares {
         below = size;
         // Where a half misses, it is full.

@@ -143,6 +143,20 @@ fn the_level_before_a_slope_ends() {
     assert!(found[0].holds.unwrap().may_be(64) && found[1].holds.unwrap().may_be(1536), "{found:#?}");
 }
 
+/// Sixteen sets of six: three pages more than fit make three sets miss.
+#[test]
+fn a_few_misses_are_behind_the_capacity() {
+    let value = |pages: u64| match pages {
+        0..=96 => 0.0,
+        97..=112 => 2.4 * 7.0 * (pages - 96) as f64 / pages as f64,
+        _ => 2.4,
+    };
+    let point = |size: u64| Point { size, value: Spread::exact(value(size).min(2.4)) };
+    let points: Vec<Point> = sizes(8, 1500, 8).into_iter().map(point).collect();
+    let found = levels(&points, Steps::Difference(1.5)).unwrap();
+    assert!(found[0].last == 99 && found[0].holds.unwrap().may_be(96), "{found:#?}");
+}
+
 #[test]
 fn too_few_sizes_say_so() {
     assert_eq!(levels(&CACHES.points(Policy::Lru, 0)[..5], Steps::Ratio(0.25)), Err(NoLevels::TooFew));
