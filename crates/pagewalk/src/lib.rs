@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod calibration;
 mod cleanup;
 pub mod cli;
 pub mod commands;

@@ -1,6 +1,7 @@
 //! The command line, declared once. Execution is in [`crate::commands`].
 
 mod advise;
+mod calibrate;
 mod config;
 mod guest;
 mod host;
@@ -14,6 +15,7 @@ mod values;
 mod vlm;
 
 pub use advise::AdviseArgs;
+pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
@@ -70,6 +72,8 @@ pub enum Command {
     Config(ConfigReferenceArgs),
     /// List the models of hosts, or print one with the sources of its numbers
     Hosts(HostsArgs),
+    /// Measure this machine, and write a model of it as a host
+    Calibrate(CalibrateArgs),
     /// Make a page for a browser of JSON that a command wrote earlier
     Report(ReportArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share

@@ -3,6 +3,7 @@
 mod advise;
 mod bench;
 mod boot;
+mod calibrate;
 mod compare;
 mod config;
 mod explain;
@@ -37,6 +38,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Guest(command) => guest::run(command),
         Command::Config(arguments) => config::run(arguments),
         Command::Hosts(arguments) => hosts::run(arguments),
+        Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Advise(arguments) => advise::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),

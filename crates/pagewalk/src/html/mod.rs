@@ -3,6 +3,7 @@
 //! A report is a typed [`document::Document`] of sections. What a command measured becomes one in the file of its name ([`mod@comparison`], …);
 //! [`page`] writes it by the templates in `assets/report`, in which every text is escaped. The same JSON gives the same bytes.
 
+mod calibration;
 mod charts;
 mod comparison;
 mod document;
@@ -16,6 +17,7 @@ mod reproduction;
 mod vlm;
 mod walks;
 
+pub(crate) use calibration::calibration;
 pub(crate) use comparison::comparison;
 pub(crate) use hosting::hosting;
 pub(crate) use reproduction::reproduction;
@@ -37,6 +39,8 @@ pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
         hosting(report)
     } else if has("figure_4") {
         vlm(report)
+    } else if has("staircases") {
+        calibration(report)
     } else if has("runs") {
         comparison(report)
     } else {
