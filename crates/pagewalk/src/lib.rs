@@ -28,6 +28,7 @@ mod store;
 mod systems;
 pub mod terminal;
 pub mod text;
+mod validation;
 mod walks;
 
 pub use program::main;

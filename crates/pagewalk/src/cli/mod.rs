@@ -11,6 +11,7 @@ mod reproduce;
 mod reserve;
 mod run;
 mod sandbox;
+mod validate;
 mod values;
 mod vlm;
 
@@ -25,6 +26,7 @@ pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use sandbox::{SandboxArgs, SandboxMode};
+pub use validate::ValidateArgs;
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 
@@ -74,6 +76,8 @@ pub enum Command {
     Hosts(HostsArgs),
     /// Measure this machine, and write a model of it as a host
     Calibrate(CalibrateArgs),
+    /// Run programs on this machine and in Pagewalk, and print what is predicted of them beside what is measured
+    Validate(ValidateArgs),
     /// Make a page for a browser of JSON that a command wrote earlier
     Report(ReportArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share

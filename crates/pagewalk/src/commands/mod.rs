@@ -14,6 +14,7 @@ mod report;
 mod reproduce;
 mod reserve;
 mod run;
+mod validate;
 mod vlm;
 
 use crate::cli::{Cli, Command};
@@ -39,6 +40,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Config(arguments) => config::run(arguments),
         Command::Hosts(arguments) => hosts::run(arguments),
         Command::Calibrate(arguments) => calibrate::run(arguments),
+        Command::Validate(arguments) => validate::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Advise(arguments) => advise::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),

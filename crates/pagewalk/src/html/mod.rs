@@ -14,6 +14,7 @@ mod page;
 mod palette;
 mod read;
 mod reproduction;
+mod validation;
 mod vlm;
 mod walks;
 
@@ -21,6 +22,7 @@ pub(crate) use calibration::calibration;
 pub(crate) use comparison::comparison;
 pub(crate) use hosting::hosting;
 pub(crate) use reproduction::reproduction;
+pub(crate) use validation::validation;
 pub(crate) use vlm::vlm;
 
 use crate::error::Failure;
@@ -41,6 +43,8 @@ pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
         vlm(report)
     } else if has("staircases") {
         calibration(report)
+    } else if has("validation") {
+        validation(report)
     } else if has("runs") {
         comparison(report)
     } else {
