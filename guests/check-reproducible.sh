@@ -10,7 +10,7 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 fresh=$copy/elsewhere
 
-for folder in common region sbi static validation vos workloads; do
+for folder in common include region sbi static validation vos workloads; do
     mkdir -p "$fresh/$folder"
     find "$here/$folder" -maxdepth 1 -type f \
         ! -name '*.elf' ! -name pagewalk-workloads ! -name pagewalk-validation ! -name pagewalk-static-loader ! -name '*.so' -exec cp {} "$fresh/$folder/" \;

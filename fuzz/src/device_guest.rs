@@ -56,7 +56,7 @@ impl DeviceGuest {
     /// Reads a register.
     ///
     /// # Panics
-    /// If it has more bits than were asked for.
+    /// If it has more bits than the guest requested.
     pub(crate) fn read(&mut self, gpa: Gpa, width: Width) {
         if let Ok(value) = self.platform.read(gpa, width) {
             assert!(width == Width::Double || value >> (8 * width.bytes()) == 0, "{gpa}: {value:#x} in {width:?}");

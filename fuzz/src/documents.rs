@@ -11,7 +11,7 @@ pub fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(content) else { return };
     let failure = match kind {
         b'r' if names_a_file(text) => return,
-        b'r' => readers::hosting(text).err(),
+        b'r' => readers::multi_vm(text).err(),
         b'e' => readers::experiment(text).err(),
         _ => match readers::report(text) {
             Ok(page) => {

@@ -26,7 +26,7 @@ pub(crate) struct GuestMemory {
 }
 
 impl GuestMemory {
-    /// RAM that nobody has touched, on a host that has `limit` frames for it.
+    /// RAM that has not been touched, on a host that has `limit` frames for it.
     pub(crate) fn new(limit: u64) -> Self {
         Self { limit: limit.min(PAGES), table: RefCell::default() }
     }

@@ -1,7 +1,7 @@
 //! A host model: what is accepted makes an MMU, or is refused in words.
 
-use machine::config::Config;
-use machine::host_model::HostModel;
+use config::Config;
+use config::host_model::HostModel;
 use mmu::{Mmu, MmuConfig, TlbArray};
 
 /// Entries of TLBs above which an MMU is not built here: it would take long.

@@ -32,6 +32,7 @@ pub mod programs;
 pub mod registers;
 mod same;
 pub mod settings;
+mod snapshot_file;
 pub mod snapshots;
 pub mod virtqueues;
 

@@ -1,7 +1,7 @@
 //! A guest on machines that differ in their engine alone.
 
-use machine::config::{Config, ConfigBuilder, ConfigError};
-use machine::host_model::HostModel;
+use config::host_model::HostModel;
+use config::{Config, ConfigBuilder, ConfigError};
 use machine::{Console, Image, LEAST_MEMORY, Machine, VirtioKind};
 use schemes::registry;
 use std::io::Write;
@@ -55,7 +55,7 @@ pub(crate) fn configuration(random: &mut Random) -> Result<ConfigBuilder, Config
     Ok(builder)
 }
 
-/// What can be told of a run.
+/// What can be observed of a run.
 #[derive(PartialEq, Debug)]
 struct Run {
     outcome: machine::Outcome,

@@ -1,8 +1,8 @@
 //! Configuration: a TOML file in the first part of the input, and a `key=value` in each line behind a line of `---`.
 
 use crate::host_models;
-use machine::config::{Config, ConfigBuilder};
-use machine::host_model::HostModel;
+use config::host_model::HostModel;
+use config::{Config, ConfigBuilder};
 
 /// The configuration that the input asks for.
 fn configuration(text: &str) -> Option<Config> {

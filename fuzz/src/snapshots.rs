@@ -1,32 +1,20 @@
-//! The file of a snapshot. Its checksum is made to be right most of the time, or nothing behind the check would be reached.
+//! The file of a snapshot. Its checksums are made to be right most of the time, or nothing behind the checks would be reached.
 
-use machine::config::{Config, ConfigBuilder};
+use crate::snapshot_file::{with_description, with_memory};
+use config::{Config, ConfigBuilder};
 use machine::snapshot::Snapshot;
 use machine::{Console, Machine};
-use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::time::Duration;
 use tempfile::NamedTempFile;
 
-/// Bytes before the description in a snapshot without memory.
-const HEADER: usize = 4096;
 /// The most memory of a machine that a snapshot asks for.
 const MOST_MEMORY: u64 = 64 << 20;
 
-/// A file with the description `text`, and no memory.
-fn with_description(text: &[u8]) -> Vec<u8> {
-    let mut file = vec![0; HEADER];
-    file[..8].copy_from_slice(b"PAWSNAP\0");
-    file[8] = 1;
-    file[16..24].copy_from_slice(&(HEADER as u64).to_le_bytes());
-    file[24..32].copy_from_slice(&(text.len() as u64).to_le_bytes());
-    file.extend(text);
-    let digest = Sha256::digest(&file);
-    file[32..64].copy_from_slice(&digest);
-    file
-}
+/// Those that a guest goes on under.
+const SCHEMES: [&str; 3] = ["native", "nested", "shadow"];
 
-/// A console at which nobody sits; the run ends when it is looked at a few times.
+/// A console without a user; the run ends when it is looked at a few times.
 struct Nobody(u32);
 
 impl Console for Nobody {
@@ -55,10 +43,14 @@ fn configuration(snapshot: &Snapshot, scheme: &str) -> Option<Config> {
     builder.build().ok().filter(|config| config.memory.0 <= MOST_MEMORY)
 }
 
-/// Runs the target. The first byte says whether the rest is a whole file or a description.
+/// Runs the target. The first byte says what the rest is: a whole file, a description and memory, or a description.
 pub fn run(input: &[u8]) {
     let Some((&kind, content)) = input.split_first() else { return };
-    let file = if kind == b'f' { content.to_vec() } else { with_description(content) };
+    let file = match kind {
+        b'f' => content.to_vec(),
+        b'm' => with_memory(content),
+        _ => with_description(content),
+    };
     let mut at = NamedTempFile::new().expect("there is room for a small file");
     at.write_all(&file).expect("there is room for a small file");
     let snapshot = match Snapshot::open(at.path()) {
@@ -68,13 +60,35 @@ pub fn run(input: &[u8]) {
             return;
         }
     };
-    for scheme in ["native", "nested", "shadow"] {
+    for scheme in SCHEMES {
         let Some(config) = configuration(&snapshot, scheme) else { continue };
         if snapshot.check(&config).is_err() {
             continue;
         }
         if let Ok(mut machine) = Machine::restore(&config, &snapshot) {
             let _outcome = machine.run(&mut Nobody(0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: the files had the format of earlier snapshots, and nothing behind the check of the format was reached.
+    #[test]
+    fn the_seed_is_a_guest_that_goes_on_under_every_scheme() {
+        let seed = include_bytes!("../corpus/snapshots/sbi-test");
+        let mut at = NamedTempFile::new().unwrap();
+        at.write_all(&with_memory(&seed[1..])).unwrap();
+        let snapshot = Snapshot::open(at.path()).unwrap();
+        for scheme in SCHEMES {
+            let config = configuration(&snapshot, scheme).unwrap();
+            snapshot.check(&config).unwrap();
+            let mut machine = Machine::restore(&config, &snapshot).unwrap();
+            let before = machine.statistics().instructions;
+            machine.run(&mut Nobody(0));
+            assert!(machine.statistics().instructions > before, "{scheme}");
         }
     }
 }

@@ -37,7 +37,7 @@ fn no_target_fails_again_on_what_it_once_failed_on() {
     run("regressions");
 }
 
-/// A directory that is named after no target is looked at by nobody.
+/// No target reads a directory that is named after none.
 #[test]
 fn every_directory_of_inputs_is_a_targets() {
     let is_target =

@@ -11,7 +11,7 @@ enum { OPEN_READ_ONLY = 0, OPEN_DEVICE = 2 | 04010000, OPEN_CLOSE_ON_EXEC = 0200
 enum { STANDARD_ERROR = 2 };
 
 /* Locked by the process that has the region, so that others need not ask the hypervisor for it. A POSIX lock is no child's, and ends with its process. A
- * process that closes all of its files loses it; whoever asks then is refused. */
+ * process that closes all of its files loses it; a request after that is refused. */
 #define TURN "/run/pagewalk-region"
 enum { FIRST_TURN_FILE = 512, TURN_MODE = 0600, OPEN_TURN = 2 | 0100 };
 enum { FCNTL_SET_LOCK = 6, FCNTL_DUPLICATE = 1030, LOCK_FOR_WRITING = 1 };

@@ -16,7 +16,7 @@ struct claimed {
 bool claim_is_there(void);
 
 /* Maps the region and sets the segment. False, and all is as before, when there is no region, or another process has it. `place` is where it is to
- * lie, 0 when that is all the same. */
+ * lie, 0 when any place will do. */
 bool claim_region(uint64_t place, struct claimed *claimed);
 
 /* One line on standard error, without an allocation. */

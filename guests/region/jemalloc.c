@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* jemalloc's own, found once; whoever calls these names has it. */
+/* jemalloc's own, found once; every caller of these names has it. */
 #define NEXT(name)                                                                                          \
     ({                                                                                                      \
         static __typeof__(&name) next;                                                                      \

@@ -3,7 +3,7 @@
  *
  * What is served: malloc and its like from PAGEWALK_REGION_THRESHOLD bytes on (128 KiB), and anonymous private
  * mappings of as much, those by which an allocator of the program's own gets its memory among them. The region is mapped through the page table
- * as well, so that what escapes the segment is there all the same. fork.c has the rest. */
+ * as well, so that what escapes the segment is still there. fork.c has the rest. */
 #define _GNU_SOURCE
 #include "mappings.h"
 #include "next.h"

@@ -18,7 +18,7 @@ extern bool region_is_the_machines;
 
 /* From here on large allocations are served, those of `least` bytes and more (0: the usual threshold). */
 void region_start(size_t least);
-/* Comes to the region, at an address of `place` unless that is 0. At the first allocation that is large enough if nobody calls it. */
+/* Comes to the region, at an address of `place` unless that is 0. At the first allocation that is large enough if no code calls it. */
 bool region_claim(uint64_t place);
 
 void region_lock(void);
@@ -45,7 +45,7 @@ enum region_use {
     REGION_MAPPING,
 };
 
-/* NULL when the region has no room, or what is asked for is too little to be served from there. */
+/* NULL when the region has no room, or the request is too small to be served from there. */
 void *region_serve(size_t bytes, size_t alignment, enum region_use use);
 /* Bytes of the allocation at `memory`; 0 when none of ours begins there. Where another allocator has cut up a mapping of the region, it is
  * asked about each of that one's. */

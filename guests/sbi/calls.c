@@ -14,7 +14,7 @@ void test_base(void)
     check(version.error == SBI_SUCCESS && version.value >> 31 == 0, "the version has 31 bits");
     check(version.value >> 24 >= 2, "the version is 2.0 at least");
     check_value(sbi_call1(SBI_BASE, 3, SBI_BASE), 1, "the extension is there");
-    check_value(sbi_call1(SBI_BASE, 3, 0xb000000), 0, "an unknown one is not");
+    check_value(sbi_call1(SBI_BASE, 3, 0xb000000), 0, "an unknown extension is not there");
     for (uint64_t function = 1; function <= 6; function++)
         if (function != 3)
             check_error(sbi_call0(SBI_BASE, function), SBI_SUCCESS, "identity");
@@ -70,10 +70,10 @@ void test_time(void)
         return;
     wait_for_timer(timer_interrupt, "one interrupt, and not before its time");
     check(seen_pending, "it is pending in the handler");
-    check(seen_cleared, "a timer that never comes clears it");
+    check(seen_cleared, "a timer in the far future clears it");
     wait_for_timer(mask_timer, "one interrupt with a handler that masks it");
     check(timer_pending(), "it stays pending while it is masked");
-    check_error(set_timer(FOR_EVER), SBI_SUCCESS, "set a timer that never comes");
+    check_error(set_timer(FOR_EVER), SBI_SUCCESS, "set a timer in the far future");
     check(!timer_pending(), "which clears the masked interrupt");
 
     set_timer(0);
@@ -108,10 +108,10 @@ void test_console(void)
         return;
     check_value(sbi_call3(SBI_DBCN, 0, 5, address_of(text), 0), 5, "write");
     check_value(sbi_call3(SBI_DBCN, 0, 0, address_of(text), 0), 0, "write nothing");
-    check_error(sbi_call3(SBI_DBCN, 0, 1, NO_ADDRESS, 0), SBI_INVALID_PARAM, "write from nowhere");
-    check_error(sbi_call3(SBI_DBCN, 0, 1, address_of(text), 1), SBI_INVALID_PARAM, "write from beyond 2^64");
+    check_error(sbi_call3(SBI_DBCN, 0, 1, NO_ADDRESS, 0), SBI_INVALID_PARAM, "write from an address that is not RAM");
+    check_error(sbi_call3(SBI_DBCN, 0, 1, address_of(text), 1), SBI_INVALID_PARAM, "write from an address above 2^64");
     check_value(sbi_call1(SBI_DBCN, 2, 0x6463620a), 0, "write a byte, of a word that holds more");
-    check_error(sbi_call3(SBI_DBCN, 1, 1, NO_ADDRESS, 0), SBI_INVALID_PARAM, "read to nowhere");
+    check_error(sbi_call3(SBI_DBCN, 1, 1, NO_ADDRESS, 0), SBI_INVALID_PARAM, "read to an address that is not RAM");
 }
 
 static volatile unsigned ipis;
@@ -128,13 +128,13 @@ void test_ipi(void)
 
     if (!check_extension(SBI_IPI, "ipi"))
         return;
-    check_error(sbi_call3(SBI_IPI, 0, 0, 0, 0), SBI_SUCCESS, "nobody");
-    check_error(sbi_call3(SBI_IPI, 0, 0, last + 1, 0), SBI_SUCCESS, "nobody, from a hart that does not exist");
+    check_error(sbi_call3(SBI_IPI, 0, 0, 0, 0), SBI_SUCCESS, "an empty mask");
+    check_error(sbi_call3(SBI_IPI, 0, 0, last + 1, 0), SBI_SUCCESS, "an empty mask from a hart that does not exist");
     check_error(sbi_call3(SBI_IPI, 0, 2, last, 0), SBI_INVALID_PARAM, "a hart that does not exist, by the mask");
     check_error(sbi_call3(SBI_IPI, 0, 1, last + 1, 0), SBI_INVALID_PARAM, "the same, by the base");
 
     sbi_call3(SBI_IPI, 0, 1, harts_me(), 0);
-    check(csr_read(sip) & INTERRUPT_SOFTWARE, "one to oneself is pending at once");
+    check(csr_read(sip) & INTERRUPT_SOFTWARE, "an IPI to the calling hart is pending at once");
     csr_clear(sip, INTERRUPT_SOFTWARE);
     check(!(csr_read(sip) & INTERRUPT_SOFTWARE), "and cleared by its bit in sip");
     ipis = 0;
@@ -142,9 +142,9 @@ void test_ipi(void)
     csr_set(sie, INTERRUPT_SOFTWARE);
     csr_set(sstatus, SSTATUS_SIE);
     sbi_call3(SBI_IPI, 0, 0, FOR_EVER, 0);
-    check(ipis == 1, "one to everybody interrupts oneself at once");
+    check(ipis == 1, "an IPI to all harts interrupts the calling hart at once");
     csr_set(sip, INTERRUPT_SOFTWARE);
-    check(ipis == 2, "and so does one's own write of sip");
+    check(ipis == 2, "and so does a write of sip");
     csr_clear(sstatus, SSTATUS_SIE);
     csr_clear(sie, INTERRUPT_SOFTWARE);
 }

@@ -67,7 +67,7 @@ static void test_hardware(void)
     cycles = csr_read(cycle) - begin;
     check(cycles > 100 && cycles < 1000000, "cycle counts cycles");
     check_error(sbi_call3(SBI_PMU, STOP, 2, 1, 0), SBI_SUCCESS, "stop instret");
-    check(instructions_of(1000) == 0, "it stands still");
+    check(instructions_of(1000) == 0, "it does not count");
     check_error(sbi_call3(SBI_PMU, STOP, 2, 1, 0), SBI_ALREADY_STOPPED, "stop it again");
     result = sbi_call(SBI_PMU, START, 2, 1, SET_VALUE, 1UL << 40, 0);
     value = csr_read(instret);

@@ -82,27 +82,27 @@ static void test_hardware_ad(void)
 {
     check_group("fwft: A and D bits");
     if (get(HARDWARE_AD).error == SBI_NOT_SUPPORTED) {
-        check_error(set(HARDWARE_AD, 1, 0), SBI_NOT_SUPPORTED, "cannot be set where they cannot be got");
-        check_skip("the machine has one way");
+        check_error(set(HARDWARE_AD, 1, 0), SBI_NOT_SUPPORTED, "cannot be set where they cannot be read");
+        check_skip("the machine has only one policy");
         return;
     }
-    check_value(get(HARDWARE_AD), 0, "software's after reset");
+    check_value(get(HARDWARE_AD), 0, "0 after reset");
     trap_on_exception(set_ad);
     translate();
-    check(sets_bits(false), "faults where they are clear");
+    check(sets_bits(false), "an access faults where they are clear");
     check_error(set(HARDWARE_AD, 1, 0), SBI_SUCCESS, "set to 1");
     check_value(get(HARDWARE_AD), 1, "get 1");
     check(sets_bits(true), "the walker sets them");
     check_error(set(1UL << 32 | HARDWARE_AD, 0, 0), SBI_SUCCESS, "32 bits of the feature count");
-    check(sets_bits(false), "faults again");
+    check(sets_bits(false), "an access faults again");
     check_error(set(HARDWARE_AD, 2, 0), SBI_INVALID_PARAM, "set to 2");
     check_error(set(HARDWARE_AD, 1UL << 32, 0), SBI_INVALID_PARAM, "set to 2^32");
     check_error(set(HARDWARE_AD, 1, 2), SBI_INVALID_PARAM, "set with an undefined flag");
     check_error(set(HARDWARE_AD, 1, LOCK), SBI_SUCCESS, "set and lock");
     check_error(set(HARDWARE_AD, 0, 0), SBI_DENIED_LOCKED, "set what is locked");
     check_error(set(HARDWARE_AD, 1, LOCK), SBI_DENIED_LOCKED, "lock what is locked");
-    check_value(get(HARDWARE_AD), 1, "it is as it was locked");
-    check(sets_bits(true), "and the walker does as it says");
+    check_value(get(HARDWARE_AD), 1, "it keeps the value that was locked");
+    check(sets_bits(true), "and the walker follows it");
     csr_write(satp, 0);
     trap_on_exception(0);
 }

@@ -47,7 +47,7 @@ uint64_t trap(uint64_t cause, uint64_t value, uint64_t pc)
     if (on_exception)
         return on_exception(cause, value, pc);
     check_group("trap");
-    check(false, "an exception that nobody expects");
+    check(false, "an exception that is not expected");
     marker_exit(255);
     return pc;
 }
@@ -153,33 +153,36 @@ void test_harts(void)
     check_value(status(me), HART_STARTED, "the calling hart is started");
     check_error(status(FOR_EVER), SBI_INVALID_PARAM, "a hart that does not exist has no status");
     check_error(harts_start(me, &worker, nothing), SBI_ALREADY_AVAILABLE, "a hart that runs is not started");
-    check_error(sbi_call3(SBI_HSM, 0, FOR_EVER, address_of(&worker), 0), SBI_INVALID_PARAM, "start nobody");
-    check_error(sbi_call3(SBI_HSM, 3, 1, 0, 0), SBI_INVALID_PARAM, "a reserved way to sleep");
-    check_error(sbi_call3(SBI_HSM, 3, SLEEP_NON_RETENTIVE, NO_ADDRESS, 0), SBI_INVALID_ADDRESS, "wake nowhere");
+    check_error(sbi_call3(SBI_HSM, 0, FOR_EVER, address_of(&worker), 0), SBI_INVALID_PARAM,
+                "start a hart that does not exist");
+    check_error(sbi_call3(SBI_HSM, 3, 1, 0, 0), SBI_INVALID_PARAM, "a reserved type of suspend");
+    check_error(sbi_call3(SBI_HSM, 3, SLEEP_NON_RETENTIVE, NO_ADDRESS, 0), SBI_INVALID_ADDRESS,
+                "resume at an address that is not RAM");
     if (count < 2) {
         check_skip("there is one hart");
         return;
     }
     check_value(status(other), HART_STOPPED, "the others are stopped");
-    check_error(sbi_call3(SBI_HSM, 0, other, NO_ADDRESS, 0), SBI_INVALID_ADDRESS, "start a hart nowhere");
+    check_error(sbi_call3(SBI_HSM, 0, other, NO_ADDRESS, 0), SBI_INVALID_ADDRESS,
+                "start a hart at an address that is not RAM");
     check_error(harts_start(other, &worker, nothing), SBI_SUCCESS, "start a hart");
-    check(harts_reach(other, HART_STOPPED) && worker.done, "it runs, and stops when it wants to");
+    check(harts_reach(other, HART_STOPPED) && worker.done, "it runs, and stops itself");
     check(worker.hart == other && worker.satp == 0, "it begins with its number and without translation");
     check(!(worker.sstatus & SSTATUS_SIE), "it begins without interrupts");
 
     harts_start(other, &worker, sleep_retentive);
     for (unsigned times = 0; times < 2; times++) {
-        check(harts_reach(other, HART_SUSPENDED), "a hart sleeps");
+        check(harts_reach(other, HART_SUSPENDED), "a hart suspends");
         wake(other);
         while (sleeps == times)
             ;
-        check(slept == SBI_SUCCESS, "and goes on behind the call");
+        check(slept == SBI_SUCCESS, "and resumes after the call");
     }
     harts_reach(other, HART_STOPPED);
     harts_start(other, &worker, sleep_anew);
-    check(harts_reach(other, HART_SUSPENDED), "a hart sleeps without its registers");
+    check(harts_reach(other, HART_SUSPENDED), "a hart suspends without its registers");
     wake(other);
-    check(harts_reach(other, HART_STOPPED) && slept == SLEPT, "and goes on elsewhere");
+    check(harts_reach(other, HART_STOPPED) && slept == SLEPT, "and resumes at the given address");
     check(context.hart == other && context.satp == 0, "with its number and without translation");
     check(!(context.sstatus & SSTATUS_SIE), "and without interrupts");
 }
@@ -207,7 +210,7 @@ void test_suspend(void)
     check_error(sbi_call0(SBI_SUSP, 1), SBI_NOT_SUPPORTED, "function 1 is not supported");
     check_error(suspend(1, (uint64_t)sleep_resume), SBI_INVALID_PARAM, "a reserved type");
     check_error(suspend(0x80000000, (uint64_t)sleep_resume), SBI_INVALID_PARAM, "a platform's type");
-    check_error(suspend(0, NO_ADDRESS), SBI_INVALID_ADDRESS, "go on nowhere");
+    check_error(suspend(0, NO_ADDRESS), SBI_INVALID_ADDRESS, "resume at an address that is not RAM");
     if (count >= 2) {
         may_stop = false;
         harts_start(harts_other(), &worker, stay);
@@ -225,7 +228,7 @@ void test_suspend(void)
         sbi_call1(SBI_TIME, 0, until);
         csr_set(sie, INTERRUPT_TIMER);
         check(sleep_call(SBI_SUSP, 0, type, &context, sleep_resume) == SLEPT, "suspend and resume");
-        check(csr_read(time) >= until, "the timer has ended the sleep");
+        check(csr_read(time) >= until, "the timer has resumed the hart");
         check(csr_read(sip) & INTERRUPT_TIMER, "and is still pending");
         check(context.hart == me && context.satp == 0, "the hart has its number and no translation");
         check(!(context.sstatus & SSTATUS_SIE), "and no interrupts");

@@ -40,12 +40,12 @@ void test_legacy(void)
     check(keeps_a1(SBI_SET_TIMER, 0, &returned) && returned == 0, "set the timer to the past");
     check(csr_read(sip) & INTERRUPT_TIMER, "it is pending at once");
     keeps_a1(SBI_SET_TIMER, FOR_EVER, &returned);
-    check(!(csr_read(sip) & INTERRUPT_TIMER), "and cleared by one that never comes");
+    check(!(csr_read(sip) & INTERRUPT_TIMER), "and cleared by a timer in the far future");
     check(keeps_a1(SBI_SEND_IPI, address_of(&mask), &returned) && returned == 0, "an IPI by a mask in memory");
     check(csr_read(sip) & INTERRUPT_SOFTWARE, "is pending");
     check(keeps_a1(SBI_CLEAR_IPI, 0, &returned) && returned > 0, "clear it");
     check(!(csr_read(sip) & INTERRUPT_SOFTWARE), "it is not pending any more");
-    check(keeps_a1(SBI_CLEAR_IPI, 0, &returned) && returned == 0, "clear what is not there");
+    check(keeps_a1(SBI_CLEAR_IPI, 0, &returned) && returned == 0, "clear an IPI that is not pending");
     check(sbi_call1(SBI_REMOTE_FENCE_I, 0, address_of(&mask)).error == 0, "fence.i");
     check(sbi_call3(SBI_REMOTE_SFENCE_VMA, 0, address_of(&mask), 0, 0).error == 0, "sfence.vma");
     check(sbi_call(SBI_REMOTE_SFENCE_VMA_ASID, 0, address_of(&mask), 0x1000, 0x1000, 1, 0).error == 0,
@@ -54,6 +54,6 @@ void test_legacy(void)
     trap_on_exception(skip);
     sbi_call1(SBI_SEND_IPI, 0, NO_ADDRESS);
     trap_on_exception(0);
-    check(faults == 1 && fault_address == NO_ADDRESS, "a mask that is nowhere faults");
+    check(faults == 1 && fault_address == NO_ADDRESS, "a mask at an address without memory faults");
     check(*(volatile uint32_t *)next == 0x73, "at the call");
 }

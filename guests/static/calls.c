@@ -34,7 +34,7 @@ static bool fork_with_copy(struct frame *frame)
     return true;
 }
 
-/* Whether the call is done; what is declined is made as it stands. */
+/* Whether the call is done; what is declined is made unchanged. */
 bool calls_serve(struct frame *frame)
 {
     const long *a = frame->a;

@@ -17,7 +17,7 @@ void heap_start(uint64_t below)
         region_clear(extents->begin, extents->begin + below);
     }
     heap_begin = heap_end = extents_take(extents, REGION_PAGE, REGION_PAGE, false);
-    /* Mappings have the upper half, so that they do not stand in the heap's way. */
+    /* Mappings have the upper half, so that they leave room for the heap. */
     extents->floor = region_pages(extents->begin + bytes / 2);
     if (heap_begin != 0 && extents->floor < heap_begin + REGION_PAGE)
         extents->floor = heap_begin + REGION_PAGE;

@@ -1,4 +1,4 @@
-/* Code that stands in for a program's `ecall`s. */
+/* Code that replaces a program's `ecall`s. */
 #ifndef STATIC_ISLANDS_H
 #define STATIC_ISLANDS_H
 

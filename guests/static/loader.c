@@ -49,7 +49,7 @@ static void read_auxiliary(struct auxiliary *auxiliary, struct program *program)
             break;
         }
     }
-    /* Headers stand behind that of the file, in the segment that begins with it. */
+    /* Headers follow that of the file, in the segment that begins with it. */
     for (uint64_t i = 0; i < program->count; i++)
         if (program->segments[i].type == SEGMENT_LOAD && program->segments[i].offset == 0)
             program->bias = (uint64_t)program->segments - ELF_HEADER_BYTES - program->segments[i].address;

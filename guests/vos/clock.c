@@ -18,7 +18,7 @@ struct page_frame {
 static struct page_frame *frames;
 static uint64_t count;
 static struct page_frame *first_free;
-/* Where the hand stands. */
+/* The position of the hand. */
 static uint64_t hand;
 
 static enum replacement replacement;
@@ -58,7 +58,7 @@ bool clock_started(void)
 }
 
 /* The first page that was not referenced since the hand last passed it. When harts are quicker at
- * setting bits than the hand is at resetting them, the page at which it stands after two turns. */
+ * setting bits than the hand is at resetting them, the page at which it is after two turns. */
 static struct page_frame *find_victim(void)
 {
     struct page_frame *candidate = NULL;

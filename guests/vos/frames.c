@@ -167,7 +167,7 @@ static void give_unreserved(struct range range, bool clean)
     }
 }
 
-/* The reserved range that `range` meets, NULL for none. */
+/* The reserved range that `range` overlaps, NULL for none. */
 static const struct range *meeting(struct range range)
 {
     for (unsigned i = 0; i < platform.reserved_count; i++)

@@ -19,7 +19,7 @@ enum frame_order {
 #define FRAME_NONE 0
 
 enum clear_policy {
-    /* A frame that nobody has taken before is zero already, since a monitor hands over zeroed memory.
+    /* A frame that has not been taken before is zero already, since a hypervisor hands over zeroed memory.
      * Keeps booting and large pages cheap. */
     CLEAR_REUSED,
     CLEAR_ALWAYS,
@@ -40,7 +40,7 @@ void frames_start(enum clear_policy policy);
 /* Guest physical address of a zeroed block, aligned to its size; FRAME_NONE when there is none. */
 uint64_t frames_take(unsigned order);
 void frames_give(uint64_t frame, unsigned order);
-/* Bytes that nobody holds. */
+/* Free bytes. */
 uint64_t frames_free_bytes(void);
 
 #endif

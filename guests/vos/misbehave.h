@@ -1,4 +1,4 @@
-/* Things that only a hostile or broken kernel does, for tests of the monitor under it. */
+/* Things that only a hostile or broken kernel does, for tests of the hypervisor under it. */
 #ifndef VOS_MISBEHAVE_H
 #define VOS_MISBEHAVE_H
 

@@ -33,7 +33,7 @@ struct options {
     unsigned harts;
     /* Copies of the program, each in an address space of its own. */
     unsigned processes;
-    /* Whether processes have primary regions, where the monitor keeps memory apart for them. */
+    /* Whether processes have primary regions, where the hypervisor keeps memory apart for them. */
     enum region_use region;
     enum misbehaviour misbehaviour;
     enum section_tables tables;

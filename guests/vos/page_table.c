@@ -73,7 +73,7 @@ void page_table_destroy_user(page_table table)
 }
 
 /* The entry for `virtual` at `level`, making the tables above it. NULL when memory has run out, or when
- * a leaf stands above. */
+ * a leaf is above. */
 static pte *make_entry(page_table table, uint64_t virtual, unsigned level)
 {
     for (unsigned above = root_level(); above > level; above--) {

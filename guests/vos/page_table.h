@@ -13,7 +13,7 @@ enum paging_mode {
     PAGING_SV57 = 10,
 };
 
-/* A page size is the level at which its leaf stands. */
+/* A page size is the level at which its leaf is. */
 enum page_size {
     PAGE_4K = 0,
     PAGE_2M = 1,

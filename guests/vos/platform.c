@@ -154,7 +154,7 @@ static void read_device(const struct fdt *fdt, fdt_node parent, fdt_node node)
     }
 }
 
-/* Devices stand in /soc, or directly in the root. */
+/* Devices are in /soc, or directly in the root. */
 static void read_devices(const struct fdt *fdt, fdt_node root)
 {
     fdt_node parents[] = {root, fdt_child(fdt, root, "soc")};

@@ -20,7 +20,7 @@ const char *pptlb_name(void)
     return names[use];
 }
 
-static pte call_monitor(pte *entry, uint64_t virtual)
+static pte call_hypervisor(pte *entry, uint64_t virtual)
 {
     const uint64_t page_index = MEGAPAGE_BYTES - PAGE_BYTES;
     bool handshake = use == PPTLB_HANDSHAKE;
@@ -38,7 +38,7 @@ pte pptlb_invalidate(pte *entry, uint64_t virtual, unsigned asid)
     pte old;
 
     if (use != PPTLB_OFF)
-        return call_monitor(entry, virtual);
+        return call_hypervisor(entry, virtual);
     old = __atomic_fetch_and(entry, ~(pte)PTE_V, __ATOMIC_RELAXED);
     tlb_flush_page(virtual, asid);
     return old;

@@ -1,7 +1,7 @@
-/* Invalidation of one page: by PPTLB, a call of the monitor, or by the processor's own fences.
+/* Invalidation of one page: by PPTLB, a call of the hypervisor, or by the processor's own fences.
  *
  * PPTLB (partial purge TLB) is the instruction of that name in Umeno et al. 1985, section 3.3.1: it names
- * a table's entry, so that a monitor with shadow tables knows the frame but not the address. The paper's
+ * a table's entry, so that a hypervisor with shadow tables knows the frame but not the address. The paper's
  * handshake (section 4.1) is that the kernel gives the address too. */
 #ifndef VOS_PPTLB_H
 #define VOS_PPTLB_H
@@ -15,7 +15,7 @@ enum pptlb_use {
     PPTLB_OFF,
 };
 
-/* Where the monitor has no PPTLB, fences are used whatever is wanted. */
+/* Where the hypervisor has no PPTLB, fences are used whatever is wanted. */
 void pptlb_start(enum pptlb_use wanted);
 /* "handshake", "plain" or "off". */
 const char *pptlb_name(void);

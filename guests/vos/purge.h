@@ -11,7 +11,7 @@ enum purge_by {
 
 /* Returns when every other hart has purged `asid`. */
 void purge_others(unsigned asid);
-/* Does what this hart is asked for, if anything. */
+/* Does the request to this hart, if there is one. */
 void purge_serve(void);
 
 #endif

@@ -34,14 +34,14 @@ void sbi_remote_sfence_vma(uint64_t hart_mask, uint64_t virtual, uint64_t bytes)
 void sbi_remote_sfence_vma_asid(uint64_t hart_mask, uint64_t virtual, uint64_t bytes, unsigned asid);
 /* Clears V of the leaf entry at guest physical `entry`, and takes the translations of the page that
  * it maps from every address space, on every hart. With `handshake`, all of `virtual` is right, else
- * only the page's index in the last table. False when the monitor refuses; `old` is the entry before. */
+ * only the page's index in the last table. False when the hypervisor refuses; `old` is the entry before. */
 bool sbi_pptlb(uint64_t entry, uint64_t virtual, bool handshake, uint64_t *old);
 /* False when the hart does not start. Addresses are guest physical. */
 bool sbi_hart_start(uint64_t hart, uint64_t start, uint64_t argument);
 /* Does not return. */
 _Noreturn void sbi_hart_stop(void);
 
-/* The monitor writes at this guest physical address whether processors are dedicated (1) or shared (0). */
+/* The hypervisor writes at this guest physical address whether processors are dedicated (1) or shared (0). */
 void sbi_register_area(uint64_t address);
 unsigned sbi_allocation(void);
 /* The interrupt's source at the PLIC, 0 when there is none. */

@@ -219,7 +219,7 @@ void sched_exit(unsigned status)
     is_last = --alive == 0;
     spinlock_unlock(&lock);
     process_destroy(process);
-    MARK(MARKER_TRANSACTION);
+    PAGEWALK_TRANSACTION();
     if (is_last)
         shut_down(final_status);
     if (next == NULL)

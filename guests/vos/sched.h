@@ -13,10 +13,10 @@ void sched_next(void);
 /* Puts this hart's process behind the others that are ready. */
 void sched_yield(void);
 /* Ends this hart's process. The last one to end shuts the machine down, with the status of the first
- * that failed. When all others wait, the machine shuts down too: nobody can wake them. */
+ * that failed. When all others wait, the machine shuts down too: nothing can wake them. */
 void sched_exit(unsigned status);
 
-/* For whoever makes processes wait: the lock guards what they wait for. */
+/* For code that makes processes wait: the lock guards what they wait for. */
 void sched_lock(void);
 void sched_unlock(void);
 /* Takes this hart's process off it until sched_wake. With the lock held, which is given up. `wake`, if

@@ -96,7 +96,7 @@ uint64_t space_add_common(struct space *space, uint64_t bytes);
 bool space_remove_segment(struct space *space);
 /* Translates this hart's user addresses by `space`. */
 void space_enter(const struct space *space);
-/* Leaves user translation to nobody. */
+/* Leaves the current space: this hart then has the kernel's mappings alone. */
 void space_leave(void);
 /* Makes the page of `virtual` fit for `access`, on behalf of this hart. */
 enum fault_result space_fault(struct space *space, uint64_t virtual, enum access access);

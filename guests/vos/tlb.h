@@ -14,7 +14,7 @@
 void tlb_start(void);
 /* Highest ASID, 0 when the processor has none. */
 unsigned tlb_last_asid(void);
-/* The lowest ASID that nobody has; 0, which stands for none, when there is no such. */
+/* The lowest ASID that no space has; 0, which means none, when there is no such. */
 unsigned tlb_take_asid(void);
 void tlb_give_asid(unsigned asid);
 

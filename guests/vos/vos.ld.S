@@ -1,5 +1,5 @@
 /* Text and read-only data lie in the first 2 MiB page of the image, data in the second, so that the
- * kernel maps each with one large page of its own permissions. Entered at a physical address. */
+ * kernel maps each with one large page with its permissions. Entered at a physical address. */
 #include "layout.h"
 
 OUTPUT_ARCH(riscv)

@@ -18,7 +18,7 @@ struct edge {
     vertex to;
 };
 
-/* Compressed rows: the neighbours of v are [row[v], row[v + 1]). Each edge stands there twice. */
+/* Compressed rows: the neighbours of v are [row[v], row[v + 1]). Each edge is there twice. */
 struct graph {
     uint64_t vertices;
     uint64_t *row;

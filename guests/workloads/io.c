@@ -29,7 +29,7 @@ static void move(bool write, uint64_t page, uint64_t *memory)
     bool done = write ? vos_disk_write(sector, memory, PAGE_BYTES)
                       : vos_disk_read(sector, memory, PAGE_BYTES);
 
-    MARK(MARKER_TRANSACTION);
+    PAGEWALK_TRANSACTION();
     if (!done)
         fail(OUTCOME_FAILED, "io: FAILED page %lu cannot be %s", first_page + page, write ? "written" : "read");
 }

@@ -50,7 +50,7 @@ static int command_crash(const char *argument)
     return OUTCOME_FAILED;
 }
 
-/* Tells the monitor that the user's command ended, and waits to be ended. */
+/* Tells the hypervisor that the user's command ended, and waits to be ended. */
 static int command_exit(const char *argument)
 {
     uint64_t status;
@@ -82,9 +82,9 @@ static int command_reach(const char *argument)
 static int command_roi(const char *argument)
 {
     if (argument != NULL && string_equal(argument, "begin"))
-        MARK(MARKER_REGION_BEGIN);
+        PAGEWALK_ROI_BEGIN();
     else if (argument != NULL && string_equal(argument, "end"))
-        MARK(MARKER_REGION_END);
+        PAGEWALK_ROI_END();
     else
         fail(OUTCOME_USAGE, "usage: roi begin|end");
     return OUTCOME_OK;
@@ -96,12 +96,12 @@ static int command_marker(const char *argument)
 
     if (argument == NULL || !number_parse(argument, &number))
         fail(OUTCOME_USAGE, "usage: marker NUMBER");
-    if (number == MARKER_REGION_BEGIN)
-        MARK(MARKER_REGION_BEGIN);
-    else if (number == MARKER_REGION_END)
-        MARK(MARKER_REGION_END);
-    else if (number >= MARKER_EXIT && number < MARKER_EXIT + 256)
-        marker_exit((unsigned)(number - MARKER_EXIT));
+    if (number == PAGEWALK_MARKER_ROI_BEGIN)
+        PAGEWALK_ROI_BEGIN();
+    else if (number == PAGEWALK_MARKER_ROI_END)
+        PAGEWALK_ROI_END();
+    else if (number >= PAGEWALK_MARKER_EXIT && number < PAGEWALK_MARKER_EXIT + 256)
+        marker_exit((unsigned)(number - PAGEWALK_MARKER_EXIT));
     else
         fail(OUTCOME_USAGE, "marker %lu: must be 1, 2 or 256 to 511", number);
     return OUTCOME_OK;

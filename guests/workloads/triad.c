@@ -1,12 +1,12 @@
 /* STREAM's triad alone, a = b + s c, with arrays exactly aligned to one another (triad: the three
- * accesses of a round meet in one set of every cache and TLB) or staggered (triadp).
+ * accesses of a round fall into one set of every cache and TLB) or staggered (triadp).
  *
  * size:       bytes of each array
  * iterations: rounds */
 #include "workload.h"
 
 enum { DEFAULT_BYTES = 64 << 20, DEFAULT_ROUNDS = 2 };
-/* Pages and lines by which triadp moves each array on: both odd, so that no sets meet. */
+/* Pages and lines by which triadp moves each array on: both odd, so that no sets coincide. */
 enum { STAGGER = 37 * ALIGN_PAGE + 3 * ALIGN_CACHE_LINE };
 
 static void __attribute__((noinline)) triad(double *restrict a, const double *restrict b,

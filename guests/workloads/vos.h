@@ -53,7 +53,7 @@ void *vos_section(const char *name, bool write, uint64_t *bytes);
 /* Takes this process out of all its sections. */
 void vos_leave_sections(void);
 
-/* What the monitor is asked concerning a section of this machine. The order is vos's: guests/vos/section.h. */
+/* What the hypervisor is asked concerning a section of this machine. The order is vos's: guests/vos/section.h. */
 enum vos_section_request {
     VOS_SECTION_UNMAP,
     VOS_SECTION_MAP,

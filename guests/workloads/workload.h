@@ -33,7 +33,7 @@ enum option {
 struct options {
     /* As given, or NULL: bytes for most workloads; each says what it means by it. */
     const char *size;
-    /* 0 stands for the workload's default. */
+    /* 0 selects the workload's default. */
     uint64_t iterations;
     uint64_t updates;
     uint64_t seed;
@@ -164,7 +164,7 @@ static inline uint64_t region_begin(void)
 {
     uint64_t now = linux_nanoseconds();
 
-    MARK(MARKER_REGION_BEGIN);
+    PAGEWALK_ROI_BEGIN();
     return now;
 }
 
@@ -172,7 +172,7 @@ static inline uint64_t region_end(uint64_t begin)
 {
     uint64_t elapsed;
 
-    MARK(MARKER_REGION_END);
+    PAGEWALK_ROI_END();
     elapsed = linux_nanoseconds() - begin;
     return elapsed == 0 ? 1 : elapsed;
 }

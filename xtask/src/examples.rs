@@ -2,10 +2,11 @@
 //!
 //! A block of `docs/*.md` that is fenced as `console` holds commands behind `$ `, each followed by all that it prints to the standard output. Its
 //! numbers are simulated, so they are the same everywhere. What depends on the host or on a guest that was fetched, or changes anything of the
-//! user's, stands in other blocks.
+//! user's, is in other blocks.
 
 use crate::failure::Failure;
 use crate::process::{printed_by, root, run as run_command, target};
+use crate::suites::command;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,10 +14,10 @@ use std::process::Command;
 /// What opens a block, and what closes it.
 const OPENING: &str = "```console\n";
 const CLOSING: &str = "```";
-/// What stands before a command.
+/// What precedes a command.
 const PROMPT: &str = "$ ";
 
-/// Runs every command, and compares what it prints with what is shown. Crates of their own with schemes are tested first.
+/// Runs every command, and compares what it prints with what is shown. Out-of-tree crates with schemes are tested first.
 pub(crate) fn check() -> Result<(), Failure> {
     test_out_of_tree()?;
     for path in documents()? {
@@ -60,7 +61,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// `text`, where behind each command stands what `run` says that it prints.
+/// `text`, where each command is followed by what `run` says that it prints.
 fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Result<String, Failure> {
     let mut parts = text.split(OPENING);
     let mut new = parts.next().unwrap_or_default().to_owned();
@@ -76,23 +77,23 @@ fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Resul
     Ok(new)
 }
 
-/// How a crate of its own with a scheme is run (docs/adding-a-scheme.md).
+/// How an out-of-tree crate with a scheme is run (docs/adding-a-scheme.md).
 const OUT_OF_TREE: &str = "cargo run --release --manifest-path examples/";
 
-/// The same as it is built here: into the directory that the tests are built into, and as they are, so that dependencies are there already.
+/// How this command runs such a crate: in the tests' build directory and with their profile, so that dependencies are built already.
 const AS_TESTS: &str = "cargo run --profile optimized --manifest-path examples/";
 
-/// What `command` prints, where `pagewalk` is the one that the README's first command builds.
-fn run(command: &str) -> Result<String, Failure> {
-    println!("{command}");
-    if let Some(rest) = command.strip_prefix(OUT_OF_TREE) {
+/// What `shown` prints, where `pagewalk` is the one that is tested.
+fn run(shown: &str) -> Result<String, Failure> {
+    println!("{shown}");
+    if let Some(rest) = shown.strip_prefix(OUT_OF_TREE) {
         return printed_by(&format!("CARGO_TARGET_DIR='{}' {AS_TESTS}{rest}", target().display()));
     }
-    let arguments = command.strip_prefix("pagewalk ").ok_or_else(|| format!("`{command}` does not run pagewalk"))?;
-    printed_by(&format!("cargo run --quiet --release -- {arguments}"))
+    let arguments = shown.strip_prefix("pagewalk ").ok_or_else(|| format!("`{shown}` does not run pagewalk"))?;
+    printed_by(&format!("'{}' {arguments}", command()?.display()))
 }
 
-/// The tests of the crates with schemes of their own.
+/// The tests of the out-of-tree crates with schemes.
 fn test_out_of_tree() -> Result<(), Failure> {
     let directory = root().join("examples");
     let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;

@@ -1,65 +1,81 @@
 //! Coverage-guided fuzzing: builds the targets of `fuzz/` with libFuzzer, and runs each for a while, two at a time.
 //!
 //! `PAGEWALK_FUZZ_SECONDS` is how long each runs, 60 by default; `PAGEWALK_FUZZ_TARGETS` names some of them, with commas between. Inputs
-//! that reach something new are kept in `target/fuzz/NAME`, from where the next run goes on. An input that fails is in `target/fuzz` as
-//! well, and the step fails with its path: committed to `fuzz/regressions/NAME`, it becomes a test.
+//! that reach something new are kept in `target/fuzz/NAME`, from where the next run goes on, and [`minimize`] moves to `fuzz/corpus/NAME`
+//! what is worth keeping of them. An input that fails is in `target/fuzz` as well, and the step fails with its path: committed to
+//! `fuzz/regressions/NAME`, it becomes a test.
+
+mod corpus;
+mod summary;
+mod target;
 
 use crate::failure::Failure;
 use crate::process::{root, run};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use target::Target;
 
 /// Targets that run at the same time.
 const AT_ONCE: usize = 2;
-/// Longest input, in bytes.
-const LONGEST: u32 = 4096;
-/// An input that takes longer than so many seconds has hung.
-const TIMEOUT: u32 = 60;
 
-/// Performs the step.
+/// Performs the step: fuzzes every target, and prints a table of what was executed and reached.
 pub(crate) fn perform() -> Result<(), Failure> {
     let seconds = std::env::var("PAGEWALK_FUZZ_SECONDS").unwrap_or_else(|_| "60".to_owned());
     let seconds: u32 =
         seconds.parse().map_err(|_| format!("PAGEWALK_FUZZ_SECONDS={seconds}: not a number of seconds"))?;
-    let targets = targets()?;
+    let targets = target::named()?;
     build()?;
-    let waiting = Mutex::new(targets.into_iter());
-    let failures = Mutex::new(Vec::new());
+    let (done, failures) = on_all(&targets, |target| {
+        let summary = target.fuzz(seconds)?;
+        println!("{}: done", target.name());
+        Ok(summary)
+    });
+    let rows: Vec<_> = done.into_iter().map(|(target, summary)| (target.name(), summary)).collect();
+    print!("{}", summary::table(&rows));
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// Performs the chore: the smallest inputs that together reach what the corpus and all that was found reach become the corpus.
+pub(crate) fn minimize() -> Result<(), Failure> {
+    let targets = target::named()?;
+    build()?;
+    let (_, failures) = on_all(&targets, |target| {
+        let change = corpus::minimize(target)?;
+        println!("{:13} {change}", target.name());
+        Ok(())
+    });
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// Does `work` with each target, some at once; what it returned in the targets' order, and how it failed.
+fn on_all<R: Send>(
+    targets: &[Target],
+    work: impl Fn(&Target) -> Result<R, Failure> + Sync,
+) -> (Vec<(&Target, R)>, Vec<Failure>) {
+    let waiting = Mutex::new(targets.iter().enumerate());
+    let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 loop {
                     let next = waiting.lock().expect("nobody panics with the lock").next();
-                    let Some(target) = next else { return };
-                    match fuzz(&target, seconds) {
-                        Ok(line) => println!("{line}"),
-                        Err(failure) => failures.lock().expect("nobody panics with the lock").push(failure),
-                    }
+                    let Some((index, target)) = next else { return };
+                    let result = work(target);
+                    results.lock().expect("nobody panics with the lock").push((index, target, result));
                 }
             });
         }
     });
-    let failures = failures.into_inner().expect("nobody panics with the lock");
-    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
-}
-
-/// The names of all targets, or of those that were asked for.
-fn targets() -> Result<Vec<String>, Failure> {
-    let directory = root().join("fuzz/src/bin");
-    let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let mut all: Vec<String> =
-        entries.filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned())).collect();
-    all.sort();
-    let Ok(asked) = std::env::var("PAGEWALK_FUZZ_TARGETS") else { return Ok(all) };
-    let asked: Vec<String> = asked.split(',').map(|name| name.trim().to_owned()).collect();
-    match asked.iter().find(|name| !all.contains(name)) {
-        Some(unknown) => {
-            Err(format!("PAGEWALK_FUZZ_TARGETS: there is no target `{unknown}` (there are {})", all.join(", ")))
+    let mut results = results.into_inner().expect("nobody panics with the lock");
+    results.sort_by_key(|(index, ..)| *index);
+    let (mut done, mut failures) = (Vec::new(), Vec::new());
+    for (_, target, result) in results {
+        match result {
+            Ok(result) => done.push((target, result)),
+            Err(failure) => failures.push(failure),
         }
-        None => Ok(asked),
     }
+    (done, failures)
 }
 
 /// Builds every target, with coverage in the code of this workspace alone. libFuzzer is C++.
@@ -74,84 +90,16 @@ fn build() -> Result<(), Failure> {
         .current_dir(root()))
 }
 
-/// Runs one target; returns a line about what it did.
-fn fuzz(target: &str, seconds: u32) -> Result<String, Failure> {
-    let built = root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
-    let scratch = built.join("fuzz");
-    let found = scratch.join(target);
-    fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
-    let log = scratch.join(format!("{target}.log"));
-    let failed = |problem: String| format!("{target}: {problem}; see {}", log.display());
-    let mut child = start(&built.join("optimized").join(target), &log, &found, target, seconds).map_err(&failed)?;
-    let status = child.wait().map_err(|error| failed(error.to_string()))?;
-    let text = fs::read_to_string(&log).map_err(|error| failed(error.to_string()))?;
-    if !status.success() {
-        let input = text.lines().find_map(|line| line.split_once("Test unit written to ")).map(|(_, path)| path);
-        return Err(failed(match input {
-            Some(input) => format!("fails on {input}"),
-            None => status.to_string(),
-        }));
-    }
-    Ok(summary(target, &text))
-}
-
-fn start(binary: &Path, log: &Path, found: &Path, target: &str, seconds: u32) -> Result<Child, String> {
-    let output = File::create(log).map_err(|error| error.to_string())?;
-    let errors = output.try_clone().map_err(|error| error.to_string())?;
-    let kept: Vec<PathBuf> = ["fuzz/corpus", "fuzz/regressions"]
-        .into_iter()
-        .map(|directory| root().join(directory).join(target))
-        .filter(|directory| directory.is_dir())
-        .collect();
-    let prefix = found.with_file_name(format!("{target}-"));
-    Command::new(binary)
-        .arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-max_len={LONGEST}"))
-        .arg(format!("-timeout={TIMEOUT}"))
-        .arg(format!("-artifact_prefix={}", prefix.display()))
-        .arg("-print_final_stats=1")
-        .arg(found)
-        .args(kept)
-        .stdin(Stdio::null())
-        .stdout(output)
-        .stderr(errors)
-        .spawn()
-        .map_err(|error| format!("{}: {error}", binary.display()))
-}
-
-/// What libFuzzer says at its end, in a line.
-fn summary(target: &str, log: &str) -> String {
-    let last = |key: &str| {
-        let lines = log.lines().rev();
-        lines.filter_map(|line| line.split_once(key)).find_map(|(_, rest)| rest.split_whitespace().next())
-    };
-    let of = |key: &str| last(key).unwrap_or("?");
-    format!(
-        "{target:13} {} executions, {} a second; {} edges, {} features; seed {}",
-        of("stat::number_of_executed_units:"),
-        of("stat::average_exec_per_sec:"),
-        of(" cov: "),
-        of(" ft: "),
-        of("INFO: Seed: "),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_log_is_a_line() {
-        let log = "INFO: Seed: 17\n#2 INITED cov: 30 ft: 40 corp: 1/1b\n#9 DONE   cov: 31 ft: 45 corp: 2/3b\n\
-                   stat::number_of_executed_units: 9\nstat::average_exec_per_sec:     3\n";
-        assert_eq!(summary("kernels", log), "kernels       9 executions, 3 a second; 31 edges, 45 features; seed 17");
-    }
-
-    #[test]
-    fn every_binary_is_a_target() {
-        let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
-        for target in targets().unwrap() {
-            assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
-        }
+    fn results_are_in_the_order_of_the_targets_and_failures_apart() {
+        let targets = ["a", "b", "c", "d"].map(Target::called);
+        let (done, failures) =
+            on_all(&targets, |target| if target.name() == "c" { Err("c fails".to_owned()) } else { Ok(()) });
+        assert_eq!(done.iter().map(|(target, ())| target.name()).collect::<Vec<_>>(), ["a", "b", "d"]);
+        assert_eq!(failures, ["c fails"]);
     }
 }

@@ -2,11 +2,18 @@
 
 use crate::failure::Failure;
 use crate::process::{cargo, root, run};
+use crate::tools::Tool;
 use std::process::Command;
 
 /// Every file is as `cargo fmt` leaves it.
 pub(crate) fn format() -> Result<(), Failure> {
     cargo(&["fmt", "--all", "--check"])
+}
+
+/// Code and documentation are spelt right; `typos.toml` has the names that are no mistakes.
+pub(crate) fn spelling() -> Result<(), Failure> {
+    let typos = Tool::Typos.path().ok_or("typos is missing: `cargo xtask tools` installs it")?;
+    run(Command::new(typos).arg("--format=brief").current_dir(root()))
 }
 
 /// Clippy has nothing to say.

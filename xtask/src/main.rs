@@ -18,6 +18,7 @@ mod step;
 mod steps;
 mod suites;
 mod tools;
+mod words;
 
 use options::Request;
 use std::process::ExitCode;

@@ -29,7 +29,7 @@ const NEEDS: &[Need] = &[
     Need { thing: "chromium", packages: &["chromium", "chromium-browser"] },
 ];
 
-/// Lists what is missing, and installs it if the user agrees. Where nobody can be asked, as in CI, it is installed.
+/// Lists what is missing, and installs it if the user agrees. Without a terminal, as in CI, it is installed without a question.
 pub(crate) fn install() -> Result<(), Failure> {
     let missing: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need.thing)).collect();
     if missing.is_empty() {
@@ -71,7 +71,7 @@ fn by_hand(caller: Caller, packages: &[&str]) -> String {
     format!("{sudo}apt-get install --no-install-recommends {}", packages.join(" "))
 }
 
-/// Whether to install: what the user answers. Without a terminal there is nobody to ask, and the answer is yes.
+/// Whether to install: what the user answers. Without a terminal the answer is yes.
 fn agreed(caller: Caller) -> Result<bool, Failure> {
     let input = std::io::stdin();
     if std::env::var_os("CI").is_some() || !input.is_terminal() {

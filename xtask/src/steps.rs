@@ -2,7 +2,7 @@
 
 use crate::step::{BOTH, FULL, QUICK, Step};
 use crate::{
-    commits, cycles, dependencies, directories, examples, fuzz, guests, lints, packages, readme, suites, tools,
+    commits, cycles, dependencies, directories, examples, fuzz, guests, lints, packages, readme, suites, tools, words,
 };
 
 /// All steps, in the order in which they build on each other; those that take seconds come first.
@@ -26,6 +26,7 @@ pub(crate) const STEPS: &[Step] = &[
         tiers: BOTH,
         run: directories::check,
     },
+    Step { name: "words", summary: "words are those of the field", tiers: BOTH, run: words::check },
     Step {
         name: "quick",
         summary: "unit tests of every crate, and the tests of those below the command",
@@ -40,7 +41,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "tools",
-        summary: "install cargo-nextest and cargo-deny into target/tools, if they are missing",
+        summary: "install cargo-nextest, cargo-deny, typos and axe-core into target/tools, if they are missing",
         tiers: FULL,
         run: tools::install,
     },
@@ -50,6 +51,7 @@ pub(crate) const STEPS: &[Step] = &[
         tiers: FULL,
         run: dependencies::check,
     },
+    Step { name: "spelling", summary: "words are spelt right (typos)", tiers: FULL, run: lints::spelling },
     Step { name: "lints", summary: "Clippy has no warning", tiers: FULL, run: lints::clippy },
     Step {
         name: "rustdoc",
@@ -95,7 +97,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "readme",
-        summary: "run the README's first command as it stands, and compare what it prints with the README",
+        summary: "run the README's first command, and compare what it prints with the README",
         tiers: FULL,
         run: readme::check,
     },
@@ -120,5 +122,11 @@ pub(crate) const CHORES: &[Step] = &[
         summary: "write what the commands in docs/ print into docs/",
         tiers: &[],
         run: examples::update,
+    },
+    Step {
+        name: "fuzz-corpus",
+        summary: "put into fuzz/corpus the smallest inputs that reach what fuzzing has reached",
+        tiers: &[],
+        run: fuzz::minimize,
     },
 ];

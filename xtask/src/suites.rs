@@ -4,11 +4,12 @@ use crate::failure::Failure;
 use crate::process::{cargo, root, run, target};
 use crate::tools::Tool;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Sets that tests use beside the default ones.
-const FURTHER_SETS: [&str; 8] = ["gcc", "stress-ng", "rt-tests", "sysbench", "perl", "python", "lua", "compressors"];
+const FURTHER_SETS: [&str; 9] =
+    ["gcc", "stress-ng", "rt-tests", "sysbench", "perf", "perl", "python", "lua", "compressors"];
 
 /// The crate whose tests run the command from end to end.
 const COMMAND: &str = "pagewalk";
@@ -25,9 +26,14 @@ enum Ignored {
 
 /// Fetches the Linux guest with what tests use of it.
 pub(crate) fn fetch() -> Result<(), Failure> {
-    // What the step `release` builds, so that nothing is built twice: `cargo run` would choose other features for some crates.
+    run(Command::new(command()?).args(["guest", "fetch"]).args(FURTHER_SETS))
+}
+
+/// The command, as the step `release` builds it, so that nothing is built twice: `cargo run` would choose other features for some crates, and
+/// the profile `release` takes four times as long to build.
+pub(crate) fn command() -> Result<PathBuf, Failure> {
     cargo(&["test", "--workspace", "--profile", "optimized", "--tests", "--no-run"])?;
-    run(Command::new(target().join("optimized/pagewalk")).args(["guest", "fetch"]).args(FURTHER_SETS))
+    Ok(target().join("optimized").join(COMMAND))
 }
 
 /// Runs the tests that take seconds, with debug assertions.
@@ -51,7 +57,8 @@ pub(crate) fn release() -> Result<(), Failure> {
 
 /// Runs the tests of a build with a hole in the engine, which no other build has.
 pub(crate) fn planted() -> Result<(), Failure> {
-    cargo(&["test", "--package", COMMAND, "--features", "planted", "--test", "sandbox_planted"])
+    // Of the whole workspace, so that dependencies have the features that they have in the other steps, and are there already.
+    cargo(&["test", "--workspace", "--features", "pagewalk/planted", "--test", "sandbox_planted"])
 }
 
 /// Runs the tests of `targets`, built with `profile`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or

@@ -1,26 +1,29 @@
-//! Programs of cargo that CI runs beside those of the toolchain: cargo-nextest and cargo-deny.
+//! What CI needs beside the toolchain and Debian's packages: programs, by pip, and the script that checks pages for accessibility, by npm.
 
 use crate::failure::Failure;
 use crate::process::{in_search_path, root, run, target};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A program that `cargo NAME` would run.
+/// A program.
 #[derive(Clone, Copy)]
 pub(crate) enum Tool {
-    /// Runs tests of all crates in one pool, each in a process of its own.
+    /// Runs tests of all crates in one pool, each in a separate process.
     Nextest,
     /// Checks licences, advisories, duplicates and sources of dependencies.
     Deny,
+    /// Checks spelling.
+    Typos,
 }
 
 impl Tool {
-    const ALL: [Self; 2] = [Self::Nextest, Self::Deny];
+    const ALL: [Self; 3] = [Self::Nextest, Self::Deny, Self::Typos];
 
     fn program(self) -> &'static str {
         match self {
             Self::Nextest => "cargo-nextest",
             Self::Deny => "cargo-deny",
+            Self::Typos => "typos",
         }
     }
 
@@ -35,11 +38,17 @@ fn directory() -> PathBuf {
     target().join("tools")
 }
 
-/// Installs the versions that `.ci/tools.txt` pins, unless every tool is there. They come as binaries: compiling them takes
-/// longer than all else that CI does.
+/// Installs what is missing.
 pub(crate) fn install() -> Result<(), Failure> {
+    install_programs()?;
+    install_scripts()
+}
+
+/// Installs the programs that `.ci/tools.txt` pins, unless each is there. They come as binaries: compiling them takes longer than all else that
+/// CI does.
+fn install_programs() -> Result<(), Failure> {
     if Tool::ALL.iter().all(|tool| tool.path().is_some()) {
-        println!("nothing is missing");
+        println!("no program is missing");
         return Ok(());
     }
     let mut pip = Command::new("python3");
@@ -51,4 +60,22 @@ pub(crate) fn install() -> Result<(), Failure> {
         Some(tool) => Err(format!("{} is still missing", tool.program())),
         None => Ok(()),
     }
+}
+
+/// Installs axe-core as `.ci/npm` pins it, unless that is there. Tests of reports load it into their browser.
+fn install_scripts() -> Result<(), Failure> {
+    let npm = directory().join("npm");
+    let pinned = |name: &str| root().join(".ci/npm").join(name);
+    let lock = std::fs::read(pinned("package-lock.json")).map_err(|error| format!(".ci/npm: {error}"))?;
+    let is_there = npm.join("node_modules/axe-core/axe.min.js").is_file();
+    if is_there && std::fs::read(npm.join("package-lock.json")).is_ok_and(|installed| installed == lock) {
+        println!("no script is missing");
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| format!("{}: {error}", npm.display());
+    std::fs::create_dir_all(&npm).map_err(failed)?;
+    for name in ["package.json", "package-lock.json"] {
+        std::fs::copy(pinned(name), npm.join(name)).map_err(failed)?;
+    }
+    run(Command::new("npm").args(["ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&npm))
 }

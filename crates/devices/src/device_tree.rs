@@ -111,6 +111,15 @@ pub fn device_tree(machine: &TreeDescription<'_>) -> Result<Vec<u8>, TreeError> 
     Ok(tree.finish()?)
 }
 
+/// Gives `tree` `bytes` more bytes, which nothing uses yet: who edits it in place makes its blocks longer by them (Devicetree Specification
+/// 0.4, section 5.2, `totalsize`).
+pub fn leave_room(tree: &mut Vec<u8>, bytes: usize) {
+    const TOTAL_SIZE: core::ops::Range<usize> = 4..8;
+    tree.resize(tree.len() + bytes, 0);
+    let total = tree.len() as u32;
+    tree[TOTAL_SIZE].copy_from_slice(&total.to_be_bytes());
+}
+
 /// An ISA string taken apart for the `riscv,isa-base` and `riscv,isa-extensions` properties (binding `riscv/extensions.yaml`).
 struct Isa {
     base: String,

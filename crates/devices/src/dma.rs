@@ -1,7 +1,7 @@
 //! Guest memory as a device sees it: guest physical addresses whose pages lie anywhere in host memory.
 //!
 //! Under nested paging a guest's pages are scattered over host frames, and a page may have no frame yet. [`DmaMemory`] is what the
-//! monitor implements: it hands out host memory piece by piece and fills a missing page on the way. [`Ram`] makes of it a
+//! hypervisor implements: it hands out host memory piece by piece and fills a missing page on the way. [`Ram`] makes of it a
 //! [`vm_memory::GuestMemory`], whose `get_slices` allows such pieces, so that the rings are walked by `virtio-queue` unchanged.
 
 use std::iter::FusedIterator;
@@ -33,7 +33,7 @@ pub enum DmaError {
     NoFrame(Gpa),
 }
 
-/// The RAM of a guest, as its devices reach it. Implemented by the monitor.
+/// The RAM of a guest, as its devices reach it. Implemented by the hypervisor.
 ///
 /// Takes `&self`, as `vm-memory` does: an implementation that fills pages keeps its tables in a cell.
 pub trait DmaMemory {

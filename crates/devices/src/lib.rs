@@ -1,7 +1,7 @@
 //! The devices of a guest: UART, PLIC and virtio over MMIO, behind one [`Platform`], and the device tree that describes them.
 //!
 //! A device knows guest physical addresses only. What it reads and writes of guest memory goes through [`DmaMemory`], which the
-//! monitor implements. Everything happens inside the guest's own access to a register: no threads, no clock, so runs repeat.
+//! hypervisor implements. Everything happens inside the guest's own access to a register: no threads, no clock, so runs repeat.
 //!
 //! The guest is hostile: whatever it writes to a register or a ring, the worst that happens is that the device concerned asks for
 //! a reset (`DEVICE_NEEDS_RESET`) and counts why ([`QueueFault`]).
@@ -21,7 +21,7 @@ mod uart;
 mod virtio;
 
 pub use bus::BusError;
-pub use device_tree::{TreeDescription, TreeError, TreeSection, device_tree};
+pub use device_tree::{TreeDescription, TreeError, TreeSection, device_tree, leave_room};
 pub use dma::{DmaAccess, DmaError, DmaMemory};
 pub use platform::{
     ConfigError, ConsoleInput, DeviceFault, DiskNotification, Platform, PlatformConfig, PlatformState, StateError,

@@ -31,8 +31,8 @@ pub const UART: Window = Window { base: Gpa(0x1000_0000), bytes: 0x100 };
 /// PLIC source of the UART.
 pub const UART_SOURCE: u32 = 10;
 
-/// PLIC source of the monitor's own interrupt: the allocation of processors has changed (docs/paravirtual.md).
-pub const MONITOR_SOURCE: u32 = 11;
+/// PLIC source of the hypervisor's own interrupt: the allocation of processors has changed (docs/paravirtual.md).
+pub const HYPERVISOR_SOURCE: u32 = 11;
 
 /// Number of virtio-mmio slots.
 pub const VIRTIO_SLOTS: usize = 8;

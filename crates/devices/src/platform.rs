@@ -256,9 +256,9 @@ impl Platform {
         self.plic.generation()
     }
 
-    /// Drives the monitor's own interrupt.
-    pub fn set_monitor_interrupt(&mut self, high: bool) {
-        self.plic.set_level(map::MONITOR_SOURCE, high);
+    /// Drives the hypervisor's own interrupt.
+    pub fn set_hypervisor_interrupt(&mut self, high: bool) {
+        self.plic.set_level(map::HYPERVISOR_SOURCE, high);
     }
 
     /// Passes what the user typed to the guest; returns how many of `bytes` it took. The caller offers the rest again later:

@@ -63,7 +63,7 @@ struct Context {
     line: bool,
 }
 
-/// See the module.
+/// The registers of a PLIC.
 #[derive(Debug)]
 pub(crate) struct Plic {
     priority: [u32; SOURCES as usize],

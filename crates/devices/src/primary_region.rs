@@ -61,7 +61,7 @@ impl RegionStatus {
     }
 }
 
-/// See the module.
+/// The registers of the page.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegionRegisters {
     memory: Range<Gpa>,
@@ -73,7 +73,7 @@ pub struct RegionRegisters {
     request: Option<RegionRequest>,
 }
 
-/// What a guest has written to the registers, and what it was answered: for a snapshot. Where the region is, is the monitor's to say.
+/// What a guest has written to the registers, and what it was answered: for a snapshot. Where the region is, is the hypervisor's to say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct RegionRegistersState {
     owners: u64,

@@ -44,7 +44,7 @@ impl Trigger for NoEdge {
     }
 }
 
-/// See the module.
+/// An ns16550a.
 #[derive(Debug)]
 pub(crate) struct Uart {
     serial: Serial<NoEdge, NoEvents, Vec<u8>>,

@@ -1,7 +1,7 @@
 //! What a hart needs of the world around it.
 //!
 //! A load or store first tries the *hit path*: [`Bus::read_hit`] or [`Bus::write_hit`], inlined into the handler of the
-//! micro-op, with a *window* that stays in a machine register and a *site*, the micro-op's memory of where it hit last. Where that
+//! micro-op, with a *view* that stays in a machine register and a *predicted slot*, the micro-op's memory of where it hit last. Where that
 //! fails, the *miss path* does whatever it takes and asks for another try, or completes the access itself.
 
 use crate::{Trap, host_page::HostPage};
@@ -10,12 +10,12 @@ use types::{Access, Asid, Gva, TranslationContext, Width};
 /// What the hit path of loads and stores keeps in a register; only the bus looks inside.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct DataWindow(pub *mut u8);
+pub struct DataView(pub *mut u8);
 
-/// The same for fetches.
+/// What the hit path of fetches keeps in a register; only the bus looks inside.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct CodeWindow(pub *mut u8);
+pub struct CodeView(pub *mut u8);
 
 /// What the hit path keeps of modelled caches: as much as it takes to see that an access changes nothing in them.
 pub trait CacheLines: Copy {
@@ -26,7 +26,7 @@ pub trait CacheLines: Copy {
     /// The lines came from [`Bus::lines`] of a bus that is alive, and `at` lies in its memory.
     unsafe fn data_is_latest(self, at: *const u8) -> bool;
 
-    /// The same for the byte of an instruction.
+    /// Whether the line of the byte at `at`, which a fetch has hit, is the one of its set that was used last. Where nothing is modelled, always.
     ///
     /// # Safety
     /// As for [`Self::data_is_latest`].
@@ -54,7 +54,7 @@ impl CacheLines for NoCaches {
 pub enum Stop {
     /// It raises an exception.
     Trap(Trap),
-    /// Nothing of it has happened, and the hart leaves [`run`](crate::Hart::run), as on an exit to a monitor: pages may have moved, so that
+    /// Nothing of it has happened, and the hart leaves [`run`](crate::Hart::run), as on an exit to a hypervisor: pages may have moved, so that
     /// what it holds of them, such as where the page lies that it executes from, is void. The instruction is executed when it runs again.
     Leave,
 }
@@ -99,11 +99,11 @@ pub enum Reached {
 pub struct Fetched {
     /// Where the 4 KiB page lies in the host's memory.
     pub page: HostPage,
-    /// The fetch side's site.
-    pub site: u16,
+    /// The fetch side's predicted slot.
+    pub predicted: u16,
 }
 
-/// `sfence.vma`, with its operands; `None` stands for `x0`.
+/// `sfence.vma`, with its operands; `None` means `x0`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fence {
     /// Only translations of this address.
@@ -112,9 +112,9 @@ pub struct Fence {
     pub asid: Option<Asid>,
 }
 
-/// Where the fields of a window's entries lie, for compiled code, which makes the comparison of the hit path itself.
+/// Where the fields of a view's entries lie, for compiled code, which makes the comparison of the hit path itself.
 ///
-/// An access of `width` bytes at `address` hits the entry at `window + (site << shift)` if `address & (mask | width - 1)` is the tag. Then
+/// An access of `width` bytes at `address` hits the entry at `view + (predicted << shift)` if `address & (mask | width - 1)` is the tag. Then
 /// the entry's stamp becomes the time of the access, zero-extended, and the byte lies at `address + addend` in the host. Each field has 64
 /// bits; offsets are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,18 +142,18 @@ pub trait Bus {
     /// What the hit path keeps of modelled caches; [`NoCaches`] costs it nothing.
     type Lines: CacheLines;
 
-    /// The caches of the real processor that the hart is on.
+    /// The caches of the pCPU that the hart is on.
     fn lines(&mut self) -> Self::Lines;
 
     /// A load, store or fetch uses the line of the byte at `at`, and it is not known that this changes nothing. What the bus completes itself,
     /// on the miss path, uses its lines there. Fetches come where [`CodeCache::with_fetch_lines`](crate::CodeCache::with_fetch_lines) asked.
     fn use_line(&mut self, at: *const u8, access: Access);
 
-    /// The window for loads and stores in the context set last.
-    fn data_window(&mut self) -> DataWindow;
+    /// The view for loads and stores in the context set last.
+    fn data_view(&mut self) -> DataView;
 
-    /// The window for fetches in the context set last.
-    fn code_window(&mut self) -> CodeWindow;
+    /// The view for fetches in the context set last.
+    fn code_view(&mut self) -> CodeView;
 
     /// The time of the latest access so far, for the accumulator. The bus keeps it below 2^31, so that a run does not wrap it.
     fn stamp(&mut self) -> u32;
@@ -161,31 +161,31 @@ pub trait Bus {
     /// The time of the latest access, after a run.
     fn set_stamp(&mut self, stamp: u32);
 
-    /// Where the bytes of a load lie, if the entry at `site` translates it. `stamp` is the time of the access.
+    /// Where the bytes of a load lie, if the entry at `predicted` translates it. `stamp` is the time of the access.
     ///
     /// # Safety
-    /// `window` is of the current context and `site` was handed out by this bus (or another of the same configuration).
-    unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8>;
+    /// `view` is of the current context and `predicted` was handed out by this bus (or another of the same configuration).
+    unsafe fn read_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8>;
 
-    /// Where the bytes of a store or atomic operation lie, if the entry at `site` translates it.
+    /// Where the bytes of a store or atomic operation lie, if the entry at `predicted` translates it.
     ///
     /// # Safety
     /// As for [`Bus::read_hit`].
-    unsafe fn write_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8>;
+    unsafe fn write_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8>;
 
-    /// Whether the fetch entry at `site` translates `address` to `page`.
+    /// Whether the fetch entry at `predicted` translates `address` to `page`.
     ///
     /// # Safety
-    /// As for [`Bus::read_hit`], with a code window.
-    unsafe fn fetch_hit(&mut self, window: CodeWindow, site: u16, address: u64, page: HostPage) -> bool;
+    /// As for [`Bus::read_hit`], with a code view.
+    unsafe fn fetch_hit(&mut self, view: CodeView, predicted: u16, address: u64, page: HostPage) -> bool;
 
-    /// A load that missed: translates and fills, or loads. Updates `site`.
+    /// A load that missed: translates and fills, or loads. Updates `predicted`.
     ///
     /// # Errors
     /// The exception that the load raises, or [`Stop::Leave`].
-    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Stop>;
+    fn load_miss(&mut self, address: u64, width: Width, predicted: &mut u16, stamp: u32) -> Result<Loaded, Stop>;
 
-    /// A store that missed: translates and fills, or stores. Updates `site`.
+    /// A store that missed: translates and fills, or stores. Updates `predicted`.
     ///
     /// # Errors
     /// The exception that the store raises, or [`Stop::Leave`].
@@ -194,7 +194,7 @@ pub trait Bus {
         address: u64,
         width: Width,
         value: u64,
-        site: &mut u16,
+        predicted: &mut u16,
         stamp: u32,
     ) -> Result<Stored, Stop>;
 
@@ -207,7 +207,7 @@ pub trait Bus {
         address: u64,
         width: Width,
         access: Access,
-        site: &mut u16,
+        predicted: &mut u16,
         stamp: u32,
     ) -> Result<Reached, Stop>;
 
@@ -217,7 +217,7 @@ pub trait Bus {
     /// The exception that the fetch raises, or [`Stop::Leave`].
     fn fetch(&mut self, address: u64) -> Result<Fetched, Stop>;
 
-    /// The hart translates in another context from now on: new windows must be asked for.
+    /// The hart translates in another context from now on: the hart must get new views.
     fn set_context(&mut self, context: &TranslationContext);
 
     /// Orders the guest's table writes before later translations.

@@ -50,8 +50,8 @@ impl<B: Bus> CodeCache<B> {
         }
     }
 
-    /// The same, whose code tells the bus ([`Bus::use_line`]) of each line of `bytes` bytes that execution comes to. Within a line that it was in
-    /// already it may tell again or not, which is the same to a cache.
+    /// Makes code report to the bus ([`Bus::use_line`]) each line of `bytes` bytes that execution comes to. Within a line that it was in
+    /// already it may report it again or not, which makes no difference to a cache.
     ///
     /// # Panics
     /// If a line is shorter than 16 bytes, longer than a page, or no power of two.
@@ -80,7 +80,7 @@ impl<B: Bus> CodeCache<B> {
         self.hot.take_failure()
     }
 
-    /// Forgets translations of the pages that overlap `bytes` from `at` on: somebody other than a hart wrote there.
+    /// Forgets translations of the pages that overlap `bytes` from `at` on: a writer that is no hart changed them.
     pub fn written(&mut self, at: *const u8, bytes: usize) {
         let first = at as usize >> 12;
         let last = (at as usize + bytes.max(1) - 1) >> 12;
@@ -91,7 +91,7 @@ impl<B: Bus> CodeCache<B> {
         }
     }
 
-    /// What an engine needs of the cache, which nobody else uses meanwhile.
+    /// What an engine needs of the cache, which no other code uses meanwhile.
     pub(crate) fn parts(&mut self) -> CodeParts<'_> {
         let cache: *mut Self = self;
         // SAFETY: the cache is there. The pointers come from one, so that none ends the others' right to be used.
@@ -117,7 +117,7 @@ impl<B: Bus> CodeCache<B> {
         self.hot.clear();
     }
 
-    /// The hart stands at `offset` of `page`, after `instructions` in one piece. For the run loop, while no engine runs.
+    /// The hart is at `offset` of `page`, after `instructions` in one piece. For the run loop, while no engine runs.
     pub(crate) fn sample(&mut self, page: HostPage, offset: u16, instructions: u32, hotness: Hotness) {
         if B::ENTRY.is_none() || self.translations.fetch_line != 0 {
             return;
@@ -134,7 +134,7 @@ impl<B: Bus> CodeCache<B> {
     }
 
     /// A block of the one `instruction`, found at `offset` of its page, that ends at its budget: the caller executes it with a budget
-    /// of 0 and then [releases](Self::release) it. No gate stands before it, and it may straddle two pages.
+    /// of 0 and then [releases](Self::release) it. It has no gate, and it may straddle two pages.
     pub(crate) fn scratch(&mut self, instruction: &Instruction, offset: u16) -> *mut MicroOp {
         let slot = self.translations.mark();
         block::translate_one::<B>(&mut self.translations, instruction, offset);

@@ -51,7 +51,7 @@ pub(crate) struct Csrs {
     mode: PagingMode,
     asid: Asid,
     root: Gpa,
-    /// `stimecmp`; no timer interrupt until the guest, or the monitor, has set it.
+    /// `stimecmp`; no timer interrupt until the guest, or the hypervisor, has set it.
     pub(crate) timer: Option<u64>,
 }
 

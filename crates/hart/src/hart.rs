@@ -1,4 +1,4 @@
-//! One logical processor: its state. The loop that runs it is in `hart/run.rs`.
+//! One vCPU: its state. The loop that runs it is in `hart/run.rs`.
 
 mod run;
 
@@ -42,19 +42,19 @@ pub struct Counts {
     pub stores: u64,
 }
 
-/// The sink register, which stands for `x0` as a destination.
+/// The sink register, which replaces `x0` as a destination.
 pub(crate) const SINK: u8 = 32;
 
 /// A hart's architectural state.
 ///
-/// It belongs to no real processor: whoever runs it brings bus and code cache along.
+/// It belongs to no pCPU: the caller that runs it provides bus and code cache.
 #[repr(C)]
 pub struct Hart {
     /// `x0` to `x31`, and the sink that writes to `x0` go to; as long as a byte can index, so that no access needs a bounds check.
     x: [u64; 256],
     /// Virtual address of the page that code is executed from.
     pub(crate) page: u64,
-    /// The same page in the host's memory.
+    /// Where the page that code is executed from is in the host's memory.
     pub(crate) host_page: HostPage,
     pub(crate) float_open: bool,
     pub(crate) fflags: Flags,
@@ -80,7 +80,7 @@ pub struct Hart {
     run_start: u64,
     /// Budget of the current entry to the engine.
     entry_budget: u32,
-    /// Instructions of the latest entry, if it was left where its budget ended and the hart still stands there: what a
+    /// Instructions of the latest entry, if it was left where its budget ended and the hart's `pc` is still there: what a
     /// [sample](crate::CodeCache::sample) weighs.
     sampled: u32,
 }
@@ -267,7 +267,7 @@ impl Hart {
         self.counts.instructions += 1;
     }
 
-    /// The SBI call that the hart has just made meets an exception while it reads the guest's memory: the hart takes it at the `ecall`, which
+    /// The SBI call that the hart has just made raises an exception while it reads the guest's memory: the hart takes it at the `ecall`, which
     /// is executed anew if the handler returns there (SBI 3.0, chapter 5).
     pub fn fail_call(&mut self, trap: Trap) {
         let pc = self.repeat_call();

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Interrupt {
-    /// From another hart, through the monitor, or from the guest's own write to `sip`.
+    /// From another hart, through the hypervisor, or from the guest's own write to `sip`.
     Software = 1,
     /// `stimecmp`, or the SBI timer.
     Timer = 5,

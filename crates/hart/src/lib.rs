@@ -1,4 +1,4 @@
-//! One logical processor: RV64GC decode and execution, S-mode CSRs and traps.
+//! One vCPU: RV64GC decode and execution, S-mode CSRs and traps.
 //!
 //! The hart knows nothing of TLBs or devices: it states what it needs as the trait [`Bus`]. Instructions are decoded once
 //! into [blocks](code) of micro-ops, which one of three engines executes: [`Engine::Threaded`] (each micro-op's handler
@@ -28,7 +28,7 @@ mod trap;
 mod trap_loop;
 
 pub use bus::{
-    Bus, CacheLines, CodeWindow, DataWindow, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored,
+    Bus, CacheLines, CodeView, DataView, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored,
 };
 pub use code::CodeCache;
 pub use engine::compiled::{CODE_BYTES, CodeMemoryError, reserve_code};

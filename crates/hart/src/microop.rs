@@ -1,23 +1,23 @@
 //! The micro-op: an instruction decoded for execution.
 
-use crate::{bus::DataWindow, hart::Hart};
+use crate::{bus::DataView, hart::Hart};
 
 /// A micro-op's handler in the threaded engine: executes it and jumps to the next one's. Returns the accumulator when
 /// the hart leaves the engine.
 pub(crate) type Handler =
-    unsafe extern "C" fn(*mut Hart, *mut MicroOp, acc: u64, window: DataWindow, environment: *mut ()) -> u64;
+    unsafe extern "C" fn(*mut Hart, *mut MicroOp, acc: u64, view: DataView, environment: *mut ()) -> u64;
 
 /// An instruction decoded for execution, or a [`Link`] behind a jump.
 ///
-/// `rd` = 32 is the sink that stands for a write to `x0`. What the operand fields mean depends on the operation:
+/// `rd` = 32 is the sink that takes writes to `x0`. What the operand fields mean depends on the operation:
 ///
 /// | operation | `imm` | `rd` | `rs1` | `rs2` |
 /// |---|---|---|---|---|
 /// | register | | rd | rs1 | rs2 |
 /// | immediate | immediate | rd | rs1 | |
-/// | load | offset | rd | rs1 | site |
-/// | store | offset | rs2 | rs1 | site |
-/// | atomic | rs2 | rd | rs1 | site |
+/// | load | offset | rd | rs1 | predicted slot |
+/// | store | offset | rs2 | rs1 | predicted slot |
+/// | atomic | rs2 | rd | rs1 | predicted slot |
 /// | branch | | rs2 | rs1 | offset of the target in the page |
 /// | jump | offset (`jalr`) | rd | rs1 | offset of the next instruction in the page |
 /// | compiled | number of the block in its unit | | | least budget |

@@ -4,7 +4,7 @@ use crate::{Hart, Interrupt, float::Flags};
 use serde::{Deserialize, Serialize};
 use types::Privilege;
 
-/// See the module. A reservation of LR is not in it: it is lost wherever another hart may run.
+/// The architectural state of a hart. A reservation of LR is not in it: it is lost wherever another hart may run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Registers {
     /// Address of the next instruction.

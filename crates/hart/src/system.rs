@@ -145,7 +145,7 @@ impl Hart {
             WFI if supervisor => (!self.wakes()).then_some(Exit::Wait),
             decode::PAUSE if self.isa.spins_exit => Some(Exit::Pause),
             WRS_NTO if self.isa.zawrs && self.isa.spins_exit => Some(Exit::ReservationWait),
-            // A wait on a reservation may end at any time, and here it ends at once: nobody else stores while this hart runs.
+            // A wait on a reservation may end at any time, and here it ends at once: no other hart stores while this one runs.
             WRS_NTO | WRS_STO if self.isa.zawrs => None,
             _ if bits & 0xfe00_7fff == 0x1200_0073 && supervisor => {
                 bus.fence(self.fence_operands(bits));
@@ -171,7 +171,7 @@ impl Hart {
         Ok(exit)
     }
 
-    /// `sfence.vma`'s operands; register `x0` stands for all.
+    /// `sfence.vma`'s operands; register `x0` means all.
     fn fence_operands(&self, bits: u32) -> Fence {
         let operand = |field: u32| (field != 0).then(|| self.register(field as u8));
         Fence { gva: operand(bits >> 15 & 31).map(Gva), asid: operand(bits >> 20 & 31).map(|asid| Asid(asid as u16)) }

@@ -14,7 +14,7 @@
 /// }
 /// ```
 ///
-/// The text documents the field as well. It stands in a call of [`key`](crate::key), or of a constant function that calls it.
+/// The text documents the field as well. It is in a call of [`key`](crate::key), or of a constant function that calls it.
 /// A field without a default is a group: a struct that is declared in the same way. Behind `beside` stand fields that are no keys.
 /// A key that may be absent is an `Option` with `#[serde(skip_serializing_if = "Option::is_none")]`.
 #[macro_export]

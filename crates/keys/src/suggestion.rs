@@ -6,7 +6,7 @@ pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k s
     answer(what, word, nearest(word, known.clone()), known)
 }
 
-/// The same, where the nearest is found already.
+/// Says that `word` is no `what`, and suggests `near`, or lists all known names if there is none.
 pub fn answer<'k>(what: &str, word: &str, near: Option<&str>, known: impl IntoIterator<Item = &'k str>) -> String {
     match near {
         Some(near) => format!("unknown {what} `{word}`; did you mean `{near}`?"),

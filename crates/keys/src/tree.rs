@@ -21,7 +21,7 @@ pub trait Declared {
 
 /// Keys with defaults: a part of a configuration.
 pub trait Keys: Declared + Clone + Default + PartialEq + Serialize + DeserializeOwned {
-    /// The same for a native machine: keys that its results do not depend on have their defaults.
+    /// These keys for a native machine: keys that its results do not depend on have their defaults.
     #[must_use]
     fn for_native(&self) -> Self;
 }

@@ -1,6 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 pub(crate) mod build_error;
+mod harts;
 pub(crate) mod host_plan;
 pub(crate) mod image;
 pub(crate) mod memory_needs;
@@ -10,30 +11,31 @@ use crate::{
     assembly::host_plan::{GuestPlan, HostPlan},
     assembly::image::{Image, VirtioKind},
     caches::Caches,
-    config::{Config, ConfigError, FidelityName, SwapKeys},
-    host_model::HostModel,
     loader::{BootFiles, Plan},
     machine::{Machine, Pace},
-    parts::agile::AgileIntervals,
     parts::balloon::Balloon,
     parts::disk::Disks,
     parts::dispatch::Dispatch,
     parts::faulty::Faults,
     parts::primary_region::{GuestRegion, SegmentHardware},
+    parts::shadow_intervals::ShadowIntervals,
     sections::{self, GuestSections},
-    warmup::Warmup,
-    world::{Guest, Processor, World},
+    state::{Guest, MachineState, Processor},
 };
+use config::host_model::HostModel;
+use config::warmup::Warmup;
+use config::{Config, ConfigError, FidelityName, SwapKeys};
 use devices::{
     Block, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription, VirtioDevice,
-    device_tree,
+    device_tree, leave_room,
 };
+use hypervisor::pmu::Pmu;
+use hypervisor::sched::{Allocation, Parameters, VmParameters};
+use hypervisor::shadow::ShadowConfig;
+use hypervisor::{CostTable, Dma, Pager, Swap, Vm, VmError};
 use memory::{Host, HostPages};
 use mmu::Mmu;
-use monitor::pmu::Pmu;
-use monitor::sched::{Allocation, Parameters, VmParameters};
-use monitor::shadow::ShadowConfig;
-use monitor::{CostTable, Dma, Pager, Swap, Vm, VmError};
+use schemes::ShadowTables;
 use types::{Cycles, Gpa, Vmid};
 
 impl Machine {
@@ -54,7 +56,7 @@ impl Machine {
         Self::assemble_host(config, &HostPlan::dedicated(config, images))
     }
 
-    /// A machine with the real processors and guests of `plan`, and all else as `config` says, ready to run.
+    /// A machine with the pCPUs and guests of `plan`, and all else as `config` says, ready to run.
     ///
     /// # Errors
     /// [`BuildError`], naming the file, key or number at fault.
@@ -84,13 +86,13 @@ impl Machine {
         }
         let sections = sections::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
-        let mut world = World::new(host, pager, costs, model.clock());
-        world.caches = caches(config, &model, plan.reals, &world.host)?;
-        world.sections = sections;
-        world.create_sections(&plan.sections)?;
-        world.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
+        let mut state = MachineState::new(host, pager, costs, model.clock());
+        state.caches = caches(config, &model, plan.pcpus, &state.host)?;
+        state.sections = sections;
+        state.create_sections(&plan.sections)?;
+        state.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
         let pace = Pace {
-            engine: config.engine(),
+            engine: harts::engine(config.engine),
             quantum: Cycles(config.quantum),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
             warmup: config.warmup.instructions(),
@@ -100,15 +102,15 @@ impl Machine {
         // Who has processors of its own throughout is not looked at: its `pause` costs it nothing.
         let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
-        let isa = hart::Isa { spins_exit: looks, ..config.isa() };
-        let mut machine = Self::new(world, isa, config.paging.guest.mode(), pace, dispatch);
+        let isa = hart::Isa { spins_exit: looks, ..harts::isa(config) };
+        let mut machine = Self::new(state, isa, config.paging.guest.mode(), pace, dispatch);
         machine.extensions = config.sbi.extensions();
         machine.faults = faults;
         machine.disks = Disks::new(config, &model.clock());
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
-        machine.agile = AgileIntervals::new(config, &model.clock());
+        machine.shadow_intervals = ShadowIntervals::new(config, &model.clock());
         let mmu = config.mmu(&model)?;
-        for _ in 0..plan.reals {
+        for _ in 0..plan.pcpus {
             let mut mmu = Mmu::new(&mmu)?;
             config.scheme.scheme().equip(&mut mmu, &config.scheme_keys());
             machine.add_processor(Processor::new(mmu));
@@ -121,18 +123,18 @@ impl Machine {
     /// Adds the memory of a guest, with all that translates it; its number.
     pub(crate) fn add_vm(&mut self, config: &Config, sections: &GuestSections) -> Result<usize, BuildError> {
         // VMID 0 is left to the host's own use.
-        let vmid = Vmid(self.world.guests.len() as u16 + 1);
+        let vmid = Vmid(self.state.guests.len() as u16 + 1);
         let attribute = config.memory_attribute.attribute();
-        let mut vm = Vm::with_attribute(&mut self.world.host, vmid, config.memory.0, config.backing(), attribute)?;
-        if let Some(shadow) = config.shadow() {
+        let mut vm = Vm::with_attribute(&mut self.state.host, vmid, config.memory.0, config.backing(), attribute)?;
+        if let Some(ShadowTables { config: shadow, format }) = config.shadow() {
             let shadow = ShadowConfig { sections_end: sections.end(), section_bytes: sections.bytes(), ..shadow };
-            vm.shadow_with(&mut self.world.host, shadow).map_err(VmError::from)?;
+            vm.shadow_as(&mut self.state.host, shadow, format).map_err(VmError::from)?;
         }
-        if self.world.pager.is_some() {
+        if self.state.pager.is_some() {
             vm.page_by_supply();
         }
-        self.world.vms.push(vm);
-        Ok(self.world.vms.len() - 1)
+        self.state.vms.push(vm);
+        Ok(self.state.vms.len() - 1)
     }
 
     /// Makes a guest of an image and adds it.
@@ -154,10 +156,10 @@ impl Machine {
             return Err(ConfigError::Range { key: "balloon.target".into(), problem }.into());
         }
         let plan = Plan::new(files, ram)?;
-        let tree = device_tree(&TreeDescription {
+        let mut tree = device_tree(&TreeDescription {
             harts: config.harts,
             plic: config.plic.contexts.contexts(),
-            isa: &config.isa().string(),
+            isa: &harts::isa(config).string(),
             paging: config.paging.guest.mode(),
             ram_bytes,
             bootargs: &image.command_line,
@@ -167,11 +169,13 @@ impl Machine {
             sections: &guest.sections.tree(),
             primary_region: region.clone(),
         })?;
+        let room = plan.tree_room(tree.len() as u64);
+        leave_room(&mut tree, room as usize);
         let tree_at = plan.tree(tree.len() as u64)?;
 
         let index = self.add_vm(config, &guest.sections)?;
-        self.world.map_sections(config, index, &guest.sections)?;
-        let mut dma = Dma::new(self.world.apart().1, index);
+        self.state.map_sections(config, index, &guest.sections)?;
+        let mut dma = Dma::new(self.state.apart().1, index);
         let written = plan.write(&mut dma, tree_at, &tree);
         if let Some(unavailable) = dma.finish().unavailable {
             return Err(unavailable.into());
@@ -179,14 +183,14 @@ impl Machine {
         written?;
         match config.warmup {
             Warmup::None | Warmup::Instructions(_) => {}
-            Warmup::Touch => self.world.apart().1.populate(index)?,
+            Warmup::Touch => self.state.apart().1.populate(index)?,
             Warmup::Snapshot => {
                 let problem = "`snapshot` is for a guest that goes on with a snapshot".to_owned();
                 return Err(ConfigError::Range { key: "warmup".into(), problem }.into());
             }
         }
         // What that took is in no guest's time.
-        self.world.pager.as_mut().map(Pager::take_counts);
+        self.state.pager.as_mut().map(Pager::take_counts);
 
         let harts = config.harts as usize;
         let mut platform = Platform::new(PlatformConfig {
@@ -200,20 +204,16 @@ impl Machine {
             platform.postpone_disks();
         }
         let region = region.map(|memory| GuestRegion::new(memory, harts, config.segment.hot_add));
-        let scheduled = VmParameters {
-            logicals: harts,
-            weight: guest.weight,
-            allocation: guest.allocation.clone(),
-            spin: guest.spin,
-        };
+        let scheduled =
+            VmParameters { vcpus: harts, weight: guest.weight, allocation: guest.allocation.clone(), spin: guest.spin };
         let pmus = if config.sbi.pmu { vec![Pmu::default(); harts] } else { Vec::new() };
         self.add_guest(Guest { platform, region, pmus }, &scheduled, plan.entry(), tree_at.0)?;
         Ok(())
     }
 }
 
-/// The caches of `reals` processors, if the configuration asks for them.
-fn caches(config: &Config, model: &HostModel, reals: usize, host: &Host) -> Result<Option<Caches>, ConfigError> {
+/// The caches of `pcpus` processors, if the configuration asks for them.
+fn caches(config: &Config, model: &HostModel, pcpus: usize, host: &Host) -> Result<Option<Caches>, ConfigError> {
     if config.fidelity == FidelityName::Counts {
         return Ok(None);
     }
@@ -223,7 +223,7 @@ fn caches(config: &Config, model: &HostModel, reals: usize, host: &Host) -> Resu
     if bytes as u64 > caches.most_memory() {
         return Err(refused(format!("the caches of {} reach {} bytes of memory", model.name, caches.most_memory())));
     }
-    Ok(Some(Caches::new(caches, reals, base)))
+    Ok(Some(Caches::new(caches, pcpus, base)))
 }
 
 /// Where the host's memory is given, it may be less than the guests can need.

@@ -1,29 +1,27 @@
 //! The machine as a hart sees it: [`hart::Bus`] over the current processor's MMU, the current guest's devices, and host memory.
 //!
 //! Everything but the three `*_hit` functions is the miss path. A nested fault, or a shadow fault, is handled where it arises: the guest exits,
-//! the monitor maps the page or finds a device there, the guest enters again and the access is made again.
+//! the hypervisor maps the page or finds a device there, the guest enters again and the access is made again.
 
 mod cached;
 
-pub(crate) use cached::CachedWorld;
+pub(crate) use cached::CachedMachine;
 
 use crate::caches::CachedWalk;
-use crate::world::{Processor, World};
-use hart::{
-    Bus, CodeWindow, DataWindow, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap,
-};
+use crate::state::{MachineState, Processor};
+use hart::{Bus, CodeView, DataView, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap};
+use hypervisor::shadow::ShadowFaultOutcome;
+use hypervisor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use mmu::{Fault, Hit, L1Entry};
-use monitor::shadow::ShadowFaultOutcome;
-use monitor::{ExitReason, NestedFaultOutcome, WalkMemory};
 use types::{Access, Gpa, Gva, TranslationContext, Width};
 
-/// The most faults of one access that the monitor handles: each entry of the longest walk may need a page of the host, and there are 35 at most.
+/// The most faults of one access that the hypervisor handles: each entry of the longest walk may need a page of the host, and there are 35 at most.
 const MOST_FAULTS: u32 = 64;
 
 /// What an address leads to.
 #[derive(Clone, Copy)]
 enum Reached {
-    /// Memory: the site of the entry that was hit, and where the byte lies in the host.
+    /// Memory: the predicted slot of the entry that was hit, and where the byte lies in the host.
     Ram(u16, *mut u8),
     /// Memory that this access alone may store to: nothing was cached.
     Once(*mut u8),
@@ -31,7 +29,7 @@ enum Reached {
     Device(Gpa),
 }
 
-impl Bus for World {
+impl Bus for MachineState {
     const ENTRY: Option<EntryLayout> = {
         let [read_tag, write_tag, mask, addend, stamp] = L1Entry::OFFSETS;
         let shift = size_of::<L1Entry>().ilog2() as u8;
@@ -45,18 +43,18 @@ impl Bus for World {
         NoCaches
     }
 
-    /// Nobody asked.
+    /// No caches are modelled.
     #[inline(always)]
     fn use_line(&mut self, _: *const u8, _: Access) {}
 
     #[inline]
-    fn data_window(&mut self) -> DataWindow {
-        DataWindow(self.processor().mmu.data_window().cast())
+    fn data_view(&mut self) -> DataView {
+        DataView(self.processor().mmu.data_view().cast())
     }
 
     #[inline]
-    fn code_window(&mut self) -> CodeWindow {
-        CodeWindow(self.processor().mmu.fetch_window().cast())
+    fn code_view(&mut self) -> CodeView {
+        CodeView(self.processor().mmu.fetch_view().cast())
     }
 
     fn stamp(&mut self) -> u32 {
@@ -68,35 +66,35 @@ impl Bus for World {
     }
 
     #[inline(always)]
-    unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
+    unsafe fn read_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
         // SAFETY: the caller's contract is the MMU's.
-        unsafe { L1Entry::read_hit(window.0.cast(), site, Gva(address), width, u64::from(stamp)) }
+        unsafe { L1Entry::read_hit(view.0.cast(), predicted, Gva(address), width, u64::from(stamp)) }
             .map(<*mut u8>::cast_const)
     }
 
     #[inline(always)]
-    unsafe fn write_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
+    unsafe fn write_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
         // SAFETY: the caller's contract is the MMU's.
-        unsafe { L1Entry::write_hit(window.0.cast(), site, Gva(address), width, u64::from(stamp)) }
+        unsafe { L1Entry::write_hit(view.0.cast(), predicted, Gva(address), width, u64::from(stamp)) }
     }
 
     #[inline(always)]
-    unsafe fn fetch_hit(&mut self, window: CodeWindow, site: u16, address: u64, page: HostPage) -> bool {
+    unsafe fn fetch_hit(&mut self, view: CodeView, predicted: u16, address: u64, page: HostPage) -> bool {
         let stamp = self.processor().mmu.fetch_stamp();
         // SAFETY: the caller's contract is the MMU's.
-        unsafe { L1Entry::execute_hit(window.0.cast(), site, Gva(address & !0xfff), stamp) }
+        unsafe { L1Entry::execute_hit(view.0.cast(), predicted, Gva(address & !0xfff), stamp) }
             .is_some_and(|at| at.cast_const() == page.start())
     }
 
     #[inline]
-    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
+    fn load_miss(&mut self, address: u64, width: Width, predicted: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
         if let Some(split) = Split::of(address, width) {
             return self.load_misaligned(address, width, split, stamp);
         }
         let mut elsewhere = None;
-        match self.reach_site(address, Access::Read, stamp, &mut elsewhere) {
+        match self.reach_slot(address, Access::Read, stamp, &mut elsewhere) {
             Some(found) => {
-                *site = found;
+                *predicted = found;
                 Ok(Loaded::Retry)
             }
             None => self.load_elsewhere(elsewhere.unwrap_or(Err(Stop::Leave))?, address, width),
@@ -109,16 +107,16 @@ impl Bus for World {
         address: u64,
         width: Width,
         value: u64,
-        site: &mut u16,
+        predicted: &mut u16,
         stamp: u32,
     ) -> Result<Stored, Stop> {
         if let Some(split) = Split::of(address, width) {
             return self.store_misaligned(address, width, value, split, stamp);
         }
         let mut elsewhere = None;
-        match self.reach_site(address, Access::Write, stamp, &mut elsewhere) {
+        match self.reach_slot(address, Access::Write, stamp, &mut elsewhere) {
             Some(found) => {
-                *site = found;
+                *predicted = found;
                 Ok(Stored::Retry)
             }
             None => self.store_elsewhere(elsewhere.unwrap_or(Err(Stop::Leave))?, address, width, value),
@@ -130,12 +128,12 @@ impl Bus for World {
         address: u64,
         width: Width,
         access: Access,
-        site: &mut u16,
+        predicted: &mut u16,
         stamp: u32,
     ) -> Result<hart::Reached, Stop> {
         match self.reach(address, access, stamp)? {
             Reached::Ram(found, _) => {
-                *site = found;
+                *predicted = found;
                 Ok(hart::Reached::Retry)
             }
             Reached::Once(at) => {
@@ -147,14 +145,14 @@ impl Bus for World {
     }
 
     fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
-        let latest = self.processor().fetch_site;
+        let latest = self.processor().fetch_slot;
         if let Some(at) = self.processor().mmu.fetch_hit(latest, Gva(address & !0xfff)) {
-            return Ok(Fetched { page: HostPage::containing(at), site: latest });
+            return Ok(Fetched { page: HostPage::containing(at), predicted: latest });
         }
         match self.reach(address, Access::Execute, 0)? {
-            Reached::Ram(site, at) => {
-                self.processor().fetch_site = site;
-                Ok(Fetched { page: HostPage::containing(at), site })
+            Reached::Ram(predicted, at) => {
+                self.processor().fetch_slot = predicted;
+                Ok(Fetched { page: HostPage::containing(at), predicted })
             }
             // Nothing is fetched once only.
             Reached::Device(_) | Reached::Once(_) => {
@@ -218,11 +216,11 @@ impl Bus for World {
     }
 }
 
-impl World {
-    /// As [`Self::reach`], for what is mostly memory: the site of the entry that was hit, in a register. With `None` the outcome is
+impl MachineState {
+    /// As [`Self::reach`], for what is mostly memory: the predicted slot of the entry that was hit, in a register. With `None` the outcome is
     /// `elsewhere`.
     #[inline(never)]
-    fn reach_site(
+    fn reach_slot(
         &mut self,
         address: u64,
         access: Access,
@@ -230,7 +228,7 @@ impl World {
         elsewhere: &mut Option<Result<Reached, Stop>>,
     ) -> Option<u16> {
         if self.leave || self.caches.is_some() {
-            return Reached::site_or(elsewhere, self.reach(address, access, stamp));
+            return Reached::slot_or(elsewhere, self.reach(address, access, stamp));
         }
         self.processor().hints.expect(Gva(address));
         let (vm, hart) = (&self.vms[self.current.guest], self.current.hart);
@@ -238,30 +236,30 @@ impl World {
         let mut memory = WalkMemory::new(&self.host.memory);
         let second = || vm.second_stage_of(hart);
         let outcome = match mmu.fast_access(&mut memory, second, Gva(address), access, u64::from(stamp)) {
-            Ok(site) => {
-                let hit = mmu.hit(site, Gva(address), Access::Read);
+            Ok(predicted) => {
+                let hit = mmu.hit(predicted, Gva(address), Access::Read);
                 if let Some(at) = hit.host {
                     hints.correct(Gva(address), at);
                 }
                 if let Some(entry) = memory.latest() {
                     hints.correct_entry(Gva(address), entry);
                 }
-                return Some(hit.site);
+                return Some(hit.slot);
             }
             Err(unfinished) => unfinished.finish(&mut memory, second),
         };
         let reached = match outcome {
-            Ok(Hit { host: Some(at), site, .. }) => {
+            Ok(Hit { host: Some(at), slot: predicted, .. }) => {
                 hints.correct(Gva(address), at);
-                return Some(site);
+                return Some(predicted);
             }
             Ok(hit) => Ok(Reached::of(&hit)),
             Err(fault) => self.reach_after(fault, address, access, stamp),
         };
-        Reached::site_or(elsewhere, reached)
+        Reached::slot_or(elsewhere, reached)
     }
 
-    /// A load that reached no site.
+    /// A load that reached no predicted slot.
     #[cold]
     #[inline(never)]
     fn load_elsewhere(&mut self, reached: Reached, address: u64, width: Width) -> Result<Loaded, Stop> {
@@ -275,7 +273,7 @@ impl World {
         }
     }
 
-    /// A store that reached no site.
+    /// A store that reached no predicted slot.
     #[cold]
     #[inline(never)]
     fn store_elsewhere(&mut self, reached: Reached, address: u64, width: Width, value: u64) -> Result<Stored, Stop> {
@@ -339,14 +337,14 @@ impl World {
                 Err(again) => fault = again,
             }
         }
-        debug_assert!(false, "the monitor maps {address:#x} again and again, and the walker does not find it");
+        debug_assert!(false, "the hypervisor maps {address:#x} again and again, and the walker does not find it");
         Err(Trap { cause: access_fault(access), value: address }.into())
     }
 
     /// After a shadow fault: where the access goes, or `None` if it is to be made again.
     fn reach_again(&mut self, fault: &Fault, address: u64, access: Access) -> Result<Option<Reached>, Stop> {
         let outcome = match fault {
-            Fault::Nested(nested) if self.vm().is_agile() => Some(self.protected_store(nested)),
+            Fault::Nested(nested) if self.vm().watches_nested_stores() => Some(self.protected_store(nested)),
             Fault::Page(_) | Fault::Shadow(_) | Fault::Access(_) | Fault::Nested(_) => {
                 self.shadow_fault(address, access)
             }
@@ -416,7 +414,7 @@ impl World {
         }
     }
 
-    /// A load that is not aligned, or a part of one. It hits no window.
+    /// A load that is not aligned, or a part of one. It hits no view.
     #[cold]
     fn load_misaligned(&mut self, address: u64, width: Width, split: Split, stamp: u32) -> Result<Loaded, Stop> {
         if split.second != 0 {
@@ -496,16 +494,16 @@ impl Reached {
     #[inline(always)]
     fn of(hit: &Hit) -> Self {
         match hit.host {
-            Some(at) => Self::Ram(hit.site, at),
+            Some(at) => Self::Ram(hit.slot, at),
             None => Self::Device(hit.gpa),
         }
     }
 
-    /// The site of an access that has hit an entry; any other outcome is `elsewhere`.
+    /// The predicted slot of an access that has hit an entry; any other outcome is `elsewhere`.
     #[inline(always)]
-    fn site_or(elsewhere: &mut Option<Result<Self, Stop>>, outcome: Result<Self, Stop>) -> Option<u16> {
-        if let Ok(Self::Ram(site, _)) = outcome {
-            return Some(site);
+    fn slot_or(elsewhere: &mut Option<Result<Self, Stop>>, outcome: Result<Self, Stop>) -> Option<u16> {
+        if let Ok(Self::Ram(predicted, _)) = outcome {
+            return Some(predicted);
         }
         *elsewhere = Some(outcome);
         None

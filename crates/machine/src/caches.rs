@@ -1,27 +1,26 @@
 //! Modelled caches, for the fidelity `cycles`: where the lines of data, instructions and table entries are, and what it takes to get them.
 //!
-//! Each real processor has an L1D, an L1I and perhaps an L2 of its own; the last level, if there is one, is everybody's. All are indexed by
+//! Each pCPU has an L1D, an L1I and perhaps an L2 of its own; the last level, if there is one, is everybody's. All are indexed by
 //! physical address, allocate on loads and stores alike, and replace the line of a set whose use is longest ago, exactly. What a level
 //! holds beside the levels above it is [`Contents`]. A use looks for its line from the top down and brings it to every level that it was missed in.
 //!
 //! The levels above are asked for every use, but a use of the line that was used last in its set changes nothing, and costs nothing beside
-//! the instruction: the hart sees that by itself, through [`lines::WorldLines`], and does not come here.
+//! the instruction: the hart sees that by itself, through [`lines::MachineLines`], and does not come here.
 //!
-//! What is not modelled: write-backs, coherence between processors, prefetchers, several misses at a time, and the monitor's own accesses
+//! What is not modelled: write-backs, coherence between processors, prefetchers, several misses at a time, and the hypervisor's own accesses
 //! (docs/caches.md).
 
-mod contents;
 mod level;
 pub(crate) mod lines;
 mod pace;
 mod statistics;
 mod walk;
 
-pub use contents::Contents;
 pub use statistics::{CacheStatistics, Found};
 pub(crate) use walk::CachedWalk;
 
-use crate::host_model::caches::{CacheModel, CachesModel, WalkerName};
+use config::host_model::Contents;
+use config::host_model::caches::{CacheModel, CachesModel, WalkerName};
 use level::{Level, Used};
 use types::{Access, Cycles};
 
@@ -33,7 +32,7 @@ enum Asks {
     Walker,
 }
 
-/// The caches of all real processors.
+/// The caches of all pCPUs.
 #[derive(Debug)]
 pub(crate) struct Caches {
     own: Vec<OwnCaches>,
@@ -45,7 +44,7 @@ pub(crate) struct Caches {
     base: usize,
 }
 
-/// The caches of one real processor, and what happened in them.
+/// The caches of one pCPU, and what happened in them.
 #[derive(Debug)]
 struct OwnCaches {
     l1d: Level,
@@ -79,7 +78,7 @@ impl Latencies {
 }
 
 impl Caches {
-    /// Empty caches of `processors` real processors as `model` has them, for memory that lies at `base` in the process.
+    /// Empty caches of `processors` pCPUs as `model` has them, for memory that lies at `base` in the process.
     pub(crate) fn new(model: &CachesModel, processors: usize, base: *const u8) -> Self {
         let latency = |cache: &Option<CacheModel>| cache.as_ref().map_or(0, |cache| cache.latency);
         let contents = |cache: &Option<CacheModel>| cache.as_ref().map_or(Contents::Any, |cache| cache.contents);

@@ -1,31 +1,31 @@
 //! A machine's translated code: for the one or the other way to see the world, as its fidelity has it.
 
-use crate::{bus::CachedWorld, world::World};
+use crate::{bus::CachedMachine, state::MachineState};
 use hart::{CodeCache, CodeMemoryError, Engine, Exit, Hart, Isa};
 
 /// Translated code. Which it is says whether caches are modelled.
 pub(crate) enum Code {
     /// They are not.
-    Counts(CodeCache<World>),
+    Counts(CodeCache<MachineState>),
     /// They are.
-    Cycles(CodeCache<CachedWorld>),
+    Cycles(CodeCache<CachedMachine>),
 }
 
 impl Code {
-    /// None yet, for harts with `isa` in `world`.
-    pub(crate) fn new(isa: Isa, world: &World) -> Self {
-        let (start, bytes) = world.host.memory.host_range();
-        match &world.caches {
+    /// None yet, for harts with `isa` in `state`.
+    pub(crate) fn new(isa: Isa, state: &MachineState) -> Self {
+        let (start, bytes) = state.host.memory.host_range();
+        match &state.caches {
             None => Self::Counts(CodeCache::new(isa, start, bytes)),
             Some(caches) => Self::Cycles(CodeCache::new(isa, start, bytes).with_fetch_lines(caches.fetch_line())),
         }
     }
 
-    /// [`Hart::run`] in `world`, the one that this was made for.
-    pub(crate) fn run(&mut self, hart: &mut Hart, world: &mut World, budget: u32, engine: Engine) -> Exit {
+    /// [`Hart::run`] in `state`, the one that this was made for.
+    pub(crate) fn run(&mut self, hart: &mut Hart, state: &mut MachineState, budget: u32, engine: Engine) -> Exit {
         match self {
-            Self::Counts(code) => hart.run(code, world, budget, engine),
-            Self::Cycles(code) => hart.run(code, CachedWorld::of(world), budget, engine),
+            Self::Counts(code) => hart.run(code, state, budget, engine),
+            Self::Cycles(code) => hart.run(code, CachedMachine::of(state), budget, engine),
         }
     }
 

@@ -1,46 +1,35 @@
-//! Real processors, their clock and run loop, configuration and guest loading.
+//! pCPUs, their clock and run loop, guest loading and snapshots. The crate `config` has what users choose of a machine.
 
 mod assembly;
 mod bus;
 mod caches;
-pub mod clock;
 mod code;
-pub mod config;
 mod console;
 pub mod file_kind;
-pub mod host_model;
 pub mod loader;
 mod machine;
 mod parts;
-pub mod refill;
 mod results;
 mod schedule;
 pub mod sections;
 pub mod snapshot;
-pub mod system;
-pub mod toml_problem;
-pub mod units;
-pub mod vlm;
-pub mod warmup;
-mod world;
+mod state;
 
 pub use assembly::build_error::BuildError;
 pub use assembly::host_plan::{AllocationChange, GuestPlan, HostPlan};
 pub use assembly::image::{Image, VirtioKind};
 pub use assembly::memory_needs::{LEAST_LINUX_MEMORY, LEAST_MEMORY, guest_host_bytes};
-pub use caches::{CacheStatistics, Contents, Found};
+pub use caches::{CacheStatistics, Found};
 pub use console::Console;
 pub use devices::{BlockConfig, ImageMode};
 pub use hart::{CODE_BYTES, CodeMemoryError, reserve_code};
-pub use keys;
-pub use keys::suggestion;
+pub use hypervisor::FaultyFrame;
+pub use hypervisor::sched;
 pub use loader::LoadError;
 pub use machine::{Machine, Pace};
 pub use memory::registry;
 pub use memory::{FrameError, HOST_BASE, Inconsistency};
 pub use mmu::{Answer, MissClass, Reference, Segment, WalkRecord, WalkStep};
-pub use monitor::FaultyFrame;
-pub use monitor::sched;
 pub use results::gauge::{Gauge, Phase};
 pub use results::outcome::Outcome;
 pub use results::statistics::{Statistics, Time};

@@ -1,6 +1,5 @@
-//! The run loop: turns of logical processors on real ones, until the guest ends.
+//! The run loop: turns of vCPUs on pCPUs, until the guest ends.
 
-mod agile;
 mod balloon;
 mod disks;
 mod dispatch;
@@ -12,35 +11,36 @@ mod measurement;
 mod paravirtual;
 mod progress;
 mod sections;
+mod shadow_intervals;
 mod steal;
 mod walks;
 
 use crate::{
     assembly::host_plan::AllocationChange,
-    clock::Clock,
     code::Code,
     console::Console,
-    parts::agile::AgileIntervals,
     parts::balloon::Balloon,
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
     parts::faulty::Faults,
-    parts::logical::{Activity, Logical, Standing},
+    parts::shadow_intervals::ShadowIntervals,
     parts::steal::StealTime,
+    parts::vcpu::{Activity, Standing, Vcpu},
     results::gauge::Watched,
     results::outcome::Outcome,
     results::region::Region,
     results::walks::RecordedWalk,
     schedule::{Turn, next_turn},
     snapshot::request::Capture,
-    world::{Current, Guest, Processor, World},
+    state::{Current, Guest, MachineState, Processor},
 };
+use config::clock::Clock;
 use core::ops::Range;
 use hart::{Engine, Exit, Hart, Interrupt, Isa};
-use monitor::{
+use hypervisor::{
     Entry, ExitReason, HartState,
     sbi::ExtensionSet,
-    sched::{Allocation, AllocationError, AllocationForm, Handshake, LogicalId, VmParameters, spin::SpinMethod},
+    sched::{Allocation, AllocationError, AllocationForm, Handshake, VcpuId, VmParameters, spin::SpinMethod},
 };
 use std::collections::VecDeque;
 use types::{Cycles, Gpa, PagingMode};
@@ -65,16 +65,16 @@ pub struct Pace {
 
 /// A host with its guests, ready to run.
 pub struct Machine {
-    pub(crate) world: World,
+    pub(crate) state: MachineState,
     pub(crate) code: Code,
-    pub(crate) logicals: Vec<Logical>,
+    pub(crate) vcpus: Vec<Vcpu>,
     pub(crate) dispatch: Dispatch,
     pub(crate) isa: Isa,
     pub(crate) paging: PagingMode,
     /// What of the SBI the guests find.
     pub(crate) extensions: ExtensionSet,
     pub(crate) balloon: Option<Balloon>,
-    pub(crate) agile: Option<AgileIntervals>,
+    pub(crate) shadow_intervals: Option<ShadowIntervals>,
     pub(crate) faults: Faults,
     pub(crate) capture: Capture,
     pub(crate) disks: Disks,
@@ -96,8 +96,8 @@ pub(crate) struct Record {
     pub(crate) region: Region,
     /// How it ended.
     pub(crate) outcome: Option<Outcome>,
-    /// Its logical processors.
-    pub(crate) logicals: Range<usize>,
+    /// Its vCPUs.
+    pub(crate) vcpus: Range<usize>,
     /// Console output of SBI calls.
     pub(crate) printed: Vec<u8>,
     /// Console input that it has not taken yet.
@@ -111,11 +111,11 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    fn new(form: AllocationForm, logicals: Range<usize>, spin: SpinMethod) -> Self {
+    fn new(form: AllocationForm, vcpus: Range<usize>, spin: SpinMethod) -> Self {
         Self {
             region: Region::default(),
             outcome: None,
-            logicals,
+            vcpus,
             printed: Vec::new(),
             typed: VecDeque::new(),
             handshake: Handshake::new(form),
@@ -131,17 +131,17 @@ impl Record {
 }
 
 impl Machine {
-    pub(crate) fn new(world: World, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
+    pub(crate) fn new(state: MachineState, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
         Self {
-            code: Code::new(isa, &world),
-            world,
-            logicals: Vec::new(),
+            code: Code::new(isa, &state),
+            state,
+            vcpus: Vec::new(),
             dispatch,
             isa,
             paging,
             extensions: ExtensionSet::ALL,
             balloon: None,
-            agile: None,
+            shadow_intervals: None,
             faults: Faults::default(),
             capture: Capture::default(),
             disks: Disks::default(),
@@ -154,10 +154,10 @@ impl Machine {
         }
     }
 
-    /// Adds a real processor, which is shared until it is dedicated.
+    /// Adds a pCPU, which is shared until it is dedicated.
     pub(crate) fn add_processor(&mut self, processor: Processor) {
-        self.world.processors.push(processor);
-        self.dispatch.add_real();
+        self.state.processors.push(processor);
+        self.dispatch.add_pcpu();
     }
 
     /// Adds a guest whose hart 0 starts at `entry` with `argument` in `a1`. Its memory is in the world already, as the latest there.
@@ -179,7 +179,7 @@ impl Machine {
             features: self.reset_features(),
             steal: StealTime::default(),
         };
-        let mut standing: Vec<Standing> = (0..scheduled.logicals).map(stopped).collect();
+        let mut standing: Vec<Standing> = (0..scheduled.vcpus).map(stopped).collect();
         // A stopped hart can always be started.
         standing[0].state = HartState::StartPending(Entry { pc: entry, opaque: argument });
         self.add_standing(guest, scheduled, standing)
@@ -195,24 +195,24 @@ impl Machine {
         scheduled: &VmParameters,
         standing: Vec<Standing>,
     ) -> Result<(), AllocationError> {
-        debug_assert_eq!(self.world.vms.len(), self.world.guests.len() + 1);
-        let (index, first) = (self.world.guests.len(), self.logicals.len());
+        debug_assert_eq!(self.state.vms.len(), self.state.guests.len() + 1);
+        let (index, first) = (self.state.guests.len(), self.vcpus.len());
         self.dispatch.scheduler.add_vm(scheduled, Cycles(0))?;
-        self.world.guests.push(guest);
+        self.state.guests.push(guest);
         let form = match scheduled.allocation {
             Allocation::Dedicated(_) => AllocationForm::Dedicated,
             Allocation::Shared => AllocationForm::Shared,
         };
-        self.records.push(Record::new(form, first..first + scheduled.logicals, scheduled.spin));
+        self.records.push(Record::new(form, first..first + scheduled.vcpus, scheduled.spin));
         for (hart_id, Standing { hart, state, waits, event, features, steal }) in standing.into_iter().enumerate() {
             let residence = Residence::default();
-            let logical = Logical { hart, guest: index, hart_id, state, waits, event, residence, features, steal };
-            self.logicals.push(logical);
+            let vcpu = Vcpu { hart, guest: index, hart_id, state, waits, event, residence, features, steal };
+            self.vcpus.push(vcpu);
         }
         self.carry_out_for_free();
-        for index in first..self.logicals.len() {
-            if !self.logicals[index].is_idle() {
-                self.rouse(index, Cycles(0));
+        for index in first..self.vcpus.len() {
+            if !self.vcpus[index].is_idle() {
+                self.wake(index, Cycles(0));
             }
         }
         Ok(())
@@ -233,12 +233,12 @@ impl Machine {
                 self.end_all(&Outcome::Interrupted);
                 break;
             }
-            let turn = next_turn((0..self.world.processors.len()).map(|real| self.ready(real)));
+            let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)));
             let timer = self.dispatch.first_timer();
             // The time of whatever happens next.
             let disk = self.disks.first_due();
             let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
-            if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_agile_interval(next) {
+            if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_shadow_interval(next) {
                 continue;
             }
             let Some(next) = next else {
@@ -274,8 +274,8 @@ impl Machine {
                 continue;
             }
             let waits =
-                Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_real(turn.index)).0));
-            let nobody_runs = || self.logicals.iter().all(|logical| logical.activity() != Activity::Running);
+                Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_pcpu(turn.index)).0));
+            let nobody_runs = || self.vcpus.iter().all(|vcpu| vcpu.activity() != Activity::Running);
             if waits > Cycles(0) && nobody_runs() && console.idle(Some(self.clock().duration(waits))) {
                 continue;
             }
@@ -284,16 +284,19 @@ impl Machine {
                 continue;
             };
             let turn = Turn {
-                next: [turn.next, timer.map(|(due, _)| due), disk, self.agile_due()].into_iter().flatten().min(),
+                next: [turn.next, timer.map(|(due, _)| due), disk, self.shadow_interval_due()]
+                    .into_iter()
+                    .flatten()
+                    .min(),
                 ..turn
             };
             let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
-            let guest = self.logicals[index].guest;
+            let guest = self.vcpus[index].guest;
             match self.take(turn, index) {
                 Some(outcome) => self.end(guest, outcome),
                 None => self.after_turn(index, turn.index),
             }
-            if let Some((guest, unavailable)) = self.world.exhausted.take() {
+            if let Some((guest, unavailable)) = self.state.exhausted.take() {
                 self.end(guest, Outcome::OutOfMemory(unavailable));
             }
             self.end_if_inconsistent(guest);
@@ -301,7 +304,7 @@ impl Machine {
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
-        self.world.close_sections();
+        self.state.close_sections();
         self.fail_if_inconsistent();
         self.show();
         (0..self.records.len()).for_each(|guest| self.print(guest, console));
@@ -320,7 +323,7 @@ impl Machine {
         let typed = &mut self.records[FIRST].typed;
         typed.extend(console.input()?);
         if !typed.is_empty() {
-            let taken = self.world.console_input(FIRST, typed.make_contiguous());
+            let taken = self.state.console_input(FIRST, typed.make_contiguous());
             typed.drain(..taken);
             self.deliver_interrupts(FIRST, self.elapsed());
         }
@@ -339,12 +342,12 @@ impl Machine {
             other => other,
         });
         for index in self.harts_of(guest) {
-            self.logicals[index].state = HartState::Stopped;
+            self.vcpus[index].state = HartState::Stopped;
         }
-        self.remove_from_dispatch(guest, self.clock_of_real(self.world.current.processor));
-        self.world.leave_sections(guest);
+        self.remove_from_dispatch(guest, self.clock_of_pcpu(self.state.current.processor));
+        self.state.leave_sections(guest);
         if self.goes_on() {
-            self.world.release(guest);
+            self.state.release(guest);
         }
     }
 
@@ -367,100 +370,100 @@ impl Machine {
 
     fn print(&mut self, guest: usize, console: &mut dyn Console) {
         let printed = std::mem::take(&mut self.records[guest].printed);
-        for output in [printed, self.world.guests[guest].platform.take_console_output()] {
+        for output in [printed, self.state.guests[guest].platform.take_console_output()] {
             if !output.is_empty() {
                 console.output(guest, &output);
             }
         }
     }
 
-    /// When whoever has a real processor can run there.
-    fn ready(&self, real: usize) -> Option<Cycles> {
-        let logical = &self.logicals[self.dispatch.occupant(real)?];
-        let clock = self.clock_of_real(real);
-        match logical.activity() {
+    /// When whoever has a pCPU can run there.
+    fn ready(&self, pcpu: usize) -> Option<Cycles> {
+        let vcpu = &self.vcpus[self.dispatch.occupant(pcpu)?];
+        let clock = self.clock_of_pcpu(pcpu);
+        match vcpu.activity() {
             Activity::Stopped => None,
-            Activity::Running => Some(clock.max(logical.event)),
-            Activity::Waiting if logical.hart.wakes() => Some(clock.max(logical.event)),
+            Activity::Running => Some(clock.max(vcpu.event)),
+            Activity::Waiting if vcpu.hart.wakes() => Some(clock.max(vcpu.event)),
             Activity::Waiting => {
-                let timer = logical.hart.timer_interrupt()?;
+                let timer = vcpu.hart.timer_interrupt()?;
                 Some(clock.max(self.clock().cycle_of(timer)?))
             }
         }
     }
 
-    /// One turn of logical processor `index`, on the real processor that has its turn.
+    /// One turn of vCPU `index`, on the pCPU that has its turn.
     fn take(&mut self, turn: Turn, index: usize) -> Option<Outcome> {
-        let real = turn.index;
-        let clock = self.clock_of_real(real);
+        let pcpu = turn.index;
+        let clock = self.clock_of_pcpu(pcpu);
         let capture = self.capture_time();
-        let processor = &mut self.world.processors[real];
+        let processor = &mut self.state.processors[pcpu];
         processor.idle += turn.from - clock;
         processor.accounted = processor.accounted.max(turn.from);
-        let logical = &mut self.logicals[index];
-        processor.retired = logical.hart.counts().instructions;
-        self.world.current = Current { processor: real, guest: logical.guest, hart: logical.hart_id };
+        let vcpu = &mut self.vcpus[index];
+        processor.retired = vcpu.hart.counts().instructions;
+        self.state.current = Current { processor: pcpu, guest: vcpu.guest, hart: vcpu.hart_id };
 
-        let time = self.world.clock().time(turn.from);
+        let time = self.state.clock().time(turn.from);
         let mut until = [turn.next.map(|next| next + self.pace.quantum), capture].into_iter().flatten().min();
-        if let Some(timer) = logical.hart.timer_interrupt() {
+        if let Some(timer) = vcpu.hart.timer_interrupt() {
             if time >= timer {
-                logical.hart.set_pending(Interrupt::Timer, true);
-            } else if let Some(due) = self.world.clock().cycle_of(timer) {
+                vcpu.hart.set_pending(Interrupt::Timer, true);
+            } else if let Some(due) = self.state.clock().cycle_of(timer) {
                 until = Some(until.map_or(due, |until| until.min(due)));
             }
         }
-        if let Some(limit) = self.dispatch.scheduler.limit(LogicalId(index)) {
+        if let Some(limit) = self.dispatch.scheduler.limit(VcpuId(index)) {
             let slice_end = Cycles(turn.from.0.saturating_add(limit.0));
             until = Some(until.map_or(slice_end, |until| until.min(slice_end)));
         }
         let cycles = until.map_or(Cycles(u64::MAX), |until| Cycles(until.0.saturating_sub(turn.from.0)));
-        logical.waits = false;
-        logical.state.wake();
-        // One with a real processor of its own wakes there.
-        self.dispatch.scheduler.wake(LogicalId(index), turn.from);
+        vcpu.waits = false;
+        vcpu.state.wake();
+        // One with a pCPU of its own wakes there.
+        self.dispatch.scheduler.wake(VcpuId(index), turn.from);
         self.begin_if_pending(index);
-        let guest = self.logicals[index].guest;
+        let guest = self.vcpus[index].guest;
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let warming = warming.min(self.instructions_to_capture().unwrap_or(LONGEST_TURN));
-        let logical = &mut self.logicals[index];
-        let budget = self.world.instructions_in(real, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
+        let vcpu = &mut self.vcpus[index];
+        let budget = self.state.instructions_in(pcpu, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         // Whatever moved before this turn, the hart begins it by looking everything up.
-        self.world.leave = false;
-        let generation = self.world.guest().platform.interrupt_generation();
-        let exit = self.code.run(&mut logical.hart, &mut self.world, budget, self.pace.engine);
+        self.state.leave = false;
+        let generation = self.state.guest().platform.interrupt_generation();
+        let exit = self.code.run(&mut vcpu.hart, &mut self.state, budget, self.pace.engine);
         if let Some(error) = self.code.take_failure() {
             return Some(Outcome::CodeMemory(error));
         }
-        let took = self.clock_of_real(real) - turn.from;
-        if let Some(caches) = &mut self.world.caches {
-            let instructions = self.logicals[index].hart.counts().instructions - self.world.processors[real].retired;
-            caches.note_turn(real, instructions, took);
+        let took = self.clock_of_pcpu(pcpu) - turn.from;
+        if let Some(caches) = &mut self.state.caches {
+            let instructions = self.vcpus[index].hart.counts().instructions - self.state.processors[pcpu].retired;
+            caches.note_turn(pcpu, instructions, took);
         }
-        if exit == Exit::Budget && self.clock_of_real(real) == turn.from {
+        if exit == Exit::Budget && self.clock_of_pcpu(pcpu) == turn.from {
             // Nothing was retired and nothing charged, as where the hart leaves at once for pages that have moved. The turn takes the time of
             // its budget, so that no clock ever stands still.
             let took = self.clock().instructions(u64::from(budget)).max(Cycles(1));
-            self.world.processors[real].idle += took;
+            self.state.processors[pcpu].idle += took;
         }
         if self.warms_for(guest) == Some(0) {
             self.begin_region(guest);
         }
-        let now = self.clock_of_real(real);
+        let now = self.clock_of_pcpu(pcpu);
         self.take_disk_notifications(guest, now);
-        if self.world.guest().platform.interrupt_generation() != generation {
-            self.deliver_interrupts(self.world.current.guest, now);
+        if self.state.guest().platform.interrupt_generation() != generation {
+            self.deliver_interrupts(self.state.current.guest, now);
         }
         match exit {
             Exit::Budget | Exit::TimerSet => None,
             Exit::SupervisorCall => self.supervisor_call(index, now),
             Exit::Wait => {
-                self.world.charge_exit(ExitReason::Wfi);
+                self.state.charge_exit(ExitReason::Wfi);
                 // An interrupt that came with the exit ends the wait at once.
-                let logical = &mut self.logicals[index];
-                if !logical.hart.wakes() {
-                    logical.waits = true;
+                let vcpu = &mut self.vcpus[index];
+                if !vcpu.hart.wakes() {
+                    vcpu.waits = true;
                 }
                 None
             }
@@ -485,14 +488,14 @@ impl Machine {
     /// Raises and lowers the external interrupts of a guest's harts, as its PLIC has them.
     pub(crate) fn deliver_interrupts(&mut self, guest: usize, now: Cycles) {
         for index in self.harts_of(guest) {
-            let logical = &mut self.logicals[index];
-            let level = self.world.guests[guest].platform.external_interrupt(logical.hart_id);
-            let had = logical.hart.pending(Interrupt::External);
-            logical.hart.set_pending(Interrupt::External, level);
+            let vcpu = &mut self.vcpus[index];
+            let level = self.state.guests[guest].platform.external_interrupt(vcpu.hart_id);
+            let had = vcpu.hart.pending(Interrupt::External);
+            vcpu.hart.set_pending(Interrupt::External, level);
             if level && !had {
-                logical.event = now;
-                self.charge_logical(index, ExitReason::ExternalInterrupt);
-                self.rouse_if_woken(index, now);
+                vcpu.event = now;
+                self.charge_vcpu(index, ExitReason::ExternalInterrupt);
+                self.wake_if_due(index, now);
             }
         }
     }
@@ -500,17 +503,17 @@ impl Machine {
     /// Segments that the first guest asked for and was refused: how many, and the first of them in words.
     #[must_use]
     pub fn refused_segments(&self) -> (u64, &[String]) {
-        self.world.refused_segments(0)
+        self.state.refused_segments(0)
     }
 
-    /// What is wrong with the tables that the monitor keeps: one line each. Empty unless a guest has shadow tables that are checked.
+    /// What is wrong with the tables that the hypervisor keeps: one line each. Empty unless a guest has shadow tables that are checked.
     #[must_use]
     pub fn check(&self) -> Vec<String> {
-        let vms = self.world.vms.iter();
-        vms.flat_map(|vm| vm.check_shadow(&self.world.host.memory)).map(|wrong| wrong.to_string()).collect()
+        let vms = self.state.vms.iter();
+        vms.flat_map(|vm| vm.check_shadow(&self.state.host.memory)).map(|wrong| wrong.to_string()).collect()
     }
 
     pub(crate) fn clock(&self) -> &Clock {
-        self.world.clock()
+        self.state.clock()
     }
 }

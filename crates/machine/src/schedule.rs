@@ -1,11 +1,11 @@
-//! Which logical processor runs next, and for how long: a discrete-event order over the clocks of the real processors.
+//! Which vCPU runs next, and for how long: a discrete-event order over the clocks of the pCPUs.
 //!
 //! The one whose clock is earliest runs, until its clock is a quantum past the next one's. So no two clocks of running processors are
 //! ever further apart than a quantum and a block, and the order depends on simulated time alone.
 
 use types::Cycles;
 
-/// The turn of one logical processor.
+/// The turn of one vCPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Turn {
     /// Whose.
@@ -16,7 +16,7 @@ pub(crate) struct Turn {
     pub(crate) next: Option<Cycles>,
 }
 
-/// The next turn, given when each logical processor is ready; `None` if none ever is. Of several at the same time the first goes.
+/// The next turn, given when each vCPU is ready; `None` if none ever is. Of several at the same time the first goes.
 pub(crate) fn next_turn(ready: impl Iterator<Item = Option<Cycles>>) -> Option<Turn> {
     let mut turn: Option<Turn> = None;
     for (index, from) in ready.enumerate() {

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Transcript, VOS};
-use machine::config::ConfigBuilder;
+use config::ConfigBuilder;
+use hypervisor::ExitReason;
 use machine::{Console, Image, LEAST_MEMORY, Machine, Outcome};
-use monitor::ExitReason;
 use std::time::Duration;
 
 fn image(workload: &str) -> Image {

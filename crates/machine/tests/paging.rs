@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Transcript, VOS};
-use machine::config::{AttributeName, Config, ConfigBuilder};
-use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use config::units::ByteSize;
+use config::{AttributeName, Config, ConfigBuilder};
+use machine::sched::{Allocation, PcpuId, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::units::ByteSize;
 use machine::{BuildError, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
 
@@ -159,10 +159,10 @@ fn guest(command_line: &str, memory: u64, memory_attribute: AttributeName) -> Gu
     }
 }
 
-fn host(settings: &[(&str, &str)], reals: usize, guests: Vec<GuestPlan>) -> Result<Machine, BuildError> {
+fn host(settings: &[(&str, &str)], pcpus: usize, guests: Vec<GuestPlan>) -> Result<Machine, BuildError> {
     Machine::assemble_host(
         &config(settings),
-        &HostPlan { reals, slice: Cycles(600_000), guests, ..HostPlan::default() },
+        &HostPlan { pcpus, slice: Cycles(600_000), guests, ..HostPlan::default() },
     )
 }
 
@@ -183,7 +183,7 @@ fn guests_of_every_attribute_share_a_host_and_only_the_pageable_ones_are_paged()
         let mut transcript = Transcript::default();
         let outcomes = machine.run_all(&mut transcript);
         assert_eq!(outcomes, [const { Outcome::Finished(0) }; 4], "{scheme}: {:?}", transcript.0);
-        let of = |guest| machine.statistics_of(guest).exits.of(monitor::ExitReason::NestedFault);
+        let of = |guest| machine.statistics_of(guest).exits.of(hypervisor::ExitReason::NestedFault);
         assert!(scheme == "shadow" || (of(0), of(1)) == (0, 0) && of(2) > 2000 && of(3) > 2000);
         let paging = [0, 1, 2, 3].map(|guest| machine.statistics_of(guest).paging);
         assert!(paging[..2].iter().all(|paging| paging.taken() + paging.in_ == 0), "{scheme}: {paging:?}");
@@ -206,8 +206,8 @@ fn a_guest_for_which_no_memory_is_left_ends_alone_and_says_why() {
     };
     let settings = [("scheme", "nested"), ("host_memory", "8M"), ("swap.size", "4M"), ("timeout", "100")];
     // In turns, on one processor, and side by side.
-    for reals in [1, 2] {
-        let mut machine = host(&settings, reals, guests()).unwrap();
+    for pcpus in [1, 2] {
+        let mut machine = host(&settings, pcpus, guests()).unwrap();
         let mut transcript = Transcript::default();
         let outcomes = machine.run_all(&mut transcript);
         assert!(matches!(&outcomes[0], Outcome::OutOfMemory(_)), "{outcomes:?} {:?}", transcript.0);
@@ -248,7 +248,7 @@ fn harts_of_one_guest_lose_a_page_together() {
     let model = host_with_fast_swap();
     for scheme in ["nested:4K+4K", "nested:4K+2M", "flat:4K+4K", "shadow:4K+4K"] {
         let settings = [("host", model.as_str()), ("scheme", scheme), ("host_memory", "9M"), ("timeout", "100")];
-        let own = Allocation::Dedicated((0..4).map(RealId).collect());
+        let own = Allocation::Dedicated((0..4).map(PcpuId).collect());
         let work = GuestPlan {
             harts: 4,
             allocation: own,

@@ -1,6 +1,6 @@
 //! Segments under faulty frames: what a guest computes, and what lies in a frame that nobody may touch.
 
-use machine::config::{Config, ConfigBuilder};
+use config::{Config, ConfigBuilder};
 use machine::{Console, FaultyFrame, HOST_BASE, Image, LEAST_MEMORY, Machine, Outcome};
 use std::time::Duration;
 use types::{Gpa, Hpa};

@@ -1,12 +1,12 @@
-//! Guests whose logical processors share real ones.
+//! Guests whose vCPUs share pCPUs.
 
 mod common;
 
 use common::{Transcript, VOS};
-use machine::config::{AttributeName, Config, ConfigBuilder};
-use machine::sched::{Allocation, RealId, spin::SpinMethod};
+use config::units::ByteSize;
+use config::{AttributeName, Config, ConfigBuilder};
+use machine::sched::{Allocation, PcpuId, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::units::ByteSize;
 use machine::{AllocationChange, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
 
@@ -40,8 +40,8 @@ fn config(scheme: &str) -> Config {
     ConfigBuilder::default().set("scheme", scheme).unwrap().set("timeout", "20").unwrap().build().unwrap()
 }
 
-fn host(reals: usize, guests: Vec<GuestPlan>) -> Machine {
-    Machine::assemble_host(&config("nested"), &HostPlan { reals, slice: SLICE, guests, ..HostPlan::default() })
+fn host(pcpus: usize, guests: Vec<GuestPlan>) -> Machine {
+    Machine::assemble_host(&config("nested"), &HostPlan { pcpus, slice: SLICE, guests, ..HostPlan::default() })
         .expect("a host that can be")
 }
 
@@ -62,8 +62,8 @@ fn guests_share_real_processors_under_every_method_and_compute_what_they_compute
         assert_eq!(outcomes, [Outcome::Finished(0), Outcome::Finished(0)], "{method}: {printed:?}");
         assert_eq!(printed[0].matches("qsort: ok").count(), 6, "{method}: {}", printed[0]);
         assert_eq!(printed[1].matches("gups: ok").count(), 3, "{method}: {}", printed[1]);
-        let despatches: u64 = (0..2).map(|guest| machine.scheduling_of(guest).despatches).sum();
-        assert!(despatches > 20, "{method}: {despatches} despatches");
+        let dispatches: u64 = (0..2).map(|guest| machine.scheduling_of(guest).dispatches).sum();
+        assert!(dispatches > 20, "{method}: {dispatches} dispatches");
     }
 }
 
@@ -83,8 +83,8 @@ fn a_run_on_shared_processors_repeats_exactly() {
     for (index, stay) in first.2.iter().enumerate() {
         assert!(stay.from <= stay.to);
         for other in &first.2[..index] {
-            let same_real = stay.real == other.real;
-            assert!(!same_real || stay.from >= other.to || other.from >= stay.to, "{stay:?} {other:?}");
+            let same_pcpu = stay.pcpu == other.pcpu;
+            assert!(!same_pcpu || stay.from >= other.to || other.from >= stay.to, "{stay:?} {other:?}");
         }
     }
     assert!(first.2.len() > 10);
@@ -96,7 +96,7 @@ fn all_the_time_of_real_processors_is_accounted_for() {
     run(&mut machine);
     let guests = [0, 1].map(|guest| machine.statistics_of(guest).time.total().0);
     let busy: u64 = [0, 1].iter().map(|&guest| machine.scheduling_of(guest).busy.0).sum();
-    // What the guests count is what they were charged for, but for rounding and what the despatcher took in their time.
+    // What the guests count is what they were charged for, but for rounding and what the dispatcher took in their time.
     let sum: u64 = guests.iter().sum();
     assert!(sum.abs_diff(busy) < busy / 50, "{guests:?} {busy}");
     assert!(busy + machine.scheduling_time().0 <= machine.elapsed().0 + busy / 100);
@@ -104,20 +104,20 @@ fn all_the_time_of_real_processors_is_accounted_for() {
 
 #[test]
 fn weights_divide_the_processors() {
-    for (reals, harts) in [(1, 1), (2, 2)] {
+    for (pcpus, harts) in [(1, 1), (2, 2)] {
         let mut guests =
             vec![vos("misbehave=spin", harts, SpinMethod::None), vos("misbehave=spin", harts, SpinMethod::None)];
         (guests[0].weight, guests[1].weight) = (30, 70);
         // The slowest host: a second is not many cycles.
         let slow = ConfigBuilder::default().set("scheme", "nested").unwrap().set("host", "hitachi-1985").unwrap();
         let config = slow.set("timeout", "1").unwrap().build().unwrap();
-        let plan = HostPlan { reals, slice: Cycles(20_000), guests, ..HostPlan::default() };
+        let plan = HostPlan { pcpus, slice: Cycles(20_000), guests, ..HostPlan::default() };
         let mut machine = Machine::assemble_host(&config, &plan).unwrap();
         let (outcomes, _) = run(&mut machine);
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Timeout { seconds: 1, .. })), "{outcomes:?}");
         let busy = [0, 1].map(|guest| machine.scheduling_of(guest).busy.0 as f64);
-        // Only hart 0 of each spins; the others wait in vain to be started, so that with two real processors nobody is in want.
-        let expected = if reals == 1 { 0.3 } else { 0.5 };
+        // Only hart 0 of each spins; the others wait in vain to be started, so that with two pCPUs nobody is in want.
+        let expected = if pcpus == 1 { 0.3 } else { 0.5 };
         let part = busy[0] / (busy[0] + busy[1]);
         assert!((part - expected).abs() < 0.02 * expected, "{busy:?}");
     }
@@ -149,28 +149,28 @@ fn a_weight_of_zero_runs_when_nobody_else_can() {
 
 #[test]
 fn dedicated_and_shared_processors_are_mixed_and_change() {
-    let reals = |numbers: &[usize]| Allocation::Dedicated(numbers.iter().copied().map(RealId).collect());
+    let pcpus = |numbers: &[usize]| Allocation::Dedicated(numbers.iter().copied().map(PcpuId).collect());
     let mut first = vos(WORK, 2, SpinMethod::Wapd);
-    first.allocation = reals(&[2, 0]);
+    first.allocation = pcpus(&[2, 0]);
     let mut machine = host(3, vec![first, vos(WORK, 3, SpinMethod::Wapd)]);
     machine.record_stays();
     let (outcomes, _) = run(&mut machine);
     assert_eq!(outcomes, [Outcome::Finished(0), Outcome::Finished(0)]);
     let stays = machine.take_stays();
     let of_first: Vec<(usize, usize)> =
-        stays.iter().filter(|stay| stay.guest == 0).map(|stay| (stay.hart, stay.real)).collect();
+        stays.iter().filter(|stay| stay.guest == 0).map(|stay| (stay.hart, stay.pcpu)).collect();
     assert_eq!(of_first, [(0, 2), (1, 0)]);
     let end = stays.iter().find(|stay| stay.guest == 0).unwrap().to;
     let second = |stay: &&machine::Stay| stay.guest == 1;
-    assert!(stays.iter().filter(second).all(|stay| stay.real == 1 || stay.from >= end));
-    assert!(stays.iter().filter(second).any(|stay| stay.real != 1), "what the first leaves behind is used");
+    assert!(stays.iter().filter(second).all(|stay| stay.pcpu == 1 || stay.from >= end));
+    assert!(stays.iter().filter(second).any(|stay| stay.pcpu != 1), "what the first leaves behind is used");
 }
 
 #[test]
 fn a_host_without_enough_processors_is_refused() {
     let mut guest = vos(WORK, 2, SpinMethod::None);
-    guest.allocation = Allocation::Dedicated(vec![RealId(0)]);
-    let plan = HostPlan { reals: 2, slice: SLICE, guests: vec![guest], ..HostPlan::default() };
+    guest.allocation = Allocation::Dedicated(vec![PcpuId(0)]);
+    let plan = HostPlan { pcpus: 2, slice: SLICE, guests: vec![guest], ..HostPlan::default() };
     let error = Machine::assemble_host(&config("nested"), &plan).err().expect("refused");
     assert!(error.to_string().contains("one each") && error.is_usage(), "{error}");
 }
@@ -180,7 +180,7 @@ const SPINS: &str = "workload=qsort size=8K procs=40 purge=partners";
 
 #[test]
 fn a_guest_that_shakes_hands_calls_while_it_shares_and_spins_while_it_does_not() {
-    let reals = |numbers: &[usize]| Allocation::Dedicated(numbers.iter().copied().map(RealId).collect());
+    let pcpus = |numbers: &[usize]| Allocation::Dedicated(numbers.iter().copied().map(PcpuId).collect());
     let calls = |handshake: &str, allocation: Allocation, changes: &[(u64, Allocation)]| {
         let mut guest = vos(&format!("{SPINS} handshake={handshake}"), 3, SpinMethod::Wapd);
         guest.allocation = allocation;
@@ -192,7 +192,7 @@ fn a_guest_that_shakes_hands_calls_while_it_shares_and_spins_while_it_does_not()
             allocation: allocation.clone(),
         };
         let changes = changes.iter().map(change).collect();
-        let plan = HostPlan { reals: 4, slice: SLICE, guests: vec![guest, other], changes, ..HostPlan::default() };
+        let plan = HostPlan { pcpus: 4, slice: SLICE, guests: vec![guest, other], changes, ..HostPlan::default() };
         let mut machine = Machine::assemble_host(&config("nested"), &plan).unwrap();
         let (outcomes, printed) = run(&mut machine);
         assert_eq!(outcomes[0], Outcome::Finished(0), "{handshake}: {printed:?}");
@@ -201,7 +201,7 @@ fn a_guest_that_shakes_hands_calls_while_it_shares_and_spins_while_it_does_not()
         assert_eq!(statistics.ends, 40, "a process is a transaction");
         (statistics.spin_calls[..3].iter().sum::<u64>(), machine.elapsed().0)
     };
-    let dedicated = || reals(&[0, 1, 2]);
+    let dedicated = || pcpus(&[0, 1, 2]);
     for handshake in ["area", "codes", "interrupt"] {
         let (none, quick) = calls(handshake, dedicated(), &[]);
         assert_eq!(none, 0, "{handshake}: f = 1");

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Transcript, VOS};
-use machine::config::{AttributeName, ConfigBuilder};
+use config::units::ByteSize;
+use config::{AttributeName, ConfigBuilder};
 use machine::sched::{Allocation, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::units::ByteSize;
 use machine::{GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
 
@@ -42,7 +42,7 @@ fn checked_beside(others: usize) -> String {
     let mut guests = vec![guest(SBI_TEST, "", false)];
     guests.extend((0..others).map(|_| guest(VOS, "misbehave=spin", true)));
     // A millisecond of the default host.
-    let plan = HostPlan { reals: 1, slice: Cycles(2_400_000), guests, ..HostPlan::default() };
+    let plan = HostPlan { pcpus: 1, slice: Cycles(2_400_000), guests, ..HostPlan::default() };
     let mut machine = Machine::assemble_host(&config.build().unwrap(), &plan).expect("a host that can be");
     let mut transcript = Transcript::default();
     let outcomes = machine.run_all(&mut transcript);
@@ -52,14 +52,14 @@ fn checked_beside(others: usize) -> String {
 }
 
 #[test]
-fn a_vcpu_that_shares_its_pcpu_is_told_what_others_take() {
+fn the_record_of_a_vcpu_that_shares_its_pcpu_has_its_steal_time() {
     let printed = checked_beside(2);
-    assert!(printed.contains("PASS: sta: what is stolen is told"), "{printed}");
-    assert!(printed.contains("PASS: sta: no more is stolen than has passed"), "{printed}");
+    assert!(printed.contains("PASS: sta: the record is updated with the steal time"), "{printed}");
+    assert!(printed.contains("PASS: sta: steal time is at most the time that has passed"), "{printed}");
 }
 
 #[test]
-fn nobody_steals_from_a_vcpu_that_is_alone() {
+fn a_vcpu_that_is_alone_has_no_steal_time() {
     let printed = checked_beside(0);
-    assert!(printed.contains("SKIP: sta: nobody else runs"), "{printed}");
+    assert!(printed.contains("SKIP: sta: no other vCPU runs"), "{printed}");
 }

@@ -4,9 +4,9 @@
 //! A frame is *free* or *owned*. Whoever allocated or reserved it owns it: a VM its RAM, a table its pages.
 //!
 //! 1. An owned frame is never handed out again, and a free one is referred to by no table.
-//! 2. An owner that gives a frame back first removes it from every table, then has the TLBs of every real processor flushed of it,
+//! 2. An owner that gives a frame back first removes it from every table, then has the TLBs of every pCPU flushed of it,
 //!    and only then calls [`FrameAllocator::free`]. The modelled TLBs are the TLBs: an entry left behind would let one VM write
-//!    to another's memory. `monitor::Invalidation` keeps the frames back until the flush is done.
+//!    to another's memory. `hypervisor::Invalidation` keeps the frames back until the flush is done.
 //! 3. A frame is all zeroes when it is handed out. One that had an owner is cleared then, not when it is freed: what is paid for is
 //!    only what is used again.
 //!
@@ -159,7 +159,7 @@ impl FrameAllocator {
         self.allocate_contiguous_from(memory, HOST_BASE, bytes, alignment)
     }
 
-    /// The same, with no frame below `least`.
+    /// Takes neighbouring zeroed frames as [`allocate_contiguous`](Self::allocate_contiguous) does, none of them below `least`.
     ///
     /// # Errors
     /// [`OutOfFrames`].

@@ -1,4 +1,4 @@
-//! The host's memory as the monitor holds it.
+//! The host's memory as the hypervisor holds it.
 
 use crate::{FrameAllocator, HostMemory, HostPages, Inconsistency, MapError};
 

@@ -12,7 +12,7 @@ use types::{Hpa, PageSize};
 
 const PAGE: u64 = PageSize::Size4K.bytes();
 
-/// See the module. The file must not change while this is in use.
+/// The first contents of a guest's memory, in a file. The file must not change while this is in use.
 #[derive(Debug)]
 pub struct MemoryImage {
     file: File,
@@ -95,10 +95,10 @@ impl MemoryImage {
         Ok(())
     }
 
-    /// The same for one page, whatever was placed before.
+    /// Copies the contents of one page to `hpa`, even if they were placed before.
     ///
     /// # Errors
-    /// As [`place`](Self::place).
+    /// Those of [`place`](Self::place).
     pub fn copy_page(&self, memory: &HostMemory, offset: u64, hpa: Hpa) -> io::Result<()> {
         let mut nothing = PageSet::default();
         let Ok(place) = self.chunks.binary_search(&((offset / Self::CHUNK) as u32)) else { return Ok(()) };

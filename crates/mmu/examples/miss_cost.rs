@@ -157,26 +157,26 @@ impl Bench {
 
     /// Nanoseconds of an access that hits the entry it predicts.
     fn predicted(mut self) -> f64 {
-        let mut sites = Vec::new();
+        let mut slots = Vec::new();
         for &gva in &self.order {
             self.clock += 1;
             let hit = self.mmu.access(&mut self.ram, &self.second, gva, Access::Read, self.clock);
-            sites.push((gva, hit.expect("the page is mapped").site));
+            slots.push((gva, hit.expect("the page is mapped").slot));
         }
-        let rounds = 400_000 / sites.len();
-        let window = self.mmu.data_window();
+        let rounds = 400_000 / slots.len();
+        let view = self.mmu.data_view();
         let mut best = f64::MAX;
         for _ in 0..runs() {
             let start = Instant::now();
             for _ in 0..rounds {
-                for &(gva, site) in &sites {
+                for &(gva, slot) in &slots {
                     self.clock += 1;
-                    // SAFETY: the window and the sites are this MMU's, which nobody uses meanwhile.
-                    let pointer = unsafe { L1Entry::read_hit(window, site, gva, Width::Double, self.clock) };
+                    // SAFETY: the view and the slots are this MMU's, which nobody uses meanwhile.
+                    let pointer = unsafe { L1Entry::read_hit(view, slot, gva, Width::Double, self.clock) };
                     assert!(black_box(pointer).is_some());
                 }
             }
-            best = best.min(start.elapsed().as_nanos() as f64 / (rounds * sites.len()) as f64);
+            best = best.min(start.elapsed().as_nanos() as f64 / (rounds * slots.len()) as f64);
         }
         best
     }
@@ -205,8 +205,8 @@ fn main() {
     let usual = MmuConfig::default();
     let off = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
     println!("{:<44}{:>8}{:>12}{:>12}", "answered by", "ns", "L2 misses", "references");
-    let wanted = std::env::args().nth(1).unwrap_or_default();
-    if "L1, predicted".contains(&wanted) {
+    let target = std::env::args().nth(1).unwrap_or_default();
+    if "L1, predicted".contains(&target) {
         println!("{:<44}{:>8.2}", "L1, predicted", Bench::new(&usual, Stage::Native, 32).predicted());
     }
     let software = MmuConfig { refill: Refill::Software(ROUTINE), ..off.clone() };
@@ -221,7 +221,7 @@ fn main() {
         ("walk, flat Sv39, by software", &software, Stage::Flat, 16 << 10),
         ("walk, reserved Sv39", &usual, Stage::Reserved, 16 << 10),
     ] {
-        if !name.contains(&wanted) {
+        if !name.contains(&target) {
             continue;
         }
         let (each, counts) = Bench::new(config, stage, pages).miss();
@@ -231,7 +231,7 @@ fn main() {
         println!("{name:<44}{each:>8.2}{misses:>12.2}{refs:>12.2}");
     }
     let row = |name: &str, change: fn(&mut TranslationContext)| {
-        if name.contains(&wanted) {
+        if name.contains(&target) {
             println!("{name:<44}{:>8.2}", context_change(change));
         }
     };

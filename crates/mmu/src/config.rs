@@ -264,7 +264,7 @@ pub enum ConfigError {
 }
 
 impl MmuConfig {
-    /// Most entries of an L1: a site is 16 bits.
+    /// Most entries of an L1: a slot is 16 bits.
     pub const L1_LIMIT: u64 = 1 << 16;
     /// Most entries of the other structures, so that no configuration exhausts the machine it runs on.
     pub const LIMIT: u64 = 1 << 22;

@@ -1,7 +1,7 @@
 //! The translation context, prepared for the miss path.
 
 use crate::geometry::Geometry;
-use crate::rights::{Demand, Masks};
+use crate::rights::{Masks, Required};
 use crate::space::Spaces;
 use types::{Access, Gva, PageSize, PagingMode, Privilege, TranslationContext, Vmid};
 
@@ -49,13 +49,13 @@ pub(crate) struct Query {
     pub(crate) spaces: Spaces,
     pub(crate) view: View,
     /// What the access itself demands of a leaf, and of an entry.
-    pub(crate) of_leaf: Demand,
-    pub(crate) demand: Masks,
-    /// What a load demands in the same view, and a store, to arm an entry for either.
+    pub(crate) of_leaf: Required,
+    pub(crate) required: Masks,
+    /// What a load demands in the same view, and a store, to make valid an entry for either.
     pub(crate) load: Masks,
     pub(crate) store: Masks,
     /// The largest page of the mode. A larger one, which another mode left under the same ASID, spans addresses that
-    /// are not canonical in this mode: it answers, but is armed only in part.
+    /// are not canonical in this mode: it answers, but is valid only in part.
     pub(crate) largest: PageSize,
 }
 
@@ -87,7 +87,7 @@ impl Context {
         Self { translation: *translation, vmid, spaces, geometry, queries, unused }
     }
 
-    /// Whether views armed for `self` hold for `other`: privilege and SUM only choose the view, and the root is not
+    /// Whether views valid for `self` hold for `other`: privilege and SUM only choose the view, and the root is not
     /// looked at before a walk.
     pub(crate) fn shares_views(&self, other: &Self) -> bool {
         let (one, two) = (&self.translation, &other.translation);
@@ -120,10 +120,10 @@ impl Query {
         Self {
             spaces,
             view: View::of(translation, access),
-            of_leaf: Demand::of_guest(translation, access),
-            demand: Masks::of(Demand::of_guest(translation, access)),
-            load: Masks::of(Demand::of_guest(translation, Access::Read)),
-            store: Masks::of(Demand::of_guest(translation, Access::Write)),
+            of_leaf: Required::of_guest(translation, access),
+            required: Masks::of(Required::of_guest(translation, access)),
+            load: Masks::of(Required::of_guest(translation, Access::Read)),
+            store: Masks::of(Required::of_guest(translation, Access::Write)),
             largest: match translation.mode {
                 PagingMode::Bare => PageSize::Size256T,
                 mode => PageSize::of_level(mode.levels() - 1),

@@ -118,9 +118,9 @@ pub struct Walk {
     pub fault: Option<Fault>,
 }
 
-/// Whoever is told of events.
+/// A receiver of events.
 pub trait Observer {
-    /// Whether it is to be told.
+    /// Whether events are made for it.
     const OBSERVES: bool;
 
     /// A level does not answer an access.

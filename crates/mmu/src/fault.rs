@@ -38,7 +38,7 @@ pub enum Cause {
     NotDirty,
 }
 
-/// What the second stage was asked to translate for.
+/// What the second stage translated for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Purpose {
     /// The guest's own access.
@@ -80,6 +80,6 @@ pub enum Fault {
     Shadow(Cause),
     /// No memory answers: the guest's access fault of the access.
     Access(AccessCause),
-    /// The second stage refuses: the monitor's to handle (a guest-page fault), or a device's address.
+    /// The second stage refuses: the hypervisor's to handle (a guest-page fault), or a device's address.
     Nested(NestedFault),
 }

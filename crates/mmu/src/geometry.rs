@@ -43,7 +43,7 @@ impl Geometry {
         ((address >> (12 + 9 * level)) & mask) * 8
     }
 
-    /// The same in the last level, which is no tree's root.
+    /// Byte offset of the entry of `address` in a table of the last level, which is no tree's root.
     #[inline(always)]
     pub(crate) const fn last_slot(address: u64) -> u64 {
         ((address >> 12) & 0x1ff) * 8

@@ -1,7 +1,7 @@
 //! TLBs, page-walk caches, the nested TLB and the walkers (RISC-V Privileged 1.13, chapters 12 and 19).
 //!
 //! [`Mmu::access`] is the miss path: L1 by set, L2, walk, fill. The hit path is [`L1Entry`], probed by the hart
-//! through a window pointer. Every rule that decides a count (what is looked up, in which order, what is filled,
+//! through a view pointer. Every rule that decides a count (what is looked up, in which order, what is filled,
 //! what a fence removes) is written where it is implemented and held by the models in `reference`:
 //!
 //! * an entry answers only an access that it permits; any other access walks again, and the fresh translation takes
@@ -22,9 +22,9 @@
 //! stage                               second stages; a stage reads its tables through the one below
 //! walk                                the walker: trees, the seam between stages, policies
 //! outer                               TLB levels behind the last one
-//! events                              what observers are told, and observers
-//! tlb, walk_cache, segment            what is remembered, and what is asked before
-//! set_associative, directory          arrays
+//! events                              events, and the observers that receive them
+//! tlb, walk_cache, segment            caches of translations, and what is looked up before them
+//! set_associative, tag array          arrays
 //! pte, config                         table entries and configurations
 //! replacement, way, raw               who makes room in an array, its slots, the words that are searched
 //! context, rights, geometry, space, refill, fault, statistics, memory

@@ -2,7 +2,7 @@
 
 use types::{Hpa, PageSize};
 
-/// What stands at a page of host physical addresses.
+/// What is at a page of host physical addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostPage {
     /// Memory in all of the page, contiguous from the pointer to its first byte.
@@ -34,11 +34,11 @@ pub trait TableMemory {
     /// outside memory.
     fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64>;
 
-    /// What stands at the page of `size` that starts at `page`. Memory comes in whole 4K pages: at 4K the answer is
+    /// What is at the page of `size` that starts at `page`. Memory comes in whole 4K pages: at 4K the answer is
     /// not `Mixed`. A pointer stays good until a fence has removed the page's translations.
     fn host_page(&self, page: Hpa, size: PageSize) -> HostPage;
 
-    /// The same for a 4K page that is memory; `None` where it is not.
+    /// The pointer to a 4K page that is memory; `None` where it is not.
     #[inline(always)]
     fn base_page(&self, page: Hpa) -> Option<*mut u8> {
         match self.host_page(page, PageSize::Size4K) {

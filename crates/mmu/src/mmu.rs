@@ -19,7 +19,7 @@ use crate::raw::L1Entry;
 use crate::segment::Segments;
 use crate::stage::{FormatHardware, SecondStage, TableFormat};
 use crate::statistics::MmuStatistics;
-use crate::tlb::directory::Miss;
+use crate::tlb::tag_array::Miss;
 use crate::tlb::{L1, L2, Translation};
 use crate::walk::apart;
 use crate::walkers::Walkers;
@@ -28,8 +28,8 @@ use types::{Access, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 /// What answers an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hit {
-    /// Index of the L1 entry in the window of loads and stores, or of fetches.
-    pub site: u16,
+    /// Index of the L1 entry in the view of loads and stores, or of fetches.
+    pub slot: u16,
     /// Host physical address of the byte.
     pub hpa: Hpa,
     /// Guest physical address of the byte.
@@ -40,7 +40,7 @@ pub struct Hit {
     pub page: PageSize,
 }
 
-/// The MMU of one hart, whose observer is told of misses, fills, evictions and walks.
+/// The MMU of one hart, whose observer receives misses, fills, evictions and walks.
 #[derive(Debug)]
 pub struct Mmu<O = Nobody> {
     config: MmuConfig,
@@ -54,7 +54,7 @@ pub struct Mmu<O = Nobody> {
     /// Segments whose hits are counted and not made.
     classifier: Option<Box<Segments>>,
     observer: O,
-    /// Whether there are neither segments nor outer levels, and nobody is told of anything: what the fast path is for.
+    /// Whether there are neither segments nor outer levels, and no observer: what the fast path is for.
     plain: bool,
     /// Time of fetches, for the L1I's replacement.
     fetches: u64,
@@ -72,7 +72,7 @@ impl<O: Observer> Mmu<O> {
     /// As [`Mmu::new`], with an observer.
     ///
     /// # Errors
-    /// As there.
+    /// [`ConfigError`] if the configuration is invalid.
     pub fn observed(config: &MmuConfig, observer: O) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -98,12 +98,12 @@ impl<O: Observer> Mmu<O> {
     }
 
     /// Changes the context in which addresses are translated. No entry is removed; what other contexts left is seen
-    /// again in theirs. The windows must be asked for again.
+    /// again in theirs. The caller must get the fast copies again.
     pub fn set_context(&mut self, context: &TranslationContext, vmid: Vmid) {
         let context = Context::new(context, vmid);
         if !self.context.shares_views(&context) {
-            self.l1d.disarm_all();
-            self.l1i.disarm_all();
+            self.l1d.invalidate_views();
+            self.l1i.invalidate_views();
         }
         self.context = context;
     }
@@ -116,42 +116,42 @@ impl<O: Observer> Mmu<O> {
 
     /// The fast copies of L1D entries for the current context. The pointer stays good until `set_context`, whatever
     /// misses and fences come between, and even then is only out of date: the entries do not move while the MMU lives.
-    pub fn data_window(&mut self) -> *mut L1Entry {
-        self.l1d.window(self.context.query(Access::Read).view)
+    pub fn data_view(&mut self) -> *mut L1Entry {
+        self.l1d.view(self.context.query(Access::Read).view)
     }
 
-    /// The fast copies of L1I entries for the current context; as [`Self::data_window`].
-    pub fn fetch_window(&mut self) -> *mut L1Entry {
-        self.l1i.window(self.context.query(Access::Execute).view)
+    /// The fast copies of L1I entries for the current context; as [`Self::data_view`].
+    pub fn fetch_view(&mut self) -> *mut L1Entry {
+        self.l1i.view(self.context.query(Access::Execute).view)
     }
 
-    /// Number of sites of the L1D: one more than the largest [`Hit::site`] of a load or store.
+    /// Number of slots of the L1D: one more than the largest [`Hit::slot`] of a load or store.
     #[must_use]
-    pub fn data_sites(&self) -> usize {
+    pub fn data_slots(&self) -> usize {
         self.l1d.slots()
     }
 
-    /// Number of sites of the L1I.
+    /// Number of slots of the L1I.
     #[must_use]
-    pub fn fetch_sites(&self) -> usize {
+    pub fn fetch_slots(&self) -> usize {
         self.l1i.slots()
     }
 
-    /// What the entry at a site that [`Self::fast_access`] has found says of `gva`. (A load's entries are a store's.)
+    /// What the entry at a slot that [`Self::fast_access`] has found says of `gva`. (A load's entries are a store's.)
     #[inline(always)]
     #[must_use]
-    pub fn hit(&self, site: usize, gva: Gva, access: Access) -> Hit {
+    pub fn hit(&self, slot: usize, gva: Gva, access: Access) -> Hit {
         let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
-        hit(site, gva, l1.entry(site))
+        hit(slot, gva, l1.entry(slot))
     }
 
-    /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the L1I entry at `site` answers; it is timed
-    /// like the fetches of [`Self::access`]. A site may be any number: this is the checked form of
+    /// The host's byte that a fetch at `gva`, a multiple of 2, reads, if the L1I entry at `slot` answers; it is timed
+    /// like the fetches of [`Self::access`]. A slot may be any number: this is the checked form of
     /// [`L1Entry::execute_hit`].
     #[inline(always)]
-    pub fn fetch_hit(&mut self, site: u16, gva: Gva) -> Option<*mut u8> {
+    pub fn fetch_hit(&mut self, slot: u16, gva: Gva) -> Option<*mut u8> {
         let stamp = self.fetch_stamp();
-        self.l1i.execute_hit(self.context.query(Access::Execute).view, site, gva, stamp)
+        self.l1i.execute_hit(self.context.query(Access::Execute).view, slot, gva, stamp)
     }
 
     /// The next time of the L1I, for [`L1Entry::execute_hit`]. Loads and stores are timed by the hart, which counts
@@ -168,7 +168,7 @@ impl<O: Observer> Mmu<O> {
         self.l1d.renumber()
     }
 
-    /// Translates an access that missed in its window: L1, L2, walk, fill. The access lies within one 4K page.
+    /// Translates an access that missed in its view: L1, L2, walk, fill. The access lies within one 4K page.
     ///
     /// An entry answers only an access that it permits. Where there is none that does, the tables are walked again, and
     /// either the fresh translation takes the entry's place or the tables, as they are now, raise the fault. A store
@@ -194,10 +194,10 @@ impl<O: Observer> Mmu<O> {
         self.access_by(memory, || second.clone(), gva, access, stamp)
     }
 
-    /// As [`Self::access`], for a second stage that is asked for only where it is needed.
+    /// As [`Self::access`], for a second stage that is made only where it is needed.
     ///
     /// # Errors
-    /// As there.
+    /// The [`Fault`] that [`Self::access`] would return.
     #[inline(always)]
     pub fn access_by<M: TableMemory>(
         &mut self,
@@ -207,12 +207,12 @@ impl<O: Observer> Mmu<O> {
         access: Access,
         stamp: u64,
     ) -> Result<Hit, Fault> {
-        // In two steps, as a site borrows nothing.
+        // In two steps, as a slot borrows nothing.
         let unfinished = match self.fast_access(memory, &second, gva, access, stamp) {
-            Ok(site) => Err(site),
+            Ok(slot) => Err(slot),
             Err(unfinished) => Ok(apart(unfinished.finish(memory, second))),
         };
-        unfinished.unwrap_or_else(|site| Ok(self.hit(site, gva, access)))
+        unfinished.unwrap_or_else(|slot| Ok(self.hit(slot, gva, access)))
     }
 
     /// Gives the walker the format of a scheme's own tables, which [`SecondStage::Other`] is walked by.
@@ -220,7 +220,7 @@ impl<O: Observer> Mmu<O> {
         self.walkers.format = Some(FormatHardware::new(format, self.config.walk_caches.host));
     }
 
-    /// Loads the segment registers, those of the guest and those of the monitor. No TLB entry is removed: see [`Segments`].
+    /// Loads the segment registers, those of the guest and those of the hypervisor. No TLB entry is removed: see [`Segments`].
     pub fn set_segments(&mut self, segments: &Segments) {
         self.walkers.segments.clone_from(segments);
         self.update_plain();
@@ -284,7 +284,7 @@ impl<O: Observer> Mmu<O> {
 fn hit(slot: usize, gva: Gva, entry: &Translation) -> Hit {
     let offset = gva.offset(entry.size());
     Hit {
-        site: slot as u16,
+        slot: slot as u16,
         hpa: Hpa(entry.hpa.0 | offset),
         gpa: Gpa(entry.gpa.0 | offset),
         host: (entry.host != 0).then(|| core::ptr::with_exposed_provenance_mut(entry.host + offset as usize)),

@@ -1,7 +1,7 @@
 //! Levels of the TLB hierarchy between the last TLB and the walker.
 //!
 //! Such a level may lie in memory or in a data cache, as the part-of-memory TLB of Ryoo, Gulur, Song and John ("Rethinking TLB Designs in
-//! Virtualized Environments: A Very Large Part-of-Memory TLB", ISCA 2017), and then costs references itself. It is asked in place of a walk, which
+//! Virtualized Environments: A Very Large Part-of-Memory TLB", ISCA 2017), and then costs references itself. It is looked up in place of a walk, which
 //! takes hundreds of the host's instructions: so it is behind a trait object, and an MMU that has none pays nothing.
 
 mod l3;
@@ -13,7 +13,7 @@ use crate::tlb::Translation;
 use core::fmt;
 use types::{Gpa, Gva, Hpa, PageSize, Vmid};
 
-/// A level behind the L2. Levels are asked one after the other, and each keeps what is found behind it.
+/// A level behind the L2. Levels are looked up one after the other, and each keeps what is found behind it.
 ///
 /// A level keeps translations as the TLBs do: what it holds stays as it is until a fence removes it.
 pub trait OuterTlb: fmt::Debug + Send {
@@ -25,7 +25,7 @@ pub trait OuterTlb: fmt::Debug + Send {
         memory: &mut References<'_>,
     ) -> Option<OuterEntry>;
 
-    /// Keeps an entry for an access to `gva`, in the place of one for the [same page](OuterEntry::is_same_page) if there is one. The write is posted: nobody waits for
+    /// Keeps an entry for an access to `gva`, in the place of one for the [same page](OuterEntry::is_same_page) if there is one. The write is posted: no access waits for
     /// it.
     fn fill(&mut self, gva: Gva, entry: &OuterEntry);
 
@@ -36,30 +36,30 @@ pub trait OuterTlb: fmt::Debug + Send {
 /// The host's memory, which counts what is read.
 pub struct References<'a> {
     read: &'a mut dyn FnMut(Hpa) -> Option<u64>,
-    made: u64,
+    request: u64,
 }
 
 impl<'a> References<'a> {
     pub(crate) fn new(read: &'a mut dyn FnMut(Hpa) -> Option<u64>) -> Self {
-        Self { read, made: 0 }
+        Self { read, request: 0 }
     }
 
     /// The double word at `at`, a multiple of 8; `None` outside memory.
     pub fn read(&mut self, at: Hpa) -> Option<u64> {
-        self.made += 1;
+        self.request += 1;
         (self.read)(at)
     }
 
     /// References made so far.
     #[must_use]
-    pub const fn made(&self) -> u64 {
-        self.made
+    pub const fn request(&self) -> u64 {
+        self.request
     }
 }
 
 impl fmt::Debug for References<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("References").field("made", &self.made).finish_non_exhaustive()
+        f.debug_struct("References").field("made", &self.request).finish_non_exhaustive()
     }
 }
 

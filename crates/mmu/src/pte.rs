@@ -3,7 +3,7 @@
 use crate::config::Groups;
 use crate::fault::Cause;
 use crate::flags;
-use crate::rights::{Demand, Owners, Rights};
+use crate::rights::{Owners, Required, Rights};
 use types::{Access, PageSize};
 
 /// A page-table entry of any 64-bit mode, either stage.
@@ -80,12 +80,12 @@ impl Pte {
     /// Whether it is plain that it allows what is demanded, has the bits set that the access sets, and maps a base page if it is of the last
     /// level.
     #[inline(always)]
-    pub(crate) const fn is_plain_leaf_for(self, demand: &Demand) -> bool {
-        let (mask, value) = demand.settled();
+    pub(crate) const fn is_plain_leaf_for(self, required: &Required) -> bool {
+        let (mask, value) = required.settled();
         self.is_plain_leaf(mask | Self::V | Self::R, value | Self::V | Self::R)
     }
 
-    /// The same as [`Self::decode`], step by step.
+    /// What [`Self::decode`] gives for any entry, step by step.
     #[inline(never)]
     const fn decode_any(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
         // Step 3.
@@ -119,15 +119,15 @@ impl Pte {
 
     /// Steps 6 and 8 (7 is about shadow stacks, absent): whether the leaf allows the access.
     #[inline(always)]
-    pub(crate) const fn allow(self, demand: Demand) -> Result<(), Cause> {
-        match demand.owners {
+    pub(crate) const fn allow(self, required: Required) -> Result<(), Cause> {
+        match required.owners {
             Owners::User if !self.has(Self::U) => return Err(Cause::SupervisorPage),
             Owners::Supervisor if self.has(Self::U) => return Err(Cause::UserPage),
             _ => {}
         }
-        match demand.access {
+        match required.access {
             Access::Read if self.has(Self::R) => Ok(()),
-            Access::Read if demand.executable_is_readable && self.has(Self::X) => Ok(()),
+            Access::Read if required.executable_is_readable && self.has(Self::X) => Ok(()),
             Access::Write if self.has(Self::W) => Ok(()),
             Access::Execute if self.has(Self::X) => Ok(()),
             Access::Read => Err(Cause::NotReadable),

@@ -31,7 +31,7 @@ pub struct RefillRoutine {
     pub nested_level: u32,
     /// For each guest physical address that the flat table translates, its entry included.
     pub flat_lookup: u32,
-    /// For each guest physical address that reserved memory or the monitor's segment translates: the bounds are compared, and the constant
+    /// For each guest physical address that reserved memory or the hypervisor's segment translates: the bounds are compared, and the constant
     /// is added.
     pub reserved_lookup: u32,
     /// For each entry whose A or D bit is set.
@@ -54,14 +54,14 @@ pub(crate) struct Begun {
     guest_refs: u64,
     host_refs: u64,
     updates: u64,
-    monitor_segment_hits: u64,
+    hypervisor_segment_hits: u64,
 }
 
 impl Begun {
     pub(crate) const fn of(statistics: &MmuStatistics) -> Self {
         let updates = statistics.guest_updates + statistics.host_updates;
-        let MmuStatistics { guest_refs, host_refs, monitor_segment_hits, .. } = *statistics;
-        Self { guest_refs, host_refs, updates, monitor_segment_hits }
+        let MmuStatistics { guest_refs, host_refs, hypervisor_segment_hits, .. } = *statistics;
+        Self { guest_refs, host_refs, updates, hypervisor_segment_hits }
     }
 
     /// Entries of the guest's tables and of the second stage's that were read since.
@@ -84,7 +84,7 @@ impl RefillRoutine {
         let guest_refs = now.guest_refs - begun.guest_refs;
         // Each entry of the guest's tables has its address translated before it is read, and so has the page in the end. The address that is
         // refused was looked up, too.
-        let in_segment = now.monitor_segment_hits - begun.monitor_segment_hits;
+        let in_segment = now.hypervisor_segment_hits - begun.hypervisor_segment_hits;
         let lookups = guest_refs + u64::from(!fault.is_some_and(ends_at_entry)) - in_segment;
         let times = |count: u64, instructions: u32| count * u64::from(instructions);
         let second_stage = times(lookups, second.lookup) + times(now.host_refs - begun.host_refs, second.level);

@@ -17,7 +17,7 @@ pub(crate) enum Owners {
 
 /// What an access demands of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Demand {
+pub(crate) struct Required {
     /// The access.
     pub(crate) access: Access,
     /// Whose pages it may touch.
@@ -51,7 +51,7 @@ impl Settled {
     }
 }
 
-impl Demand {
+impl Required {
     /// Of a guest's access (section 12.1.1.2: SUM, MXR).
     pub(crate) const fn of_guest(context: &TranslationContext, access: Access) -> Self {
         let owners = match (context.privilege, access) {
@@ -63,7 +63,7 @@ impl Demand {
         Self { access, owners, executable_is_readable: context.mxr, settled: Settled::of(access, owners) }
     }
 
-    /// Of the second stage, where every access counts as U's (section 19.5.1), and MXR is the monitor's, which is 0.
+    /// Of the second stage, where every access counts as U's (section 19.5.1), and MXR is the hypervisor's, which is 0.
     #[inline(always)]
     pub(crate) const fn of_second_stage(access: Access) -> Self {
         let owners = Owners::User;
@@ -126,23 +126,23 @@ impl Rights {
         Self(self.0 & other.0)
     }
 
-    /// Whether a demand is met.
+    /// Whether the rights include the required permissions.
     #[inline(always)]
     pub(crate) const fn meet(self, masks: Masks) -> bool {
         masks.0 >> (self.0 & 0x3f) & 1 != 0
     }
 }
 
-/// The rights that meet a demand: a bit for each.
+/// The rights that satisfy the required permissions: a bit for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Masks(u64);
 
 impl Masks {
-    /// Those of a demand.
+    /// Those of the required permissions.
     #[inline(always)]
-    pub(crate) const fn of(demand: Demand) -> Self {
+    pub(crate) const fn of(required: Required) -> Self {
         const OF: [[[Masks; 2]; 3]; 3] = Masks::all();
-        OF[demand.access as usize][demand.owners as usize][demand.executable_is_readable as usize]
+        OF[required.access as usize][required.owners as usize][required.executable_is_readable as usize]
     }
 
     /// By access, owners and MXR.
@@ -169,6 +169,6 @@ impl Masks {
     /// Of the second stage.
     #[inline(always)]
     pub(crate) const fn of_second_stage(access: Access) -> Self {
-        Self::of(Demand::of_second_stage(access))
+        Self::of(Required::of_second_stage(access))
     }
 }

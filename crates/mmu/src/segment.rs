@@ -1,21 +1,21 @@
 //! Direct segments: BASE, LIMIT and OFFSET translate a whole range of addresses without tables (Gandhi et al. 2014; Basu et al., ISCA 2013).
 //!
-//! A real processor has two sets of these registers: the guest's, from guest virtual to guest physical addresses, and the monitor's, from
-//! guest physical to host physical ones. Which of them are on is the mode: the monitor's (VMM Direct), the guest's (Guest Direct, or, on a
+//! A pCPU has two sets of these registers: the guest's, from guest virtual to guest physical addresses, and the hypervisor's, from
+//! guest physical to host physical ones. Which of them are on is the mode: the hypervisor's (VMM Direct), the guest's (Guest Direct, or, on a
 //! native machine, Basu's direct segment), or both (Dual Direct).
 //!
 //! Order of a lookup (slides 35 to 38):
 //!
 //! 1. the L1 TLB;
-//! 2. the L2 TLB, and both segments at once: where the guest's holds the address, and the monitor's (or, on a native machine, nothing) leads on
+//! 2. the L2 TLB, and both segments at once: where the guest's holds the address, and the hypervisor's (or, on a native machine, nothing) leads on
 //!    to the host, no table is read. The page is filled into the L1 as one of 4K, and the L2 is neither asked nor filled;
 //! 3. the walk. The guest's segment takes the place of the guest's tables; each guest physical address, of a table or of the page, is
-//!    translated by the monitor's segment where that holds it, and else by the second stage. The result fills both TLBs.
+//!    translated by the hypervisor's segment where that holds it, and else by the second stage. The result fills both TLBs.
 //!
 //! A segment holds an address that its escape filter does not: see [`EscapeFilter`]. The guest's segment is a process's data: loads and stores
-//! from U, or from S under SUM, in a context with translation; every other access is translated by paging. The monitor's serves all accesses.
+//! from U, or from S under SUM, in a context with translation; every other access is translated by paging. The hypervisor's serves all accesses.
 //!
-//! TLB entries outlive the registers that they were filled through: whoever changes registers fences.
+//! TLB entries outlive the registers that they were filled through: software that changes registers fences.
 
 pub(crate) mod escape_filter;
 
@@ -41,11 +41,11 @@ impl Segment {
         Self::new(range.start.0..range.end.0, target.0)
     }
 
-    /// A segment of the monitor: `range` is at `target` and above.
+    /// A segment of the hypervisor: `range` is at `target` and above.
     ///
     /// `None` unless all are multiples of 4K, and neither range wraps.
     #[must_use]
-    pub fn of_monitor(range: Range<Gpa>, target: Hpa) -> Option<Self> {
+    pub fn of_hypervisor(range: Range<Gpa>, target: Hpa) -> Option<Self> {
         Self::new(range.start.0..range.end.0, target.0)
     }
 
@@ -136,20 +136,20 @@ impl DirectSegment {
     }
 }
 
-/// The segment registers of a real processor.
+/// The segment registers of a pCPU.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Segments {
     /// From guest virtual to guest physical addresses.
     pub guest: DirectSegment,
     /// From guest physical to host physical addresses.
-    pub monitor: DirectSegment,
+    pub hypervisor: DirectSegment,
 }
 
 impl Segments {
     /// Whether neither holds any address.
     #[inline(always)]
     pub(crate) const fn are_off(&self) -> bool {
-        !self.guest.is_on() && !self.monitor.is_on()
+        !self.guest.is_on() && !self.hypervisor.is_on()
     }
 
     /// What the guest's segment permits: a process's data.
@@ -214,6 +214,6 @@ mod tests {
             assert_eq!(Segment::new(range.clone(), target), None, "{range:x?} {target:#x}");
         }
         assert!(Segment::of_guest(Gva(0)..Gva(0x1000), Gpa(0)).is_some());
-        assert!(Segment::of_monitor(Gpa(0x1000)..Gpa(0x2000), Hpa(0)).is_some());
+        assert!(Segment::of_hypervisor(Gpa(0x1000)..Gpa(0x2000), Hpa(0)).is_some());
     }
 }

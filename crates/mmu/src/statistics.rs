@@ -32,7 +32,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The same for counts by level.
+/// Whether all counts are zero: such lists are left out, too.
 fn are_zero<const N: usize>(counts: &[u64; N]) -> bool {
     *counts == [0; N]
 }
@@ -91,19 +91,19 @@ statistics! {
     /// References that such levels made to answer, or not to.
     #[serde(default, skip_serializing_if = "is_zero")]
     outer_refs: u64,
-    /// L1 misses that segments answer without a walk: the guest's, and where there is a second stage the monitor's. The L2 is not asked.
+    /// L1 misses that segments answer without a walk: the guest's, and where there is a second stage the hypervisor's. The L2 is not asked.
     segment_hits: u64,
     /// Walks in which the guest's segment took the place of the guest's tables.
     guest_segment_hits: u64,
-    /// Translations of guest physical addresses in walks, of tables and of pages, by the monitor's segment.
-    monitor_segment_hits: u64,
+    /// Translations of guest physical addresses in walks, of tables and of pages, by the hypervisor's segment.
+    hypervisor_segment_hits: u64,
     /// Those of them that are of the page that the walk is for.
-    monitor_segment_pages: u64,
+    hypervisor_segment_pages: u64,
     /// Lookups of a segment whose page is in its escape filter, rightly or not: paging translates.
     escape_hits: u64,
-    /// L1 misses that the L2 answers, by the segments that would hold them: see [`MissClass`](crate::MissClass); zeroes unless that is asked.
+    /// L1 misses that the L2 answers, by the segments that would hold them: see [`MissClass`](crate::MissClass); zeroes unless classification is on.
     classified_hits: [u64; 4],
-    /// The same for those that it does not answer.
+    /// L1 misses that the L2 does not answer, by the segments that would hold them; zeroes unless classification is on.
     classified_misses: [u64; 4],
     /// Walks begun, those that fault among them.
     walks: u64,

@@ -10,8 +10,8 @@ use crate::space::Space;
 use crate::statistics::Mark;
 use crate::tlb::Translation;
 use crate::walk::{
-    Address, Backing, Direct, GuestAddress, GuestDimension, Halted, Map, Mapping, Policy, Ports, Request, Through,
-    Tree, Wanted,
+    Address, Backing, Direct, GuestAddress, GuestDimension, Halted, Map, Mapping, Policy, Ports, Request, Target,
+    Through, Tree,
 };
 use crate::walk_cache::{Start, WalkCache};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
@@ -173,9 +173,9 @@ impl Walk<'_> {
         from: Start,
     ) -> Result<GuestMapping, Halted<P::Stop>> {
         let request = self.request();
-        let wanted = Wanted { address: self.gva.0, demand: &self.context.query(self.access).of_leaf };
+        let target = Target { address: self.gva.0, required: &self.context.query(self.access).of_leaf };
         let mut tables = Through::<M, S, GuestDimension>::new(ports, stage, request);
-        let leaf = self.tree.descend::<P, Direct, _>(&mut tables, self.cache, &mut Direct, wanted, from)?;
+        let leaf = self.tree.descend::<P, Direct, _>(&mut tables, self.cache, &mut Direct, target, from)?;
         let (page, space) = (leaf.page(), self.context.spaces.of(leaf.global));
         Ok(GuestMapping { page, size: leaf.size, rights: leaf.pte.rights(), space })
     }
@@ -224,7 +224,7 @@ fn homogeneous<P: Policy>(
     })
 }
 
-/// The same where the page is not all memory.
+/// The largest piece of a page that is either all memory or all device, where the whole page is not memory.
 #[cold]
 #[inline(never)]
 fn homogeneous_piece(memory: &impl TableMemory, hpa: Hpa, mut size: PageSize) -> (PageSize, Option<*mut u8>) {

@@ -3,8 +3,8 @@
 use crate::config::TlbArray;
 use crate::config::WalkCacheSizes;
 use crate::space::{Space, Spaces};
-use crate::tlb::directory::Miss;
 use crate::tlb::set_associative::SetAssociative;
+use crate::tlb::tag_array::Miss;
 use crate::tlb::way::Way;
 use types::{PageSize, Vmid};
 
@@ -36,13 +36,13 @@ struct Level {
     latest: Latest,
 }
 
-/// The latest entry that was used, while no other is: whoever asks for the same gets it again, without a search, and as it is the most
+/// The latest entry that was used, while no other is: a walk that begins with the same prefix gets it again, without a search, and as it is the most
 /// recently used one already, no order changes.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     /// The address, without the bits that one PTE of the level spans.
     prefix: u64,
-    /// The address space where it was asked for, of which the global one follows.
+    /// The address space where it was looked up; the global one follows from it.
     local: Space,
     slot: u32,
 }
@@ -79,7 +79,7 @@ impl Level {
     /// The PTE for an address.
     #[inline(always)]
     fn look(&self, spaces: Spaces, address: u64, level: u32) -> Result<Known, Miss> {
-        match self.glance(spaces, address, level) {
+        match self.probe(spaces, address, level) {
             Err(Miss::REFUSED) => {
                 let accept = |pointer: &Pointer| spaces.contain(pointer.space);
                 let (way, &pointer) = self.array.find_in_only(address, span(level), accept)?;
@@ -89,16 +89,16 @@ impl Level {
         }
     }
 
-    /// As [`Self::look`], at a [glance](SetAssociative::glance_in_only).
+    /// As [`Self::look`], at a [probe](SetAssociative::probe_in_only).
     #[inline(always)]
-    fn glance(&self, spaces: Spaces, address: u64, level: u32) -> Result<Known, Miss> {
+    fn probe(&self, spaces: Spaces, address: u64, level: u32) -> Result<Known, Miss> {
         let Latest { prefix, local, slot } = self.latest;
         if (prefix == address >> span(level)) & (local == spaces.local) {
             let slot = slot as usize;
             return Ok(Known { slot, pointer: *self.array.payload(slot), other: false });
         }
         let accept = |pointer: &Pointer| spaces.contain(pointer.space);
-        let (way, &pointer) = self.array.glance_in_only(address, span(level), accept)?;
+        let (way, &pointer) = self.array.probe_in_only(address, span(level), accept)?;
         Ok(Known { slot: way.slot, pointer, other: true })
     }
 
@@ -123,7 +123,7 @@ impl Level {
         self.latest = Latest { prefix: address >> span(level), local: spaces.local, slot: slot as u32 };
     }
 
-    /// The same where there may be one for the address already.
+    /// Fills the entry of an address where there may be one already.
     #[cold]
     #[inline(never)]
     fn fill_again(&mut self, address: u64, level: u32, pointer: &Pointer) -> usize {
@@ -133,7 +133,7 @@ impl Level {
     }
 }
 
-/// What [`WalkCache::glance`] finds.
+/// What [`WalkCache::probe`] finds.
 #[derive(Clone, Copy)]
 pub(crate) struct Low {
     known: Known,
@@ -167,17 +167,17 @@ pub(crate) struct WalkCache {
 }
 
 impl WalkCache {
-    /// How many levels [`Self::glance`] looks at.
+    /// How many levels [`Self::probe`] looks at.
     pub(crate) const LOW_LEVELS: u64 = 2;
 
-    /// A cache of no entries at all. Unlike [`Self::new`] it costs nothing to make: the monitor walks without one, at each of its faults.
+    /// A cache of no entries at all. Unlike [`Self::new`] it costs nothing to make: the hypervisor walks without one, at each of its faults.
     pub(crate) const OFF: Self = Self { levels: [const { None }; 4] };
 
     /// An empty cache.
     pub(crate) fn new(sizes: WalkCacheSizes) -> Self {
         Self {
             levels: core::array::from_fn(|index| {
-                // An entry stands for what one PTE of its level maps: a page of that size, for the directory.
+                // An entry covers what one PTE of its level maps: a page of that size, for the tag array.
                 let span = PageSize::of_level(index as u32 + 1);
                 (sizes.0[index] > 0).then(|| Level {
                     array: SetAssociative::new(&[TlbArray::new(&[span], 1, sizes.0[index])]),
@@ -240,19 +240,19 @@ impl WalkCache {
         }
     }
 
-    /// What [`Self::begin`] would find in the two lowest levels, or that it finds nothing there; its use is not recorded yet. `None` says no
-    /// more than that it takes a closer look.
+    /// What [`Self::begin`] would find in the two lowest levels, or that it finds nothing there. The use is not recorded yet. `None`: the fast
+    /// probe cannot decide, and the caller takes the full search.
     #[inline(always)]
-    pub(crate) fn glance(&self, spaces: Spaces, address: u64) -> Option<Low> {
+    pub(crate) fn probe(&self, spaces: Spaces, address: u64) -> Option<Low> {
         if let Some(cached) = &self.levels[0] {
-            match cached.glance(spaces, address, 1) {
+            match cached.probe(spaces, address, 1) {
                 Ok(known) => return Some(Low { known, level: 1 }),
                 Err(Miss::ABSENT) => {}
                 Err(_) => return None,
             }
         }
         if let Some(cached) = &self.levels[1] {
-            match cached.glance(spaces, address, 2) {
+            match cached.probe(spaces, address, 2) {
                 Ok(known) => return Some(Low { known, level: 2 }),
                 Err(Miss::ABSENT) => {}
                 Err(_) => return None,
@@ -261,7 +261,7 @@ impl WalkCache {
         Some(Low::NOTHING)
     }
 
-    /// Records the use of what [`Self::glance`] has found.
+    /// Records the use of what [`Self::probe`] has found.
     #[inline(always)]
     pub(crate) fn take(&mut self, spaces: Spaces, address: u64, low: &Low) {
         let Low { known, level } = low;

@@ -57,7 +57,7 @@ impl<'a> Asked<'a> {
 pub(crate) struct Prepared<'a, S> {
     pub(crate) walk: Walk<'a>,
     pub(crate) stage: S,
-    monitor: &'a DirectSegment,
+    hypervisor: &'a DirectSegment,
 }
 
 /// Who looks on as a walk is made.
@@ -126,10 +126,10 @@ impl Walkers {
             format: self.format.as_mut(),
         };
         let walk = Walk { first, tree, cache: &mut self.guest_cache, context, gva, access };
-        Prepared { walk, stage: kind.stage(hardware), monitor: &self.segments.monitor }
+        Prepared { walk, stage: kind.stage(hardware), hypervisor: &self.segments.hypervisor }
     }
 
-    /// Walks to the end, behind the monitor's segment where `SEGMENTS`. (Schemes without segments do not pay for them.)
+    /// Walks to the end, behind the hypervisor's segment where `SEGMENTS`. (Schemes without segments do not pay for them.)
     #[inline(always)]
     pub(crate) fn walk<M: TableMemory, K: StageKind, W: Watcher, const SEGMENTS: bool>(
         &mut self,
@@ -141,10 +141,10 @@ impl Walkers {
     ) -> Result<Translation, Fault> {
         let refill = self.refill;
         let begun = Begun::of(ports.statistics);
-        let Prepared { walk, stage, monitor } = self.prepare(kind, asked);
+        let Prepared { walk, stage, hypervisor } = self.prepare(kind, asked);
         let stage = watcher.over(stage);
         let walked = if SEGMENTS {
-            walk.advance::<General, M, _>(ports, SegmentedStage { segment: monitor, inner: stage }, progress)
+            walk.advance::<General, M, _>(ports, SegmentedStage { segment: hypervisor, inner: stage }, progress)
         } else {
             walk.advance::<General, M, _>(ports, stage, progress)
         };
@@ -164,7 +164,7 @@ impl Walkers {
         gva: Gva,
         access: Access,
     ) -> Option<Gpa> {
-        let permits = Segments::GUEST_RIGHTS.meet(context.query(access).demand);
+        let permits = Segments::GUEST_RIGHTS.meet(context.query(access).required);
         if context.spaces.local.is_bare() || !permits {
             return None;
         }
@@ -187,7 +187,7 @@ impl Walkers {
         gpa: Gpa,
     ) -> Option<Translation> {
         let size = PageSize::Size4K;
-        let hpa = match (self.segments.monitor.look_up(gpa.0, size), second) {
+        let hpa = match (self.segments.hypervisor.look_up(gpa.0, size), second) {
             (Lookup::Page { page, .. }, _) => Hpa(page),
             (Lookup::Outside, SecondStage::Constant { ram, offset }) if ram.contains(&gpa) => {
                 Hpa(gpa.page(size).0.wrapping_add(*offset))

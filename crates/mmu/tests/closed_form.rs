@@ -117,7 +117,7 @@ fn native(mode: PagingMode, size: PageSize) -> MmuStatistics {
     *mmu.statistics()
 }
 
-/// The same through a second stage of pages of `host_size`.
+/// Statistics of a first access through a second stage of pages of `host_size`.
 fn nested(guest: PagingMode, host: SecondStageMode, guest_size: PageSize, host_size: PageSize) -> MmuStatistics {
     let mut memory = HostMemory::new(0..MEMORY);
     let gpa = gpa_for(guest_size, host.address_bits());
@@ -148,7 +148,7 @@ fn nested(guest: PagingMode, host: SecondStageMode, guest_size: PageSize, host_s
     *mmu.statistics()
 }
 
-/// The same through a flat table with entries of `host_size`, or, without one, in reserved memory.
+/// Statistics of a first access through a flat table with entries of `host_size`, or, without one, in reserved memory.
 fn without_tree(guest: PagingMode, guest_size: PageSize, host_size: Option<PageSize>) -> MmuStatistics {
     let mut memory = HostMemory::new(0..MEMORY);
     // Beside the guest's tables, where it is aligned to every size that the guest has.

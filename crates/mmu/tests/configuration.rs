@@ -62,10 +62,10 @@ fn the_documented_sizes_can_be_built() {
     assert_eq!(l2[0].entries(), 1536);
     let config = MmuConfig { l2, nested_tlb: None, ..MmuConfig::default() };
     assert_eq!(Mmu::new(&config).unwrap().config(), &config);
-    // No L2 at all, and an L1 of as many sites as there can be.
+    // No L2 at all, and an L1 of as many slots as there can be.
     let l1d = vec![TlbArray::new(&[Size4K], 1 << 14, 4)];
     let mmu = Mmu::new(&MmuConfig { l1d, l2: Vec::new(), ..config }).unwrap();
-    assert_eq!(mmu.data_sites(), 1 << 16);
+    assert_eq!(mmu.data_slots(), 1 << 16);
 }
 
 #[test]

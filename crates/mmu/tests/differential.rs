@@ -91,7 +91,7 @@ fn assert_reached(coverage: &Coverage) {
         "refills",
         "both segments",
         "guest segment",
-        "monitor segment",
+        "hypervisor segment",
         "escapes",
         "flat superpage",
         "superpage of another format",

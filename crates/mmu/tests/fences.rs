@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::bed::{Bed, GUEST_ROOT};
 use common::builder::{A, D, G, R, U, W, X};
+use common::fixture::{Fixture, GUEST_ROOT};
 use mmu::{Fence, MmuConfig};
 use types::{Asid, Gpa, Gva, PageSize, PagingMode, Vmid};
 
@@ -24,30 +24,30 @@ const CACHED: [(&str, Vmid, Asid, PagingMode, u64); 6] = [
     ("other vmid", OTHER_VMID, Asid(1), PagingMode::Sv39, ONE),
 ];
 
-fn reach(bed: &mut Bed, (_, vmid, asid, mode, gva): (&str, Vmid, Asid, PagingMode, u64)) -> bool {
-    bed.vmid = vmid;
-    bed.context.asid = asid;
-    bed.context.mode = mode;
-    bed.enter();
-    bed.walks(gva)
+fn reach(fixture: &mut Fixture, (_, vmid, asid, mode, gva): (&str, Vmid, Asid, PagingMode, u64)) -> bool {
+    fixture.vmid = vmid;
+    fixture.context.asid = asid;
+    fixture.context.mode = mode;
+    fixture.enter();
+    fixture.walks(gva)
 }
 
 /// Fills the TLBs, fences in VMID 1, and says what must be walked for again.
 fn removed_by(fence: &Fence) -> Vec<&'static str> {
     let mut removed = Vec::new();
-    // Each is looked at on a bed of its own, for a look fills.
+    // Each is looked at on a fixture of its own, for a look fills.
     for looked_at in CACHED {
-        let mut bed = Bed::native(&MmuConfig::default());
+        let mut fixture = Fixture::native(&MmuConfig::default());
         for (gva, flags) in [(ONE, ALL), (TWO, ALL), (GLOBAL, ALL | G)] {
-            bed.map(gva, PageSize::Size4K, 0x9000_0000 + gva, flags);
+            fixture.map(gva, PageSize::Size4K, 0x9000_0000 + gva, flags);
         }
         for cached in CACHED {
-            reach(&mut bed, cached);
+            reach(&mut fixture, cached);
         }
-        assert!(!reach(&mut bed, looked_at), "{} is cached", looked_at.0);
-        reach(&mut bed, CACHED[0]);
-        bed.mmu.fence(fence);
-        if reach(&mut bed, looked_at) {
+        assert!(!reach(&mut fixture, looked_at), "{} is cached", looked_at.0);
+        reach(&mut fixture, CACHED[0]);
+        fixture.mmu.fence(fence);
+        if reach(&mut fixture, looked_at) {
             removed.push(looked_at.0);
         }
     }
@@ -95,21 +95,21 @@ fn hfence_gvma_in_every_form() {
 #[test]
 fn fences_reach_the_walk_caches_and_the_nested_tlb() {
     let refs_after = |fence: Option<Fence>| {
-        let mut bed = Bed::nested(&MmuConfig::default());
-        bed.map(ONE, PageSize::Size4K, 0x9000_0000, ALL);
-        bed.map(TWO, PageSize::Size4K, 0x9000_0000, ALL);
+        let mut fixture = Fixture::nested(&MmuConfig::default());
+        fixture.map(ONE, PageSize::Size4K, 0x9000_0000, ALL);
+        fixture.map(TWO, PageSize::Size4K, 0x9000_0000, ALL);
         for page in 0..0x400 {
             let at = GUEST_ROOT + page * 0x1000;
-            bed.map_host(at, PageSize::Size4K, at, ALL);
+            fixture.map_host(at, PageSize::Size4K, at, ALL);
         }
-        bed.map_host(0x9000_0000, PageSize::Size4K, 0x9000_0000, ALL);
-        bed.access(ONE, types::Access::Read).unwrap();
+        fixture.map_host(0x9000_0000, PageSize::Size4K, 0x9000_0000, ALL);
+        fixture.access(ONE, types::Access::Read).unwrap();
         if let Some(fence) = fence {
-            bed.mmu.fence(&fence);
+            fixture.mmu.fence(&fence);
         }
-        bed.mmu.reset_statistics();
-        bed.access(TWO, types::Access::Read).unwrap();
-        let counts = *bed.mmu.statistics();
+        fixture.mmu.reset_statistics();
+        fixture.access(TWO, types::Access::Read).unwrap();
+        let counts = *fixture.mmu.statistics();
         (counts.guest_refs, counts.host_refs)
     };
     let gvma = |gpa: Option<u64>| Some(Fence::Gvma { gpa: gpa.map(Gpa), vmid: None });

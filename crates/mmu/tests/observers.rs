@@ -1,16 +1,17 @@
-//! Observers of the miss path: what they are told is what happens, and being watched changes nothing.
+//! Observers of the miss path: they receive what happens, and an observer changes nothing.
 
 mod common;
 
-use common::bed::Bed;
 use common::builder::{A, D, R, U, W, X};
+use common::fixture::Fixture;
 use mmu::{
     DirectSegment, EscapeFilter, EventCounts, Eviction, Fill, Miss, MmuConfig, Observer, ResidentPage, Segment,
     Segments, Source, TlbArray, TlbLevel, Walk,
 };
 use std::collections::BTreeSet;
 use testing::Random;
-use types::{Access, Gpa, Gva, PageSize::Size4K, Vmid};
+use types::PageSize::{self, Size4K};
+use types::{Access, Gpa, Gva, Vmid};
 
 const PAGES: u64 = 100;
 const FLAGS: u64 = R | W | X | U | A | D;
@@ -23,12 +24,12 @@ fn config(policies: [&str; 3]) -> MmuConfig {
     MmuConfig { l1d: array(2, 4, l1d), l1i: array(1, 4, l1i), l2: array(4, 8, l2), ..MmuConfig::default() }
 }
 
-fn mapped<O: Observer>(config: &MmuConfig, observer: O) -> Bed<O> {
-    let mut bed = Bed::observed(config, observer);
+fn mapped<O: Observer>(config: &MmuConfig, observer: O) -> Fixture<O> {
+    let mut fixture = Fixture::observed(config, observer);
     for page in 0..PAGES {
-        bed.map(page << 12, Size4K, 0xa000_0000 + (page << 12), FLAGS);
+        fixture.map(page << 12, Size4K, 0xa000_0000 + (page << 12), FLAGS);
     }
-    bed
+    fixture
 }
 
 /// Loads, stores and fetches, some of pages that are not mapped.
@@ -40,7 +41,7 @@ fn accesses() -> impl Iterator<Item = (u64, Access)> {
     })
 }
 
-/// The pages that each level holds, by what is told of it.
+/// The pages that each level holds, by its events.
 #[derive(Default)]
 struct Ledger {
     l1d: BTreeSet<Gva>,
@@ -82,12 +83,12 @@ impl Observer for Ledger {
 #[test]
 fn fills_and_evictions_say_what_the_levels_hold() {
     for policies in [["lru"; 3], ["fifo", "tree-plru", "srrip"], ["random:3", "lru", "random:4"]] {
-        let mut bed = mapped(&config(policies), Ledger::default());
+        let mut fixture = mapped(&config(policies), Ledger::default());
         for (gva, access) in accesses() {
-            assert_eq!(bed.access(gva, access).is_err(), gva >= PAGES << 12);
+            assert_eq!(fixture.access(gva, access).is_err(), gva >= PAGES << 12);
         }
-        let held: Vec<ResidentPage> = bed.mmu.resident_pages(Vmid(1));
-        let Ledger { l1d, l1i, l2 } = bed.mmu.observer();
+        let held: Vec<ResidentPage> = fixture.mmu.resident_pages(Vmid(1));
+        let Ledger { l1d, l1i, l2 } = fixture.mmu.observer();
         assert_eq!((l1d.len(), l1i.len(), l2.len()), (8, 4, 32), "all are full");
         let (of_l2, of_l1) = held.split_at(32);
         let (of_l1i, of_l1d) = of_l1.split_at(4);
@@ -108,7 +109,7 @@ fn being_observed_changes_nothing_and_counts_agree() {
     let counts = *observed.mmu.statistics();
     assert_eq!(counts, *alone.mmu.statistics());
     let (told, other) = *observed.mmu.observer();
-    assert_eq!(told, other, "both observers are told the same");
+    assert_eq!(told, other, "both observers receive the same events");
     assert_eq!((told.l1d.misses, told.l1i.misses), (counts.l1d_misses, counts.l1i_misses));
     assert_eq!((told.l2.misses, told.walks, told.refs), (counts.l2_misses, counts.walks, counts.refs()));
     assert_eq!(told.l2.fills, told.walks - told.faults);
@@ -122,7 +123,7 @@ fn being_observed_changes_nothing_and_counts_agree() {
 /// A prefetcher: after a walk for a page it asks for the next one.
 #[derive(Default)]
 struct NextPage {
-    wanted: Option<Gva>,
+    target: Option<Gva>,
     walks: u64,
 }
 
@@ -133,7 +134,7 @@ impl Observer for NextPage {
 
     fn fill(&mut self, fill: &Fill<'_>) {
         if fill.level == TlbLevel::L2 && fill.source == Source::Walk {
-            self.wanted = Some(Gva(fill.gva.0 + Size4K.bytes()));
+            self.target = Some(Gva(fill.gva.0 + Size4K.bytes()));
         }
     }
 
@@ -146,41 +147,76 @@ impl Observer for NextPage {
 
 #[test]
 fn a_prefetcher_subscribes_from_outside() {
-    let mut bed = mapped(&config(["lru"; 3]), NextPage::default());
+    let mut fixture = mapped(&config(["lru"; 3]), NextPage::default());
     let mut demanded = 0;
     for page in 0..PAGES {
-        let before = bed.mmu.observer().walks;
-        bed.access(page << 12, Access::Read).unwrap();
-        demanded += bed.mmu.observer().walks - before;
-        if let Some(next) = bed.mmu.observer_mut().wanted.take().filter(|next| next.0 < PAGES << 12) {
-            bed.access(next.0, Access::Read).unwrap();
-            bed.mmu.observer_mut().wanted = None;
+        let before = fixture.mmu.observer().walks;
+        fixture.access(page << 12, Access::Read).unwrap();
+        demanded += fixture.mmu.observer().walks - before;
+        if let Some(next) = fixture.mmu.observer_mut().target.take().filter(|next| next.0 < PAGES << 12) {
+            fixture.access(next.0, Access::Read).unwrap();
+            fixture.mmu.observer_mut().target = None;
         }
     }
-    assert_eq!((demanded, bed.mmu.observer().walks), (PAGES / 2, PAGES));
+    assert_eq!((demanded, fixture.mmu.observer().walks), (PAGES / 2, PAGES));
 }
 
 #[test]
 fn the_classifier_counts_l1_misses_by_the_segments_that_would_hold_them() {
-    let mut bed = mapped(&config(["lru"; 3]), EventCounts::default());
+    let mut fixture = mapped(&config(["lru"; 3]), EventCounts::default());
     let segment = Segment::of_guest(Gva(0)..Gva((PAGES / 2) << 12), Gpa(0xa000_0000)).unwrap();
     let escape = EscapeFilter::new(64, 1).unwrap();
     let segments = Segments { guest: DirectSegment { segment, escape }, ..Segments::default() };
-    bed.mmu.classify_by(Some(&segments));
-    let rounds = |bed: &mut Bed<EventCounts>, pages: u64| {
+    fixture.mmu.classify_by(Some(&segments));
+    let rounds = |fixture: &mut Fixture<EventCounts>, pages: u64| {
         for page in (0..pages).chain(0..pages) {
-            bed.access(page << 12, Access::Read).unwrap();
+            fixture.access(page << 12, Access::Read).unwrap();
         }
     };
     // Twelve pages fit the L2 and not the L1; all of them thrash both. Neither is 0, and the guest's segment alone 1.
-    rounds(&mut bed, 12);
-    rounds(&mut bed, PAGES);
-    let counts = *bed.mmu.statistics();
+    rounds(&mut fixture, 12);
+    rounds(&mut fixture, PAGES);
+    let counts = *fixture.mmu.statistics();
     assert!(counts.classified_hits[1] >= 12 && counts.classified_hits[0] == 0, "{counts:?}");
     assert_eq!(counts.classified_hits.iter().sum::<u64>(), counts.l2_hits);
     assert_eq!(counts.classified_misses.iter().sum::<u64>(), counts.walks);
     assert_eq!(counts.classified_misses[0], PAGES, "half of the pages, twice");
-    bed.mmu.classify_by(None);
-    rounds(&mut bed, PAGES);
-    assert_eq!(bed.mmu.statistics().classified_misses, counts.classified_misses);
+    fixture.mmu.classify_by(None);
+    rounds(&mut fixture, PAGES);
+    assert_eq!(fixture.mmu.statistics().classified_misses, counts.classified_misses);
+}
+
+/// Fills of the second level, by size.
+#[derive(Default)]
+struct Sizes(Vec<PageSize>);
+
+impl Observer for Sizes {
+    const OBSERVES: bool = true;
+
+    fn miss(&mut self, _: &Miss) {}
+
+    fn fill(&mut self, fill: &Fill<'_>) {
+        if fill.level == TlbLevel::L2 {
+            self.0.push(fill.size);
+        }
+    }
+
+    fn eviction(&mut self, _: &Eviction) {}
+
+    fn walk(&mut self, _: &Walk) {}
+}
+
+/// Regression: a mutant that reported only base pages passed every test, because no test with an observer mapped a large page.
+#[test]
+fn an_l2_fill_reports_the_page_size_of_its_entry() {
+    use PageSize::{Size1G, Size2M};
+    for (sizes, kept) in [(&[Size4K, Size2M, Size1G][..], [Size4K, Size2M, Size1G]), (&[Size4K], [Size4K; 3])] {
+        let config = MmuConfig { l2: vec![TlbArray::new(sizes, 16, 4)], ..MmuConfig::default() };
+        let mut fixture = Fixture::observed(&config, Sizes::default());
+        for (number, size) in (1..).zip([Size4K, Size2M, Size1G]) {
+            fixture.map(number << 30, size, number << 32, FLAGS);
+            fixture.access(number << 30, Access::Read).unwrap();
+        }
+        assert_eq!(fixture.mmu.observer().0, kept);
+    }
 }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::bed::Bed;
 use common::builder::{A, D, R, U, W};
+use common::fixture::Fixture;
 use mmu::{Fence, L3, MmuConfig, MmuStatistics, OuterEntry, OuterTlb, References, TlbArray, WalkCaches};
 use types::{Access, Asid, Gva, Hpa, PageSize::Size4K, Vmid};
 
@@ -61,36 +61,36 @@ fn config() -> MmuConfig {
     MmuConfig { l1d: small(), l1i: small(), l2, walk_caches: WalkCaches::OFF, ..MmuConfig::default() }
 }
 
-fn bed(level: Option<Box<dyn OuterTlb>>) -> Bed {
-    let mut bed = Bed::native(&config());
-    level.into_iter().for_each(|level| bed.mmu.add_outer_level(level));
+fn fixture(level: Option<Box<dyn OuterTlb>>) -> Fixture {
+    let mut fixture = Fixture::native(&config());
+    level.into_iter().for_each(|level| fixture.mmu.add_outer_level(level));
     for page in 0..PAGES {
-        bed.map(page << 12, Size4K, 0xa000_0000 + (page << 12), FLAGS);
+        fixture.map(page << 12, Size4K, 0xa000_0000 + (page << 12), FLAGS);
     }
-    bed
+    fixture
 }
 
 /// What is counted as all pages are loaded in turn, again and again.
-fn stride(bed: &mut Bed, rounds: u64) -> MmuStatistics {
-    let before = *bed.mmu.statistics();
+fn stride(fixture: &mut Fixture, rounds: u64) -> MmuStatistics {
+    let before = *fixture.mmu.statistics();
     for page in (0..rounds).flat_map(|_| 0..PAGES) {
-        let hit = bed.access(page << 12 | 8, Access::Read).unwrap();
+        let hit = fixture.access(page << 12 | 8, Access::Read).unwrap();
         assert_eq!(hit.hpa, Hpa(0xa000_0000 + (page << 12) + 8));
     }
-    bed.mmu.statistics().since(&before)
+    fixture.mmu.statistics().since(&before)
 }
 
 #[test]
 fn a_tlb_in_memory_takes_one_reference_where_a_walk_takes_three() {
-    let without = stride(&mut bed(None), 10);
+    let without = stride(&mut fixture(None), 10);
     assert_eq!((without.walks, without.refs()), (10 * PAGES, 30 * PAGES), "the stride does not fit the L2");
     assert_eq!((without.outer_hits, without.outer_misses, without.outer_refs), (0, 0, 0));
 
-    let mut bed = bed(Some(InMemory::new(32)));
-    let cold = stride(&mut bed, 1);
+    let mut fixture = fixture(Some(InMemory::new(32)));
+    let cold = stride(&mut fixture, 1);
     assert_eq!((cold.outer_hits, cold.outer_misses, cold.outer_refs), (0, PAGES, PAGES));
     assert_eq!((cold.walks, cold.refs()), (PAGES, 3 * PAGES));
-    let warm = stride(&mut bed, 9);
+    let warm = stride(&mut fixture, 9);
     assert_eq!((warm.outer_hits, warm.outer_misses, warm.outer_refs), (9 * PAGES, 0, 9 * PAGES));
     assert_eq!((warm.walks, warm.refs(), warm.l2_misses), (0, 0, 9 * PAGES));
 }
@@ -98,17 +98,17 @@ fn a_tlb_in_memory_takes_one_reference_where_a_walk_takes_three() {
 #[test]
 fn an_l3_makes_no_references_and_levels_form_a_chain() {
     let l3 = || Box::new(L3::new(&[TlbArray::new(&[Size4K], 4, 4)]).unwrap());
-    let mut bed = bed(Some(l3()));
-    bed.mmu.add_outer_level(InMemory::new(32));
-    assert_eq!(bed.mmu.outer_levels().len(), 2);
-    stride(&mut bed, 1);
+    let mut fixture = fixture(Some(l3()));
+    fixture.mmu.add_outer_level(InMemory::new(32));
+    assert_eq!(fixture.mmu.outer_levels().len(), 2);
+    stride(&mut fixture, 1);
     // Sixteen pages fit the L3, which has what the TLB in memory has found.
     for round in 0..3 {
-        let before = *bed.mmu.statistics();
+        let before = *fixture.mmu.statistics();
         for page in 0..16 {
-            bed.access(page << 12, Access::Read).unwrap();
+            fixture.access(page << 12, Access::Read).unwrap();
         }
-        let counts = bed.mmu.statistics().since(&before);
+        let counts = fixture.mmu.statistics().since(&before);
         assert_eq!((counts.walks, counts.outer_hits), (0, 16), "round {round}");
         assert_eq!(counts.outer_refs, if round == 0 { 16 } else { 0 }, "round {round}");
     }
@@ -121,11 +121,11 @@ fn fences_remove_what_they_name_from_outer_levels() {
     let l3 = L3::new(&[TlbArray::new(&[Size4K], 16, 8)]).unwrap();
     let levels: [Box<dyn OuterTlb>; 2] = [InMemory::new(64), Box::new(l3)];
     for level in levels {
-        let mut bed = bed(Some(level));
-        stride(&mut bed, 1);
+        let mut fixture = fixture(Some(level));
+        stride(&mut fixture, 1);
         let mut walks_after = |fence: Fence| {
-            bed.mmu.fence(&fence);
-            stride(&mut bed, 1).walks
+            fixture.mmu.fence(&fence);
+            stride(&mut fixture, 1).walks
         };
         assert_eq!(walks_after(Fence::Vma { gva: Some(Gva(5 << 12)), asid: None }), 1);
         assert_eq!(walks_after(Fence::Vma { gva: Some(Gva(5 << 12)), asid: Some(Asid(2)) }), 0);
@@ -138,31 +138,31 @@ fn fences_remove_what_they_name_from_outer_levels() {
 
 #[test]
 fn an_outer_entry_answers_only_its_address_space_and_what_it_permits() {
-    let mut bed = bed(Some(InMemory::new(64)));
-    bed.map(0, Size4K, 0xa000_0000, R | U | A);
-    stride(&mut bed, 1);
+    let mut fixture = fixture(Some(InMemory::new(64)));
+    fixture.map(0, Size4K, 0xa000_0000, R | U | A);
+    stride(&mut fixture, 1);
     // Without W a store walks, and faults.
-    let before = bed.mmu.statistics().walks;
-    bed.access(0, Access::Write).unwrap_err();
-    assert_eq!(bed.mmu.statistics().walks, before + 1);
+    let before = fixture.mmu.statistics().walks;
+    fixture.access(0, Access::Write).unwrap_err();
+    assert_eq!(fixture.mmu.statistics().walks, before + 1);
     // Once the page is writable the store's walk replaces the entry for the page, so that stores hit it.
-    bed.map(0, Size4K, 0xa000_0000, FLAGS);
+    fixture.map(0, Size4K, 0xa000_0000, FLAGS);
     for walks in [1, 0] {
-        let before = bed.mmu.statistics().walks;
-        bed.access(0, Access::Write).unwrap();
-        assert_eq!(bed.mmu.statistics().walks, before + walks);
+        let before = fixture.mmu.statistics().walks;
+        fixture.access(0, Access::Write).unwrap();
+        assert_eq!(fixture.mmu.statistics().walks, before + walks);
         for page in 1..PAGES {
-            bed.access(page << 12, Access::Read).unwrap();
+            fixture.access(page << 12, Access::Read).unwrap();
         }
     }
-    let (asid, vmid) = (bed.context.asid, bed.vmid);
-    bed.context.asid = Asid(7);
-    bed.enter();
-    assert!(bed.walks(0), "another ASID");
-    (bed.context.asid, bed.vmid) = (asid, Vmid(9));
-    bed.enter();
-    assert!(bed.walks(0), "another VMID");
-    bed.vmid = vmid;
-    bed.enter();
-    assert!(!bed.walks(0));
+    let (asid, vmid) = (fixture.context.asid, fixture.vmid);
+    fixture.context.asid = Asid(7);
+    fixture.enter();
+    assert!(fixture.walks(0), "another ASID");
+    (fixture.context.asid, fixture.vmid) = (asid, Vmid(9));
+    fixture.enter();
+    assert!(fixture.walks(0), "another VMID");
+    fixture.vmid = vmid;
+    fixture.enter();
+    assert!(!fixture.walks(0));
 }

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::bed::{Bed, HOST_ROOT};
 use common::builder::{A, D, R, U, W, X, flat, leaf};
+use common::fixture::{Fixture, HOST_ROOT};
 use mmu::{Fence, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, WalkCaches};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
@@ -15,7 +15,7 @@ const GPA: u64 = 0xc000_0000;
 /// A base page in the same gibibyte, under another table of the last level; and where it leads, in the same 2M.
 const NEIGHBOUR: u64 = GVA + (1 << 29);
 const NEIGHBOUR_GPA: u64 = GPA + 0x10_0000;
-/// The guest's tables, and what `Bed` gives out for more of them.
+/// The guest's tables, and what `Fixture` gives out for more of them.
 const TABLES: [u64; 2] = [0x8000_0000, 0x8020_0000];
 
 #[derive(Clone, Copy, Debug)]
@@ -35,15 +35,15 @@ enum Before {
 }
 
 /// A guest with one page of `size`, and a neighbour. The second stage has base pages where the fast path is to take them, and else 2M pages.
-fn bed(config: &MmuConfig, stage: Stage, size: PageSize, before: Before) -> Bed {
+fn fixture(config: &MmuConfig, stage: Stage, size: PageSize, before: Before) -> Fixture {
     let ram = Gpa(0x8000_0000)..Gpa(1 << 45);
-    let mut bed = match stage {
-        Stage::Nested => Bed::nested(config),
-        Stage::Constant | Stage::Flat | Stage::Reserved => Bed::native(config),
+    let mut fixture = match stage {
+        Stage::Nested => Fixture::nested(config),
+        Stage::Constant | Stage::Flat | Stage::Reserved => Fixture::native(config),
     };
-    bed.map(GVA, size, GPA, FLAGS);
+    fixture.map(GVA, size, GPA, FLAGS);
     if size < PageSize::Size1G {
-        bed.map(NEIGHBOUR, PageSize::Size4K, NEIGHBOUR_GPA, FLAGS);
+        fixture.map(NEIGHBOUR, PageSize::Size4K, NEIGHBOUR_GPA, FLAGS);
     }
     let regions = TABLES.into_iter().chain((0..size.bytes().div_ceil(2 << 20)).map(|piece| GPA + (piece << 21)));
     let (host_size, pieces) = match before {
@@ -53,41 +53,41 @@ fn bed(config: &MmuConfig, stage: Stage, size: PageSize, before: Before) -> Bed 
     let host_pages = regions.flat_map(|region| (0..pieces).map(move |piece| region + piece * 4096));
     match stage {
         Stage::Constant => {}
-        Stage::Nested => host_pages.for_each(|page| bed.map_host(page, host_size, page, FLAGS)),
+        Stage::Nested => host_pages.for_each(|page| fixture.map_host(page, host_size, page, FLAGS)),
         Stage::Flat => {
             let (first, entries) = (ram.start, 1 << 20);
             for page in host_pages {
                 for (at, pte) in flat(HOST_ROOT, first.0, entries, page, leaf(page, host_size, FLAGS)) {
-                    bed.memory.write(at, pte);
+                    fixture.memory.write(at, pte);
                 }
             }
-            bed.second = SecondStage::Flat { table: Hpa(HOST_ROOT), first, entries };
+            fixture.second = SecondStage::Flat { table: Hpa(HOST_ROOT), first, entries };
         }
-        Stage::Reserved => bed.second = SecondStage::Reserved { ram, offset: 0 },
+        Stage::Reserved => fixture.second = SecondStage::Reserved { ram, offset: 0 },
     }
-    bed
+    fixture
 }
 
 /// What one access counts, and whether the fast path made it.
-fn count(bed: &mut Bed, before: Before, gva: u64, access: Access) -> (MmuStatistics, bool) {
-    bed.mmu.fence(&Fence::Vvma { vmid: bed.vmid, gva: None, asid: None });
-    bed.mmu.fence(&Fence::Gvma { gpa: None, vmid: None });
+fn count(fixture: &mut Fixture, before: Before, gva: u64, access: Access) -> (MmuStatistics, bool) {
+    fixture.mmu.fence(&Fence::Vvma { vmid: fixture.vmid, gva: None, asid: None });
+    fixture.mmu.fence(&Fence::Gvma { gpa: None, vmid: None });
     if before == Before::Neighbour {
         for access in [Access::Read, Access::Execute] {
-            bed.access(NEIGHBOUR, access).unwrap();
+            fixture.access(NEIGHBOUR, access).unwrap();
         }
     }
-    bed.mmu.restart_maximum();
-    let statistics = *bed.mmu.statistics();
-    let (gva, stamp) = (Gva(gva), bed.stamp());
-    let Bed { mmu, memory, second, .. } = bed;
+    fixture.mmu.restart_maximum();
+    let statistics = *fixture.mmu.statistics();
+    let (gva, stamp) = (Gva(gva), fixture.stamp());
+    let Fixture { mmu, memory, second, .. } = fixture;
     let unfinished = match mmu.fast_access(memory, || second.clone(), gva, access, stamp) {
-        Ok(site) => Err(site),
+        Ok(slot) => Err(slot),
         Err(unfinished) => Ok(unfinished.finish(memory, || second.clone()).unwrap()),
     };
     let (hit, fast) = match unfinished {
         Ok(hit) => (hit, false),
-        Err(site) => (mmu.hit(site, gva, access), true),
+        Err(slot) => (mmu.hit(slot, gva, access), true),
     };
     let offset = gva.0 - GVA;
     assert_eq!((hit.gpa, hit.hpa), (Gpa(GPA + offset), Hpa(GPA + offset)), "{access:?} of {gva}");
@@ -96,9 +96,9 @@ fn count(bed: &mut Bed, before: Before, gva: u64, access: Access) -> (MmuStatist
 
 /// Compares every offset in a base page, each in another base page of the page, with the page's start.
 fn every_offset_counts_alike(config: &MmuConfig, stage: Stage, size: PageSize, before: Before) {
-    let mut bed = bed(config, stage, size, before);
+    let mut fixture = fixture(config, stage, size, before);
     for access in [Access::Read, Access::Write, Access::Execute] {
-        let expected = count(&mut bed, before, GVA, access);
+        let expected = count(&mut fixture, before, GVA, access);
         assert_eq!(expected.0.walks, 1, "{stage:?}, {size}");
         // Through tables of the second stage, the fast path may leave the walk to the general one halfway.
         if before == Before::Neighbour
@@ -111,7 +111,7 @@ fn every_offset_counts_alike(config: &MmuConfig, stage: Stage, size: PageSize, b
         let step = if access == Access::Execute { 2 } else { 1 };
         for offset in (0..4096).step_by(step) {
             let gva = GVA + (offset << 12 & (size.bytes() - 1)) + offset;
-            let seen = count(&mut bed, before, gva, access);
+            let seen = count(&mut fixture, before, gva, access);
             assert_eq!(seen, expected, "{stage:?}, {size}, {before:?}, {access:?} at offset {offset:#x}");
         }
     }
@@ -134,7 +134,7 @@ fn a_walk_at_any_page_offset_is_counted_as_one_at_the_pages_start() {
     every_walk_counts_alike(&MmuConfig { walk_caches: WalkCaches::OFF, ..MmuConfig::default() });
 }
 
-/// The same of walks by a refill routine, none of which is on the fast path.
+/// Walks by a refill routine count alike at any page offset, too. None of them is on the fast path.
 #[test]
 fn a_refill_at_any_page_offset_takes_the_same_instructions() {
     let routine = RefillRoutine {

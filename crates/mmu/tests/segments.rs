@@ -15,7 +15,7 @@ const GUEST_ROOT: u64 = 0x1000_0000;
 const HOST_ROOT: u64 = 0x1_0000_0000;
 /// Where tables say that a guest physical address is: elsewhere than the segments do, so that the way shows.
 const PAGED: u64 = 0x40_0000_0000;
-/// Where the monitor's segment says it is.
+/// Where the hypervisor's segment says it is.
 const DIRECT: u64 = 0x80_0000_0000;
 /// Guest virtual addresses of the segment, and where it leads; tables lead to twice that.
 const BASE: u64 = 0x20_0000_0000;
@@ -36,18 +36,18 @@ fn guest_segment() -> DirectSegment {
 }
 
 /// Of almost all guest physical memory, the guest's tables among it.
-fn monitor_segment() -> DirectSegment {
-    let segment = Segment::of_monitor(Gpa(0x1000)..Gpa(0xc000_0000), Hpa(DIRECT + 0x1000)).unwrap();
+fn hypervisor_segment() -> DirectSegment {
+    let segment = Segment::of_hypervisor(Gpa(0x1000)..Gpa(0xc000_0000), Hpa(DIRECT + 0x1000)).unwrap();
     DirectSegment { segment, ..DirectSegment::default() }
 }
 
 fn modes() -> [(&'static str, Segments); 4] {
-    let (guest, monitor) = (guest_segment(), monitor_segment());
+    let (guest, hypervisor) = (guest_segment(), hypervisor_segment());
     [
         ("base virtualized", Segments::default()),
-        ("vmm direct", Segments { monitor: monitor.clone(), ..Segments::default() }),
+        ("vmm direct", Segments { hypervisor: hypervisor.clone(), ..Segments::default() }),
         ("guest direct", Segments { guest: guest.clone(), ..Segments::default() }),
-        ("dual direct", Segments { guest, monitor }),
+        ("dual direct", Segments { guest, hypervisor }),
     ]
 }
 
@@ -129,24 +129,24 @@ fn each_mode_takes_the_references_of_its_dimensions() {
         let (g, h) = (u64::from(guest.levels()), u64::from(host.levels()));
         for (name, segments) in modes() {
             let has_guest = segments.guest != DirectSegment::default();
-            let has_monitor = segments.monitor != DirectSegment::default();
+            let has_hypervisor = segments.hypervisor != DirectSegment::default();
             for (gva, inside) in INSIDE.map(|gva| (gva, true)).into_iter().chain(OUTSIDE.map(|gva| (gva, false))) {
                 let mut bench = Bench::new(guest, Some(host), &no_caches(), &segments);
                 let (hpa, counts) = bench.load(gva);
                 let by_segment = inside && has_guest;
                 let guest_refs = if by_segment { 0 } else { g };
-                let host_refs = if has_monitor { 0 } else { (guest_refs + 1) * h };
+                let host_refs = if has_hypervisor { 0 } else { (guest_refs + 1) * h };
                 let label = format!("{name}, {guest:?}, {gva:#x}");
                 assert_eq!((counts.guest_refs, counts.host_refs), (guest_refs, host_refs), "{label}");
                 assert_eq!(counts.max_refs, guest_refs + host_refs, "{label}");
                 let gpa = if by_segment { TARGET } else { 2 * TARGET }.wrapping_add(gva.wrapping_sub(BASE));
-                assert_eq!(hpa, gpa + if has_monitor { DIRECT } else { PAGED }, "{label}");
+                assert_eq!(hpa, gpa + if has_hypervisor { DIRECT } else { PAGED }, "{label}");
                 // Both segments: no walk. Otherwise one walk, with what each segment did in it.
-                let both = by_segment && has_monitor;
+                let both = by_segment && has_hypervisor;
                 assert_eq!((counts.segment_hits, counts.walks), (u64::from(both), u64::from(!both)), "{label}");
                 assert_eq!(counts.guest_segment_hits, u64::from(by_segment && !both), "{label}");
-                let steps = if both || !has_monitor { 0 } else { guest_refs + 1 };
-                assert_eq!(counts.monitor_segment_hits, steps, "{label}");
+                let steps = if both || !has_hypervisor { 0 } else { guest_refs + 1 };
+                assert_eq!(counts.hypervisor_segment_hits, steps, "{label}");
                 assert_eq!(counts.escape_hits, 0);
             }
         }
@@ -224,16 +224,16 @@ fn a_page_that_escapes_is_paged_and_others_are_not() {
             segments.guest.escape.insert(BASE + 0x3000);
         }
         if name != "guest direct" {
-            segments.monitor.escape.insert(TARGET + 0x5000);
-            segments.monitor.escape.insert(2 * TARGET + 0x5000);
+            segments.hypervisor.escape.insert(TARGET + 0x5000);
+            segments.hypervisor.escape.insert(2 * TARGET + 0x5000);
         }
         let mut bench = Bench::new(PagingMode::Sv48, Some(SecondStageMode::Sv48x4), &no_caches(), &segments);
         for page in 0..PAGES {
             let (hpa, counts) = bench.load(BASE + page * 4096 + 8);
             let paged_guest = name == "vmm direct" || page == 3;
-            let paged_monitor = name == "guest direct" || page == 5;
+            let paged_hypervisor = name == "guest direct" || page == 5;
             let gpa = if paged_guest { 2 * TARGET } else { TARGET } + page * 4096 + 8;
-            assert_eq!(hpa, gpa + if paged_monitor { PAGED } else { DIRECT }, "{name}, page {page}");
+            assert_eq!(hpa, gpa + if paged_hypervisor { PAGED } else { DIRECT }, "{name}, page {page}");
             let escapes = u64::from(page == 3 && name != "vmm direct") + u64::from(page == 5 && name != "guest direct");
             assert_eq!(counts.escape_hits, escapes, "{name}, page {page}");
         }
@@ -241,7 +241,7 @@ fn a_page_that_escapes_is_paged_and_others_are_not() {
 }
 
 /// References of a walk by what escapes, caches off, for four levels: the guest's tables are read, directly, if the page is not the guest's
-/// segment's; and the nested ones for each guest physical address that is not the monitor's.
+/// segment's; and the nested ones for each guest physical address that is not the hypervisor's.
 #[test]
 fn what_escapes_costs_the_walk_of_its_dimension() {
     const G: u64 = 4;
@@ -250,24 +250,24 @@ fn what_escapes_costs_the_walk_of_its_dimension() {
     let cases: [(&str, [u64; 3]); 4] = [
         // Of vmm, guest and dual direct.
         ("nothing", [G, H, 0]),
-        ("the page, of the monitor's", [G + H, H, H]),
+        ("the page, of the hypervisor's", [G + H, H, H]),
         ("the page, of the guest's", [G, (G + 1) * H + G, G]),
         ("the page and the tables, of both", [(G + 1) * H + G, (G + 1) * H + G, (G + 1) * H + G]),
     ];
     for (what, refs) in cases {
         for ((name, mut segments), refs) in modes().into_iter().skip(1).zip(refs) {
-            let (guest, monitor) = (&mut segments.guest.escape, &mut segments.monitor.escape);
+            let (guest, hypervisor) = (&mut segments.guest.escape, &mut segments.hypervisor.escape);
             let all = what.ends_with("of both");
             if (what.ends_with("of the guest's") || all) && name != "vmm direct" {
                 guest.insert(BASE);
             }
-            if (what.ends_with("of the monitor's") || all) && name != "guest direct" {
+            if (what.ends_with("of the hypervisor's") || all) && name != "guest direct" {
                 // With the guest's segment, and without.
-                monitor.insert(TARGET);
-                monitor.insert(2 * TARGET);
+                hypervisor.insert(TARGET);
+                hypervisor.insert(2 * TARGET);
             }
             if all && name != "guest direct" {
-                tables().for_each(|table| monitor.insert(table));
+                tables().for_each(|table| hypervisor.insert(table));
             }
             let mut bench = Bench::new(PagingMode::Sv48, Some(SecondStageMode::Sv48x4), &no_caches(), &segments);
             let counts = bench.load(BASE).1;
@@ -277,13 +277,14 @@ fn what_escapes_costs_the_walk_of_its_dimension() {
     }
 }
 
-/// Memory that is added behind the guest's, as for what a balloon took, lies outside of the monitor's segment; the guest's leads there.
+/// Memory that is added behind the guest's, as for what a balloon took, lies outside of the hypervisor's segment; the guest's leads there.
 #[test]
 fn memory_that_was_added_costs_the_nested_walk_of_its_page() {
     for ((name, mut segments), refs) in modes().into_iter().zip([24, 4 + 4, 4, 4]) {
-        if segments.monitor != DirectSegment::default() {
+        if segments.hypervisor != DirectSegment::default() {
             // The guest's tables are in it.
-            segments.monitor.segment = Segment::of_monitor(Gpa(0x1000)..Gpa(TARGET), Hpa(DIRECT + 0x1000)).unwrap();
+            segments.hypervisor.segment =
+                Segment::of_hypervisor(Gpa(0x1000)..Gpa(TARGET), Hpa(DIRECT + 0x1000)).unwrap();
         }
         for gva in INSIDE {
             let mut bench = Bench::new(PagingMode::Sv48, Some(SecondStageMode::Sv48x4), &no_caches(), &segments);
@@ -295,19 +296,19 @@ fn memory_that_was_added_costs_the_nested_walk_of_its_page() {
     }
 }
 
-/// A process without a segment of its own, at the same addresses: the registers are loaded with those of whoever runs.
+/// A process without a segment, at the same addresses: the registers are loaded with those of the process that runs.
 #[test]
 fn another_process_walks_as_without_the_guests_segment() {
     for ((name, segments), refs) in modes().into_iter().zip([24, 4, 24, 4]) {
         for gva in INSIDE.into_iter().chain(OUTSIDE) {
             let mut bench = Bench::new(PagingMode::Sv48, Some(SecondStageMode::Sv48x4), &no_caches(), &segments);
             bench.load(gva);
-            bench.mmu.set_segments(&Segments { monitor: segments.monitor.clone(), ..Segments::default() });
+            bench.mmu.set_segments(&Segments { hypervisor: segments.hypervisor.clone(), ..Segments::default() });
             bench.context.asid = Asid(2);
             let context = bench.context;
             bench.mmu.set_context(&context, Vmid(1));
             let (hpa, counts) = bench.load(gva);
-            let host = if segments.monitor == DirectSegment::default() { PAGED } else { DIRECT };
+            let host = if segments.hypervisor == DirectSegment::default() { PAGED } else { DIRECT };
             assert_eq!(hpa, 2 * TARGET + host + gva - BASE, "{name}: paged, {gva:#x}");
             assert_eq!((counts.max_refs, counts.walks, counts.segment_hits), (refs, 1, 0), "{name}, {gva:#x}");
         }
@@ -315,14 +316,14 @@ fn another_process_walks_as_without_the_guests_segment() {
 }
 
 #[test]
-fn large_pages_are_filled_where_the_monitors_segment_holds_them_whole() {
+fn large_pages_are_filled_where_the_hypervisor_segment_holds_them_whole() {
     let page = |escapes: Option<u64>| {
         let range = Gpa(0x4000_0000)..Gpa(0x8000_0000);
-        let segment = Segment::of_monitor(range, Hpa(DIRECT)).unwrap();
+        let segment = Segment::of_hypervisor(range, Hpa(DIRECT)).unwrap();
         let mut segments =
-            Segments { monitor: DirectSegment { segment, ..DirectSegment::default() }, ..Segments::default() };
+            Segments { hypervisor: DirectSegment { segment, ..DirectSegment::default() }, ..Segments::default() };
         if let Some(gpa) = escapes {
-            segments.monitor.escape.insert(gpa);
+            segments.hypervisor.escape.insert(gpa);
         }
         let mut bench = Bench::new(PagingMode::Sv39, Some(SecondStageMode::Sv39x4), &no_caches(), &segments);
         let shape = Shape { levels: 3, wide_root: false };
@@ -357,7 +358,7 @@ fn registers_change_at_once_and_entries_with_the_next_fence() {
 }
 
 #[test]
-fn a_refill_routine_adds_where_the_monitors_segment_translates() {
+fn a_refill_routine_adds_where_the_hypervisor_segment_translates() {
     let routine = RefillRoutine {
         begin: 1,
         guest_level: 100,

@@ -7,7 +7,7 @@ use machine::registry::RegistryError;
 use std::io;
 use std::process::ExitCode;
 
-/// Why a command did not do what it was asked; its exit code follows from it.
+/// Why a command failed; its exit code follows from it.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The command line or a configuration file asks for something that cannot be. Exit code 2.
@@ -22,12 +22,12 @@ pub enum Failure {
     /// Standard output took no more. Exit code 1.
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
-    /// No machine can be made as it was asked for. Exit code 2.
+    /// The requested machine cannot be made. Exit code 2.
     #[error(transparent)]
     Build(#[from] machine::BuildError),
     /// There is no such host model. Exit code 2.
     #[error(transparent)]
-    Host(#[from] machine::host_model::HostModelError),
+    Host(#[from] config::host_model::HostModelError),
     /// The reserved memory registry could not be read or changed. Exit code 1 if the system refused, and else 2.
     #[error(transparent)]
     Registry(#[from] RegistryError),
@@ -37,7 +37,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The process's exit code: 1 if the run failed, 2 if it was badly asked for.
+    /// The process's exit code: 1 if the run failed, 2 if the usage or configuration is wrong.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         let usage = match self {

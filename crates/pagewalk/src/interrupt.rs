@@ -52,7 +52,7 @@ impl Signal {
         Self::ALL.into_iter().find(|signal| signal.number() == number)
     }
 
-    /// Ends the process as the signal does where nobody handles it: a shell sees status 128 + its number.
+    /// Ends the process as the signal does where no handler is installed: a shell sees status 128 + its number.
     pub fn end_process(self) -> ! {
         // It fails only for numbers that are no signals.
         let _ = emulate_default_handler(self.number());
@@ -77,7 +77,7 @@ static REQUESTED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// How many pieces of work look at [`REQUESTED`].
 static ORDERLY: AtomicUsize = AtomicUsize::new(0);
 
-/// Becomes readable when a signal comes: whoever waits for a file waits for this, too.
+/// Becomes readable when a signal comes: code that waits for a file waits for this, too.
 static WAKE: OnceLock<UnixStream> = OnceLock::new();
 
 /// The thread that waits for signals.
@@ -89,7 +89,7 @@ pub fn requested() -> Option<Signal> {
     Signal::of(REQUESTED.load(Ordering::Relaxed) as c_int)
 }
 
-/// Fails once the process has been asked to end. Run loops call this between turns.
+/// Fails once a signal has requested the process's end. Run loops call this between turns.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`].
@@ -97,7 +97,7 @@ pub fn check() -> io::Result<()> {
     requested().map_or(Ok(()), |_| Err(io::ErrorKind::Interrupted.into()))
 }
 
-/// What becomes readable when the process is asked to end, for `poll`; `None` where signals are not watched.
+/// What becomes readable when a signal requests the process's end, for `poll`; `None` where signals are not watched.
 #[must_use]
 pub fn descriptor() -> Option<BorrowedFd<'static>> {
     WAKE.get().map(AsFd::as_fd)
@@ -164,7 +164,7 @@ fn watcher() -> MutexGuard<'static, Option<Watcher>> {
     WATCHER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// See [`WATCHER`].
+/// The thread that handles the watched signals.
 struct Watcher {
     watched: Vec<Signal>,
     handle: Handle,
@@ -200,7 +200,7 @@ fn act(signal: Signal, wakes: &mut Option<UnixStream>) {
         cleanup::run();
         signal.end_process();
     }
-    // Closed: the other end is readable, however often somebody looks.
+    // Closed: the other end is readable, however often it is polled.
     *wakes = None;
 }
 

@@ -41,7 +41,7 @@ fn run(schemes: &[SchemeRef]) -> ExitCode {
 #[inline(never)]
 fn refuse(feature: &'static str) -> ExitCode {
     use std::io::Write;
-    // That nobody can read it changes nothing.
+    // A failure to write it is ignored.
     let _ = writeln!(
         std::io::stderr(),
         "pagewalk: this processor lacks {feature}; the build is for x86-64 of 2013 or later (.cargo/config.toml)"

@@ -1,8 +1,8 @@
 //! The documents that commands read, each by a function of its text that does nothing with it: for fuzz targets.
 
 use crate::error::Failure;
-use crate::hosting::file;
 use crate::html;
+use crate::multi_vm::file;
 use crate::reproduce::Experiment;
 use machine::registry::Registry;
 use serde_json::Value;
@@ -28,6 +28,6 @@ pub fn experiment(text: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Failure`], naming the key.
-pub fn hosting(text: &str) -> Result<(), Failure> {
+pub fn multi_vm(text: &str) -> Result<(), Failure> {
     file::of_text("run.toml", text, &[], Registry::default()).map(|_| ())
 }

@@ -1,12 +1,12 @@
-//! What a run needs of its host once guests run, found out before it begins; see docs/sandbox.md.
+//! What a run needs of its host once guests run, detected before it begins; see docs/sandbox.md.
 
 use crate::cleanup::TemporaryPath;
 use crate::cli::SandboxMode;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output::{Output, warn};
-use machine::config::Config;
-use machine::host_model::HostModel;
+use config::Config;
+use config::host_model::HostModel;
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{CODE_BYTES, ImageMode, VirtioKind, reserve_code};
 use process::sandbox::{CodeRange, Missing};

@@ -4,7 +4,7 @@ use crate::cli::{ConfigArgs, MachineArgs};
 use crate::error::Failure;
 use crate::input;
 use crate::shared_memory::{self, SharedMemory};
-use machine::config::{Config, ConfigBuilder};
+use config::{Config, ConfigBuilder};
 use std::path::PathBuf;
 
 /// Puts together what all systems of a command share: `defaults` first, then the file, then the settings in their order, then the flags.
@@ -19,7 +19,7 @@ pub(crate) fn builder(
     Ok(read(defaults, config, flags, Sections::Refused)?.0)
 }
 
-/// The same of a command whose guest may have sections: with those of the file, and the registry at `registry` or at its default place.
+/// The configuration of a command whose guest may have sections. They come from the file, and the registry is at `registry` or at its default place.
 ///
 /// # Errors
 /// As [`builder`], and naming what is wrong with sections or registry.
@@ -47,7 +47,7 @@ fn read(
     flags: &[(&str, String)],
     sections: Sections,
 ) -> Result<(ConfigBuilder, toml::Table), Failure> {
-    let usage = |error: machine::config::ConfigError| Failure::Usage(error.to_string());
+    let usage = |error: config::ConfigError| Failure::Usage(error.to_string());
     let (mut builder, mut table) = (ConfigBuilder::default(), toml::Table::new());
     for (key, value) in defaults {
         builder = builder.set(key, value).map_err(usage)?;
@@ -97,7 +97,7 @@ pub(crate) fn built(builder: &ConfigBuilder) -> Result<Config, Failure> {
     builder.clone().build().map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// The keys that the machine's own flags stand for.
+/// The keys that the machine's own flags set.
 pub(crate) fn machine_flags(machine: &MachineArgs) -> Vec<(&'static str, String)> {
     [
         ("harts", machine.harts.map(|harts| harts.to_string())),

@@ -2,13 +2,13 @@
 //! file may have the keys that `run` has for sections (docs/sections.md).
 
 use crate::error::Failure;
-use crate::hosting::sections::{self, SectionKeys, SharingKeys, WindowKeys};
+use crate::multi_vm::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::progress::note;
-use machine::config::Config;
+use config::Config;
+use config::toml_problem::plain;
+use config::units::{ByteSize, PageSizeName};
 use machine::registry::{Registry, RegistryFile, default_path};
 use machine::sections::{SectionPlan, SectionStore};
-use machine::toml_problem::plain;
-use machine::units::{ByteSize, PageSizeName};
 use machine::{HostPlan, Image, Machine};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub(crate) fn warn_of_refusals(machine: &Machine) {
 }
 
 /// Takes the keys of sections out of a configuration file's text: what is left of it, and those. `None` where there are none, or the text
-/// cannot be read: whoever reads it next says why.
+/// cannot be read: the next reader of the file reports why.
 pub(crate) fn split(text: &str) -> Option<(toml::Table, toml::Table)> {
     let mut table = text.parse::<toml::Table>().ok()?;
     let own: toml::Table = KEYS.into_iter().filter_map(|key| Some((key.to_owned(), table.remove(key)?))).collect();

@@ -1,11 +1,11 @@
 //! The systems of a command, each with its configuration in full.
 
 use crate::error::Failure;
+use config::host_model::HostModel;
+use config::system::{Sweep, System};
+use config::units::ByteSize;
+use config::{Config, ConfigBuilder};
 use machine::BuildError;
-use machine::config::{Config, ConfigBuilder};
-use machine::host_model::HostModel;
-use machine::system::{Sweep, System};
-use machine::units::ByteSize;
 use schemes::Segments;
 use serde_json::Value;
 use std::fmt::Display;
@@ -44,7 +44,7 @@ impl Configured {
         Ok(Self { system, config, host, native, like_region: None })
     }
 
-    /// The same machine with the primary region that it would have under a scheme with a guest's segment, unless it is configured with one. Programs
+    /// Adds the primary region that the machine would have under a scheme with a guest's segment, unless it is configured with one. Programs
     /// of a guest take memory from a region in other ways than from their kernel (docs/segments.md), so that machines are alike only if all or none
     /// of them have one. A guest with larger pages stays as it is: a region is mapped in pages of 4K, which are not what its scheme is about.
     pub(crate) fn with_like_region(self: Arc<Self>) -> Arc<Self> {
@@ -167,7 +167,7 @@ pub(crate) fn with_natives(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::system::SystemList;
+    use config::system::SystemList;
 
     fn names(systems: &[Arc<Configured>]) -> Vec<String> {
         systems.iter().map(|configured| configured.system.to_string()).collect()

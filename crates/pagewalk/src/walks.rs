@@ -1,4 +1,4 @@
-//! A recorded walk as JSON; docs/json.md has the keys.
+//! A recorded walk as JSON; docs/json-keys.md has the keys.
 
 use machine::{Answer, RecordedWalk, Reference, Segment, WalkRecord, WalkStep};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn record(walk: &WalkRecord) -> Value {
     json!({
         "references": walk.references(),
         "guest_segment": walk.guest_segment.as_ref().map(segment),
-        "monitor_segment": walk.monitor_segment.as_ref().map(segment),
+        "monitor_segment": walk.hypervisor_segment.as_ref().map(segment),
         "guest_cached": walk.guest_cached,
         "steps": walk.steps.iter().map(step).collect::<Vec<_>>(),
         "gpa": hex(walk.gpa.0),

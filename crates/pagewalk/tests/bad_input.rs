@@ -60,7 +60,7 @@ fn memory_without_a_free_gib_is_named_before_anything_runs() {
     let end = run(["compare", "--workload", "gups:64K", "--memory", "1G"])
         .said(0, &["without native:1G and nested:1G+1G", "2049M"]);
     assert!(end.stdout.contains("nested:2M+2M") && !end.stdout.contains("native:1G"), "{end:#?}");
-    // Whoever gives the guest another size has what they asked for.
+    // A user who gives the guest another size gets that size.
     run(["boot", "--scheme", "native:1G", "--append", "workload=gups size=64K page=4K"]).succeeded();
 }
 

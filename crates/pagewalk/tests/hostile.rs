@@ -1,4 +1,4 @@
-//! Guests that go wrong: each ends with a reason and exit code 1, and the monitor goes on.
+//! Guests that go wrong: each ends with a reason and exit code 1, and the hypervisor goes on.
 
 mod common;
 

@@ -127,7 +127,7 @@ fn linux_on_shared_processors_serves_more_with_spin_control_than_without() {
         printed.split("TPS: ").skip(1).map(|rest| rest.split_whitespace().next().unwrap().parse().unwrap()).collect();
     let [none, with_control @ ..] = &throughput[..] else { panic!("{printed}") };
     assert_eq!(with_control.len(), 3, "{printed}");
-    // Which method is best hangs on who stands where when the rival's slices end.
+    // Which method is best depends on where each vCPU is when the rival's slices end.
     let best = with_control.iter().copied().fold(0.0, f64::max);
     assert!(best >= 2.0 * none, "transactions per second: {throughput:?} with {methods}");
 }

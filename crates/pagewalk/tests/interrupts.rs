@@ -1,4 +1,4 @@
-//! Interrupts of devices, as a guest's handler meets them.
+//! Interrupts of devices, as a guest's handler sees them.
 
 mod common;
 
@@ -58,4 +58,29 @@ fn an_interrupt_that_was_claimed_does_not_come_again_in_the_same_turn() {
         let engine = format!("engine={engine}");
         run(["boot", "--guest", &guest, "--memory", "64M", "--set", &engine, "--timeout", "5"]).succeeded();
     }
+}
+
+/// The same program for hart 0's S-mode context of QEMU's `virt`, number 1.
+fn counts_claims_of_context_1() -> [u32; 40] {
+    let mut program = COUNTS_CLAIMS;
+    program[8] = 0x0863_a023; // sw t1, 128(t2): enabled in context 1
+    program[9] = 0x0c20_14b7; // lui s1, 0xc201: its threshold and claim
+    program
+}
+
+#[test]
+fn a_kernel_with_the_contexts_of_qemu_built_in_gets_its_interrupts_under_m_s() {
+    let scratch = Scratch::new();
+    let guest = scratch.write("guest.img", image(&counts_claims_of_context_1()));
+    let boot = |contexts: &str| {
+        let contexts = format!("plic.contexts={contexts}");
+        run(["boot", "--guest", &guest, "--memory", "64M", "--set", &contexts, "--timeout", "5"])
+    };
+    boot("m+s").succeeded();
+    // Context 1 is another hart's, and there is none.
+    assert_eq!(boot("s").code, Some(1));
+    let other = scratch.write("other.img", image(&COUNTS_CLAIMS));
+    // Context 0 is M-mode's, which interrupts nobody.
+    let ended = run(["boot", "--guest", &other, "--memory", "64M", "--set", "plic.contexts=m+s", "--timeout", "5"]);
+    assert_eq!(ended.code, Some(1));
 }

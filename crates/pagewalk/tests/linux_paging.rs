@@ -25,7 +25,7 @@ const SCHEMES: [&[&str]; 7] = [
     &["shadow:4K+4K", "--check", "--set", "shadow.coherence=write-protect"],
 ];
 
-/// Several harts meet what one does, and more; one alone is run under a scheme of each kind of table.
+/// Several harts reach every case that one does, and more; one alone is run under a scheme of each kind of table.
 fn harts(scheme: &[&str]) -> &'static [&'static str] {
     if matches!(scheme, ["nested:4K+4K"] | ["shadow:4K+4K", "--check"]) { &["1", "4"] } else { &["4"] }
 }

@@ -134,3 +134,18 @@ fn compressors_give_back_what_they_took() {
     let end = linux(command, &["--scheme", "nested", "--memory", "128M"]).succeeded();
     assert_eq!(end.stdout, "xz -1\nzstd\nbzip2\ngzip -n\n");
 }
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn perf_counts_cycles_and_instructions_by_the_sbis_counters() {
+    let command = "perf stat -x, -e cycles,instructions,dTLB-load-misses,r3 sh -c 'i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done' 2>&1";
+    let end = linux(command, &["--memory", "512M", "--set", "sbi.pmu=true"]).succeeded();
+    let count = |event: &str| -> u64 {
+        let row =
+            end.stdout.lines().map(|line| line.split(',').collect::<Vec<_>>()).find(|row| row.get(2) == Some(&event));
+        row.unwrap_or_else(|| panic!("no {event} in {}", end.stdout))[0].parse().expect("a count")
+    };
+    // The loop alone takes some hundreds of instructions each time.
+    assert!(count("instructions") > 100_000 && count("cycles") > 100_000, "{}", end.stdout);
+    assert!(count("dTLB-load-misses") > 0 && count("r3") > 0, "{}", end.stdout);
+}

@@ -298,7 +298,7 @@ int main(void)
     let hasty = command.replace("sleep 1;", "sleep 1; rm /run/pagewalk-region;");
     let ended = run(arguments.iter().chain(&["--run", &hasty]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stderr.starts_with("pagewalk: refused: segment 0x"), "the monitor's log: {ended:?}");
+    assert!(ended.stderr.starts_with("pagewalk: refused: segment 0x"), "the hypervisor's log: {ended:?}");
     assert_eq!(ended.stderr.matches("the primary region belongs to another process").count(), 1, "{ended:?}");
     assert!(!ended.stdout.contains("pagewalk-region"), "a program's output is its own: {ended:?}");
     assert!(ended.stdout.contains("over"), "{ended:?}");

@@ -1,4 +1,4 @@
-//! The reserved memory registry as a user keeps it, and what happens to its file when commands die, meet or find no room.
+//! The reserved memory registry as a user keeps it, and what happens to its file when commands die, run at the same time or find no room.
 
 mod common;
 
@@ -157,7 +157,7 @@ fn a_damaged_registry_is_refused_with_line_and_key_and_left_alone() {
     }
 }
 
-/// A registry of which nobody has room to write a copy.
+/// A registry of which no command has room to write a copy.
 #[test]
 fn a_full_disk_leaves_the_registry_as_it_was() {
     let registry = Registry::new();

@@ -72,7 +72,7 @@ fn one_guest_writes_and_the_others_read_the_same_memory_by_the_same_tables() {
 }
 
 #[test]
-fn guests_share_under_every_scheme_with_a_table_of_the_monitors() {
+fn guests_share_under_every_scheme_with_a_table_of_the_hypervisor() {
     let scratch = Scratch::new();
     let text = host(&section("cache", "3M", ""))
         + &guest("writer", "section=cache role=wait updates=2", "sections = [{ name = 'cache' }]")
@@ -365,7 +365,7 @@ fn what_cannot_be_is_refused_in_one_line_with_file_and_key() {
         run(&scratch, &text).failed(2, &[&["host.toml"][..], words].concat());
     }
     for (scheme, why) in
-        [("native", "no monitor"), ("native-segment", "no monitor"), ("reserved", "one constant, and no table")]
+        [("native", "no hypervisor"), ("native-segment", "no hypervisor"), ("reserved", "one constant, and no table")]
     {
         let text = with(&cache, one).replace("'nested'", &format!("'{scheme}'"));
         run(&scratch, &text).failed(2, &["host.toml", "guest `a`", "sections", "maps none", scheme, why]);

@@ -33,7 +33,7 @@ fn every_workload_is_right_under_every_scheme() {
 const SETTINGS: [&str; 4] =
     ["mmu.walk_caches=off", "mmu.nested_tlb=off", "mmu.l1d=[{ sizes = ['4K'], sets = 1, ways = 64 }]", "mmu.l2=[]"];
 
-/// References of each walk, by closed form: the guest's levels with the monitor's segment, the host's with the guest's segment, none with both;
+/// References of each walk, by closed form: the guest's levels with the hypervisor's segment, the host's with the guest's segment, none with both;
 /// and outside of the guest's segment what there is without it.
 #[test]
 fn every_walk_is_as_long_as_its_closed_form() {
@@ -56,13 +56,13 @@ fn every_walk_is_as_long_as_its_closed_form() {
         let (walks, refs, most, hits) = counts(&vmm);
         assert_eq!((refs, most, hits), (levels * walks, levels, [0, 0, walks]), "{vmm:#}");
         assert!(walks > 1000, "{vmm:#}");
-        let (walks, refs, most, [both, inside, monitor]) = counts(&guest);
-        assert_eq!((both, monitor), (0, 0), "{guest:#}");
+        let (walks, refs, most, [both, inside, hypervisor]) = counts(&guest);
+        assert_eq!((both, hypervisor), (0, 0), "{guest:#}");
         assert!(inside > 1000 && most <= nested, "{guest:#}");
         assert_eq!(refs, levels * inside + nested * (walks - inside), "{guest:#}");
-        let (walks, refs, most, [both, inside, monitor]) = counts(&dual);
+        let (walks, refs, most, [both, inside, hypervisor]) = counts(&dual);
         assert!(both > 1000 && most <= levels, "{dual:#}");
-        assert_eq!((refs, inside, monitor), (levels * walks, 0, walks), "outside of the region alone: {dual:#}");
+        assert_eq!((refs, inside, hypervisor), (levels * walks, 0, walks), "outside of the region alone: {dual:#}");
         let (walks, refs, _, [both, inside, _]) = counts(&native);
         assert!(both > 1000, "{native:#}");
         assert_eq!((refs, inside), (levels * walks, 0), "{native:#}");
@@ -183,7 +183,7 @@ fn what_a_segment_rules_out_is_refused_with_the_reason_that_explain_gives() {
 #[test]
 fn without_contiguous_host_memory_there_is_no_segment_and_one_line_says_so() {
     let ended = run(["boot", "--memory", "64M", "--scheme", "vmm-direct", "--set", "host_memory=48M"]);
-    ended.failed(2, &["the monitor's segment needs the guest's memory in one piece"]);
+    ended.failed(2, &["the hypervisor's segment needs the guest's memory in one piece"]);
     for (setting, says) in [
         ("segment.region=64M", "segment.region"),
         ("segment.region=3M", "2M"),
@@ -255,6 +255,6 @@ fn the_report_has_the_misses_that_hit_a_segment_apart() {
     let classified = |class: &str| number(&base, &format!("/segments/classified/{class}"));
     let sum: u64 = ["neither", "guest", "monitor", "both"].map(classified).iter().sum();
     assert!(sum <= number(&base, "/tlb/l2_misses") && classified("both") > 1000, "{base:#}");
-    assert_eq!(classified("guest") + classified("neither"), 0, "the monitor's holds all memory: {base:#}");
+    assert_eq!(classified("guest") + classified("neither"), 0, "the hypervisor's holds all memory: {base:#}");
     assert!(number(&of(&runs, "dual-direct:4K"), "/segment_hits") > 1000);
 }

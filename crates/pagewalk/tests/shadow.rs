@@ -22,7 +22,7 @@ fn jobs(arguments: &[&str]) -> Vec<Value> {
     runs(&[&JOBS, arguments].concat())
 }
 
-/// Time that the monitor spent on tables, and the rest.
+/// Time that the hypervisor spent on tables, and the rest.
 fn parts(run: &Value) -> [u64; 5] {
     ["validation", "pptlb", "load_control", "purge_tlb", "rest"]
         .map(|part| number(run, &format!("/shadow/time/{part}")))
@@ -46,8 +46,8 @@ fn jobs_that_page_find_every_word_whatever_keeps_the_tables() {
 fn assists_do_in_hardware_mode_what_exits_without_them() {
     let run = |assist: &str| jobs(&["--scheme", &format!("shadow/shadow.assist={assist}"), "--check"]).remove(0);
     let [none, vm_assist, msa] = ["none", "vm-assist", "msa"].map(run);
-    let upkeep = |run: &Value| parts(run)[..4].iter().sum::<u64>();
-    assert!(upkeep(&vm_assist) < upkeep(&none) && upkeep(&msa) < upkeep(&vm_assist));
+    let maintenance = |run: &Value| parts(run)[..4].iter().sum::<u64>();
+    assert!(maintenance(&vm_assist) < maintenance(&none) && maintenance(&msa) < maintenance(&vm_assist));
     for (run, [validations, switches, invalidations]) in
         [(&none, [false; 3]), (&vm_assist, [true, false, false]), (&msa, [true; 3])]
     {
@@ -70,7 +70,7 @@ fn more_tables_than_spaces_are_not_stolen() {
     assert!(number(&few, "/shadow/validations") > number(&enough, "/shadow/validations"));
 }
 
-/// The measurement of docs/shadow.md, "The paper's figures", with fewer rounds.
+/// The measurement of docs/shadow-results.md, "The paper's figures", with fewer rounds.
 #[test]
 fn more_tables_pay_with_the_multi_shadow_assist_and_not_without() {
     let old = "shadow/shadow.assist=vm-assist/shadow.invalidation=conventional/shadow.selection_flag=off/shadow.count=";
@@ -88,8 +88,8 @@ fn more_tables_pay_with_the_multi_shadow_assist_and_not_without() {
     let cycles = |run: &Value| number(run, "/cycles");
     assert!(cycles(old_few) < cycles(old_many), "conventionally the best is less than the active spaces");
     assert!(cycles(new_many) < cycles(new_few), "with the assist it is as many");
-    let upkeep = |run: &Value| parts(run)[..4].iter().sum::<u64>();
-    assert!(upkeep(new_many) < upkeep(old_few) / 5, "almost all maintenance goes: {old_few:#}\n{new_many:#}");
+    let maintenance = |run: &Value| parts(run)[..4].iter().sum::<u64>();
+    assert!(maintenance(new_many) < maintenance(old_few) / 5, "almost all maintenance goes: {old_few:#}\n{new_many:#}");
     assert_eq!(number(old_few, "/shadow/assisted/switches"), 0);
     // Fences name virtual pages, and find them; PPTLB does not.
     assert!(number(old_few, "/shadow/invalidations/selective") > 0, "{old_few:#}");
@@ -146,14 +146,14 @@ fn the_report_is_the_same_whatever_the_threads() {
 }
 
 #[test]
-fn the_table_of_upkeep_has_a_line_for_each_run() {
+fn the_table_of_maintenance_has_a_line_for_each_run() {
     let arguments =
         ["compare", "--workload", "hello", "--scheme", "native,shadow,shadow/shadow.tables=single", "--details"];
     let end = run(arguments).succeeded();
-    let (_, upkeep) = end.stdout.split_once("upkeep of shadow tables").expect("the table is there");
-    assert_eq!(upkeep.matches("hello").count(), 2, "{upkeep}");
+    let (_, maintenance) = end.stdout.split_once("maintenance of shadow tables").expect("the table is there");
+    assert_eq!(maintenance.matches("hello").count(), 2, "{maintenance}");
     let end = run(["compare", "--workload", "hello", "--scheme", "native", "--details"]).succeeded();
-    assert!(!end.stdout.contains("upkeep"), "{end:#?}");
+    assert!(!end.stdout.contains("maintenance"), "{end:#?}");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn processes_come_and_go_under_linux() {
 }
 
 #[test]
-fn the_json_of_a_boot_has_the_upkeep() {
+fn the_json_of_a_boot_has_the_maintenance() {
     let scratch = Scratch::new();
     let json = scratch.text("boot.json");
     run(["boot", "--scheme", "shadow", "--append", "workload=hello", "--check", "--json", &json]).succeeded();

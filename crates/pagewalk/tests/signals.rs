@@ -6,7 +6,9 @@ mod kernel;
 use common::{QUIET, Scratch, run};
 use kernel::Kernel;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -67,6 +69,55 @@ fn a_signal_leaves_no_temporary_file_and_is_what_ended_the_process() {
             assert_eq!(scratch.names(), ["kernel"], "{command} under {signal:?}");
         }
     }
+}
+
+/// Regression: of an interrupted comparison the finished runs were printed, and its JSON was not written.
+#[test]
+fn the_json_of_an_interrupted_comparison_has_the_finished_runs_and_names_the_others() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let scratch = Scratch::new();
+        let out = scratch.text("out.json");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pagewalk"));
+        command.args([
+            "compare",
+            "--workload",
+            "hello",
+            "--workload",
+            "gups:1G",
+            "--scheme",
+            "native,nested/mmu.nested_tlb=off",
+        ]);
+        command.args(["--threads", "1", "--json", &out]).current_dir(std::env::temp_dir());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).env_remove(QUIET);
+        let mut child = command.spawn().expect("pagewalk starts");
+        let mut messages = BufReader::new(child.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
+        // One workload ends at once on both systems, and the other goes on for many seconds.
+        assert!(messages.any(|line| line.contains("2 of 4: hello under nested")), "no run finished");
+        send(&child, signal);
+        assert!(messages.any(|line| line.contains("2 of 4 runs finished, none is kept")), "nothing says how to go on");
+        let ended = end(child);
+        assert_eq!(ended.status.signal(), Some(signal.as_raw()), "{ended:?}");
+        let report: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+        assert_eq!(report["incomplete"], true);
+        let finished: Vec<&Value> = report["runs"].as_array().unwrap().iter().map(|run| &run["workload"]).collect();
+        assert_eq!(finished, ["hello", "hello"]);
+        let missing =
+            |scheme: &str, settings: Value| json!({"workload": "gups:1G", "scheme": scheme, "settings": settings});
+        let nested = missing("nested:4K+4K", json!({"mmu.nested_tlb": "off"}));
+        assert_eq!(report["missing"], json!([missing("native:4K", json!({})), nested]));
+        let page = run(["report", &out, &scratch.text("page.html")]);
+        let note = "out.json: the comparison was interrupted, and 2 runs are missing";
+        assert!(page.code == Some(0) && page.stderr.contains(note), "{page:?}");
+    }
+}
+
+#[test]
+fn the_json_of_a_whole_comparison_lacks_nothing() {
+    let scratch = Scratch::new();
+    let out = scratch.text("out.json");
+    run(["compare", "--workload", "hello", "--scheme", "native", "--json", &out]).succeeded();
+    let report: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    assert_eq!((&report["incomplete"], &report["missing"]), (&Value::Null, &Value::Null));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use common::{Scratch, compiled, run, runs, within_a_hundredth};
 /// Every scheme with base pages that needs no primary region.
 const SCHEMES: &str = "native,nested,nested:4K+2M,shadow,flat,flat-hw,reserved,vmm-direct";
 
-/// The same where the guest has a primary region.
+/// Every scheme with base pages that can run a guest with a primary region.
 const ALL: &str = "native,nested,shadow,flat,flat-hw,reserved,native-segment,vmm-direct,guest-direct,dual-direct";
 
 /// Follows pointers through memory in a random order.

@@ -28,7 +28,7 @@ pub use tlb::{Array, Position};
 
 use types::{Access, Gpa, Hpa, PageSize};
 
-/// What stands at a page of the host.
+/// What is at a page of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ground {
     /// Memory throughout.
@@ -45,7 +45,7 @@ pub trait Memory {
     fn read(&mut self, at: Hpa) -> Option<u64>;
     /// Stores a double word, if the old one is there; what was there.
     fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64>;
-    /// What stands at a page.
+    /// What is at a page.
     fn ground(&self, page: Hpa, size: PageSize) -> Ground;
 }
 

@@ -51,7 +51,7 @@ pub struct Mmu {
     context: TranslationContext,
     vmid: Vmid,
     guest_segment: Option<Segment>,
-    monitor_segment: Option<Segment>,
+    hypervisor_segment: Option<Segment>,
 }
 
 fn demand(context: &TranslationContext, access: Access) -> Demand {
@@ -84,7 +84,7 @@ impl Mmu {
             context: TranslationContext::default(),
             vmid: Vmid(0),
             guest_segment: None,
-            monitor_segment: None,
+            hypervisor_segment: None,
         }
     }
 
@@ -101,9 +101,9 @@ impl Mmu {
     }
 
     /// Loads the segment registers.
-    pub fn set_segments(&mut self, guest: Option<Segment>, monitor: Option<Segment>) {
+    pub fn set_segments(&mut self, guest: Option<Segment>, hypervisor: Option<Segment>) {
         self.guest_segment = guest;
-        self.monitor_segment = monitor;
+        self.hypervisor_segment = hypervisor;
     }
 
     /// Where the guest's segment leads, if it has a part in the access.
@@ -126,7 +126,7 @@ impl Mmu {
     /// The entry for an access that the guest's segment leads to `gpa`, if no table is needed from there.
     fn without_walk(&self, memory: &impl Memory, stage: &Stage2, gva: Gva, gpa: Gpa) -> Option<Entry> {
         let verdict =
-            self.monitor_segment.as_ref().map_or(Verdict::Outside, |it| it.translate(gpa.0, PageSize::Size4K));
+            self.hypervisor_segment.as_ref().map_or(Verdict::Outside, |it| it.translate(gpa.0, PageSize::Size4K));
         let hpa = match (verdict, stage) {
             (Verdict::Translated(hpa, _), _) => hpa,
             (Verdict::Outside, Stage2::Constant { ram, offset }) if ram.contains(&gpa) => gpa.0.wrapping_add(*offset),
@@ -298,7 +298,7 @@ impl Mmu {
         let mut second = Second {
             memory,
             stage,
-            segment: self.monitor_segment.as_ref(),
+            segment: self.hypervisor_segment.as_ref(),
             config: &self.config,
             cache: &mut self.host_cache,
             tlb: &mut self.nested_tlb,
@@ -365,14 +365,14 @@ impl Mmu {
         };
 
         // The second.
-        let by_segment = second.counts.monitor_segment_pages;
+        let by_segment = second.counts.hypervisor_segment_pages;
         let host = if page_found == Some(Found::ByShadow) {
             shadowed(vmid, gpa, first_size)
         } else {
             second.reach(gpa, access, false, first_size)?
         };
         // Where a segment answers, the tables are not asked.
-        if let Some(found) = page_found.filter(|_| second.counts.monitor_segment_pages == by_segment) {
+        if let Some(found) = page_found.filter(|_| second.counts.hypervisor_segment_pages == by_segment) {
             second.counts.agile_walks[found.index()] += 1;
         }
         let hpa = host.hpa.0 + (gpa.0 - host.gpa.0);

@@ -29,7 +29,7 @@ pub(crate) fn answers(entry: &Entry, first: Demand) -> bool {
 pub(crate) struct Second<'a, M> {
     pub(crate) memory: &'a mut M,
     pub(crate) stage: &'a Stage2,
-    /// The monitor's segment.
+    /// The hypervisor's segment.
     pub(crate) segment: Option<&'a Segment>,
     pub(crate) config: &'a Config,
     pub(crate) cache: &'a mut WalkCache,
@@ -124,9 +124,9 @@ impl<M: Memory> Second<'_, M> {
         let found = self.in_segment(gpa, largest);
         self.note_lookup(found.is_some());
         if let Some(entry) = found {
-            self.counts.monitor_segment_hits += 1;
+            self.counts.hypervisor_segment_hits += 1;
             if !table {
-                self.counts.monitor_segment_pages += 1;
+                self.counts.hypervisor_segment_pages += 1;
             }
             return Ok(entry);
         }

@@ -83,5 +83,5 @@ impl Segment {
     }
 }
 
-/// The leaf that a guest's segment stands for: V, R, W, U, A and D.
+/// The leaf that a guest's segment is equivalent to: V, R, W, U, A and D.
 pub(crate) const GUEST_LEAF: u64 = 0b1101_0111;

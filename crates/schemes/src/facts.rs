@@ -74,10 +74,8 @@ impl Segments {
 pub enum Walked {
     /// The guest's own.
     GuestTables,
-    /// Tables that the hypervisor composes of the guest's and its own.
+    /// Tables that the hypervisor derives from the guest's and its own, as [`Scheme::shadow`](crate::Scheme::shadow) says.
     ShadowTables,
-    /// Such tables down to where they lead into the guest's own.
-    AgileTables,
 }
 
 /// Schemes that are alike.

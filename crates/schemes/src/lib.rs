@@ -12,27 +12,31 @@
 pub mod builtin;
 pub mod conformance;
 mod facts;
+mod key_problem;
 mod paged;
 pub mod registry;
 mod scheme;
 mod services;
+mod shadow_keys;
 mod worst_case;
 
 pub use facts::{Facts, Family, RefillName, Segments, Walked};
+pub use key_problem::KeyProblem;
 pub use paged::{PagedScheme, SchemeError};
-pub use scheme::{GuestMemory, Scheme, SchemeRef};
+pub use scheme::{GuestMemory, Scheme, SchemeRef, ShadowTables};
 pub use services::{Service, ServiceName, Services};
+pub use shadow_keys::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use worst_case::WorstCase;
 
 /// What a scheme is written with.
-pub use {keys, memory, mmu, monitor, types};
+pub use {hypervisor, keys, memory, mmu, types};
 
 /// What a file of a scheme with tables of its own uses.
 pub mod prelude {
-    pub use crate::{Facts, Family, GuestMemory, Scheme, WorstCase, builtin};
+    pub use crate::{Facts, Family, GuestMemory, Scheme, ShadowTables, WorstCase, builtin};
+    pub use hypervisor::{Backing, HostTable, Leaf, LeafBits, MapError, TableDesign, TableRequest, VmError};
     pub use keys::GroupValues;
     pub use memory::{FrameAllocator, FrameRange, Host, HostMemory};
     pub use mmu::{Cause, Entries, FoundEntry, LookupError, Mmu, Registers, SecondStage, TableFormat};
-    pub use monitor::{Backing, HostTable, Leaf, LeafBits, MapError, TableDesign, TableRequest, VmError};
     pub use types::{Gpa, Hpa, PageSize};
 }

@@ -28,13 +28,13 @@ pub enum ServiceName {
 /// Every service of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Services {
-    /// See [`ServiceName`].
+    /// Whether pages of several guests can be in one frame.
     pub page_sharing: Service,
-    /// See [`ServiceName`].
+    /// Whether the guest can give pages back to the host.
     pub ballooning: Service,
-    /// See [`ServiceName`].
+    /// Whether the guest can page its processes out.
     pub guest_swapping: Service,
-    /// See [`ServiceName`].
+    /// Whether the hypervisor can page guests out.
     pub hypervisor_swapping: Service,
 }
 
@@ -49,7 +49,7 @@ impl Services {
 
     /// Without a hypervisor.
     pub const NATIVE: Self = {
-        let nobody = Service::Absent("there is no monitor");
+        let nobody = Service::Absent("there is no hypervisor");
         Self { page_sharing: nobody, ballooning: nobody, guest_swapping: Service::Yes, hypervisor_swapping: nobody }
     };
 
@@ -60,7 +60,7 @@ impl Services {
         Self { page_sharing: limited, ballooning: limited, guest_swapping: Service::Yes, hypervisor_swapping: limited }
     }
 
-    /// The same with a primary region in the guest.
+    /// These services where the guest has a primary region.
     #[must_use]
     pub const fn with_primary_region(self) -> Self {
         Self { guest_swapping: Service::Limited("a primary region is in memory as a whole"), ..self }

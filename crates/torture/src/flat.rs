@@ -3,8 +3,8 @@
 //! JUSTIFICATION for unsafe: [`hart::Bus`] hands out host pointers. Here they lead into one allocation, after a check of the bounds.
 
 use hart::{
-    Bus, CodeCache, CodeWindow, Counts, DataWindow, Engine, EntryLayout, Exception, Exit, Fence, Fetched, Hart,
-    HostPage, Hotness, Isa, Loaded, NoCaches, Reached, Stop, Stored, Trap,
+    Bus, CodeCache, CodeView, Counts, DataView, Engine, EntryLayout, Exception, Exit, Fence, Fetched, Hart, HostPage,
+    Hotness, Isa, Loaded, NoCaches, Reached, Stop, Stored, Trap,
 };
 use std::mem::offset_of;
 use types::{Access, PagingMode, TranslationContext, Width};
@@ -174,7 +174,7 @@ struct Extent {
     bytes: u64,
 }
 
-/// Entries of a window.
+/// Entries of a view.
 const ENTRIES: usize = 4;
 
 /// An entry as [`EntryLayout`] has it, of one page.
@@ -219,13 +219,13 @@ impl Memory {
 
     /// Makes an entry answer accesses to the page of an aligned `address`, if it is one; loads alone where it does not do stores. Every second
     /// page's entry answers no stores until one asks.
-    fn fill(&mut self, address: u64, width: Width, store: bool, site: &mut u16) -> bool {
+    fn fill(&mut self, address: u64, width: Width, store: bool, predicted: &mut u16) -> bool {
         let page = address & !0xfff;
         let aligned = address & (width.bytes() - 1) == 0;
         let Some(at) = self.extent.pointer(page, Width::Byte).filter(|_| aligned) else { return false };
         let write_tag = if store || page & 0x1000 == 0 { page } else { Entry::NONE.write_tag };
-        *site = (page >> 12) as u16 % ENTRIES as u16;
-        self.entries[usize::from(*site)] = Entry {
+        *predicted = (page >> 12) as u16 % ENTRIES as u16;
+        self.entries[usize::from(*predicted)] = Entry {
             read_tag: page,
             write_tag,
             mask: !0xfff,
@@ -269,12 +269,12 @@ impl Bus for Memory {
 
     fn use_line(&mut self, _: *const u8, _: Access) {}
 
-    fn data_window(&mut self) -> DataWindow {
-        DataWindow(self.entries.as_mut_ptr().cast())
+    fn data_view(&mut self) -> DataView {
+        DataView(self.entries.as_mut_ptr().cast())
     }
 
-    fn code_window(&mut self) -> CodeWindow {
-        CodeWindow(std::ptr::null_mut())
+    fn code_view(&mut self) -> CodeView {
+        CodeView(std::ptr::null_mut())
     }
 
     fn stamp(&mut self) -> u32 {
@@ -286,25 +286,25 @@ impl Bus for Memory {
         self.stamp = stamp & 0xff_ffff;
     }
 
-    unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
-        // SAFETY: the window is one of this bus, made by `data_window`, and the site one that `fill` gave out, or 0; the entries live as
+    unsafe fn read_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
+        // SAFETY: the view is one of this bus, made by `data_view`, and the predicted slot one that `fill` gave out, or 0; the entries live as
         // long as the bus.
-        let entry = unsafe { &mut *window.0.cast::<Entry>().add(usize::from(site)) };
+        let entry = unsafe { &mut *view.0.cast::<Entry>().add(usize::from(predicted)) };
         entry.hit(entry.read_tag, address, width, stamp).map(<*mut u8>::cast_const)
     }
 
-    unsafe fn write_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
+    unsafe fn write_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
         // SAFETY: as in `read_hit`.
-        let entry = unsafe { &mut *window.0.cast::<Entry>().add(usize::from(site)) };
+        let entry = unsafe { &mut *view.0.cast::<Entry>().add(usize::from(predicted)) };
         entry.hit(entry.write_tag, address, width, stamp)
     }
 
-    unsafe fn fetch_hit(&mut self, _: CodeWindow, _: u16, address: u64, page: HostPage) -> bool {
+    unsafe fn fetch_hit(&mut self, _: CodeView, _: u16, address: u64, page: HostPage) -> bool {
         self.extent.pointer(address & !0xfff, Width::Byte).is_some_and(|at| HostPage::containing(at) == page)
     }
 
-    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, _: u32) -> Result<Loaded, Stop> {
-        if self.fill(address, width, false, site) {
+    fn load_miss(&mut self, address: u64, width: Width, predicted: &mut u16, _: u32) -> Result<Loaded, Stop> {
+        if self.fill(address, width, false, predicted) {
             return Ok(Loaded::Retry);
         }
         self.extent.pointer(address, width).ok_or(fault(Exception::LoadAccess, address))?;
@@ -314,8 +314,15 @@ impl Bus for Memory {
         Ok(Loaded::Value(u64::from_le_bytes(value)))
     }
 
-    fn store_miss(&mut self, address: u64, width: Width, value: u64, site: &mut u16, _: u32) -> Result<Stored, Stop> {
-        if self.fill(address, width, true, site) {
+    fn store_miss(
+        &mut self,
+        address: u64,
+        width: Width,
+        value: u64,
+        predicted: &mut u16,
+        _: u32,
+    ) -> Result<Stored, Stop> {
+        if self.fill(address, width, true, predicted) {
             return Ok(Stored::Retry);
         }
         let at = self.extent.pointer(address, width).ok_or(fault(Exception::StoreAccess, address))?;
@@ -329,10 +336,10 @@ impl Bus for Memory {
         address: u64,
         width: Width,
         access: Access,
-        site: &mut u16,
+        predicted: &mut u16,
         _: u32,
     ) -> Result<Reached, Stop> {
-        if self.fill(address, width, access == Access::Write, site) {
+        if self.fill(address, width, access == Access::Write, predicted) {
             return Ok(Reached::Retry);
         }
         Err(fault(Exception::StoreAccess, address).into())
@@ -340,7 +347,7 @@ impl Bus for Memory {
 
     fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
         let at = self.extent.pointer(address, Width::Half).ok_or(fault(Exception::InstructionAccess, address))?;
-        Ok(Fetched { page: HostPage::containing(at), site: 0 })
+        Ok(Fetched { page: HostPage::containing(at), predicted: 0 })
     }
 
     fn set_context(&mut self, _: &TranslationContext) {}

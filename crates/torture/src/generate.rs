@@ -12,7 +12,7 @@ use testing::Random;
 const NODES: (i64, i64) = (16, 32);
 /// Branches nest this deep.
 const DEPTH: u8 = 2;
-/// How often a choice that meets an obstacle is made anew before something simpler is taken.
+/// How often a choice that is not possible is made again before something simpler is taken.
 const ATTEMPTS: usize = 16;
 
 /// Program `index` of the stream that `seed` names.

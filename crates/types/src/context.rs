@@ -14,13 +14,13 @@ pub enum Access {
     Execute,
 }
 
-/// The privilege of a guest's access. There is no M-mode: the monitor stands where firmware would.
+/// The privilege of a guest's access. There is no M-mode: the hypervisor stands where firmware would.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Privilege {
-    /// U (VU under a monitor).
+    /// U (VU under a hypervisor).
     User = 0,
-    /// S (VS under a monitor).
+    /// S (VS under a hypervisor).
     #[default]
     Supervisor = 1,
 }

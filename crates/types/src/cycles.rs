@@ -3,7 +3,7 @@
 use core::{fmt, iter::Sum, ops};
 use serde::{Deserialize, Serialize};
 
-/// A span, or a point, of a real processor's time, in cycles of its clock.
+/// A span, or a point, of a pCPU's time, in cycles of its clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[repr(transparent)]
 #[serde(transparent)]

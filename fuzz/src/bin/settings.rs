@@ -1,4 +1,4 @@
-//! See `fuzz::settings`.
+//! Fuzzes configuration files and settings (`fuzz::settings`).
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::settings::run(input));

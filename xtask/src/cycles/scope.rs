@@ -7,7 +7,7 @@ use syn::{Item, ItemUse, UseTree, Visibility};
 /// A path as it is written, from its first segment on.
 pub(super) type Segments = Vec<String>;
 
-/// What a name stands for in a module.
+/// What a name means in a module.
 #[derive(Clone, Debug)]
 enum Binding {
     /// An item that the module defines.
@@ -25,7 +25,7 @@ pub(super) struct ImportedName {
     pub(super) path: Segments,
     /// The name that it has here, or `None` for a glob.
     pub(super) alias: Option<String>,
-    /// Where it stands.
+    /// Where it is.
     pub(super) line: usize,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Mention {
     pub(super) path: Segments,
     /// Whether it is the name of a macro that is called.
     pub(super) is_macro: bool,
-    /// Where it stands.
+    /// Where it is.
     pub(super) line: usize,
 }
 

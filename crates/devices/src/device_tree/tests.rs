@@ -195,3 +195,12 @@ fn what_cannot_be_described_is_refused() {
         assert_eq!(error(TreeDescription { isa, ..machine() }), TreeError::Isa(isa.into()), "{isa:?}");
     }
 }
+
+#[test]
+fn a_tree_with_room_is_the_same_tree_in_a_larger_blob() {
+    let packed = device_tree(&machine()).unwrap();
+    let mut roomy = packed.clone();
+    leave_room(&mut roomy, 1000);
+    assert_eq!(roomy.len(), packed.len() + 1000);
+    assert_eq!(parse(&roomy), parse(&packed));
+}

@@ -7,7 +7,7 @@ use crate::uart::state::UartState;
 use crate::virtio::SlotState;
 use serde::{Deserialize, Serialize};
 
-/// See the module. It belongs to a platform with the same harts and devices.
+/// The state of all devices of a guest in a snapshot. It belongs to a platform with the same harts and devices.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PlatformState {
     plic: PlicState,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use vm_superio::Serial;
 use vm_superio::serial::{NoEvents, SerialState};
 
-/// See the module.
+/// The state of a UART in a snapshot.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct UartState {
     baud_divisor: [u8; 2],

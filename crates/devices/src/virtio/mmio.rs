@@ -180,7 +180,7 @@ impl MmioSlot {
     }
 
     /// Writes the register at `offset`, a multiple of 4 below [`CONFIG`]; no effect where it is reserved, read-only or, as the
-    /// device status stands, not to be written. A notification is served before this returns.
+    /// device status is, not to be written. A notification is served before this returns.
     pub(crate) fn write(&mut self, offset: u32, value: u32, memory: &dyn DmaMemory) {
         match offset {
             VIRTIO_MMIO_DEVICE_FEATURES_SEL => self.device_features_select = value,

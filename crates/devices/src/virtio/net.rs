@@ -11,7 +11,7 @@ use virtio_bindings::virtio_net::{VIRTIO_NET_F_MAC, VIRTIO_NET_F_STATUS, VIRTIO_
 /// `struct virtio_net_hdr` before each frame (section 5.1.6), under VIRTIO_F_VERSION_1.
 const HEADER_BYTES: usize = 12;
 
-/// The same for a driver that does not accept VIRTIO_F_VERSION_1: without `num_buffers` (section 5.1.6.1).
+/// The header for a driver that does not accept VIRTIO_F_VERSION_1: it lacks `num_buffers` (section 5.1.6.1).
 const LEGACY_HEADER_BYTES: usize = 10;
 
 /// Longest frame: without offloads an Ethernet frame with one VLAN tag, or a jumbo frame; nobody sends more.

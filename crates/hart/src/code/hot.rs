@@ -1,6 +1,6 @@
 //! Which blocks are hot, and what is compiled with them.
 //!
-//! Where execution stands when a budget ends is a sample of where it spends its time, so that the hit path counts nothing. When
+//! Where execution is when a budget ends is a sample of where it spends its time, so that the hit path counts nothing. When
 //! enough was sampled at a block, it becomes a unit of host code together with the blocks of its page that its taken links lead to. Those blocks are
 //! translated once more, behind a micro-op that enters the unit; of the old ones the first micro-op leads to the new.
 
@@ -32,7 +32,7 @@ const MOST_DOUBLINGS: u32 = 12;
 /// What compiling one micro-op takes, in instructions that an interpreter could have executed meanwhile: some 20 microseconds.
 const COST_OF_OP: u64 = 10_000;
 
-/// Compiling takes no more than one in so many instructions that were sampled, beside a first amount.
+/// Compiling takes at most one in so many instructions that were sampled, beside a first amount.
 const SHARE: u64 = 50;
 const FIRST: u64 = 4_000_000;
 
@@ -130,7 +130,7 @@ impl Hot {
         }
     }
 
-    /// A hart stands at the place, after `instructions` in one piece, while no engine runs.
+    /// A hart is at the place, after `instructions` in one piece, while no engine runs.
     pub(super) fn sample<B: Bus>(
         &mut self,
         code: &mut Translations,
@@ -186,7 +186,7 @@ impl Hot {
             let entry = code.mark();
             push_entry::<B>(code, number, old.offset);
             block::translate::<B>(code, page, old.offset);
-            copy_sites(code, old.slot, entry + ENTRY_SLOTS);
+            copy_slots(code, old.slot, entry + ENTRY_SLOTS);
             blocks.push(Block { offset: old.offset, slot: entry + ENTRY_SLOTS });
         }
         let Some(unit) = compiler.unit::<B>(code, &blocks) else {
@@ -249,12 +249,12 @@ fn push_entry<B: Bus>(code: &mut Translations, number: usize, offset: u16) {
 }
 
 /// Copies what the loads and stores of a block know of where they hit last.
-fn copy_sites(code: &mut Translations, from: usize, to: usize) {
+fn copy_slots(code: &mut Translations, from: usize, to: usize) {
     for slot in 0..code.ops.len() - to {
         let class = code.side[to + slot].opcode.class();
         if matches!(class, Class::load | Class::store | Class::float_load | Class::float_store) {
-            let site = code.slot(from + slot).1.rs2;
-            code.ops[to + slot].op.rs2 = site;
+            let predicted = code.slot(from + slot).1.rs2;
+            code.ops[to + slot].op.rs2 = predicted;
         }
     }
 }

@@ -11,10 +11,10 @@ pub(crate) struct Jump {
     pub(crate) target: u64,
     pub(crate) page: HostPage,
     pub(crate) op: *mut MicroOp,
-    pub(crate) site: u16,
+    pub(crate) predicted: u16,
 }
 
-const NO_JUMP: Jump = Jump { target: 1, page: HostPage::of_number(0), op: std::ptr::null_mut(), site: 0 };
+const NO_JUMP: Jump = Jump { target: 1, page: HostPage::of_number(0), op: std::ptr::null_mut(), predicted: 0 };
 
 /// The cache: one entry for each of the addresses that share it.
 pub(crate) struct Jumps(Box<[Jump; JUMPS]>);

@@ -57,7 +57,7 @@ impl PageBlocks {
 /// Translated blocks of all pages.
 pub(crate) struct Translations {
     pub(super) isa: Isa,
-    /// Bytes of a line of instructions; 0 where nobody asks.
+    /// Bytes of a line of instructions; 0 where the bus does not count lines.
     pub(super) fetch_line: u32,
     /// Never grows beyond its capacity: micro-ops do not move.
     pub(super) ops: Vec<Slot>,

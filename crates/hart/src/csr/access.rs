@@ -188,8 +188,8 @@ impl Hart {
 
     /// The bit of the timer interrupt if `time` has reached the timer, or else 0.
     ///
-    /// `csrs.pending` has the bit only once somebody had to look, which is when the interrupt could be taken. A guest that masks the
-    /// interrupt and polls `sip` must see it all the same (Sstc, section 2.1: STIP reflects the comparison).
+    /// `csrs.pending` has the bit only once the hart had to look, which is when the interrupt could be taken. A guest that masks the
+    /// interrupt and polls `sip` must still see it (Sstc, section 2.1: STIP reflects the comparison).
     fn due_timer<B: Bus>(&self, bus: &mut B, retired: u64) -> u64 {
         let due = self.csrs.timer.is_some_and(|timer| bus.time(retired) >= timer);
         if due { Interrupt::Timer.bit() } else { 0 }

@@ -1,6 +1,6 @@
 //! Expansion of compressed instructions to their full equivalents (volume I, chapter 28 "C" extension).
 
-/// The full instruction that `half` stands for; `None` if it is reserved.
+/// The full instruction that `half` expands to; `None` if it is reserved.
 #[allow(clippy::too_many_lines, reason = "one table, in the order of the manual's")]
 pub(super) fn expand(half: u16) -> Option<u32> {
     let h = u32::from(half);

@@ -1,7 +1,7 @@
 //! Hot blocks as code of the host: a tier above the other engines, entered from either.
 //!
 //! A *unit* is one function of the host for one or more blocks of a page, a region whose links stay inside where they can. Each of its blocks
-//! begins with a micro-op [`Compiled`](crate::ops::Opcode::Compiled), which calls the unit ([`enter`]); behind it stand the block's usual
+//! begins with a micro-op [`Compiled`](crate::ops::Opcode::Compiled), which calls the unit ([`enter`]); it is followed by the block's usual
 //! micro-ops. Compiled code does hits, arithmetic and jumps within the region; at all else it returns the micro-op that an interpreter goes on at,
 //! with registers and accumulator as one would have them there. So each instruction has the effects that the interpreters give it,
 //! in the same order, and a run is left at the same instructions.
@@ -30,7 +30,7 @@ use super::environment::Environment;
 use super::exchange::Left;
 use crate::{
     Bus, Loaded, Stop, Stored,
-    bus::DataWindow,
+    bus::DataView,
     hart::Hart,
     leave::Leave,
     microop::{Link, MicroOp, accumulator},
@@ -44,7 +44,7 @@ use crate::{
 };
 
 /// A unit. `entry` is the number of the block to begin with.
-type Unit = unsafe extern "C" fn(*mut Hart, acc: u64, window: DataWindow, environment: *mut (), entry: u64) -> Left;
+type Unit = unsafe extern "C" fn(*mut Hart, acc: u64, view: DataView, environment: *mut (), entry: u64) -> Left;
 
 /// What compiled code calls: a micro-op's operation at `address`, as far as it has one. The answer is in the [`Exchange`](super::exchange::Exchange).
 pub(super) type Call = unsafe extern "C" fn(*mut Hart, *mut MicroOp, acc: u64, environment: *mut (), address: u64);
@@ -58,7 +58,7 @@ pub(super) unsafe fn enter<B: Bus>(
     hart: *mut Hart,
     op: *mut MicroOp,
     acc: u64,
-    window: DataWindow,
+    view: DataView,
     environment: *mut (),
 ) -> Left {
     // SAFETY: as for the handlers; the slot behind holds the address of a unit that was made for this bus, and which is not freed before its
@@ -68,8 +68,8 @@ pub(super) unsafe fn enter<B: Bus>(
             return Left { acc, next: op.add(2) };
         }
         let unit = std::mem::transmute::<usize, Unit>((*op.add(1).cast::<Link>()).cost as usize);
-        (*environment.cast::<Environment<B>>()).exchange.window = window;
-        let left = unit(hart, acc, window, environment, (*op).imm as u64);
+        (*environment.cast::<Environment<B>>()).exchange.view = view;
+        let left = unit(hart, acc, view, environment, (*op).imm as u64);
         debug_assert!(left.next.is_null() || !accumulator::spent(left.acc));
         left
     }
@@ -89,14 +89,14 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
     // SAFETY: as for the handlers; nothing else refers to the micro-op meanwhile.
     unsafe {
         let (environment, stamp) = (&mut *environment.cast::<Environment<B>>(), accumulator::stamp(acc));
-        let (window, mut site) = (environment.exchange.window, environment.latest);
+        let (view, mut predicted) = (environment.exchange.view, environment.latest);
         loop {
-            if let Some(at) = B::read_hit(window, site, address, T::WIDTH, stamp) {
-                (*op).rs2 = site;
+            if let Some(at) = B::read_hit(view, predicted, address, T::WIDTH, stamp) {
+                (*op).rs2 = predicted;
                 return environment.exchange.hit(at);
             }
             match environment.bus().load_miss(address, T::WIDTH, &mut (*op).rs2, stamp) {
-                Ok(Loaded::Retry) => site = (*op).rs2,
+                Ok(Loaded::Retry) => predicted = (*op).rs2,
                 Ok(Loaded::Value(value)) => {
                     environment.exchange.value = value;
                     let at = &raw const environment.exchange.value;
@@ -104,7 +104,7 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
                 }
                 Err(stop) => return stopped::<B>(&mut *hart, op, acc, environment, stop),
             }
-            environment.latest = site;
+            environment.latest = predicted;
         }
     }
 }
@@ -123,15 +123,15 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
     // SAFETY: as for the handlers; nothing else refers to the micro-op meanwhile, and a store is never the last of its block.
     unsafe {
         let (environment, stamp) = (&mut *environment.cast::<Environment<B>>(), accumulator::stamp(acc));
-        let (window, mut site) = (environment.exchange.window, environment.latest);
+        let (view, mut predicted) = (environment.exchange.view, environment.latest);
         let value = environment.exchange.value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
         loop {
-            if let Some(at) = B::write_hit(window, site, address, T::WIDTH, stamp) {
-                (*op).rs2 = site;
+            if let Some(at) = B::write_hit(view, predicted, address, T::WIDTH, stamp) {
+                (*op).rs2 = predicted;
                 return environment.exchange.hit(at);
             }
             match environment.bus().store_miss(address, T::WIDTH, value, &mut (*op).rs2, stamp) {
-                Ok(Stored::Retry) => site = (*op).rs2,
+                Ok(Stored::Retry) => predicted = (*op).rs2,
                 Ok(Stored::Done(pages)) => {
                     pages.into_iter().flatten().for_each(|page| environment.drop_page(page));
                     return environment.exchange.leave(acc.wrapping_add(accumulator::ACCESS), op.add(1));
@@ -143,7 +143,7 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
                 }
                 Err(stop) => return stopped::<B>(&mut *hart, op, acc, environment, stop),
             }
-            environment.latest = site;
+            environment.latest = predicted;
         }
     }
 }

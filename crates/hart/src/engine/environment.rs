@@ -3,7 +3,7 @@
 use super::exchange::Exchange;
 use crate::{
     Bus,
-    bus::{CacheLines, CodeWindow, DataWindow},
+    bus::{CacheLines, CodeView, DataView},
     code::{jumps::Jumps, translations::Translations},
     csr::InPlace,
     hart::Hart,
@@ -18,8 +18,8 @@ use types::Access;
 pub(crate) enum AfterCsr {
     /// With the next micro-op.
     Next,
-    /// With the next micro-op, and another window: loads and stores translate otherwise now.
-    Window(DataWindow),
+    /// With the next micro-op, and another view: loads and stores translate otherwise now.
+    View(DataView),
 }
 
 /// What changes translated code while an engine executes it. It is behind an indirect call, which is nothing beside what it does.
@@ -31,7 +31,7 @@ pub(crate) trait CodeSource {
     fn drop_page(&mut self, page: HostPage);
 }
 
-/// Translated code, as an engine gets it. The pointers lead into one cache, which nobody else uses meanwhile.
+/// Translated code, as an engine gets it. The pointers lead into one cache, which no other code uses meanwhile.
 pub(crate) struct CodeParts<'c> {
     pub(crate) source: *mut (dyn CodeSource + 'c),
     pub(crate) translations: *const Translations,
@@ -44,7 +44,7 @@ pub(crate) struct Environment<'c, B: Bus> {
     code: CodeParts<'c>,
     /// The cache's byte map of frames that hold code, biased by the host's page numbers.
     code_map: *const u8,
-    pub(crate) code_window: CodeWindow,
+    pub(crate) code_view: CodeView,
     /// Where the latest load or store that missed was found: the next one is often off the same base.
     pub(crate) latest: u16,
     /// What compiled code and the functions that it calls tell each other.
@@ -56,15 +56,15 @@ impl<'c, B: Bus> Environment<'c, B> {
     /// For the blocks of `code`, made for this bus.
     ///
     /// # Safety
-    /// The parts of the code, and the bus, are used by nobody else as long as the environment is.
+    /// The parts of the code, and the bus, are used by no other code as long as the environment is.
     pub(crate) unsafe fn new(bus: &mut B, code: CodeParts<'c>) -> Self {
-        let (code_window, lines) = (bus.code_window(), bus.lines());
+        let (code_view, lines) = (bus.code_view(), bus.lines());
         Self {
             bus,
             // SAFETY: by the contract.
             code_map: unsafe { (*code.translations).biased_map() },
             code,
-            code_window,
+            code_view,
             latest: 0,
             exchange: Exchange::new(),
             lines,
@@ -144,9 +144,9 @@ impl<'c, B: Bus> Environment<'c, B> {
     #[inline(always)]
     pub(crate) fn jump(&mut self, hart: &mut Hart, target: u64) -> Option<*mut MicroOp> {
         let jump = self.jumps().get(target);
-        let window = self.code_window;
-        // SAFETY: the site was handed out by this bus, and the window is of the current context.
-        if jump.target == target && unsafe { self.bus().fetch_hit(window, jump.site, target, jump.page) } {
+        let view = self.code_view;
+        // SAFETY: the predicted slot was handed out by this bus, and the view is of the current context.
+        if jump.target == target && unsafe { self.bus().fetch_hit(view, jump.predicted, target, jump.page) } {
             hart.page = target & !0xfff;
             hart.host_page = jump.page;
             Some(jump.op)
@@ -175,8 +175,8 @@ impl<'c, B: Bus> Environment<'c, B> {
             InPlace::Context => {
                 let context = hart.context();
                 self.bus().set_context(&context);
-                self.code_window = self.bus().code_window();
-                Some(AfterCsr::Window(self.bus().data_window()))
+                self.code_view = self.bus().code_view();
+                Some(AfterCsr::View(self.bus().data_view()))
             }
         }
     }

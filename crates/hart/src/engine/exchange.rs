@@ -1,6 +1,6 @@
 //! What compiled code and the functions that it calls tell each other.
 
-use crate::{bus::DataWindow, microop::MicroOp};
+use crate::{bus::DataView, microop::MicroOp};
 
 /// How compiled code comes back: the accumulator, and the micro-op to go on at; null where the hart leaves the engine.
 #[repr(C)]
@@ -21,7 +21,7 @@ pub(crate) struct Exchange {
     /// The unit returns this.
     pub(super) left: Left,
     /// The current context's.
-    pub(super) window: DataWindow,
+    pub(super) view: DataView,
 }
 
 /// The access hits the byte at `at` now.
@@ -32,7 +32,7 @@ pub(super) const LEFT: u64 = 1;
 impl Exchange {
     pub(super) const fn new() -> Self {
         let null = std::ptr::null_mut();
-        Self { answer: HIT, at: 0, value: 0, left: Left { acc: 0, next: null }, window: DataWindow(null.cast()) }
+        Self { answer: HIT, at: 0, value: 0, left: Left { acc: 0, next: null }, view: DataView(null.cast()) }
     }
 
     pub(super) fn hit(&mut self, at: *const u8) {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Bus,
-    bus::DataWindow,
+    bus::DataView,
     hart::Hart,
     leave::Leave,
     microop::{Link, MicroOp, accumulator},
@@ -45,18 +45,18 @@ macro_rules! define_execute {
         /// Executes one micro-op.
         ///
         /// # Safety
-        /// `op` is a micro-op of a live block of this bus, and `window` of the current context.
+        /// `op` is a micro-op of a live block of this bus, and `view` of the current context.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all: the function's contract")]
         unsafe fn execute<B: Bus>(
             opcode: Opcode,
             hart: &mut Hart,
             op: *mut MicroOp,
             acc: &mut u64,
-            window: &mut DataWindow,
+            view: &mut DataView,
             environment: &mut Environment<B>,
         ) -> Flow {
-            let at = window;
-            let window = *at;
+            let at = view;
+            let view = *at;
             unsafe {
                 let o = *op;
                 let immediate = o.imm as i64 as u64;
@@ -73,9 +73,9 @@ macro_rules! define_execute {
                         let deliver = |hart: &mut Hart, op: &MicroOp, value: $load_t| {
                             hart.set_register(op.rd, atomic::Cell::extended(value));
                         };
-                        match memory::load_hit::<$load_t, B>(hart, op, *acc, window, environment) {
+                        match memory::load_hit::<$load_t, B>(hart, op, *acc, view, environment) {
                             Some(value) => hit(acc, || deliver(hart, &o, value)),
-                            None if memory::load_hits_latest::<$load_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
+                            None if memory::load_hits_latest::<$load_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::load_miss::<$load_t, B>(hart, op, *acc, environment, deliver), op, acc),
                         }
                     })*
@@ -83,25 +83,25 @@ macro_rules! define_execute {
                         let deliver = |hart: &mut Hart, op: &MicroOp, value: $fload_t| {
                             hart.f[op.rd as usize] = float::boxed(value);
                         };
-                        match memory::load_hit::<$fload_t, B>(hart, op, *acc, window, environment) {
+                        match memory::load_hit::<$fload_t, B>(hart, op, *acc, view, environment) {
                             Some(value) => hit(acc, || deliver(hart, &o, value)),
-                            None if memory::load_hits_latest::<$fload_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
+                            None if memory::load_hits_latest::<$fload_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::load_miss::<$fload_t, B>(hart, op, *acc, environment, deliver), op, acc),
                         }
                     })*
                     $(Opcode::$store => {
                         let value = hart.register(o.rd);
-                        match memory::store_hit::<$store_t, B>(hart, value, op, *acc, window) {
+                        match memory::store_hit::<$store_t, B>(hart, value, op, *acc, view) {
                             Some(at) => stored(acc, environment, at),
-                            None if memory::store_hits_latest::<$store_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
+                            None if memory::store_hits_latest::<$store_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::store_miss::<$store_t, B>(hart, value, op, *acc, environment), op, acc),
                         }
                     })*
                     $(Opcode::$fstore => {
                         let value = hart.f[o.rd as usize];
-                        match memory::store_hit::<$fstore_t, B>(hart, value, op, *acc, window) {
+                        match memory::store_hit::<$fstore_t, B>(hart, value, op, *acc, view) {
                             Some(at) => stored(acc, environment, at),
-                            None if memory::store_hits_latest::<$fstore_t, B>(hart, op, *acc, window, environment) => Flow::Go(op),
+                            None if memory::store_hits_latest::<$fstore_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::store_miss::<$fstore_t, B>(hart, value, op, *acc, environment), op, acc),
                         }
                     })*
@@ -109,13 +109,13 @@ macro_rules! define_execute {
                         if alu::$branch_f(hart.register(o.rs1), hart.register(o.rd)) { Flow::Take } else { Flow::Skip(3) }
                     })*
                     $(Opcode::$lr => {
-                        atomic_op::<$lr_t, B>(hart, op, acc, window, environment, AtomicOperation { kind: Atomic::Reserve, modify: atomic::swap })
+                        atomic_op::<$lr_t, B>(hart, op, acc, view, environment, AtomicOperation { kind: Atomic::Reserve, modify: atomic::swap })
                     })*
                     $(Opcode::$sc => {
-                        atomic_op::<$sc_t, B>(hart, op, acc, window, environment, AtomicOperation { kind: Atomic::Conditional, modify: atomic::swap })
+                        atomic_op::<$sc_t, B>(hart, op, acc, view, environment, AtomicOperation { kind: Atomic::Conditional, modify: atomic::swap })
                     })*
                     $(Opcode::$amo => {
-                        atomic_op::<$amo_t, B>(hart, op, acc, window, environment, AtomicOperation { kind: Atomic::Modify, modify: atomic::$amo_f })
+                        atomic_op::<$amo_t, B>(hart, op, acc, view, environment, AtomicOperation { kind: Atomic::Modify, modify: atomic::$amo_f })
                     })*
                     $(Opcode::$float => {
                         float::$float_f(hart, &o);
@@ -154,7 +154,7 @@ macro_rules! define_execute {
                     }
                     Opcode::Csr => match environment.access_csr(hart, op, *acc) {
                         Some(AfterCsr::Next) => Flow::Skip(1),
-                        Some(AfterCsr::Window(fresh)) => {
+                        Some(AfterCsr::View(fresh)) => {
                             *at = fresh;
                             Flow::Skip(1)
                         }
@@ -165,7 +165,7 @@ macro_rules! define_execute {
                     Opcode::Next => Flow::Take,
                     Opcode::Resolve => environment.resolve(hart, op).map_or(Flow::Leave, Flow::Go),
                     Opcode::Compiled => {
-                        let left = compiled::enter::<B>(hart, op, *acc, window, (&raw mut *environment).cast());
+                        let left = compiled::enter::<B>(hart, op, *acc, view, (&raw mut *environment).cast());
                         *acc = left.acc;
                         if left.next.is_null() { Flow::Leave } else { Flow::Go(left.next) }
                     }
@@ -185,18 +185,18 @@ operations!(define_execute);
 /// Runs from `op` until the hart leaves the engine; returns the accumulator.
 ///
 /// # Safety
-/// `op` is the first micro-op of a live block of this bus, and `window` of the current context.
+/// `op` is the first micro-op of a live block of this bus, and `view` of the current context.
 pub(crate) unsafe fn run<B: Bus>(
     hart: &mut Hart,
     mut op: *mut MicroOp,
     mut acc: u64,
-    mut window: DataWindow,
+    mut view: DataView,
     environment: &mut Environment<B>,
 ) -> u64 {
     loop {
         let opcode = environment.opcode(op);
         // SAFETY: by the contract, and every flow below leads to a micro-op of a live block.
-        match unsafe { execute(opcode, hart, op, &mut acc, &mut window, environment) } {
+        match unsafe { execute(opcode, hart, op, &mut acc, &mut view, environment) } {
             // SAFETY: as above.
             Flow::Skip(slots) => op = unsafe { op.add(slots) },
             Flow::Go(target) => op = target,
@@ -257,13 +257,13 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
     hart: &mut Hart,
     op: *mut MicroOp,
     acc: &mut u64,
-    window: DataWindow,
+    view: DataView,
     environment: &mut Environment<B>,
     operation: AtomicOperation<T>,
 ) -> Flow {
     // SAFETY: by the contract.
     unsafe {
-        match memory::atomic_hit::<T, B>(hart, op, *acc, window, environment, operation) {
+        match memory::atomic_hit::<T, B>(hart, op, *acc, view, environment, operation) {
             Some(()) => hit(acc, || ()),
             None => after(memory::atomic_miss::<T, B>(hart, op, *acc, environment, operation), op, acc),
         }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Bus,
-    bus::DataWindow,
+    bus::DataView,
     hart::Hart,
     leave::Leave,
     microop::{Handler, Link, MicroOp, accumulator},
@@ -17,15 +17,15 @@ use types::Access;
 
 /// Continues at `$op`, a micro-op of a live block of this engine's bus.
 macro_rules! go {
-    ($hart:expr, $op:expr, $acc:expr, $window:expr, $env:expr) => {{
+    ($hart:expr, $op:expr, $acc:expr, $view:expr, $env:expr) => {{
         let next: *mut MicroOp = $op;
-        return ((*next).handler)($hart, next, $acc, $window, $env);
+        return ((*next).handler)($hart, next, $acc, $view, $env);
     }};
 }
 
 /// Takes the link in the slot behind `$op`, which has one: accounts for the block so far, and leaves where the budget is used up.
 macro_rules! take {
-    ($hart:expr, $op:expr, $acc:expr, $window:expr, $env:expr, $target:expr) => {{
+    ($hart:expr, $op:expr, $acc:expr, $view:expr, $env:expr, $target:expr) => {{
         let link = $op.add(1).cast::<Link>();
         let acc = $acc.wrapping_add((*link).cost);
         if accumulator::spent(acc) {
@@ -33,12 +33,12 @@ macro_rules! take {
             (*$hart).leave = Leave::Budget;
             return acc;
         }
-        go!($hart, (*link).target, acc, $window, $env)
+        go!($hart, (*link).target, acc, $view, $env)
     }};
 }
 
 macro_rules! handler {
-    ($(#[$attribute:meta])* $name:ident, |$hart:ident, $op:ident, $acc:ident, $window:ident, $env:ident| $body:block) => {
+    ($(#[$attribute:meta])* $name:ident, |$hart:ident, $op:ident, $acc:ident, $view:ident, $env:ident| $body:block) => {
         $(#[$attribute])*
         #[allow(
             non_snake_case,
@@ -49,7 +49,7 @@ macro_rules! handler {
             $hart: *mut Hart,
             $op: *mut MicroOp,
             $acc: u64,
-            $window: DataWindow,
+            $view: DataView,
             $env: *mut (),
         ) -> u64 {
             $body
@@ -73,144 +73,144 @@ macro_rules! define_handlers {
         single { $($single:ident),* $(,)? }
     ) => {
         /// One handler for each opcode of the table.
-        // SAFETY (all handlers): the run loop enters with an exclusive hart and environment, a block of this bus, and a window of the
+        // SAFETY (all handlers): the run loop enters with an exclusive hart and environment, a block of this bus, and a view of the
         // current context; each handler passes them on unchanged.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]
         mod handlers {
             use super::*;
 
-            $(handler!($imm, |hart, op, acc, window, env| {
+            $(handler!($imm, |hart, op, acc, view, env| {
                 unsafe {
                     let value = alu::$imm_f((*hart).register((*op).rs1), (*op).imm as i64 as u64);
                     (*hart).set_register((*op).rd, value);
-                    go!(hart, op.add(1), acc, window, env)
+                    go!(hart, op.add(1), acc, view, env)
                 }
             });)*
 
-            $(handler!($reg, |hart, op, acc, window, env| {
+            $(handler!($reg, |hart, op, acc, view, env| {
                 unsafe {
                     let value = alu::$reg_f((*hart).register((*op).rs1), (*hart).register((*op).rs2 as u8));
                     (*hart).set_register((*op).rd, value);
-                    go!(hart, op.add(1), acc, window, env)
+                    go!(hart, op.add(1), acc, view, env)
                 }
             });)*
 
-            $(handler!($load, |hart, op, acc, window, env| {
+            $(handler!($load, |hart, op, acc, view, env| {
                 unsafe {
-                    match memory::load_hit::<$load_t, B>(&*hart, op, acc, window, &mut *env.cast()) {
+                    match memory::load_hit::<$load_t, B>(&*hart, op, acc, view, &mut *env.cast()) {
                         Some(value) => {
                             (*hart).set_register((*op).rd, atomic::Cell::extended(value));
-                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env)
                         }
-                        None => return misses::$load::<B>(hart, op, acc, window, env),
+                        None => return misses::$load::<B>(hart, op, acc, view, env),
                     }
                 }
             });)*
 
-            $(handler!($fload, |hart, op, acc, window, env| {
+            $(handler!($fload, |hart, op, acc, view, env| {
                 unsafe {
-                    match memory::load_hit::<$fload_t, B>(&*hart, op, acc, window, &mut *env.cast()) {
+                    match memory::load_hit::<$fload_t, B>(&*hart, op, acc, view, &mut *env.cast()) {
                         Some(value) => {
                             (*hart).f[(*op).rd as usize] = float::boxed(value);
-                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env)
                         }
-                        None => return misses::$fload::<B>(hart, op, acc, window, env),
+                        None => return misses::$fload::<B>(hart, op, acc, view, env),
                     }
                 }
             });)*
 
-            $(handler!($store, |hart, op, acc, window, env| {
+            $(handler!($store, |hart, op, acc, view, env| {
                 unsafe {
                     let value = (*hart).register((*op).rd);
-                    match memory::store_hit::<$store_t, B>(&*hart, value, op, acc, window) {
+                    match memory::store_hit::<$store_t, B>(&*hart, value, op, acc, view) {
                         Some(at) if !(*env.cast::<Environment<B>>()).holds_code(at) => {
                             (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
-                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env)
                         }
-                        Some(at) => return wrote_code::<B>(hart, op, acc, window, env, at),
-                        None => return misses::$store::<B>(hart, op, acc, window, env),
+                        Some(at) => return wrote_code::<B>(hart, op, acc, view, env, at),
+                        None => return misses::$store::<B>(hart, op, acc, view, env),
                     }
                 }
             });)*
 
-            $(handler!($fstore, |hart, op, acc, window, env| {
+            $(handler!($fstore, |hart, op, acc, view, env| {
                 unsafe {
                     let value = (*hart).f[(*op).rd as usize];
-                    match memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, window) {
+                    match memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, view) {
                         Some(at) if !(*env.cast::<Environment<B>>()).holds_code(at) => {
                             (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
-                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+                            go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env)
                         }
-                        Some(at) => return wrote_code::<B>(hart, op, acc, window, env, at),
-                        None => return misses::$fstore::<B>(hart, op, acc, window, env),
+                        Some(at) => return wrote_code::<B>(hart, op, acc, view, env, at),
+                        None => return misses::$fstore::<B>(hart, op, acc, view, env),
                     }
                 }
             });)*
 
-            $(handler!($branch, |hart, op, acc, window, env| {
+            $(handler!($branch, |hart, op, acc, view, env| {
                 unsafe {
                     if alu::$branch_f((*hart).register((*op).rs1), (*hart).register((*op).rd)) {
-                        take!(hart, op, acc, window, env, target_of(hart, op.add(2)))
+                        take!(hart, op, acc, view, env, target_of(hart, op.add(2)))
                     } else {
-                        go!(hart, op.add(3), acc, window, env)
+                        go!(hart, op.add(3), acc, view, env)
                     }
                 }
             });)*
 
-            $(handler!($lr, |hart, op, acc, window, env| {
-                unsafe { return atomic_op::<$lr_t, B>(hart, op, acc, window, env, AtomicOperation { kind: Atomic::Reserve, modify: atomic::swap }) }
+            $(handler!($lr, |hart, op, acc, view, env| {
+                unsafe { return atomic_op::<$lr_t, B>(hart, op, acc, view, env, AtomicOperation { kind: Atomic::Reserve, modify: atomic::swap }) }
             });)*
 
-            $(handler!($sc, |hart, op, acc, window, env| {
-                unsafe { return atomic_op::<$sc_t, B>(hart, op, acc, window, env, AtomicOperation { kind: Atomic::Conditional, modify: atomic::swap }) }
+            $(handler!($sc, |hart, op, acc, view, env| {
+                unsafe { return atomic_op::<$sc_t, B>(hart, op, acc, view, env, AtomicOperation { kind: Atomic::Conditional, modify: atomic::swap }) }
             });)*
 
-            $(handler!($amo, |hart, op, acc, window, env| {
-                unsafe { return atomic_op::<$amo_t, B>(hart, op, acc, window, env, AtomicOperation { kind: Atomic::Modify, modify: atomic::$amo_f }) }
+            $(handler!($amo, |hart, op, acc, view, env| {
+                unsafe { return atomic_op::<$amo_t, B>(hart, op, acc, view, env, AtomicOperation { kind: Atomic::Modify, modify: atomic::$amo_f }) }
             });)*
 
-            $(handler!($float, |hart, op, acc, window, env| {
+            $(handler!($float, |hart, op, acc, view, env| {
                 unsafe {
                     if float::quickly(Opcode::$float, &mut *hart, &*op) {
-                        go!(hart, op.add(1), acc, window, env)
+                        go!(hart, op.add(1), acc, view, env)
                     }
-                    return misses::$float::<B>(hart, op, acc, window, env);
+                    return misses::$float::<B>(hart, op, acc, view, env);
                 }
             });)*
 
-            handler!(Li, |hart, op, acc, window, env| {
+            handler!(Li, |hart, op, acc, view, env| {
                 unsafe {
                     (*hart).set_register((*op).rd, (*op).imm as i64 as u64);
-                    go!(hart, op.add(1), acc, window, env)
+                    go!(hart, op.add(1), acc, view, env)
                 }
             });
 
-            handler!(Auipc, |hart, op, acc, window, env| {
+            handler!(Auipc, |hart, op, acc, view, env| {
                 unsafe {
                     let value = (*hart).page.wrapping_add((*op).imm as i64 as u64);
                     (*hart).set_register((*op).rd, value);
-                    go!(hart, op.add(1), acc, window, env)
+                    go!(hart, op.add(1), acc, view, env)
                 }
             });
 
-            handler!(Nop, |hart, op, acc, window, env| { unsafe { go!(hart, op.add(1), acc, window, env) } });
+            handler!(Nop, |hart, op, acc, view, env| { unsafe { go!(hart, op.add(1), acc, view, env) } });
 
-            handler!(FetchLine, |hart, op, acc, window, env| {
+            handler!(FetchLine, |hart, op, acc, view, env| {
                 unsafe {
                     (*env.cast::<Environment<B>>()).fetch_line(&*hart, (*op).imm);
-                    go!(hart, op.add(1), acc, window, env)
+                    go!(hart, op.add(1), acc, view, env)
                 }
             });
 
-            handler!(Jal, |hart, op, acc, window, env| {
+            handler!(Jal, |hart, op, acc, view, env| {
                 unsafe {
                     let next = (*hart).page.wrapping_add(u64::from((*op).rs2));
                     (*hart).set_register((*op).rd, next);
-                    take!(hart, op, acc, window, env, target_of(hart, op.add(2)))
+                    take!(hart, op, acc, view, env, target_of(hart, op.add(2)))
                 }
             });
 
-            handler!(Jalr, |hart, op, acc, window, env| {
+            handler!(Jalr, |hart, op, acc, view, env| {
                 unsafe {
                     let target = (*hart).register((*op).rs1).wrapping_add((*op).imm as i64 as u64) & !1;
                     let next = (*hart).page.wrapping_add(u64::from((*op).rs2));
@@ -222,72 +222,72 @@ macro_rules! define_handlers {
                         return acc;
                     }
                     match (*env.cast::<Environment<B>>()).jump(&mut *hart, target) {
-                        Some(op) => go!(hart, op, acc, window, env),
+                        Some(op) => go!(hart, op, acc, view, env),
                         None => return acc,
                     }
                 }
             });
 
-            handler!(JalrAligned, |hart, op, acc, window, env| {
+            handler!(JalrAligned, |hart, op, acc, view, env| {
                 unsafe {
                     let target = (*hart).register((*op).rs1).wrapping_add((*op).imm as i64 as u64) & !1;
                     if target & 2 != 0 {
-                        return step(hart, op, acc, window, env);
+                        return step(hart, op, acc, view, env);
                     }
-                    return Jalr::<B>(hart, op, acc, window, env);
+                    return Jalr::<B>(hart, op, acc, view, env);
                 }
             });
 
-            handler!(MisalignedJump, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
+            handler!(MisalignedJump, |hart, op, acc, view, env| { unsafe { return step(hart, op, acc, view, env) } });
 
-            handler!(Csr, |hart, op, acc, window, env| {
+            handler!(Csr, |hart, op, acc, view, env| {
                 unsafe {
                     match (*env.cast::<Environment<B>>()).access_csr(&mut *hart, op, acc) {
-                        Some(AfterCsr::Next) => go!(hart, op.add(1), acc, window, env),
-                        Some(AfterCsr::Window(window)) => go!(hart, op.add(1), acc, window, env),
-                        None => return step(hart, op, acc, window, env),
+                        Some(AfterCsr::Next) => go!(hart, op.add(1), acc, view, env),
+                        Some(AfterCsr::View(view)) => go!(hart, op.add(1), acc, view, env),
+                        None => return step(hart, op, acc, view, env),
                     }
                 }
             });
 
-            handler!(System, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
+            handler!(System, |hart, op, acc, view, env| { unsafe { return step(hart, op, acc, view, env) } });
 
-            handler!(Straddle, |hart, op, acc, window, env| { unsafe { return step(hart, op, acc, window, env) } });
+            handler!(Straddle, |hart, op, acc, view, env| { unsafe { return step(hart, op, acc, view, env) } });
 
-            handler!(FloatGate, |hart, op, acc, window, env| {
+            handler!(FloatGate, |hart, op, acc, view, env| {
                 unsafe {
                     if (*hart).float_open() {
-                        go!(hart, op.add(1), acc, window, env)
+                        go!(hart, op.add(1), acc, view, env)
                     }
-                    return step(hart, op, acc, window, env);
+                    return step(hart, op, acc, view, env);
                 }
             });
 
-            handler!(Next, |hart, op, acc, window, env| {
-                unsafe { take!(hart, op, acc, window, env, target_of(hart, op.add(2))) }
+            handler!(Next, |hart, op, acc, view, env| {
+                unsafe { take!(hart, op, acc, view, env, target_of(hart, op.add(2))) }
             });
 
-            handler!(Resolve, |hart, op, acc, window, env| {
+            handler!(Resolve, |hart, op, acc, view, env| {
                 unsafe {
                     match (*env.cast::<Environment<B>>()).resolve(&mut *hart, op) {
-                        Some(op) => go!(hart, op, acc, window, env),
+                        Some(op) => go!(hart, op, acc, view, env),
                         None => return acc,
                     }
                 }
             });
 
-            handler!(Compiled, |hart, op, acc, window, env| {
+            handler!(Compiled, |hart, op, acc, view, env| {
                 unsafe {
-                    let left = compiled::enter::<B>(hart, op, acc, window, env);
+                    let left = compiled::enter::<B>(hart, op, acc, view, env);
                     if left.next.is_null() {
                         return left.acc;
                     }
-                    go!(hart, left.next, left.acc, window, env)
+                    go!(hart, left.next, left.acc, view, env)
                 }
             });
 
-            handler!(Moved, |hart, op, acc, window, env| {
-                unsafe { go!(hart, op.offset((*op).imm as isize), acc, window, env) }
+            handler!(Moved, |hart, op, acc, view, env| {
+                unsafe { go!(hart, op.offset((*op).imm as isize), acc, view, env) }
             });
 
             handler!(Stale, |hart, op, acc, _window, _env| {
@@ -306,46 +306,46 @@ macro_rules! define_handlers {
         mod misses {
             use super::*;
 
-            $(handler!(#[inline(never)] $load, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $load, |hart, op, acc, view, env| {
                 unsafe {
-                    if memory::load_hits_latest::<$load_t, B>(&*hart, op, acc, window, &*env.cast()) {
-                        return handlers::$load::<B>(hart, op, acc, window, env);
+                    if memory::load_hits_latest::<$load_t, B>(&*hart, op, acc, view, &*env.cast()) {
+                        return handlers::$load::<B>(hart, op, acc, view, env);
                     }
-                    return searches::$load::<B>(hart, op, acc, window, env);
+                    return searches::$load::<B>(hart, op, acc, view, env);
                 }
             });)*
 
-            $(handler!(#[inline(never)] $fload, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $fload, |hart, op, acc, view, env| {
                 unsafe {
-                    if memory::load_hits_latest::<$fload_t, B>(&*hart, op, acc, window, &*env.cast()) {
-                        return handlers::$fload::<B>(hart, op, acc, window, env);
+                    if memory::load_hits_latest::<$fload_t, B>(&*hart, op, acc, view, &*env.cast()) {
+                        return handlers::$fload::<B>(hart, op, acc, view, env);
                     }
-                    return searches::$fload::<B>(hart, op, acc, window, env);
+                    return searches::$fload::<B>(hart, op, acc, view, env);
                 }
             });)*
 
-            $(handler!(#[inline(never)] $store, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $store, |hart, op, acc, view, env| {
                 unsafe {
-                    if memory::store_hits_latest::<$store_t, B>(&*hart, op, acc, window, &*env.cast()) {
-                        return handlers::$store::<B>(hart, op, acc, window, env);
+                    if memory::store_hits_latest::<$store_t, B>(&*hart, op, acc, view, &*env.cast()) {
+                        return handlers::$store::<B>(hart, op, acc, view, env);
                     }
-                    return searches::$store::<B>(hart, op, acc, window, env);
+                    return searches::$store::<B>(hart, op, acc, view, env);
                 }
             });)*
 
-            $(handler!(#[inline(never)] $fstore, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $fstore, |hart, op, acc, view, env| {
                 unsafe {
-                    if memory::store_hits_latest::<$fstore_t, B>(&*hart, op, acc, window, &*env.cast()) {
-                        return handlers::$fstore::<B>(hart, op, acc, window, env);
+                    if memory::store_hits_latest::<$fstore_t, B>(&*hart, op, acc, view, &*env.cast()) {
+                        return handlers::$fstore::<B>(hart, op, acc, view, env);
                     }
-                    return searches::$fstore::<B>(hart, op, acc, window, env);
+                    return searches::$fstore::<B>(hart, op, acc, view, env);
                 }
             });)*
 
-            $(handler!(#[inline(never)] $float, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $float, |hart, op, acc, view, env| {
                 unsafe {
                     float::$float_f(&mut *hart, &*op);
-                    go!(hart, op.add(1), acc, window, env)
+                    go!(hart, op.add(1), acc, view, env)
                 }
             });)*
         }
@@ -357,49 +357,49 @@ macro_rules! define_handlers {
         mod searches {
             use super::*;
 
-            $(handler!(#[inline(never)] $load, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $load, |hart, op, acc, view, env| {
                 unsafe {
                     let after = memory::load_miss::<$load_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
                         hart.set_register(op.rd, atomic::Cell::extended(value));
                     });
                     if after == After::Retry {
-                        return handlers::$load::<B>(hart, op, acc, window, env);
+                        return handlers::$load::<B>(hart, op, acc, view, env);
                     }
-                    return go_after(after, hart, op, acc, window, env);
+                    return go_after(after, hart, op, acc, view, env);
                 }
             });)*
 
-            $(handler!(#[inline(never)] $fload, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $fload, |hart, op, acc, view, env| {
                 unsafe {
                     let after = memory::load_miss::<$fload_t, B>(&mut *hart, op, acc, &mut *env.cast(), |hart, op, value| {
                         hart.f[op.rd as usize] = float::boxed(value);
                     });
                     if after == After::Retry {
-                        return handlers::$fload::<B>(hart, op, acc, window, env);
+                        return handlers::$fload::<B>(hart, op, acc, view, env);
                     }
-                    return go_after(after, hart, op, acc, window, env);
+                    return go_after(after, hart, op, acc, view, env);
                 }
             });)*
 
-            $(handler!(#[inline(never)] $store, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $store, |hart, op, acc, view, env| {
                 unsafe {
                     let value = (*hart).register((*op).rd);
                     let after = memory::store_miss::<$store_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
                     if after == After::Retry {
-                        return handlers::$store::<B>(hart, op, acc, window, env);
+                        return handlers::$store::<B>(hart, op, acc, view, env);
                     }
-                    return go_after(after, hart, op, acc, window, env);
+                    return go_after(after, hart, op, acc, view, env);
                 }
             });)*
 
-            $(handler!(#[inline(never)] $fstore, |hart, op, acc, window, env| {
+            $(handler!(#[inline(never)] $fstore, |hart, op, acc, view, env| {
                 unsafe {
                     let value = (*hart).f[(*op).rd as usize];
                     let after = memory::store_miss::<$fstore_t, B>(&mut *hart, value, op, acc, &mut *env.cast());
                     if after == After::Retry {
-                        return handlers::$fstore::<B>(hart, op, acc, window, env);
+                        return handlers::$fstore::<B>(hart, op, acc, view, env);
                     }
-                    return go_after(after, hart, op, acc, window, env);
+                    return go_after(after, hart, op, acc, view, env);
                 }
             });)*
         }
@@ -418,7 +418,7 @@ macro_rules! define_handlers {
             use super::*;
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $imm<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $imm<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, _: *mut ()) -> Option<u64> {
                 unsafe {
                     let value = alu::$imm_f((*hart).register((*op).rs1), (*op).imm as i64 as u64);
                     (*hart).set_register((*op).rd, value);
@@ -427,7 +427,7 @@ macro_rules! define_handlers {
             })*
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $reg<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $reg<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, _: *mut ()) -> Option<u64> {
                 unsafe {
                     let value = alu::$reg_f((*hart).register((*op).rs1), (*hart).register((*op).rs2 as u8));
                     (*hart).set_register((*op).rd, value);
@@ -436,28 +436,28 @@ macro_rules! define_handlers {
             })*
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $load<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $load<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, view: DataView, env: *mut ()) -> Option<u64> {
                 unsafe {
-                    let value = memory::load_hit::<$load_t, B>(&*hart, op, acc, window, &mut *env.cast())?;
+                    let value = memory::load_hit::<$load_t, B>(&*hart, op, acc, view, &mut *env.cast())?;
                     (*hart).set_register((*op).rd, atomic::Cell::extended(value));
                 }
                 Some(acc.wrapping_add(accumulator::ACCESS))
             })*
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $fload<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $fload<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, view: DataView, env: *mut ()) -> Option<u64> {
                 unsafe {
-                    let value = memory::load_hit::<$fload_t, B>(&*hart, op, acc, window, &mut *env.cast())?;
+                    let value = memory::load_hit::<$fload_t, B>(&*hart, op, acc, view, &mut *env.cast())?;
                     (*hart).f[(*op).rd as usize] = float::boxed(value);
                 }
                 Some(acc.wrapping_add(accumulator::ACCESS))
             })*
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $store<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $store<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, view: DataView, env: *mut ()) -> Option<u64> {
                 unsafe {
                     let value = (*hart).register((*op).rd);
-                    let at = memory::store_hit::<$store_t, B>(&*hart, value, op, acc, window)?;
+                    let at = memory::store_hit::<$store_t, B>(&*hart, value, op, acc, view)?;
                     if (*env.cast::<Environment<B>>()).holds_code(at) {
                         return None;
                     }
@@ -467,10 +467,10 @@ macro_rules! define_handlers {
             })*
 
             $(#[inline(always)]
-            pub(in super::super) unsafe fn $fstore<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn $fstore<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, view: DataView, env: *mut ()) -> Option<u64> {
                 unsafe {
                     let value = (*hart).f[(*op).rd as usize];
-                    let at = memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, window)?;
+                    let at = memory::store_hit::<$fstore_t, B>(&*hart, value, op, acc, view)?;
                     if (*env.cast::<Environment<B>>()).holds_code(at) {
                         return None;
                     }
@@ -480,7 +480,7 @@ macro_rules! define_handlers {
             })*
 
             #[inline(always)]
-            pub(in super::super) unsafe fn Li<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> Option<u64> {
+            pub(in super::super) unsafe fn Li<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, _: *mut ()) -> Option<u64> {
                 unsafe { (*hart).set_register((*op).rd, (*op).imm as i64 as u64) };
                 Some(acc)
             }
@@ -525,12 +525,12 @@ unsafe fn target_of(hart: *const Hart, op: *const MicroOp) -> u64 {
 /// # Safety
 /// As for the handlers.
 #[inline(always)]
-unsafe fn go_after(after: After, hart: *mut Hart, op: *mut MicroOp, acc: u64, window: DataWindow, env: *mut ()) -> u64 {
+unsafe fn go_after(after: After, hart: *mut Hart, op: *mut MicroOp, acc: u64, view: DataView, env: *mut ()) -> u64 {
     // SAFETY: as for the handlers; a memory micro-op is never the last of its block.
     unsafe {
         match after {
-            After::Retry => go!(hart, op, acc, window, env),
-            After::Done => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
+            After::Retry => go!(hart, op, acc, view, env),
+            After::Done => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env),
             After::Leave => acc,
             After::DoneAndLeave => acc.wrapping_add(accumulator::ACCESS),
         }
@@ -546,7 +546,7 @@ unsafe extern "C" fn wrote_code<B: Bus>(
     hart: *mut Hart,
     op: *mut MicroOp,
     acc: u64,
-    window: DataWindow,
+    view: DataView,
     env: *mut (),
     at: *mut u8,
 ) -> u64 {
@@ -555,7 +555,7 @@ unsafe extern "C" fn wrote_code<B: Bus>(
     unsafe {
         (*env.cast::<Environment<B>>()).use_data_line(at, Access::Write);
         (*env.cast::<Environment<B>>()).code_written(at);
-        go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env)
+        go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env)
     }
 }
 
@@ -568,18 +568,18 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
     hart: *mut Hart,
     op: *mut MicroOp,
     acc: u64,
-    window: DataWindow,
+    view: DataView,
     env: *mut (),
     operation: AtomicOperation<T>,
 ) -> u64 {
     // SAFETY: as for the handlers.
     unsafe {
         let environment = &mut *env.cast::<Environment<B>>();
-        match memory::atomic_hit::<T, B>(&mut *hart, op, acc, window, environment, operation) {
-            Some(()) => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), window, env),
+        match memory::atomic_hit::<T, B>(&mut *hart, op, acc, view, environment, operation) {
+            Some(()) => go!(hart, op.add(1), acc.wrapping_add(accumulator::ACCESS), view, env),
             None => {
                 let after = memory::atomic_miss::<T, B>(&mut *hart, op, acc, environment, operation);
-                go_after(after, hart, op, acc, window, env)
+                go_after(after, hart, op, acc, view, env)
             }
         }
     }
@@ -589,7 +589,7 @@ unsafe fn atomic_op<T: atomic::Cell, B: Bus>(
 ///
 /// # Safety
 /// As for the handlers.
-unsafe extern "C" fn step(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataWindow, _: *mut ()) -> u64 {
+unsafe extern "C" fn step(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, _: *mut ()) -> u64 {
     // SAFETY: the hart is exclusively ours for the run.
     let hart = unsafe { &mut *hart };
     hart.leave = Leave::Step;

@@ -1,7 +1,7 @@
 //! The slow way: Berkeley SoftFloat, for every rounding mode, NaN and border.
 //!
 //! The library is built in its `riscv` specialisation. Its mode and its flags are thread-local variables that are set before and read
-//! after each operation here, so that machines on several threads do not meet, and nothing is carried from one operation to the next.
+//! after each operation here, so that machines on several threads share nothing, and nothing is carried from one operation to the next.
 
 use softfloat_wrapper::{ExceptionFlags, Float, RoundingMode};
 

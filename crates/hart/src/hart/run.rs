@@ -63,7 +63,7 @@ impl Hart {
         }
     }
 
-    /// Runs blocks from `pc` on until the engine is left, and accounts for what it did. `pc` is then where the hart stands.
+    /// Runs blocks from `pc` on until the engine is left, and accounts for what it did. `pc` is then the hart's next instruction.
     fn enter<B: Bus>(
         &mut self,
         code: &mut CodeCache<B>,
@@ -83,7 +83,7 @@ impl Hart {
         let op = op.expect("an empty arena has room for a block");
         self.page = self.pc & !0xfff;
         self.host_page = fetched.page;
-        code.remember_jump(Jump { target: self.pc, page: fetched.page, op, site: fetched.site });
+        code.remember_jump(Jump { target: self.pc, page: fetched.page, op, predicted: fetched.predicted });
         self.execute(code, bus, op, budget, engine);
         Ok(self.leave)
     }
@@ -100,16 +100,16 @@ impl Hart {
         let start = bus.stamp();
         let acc = accumulator::start(budget, start);
         self.entry_budget = budget;
-        let window = bus.data_window();
+        let view = bus.data_view();
         // SAFETY: bus and code are exclusively ours until the engine is left.
         let mut environment = unsafe { Environment::new(bus, code.parts()) };
-        // SAFETY: `op` starts a live block, made for this bus; the window is fresh; hart and environment are exclusively ours.
+        // SAFETY: `op` starts a live block, made for this bus; the view is fresh; hart and environment are exclusively ours.
         let acc = unsafe {
             // Only an optimised build makes jumps of the threaded engine's calls.
             if engine != Engine::Matching && !cfg!(debug_assertions) {
-                ((*op).handler)(self, op, acc, window, (&raw mut environment).cast())
+                ((*op).handler)(self, op, acc, view, (&raw mut environment).cast())
             } else {
-                matching::run(self, op, acc, window, &mut environment)
+                matching::run(self, op, acc, view, &mut environment)
             }
         };
         let accesses = u64::from(accumulator::stamp(acc).wrapping_sub(start));

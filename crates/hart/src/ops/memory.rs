@@ -3,7 +3,7 @@
 use super::atomic::Cell;
 use crate::{
     Bus, Loaded, Reached, Stop, Stored, Trap,
-    bus::DataWindow,
+    bus::DataView,
     engine::environment::Environment,
     hart::Hart,
     leave::Leave,
@@ -39,18 +39,18 @@ pub(crate) unsafe fn address(hart: &Hart, op: *const MicroOp) -> u64 {
 /// The value a load hits, if it hits; then its line is used.
 ///
 /// # Safety
-/// `op` is a load of a live block and `window` of the current context.
+/// `op` is a load of a live block and `view` of the current context.
 #[inline(always)]
 pub(crate) unsafe fn load_hit<T: Cell, B: Bus>(
     hart: &Hart,
     op: *const MicroOp,
     acc: u64,
-    window: DataWindow,
+    view: DataView,
     environment: &mut Environment<B>,
 ) -> Option<T> {
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` readable bytes.
     unsafe {
-        let at = B::read_hit(window, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
+        let at = B::read_hit(view, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
         environment.use_data_line(at, Access::Read);
         Some(at.cast::<T>().read_unaligned())
     }
@@ -60,18 +60,18 @@ pub(crate) unsafe fn load_hit<T: Cell, B: Bus>(
 /// caller's, with the pointer.
 ///
 /// # Safety
-/// `op` is a store of a live block and `window` of the current context.
+/// `op` is a store of a live block and `view` of the current context.
 #[inline(always)]
 pub(crate) unsafe fn store_hit<T: Cell, B: Bus>(
     hart: &Hart,
     value: u64,
     op: *const MicroOp,
     acc: u64,
-    window: DataWindow,
+    view: DataView,
 ) -> Option<*mut u8> {
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` writable bytes.
     unsafe {
-        let at = B::write_hit(window, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
+        let at = B::write_hit(view, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
         at.cast::<T>().write_unaligned(T::of(value));
         Some(at)
     }
@@ -87,13 +87,13 @@ pub(crate) unsafe fn load_hits_latest<T: Cell, B: Bus>(
     hart: &Hart,
     op: *mut MicroOp,
     acc: u64,
-    window: DataWindow,
+    view: DataView,
     environment: &Environment<B>,
 ) -> bool {
     let latest = environment.latest;
-    // SAFETY: by the contract; the latest site was handed out by this bus.
+    // SAFETY: by the contract; the latest predicted slot was handed out by this bus.
     unsafe {
-        let hits = B::read_hit(window, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        let hits = B::read_hit(view, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
         if hits {
             (*op).rs2 = latest;
         }
@@ -101,7 +101,8 @@ pub(crate) unsafe fn load_hits_latest<T: Cell, B: Bus>(
     }
 }
 
-/// The same of a store.
+/// Whether a store that missed the entry it hit last hits the one that was found latest; then that is the micro-op's from now on, and it is to be
+/// executed again.
 ///
 /// # Safety
 /// As for [`store_hit`].
@@ -110,13 +111,13 @@ pub(crate) unsafe fn store_hits_latest<T: Cell, B: Bus>(
     hart: &Hart,
     op: *mut MicroOp,
     acc: u64,
-    window: DataWindow,
+    view: DataView,
     environment: &Environment<B>,
 ) -> bool {
     let latest = environment.latest;
-    // SAFETY: by the contract; the latest site was handed out by this bus.
+    // SAFETY: by the contract; the latest predicted slot was handed out by this bus.
     unsafe {
-        let hits = B::write_hit(window, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        let hits = B::write_hit(view, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
         if hits {
             (*op).rs2 = latest;
         }
@@ -210,23 +211,23 @@ pub(crate) struct AtomicOperation<T> {
 /// SC nobody else can have written; the hart's own stores may leave it, as the specification allows.
 ///
 /// # Safety
-/// `op` is an atomic micro-op of a live block and `window` of the current context.
+/// `op` is an atomic micro-op of a live block and `view` of the current context.
 #[inline(always)]
 pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
     hart: &mut Hart,
     op: *mut MicroOp,
     acc: u64,
-    window: DataWindow,
+    view: DataView,
     environment: &mut Environment<B>,
     operation: AtomicOperation<T>,
 ) -> Option<()> {
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` bytes, readable for LR and writable for the others.
     unsafe {
-        let (address, site, stamp) = (hart.register((*op).rs1), (*op).rs2, accumulator::stamp(acc));
+        let (address, predicted, stamp) = (hart.register((*op).rs1), (*op).rs2, accumulator::stamp(acc));
         let at = if operation.kind == Atomic::Reserve {
-            B::read_hit(window, site, address, T::WIDTH, stamp)?.cast_mut()
+            B::read_hit(view, predicted, address, T::WIDTH, stamp)?.cast_mut()
         } else {
-            B::write_hit(window, site, address, T::WIDTH, stamp)?
+            B::write_hit(view, predicted, address, T::WIDTH, stamp)?
         };
         environment.use_data_line(at, if operation.kind == Atomic::Reserve { Access::Read } else { Access::Write });
         atomic_at(hart, op, at, environment, operation);

@@ -1,7 +1,7 @@
 //! A bus with flat memory at address zero, no translation and no devices.
 
 use hart::{
-    Bus, CacheLines, CodeCache, CodeWindow, DataWindow, EntryLayout, Exception, Fence, Fetched, Hart, HostPage, Isa,
+    Bus, CacheLines, CodeCache, CodeView, DataView, EntryLayout, Exception, Fence, Fetched, Hart, HostPage, Isa,
     Loaded, Reached, Stop, Stored, Trap,
 };
 use std::mem::offset_of;
@@ -12,7 +12,7 @@ pub(crate) struct FlatBus {
     /// Page-aligned memory.
     memory: Box<[Page]>,
     stamp: u32,
-    window: Box<Window>,
+    view: Box<View>,
     /// Contexts and fences seen, for tests that look at them.
     pub(crate) contexts: Vec<TranslationContext>,
     pub(crate) fences: Vec<Fence>,
@@ -25,7 +25,7 @@ pub(crate) struct FlatBus {
     pub(crate) leaves: bool,
     /// How often it had to.
     pub(crate) left: u32,
-    /// The uses of lines, in order, by address, once somebody wants to see them.
+    /// The uses of lines, in order, by address, once a test wants to see them.
     pub(crate) uses: Option<Vec<(u64, Access)>>,
 }
 
@@ -48,7 +48,7 @@ struct Page([u8; 4096]);
 
 /// What loads and stores look at: as [`EntryLayout`] has it, one entry for all of the memory.
 #[repr(C)]
-struct Window {
+struct View {
     start: *mut u8,
     bytes: u64,
     tag: u64,
@@ -61,11 +61,11 @@ impl FlatBus {
         let mut memory = vec![Page([0; 4096]); bytes >> 12].into_boxed_slice();
         assert!(bytes.is_power_of_two());
         let start = memory.as_mut_ptr().cast();
-        let window = Box::new(Window { start, bytes: bytes as u64, tag: 0, mask: !(bytes as u64 - 1), stamp: 0 });
+        let view = Box::new(View { start, bytes: bytes as u64, tag: 0, mask: !(bytes as u64 - 1), stamp: 0 });
         Self {
             memory,
             stamp: 0,
-            window,
+            view,
             contexts: Vec::new(),
             fences: Vec::new(),
             external: None,
@@ -78,7 +78,7 @@ impl FlatBus {
     }
 
     pub(crate) fn start(&self) -> *const u8 {
-        self.window.start
+        self.view.start
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -88,13 +88,13 @@ impl FlatBus {
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         assert!(at + bytes.len() <= self.bytes());
         // SAFETY: checked.
-        unsafe { self.window.start.add(at).copy_from(bytes.as_ptr(), bytes.len()) }
+        unsafe { self.view.start.add(at).copy_from(bytes.as_ptr(), bytes.len()) }
     }
 
     fn byte(&self, at: usize) -> u8 {
         assert!(at < self.bytes());
         // SAFETY: checked.
-        unsafe { *self.window.start.add(at) }
+        unsafe { *self.view.start.add(at) }
     }
 
     /// Half of the time, in no order that a program could fall in step with.
@@ -110,27 +110,27 @@ impl FlatBus {
 
     fn reach(&self, address: u64, width: u64, cause: Exception) -> Result<*mut u8, Trap> {
         match address.checked_add(width) {
-            Some(end) if end <= self.window.bytes => Ok(self.window.start.wrapping_add(address as usize)),
+            Some(end) if end <= self.view.bytes => Ok(self.view.start.wrapping_add(address as usize)),
             _ => Err(Trap { cause, value: address }),
         }
     }
 }
 
-unsafe fn hit(window: DataWindow, address: u64, width: Width) -> Option<*mut u8> {
-    // SAFETY: made by `data_window` below.
-    let window = unsafe { &*window.0.cast::<Window>() };
-    (address & (width.bytes() - 1) == 0 && address < window.bytes).then(|| window.start.wrapping_add(address as usize))
+unsafe fn hit(view: DataView, address: u64, width: Width) -> Option<*mut u8> {
+    // SAFETY: made by `data_view` below.
+    let view = unsafe { &*view.0.cast::<View>() };
+    (address & (width.bytes() - 1) == 0 && address < view.bytes).then(|| view.start.wrapping_add(address as usize))
 }
 
 impl Bus for FlatBus {
-    /// Compiled code tells nobody of lines: tests that look at them use other engines. There is one site, 0.
+    /// Compiled code does not report lines: tests that look at them use other engines. There is one predicted slot, 0.
     const ENTRY: Option<EntryLayout> = Some(EntryLayout {
         shift: 0,
-        read_tag: offset_of!(Window, tag),
-        write_tag: offset_of!(Window, tag),
-        mask: offset_of!(Window, mask),
-        addend: offset_of!(Window, start),
-        stamp: offset_of!(Window, stamp),
+        read_tag: offset_of!(View, tag),
+        write_tag: offset_of!(View, tag),
+        mask: offset_of!(View, mask),
+        addend: offset_of!(View, start),
+        stamp: offset_of!(View, stamp),
     });
 
     type Lines = Unknown;
@@ -139,14 +139,14 @@ impl Bus for FlatBus {
         Unknown
     }
     fn use_line(&mut self, at: *const u8, access: Access) {
-        let address = at as u64 - self.window.start as u64;
+        let address = at as u64 - self.view.start as u64;
         self.uses.iter_mut().for_each(|uses| uses.push((address, access)));
     }
-    fn data_window(&mut self) -> DataWindow {
-        DataWindow((&raw mut *self.window).cast())
+    fn data_view(&mut self) -> DataView {
+        DataView((&raw mut *self.view).cast())
     }
-    fn code_window(&mut self) -> CodeWindow {
-        CodeWindow(std::ptr::null_mut())
+    fn code_view(&mut self) -> CodeView {
+        CodeView(std::ptr::null_mut())
     }
     fn stamp(&mut self) -> u32 {
         self.stamp
@@ -154,16 +154,16 @@ impl Bus for FlatBus {
     fn set_stamp(&mut self, stamp: u32) {
         self.stamp = stamp;
     }
-    unsafe fn read_hit(window: DataWindow, _: u16, address: u64, width: Width, _: u32) -> Option<*const u8> {
+    unsafe fn read_hit(view: DataView, _: u16, address: u64, width: Width, _: u32) -> Option<*const u8> {
         // SAFETY: the caller's.
-        unsafe { hit(window, address, width) }.map(<*mut u8>::cast_const)
+        unsafe { hit(view, address, width) }.map(<*mut u8>::cast_const)
     }
-    unsafe fn write_hit(window: DataWindow, _: u16, address: u64, width: Width, _: u32) -> Option<*mut u8> {
+    unsafe fn write_hit(view: DataView, _: u16, address: u64, width: Width, _: u32) -> Option<*mut u8> {
         // SAFETY: the caller's.
-        unsafe { hit(window, address, width) }
+        unsafe { hit(view, address, width) }
     }
-    unsafe fn fetch_hit(&mut self, _: CodeWindow, _: u16, address: u64, page: HostPage) -> bool {
-        self.window.start.wrapping_add(address as usize & !0xfff).cast_const() == page.start()
+    unsafe fn fetch_hit(&mut self, _: CodeView, _: u16, address: u64, page: HostPage) -> bool {
+        self.view.start.wrapping_add(address as usize & !0xfff).cast_const() == page.start()
     }
     fn load_miss(&mut self, address: u64, width: Width, _: &mut u16, _: u32) -> Result<Loaded, Stop> {
         self.leave()?;
@@ -192,7 +192,7 @@ impl Bus for FlatBus {
         self.leave()?;
         let at = self.reach(address & !0xfff, 4096, Exception::InstructionAccess);
         let at = at.map_err(|trap| Trap { value: address, ..trap })?;
-        Ok(Fetched { page: HostPage::containing(at), site: 0 })
+        Ok(Fetched { page: HostPage::containing(at), predicted: 0 })
     }
     fn set_context(&mut self, context: &TranslationContext) {
         if self.contexts.last() != Some(context) {

@@ -1,12 +1,14 @@
 //! Why a machine cannot be put together.
 
-use crate::{config::ConfigError, host_model::HostModelError, loader::LoadError};
+use crate::loader::LoadError;
+use config::ConfigError;
+use config::host_model::HostModelError;
 use devices::DiskError;
+use hypervisor::sched::AllocationError;
+use hypervisor::section::{SectionCreateError, SectionMapError};
+use hypervisor::{GuestMemoryError, PageUnavailable, VmError};
 use memory::registry::SectionName;
 use memory::section::BackingError;
-use monitor::sched::AllocationError;
-use monitor::section::{SectionCreateError, SectionMapError};
-use monitor::{GuestMemoryError, PageUnavailable, VmError};
 use std::path::PathBuf;
 
 /// Why a machine cannot be put together.
@@ -39,7 +41,7 @@ pub enum BuildError {
     /// The virtual machine.
     #[error(transparent)]
     Vm(#[from] VmError),
-    /// Real processors.
+    /// pCPUs.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
     /// The guest's memory.

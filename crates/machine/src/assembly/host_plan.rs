@@ -1,21 +1,21 @@
-//! A host and its guests: how many real processors, and who gets them.
+//! A host and its guests: how many pCPUs, and who gets them.
 
 use crate::{
     assembly::image::Image,
-    config::{AttributeName, Config},
     sections::{GuestSections, SectionPlan},
-    units::ByteSize,
 };
+use config::units::ByteSize;
+use config::{AttributeName, Config};
+use hypervisor::sched::{Allocation, PauseLoopLimits, PcpuId, spin::SpinMethod};
 use memory::registry::Registry;
-use monitor::sched::{Allocation, PauseLoopLimits, RealId, spin::SpinMethod};
 use types::{Cycles, PageSize};
 
 /// A host.
 #[derive(Clone, Debug, Default)]
 pub struct HostPlan {
-    /// Real processors.
-    pub reals: usize,
-    /// The time slice of logical processors on shared real ones.
+    /// pCPUs.
+    pub pcpus: usize,
+    /// The time slice of vCPUs on shared pCPUs.
     pub slice: Cycles,
     /// What makes a row of `pause` a spin.
     pub pause_limits: PauseLoopLimits,
@@ -36,7 +36,7 @@ impl HostPlan {
     #[must_use]
     pub fn dedicated(config: &Config, images: &[Image]) -> Self {
         let harts = config.harts as usize;
-        let own = |index: usize| Allocation::Dedicated((index * harts..(index + 1) * harts).map(RealId).collect());
+        let own = |index: usize| Allocation::Dedicated((index * harts..(index + 1) * harts).map(PcpuId).collect());
         let guests = images.iter().enumerate().map(|(index, image)| GuestPlan {
             image: image.clone(),
             harts: config.harts,
@@ -49,11 +49,11 @@ impl HostPlan {
             sections: GuestSections::default(),
         });
         // Nobody shares: the slice is of no importance.
-        Self { reals: harts * images.len(), slice: Cycles(1), guests: guests.collect(), ..Self::default() }
+        Self { pcpus: harts * images.len(), slice: Cycles(1), guests: guests.collect(), ..Self::default() }
     }
 }
 
-/// A change of how a guest gets its real processors.
+/// A change of how a guest gets its pCPUs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllocationChange {
     /// When.
@@ -69,7 +69,7 @@ pub struct AllocationChange {
 pub struct GuestPlan {
     /// What boots.
     pub image: Image,
-    /// Logical processors.
+    /// vCPUs.
     pub harts: u32,
     /// Memory.
     pub memory: ByteSize,
@@ -77,9 +77,9 @@ pub struct GuestPlan {
     pub memory_attribute: AttributeName,
     /// Its part in the service ratio of those that share.
     pub weight: u32,
-    /// Whose its real processors are.
+    /// Whose its pCPUs are.
     pub allocation: Allocation,
-    /// What happens when one of its logical processors spins.
+    /// What happens when one of its vCPUs spins.
     pub spin: SpinMethod,
     /// Whether the run does not wait for its end.
     pub background: bool,

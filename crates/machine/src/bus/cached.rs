@@ -1,25 +1,25 @@
 //! The machine as a hart sees it where caches are modelled: the same, with what each use of a line costs.
 
-use crate::{caches::lines::WorldLines, world::World};
-use hart::{Bus, CodeWindow, DataWindow, Fence, Fetched, HostPage, Loaded, Stop, Stored};
+use crate::{caches::lines::MachineLines, state::MachineState};
+use hart::{Bus, CodeView, DataView, Fence, Fetched, HostPage, Loaded, Stop, Stored};
 use types::{Access, TranslationContext, Width};
 
 /// A world whose caches are modelled. It is a type of its own so that the engine has a hit path of its own for it, and none of this is in the other.
 #[repr(transparent)]
-pub(crate) struct CachedWorld(World);
+pub(crate) struct CachedMachine(MachineState);
 
-impl CachedWorld {
+impl CachedMachine {
     /// The same world, seen so.
-    pub(crate) fn of(world: &mut World) -> &mut Self {
+    pub(crate) fn of(state: &mut MachineState) -> &mut Self {
         // SAFETY: the layout is that of the world alone, and the borrow is handed on.
-        unsafe { &mut *(&raw mut *world).cast::<Self>() }
+        unsafe { &mut *(&raw mut *state).cast::<Self>() }
     }
 }
 
-impl Bus for CachedWorld {
-    type Lines = WorldLines;
+impl Bus for CachedMachine {
+    type Lines = MachineLines;
 
-    fn lines(&mut self) -> WorldLines {
+    fn lines(&mut self) -> MachineLines {
         let processor = self.0.current.processor;
         self.0.caches.as_mut().expect("this machine has caches").lines(processor)
     }
@@ -30,13 +30,13 @@ impl Bus for CachedWorld {
     }
 
     #[inline]
-    fn data_window(&mut self) -> DataWindow {
-        self.0.data_window()
+    fn data_view(&mut self) -> DataView {
+        self.0.data_view()
     }
 
     #[inline]
-    fn code_window(&mut self) -> CodeWindow {
-        self.0.code_window()
+    fn code_view(&mut self) -> CodeView {
+        self.0.code_view()
     }
 
     fn stamp(&mut self) -> u32 {
@@ -48,26 +48,26 @@ impl Bus for CachedWorld {
     }
 
     #[inline(always)]
-    unsafe fn read_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
+    unsafe fn read_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
         // SAFETY: the caller's contract is the world's.
-        unsafe { World::read_hit(window, site, address, width, stamp) }
+        unsafe { MachineState::read_hit(view, predicted, address, width, stamp) }
     }
 
     #[inline(always)]
-    unsafe fn write_hit(window: DataWindow, site: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
+    unsafe fn write_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
         // SAFETY: the caller's contract is the world's.
-        unsafe { World::write_hit(window, site, address, width, stamp) }
+        unsafe { MachineState::write_hit(view, predicted, address, width, stamp) }
     }
 
     #[inline(always)]
-    unsafe fn fetch_hit(&mut self, window: CodeWindow, site: u16, address: u64, page: HostPage) -> bool {
+    unsafe fn fetch_hit(&mut self, view: CodeView, predicted: u16, address: u64, page: HostPage) -> bool {
         // SAFETY: the caller's contract is the world's.
-        unsafe { self.0.fetch_hit(window, site, address, page) }
+        unsafe { self.0.fetch_hit(view, predicted, address, page) }
     }
 
     #[inline]
-    fn load_miss(&mut self, address: u64, width: Width, site: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
-        self.0.load_miss(address, width, site, stamp)
+    fn load_miss(&mut self, address: u64, width: Width, predicted: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
+        self.0.load_miss(address, width, predicted, stamp)
     }
 
     #[inline]
@@ -76,10 +76,10 @@ impl Bus for CachedWorld {
         address: u64,
         width: Width,
         value: u64,
-        site: &mut u16,
+        predicted: &mut u16,
         stamp: u32,
     ) -> Result<Stored, Stop> {
-        self.0.store_miss(address, width, value, site, stamp)
+        self.0.store_miss(address, width, value, predicted, stamp)
     }
 
     fn atomic_miss(
@@ -87,10 +87,10 @@ impl Bus for CachedWorld {
         address: u64,
         width: Width,
         access: Access,
-        site: &mut u16,
+        predicted: &mut u16,
         stamp: u32,
     ) -> Result<hart::Reached, Stop> {
-        self.0.atomic_miss(address, width, access, site, stamp)
+        self.0.atomic_miss(address, width, access, predicted, stamp)
     }
 
     fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {

@@ -1,6 +1,6 @@
 //! One cache: sets of lines in the order of their use.
 
-use crate::host_model::caches::CacheModel;
+use config::host_model::caches::CacheModel;
 
 /// No line. Lines are numbered from the start of memory, and memory has fewer.
 const NONE: u32 = u32::MAX;

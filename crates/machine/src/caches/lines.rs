@@ -8,7 +8,7 @@ use hart::CacheLines;
 
 /// The L1 caches of the processor that a hart runs on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WorldLines {
+pub(crate) struct MachineLines {
     data: Rows,
     code: Rows,
     /// The process's address of the first byte of memory.
@@ -42,7 +42,7 @@ impl Rows {
     }
 }
 
-impl CacheLines for WorldLines {
+impl CacheLines for MachineLines {
     #[inline(always)]
     unsafe fn data_is_latest(self, at: *const u8) -> bool {
         // SAFETY: the bus that handed this out is alive, and with it the caches.
@@ -58,9 +58,9 @@ impl CacheLines for WorldLines {
 
 impl Caches {
     /// The L1 caches of a processor, for the hit path. Their rows do not move while the caches live.
-    pub(crate) fn lines(&mut self, processor: usize) -> WorldLines {
+    pub(crate) fn lines(&mut self, processor: usize) -> MachineLines {
         let base = self.base;
         let own = &mut self.own[processor];
-        WorldLines { data: Rows::of(&mut own.l1d), code: Rows::of(&mut own.l1i), base }
+        MachineLines { data: Rows::of(&mut own.l1d), code: Rows::of(&mut own.l1i), base }
     }
 }

@@ -2,11 +2,11 @@
 //! that is measured in instructions would run past the timer that ends it, or far ahead of other processors.
 
 use super::Caches;
-use crate::world::World;
+use crate::state::MachineState;
 use types::Cycles;
 
-impl World {
-    /// How many instructions to give the logical processor on `processor` for a turn of `cycles`: as many as fit at the base time, or, where caches are
+impl MachineState {
+    /// How many instructions to give the vCPU on `processor` for a turn of `cycles`: as many as fit at the base time, or, where caches are
     /// modelled, at the time that an instruction took in the processor's latest turn.
     pub(crate) fn instructions_in(&self, processor: usize, cycles: Cycles) -> u64 {
         let most = self.clock().instructions_in(cycles);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::units::ByteSize;
+use config::units::ByteSize;
 use hart::CacheLines;
 use proptest::prelude::*;
 use reference::{CacheShape, Hierarchy, Holds, Looks};

@@ -1,9 +1,9 @@
 //! The host's memory as a table walker reads it through the caches.
 
 use super::Caches;
+use hypervisor::WalkMemory;
 use memory::{HOST_BASE, HostMemory};
 use mmu::{HostPage, TableMemory};
-use monitor::WalkMemory;
 use types::{Hpa, PageSize};
 
 /// Host memory behind the caches of one processor, for one access.

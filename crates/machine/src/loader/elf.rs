@@ -1,6 +1,6 @@
 //! ELF executables, loaded at their physical addresses (System V ABI, chapter 5; RISC-V ELF psABI 1.0).
 
-use super::parts::{Kernel, Segment};
+use super::parts::{Format, Kernel, Segment};
 use crate::file_kind::machine_name;
 use core::ops::Range;
 use object::LittleEndian;
@@ -116,7 +116,7 @@ pub(super) fn parse<'f>(file: &'f [u8], ram: &Range<Gpa>) -> Result<Kernel<'f>, 
         return Err(ElfProblem::Overlap(second.0.at));
     }
     let end = *ends.last().ok_or(ElfProblem::NoSegments)?;
-    Ok(Kernel { entry: entry(header.e_entry(ENDIAN), headers)?, segments, end })
+    Ok(Kernel { entry: entry(header.e_entry(ENDIAN), headers)?, segments, end, format: Format::Elf })
 }
 
 /// Class and byte order, before any of the fields is read that depend on them.

@@ -7,7 +7,7 @@
 //! Nothing in this header tells how long the file is: `image_size` counts the BSS. But a kernel with an EFI stub, as every
 //! distribution builds it, is a PE file as well, and that header's sections say which bytes there must be.
 
-use super::parts::{Kernel, Segment};
+use super::parts::{Format, Kernel, Segment};
 use core::ops::Range;
 use types::{Gpa, PageSize};
 
@@ -83,7 +83,7 @@ pub(super) fn parse<'f>(file: &'f [u8], ram: &Range<Gpa>) -> Result<Kernel<'f>, 
     let at = ram.start.checked_add(text_offset).ok_or(no_room)?;
     let segment = Segment { at, bytes: file, memory: image_size };
     let range = segment.range(ram).ok_or(no_room)?;
-    Ok(Kernel { entry: at, segments: vec![segment], end: range.end })
+    Ok(Kernel { entry: at, segments: vec![segment], end: range.end, format: Format::Image })
 }
 
 /// How long the file is by its PE header; 0 where it has none.

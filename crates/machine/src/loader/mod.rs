@@ -15,11 +15,11 @@ mod raw;
 pub use elf::ElfProblem;
 pub use flat::FlatProblem;
 pub use kernel::KernelProblem;
-pub use parts::{Kernel, Segment};
+pub use parts::{Format, Kernel, Segment};
 pub use raw::RawProblem;
 
 use core::ops::Range;
-use monitor::{Dma, FlushTlbs, GuestMemoryError};
+use hypervisor::{Dma, FlushTlbs, GuestMemoryError};
 use types::{Gpa, PageSize};
 
 /// Somewhere to write a guest's memory by guest physical address. The memory is zero before.
@@ -159,6 +159,21 @@ impl<'f> Plan<'f> {
     /// [`LoadError::NoRoom`].
     pub fn tree(&self, bytes: u64) -> Result<Gpa, LoadError> {
         self.below_top("the device tree", bytes)
+    }
+
+    /// Room that a device tree of `bytes` bytes has to grow by. Boot loaders add to the tree where it lies, and U-Boot 2025.01 writes beyond
+    /// one without room, which OpenSBI always leaves. A Linux Image, which reads a tree to its last byte, has a tree without room.
+    #[must_use]
+    pub fn tree_room(&self, bytes: u64) -> u64 {
+        // U-Boot adds the initrd's place, a seed and its version.
+        const LEAST: u64 = 1024;
+        let page = PageSize::Size4K.bytes();
+        match self.kernel.format {
+            Format::Image => 0,
+            // The rest of its last page moves nothing.
+            Format::Elf => bytes.next_multiple_of(page) - bytes,
+            Format::Raw => (bytes + LEAST).next_multiple_of(page) - bytes,
+        }
     }
 
     /// Writes everything, with the device tree at `tree_at`, where [`Self::tree`] put it.

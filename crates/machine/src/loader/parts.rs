@@ -22,6 +22,17 @@ impl Segment<'_> {
     }
 }
 
+/// The format of a kernel's file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// A RISC-V Linux Image.
+    Image,
+    /// An ELF file.
+    Elf,
+    /// A flat binary without a header.
+    Raw,
+}
+
 /// A kernel that fits in the RAM it was parsed for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kernel<'f> {
@@ -31,4 +42,6 @@ pub struct Kernel<'f> {
     pub segments: Vec<Segment<'f>>,
     /// The end of the last.
     pub end: Gpa,
+    /// What it was read from.
+    pub format: Format,
 }

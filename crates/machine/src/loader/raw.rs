@@ -1,7 +1,7 @@
 //! A flat binary without a header, such as a boot loader's `u-boot.bin`. Nothing in it says where it belongs: the user names its load
 //! address, and its first byte is its entry point.
 
-use super::parts::{Kernel, Segment};
+use super::parts::{Format, Kernel, Segment};
 use super::{elf, flat};
 use core::ops::Range;
 use types::Gpa;
@@ -44,7 +44,7 @@ pub(super) fn place<'f>(file: &'f [u8], at: Gpa, ram: &Range<Gpa>) -> Result<Ker
     let Some(range) = segment.range(ram) else {
         return Err(RawProblem::OutsideRam { at, bytes: segment.memory, ram: ram.clone() });
     };
-    Ok(Kernel { entry: at, segments: vec![segment], end: range.end })
+    Ok(Kernel { entry: at, segments: vec![segment], end: range.end, format: Format::Raw })
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@ use super::flat::tests::image;
 use super::*;
 use crate::LEAST_LINUX_MEMORY;
 use devices::DmaMemory;
+use hypervisor::{Backing, FlushTlbs, FrameReclaim, LeafStatus, Vm};
 use memory::FrameRange;
 use memory::{Host, HostPages};
 use mmu::Fence;
-use monitor::{Backing, FlushTlbs, FrameSupply, LeafStatus, Vm};
 use types::{SecondStageMode, Vmid};
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -23,9 +23,9 @@ impl FlushTlbs for NoProcessors {
     fn forget_code(&mut self, _: FrameRange) {}
 }
 
-fn supply<'h>(host: &'h mut Host, vm: &'h mut Vm) -> FrameSupply<'h, NoProcessors> {
+fn supply<'h>(host: &'h mut Host, vm: &'h mut Vm) -> FrameReclaim<'h, NoProcessors> {
     let Host { memory, frames } = host;
-    FrameSupply { memory, frames, vms: std::slice::from_mut(vm), pager: None, processors: NoProcessors }
+    FrameReclaim { memory, frames, vms: std::slice::from_mut(vm), pager: None, processors: NoProcessors }
 }
 
 fn files<'f>(kernel: &'f [u8], initrd: Option<&'f [u8]>) -> BootFiles<'f> {
@@ -124,4 +124,23 @@ fn a_host_without_frames_fails_the_load() {
     let tree_at = plan.tree(1).unwrap();
     let result = plan.write(&mut Dma::new(supply(&mut host, &mut vm), 0), tree_at, &[0]);
     assert_eq!(result, Err(GuestMemoryError::NoFrame(Gpa(0x8020_2000))));
+}
+
+/// Regression: U-Boot 2025.01 overwrote its own data behind a device tree without room, and stopped with a load access fault before it
+/// started Linux.
+#[test]
+fn a_boot_loader_has_room_in_its_device_tree() {
+    let ram = ram(16 * MEBIBYTE);
+    let raw = BootFiles { load_address: Some(ram.start), ..files(&[0x13; 64], None) };
+    let raw = Plan::new(raw, ram.clone()).unwrap();
+    for (bytes, whole) in [(2000, 4096), (3072, 4096), (3073, 8192), (4096, 8192)] {
+        assert_eq!(bytes + raw.tree_room(bytes), whole);
+    }
+    let elf = include_bytes!("../../../../guests/vos/vos.elf");
+    let elf = Plan::new(files(elf, None), ram.clone()).unwrap();
+    for (bytes, whole) in [(2000, 4096), (4095, 4096), (4096, 4096)] {
+        assert_eq!(bytes + elf.tree_room(bytes), whole);
+    }
+    let image = image(0x1000, 0x20_0000, 0x5000);
+    assert_eq!(Plan::new(files(&image, None), ram).unwrap().tree_room(2000), 0);
 }

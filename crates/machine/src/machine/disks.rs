@@ -6,7 +6,7 @@ use types::Cycles;
 impl Machine {
     /// Takes note at `now` of what the harts of a guest told its disks.
     pub(crate) fn take_disk_notifications(&mut self, guest: usize, now: Cycles) {
-        for notification in self.world.guests[guest].platform.take_disk_notifications() {
+        for notification in self.state.guests[guest].platform.take_disk_notifications() {
             self.disks.note(guest, notification, now);
         }
     }
@@ -15,7 +15,7 @@ impl Machine {
     pub(crate) fn serve_disk(&mut self, next: Cycles) -> bool {
         let Some((due, guest, notification)) = self.disks.take_due(next) else { return false };
         if !self.has_ended(guest) {
-            self.world.serve_disk(guest, notification);
+            self.state.serve_disk(guest, notification);
             self.deliver_interrupts(guest, due);
             self.take_disk_notifications(guest, due);
         }

@@ -1,150 +1,150 @@
-//! Logical processors on real ones: what the scheduler decides happens here to clocks, TLBs and statistics.
+//! vCPUs on pCPUs: what the scheduler decides happens here to clocks, TLBs and statistics.
 //!
-//! A *stay* is the time from a despatch to the next change of the real processor: what the MMU and the monitor count meanwhile is the logical
-//! processor's. One with a dedicated real processor has one stay, and nothing of this file costs it anything.
+//! A *stay* is the time from a dispatch to the next change of the pCPU: what the MMU and the hypervisor count meanwhile is the
+//! vCPU's. One with a dedicated pCPU has one stay, and nothing of this file costs it anything.
 //!
-//! Two logical processors of a VM have the same VMID, and their guest the same ASIDs. A fence that a hart executes reaches the TLB of the real
-//! processor that it runs on, and nothing else. So the VMID's entries are flushed at a despatch, unless the logical processor was the last of
+//! Two vCPUs of a VM have the same VMID, and their guest the same ASIDs. A fence that a hart executes reaches the TLB of the pcpu
+//! processor that it runs on, and nothing else. So the VMID's entries are flushed at a dispatch, unless the vCPU was the last of
 //! its VM to run there and has run nowhere else since. It is what KVM does (`last_vcpu_ran`, Linux 6.1, `arch/arm64/kvm/arm.c`, and
-//! `kvm_riscv_local_tlb_sanitize`), and the price of floating for TLBs: what is still warm is only what one logical processor left behind.
+//! `kvm_riscv_local_tlb_sanitize`), and the cost of floating for TLBs: what is still warm is only what one vCPU left behind.
 
 use crate::parts::dispatch::{Counted, Residence};
 use crate::{
     machine::Machine,
-    parts::logical::Logical,
+    parts::vcpu::Vcpu,
     results::statistics::{Statistics, Time},
     results::trace::Stay,
-    world::World,
+    state::MachineState,
+};
+use hypervisor::{
+    ExitReason,
+    sched::{Change, PcpuId, State, VcpuId, VmId, VmStatistics, Why},
 };
 use mmu::Fence;
-use monitor::{
-    ExitReason,
-    sched::{Change, LogicalId, RealId, State, VmId, VmStatistics, Why},
-};
 use types::Cycles;
 
-impl World {
-    fn counted(&self, real: usize) -> Counted {
-        let processor = &self.processors[real];
+impl MachineState {
+    fn counted(&self, pcpu: usize) -> Counted {
+        let processor = &self.processors[pcpu];
         Counted {
             mmu: *processor.mmu.statistics(),
             exits: processor.exits,
             paging: processor.paging,
-            monitor: processor.monitor,
+            hypervisor: processor.hypervisor,
             traps: processor.traps,
-            caches: self.cache_statistics(real),
+            caches: self.cache_statistics(pcpu),
         }
     }
 }
 
 impl Machine {
-    /// Logical processor `index` has something to do from `now` on.
-    pub(crate) fn rouse(&mut self, index: usize, now: Cycles) {
-        self.dispatch.scheduler.wake(LogicalId(index), now);
+    /// vCPU `index` has something to do from `now` on.
+    pub(crate) fn wake(&mut self, index: usize, now: Cycles) {
+        self.dispatch.scheduler.wake(VcpuId(index), now);
         self.steal_begins(index, now);
         self.carry_out(now);
     }
 
     /// The same, unless it still waits.
-    pub(crate) fn rouse_if_woken(&mut self, index: usize, now: Cycles) {
-        let waits = self.dispatch.scheduler.state(LogicalId(index)) == State::Waiting;
-        if waits && self.logicals[index].residence.real.is_none() && !self.logicals[index].is_idle() {
-            self.rouse(index, now);
+    pub(crate) fn wake_if_due(&mut self, index: usize, now: Cycles) {
+        let waits = self.dispatch.scheduler.state(VcpuId(index)) == State::Waiting;
+        if waits && self.vcpus[index].residence.pcpu.is_none() && !self.vcpus[index].is_idle() {
+            self.wake(index, now);
         }
     }
 
-    /// The first timer of those without a real processor is due.
+    /// The first timer of those without a pCPU is due.
     pub(crate) fn timer_due(&mut self) {
         let Some((due, index)) = self.dispatch.timers.pop_first() else { return };
-        let logical = &mut self.logicals[index];
-        let timer = logical.hart.timer_interrupt().and_then(|timer| self.world.clock().cycle_of(timer));
-        let waits = self.dispatch.scheduler.state(LogicalId(index)) == State::Waiting;
-        if waits && logical.residence.real.is_none() && timer == Some(due) {
-            logical.hart.set_pending(hart::Interrupt::Timer, true);
-            logical.event = due;
-            logical.residence.owed.push(ExitReason::Timer);
-            self.rouse_if_woken(index, due);
+        let vcpu = &mut self.vcpus[index];
+        let timer = vcpu.hart.timer_interrupt().and_then(|timer| self.state.clock().cycle_of(timer));
+        let waits = self.dispatch.scheduler.state(VcpuId(index)) == State::Waiting;
+        if waits && vcpu.residence.pcpu.is_none() && timer == Some(due) {
+            vcpu.hart.set_pending(hart::Interrupt::Timer, true);
+            vcpu.event = due;
+            vcpu.residence.owed.push(ExitReason::Timer);
+            self.wake_if_due(index, due);
         }
     }
 
-    /// What follows from the turn of `index` on `real` beside what the guest asked for: whether it waits now, or its slice is over.
-    pub(crate) fn after_turn(&mut self, index: usize, real: usize) {
-        self.account(real);
-        let logical = LogicalId(index);
-        if self.dispatch.scheduler.state(logical) != State::Running(RealId(real)) {
+    /// What follows from the turn of `index` on `pcpu` beside what the guest asked for: whether it waits now, or its slice is over.
+    pub(crate) fn after_turn(&mut self, index: usize, pcpu: usize) {
+        self.account(pcpu);
+        let vcpu = VcpuId(index);
+        if self.dispatch.scheduler.state(vcpu) != State::Running(PcpuId(pcpu)) {
             return;
         }
-        if self.logicals[index].is_idle() {
-            let now = self.clock_of_real(real);
-            self.dispatch.scheduler.block(logical, now);
+        if self.vcpus[index].is_idle() {
+            let now = self.clock_of_pcpu(pcpu);
+            self.dispatch.scheduler.block(vcpu, now);
             self.carry_out(now);
             self.keep_timer(index);
-        } else if self.dispatch.scheduler.is_over(logical) {
-            self.world.charge(real, self.logicals[index].guest, ExitReason::SliceEnd);
-            self.account(real);
-            let now = self.clock_of_real(real);
-            self.dispatch.scheduler.slice_end(logical, now);
+        } else if self.dispatch.scheduler.is_over(vcpu) {
+            self.state.charge(pcpu, self.vcpus[index].guest, ExitReason::SliceEnd);
+            self.account(pcpu);
+            let now = self.clock_of_pcpu(pcpu);
+            self.dispatch.scheduler.slice_end(vcpu, now);
             self.carry_out(now);
         }
     }
 
-    /// Notes the timer of a logical processor that waits without a real one.
+    /// Notes the timer of a vCPU that waits without a pCPU.
     pub(crate) fn keep_timer(&mut self, index: usize) {
-        let logical = &self.logicals[index];
-        let due = logical.hart.timer_interrupt().and_then(|timer| self.clock().cycle_of(timer));
-        if logical.residence.real.is_none()
+        let vcpu = &self.vcpus[index];
+        let due = vcpu.hart.timer_interrupt().and_then(|timer| self.clock().cycle_of(timer));
+        if vcpu.residence.pcpu.is_none()
             && let Some(due) = due
         {
             self.dispatch.timers.insert((due, index));
         }
     }
 
-    /// An event of `index` that the monitor handles: charged where it has a real processor, or when it gets one.
-    pub(crate) fn charge_logical(&mut self, index: usize, reason: ExitReason) {
-        let guest = self.logicals[index].guest;
-        match self.logicals[index].residence.real {
-            Some(real) => self.world.charge(real, guest, reason),
-            None => self.logicals[index].residence.owed.push(reason),
+    /// An event of `index` that the hypervisor handles: charged where it has a pCPU, or when it gets one.
+    pub(crate) fn charge_vcpu(&mut self, index: usize, reason: ExitReason) {
+        let guest = self.vcpus[index].guest;
+        match self.vcpus[index].residence.pcpu {
+            Some(pcpu) => self.state.charge(pcpu, guest, reason),
+            None => self.vcpus[index].residence.owed.push(reason),
         }
     }
 
-    /// Charges whoever has `real` for the time since this was last done.
-    pub(crate) fn account(&mut self, real: usize) {
-        let now = self.clock_of_real(real);
-        let processor = &mut self.world.processors[real];
+    /// Charges whoever has `pcpu` for the time since this was last done.
+    pub(crate) fn account(&mut self, pcpu: usize) {
+        let now = self.clock_of_pcpu(pcpu);
+        let processor = &mut self.state.processors[pcpu];
         let busy = Cycles(now.0 - processor.accounted.0);
         processor.accounted = now;
-        if let Some(index) = self.dispatch.seats[real] {
-            self.dispatch.scheduler.charge(LogicalId(index), busy);
+        if let Some(index) = self.dispatch.seats[pcpu] {
+            self.dispatch.scheduler.charge(VcpuId(index), busy);
         }
     }
 
-    /// Carries out what the scheduler has decided at `now`. The work for it is done by the real processor whose turn it is.
+    /// Carries out what the scheduler has decided at `now`. The work for it is done by the pCPU whose turn it is.
     pub(crate) fn carry_out(&mut self, now: Cycles) {
         let changes = self.dispatch.scheduler.take_changes();
         let work = self.dispatch.scheduler.take_work();
         let prices = self.dispatch.prices;
-        let here = self.world.current.processor;
+        let here = self.state.current.processor;
         let price = prices.decision * work.decisions + prices.partner * work.examined;
         let mut touched: Vec<(usize, Why)> = Vec::new();
         for change in changes {
-            let (RealId(real), why) = match change {
-                Change::Left { real, why, .. } => (real, why),
-                Change::Despatched { real, .. } => (real, Why::Removed),
+            let (PcpuId(pcpu), why) = match change {
+                Change::Left { pcpu, why, .. } => (pcpu, why),
+                Change::Dispatched { pcpu, .. } => (pcpu, Why::Removed),
             };
-            if touched.iter().all(|&(other, _)| other != real) {
-                touched.push((real, why));
+            if touched.iter().all(|&(other, _)| other != pcpu) {
+                touched.push((pcpu, why));
             }
         }
-        touched.retain(|&(real, _)| self.dispatch.seats[real] != self.seat(real));
-        for &(real, why) in &touched {
-            self.end_stay(real, why);
+        touched.retain(|&(pcpu, _)| self.dispatch.seats[pcpu] != self.seat(pcpu));
+        for &(pcpu, why) in &touched {
+            self.end_stay(pcpu, why);
         }
-        self.world.processors[here].spend_on_scheduling(price);
-        for &(real, _) in &touched {
-            if let Some(index) = self.seat(real) {
-                self.world.processors[real].spend_on_scheduling(prices.switch);
-                self.begin_stay(index, real, now);
+        self.state.processors[here].spend_on_scheduling(price);
+        for &(pcpu, _) in &touched {
+            if let Some(index) = self.seat(pcpu) {
+                self.state.processors[pcpu].spend_on_scheduling(prices.switch);
+                self.begin_stay(index, pcpu, now);
             }
         }
     }
@@ -156,79 +156,79 @@ impl Machine {
         self.dispatch.prices = prices;
     }
 
-    /// Who has `real` by the scheduler.
-    fn seat(&self, real: usize) -> Option<usize> {
-        self.dispatch.scheduler.occupant(RealId(real)).map(|LogicalId(index)| index)
+    /// Who has `pcpu` by the scheduler.
+    fn seat(&self, pcpu: usize) -> Option<usize> {
+        self.dispatch.scheduler.occupant(PcpuId(pcpu)).map(|VcpuId(index)| index)
     }
 
-    fn end_stay(&mut self, real: usize, why: Why) {
-        self.account(real);
-        let now = self.clock_of_real(real);
-        let Some(index) = self.dispatch.seats[real].take() else { return };
-        let counted = self.world.counted(real);
-        let logical = &mut self.logicals[index];
-        self.world.pmu_leaves(real, (logical.guest, logical.hart_id), logical.hart.counts().instructions);
-        let processor = &mut self.world.processors[real];
-        processor.instructions += logical.hart.counts().instructions - processor.entered;
+    fn end_stay(&mut self, pcpu: usize, why: Why) {
+        self.account(pcpu);
+        let now = self.clock_of_pcpu(pcpu);
+        let Some(index) = self.dispatch.seats[pcpu].take() else { return };
+        let counted = self.state.counted(pcpu);
+        let vcpu = &mut self.vcpus[index];
+        self.state.pmu_leaves(pcpu, (vcpu.guest, vcpu.hart_id), vcpu.hart.counts().instructions);
+        let processor = &mut self.state.processors[pcpu];
+        processor.instructions += vcpu.hart.counts().instructions - processor.entered;
         processor.entered = 0;
-        let residence = &mut logical.residence;
+        let residence = &mut vcpu.residence;
         residence.past.add(&counted.since(&residence.begun));
-        residence.real = None;
+        residence.pcpu = None;
         residence.pauses.end();
         if let Some(stays) = &mut self.dispatch.stays {
             let Residence { since, .. } = *residence;
-            stays.push(Stay { real, guest: logical.guest, hart: logical.hart_id, from: since, to: now, why });
+            stays.push(Stay { pcpu, guest: vcpu.guest, hart: vcpu.hart_id, from: since, to: now, why });
         }
         self.steal_tells_preempted(index, now);
     }
 
-    fn begin_stay(&mut self, index: usize, real: usize, now: Cycles) {
+    fn begin_stay(&mut self, index: usize, pcpu: usize, now: Cycles) {
         // An idle processor's clock stood still.
-        let clock = self.clock_of_real(real);
-        self.world.processors[real].idle += Cycles(now.0.saturating_sub(clock.0));
-        let guest = self.logicals[index].guest;
-        self.warm_or_flush(index, real, guest);
-        self.world.load_segments(real, guest, self.logicals[index].hart_id);
-        let logical = &mut self.logicals[index];
-        let processor = &mut self.world.processors[real];
-        processor.entered = logical.hart.counts().instructions;
-        logical.residence.real = Some(real);
-        logical.residence.ran_on = Some(real);
-        logical.residence.since = clock.max(now);
-        self.dispatch.seats[real] = Some(index);
-        let begun = self.world.counted(real);
-        self.logicals[index].residence.begun = begun;
-        for reason in std::mem::take(&mut self.logicals[index].residence.owed) {
-            self.world.charge(real, guest, reason);
+        let clock = self.clock_of_pcpu(pcpu);
+        self.state.processors[pcpu].idle += Cycles(now.0.saturating_sub(clock.0));
+        let guest = self.vcpus[index].guest;
+        self.warm_or_flush(index, pcpu, guest);
+        self.state.load_segments(pcpu, guest, self.vcpus[index].hart_id);
+        let vcpu = &mut self.vcpus[index];
+        let processor = &mut self.state.processors[pcpu];
+        processor.entered = vcpu.hart.counts().instructions;
+        vcpu.residence.pcpu = Some(pcpu);
+        vcpu.residence.ran_on = Some(pcpu);
+        vcpu.residence.since = clock.max(now);
+        self.dispatch.seats[pcpu] = Some(index);
+        let begun = self.state.counted(pcpu);
+        self.vcpus[index].residence.begun = begun;
+        for reason in std::mem::take(&mut self.vcpus[index].residence.owed) {
+            self.state.charge(pcpu, guest, reason);
         }
-        self.world.processors[real].accounted = self.clock_of_real(real);
-        let Logical { hart, hart_id, features, .. } = &self.logicals[index];
-        self.world.pmu_enters(real, (guest, *hart_id), hart.counts().instructions);
-        self.world.switch_hardware_ad(real, features);
+        self.state.processors[pcpu].accounted = self.clock_of_pcpu(pcpu);
+        let Vcpu { hart, hart_id, features, .. } = &self.vcpus[index];
+        self.state.pmu_enters(pcpu, (guest, *hart_id), hart.counts().instructions);
+        self.state.switch_hardware_ad(pcpu, features);
         self.steal_ends(index, clock.max(now));
     }
 
-    /// Flushes what other logical processors of the VM left in the TLBs of `real`, or `index` itself before it ran elsewhere. See the module.
-    fn warm_or_flush(&mut self, index: usize, real: usize, guest: usize) {
-        let tenants = &mut self.world.processors[real].tenants;
+    /// Flushes what other vCPUs of the VM left in the TLBs of `pcpu`, or `index` itself before it ran elsewhere. See the module.
+    fn warm_or_flush(&mut self, index: usize, pcpu: usize, guest: usize) {
+        let tenants = &mut self.state.processors[pcpu].tenants;
         if tenants.len() <= guest {
             tenants.resize(guest + 1, None);
         }
         let before = tenants[guest].replace(index);
-        let stayed = self.logicals[index].residence.ran_on == Some(real);
+        let stayed = self.vcpus[index].residence.ran_on == Some(pcpu);
         if before.is_some_and(|before| before != index || !stayed) {
-            let vmid = self.world.vms[guest].vmid();
-            self.world.processors[real].mmu.fence(&Fence::Vvma { vmid, gva: None, asid: None });
+            let vmid = self.state.vms[guest].vmid();
+            self.state.processors[pcpu].mmu.fence(&Fence::Vvma { vmid, gva: None, asid: None });
         }
     }
 
-    /// What logical processor `index` has counted.
-    pub(crate) fn statistics_of_logical(&self, index: usize) -> Statistics {
-        let Self { world, logicals, .. } = self;
-        let (residence, counts) = (&logicals[index].residence, logicals[index].hart.counts());
+    /// What vCPU `index` has counted.
+    pub(crate) fn statistics_of_vcpu(&self, index: usize) -> Statistics {
+        let Self { state, vcpus, .. } = self;
+        let (residence, counts) = (&vcpus[index].residence, vcpus[index].hart.counts());
         let mut counted = residence.past;
-        if let Some(real) = residence.real {
-            counted.add(&world.counted(real).since(&residence.begun));
+        if let Some(pcpu) = residence.pcpu {
+            counted.add(&state.counted(pcpu).since(&residence.begun));
         }
         Statistics {
             instructions: counts.instructions,
@@ -242,22 +242,22 @@ impl Machine {
             caches: counted.caches,
             shadow: None,
             time: Time {
-                guest: world.clock().instructions(counts.instructions)
+                guest: state.clock().instructions(counts.instructions)
                     + counted.traps
                     + counted.caches.map_or(Cycles(0), |caches| caches.stalls()),
-                translation: world.translation(&counted.mmu, counted.caches.as_ref()),
-                monitor: counted.monitor,
+                translation: state.translation(&counted.mmu, counted.caches.as_ref()),
+                hypervisor: counted.hypervisor,
             },
         }
     }
 
-    /// The clock of a real processor, whoever has it.
-    pub(crate) fn clock_of_real(&self, real: usize) -> Cycles {
-        let instructions = match self.dispatch.seats[real] {
-            Some(index) => self.logicals[index].hart.counts().instructions,
-            None => self.world.processors[real].entered,
+    /// The clock of a pCPU, whoever has it.
+    pub(crate) fn clock_of_pcpu(&self, pcpu: usize) -> Cycles {
+        let instructions = match self.dispatch.seats[pcpu] {
+            Some(index) => self.vcpus[index].hart.counts().instructions,
+            None => self.state.processors[pcpu].entered,
         };
-        self.world.clock_of(real, instructions)
+        self.state.clock_of(pcpu, instructions)
     }
 
     /// What the scheduler has counted of a guest.
@@ -266,16 +266,16 @@ impl Machine {
         self.dispatch.scheduler.statistics(VmId(guest))
     }
 
-    /// Time that all real processors have spent on scheduling.
+    /// Time that all pCPUs have spent on scheduling.
     #[must_use]
     pub fn scheduling_time(&self) -> Cycles {
-        self.world.processors.iter().map(|processor| processor.scheduling).sum()
+        self.state.processors.iter().map(|processor| processor.scheduling).sum()
     }
 
-    /// Simulated time since the beginning: the clock of the real processor that is furthest.
+    /// Simulated time since the beginning: the clock of the pCPU that is furthest.
     #[must_use]
     pub fn elapsed(&self) -> Cycles {
-        (0..self.world.processors.len()).map(|real| self.clock_of_real(real)).max().unwrap_or_default()
+        (0..self.state.processors.len()).map(|pcpu| self.clock_of_pcpu(pcpu)).max().unwrap_or_default()
     }
 
     /// Keeps the stays that end from now on.
@@ -288,7 +288,7 @@ impl Machine {
         self.dispatch.stays.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// A guest has ended: others have its real processors.
+    /// A guest has ended: others have its pCPUs.
     pub(crate) fn remove_from_dispatch(&mut self, guest: usize, now: Cycles) {
         self.dispatch.scheduler.remove_vm(VmId(guest), now);
         self.carry_out(now);

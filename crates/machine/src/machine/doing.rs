@@ -1,7 +1,7 @@
 //! What a guest was doing when its run ended: a line for people who have to find out why it did not end by itself.
 
 use crate::machine::Machine;
-use crate::parts::logical::{Activity, Logical};
+use crate::parts::vcpu::{Activity, Vcpu};
 use types::Privilege;
 
 /// The most harts that are described one by one.
@@ -10,7 +10,7 @@ const MOST_HARTS: usize = 4;
 impl Machine {
     /// What the harts of a guest are doing, in words.
     pub(crate) fn doing(&self, guest: usize) -> String {
-        let started: Vec<String> = self.harts_of(guest).filter_map(|index| doing(&self.logicals[index])).collect();
+        let started: Vec<String> = self.harts_of(guest).filter_map(|index| doing(&self.vcpus[index])).collect();
         let mut told: Vec<String> = started.iter().take(MOST_HARTS).cloned().collect();
         if started.len() > MOST_HARTS {
             told.push(format!("and {} more", started.len() - MOST_HARTS));
@@ -20,10 +20,10 @@ impl Machine {
 }
 
 /// What a hart is doing; `None` if it does not run.
-fn doing(logical: &Logical) -> Option<String> {
-    let Logical { hart, hart_id, .. } = logical;
+fn doing(vcpu: &Vcpu) -> Option<String> {
+    let Vcpu { hart, hart_id, .. } = vcpu;
     let pc = hart.pc();
-    let said = match logical.activity() {
+    let said = match vcpu.activity() {
         Activity::Stopped => return None,
         Activity::Waiting => format!("waits for an interrupt at pc {pc:#x}"),
         Activity::Running => match hart.trap_loop() {

@@ -1,8 +1,8 @@
 //! Frames fail when their time has come.
 
-use crate::{machine::Machine, world::World};
+use crate::{machine::Machine, state::MachineState};
+use hypervisor::FaultyFrame;
 use memory::FrameError;
-use monitor::FaultyFrame;
 use types::{Cycles, Hpa};
 
 impl Machine {
@@ -12,7 +12,7 @@ impl Machine {
     /// # Errors
     /// [`FrameError::Outside`]: no such memory.
     pub fn mark_faulty(&mut self, hpa: Hpa) -> Result<FaultyFrame, FrameError> {
-        self.world.mark_faulty(hpa)
+        self.state.mark_faulty(hpa)
     }
 
     /// Lets frames fail whose time has come, if that is no later than `next`, the time of whatever else happens; whether any were.
@@ -20,7 +20,7 @@ impl Machine {
         let failing = self.faults.take_due(next);
         for &hpa in &failing {
             // One that is not there cannot fail.
-            let _ = self.world.mark_faulty(hpa);
+            let _ = self.state.mark_faulty(hpa);
         }
         !failing.is_empty()
     }
@@ -28,49 +28,49 @@ impl Machine {
     /// Pages of the first guest's segment that lie elsewhere, because their frames are faulty.
     #[must_use]
     pub fn replaced_pages(&self) -> usize {
-        self.world.vms[0].replaced_pages()
+        self.state.vms[0].replaced_pages()
     }
 
     /// Whether the escape filter of the first guest's segment holds more pages than it is good for.
     #[must_use]
-    pub fn saturated_filter(&self) -> Option<monitor::SaturatedFilter> {
-        self.world.vms[0].saturated_filter()
+    pub fn saturated_filter(&self) -> Option<hypervisor::SaturatedFilter> {
+        self.state.vms[0].saturated_filter()
     }
 
     /// The frames that are faulty by now.
     #[must_use]
     pub fn faulty_frames(&self) -> Vec<Hpa> {
-        self.world.host.frames.faulty_frames().collect()
+        self.state.host.frames.faulty_frames().collect()
     }
 
     /// A word of the first guest's memory, wherever it lies; `None` where that has none.
     pub fn guest_word(&mut self, gpa: types::Gpa) -> Option<u64> {
         let mut bytes = [0; 8];
-        self.world.read_guest(0, gpa, &mut bytes).ok()?;
+        self.state.read_guest(0, gpa, &mut bytes).ok()?;
         Some(u64::from_le_bytes(bytes))
     }
 
     /// The bytes of host memory, of tests that look at it.
     #[must_use]
     pub fn host_memory(&self) -> &memory::HostMemory {
-        &self.world.host.memory
+        &self.state.host.memory
     }
 
     /// Where a byte of the first guest's memory lies, if it is in a segment.
     #[must_use]
     pub fn segment_place(&self, gpa: types::Gpa) -> Option<Hpa> {
-        self.world.vms[0].segment_place(gpa)
+        self.state.vms[0].segment_place(gpa)
     }
 }
 
-impl World {
+impl MachineState {
     fn mark_faulty(&mut self, hpa: Hpa) -> Result<FaultyFrame, FrameError> {
         let outcome = self.apart().1.mark_faulty(hpa)?;
         if outcome == FaultyFrame::Replaced {
             // The filter of the guest's segment has one page more.
             self.reload_segments();
             // The work of a nested fault: a frame, a copy, an entry.
-            self.charge_exit(monitor::ExitReason::NestedFault);
+            self.charge_exit(hypervisor::ExitReason::NestedFault);
         }
         Ok(outcome)
     }

@@ -1,12 +1,11 @@
-//! SBI calls, executed: [`monitor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
+//! SBI calls, executed: [`hypervisor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
 
 use crate::{
-    machine::Machine, parts::logical::Logical, parts::steal::StealTime, results::outcome::Outcome, world::World,
+    machine::Machine, parts::steal::StealTime, parts::vcpu::Vcpu, results::outcome::Outcome, state::MachineState,
 };
 use core::ops::Range;
 use hart::{Hart, Interrupt, Stop};
-use mmu::AdPolicy;
-use monitor::{
+use hypervisor::{
     Entry, HartState, Suspend,
     pmu::FirmwareEvent,
     sbi::{
@@ -14,6 +13,7 @@ use monitor::{
         RemoteFence, Request, ResetKind, ResetReason, SbiCall, SbiError, SbiReturn,
     },
 };
+use mmu::AdPolicy;
 use types::Cycles;
 
 const A0: u8 = 10;
@@ -35,9 +35,9 @@ enum Answer {
 }
 
 impl Machine {
-    /// Executes the SBI call that logical processor `index` has just made.
+    /// Executes the SBI call that vCPU `index` has just made.
     pub(crate) fn supervisor_call(&mut self, index: usize, now: Cycles) -> Option<Outcome> {
-        let Logical { hart, guest, .. } = &self.logicals[index];
+        let Vcpu { hart, guest, .. } = &self.vcpus[index];
         let (hart, guest) = (hart, *guest);
         let call = SbiCall {
             eid: hart.register(A7),
@@ -46,8 +46,8 @@ impl Machine {
         };
         let limits = self.limits(guest);
         let request = sbi::decode(&call, &limits);
-        if !request.as_ref().is_ok_and(|request| self.world.charges_itself(guest, request)) {
-            self.world.charge_exit(self.extensions.exit_reason(call.eid));
+        if !request.as_ref().is_ok_and(|request| self.state.charges_itself(guest, request)) {
+            self.state.charge_exit(self.extensions.exit_reason(call.eid));
         }
         let answer = match request {
             Ok(request) => self.execute(index, &request, now),
@@ -55,7 +55,7 @@ impl Machine {
         };
         match answer {
             Answer::Return(result) => {
-                let hart = &mut self.logicals[index].hart;
+                let hart = &mut self.vcpus[index].hart;
                 if self.extensions.of(call.eid) == Some(Extension::Legacy) {
                     // A legacy call returns its value in `a0`, and leaves `a1` as it is.
                     hart.set_register(A0, result.unwrap_or_else(|error| error.code() as u64));
@@ -73,30 +73,30 @@ impl Machine {
 
     /// What calls of a guest can refer to.
     fn limits(&self, guest: usize) -> Limits {
-        Limits { harts: self.harts_of(guest).count(), ram: self.world.vms[guest].ram(), extensions: self.extensions }
+        Limits { harts: self.harts_of(guest).count(), ram: self.state.vms[guest].ram(), extensions: self.extensions }
     }
 
     fn execute(&mut self, index: usize, request: &Request, now: Cycles) -> Answer {
-        let Logical { guest, hart_id, .. } = self.logicals[index];
+        let Vcpu { guest, hart_id, .. } = self.vcpus[index];
         match *request {
             Request::Paravirtual(ref request) => Answer::Return(self.paravirtual(index, request)),
             Request::Base(query) => Answer::Return(Ok(query.answer())),
             Request::SetTimer { at } => {
                 // The call itself has taken time since it was made.
-                let current = self.world.current.processor;
-                let time = self.clock().time(self.clock_of_real(current));
-                self.logicals[index].hart.set_timer(at, time);
-                self.world.count_firmware(guest, hart_id, FirmwareEvent::SetTimer);
+                let current = self.state.current.processor;
+                let time = self.clock().time(self.clock_of_pcpu(current));
+                self.vcpus[index].hart.set_timer(at, time);
+                self.state.count_firmware(guest, hart_id, FirmwareEvent::SetTimer);
                 Answer::Return(Ok(0))
             }
             Request::SendIpi { harts } => {
                 self.count_request(index, harts, FirmwareEvent::IpiSent, FirmwareEvent::IpiReceived);
                 for target in self.harts_of(guest) {
-                    let logical = &mut self.logicals[target];
-                    if harts.contains(logical.hart_id) {
-                        logical.hart.set_pending(Interrupt::Software, true);
-                        logical.event = now;
-                        self.rouse_if_woken(target, now);
+                    let vcpu = &mut self.vcpus[target];
+                    if harts.contains(vcpu.hart_id) {
+                        vcpu.hart.set_pending(Interrupt::Software, true);
+                        vcpu.event = now;
+                        self.wake_if_due(target, now);
                     }
                 }
                 Answer::Return(Ok(0))
@@ -105,12 +105,12 @@ impl Machine {
                 let (sent, received) = fence_events(fence);
                 self.count_request(index, harts, sent, received);
                 if let RemoteFence::Address { range, asid } = fence
-                    && self.world.vms[guest].is_shadowed()
+                    && self.state.vms[guest].is_shadowed()
                 {
-                    self.world.fence_shadow_remotely(harts, range, asid);
+                    self.state.fence_shadow_remotely(harts, range, asid);
                 }
                 for target in self.harts_of(guest) {
-                    if harts.contains(self.logicals[target].hart_id) {
+                    if harts.contains(self.vcpus[target].hart_id) {
                         self.fence_remotely(target, fence);
                     }
                 }
@@ -128,8 +128,8 @@ impl Machine {
             Request::Console(request) => Answer::Return(self.console_call(guest, request)),
             Request::Legacy(request) => self.legacy_call(index, request, now),
             Request::Pmu(request) => {
-                let instructions = self.logicals[index].hart.counts().instructions;
-                Answer::Return(self.world.serve_pmu(request, instructions))
+                let instructions = self.vcpus[index].hart.counts().instructions;
+                Answer::Return(self.state.serve_pmu(request, instructions))
             }
             Request::Suspend(entry) => self.suspend_system(index, entry),
             Request::Features(request) => Answer::Return(self.feature_call(index, request)),
@@ -144,9 +144,9 @@ impl Machine {
             // Stores drop translated code as they happen.
             RemoteFence::Instruction => {}
             RemoteFence::Address { range, asid } => {
-                let vmid = self.world.vms[self.logicals[target].guest].vmid();
-                let Some(real) = self.logicals[target].residence.ran_on else { return };
-                let mmu = &mut self.world.processors[real].mmu;
+                let vmid = self.state.vms[self.vcpus[target].guest].vmid();
+                let Some(pcpu) = self.vcpus[target].residence.ran_on else { return };
+                let mmu = &mut self.state.processors[pcpu].mmu;
                 for gva in range.operands() {
                     mmu.fence(&mmu::Fence::Vvma { vmid, gva, asid });
                 }
@@ -155,46 +155,46 @@ impl Machine {
     }
 
     fn manage_hart(&mut self, index: usize, request: HsmRequest, now: Cycles) -> Answer {
-        let guest = self.logicals[index].guest;
+        let guest = self.vcpus[index].guest;
         match request {
             HsmRequest::Start { hart, entry } => {
                 let target = self.find(guest, hart);
-                let result = self.logicals[target].state.start(entry);
+                let result = self.vcpus[target].state.start(entry);
                 if result.is_ok() {
-                    self.logicals[target].event = now;
-                    self.rouse_if_woken(target, now);
+                    self.vcpus[target].event = now;
+                    self.wake_if_due(target, now);
                 }
                 Answer::Return(result.map(|()| 0))
             }
-            HsmRequest::Stop => match self.logicals[index].state.stop() {
+            HsmRequest::Stop => match self.vcpus[index].state.stop() {
                 Ok(()) => Answer::NoReturn,
                 Err(error) => Answer::Return(Err(error)),
             },
             HsmRequest::Status { hart } => {
                 let target = self.find(guest, hart);
-                Answer::Return(Ok(self.logicals[target].state.status()))
+                Answer::Return(Ok(self.vcpus[target].state.status()))
             }
-            HsmRequest::Suspend(how) => Answer::Return(self.logicals[index].state.suspend(how).map(|()| 0)),
+            HsmRequest::Suspend(how) => Answer::Return(self.vcpus[index].state.suspend(how).map(|()| 0)),
         }
     }
 
     /// Suspend to RAM: the calling hart sleeps alone until an interrupt that it has enabled is pending, and then begins at `entry`. The others
     /// have to be stopped (SBI 3.0, section 13.1).
     fn suspend_system(&mut self, index: usize, entry: Entry) -> Answer {
-        let mut others = self.harts_of(self.logicals[index].guest).filter(|&other| other != index);
-        if others.any(|other| self.logicals[other].state != HartState::Stopped) {
+        let mut others = self.harts_of(self.vcpus[index].guest).filter(|&other| other != index);
+        if others.any(|other| self.vcpus[other].state != HartState::Stopped) {
             return Answer::Return(Err(SbiError::Denied));
         }
-        match self.logicals[index].state.suspend(Suspend::NonRetentive(entry)) {
+        match self.vcpus[index].state.suspend(Suspend::NonRetentive(entry)) {
             Ok(()) => Answer::NoReturn,
             Err(error) => Answer::Return(Err(error)),
         }
     }
 
     fn feature_call(&mut self, index: usize, request: FeatureRequest) -> Result<u64, SbiError> {
-        let features = &mut self.logicals[index].features;
+        let features = &mut self.vcpus[index].features;
         let value = features.serve(request)?;
-        self.world.switch_hardware_ad(self.world.current.processor, features);
+        self.state.switch_hardware_ad(self.state.current.processor, features);
         Ok(value)
     }
 
@@ -204,11 +204,11 @@ impl Machine {
     }
 
     fn legacy_call(&mut self, index: usize, request: LegacyRequest, now: Cycles) -> Answer {
-        let guest = self.logicals[index].guest;
+        let guest = self.vcpus[index].guest;
         match request {
             LegacyRequest::GetCharacter => Answer::Return(Ok(self.typed_byte(guest).map_or(u64::MAX, u64::from))),
             LegacyRequest::ClearIpi => {
-                let hart = &mut self.logicals[index].hart;
+                let hart = &mut self.vcpus[index].hart;
                 let pending = hart.pending(Interrupt::Software);
                 hart.set_pending(Interrupt::Software, false);
                 Answer::Return(Ok(u64::from(pending)))
@@ -216,9 +216,9 @@ impl Machine {
             LegacyRequest::Masked { mask, call } => {
                 let bits = match mask.0 {
                     0 => Ok(None),
-                    address => self.world.load_for_call(address).map(Some),
+                    address => self.state.load_for_call(address).map(Some),
                 };
-                let hart = &mut self.logicals[index].hart;
+                let hart = &mut self.vcpus[index].hart;
                 match bits {
                     Ok(bits) => self.execute(index, &call.request(bits, &self.limits(guest)), now),
                     Err(Stop::Trap(trap)) => {
@@ -236,13 +236,13 @@ impl Machine {
 
     /// The next byte that was typed for a guest: from its UART, which firmware shares with its driver, or from the terminal.
     fn typed_byte(&mut self, guest: usize) -> Option<u8> {
-        let received = self.world.guests[guest].platform.take_console_byte();
+        let received = self.state.guests[guest].platform.take_console_byte();
         received.or_else(|| self.records[guest].typed.pop_front())
     }
 
     fn console_call(&mut self, guest: usize, request: ConsoleRequest) -> Result<u64, SbiError> {
         // What the guest has sent by its UART in this turn comes first.
-        let sent = self.world.guests[guest].platform.take_console_output();
+        let sent = self.state.guests[guest].platform.take_console_output();
         self.records[guest].printed.extend(sent);
         match request {
             ConsoleRequest::WriteByte(byte) => {
@@ -251,25 +251,25 @@ impl Machine {
             }
             ConsoleRequest::Write(ConsoleBuffer { at, bytes }) => {
                 let mut buffer = vec![0; bytes.min(CONSOLE_CHUNK) as usize];
-                self.world.read_guest(guest, at, &mut buffer).map_err(|_| SbiError::Failed)?;
+                self.state.read_guest(guest, at, &mut buffer).map_err(|_| SbiError::Failed)?;
                 self.records[guest].printed.extend(&buffer);
                 Ok(buffer.len() as u64)
             }
             ConsoleRequest::Read(ConsoleBuffer { at, bytes }) => {
                 let most = bytes.min(CONSOLE_CHUNK) as usize;
                 let typed: Vec<u8> = std::iter::from_fn(|| self.typed_byte(guest)).take(most).collect();
-                self.world.write_guest(guest, at, &typed).map_err(|_| SbiError::Failed)?;
+                self.state.write_guest(guest, at, &typed).map_err(|_| SbiError::Failed)?;
                 Ok(typed.len() as u64)
             }
         }
     }
 
-    /// Indices of a guest's logical processors.
+    /// Indices of a guest's vCPUs.
     pub(crate) fn harts_of(&self, guest: usize) -> Range<usize> {
-        self.records[guest].logicals.clone()
+        self.records[guest].vcpus.clone()
     }
 
-    /// The logical processor that is hart `hart` of a guest. Decoding has checked that there is one.
+    /// The vCPU that is hart `hart` of a guest. Decoding has checked that there is one.
     fn find(&self, guest: usize, hart: usize) -> usize {
         self.harts_of(guest).nth(hart).expect("decoding refuses harts that do not exist")
     }
@@ -277,38 +277,38 @@ impl Machine {
     /// Sets a hart up to begin where the HSM says, if it was started or woken: S-mode, translation and interrupts off, hart ID in `a0`. One that
     /// was woken finds its timer, and pending what woke it; one that was started is reset.
     pub(crate) fn begin_if_pending(&mut self, index: usize) {
-        let resumes = matches!(self.logicals[index].state, HartState::ResumePending(_));
-        let Some(entry) = self.logicals[index].state.enter() else { return };
+        let resumes = matches!(self.vcpus[index].state, HartState::ResumePending(_));
+        let Some(entry) = self.vcpus[index].state.enter() else { return };
         let features = self.reset_features();
-        let logical = &mut self.logicals[index];
-        let begun = Hart::new(self.isa, self.paging).counting_on(&logical.hart);
+        let vcpu = &mut self.vcpus[index];
+        let begun = Hart::new(self.isa, self.paging).counting_on(&vcpu.hart);
         if resumes {
-            logical.hart = begun.with_interrupts_of(&logical.hart);
+            vcpu.hart = begun.with_interrupts_of(&vcpu.hart);
         } else {
-            logical.hart = begun;
-            logical.features = features;
-            logical.steal = StealTime::default();
-            let level = self.world.guests[logical.guest].platform.external_interrupt(logical.hart_id);
-            logical.hart.set_pending(Interrupt::External, level);
-            if let Some(real) = logical.residence.real {
-                self.world.switch_hardware_ad(real, &features);
+            vcpu.hart = begun;
+            vcpu.features = features;
+            vcpu.steal = StealTime::default();
+            let level = self.state.guests[vcpu.guest].platform.external_interrupt(vcpu.hart_id);
+            vcpu.hart.set_pending(Interrupt::External, level);
+            if let Some(pcpu) = vcpu.residence.pcpu {
+                self.state.switch_hardware_ad(pcpu, &features);
             }
         }
-        let logical = &mut self.logicals[index];
-        logical.hart.set_pc(entry.pc.0);
-        logical.hart.set_register(A0, logical.hart_id as u64);
-        logical.hart.set_register(A1, entry.opaque);
-        let (guest, hart) = (logical.guest, logical.hart_id);
-        self.world.reset_segment(guest, hart);
+        let vcpu = &mut self.vcpus[index];
+        vcpu.hart.set_pc(entry.pc.0);
+        vcpu.hart.set_register(A0, vcpu.hart_id as u64);
+        vcpu.hart.set_register(A1, entry.opaque);
+        let (guest, hart) = (vcpu.guest, vcpu.hart_id);
+        self.state.reset_segment(guest, hart);
     }
 }
 
-impl World {
+impl MachineState {
     /// The walker of a pCPU sets A and D bits as the hart there has asked, if that is for the guest to say.
-    pub(crate) fn switch_hardware_ad(&mut self, real: usize, features: &Features) {
+    pub(crate) fn switch_hardware_ad(&mut self, pcpu: usize, features: &Features) {
         if let Some(on) = features.hardware_ad() {
             let policy = if on { AdPolicy::Update } else { AdPolicy::Fault };
-            self.processors[real].mmu.set_first_stage_ad(policy);
+            self.processors[pcpu].mmu.set_first_stage_ad(policy);
         }
     }
 }

@@ -6,14 +6,14 @@ use crate::results::outcome::Outcome;
 impl Machine {
     /// Ends the guest in whose turn something was found.
     pub(crate) fn end_if_inconsistent(&mut self, guest: usize) {
-        if let Some(inconsistency) = self.world.host.take_inconsistency() {
+        if let Some(inconsistency) = self.state.host.take_inconsistency() {
             self.end(guest, Outcome::Inconsistent(inconsistency));
         }
     }
 
     /// Something was found when nobody ran: no guest's good end can be believed.
     pub(crate) fn fail_if_inconsistent(&mut self) {
-        let Some(inconsistency) = self.world.host.take_inconsistency() else { return };
+        let Some(inconsistency) = self.state.host.take_inconsistency() else { return };
         let ends = self.records.iter_mut().filter_map(|record| record.outcome.as_mut());
         for outcome in ends.filter(|outcome| outcome.status() == 0) {
             *outcome = Outcome::Inconsistent(inconsistency);
@@ -24,8 +24,8 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ConfigBuilder;
     use crate::{Console, Image, LEAST_MEMORY};
+    use config::ConfigBuilder;
     use memory::{Cause, FrameError};
     use std::time::Duration;
     use types::PageSize;
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_frame_that_is_freed_twice_ends_the_guest_in_whose_turn_it_is_with_the_reason() {
         let mut machine = machine();
-        let host = &mut machine.world.host;
+        let host = &mut machine.state.host;
         let frame = host.frames.allocate(&host.memory, PageSize::Size4K).unwrap();
         host.frames.give_back(frame, "a page of the guest");
         host.frames.give_back(frame, "a page of the guest");
@@ -79,7 +79,7 @@ mod tests {
     fn what_is_found_after_the_last_turn_fails_the_run() {
         let mut machine = machine();
         assert_eq!(machine.run_all(&mut Nobody), [Outcome::Finished(0), Outcome::Finished(0)]);
-        let host = &mut machine.world.host;
+        let host = &mut machine.state.host;
         let frame = host.frames.allocate(&host.memory, PageSize::Size4K).unwrap();
         host.frames.give_back(frame, "a table");
         host.frames.give_back(frame, "a table");

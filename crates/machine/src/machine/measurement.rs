@@ -3,7 +3,7 @@
 use crate::machine::Machine;
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
-use monitor::sched::VmId;
+use hypervisor::sched::VmId;
 use std::time::Duration;
 
 impl Machine {
@@ -45,8 +45,8 @@ impl Machine {
     /// From here on, what a guest does is measured.
     pub(crate) fn begin_region(&mut self, guest: usize) {
         // A maximum has no difference: it begins anew.
-        for real in self.harts_of(guest).filter_map(|index| self.logicals[index].residence.real).collect::<Vec<_>>() {
-            self.world.processors[real].mmu.restart_maximum();
+        for pcpu in self.harts_of(guest).filter_map(|index| self.vcpus[index].residence.pcpu).collect::<Vec<_>>() {
+            self.state.processors[pcpu].mmu.restart_maximum();
         }
         let now = self.statistics_of(guest);
         self.records[guest].region.begin(now);
@@ -60,7 +60,7 @@ impl Machine {
 
     /// Instructions that a guest's harts have retired together.
     fn retired_of(&self, guest: usize) -> u64 {
-        self.harts_of(guest).map(|index| self.logicals[index].hart.counts().instructions).sum()
+        self.harts_of(guest).map(|index| self.vcpus[index].hart.counts().instructions).sum()
     }
 
     /// What the first guest's processors have counted together, from the beginning.
@@ -74,10 +74,10 @@ impl Machine {
     pub fn statistics_of(&self, guest: usize) -> Statistics {
         let mut sum = Statistics::default();
         for index in self.harts_of(guest) {
-            sum.add(&self.statistics_of_logical(index));
+            sum.add(&self.statistics_of_vcpu(index));
         }
         sum.transactions = self.dispatch.scheduler.statistics(VmId(guest)).ends;
-        sum.shadow = self.world.vms[guest].shadow_statistics().copied();
+        sum.shadow = self.state.vms[guest].shadow_statistics().copied();
         sum
     }
 

@@ -1,24 +1,24 @@
 //! The paravirtual extension, executed (docs/paravirtual.md).
 
 use crate::machine::Machine;
-use monitor::{
+use hypervisor::{
     ExitReason,
     sbi::{ParavirtualRequest, SbiError, SpinReport},
     sched::{
-        Allocation, AllocationError, AllocationForm, LogicalId, Notice, VmId,
+        Allocation, AllocationError, AllocationForm, Notice, VcpuId, VmId,
         spin::{SpinCall, SpinReason},
     },
 };
 
 impl Machine {
-    /// Answers a request of logical processor `index`.
+    /// Answers a request of vCPU `index`.
     pub(crate) fn paravirtual(&mut self, index: usize, request: &ParavirtualRequest) -> Result<u64, SbiError> {
-        let guest = self.logicals[index].guest;
+        let guest = self.vcpus[index].guest;
         let handshake = &mut self.records[guest].handshake;
         match *request {
-            ParavirtualRequest::SetSegment(ref request) => self.world.set_segment(request),
-            ParavirtualRequest::Section(call) => self.world.section_call(guest, call),
-            ParavirtualRequest::PartialPurge(purge) => self.world.partial_purge(&purge),
+            ParavirtualRequest::SetSegment(ref request) => self.state.set_segment(request),
+            ParavirtualRequest::Section(call) => self.state.section_call(guest, call),
+            ParavirtualRequest::PartialPurge(purge) => self.state.partial_purge(&purge),
             ParavirtualRequest::RegisterArea(area) => {
                 let notice = handshake.register(area);
                 self.notify(guest, notice).map(|()| 0)
@@ -33,7 +33,7 @@ impl Machine {
                 if !wanted {
                     self.raise(guest, false);
                 }
-                Ok(u64::from(devices::map::MONITOR_SOURCE))
+                Ok(u64::from(devices::map::HYPERVISOR_SOURCE))
             }
             ParavirtualRequest::Spin(call) => {
                 self.spin(index, call);
@@ -48,47 +48,47 @@ impl Machine {
         }
     }
 
-    /// Logical processor `index`, whose turn it is, has executed `pause`: if that makes it a spin, it exits.
+    /// vCPU `index`, whose turn it is, has executed `pause`: if that makes it a spin, it exits.
     pub(crate) fn paused(&mut self, index: usize) {
         if self.notices(index) {
-            let Some(real) = self.logicals[index].residence.real else { return };
-            let now = self.clock_of_real(real);
-            if self.logicals[index].residence.pauses.pause(now, &self.dispatch.pause_limits) {
-                self.world.charge_exit(ExitReason::PauseLoop);
+            let Some(pcpu) = self.vcpus[index].residence.pcpu else { return };
+            let now = self.clock_of_pcpu(pcpu);
+            if self.vcpus[index].residence.pauses.pause(now, &self.dispatch.pause_limits) {
+                self.state.charge_exit(ExitReason::PauseLoop);
                 self.spin(index, SpinCall { reason: SpinReason::PauseLoop, partner: None });
             }
         }
     }
 
-    /// Logical processor `index`, whose turn it is, waits for a store to its reservation: it exits.
+    /// vCPU `index`, whose turn it is, waits for a store to its reservation: it exits.
     pub(crate) fn waits_for_store(&mut self, index: usize) {
         if self.notices(index) {
-            self.world.charge_exit(ExitReason::ReservationWait);
+            self.state.charge_exit(ExitReason::ReservationWait);
             self.spin(index, SpinCall { reason: SpinReason::ReservationWait, partner: None });
         }
     }
 
     /// Whether an unmodified guest's spins are looked for: not where it has processors of its own, nor where nothing would come of it.
     fn notices(&self, index: usize) -> bool {
-        let guest = self.logicals[index].guest;
+        let guest = self.vcpus[index].guest;
         !self.dispatch.scheduler.is_dedicated(VmId(guest)) && self.records[guest].spin.acts()
     }
 
-    /// Logical processor `index`, whose turn it is, spins.
+    /// vCPU `index`, whose turn it is, spins.
     pub(crate) fn spin(&mut self, index: usize, call: SpinCall) {
-        let Some(real) = self.logicals[index].residence.real else { return };
-        self.account(real);
-        let now = self.clock_of_real(real);
-        self.dispatch.scheduler.spin(LogicalId(index), call, now);
+        let Some(pcpu) = self.vcpus[index].residence.pcpu else { return };
+        self.account(pcpu);
+        let now = self.clock_of_pcpu(pcpu);
+        self.dispatch.scheduler.spin(VcpuId(index), call, now);
         self.carry_out(now);
     }
 
-    /// Changes how a guest's logical processors get real ones, now, and lets the guest know.
+    /// Changes how a guest's vCPUs get pCPUs, now, and lets the guest know.
     ///
     /// # Errors
     /// [`AllocationError`]; nothing has changed.
     pub(crate) fn allocate(&mut self, guest: usize, allocation: &Allocation) -> Result<(), AllocationError> {
-        let now = self.clock_of_real(self.world.current.processor);
+        let now = self.clock_of_pcpu(self.state.current.processor);
         self.dispatch.scheduler.allocate(VmId(guest), allocation, now)?;
         self.carry_out(now);
         self.harts_of(guest).for_each(|index| self.keep_timer(index));
@@ -104,10 +104,10 @@ impl Machine {
 
     /// Drives the interrupt that says that a guest's allocation has changed.
     fn raise(&mut self, guest: usize, high: bool) {
-        let generation = self.world.guests[guest].platform.interrupt_generation();
-        self.world.guests[guest].platform.set_monitor_interrupt(high);
-        if self.world.guests[guest].platform.interrupt_generation() != generation {
-            let now = self.clock_of_real(self.world.current.processor);
+        let generation = self.state.guests[guest].platform.interrupt_generation();
+        self.state.guests[guest].platform.set_hypervisor_interrupt(high);
+        if self.state.guests[guest].platform.interrupt_generation() != generation {
+            let now = self.clock_of_pcpu(self.state.current.processor);
             self.deliver_interrupts(guest, now);
         }
     }
@@ -115,7 +115,7 @@ impl Machine {
     /// Lets a guest know of its allocation.
     fn notify(&mut self, guest: usize, notice: Notice) -> Result<(), SbiError> {
         if let Some((area, flag)) = notice.store {
-            self.world.write_guest(guest, area, &flag.to_le_bytes()).map_err(|_| SbiError::Failed)?;
+            self.state.write_guest(guest, area, &flag.to_le_bytes()).map_err(|_| SbiError::Failed)?;
         }
         if notice.interrupt {
             self.raise(guest, true);

@@ -20,7 +20,7 @@ impl Machine {
     /// Brings the gauge up to date.
     pub(crate) fn show(&mut self) {
         let Some(gauge) = self.watched.begin_reading() else { return };
-        let retired = self.logicals.iter().map(|logical| logical.hart.counts().instructions).sum();
+        let retired = self.vcpus.iter().map(|vcpu| vcpu.hart.counts().instructions).sum();
         gauge.set(retired, self.records[0].region.phase());
     }
 }

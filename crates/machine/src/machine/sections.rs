@@ -6,25 +6,25 @@ use crate::sections::{GuestFigures, ReservedFigures, SectionFigures};
 impl Machine {
     /// Every section of the host, in the plan's order, as it was when it was looked at last.
     pub fn sections(&self) -> impl Iterator<Item = &SectionFigures> {
-        self.world.sections.iter().flat_map(|sections| sections.ledger.sections.values())
+        self.state.sections.iter().flat_map(|sections| sections.ledger.sections.values())
     }
 
     /// What a guest that has ended had of sections; `None` if it had none.
     #[must_use]
     pub fn sections_of(&self, guest: usize) -> Option<&GuestFigures> {
-        let vmid = self.world.vms[guest].vmid();
-        self.world.sections.as_ref()?.ledger.guests.get(&vmid)
+        let vmid = self.state.vms[guest].vmid();
+        self.state.sections.as_ref()?.ledger.guests.get(&vmid)
     }
 
     /// What became of the registry when the machine started.
     #[must_use]
     pub fn reserved_memory(&self) -> Option<&ReservedFigures> {
-        self.world.sections.as_ref().map(|sections| &sections.ledger.reserved)
+        self.state.sections.as_ref().map(|sections| &sections.ledger.reserved)
     }
 
     /// What went wrong when sections were given back, a line each: modified pages that did not reach their file.
     #[must_use]
     pub fn section_problems(&self) -> &[String] {
-        self.world.sections.as_ref().map_or(&[], |sections| &sections.ledger.problems)
+        self.state.sections.as_ref().map_or(&[], |sections| &sections.ledger.problems)
     }
 }

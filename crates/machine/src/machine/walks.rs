@@ -2,8 +2,8 @@
 
 use crate::machine::Machine;
 use crate::results::walks::RecordedWalk;
+use hypervisor::WalkMemory;
 use mmu::Memo;
-use monitor::WalkMemory;
 
 impl Machine {
     /// Records a walk of each guest from now on: at the end of its region of interest, or, if it marks none, of its command.
@@ -27,14 +27,14 @@ impl Machine {
     }
 
     fn walk_of_current(&self) -> Option<RecordedWalk> {
-        let world = &self.world;
-        let mmu = &world.processors[world.current.processor].mmu;
-        let second = world.vm().second_stage_of(world.current.hart);
+        let state = &self.state;
+        let mmu = &state.processors[state.current.processor].mmu;
+        let second = state.vm().second_stage_of(state.current.hart);
         let pages = mmu.data_pages();
         let (page, size) = *pages.get(pages.len() / 2)?;
         // An address within it that is nothing special.
         let gva = page.wrapping_add((size.bytes() / 3) & !7);
-        let walk = |memo| mmu.record_walk(&mut WalkMemory::new(&world.host.memory), &second, gva, memo).ok();
+        let walk = |memo| mmu.record_walk(&mut WalkMemory::new(&state.host.memory), &second, gva, memo).ok();
         Some(RecordedWalk { whole: walk(Memo::Empty)?, cached: walk(Memo::AsItIs)? })
     }
 }

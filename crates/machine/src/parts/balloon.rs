@@ -1,7 +1,8 @@
-//! The monitor's policy for memory balloons: what the guests are asked for, and when. A guest answers in its own time; what it gives up
-//! comes to [`World::with_dma`](crate::world::World::with_dma) with the stores of its driver.
+//! The hypervisor's policy for memory balloons: what the guests are asked for, and when. A guest answers in its own time; what it gives up
+//! comes to [`MachineState::with_dma`](crate::state::MachineState::with_dma) with the stores of its driver.
 
-use crate::{clock::Clock, config::BalloonKeys};
+use config::BalloonKeys;
+use config::clock::Clock;
 use types::{Cycles, PageSize};
 
 /// What is asked for, of every guest that has a balloon.
@@ -61,7 +62,7 @@ impl Balloon {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::ByteSize;
+    use config::units::ByteSize;
 
     fn balloon(at: u64, until: u64, pressure: bool) -> Balloon {
         let clock = Clock { hz: 100, millicycles_per_instruction: 1000 };

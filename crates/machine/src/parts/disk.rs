@@ -1,6 +1,7 @@
 //! Disks that take their time: a request is served so long after the driver notified the disk, and then the interrupt comes.
 
-use crate::{clock::Clock, config::Config};
+use config::Config;
+use config::clock::Clock;
 use devices::DiskNotification;
 use std::collections::BTreeMap;
 use types::Cycles;

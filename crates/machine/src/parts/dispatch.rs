@@ -1,12 +1,13 @@
-//! Who is where: the real processors that logical ones have and had, and what their stays counted. What happens at a despatch is in
+//! Who is where: the pCPUs that vcpu ones have and had, and what their stays counted. What happens at a dispatch is in
 //! `machine/dispatch.rs`.
 
-use crate::{caches::CacheStatistics, host_model::SchedulingModel, results::trace::Stay};
-use mmu::MmuStatistics;
-use monitor::{
+use crate::{caches::CacheStatistics, results::trace::Stay};
+use config::host_model::SchedulingModel;
+use hypervisor::{
     ExitCounts, ExitReason, PagingCounts,
     sched::{Parameters, PauseLoop, PauseLoopLimits, Scheduler},
 };
+use mmu::MmuStatistics;
 use std::collections::BTreeSet;
 use types::Cycles;
 
@@ -14,9 +15,9 @@ use types::Cycles;
 pub(crate) struct Dispatch {
     pub(crate) scheduler: Scheduler,
     pub(crate) prices: SchedulingModel,
-    /// Who has each real processor; the scheduler's view as of the last [`Machine::carry_out`](crate::Machine::carry_out).
+    /// Who has each pCPU; the scheduler's view as of the last [`Machine::carry_out`](crate::Machine::carry_out).
     pub(crate) seats: Vec<Option<usize>>,
-    /// Timers of logical processors that wait and have no real processor. One that is out of date is dropped when it is due.
+    /// Timers of vCPUs that wait and have no pCPU. One that is out of date is dropped when it is due.
     pub(crate) timers: BTreeSet<(Cycles, usize)>,
     /// What counts as a spin.
     pub(crate) pause_limits: PauseLoopLimits,
@@ -24,32 +25,32 @@ pub(crate) struct Dispatch {
     pub(crate) stays: Option<Vec<Stay>>,
 }
 
-/// What a logical processor has beside its architectural state.
+/// What a vCPU has beside its architectural state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Residence {
-    /// The real processor that it has.
-    pub(crate) real: Option<usize>,
-    /// The real processor that it had last.
+    /// The pCPU that it has.
+    pub(crate) pcpu: Option<usize>,
+    /// The pCPU that it had last.
     pub(crate) ran_on: Option<usize>,
-    /// What its stays so far have counted: MMU, exits, time in the monitor.
+    /// What its stays so far have counted: MMU, exits, time in the hypervisor.
     pub(crate) past: Counted,
-    /// The real processor's counts when this stay began.
+    /// The pCPU's counts when this stay began.
     pub(crate) begun: Counted,
     /// When it began.
     pub(crate) since: Cycles,
     /// Its `pause` instructions in a row.
     pub(crate) pauses: PauseLoop,
-    /// Events that happened to it while it had no real processor: charged when it gets one.
+    /// Events that happened to it while it had no pCPU: charged when it gets one.
     pub(crate) owed: Vec<ExitReason>,
 }
 
-/// Counts of a real processor, or the part of a stay in them.
+/// Counts of a pCPU, or the part of a stay in them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) mmu: MmuStatistics,
     pub(crate) exits: ExitCounts,
     pub(crate) paging: PagingCounts,
-    pub(crate) monitor: Cycles,
+    pub(crate) hypervisor: Cycles,
     /// Time of nested traps.
     pub(crate) traps: Cycles,
     /// If caches are modelled.
@@ -62,7 +63,7 @@ impl Counted {
             mmu: self.mmu.since(&earlier.mmu),
             exits: self.exits.since(&earlier.exits),
             paging: self.paging.since(&earlier.paging),
-            monitor: self.monitor - earlier.monitor,
+            hypervisor: self.hypervisor - earlier.hypervisor,
             traps: self.traps - earlier.traps,
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
         }
@@ -72,7 +73,7 @@ impl Counted {
         self.mmu.add(&other.mmu);
         self.exits.add(&other.exits);
         self.paging.add(&other.paging);
-        self.monitor += other.monitor;
+        self.hypervisor += other.hypervisor;
         self.traps += other.traps;
         if let Some(caches) = &other.caches {
             self.caches.get_or_insert_default().add(caches);
@@ -92,18 +93,18 @@ impl Dispatch {
         }
     }
 
-    /// One more real processor.
-    pub(crate) fn add_real(&mut self) {
-        self.scheduler.add_real();
+    /// One more pCPU.
+    pub(crate) fn add_pcpu(&mut self) {
+        self.scheduler.add_pcpu();
         self.seats.push(None);
     }
 
-    /// Who has a real processor.
-    pub(crate) fn occupant(&self, real: usize) -> Option<usize> {
-        self.seats[real]
+    /// Who has a pCPU.
+    pub(crate) fn occupant(&self, pcpu: usize) -> Option<usize> {
+        self.seats[pcpu]
     }
 
-    /// The timer that is due first among those of logical processors without a real one.
+    /// The timer that is due first among those of vCPUs without a pCPU.
     pub(crate) fn first_timer(&self) -> Option<(Cycles, usize)> {
         self.timers.first().copied()
     }

@@ -1,6 +1,7 @@
 //! Hard faults of the host's memory: which frames, when, and what becomes of whoever has them.
 
-use crate::{clock::Clock, config::Config};
+use config::Config;
+use config::clock::Clock;
 use memory::HOST_BASE;
 use std::collections::BTreeSet;
 use types::{Cycles, Hpa, PageSize};

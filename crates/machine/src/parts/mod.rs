@@ -1,11 +1,11 @@
-//! What a machine is made of beside processors and guests. What is here knows nothing of the machine: what happens to it is in `machine/` and `world/`.
+//! What a machine is made of beside processors and guests. What is here knows nothing of the machine: what happens to it is in `machine/` and `state/`.
 
 pub(crate) mod address_spaces;
-pub(crate) mod agile;
 pub(crate) mod balloon;
 pub(crate) mod disk;
 pub(crate) mod dispatch;
 pub(crate) mod faulty;
-pub(crate) mod logical;
 pub(crate) mod primary_region;
+pub(crate) mod shadow_intervals;
 pub(crate) mod steal;
+pub(crate) mod vcpu;

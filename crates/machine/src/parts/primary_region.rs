@@ -1,18 +1,18 @@
 //! Segment registers: which processors have them, and what is kept of a guest that sets them.
 
 use core::ops::Range;
-use monitor::{PrimaryRegion, Refusal};
+use hypervisor::{PrimaryRegion, Refusal};
 use std::collections::BTreeSet;
 use types::{Gpa, PagingMode};
 
 /// The most refusals whose text is kept of a guest.
 const MOST_NOTED: usize = 64;
 
-/// Which segment registers the real processors have.
+/// Which segment registers the pCPUs have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SegmentHardware {
     pub(crate) guest: bool,
-    pub(crate) monitor: bool,
+    pub(crate) hypervisor: bool,
     /// Whether misses are counted by both, though none may be there.
     pub(crate) classify: bool,
 }
@@ -20,7 +20,7 @@ pub(crate) struct SegmentHardware {
 impl SegmentHardware {
     /// Under a scheme with these segments.
     pub(crate) const fn of(segments: schemes::Segments, classify: bool) -> Self {
-        Self { guest: segments.has_guest(), monitor: segments.has_hypervisor(), classify }
+        Self { guest: segments.has_guest(), hypervisor: segments.has_hypervisor(), classify }
     }
 
     /// Whether a guest's segment is translated by.

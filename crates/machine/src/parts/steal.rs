@@ -3,8 +3,8 @@
 //! It is the scheduler's own wait, from ready to dispatched, of this one vCPU. One with a pCPU of its own never waits. What the guest sees is
 //! written where the vCPU gets a pCPU, before its next instruction, and where it is taken away.
 
-use crate::clock::Clock;
 use crate::snapshot::state::StealState;
+use config::clock::Clock;
 use types::{Cycles, Gpa};
 
 /// What is kept for a vCPU.

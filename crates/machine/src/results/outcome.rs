@@ -2,8 +2,8 @@
 
 use core::fmt;
 use hart::CodeMemoryError;
+use hypervisor::PageUnavailable;
 use memory::Inconsistency;
-use monitor::PageUnavailable;
 
 /// Why a machine stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,9 +1,9 @@
 //! What a run is measured by.
 
 use crate::caches::CacheStatistics;
+use hypervisor::shadow::ShadowStatistics;
+use hypervisor::{ExitCounts, PagingCounts};
 use mmu::MmuStatistics;
-use monitor::shadow::ShadowStatistics;
-use monitor::{ExitCounts, PagingCounts};
 use serde::{Deserialize, Serialize};
 use types::Cycles;
 
@@ -26,7 +26,7 @@ pub struct Statistics {
     pub exits: ExitCounts,
     /// Pages that were taken away and brought back.
     pub paging: PagingCounts,
-    /// Upkeep of shadow tables, if the guest has any.
+    /// Maintenance of shadow tables, if the guest has any.
     pub shadow: Option<ShadowStatistics>,
     /// Where the time went.
     pub time: Time,
@@ -39,15 +39,15 @@ pub struct Time {
     pub guest: Cycles,
     /// L2 TLB hits and table references.
     pub translation: Cycles,
-    /// Exits, entries and the monitor's work.
-    pub monitor: Cycles,
+    /// Exits, entries and the hypervisor's work.
+    pub hypervisor: Cycles,
 }
 
 impl Time {
     /// All of it.
     #[must_use]
     pub fn total(&self) -> Cycles {
-        self.guest + self.translation + self.monitor
+        self.guest + self.translation + self.hypervisor
     }
 }
 
@@ -68,7 +68,7 @@ impl Statistics {
             time: Time {
                 guest: self.time.guest - earlier.time.guest,
                 translation: self.time.translation - earlier.time.translation,
-                monitor: self.time.monitor - earlier.time.monitor,
+                hypervisor: self.time.hypervisor - earlier.time.hypervisor,
             },
         }
     }
@@ -90,6 +90,6 @@ impl Statistics {
         }
         self.time.guest += other.time.guest;
         self.time.translation += other.time.translation;
-        self.time.monitor += other.time.monitor;
+        self.time.hypervisor += other.time.hypervisor;
     }
 }

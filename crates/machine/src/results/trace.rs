@@ -1,18 +1,18 @@
-//! Which logical processor ran where and when.
+//! Which vCPU ran where and when.
 
-use monitor::sched::Why;
+use hypervisor::sched::Why;
 use types::Cycles;
 
-/// A logical processor's time on a real one, from a despatch to the next change.
+/// A vCPU's time on a pCPU, from a dispatch to the next change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stay {
-    /// The real processor.
-    pub real: usize,
+    /// The pCPU.
+    pub pcpu: usize,
     /// The guest.
     pub guest: usize,
-    /// The logical processor's number in the guest.
+    /// The vCPU's number in the guest.
     pub hart: usize,
-    /// When it was despatched.
+    /// When it was dispatched.
     pub from: Cycles,
     /// When it left.
     pub to: Cycles,

@@ -5,14 +5,14 @@
 
 use super::host::HostSections;
 use super::plan::GuestSection;
-use crate::world::World;
+use crate::state::MachineState;
+use hypervisor::sbi::{SbiError, SectionCall};
+use hypervisor::section::{MapRequest, SectionAccess, SectionHost, SectionManager, SectionMapError, SectionUnmapError};
+use hypervisor::{FlushTlbs, Vm};
 use memory::section::DeleteError;
-use monitor::sbi::{SbiError, SectionCall};
-use monitor::section::{MapRequest, SectionAccess, SectionHost, SectionManager, SectionMapError, SectionUnmapError};
-use monitor::{FlushTlbs, Vm};
 use types::{Cycles, Gpa, Vmid};
 
-impl World {
+impl MachineState {
     /// What a guest asks concerning its sections. The work is charged to the processor that it asks on.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl World {
                 (result, cycles)
             })
             .unwrap_or((Err(SbiError::InvalidParam), Cycles(0)));
-        self.processor().monitor += cycles;
+        self.processor().hypervisor += cycles;
         result
     }
 }

@@ -1,9 +1,9 @@
 //! What is measured of sections. A section may be gone when the run is over, and a guest always is, so that figures are noted before.
 
+use hypervisor::Vm;
+use hypervisor::section::{SectionAccess, SectionManager, Window, WindowTables};
 use memory::registry::SectionName;
 use memory::section::{FaultCounts, FileCounts, SectionId, SectionKind};
-use monitor::Vm;
-use monitor::section::{SectionAccess, SectionManager, Window, WindowTables};
 use std::collections::BTreeMap;
 use types::{Cycles, Gpa, PageSize, Vmid};
 
@@ -65,7 +65,7 @@ pub struct WindowFigures {
     pub writable: bool,
     /// The level of the section's tables that are linked; `None` where the guest has tables of its own.
     pub shared_level: Option<u32>,
-    /// What it took the monitor to map it.
+    /// What it took the hypervisor to map it.
     pub map_time: Cycles,
 }
 

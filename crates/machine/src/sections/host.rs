@@ -2,7 +2,7 @@
 
 use super::figures::Ledger;
 use super::plan::GuestSections;
-use monitor::section::SectionManager;
+use hypervisor::section::SectionManager;
 use std::collections::BTreeMap;
 use types::Vmid;
 

@@ -1,5 +1,5 @@
 //! Sections in a machine: made from the plan when it starts, mapped into each guest as that is added, resolved on faults, and gone with their
-//! guests. The mechanisms are `monitor::section` and `memory::section`.
+//! guests. The mechanisms are `hypervisor::section` and `memory::section`.
 
 mod calls;
 mod figures;
@@ -7,10 +7,12 @@ pub(crate) mod host;
 mod plan;
 mod serve;
 mod start;
+mod table_bytes;
 
 pub use figures::{GuestFigures, ReservedFigures, SectionFigures, ShadowMemory, WindowFigures};
+pub use hypervisor::section::SectionAccess;
 pub use memory::section::{FaultCounts, FileCounts};
-pub use monitor::section::SectionAccess;
 pub use plan::{GuestSection, GuestSections, PlacementError, SectionPlan, SectionStore, Wish, place};
+pub use table_bytes::private_table_bytes;
 
 pub(crate) use start::{host_bytes, start};

@@ -1,12 +1,10 @@
 //! Sections as a host's plan has them, and where each appears in a guest.
 
-use crate::config::Config;
-use crate::units::ByteSize;
+use config::units::ByteSize;
 use core::ops::Range;
 use devices::map::RAM_BASE;
+use hypervisor::section::SectionAccess;
 use memory::registry::SectionName;
-use monitor::section::SectionAccess;
-use schemes::Walked;
 use std::path::PathBuf;
 use types::{Gpa, PageSize};
 
@@ -108,39 +106,15 @@ pub enum PlacementError {
         with: Range<Gpa>,
     },
     /// More than the nested table translates.
-    #[error("section {name}: at: it would end beyond the {bits} bits of guest physical address that the monitor maps")]
+    #[error(
+        "section {name}: at: it would end beyond the {bits} bits of guest physical address that the hypervisor maps"
+    )]
     Beyond {
         /// The section.
         name: SectionName,
         /// Bits of guest physical address.
         bits: u32,
     },
-}
-
-/// Bits of address that a first-stage table of four levels translates as they stand, without sign: of the shadow table of a guest that does not translate.
-const BARE_BITS: u32 = 47;
-
-impl Config {
-    /// Why guests map no sections; `None` where they can.
-    #[must_use]
-    pub fn section_obstacle(&self) -> Option<&'static str> {
-        let facts = self.scheme.facts();
-        if facts.walked == Walked::ShadowTables && self.shadow.ves {
-            return Some("the hardware walks the guest's own table (shadow.ves)");
-        }
-        facts.section_obstacle
-    }
-
-    /// Bits of guest physical address below which sections can be.
-    #[must_use]
-    pub fn section_bits(&self) -> u32 {
-        let tree = self.paging.host.mode().address_bits();
-        let bits = self.backing().design().map_or(tree, |(design, mode)| design.section_bits(mode));
-        match self.scheme.facts().walked {
-            Walked::ShadowTables | Walked::AgileTables => bits.min(BARE_BITS),
-            Walked::GuestTables => bits,
-        }
-    }
 }
 
 /// Addresses that no section may have: the devices' and RAM's.

@@ -1,15 +1,15 @@
 //! Sections while guests run: faults, and the ends of guests and of the run.
 
 use super::host::HostSections;
-use crate::world::{Processor, World};
+use crate::state::{MachineState, Processor};
+use hypervisor::section::{SectionFault, SectionHost, SectionManager};
+use hypervisor::{FlushTlbs, NestedFaultOutcome, PageUnavailable, Vm};
 use memory::FrameRange;
 use memory::section::FileCounts;
 use mmu::Fence;
-use monitor::section::{SectionFault, SectionHost, SectionManager};
-use monitor::{FlushTlbs, NestedFaultOutcome, PageUnavailable, Vm};
 use types::{Access, Gpa};
 
-/// Every real processor, and the frames whose code they are to forget.
+/// Every pCPU, and the frames whose code they are to forget.
 pub(crate) struct Flushes<'w> {
     processors: &'w mut [Processor],
     leave: &'w mut bool,
@@ -30,7 +30,7 @@ impl FlushTlbs for Flushes<'_> {
     }
 }
 
-impl World {
+impl MachineState {
     /// Lets the manager of sections at the host; `None` on one without.
     pub(crate) fn with_sections<T>(
         &mut self,
@@ -62,12 +62,12 @@ impl World {
         let (resolved, files) = self.with_sections(|sections, on| {
             let before = file_counts(&sections.manager);
             let resolved = sections.manager.fault(on, vmid, gpa, access);
-            // An exit for a nested fault has the price of mapping a page; what is left are pages of files.
+            // An exit for a nested fault has the cost of mapping a page; what is left are pages of files.
             let _ = sections.manager.take_work();
             (resolved, file_counts(&sections.manager).since(before))
         })?;
         let cycles = self.costs.pages_of_files(files);
-        self.processor().monitor += cycles;
+        self.processor().hypervisor += cycles;
         // What came from a file took long, and others may be earlier now.
         self.leave |= files.reads > 0;
         match resolved {

@@ -3,20 +3,20 @@
 use super::figures::{Ledger, ReservedFigures};
 use super::host::HostSections;
 use super::plan::{GuestSections, SectionPlan, SectionStore, taken};
+use super::table_bytes::private_table_bytes;
 use crate::assembly::build_error::BuildError;
 use crate::assembly::host_plan::HostPlan;
 use crate::assembly::memory_needs::{LEAST_MEMORY, guest_host_bytes};
-use crate::config::{AttributeName, Config, ConfigError};
-use crate::vlm::private_table_bytes;
-use crate::world::World;
+use crate::state::MachineState;
+use config::{AttributeName, Config, ConfigError};
 use devices::TreeSection;
 use devices::map::RAM_BASE;
+use hypervisor::section::{MapRequest, SectionAccess, SectionManager, VmProfile};
+use hypervisor::{TableDesign, VmError};
 use memory::registry::{Granularities, Preallocation, Registry, ReservedMemory, Tuning, table_pages};
 use memory::section::{BackingFile, Lifetime};
 use memory::{FrameRange, HOST_BASE, Host};
-use monitor::section::{MapRequest, SectionAccess, SectionManager, VmProfile};
-use monitor::{TableDesign, VmError};
-use schemes::Walked;
+use schemes::{ShadowTables, Walked};
 use std::collections::BTreeMap;
 use types::{Gpa, PageSize};
 
@@ -150,8 +150,8 @@ fn section_limit(config: &Config, plan: &GuestSections) -> Gpa {
     }
     match config.scheme.facts().walked {
         // The table of a guest that does not translate: three levels where those are enough.
-        Walked::ShadowTables | Walked::AgileTables if end.0 <= 1 << 38 => all.min(Gpa(1 << 38)),
-        Walked::ShadowTables | Walked::AgileTables | Walked::GuestTables => all,
+        Walked::ShadowTables if end.0 <= 1 << 38 => all.min(Gpa(1 << 38)),
+        Walked::ShadowTables | Walked::GuestTables => all,
     }
 }
 
@@ -165,7 +165,9 @@ fn guest_table_bytes(sections: &GuestSections, config: &Config) -> u64 {
         return bytes;
     }
     let ram = config.memory.0;
-    let shadow = config.shadow().map_or(0, |shadow| shadow.host_bytes(ram + sections.bytes()) - shadow.host_bytes(ram));
+    let shadow = config
+        .shadow()
+        .map_or(0, |ShadowTables { config, .. }| config.host_bytes(ram + sections.bytes()) - config.host_bytes(ram));
     // A window may begin and end within what a table of each level maps.
     sections.windows.iter().fold(shadow, |sum, window| sum + private_table_bytes(window.bytes) + 4 * PAGE)
 }
@@ -185,7 +187,7 @@ impl GuestSections {
     }
 }
 
-impl World {
+impl MachineState {
     /// Makes the sections of a plan.
     ///
     /// # Errors

@@ -4,13 +4,13 @@ use super::About;
 use super::file::Writer;
 use super::request::{CaptureError, SnapshotAt};
 use super::shape::Shape;
-use super::state::{LogicalState, State};
+use super::state::{State, VcpuState};
 use super::translations::Translations;
 use crate::assembly::image::VirtioKind;
-use crate::config::Config;
 use crate::machine::Machine;
 use crate::parts::address_spaces::RecentSpaces;
 use crate::results::outcome::Outcome;
+use config::Config;
 use memory::MemoryImage;
 use mmu::{ResidentPage, ResidentSpace};
 use std::fs::File;
@@ -28,18 +28,18 @@ impl Machine {
         if self.records.len() != 1 {
             return Err(CaptureError::Unsupported("others beside it"));
         }
-        if self.world.sections.is_some() {
+        if self.state.sections.is_some() {
             return Err(CaptureError::Unsupported("sections"));
         }
-        if self.world.guests[GUEST].platform.state().is_err() {
+        if self.state.guests[GUEST].platform.state().is_err() {
             return Err(CaptureError::Unsupported("a disk"));
         }
-        if self.world.hot_adds(GUEST) {
+        if self.state.hot_adds(GUEST) {
             return Err(CaptureError::Unsupported("memory that is added for its balloon (segment.hot_add)"));
         }
         self.capture.at = Some(at);
         let before = std::mem::take(&mut self.capture.spaces_before);
-        self.world.spaces = Some(RecentSpaces::new(self.harts_of(GUEST).len(), before));
+        self.state.spaces = Some(RecentSpaces::new(self.harts_of(GUEST).len(), before));
         Ok(())
     }
 
@@ -86,29 +86,29 @@ impl Machine {
 
     /// What the guest's harts have retired together, before a snapshot or since.
     fn instret(&self) -> u64 {
-        self.harts_of(GUEST).map(|index| self.logicals[index].hart.registers().instret).fold(0, u64::wrapping_add)
+        self.harts_of(GUEST).map(|index| self.vcpus[index].hart.registers().instret).fold(0, u64::wrapping_add)
     }
 
     fn capture(&mut self) -> Outcome {
         self.capture.at = None;
         let clock = *self.clock();
         let hart = |index: usize| {
-            let logical = &self.logicals[index];
-            let now = logical.residence.real.map_or(Cycles(0), |real| self.clock_of_real(real));
-            let pmu = self.world.pmu_at_rest(logical);
-            LogicalState {
-                registers: logical.hart.registers(),
-                life: logical.state.into(),
-                waits: logical.waits,
+            let vcpu = &self.vcpus[index];
+            let now = vcpu.residence.pcpu.map_or(Cycles(0), |pcpu| self.clock_of_pcpu(pcpu));
+            let pmu = self.state.pmu_at_rest(vcpu);
+            VcpuState {
+                registers: vcpu.hart.registers(),
+                life: vcpu.state.into(),
+                waits: vcpu.waits,
                 time: clock.time(now),
-                event: clock.time(logical.event),
+                event: clock.time(vcpu.event),
                 pmu,
-                hardware_ad: logical.features.saved(),
-                steal: logical.steal.saved(&clock),
+                hardware_ad: vcpu.features.saved(),
+                steal: vcpu.steal.saved(&clock),
             }
         };
         let harts = self.harts_of(GUEST).map(hart).collect();
-        let guest = &self.world.guests[GUEST];
+        let guest = &self.state.guests[GUEST];
         let (area, interrupt) = self.records[GUEST].handshake.agreed();
         // Looked at before the run began.
         let Ok(platform) = guest.platform.state() else { return Outcome::SnapshotTaken };
@@ -125,14 +125,14 @@ impl Machine {
 
     /// What the guest's harts have translated.
     fn translations(&self) -> Translations {
-        let vmid = self.world.vms[GUEST].vmid();
-        let pages = |index: usize| match self.logicals[index].residence.ran_on {
-            Some(real) => self.world.processors[real].mmu.resident_pages(vmid),
+        let vmid = self.state.vms[GUEST].vmid();
+        let pages = |index: usize| match self.vcpus[index].residence.ran_on {
+            Some(pcpu) => self.state.processors[pcpu].mmu.resident_pages(vmid),
             None => Vec::new(),
         };
         let tlbs: Vec<Vec<ResidentPage>> = self.harts_of(GUEST).map(pages).collect();
         let is_cached = |asid| tlbs.iter().flatten().any(|page| page.space == ResidentSpace::Asid(asid));
-        let spaces = self.world.spaces.as_ref().map_or_else(Vec::new, |spaces| spaces.alive(is_cached));
+        let spaces = self.state.spaces.as_ref().map_or_else(Vec::new, |spaces| spaces.alive(is_cached));
         Translations::new(&spaces, &tlbs)
     }
 
@@ -149,14 +149,14 @@ impl Machine {
     ) -> Result<(), CaptureError> {
         let state = self.capture.taken.take().ok_or(CaptureError::NotTaken)?;
         let shape = Shape::new(config, devices).ok_or(CaptureError::Unsupported("a disk"))?;
-        let ram = self.world.vms[GUEST].ram();
+        let ram = self.state.vms[GUEST].ram();
         let mut writer = Writer::new(file)?;
         let mut buffer = vec![0; MemoryImage::CHUNK as usize];
         let mut gpa = ram.start;
         while gpa < ram.end {
             let bytes = (ram.end.0 - gpa.0).min(MemoryImage::CHUNK) as usize;
             let chunk = &mut buffer[..bytes];
-            self.world.read_guest(GUEST, gpa, chunk).map_err(|_| CaptureError::Memory(gpa.0))?;
+            self.state.read_guest(GUEST, gpa, chunk).map_err(|_| CaptureError::Memory(gpa.0))?;
             writer.chunk(chunk)?;
             gpa = gpa.wrapping_add(bytes as u64);
         }

@@ -16,8 +16,8 @@
 
 use super::shape::ARCHITECTURE;
 use super::{About, Shape, State};
-use crate::config::{Config, ConfigError};
 use crate::file_kind;
+use config::{Config, ConfigError};
 use memory::{MemoryImage, PageSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -104,6 +104,9 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The version of the format that is read and written.
+    pub const FORMAT: u32 = VERSION;
+
     /// Reads the snapshot in the file at `path`, and checks all of it.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Snapshots: a guest at one instant, in a file, from which it goes on under any scheme.
 //!
 //! What is kept is what the guest's programs could tell: its physical memory, the registers of its harts and devices, what it has agreed with the
-//! firmware, and its time. Nothing of TLBs, of the monitor's tables or of translated code is kept: those are another machine's, and start cold. That is why
+//! firmware, and its time. Nothing of TLBs, of the hypervisor's tables or of translated code is kept: those are another machine's, and start cold. That is why
 //! the scheme may be another one. See docs/snapshots.md.
 //!
 //! * [`state`]: the values; [`shape`]: what a machine has to be like to take them;

@@ -1,22 +1,22 @@
 //! Into a machine: one that goes on where a snapshot's guest stood.
 
 use super::file::Snapshot;
-use super::state::LogicalState;
+use super::state::VcpuState;
 use crate::assembly::build_error::BuildError;
 use crate::assembly::host_plan::{GuestPlan, HostPlan};
 use crate::assembly::image::Image;
-use crate::config::Config;
 use crate::machine::Machine;
-use crate::parts::logical::Standing;
 use crate::parts::primary_region::GuestRegion;
 use crate::parts::steal::StealTime;
+use crate::parts::vcpu::Standing;
 use crate::sections::GuestSections;
-use crate::warmup::Warmup;
-use crate::world::Guest;
+use crate::state::Guest;
+use config::Config;
+use config::warmup::Warmup;
 use devices::{ConsoleInput, Platform, PlatformConfig};
 use hart::Hart;
-use monitor::sched::{Allocation, RealId, VmParameters, spin::SpinMethod};
-use monitor::{Pager, PrimaryRegion};
+use hypervisor::sched::{Allocation, PcpuId, VmParameters, spin::SpinMethod};
+use hypervisor::{Pager, PrimaryRegion};
 use std::sync::Arc;
 use types::{Cycles, Gpa};
 
@@ -43,12 +43,12 @@ impl Machine {
             memory: config.memory,
             memory_attribute: config.memory_attribute,
             weight: 1,
-            allocation: Allocation::Dedicated((0..harts).map(RealId).collect()),
+            allocation: Allocation::Dedicated((0..harts).map(PcpuId).collect()),
             spin: SpinMethod::None,
             background: false,
             sections: GuestSections::default(),
         };
-        let plan = HostPlan { reals: harts, slice: Cycles(1), guests: vec![guest], ..HostPlan::default() };
+        let plan = HostPlan { pcpus: harts, slice: Cycles(1), guests: vec![guest], ..HostPlan::default() };
         let mut machine = Self::assemble_without_guests(config, &plan)?;
         machine.add_snapshot(config, &plan.guests[0], snapshot)?;
         Ok(machine)
@@ -58,20 +58,20 @@ impl Machine {
         let state = snapshot.state();
         let harts = config.harts as usize;
         let index = self.add_vm(config, &guest.sections)?;
-        let vm = &mut self.world.vms[index];
-        vm.begin_with(&self.world.host.memory, snapshot.image().clone()).map_err(BuildError::SnapshotMemory)?;
+        let vm = &mut self.state.vms[index];
+        vm.begin_with(&self.state.host.memory, snapshot.image().clone()).map_err(BuildError::SnapshotMemory)?;
         let start = vm.ram().start;
         match config.warmup {
             Warmup::None => {}
-            Warmup::Touch => self.world.apart().1.populate(index)?,
+            Warmup::Touch => self.state.apart().1.populate(index)?,
             Warmup::Snapshot | Warmup::Instructions(_) => {
                 let used = snapshot.used_pages().iter().map(|offset| start.wrapping_add(offset));
-                self.world.apart().1.populate_pages(index, used)?;
+                self.state.apart().1.populate_pages(index, used)?;
             }
         }
-        self.world.pager.as_mut().map(Pager::take_counts);
+        self.state.pager.as_mut().map(Pager::take_counts);
 
-        let memory = state.region.as_ref().map(monitor::PrimaryRegionState::memory);
+        let memory = state.region.as_ref().map(hypervisor::PrimaryRegionState::memory);
         let mut platform = Platform::new(PlatformConfig {
             harts,
             plic: config.plic.contexts.contexts(),
@@ -91,15 +91,11 @@ impl Machine {
         };
         // Guest time goes on: the clocks of the processors are where it was. Nobody is charged for that.
         let clock = *self.clock();
-        for (processor, hart) in self.world.processors.iter_mut().zip(&state.harts) {
+        for (processor, hart) in self.state.processors.iter_mut().zip(&state.harts) {
             processor.idle = clock.cycle_of(hart.time).unwrap_or_default();
         }
-        let scheduled = VmParameters {
-            logicals: harts,
-            weight: guest.weight,
-            allocation: guest.allocation.clone(),
-            spin: guest.spin,
-        };
+        let scheduled =
+            VmParameters { vcpus: harts, weight: guest.weight, allocation: guest.allocation.clone(), spin: guest.spin };
         let pmus = state.harts.iter().filter_map(|hart| hart.pmu.clone()).collect();
         self.add_standing(Guest { platform, region, pmus }, &scheduled, standing)?;
         self.capture.spaces_before = state.translations.spaces();
@@ -115,7 +111,7 @@ impl Machine {
     }
 
     /// A hart that stands where `state` says.
-    fn standing(&self, state: &LogicalState) -> Standing {
+    fn standing(&self, state: &VcpuState) -> Standing {
         let mut hart = Hart::new(self.isa, self.paging);
         hart.set_registers(&state.registers);
         let event = self.clock().cycle_of(state.event).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! What a machine has to be like to go on with a snapshot, because the guest has looked at it already; and what the snapshot is about.
 
 use crate::assembly::image::VirtioKind;
-use crate::config::{AdName, Config, ConfigError, GuestPaging, IsaKeys, PlicContextsName, SbiKeys};
-use crate::units::{ByteSize, PageSizeName};
+use config::units::{ByteSize, PageSizeName};
+use config::{AdName, Config, ConfigError, GuestPaging, IsaKeys, PlicContextsName, SbiKeys};
 use serde::{Deserialize, Serialize};
 
 /// See the module.

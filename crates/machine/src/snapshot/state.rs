@@ -3,8 +3,8 @@
 use super::translations::Translations;
 use devices::PlatformState;
 use hart::Registers;
-use monitor::pmu::Pmu;
-use monitor::{Entry, HartState, PrimaryRegionState, Suspend};
+use hypervisor::pmu::Pmu;
+use hypervisor::{Entry, HartState, PrimaryRegionState, Suspend};
 use serde::{Deserialize, Serialize};
 use types::Gpa;
 
@@ -12,7 +12,7 @@ use types::Gpa;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     /// In the order of their numbers.
-    pub(super) harts: Vec<LogicalState>,
+    pub(super) harts: Vec<VcpuState>,
     pub(super) platform: PlatformState,
     pub(super) region: Option<PrimaryRegionState>,
     /// Communication area, and whether a change of allocation interrupts.
@@ -25,7 +25,7 @@ pub(crate) struct State {
 
 /// A hart, and where it stands under the SBI.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct LogicalState {
+pub(super) struct VcpuState {
     pub(super) registers: Registers,
     pub(super) life: Life,
     /// Whether it is in `wfi`.

@@ -3,7 +3,7 @@
 //!
 //! 1. *Frames*: every page that holds anything but zeroes has one, and every page that user mode has mapped and used. All others get theirs at
 //!    the first touch, as they would have. (A flat table and a nested table are then filled.)
-//! 2. *Shadow tables*: the entries of each address space that is alive, from the guest's own table (`monitor::shadow::derive`).
+//! 2. *Shadow tables*: the entries of each address space that is alive, from the guest's own table (`hypervisor::shadow::derive`).
 //! 3. *TLBs, page-walk caches, nested TLB*: the pages that the recording machine's TLBs held are translated again, each hart's from the least
 //!    to the most recently used one, through the MMU of the scheme. What these walks fill is what there is.
 //!
@@ -13,10 +13,10 @@
 use super::translations::Translations;
 use crate::machine::Machine;
 use crate::parts::address_spaces::AddressSpace;
-use crate::world::{Current, World};
+use crate::state::{Current, MachineState};
 use hart::Bus;
+use hypervisor::{ExitCounts, GuestLeaf, HartState, PageUnavailable, Pager, PagingCounts};
 use mmu::{ResidentPage, ResidentSpace};
-use monitor::{ExitCounts, GuestLeaf, HartState, PageUnavailable, Pager, PagingCounts};
 use types::{Access, Cycles, Gpa, PageSize, Privilege, TranslationContext};
 
 /// Under a guest's leaf larger than this, only what is touched gets a frame: as under 4K pages, it says little about what was used.
@@ -33,25 +33,25 @@ impl Machine {
     /// [`PageUnavailable`]: the host is out of memory.
     pub(super) fn warm(&mut self, guest: usize, translations: &Translations) -> Result<(), PageUnavailable> {
         let contexts: Vec<TranslationContext> =
-            self.harts_of(guest).map(|index| self.logicals[index].hart.context()).collect();
-        let before = self.world.current;
+            self.harts_of(guest).map(|index| self.vcpus[index].hart.context()).collect();
+        let before = self.state.current;
         // Step 3 is not to bring table entries into caches whose lines of data are cold.
-        let caches = self.world.caches.take();
+        let caches = self.state.caches.take();
         let started: Vec<usize> = (0..contexts.len())
-            .filter(|hart| self.logicals[self.records[guest].logicals.start + hart].state != HartState::Stopped)
+            .filter(|hart| self.vcpus[self.records[guest].vcpus.start + hart].state != HartState::Stopped)
             .collect();
-        let world = &mut self.world;
-        let warmed = Warming { world, guest, contexts: &contexts, started: &started }.all(translations);
-        self.world.caches = caches;
-        self.world.current = before;
-        self.world.forget_counts(guest);
+        let state = &mut self.state;
+        let warmed = Warming { state, guest, contexts: &contexts, started: &started }.all(translations);
+        self.state.caches = caches;
+        self.state.current = before;
+        self.state.forget_counts(guest);
         warmed
     }
 }
 
 /// A machine while its guest is made warm.
 struct Warming<'w> {
-    world: &'w mut World,
+    state: &'w mut MachineState,
     guest: usize,
     /// By hart: what it translates in when it goes on.
     contexts: &'w [TranslationContext],
@@ -69,28 +69,28 @@ impl Warming<'_> {
             spaces.push(space);
         }
         self.give_frames(&spaces)?;
-        if self.world.vms[self.guest].is_shadowed() {
+        if self.state.vms[self.guest].is_shadowed() {
             self.derive(&spaces);
         }
         for &hart in self.started {
             self.seat(hart);
-            self.world.load_segments(hart, self.guest, hart);
+            self.state.load_segments(hart, self.guest, hart);
             for page in translations.pages(hart) {
                 self.translate(hart, &spaces, &page);
             }
-            self.world.set_context(&self.contexts[hart]);
+            self.state.set_context(&self.contexts[hart]);
         }
         Ok(())
     }
 
-    /// Hart `hart` is the one that translates. Each has a real processor of its own, of the same number.
+    /// Hart `hart` is the one that translates. Each has a pCPU of its own, of the same number.
     fn seat(&mut self, hart: usize) {
-        self.world.current = Current { processor: hart, guest: self.guest, hart };
+        self.state.current = Current { processor: hart, guest: self.guest, hart };
     }
 
     /// Pages that user mode uses have frames, whatever they hold.
     fn give_frames(&mut self, spaces: &[AddressSpace]) -> Result<(), PageUnavailable> {
-        let (vm, memory) = (&self.world.vms[self.guest], &self.world.host.memory);
+        let (vm, memory) = (&self.state.vms[self.guest], &self.state.host.memory);
         if !vm.is_pageable() {
             return Ok(());
         }
@@ -109,30 +109,30 @@ impl Warming<'_> {
             }
         }
         pages.sort_unstable();
-        self.world.apart().1.populate_pages(self.guest, pages)
+        self.state.apart().1.populate_pages(self.guest, pages)
     }
 
     /// The shadow tables of `spaces`, of which those that harts are in come last.
     fn derive(&mut self, spaces: &[AddressSpace]) {
         let is_current = |space: &AddressSpace| self.contexts.iter().any(|at| AddressSpace::of(at) == Some(*space));
         let others: Vec<AddressSpace> = spaces.iter().filter(|space| !is_current(space)).copied().collect();
-        let kept_tables = self.world.vms[self.guest].shadow_spaces();
+        let kept_tables = self.state.vms[self.guest].shadow_spaces();
         let kept = others.len().min(kept_tables);
         let Some(&first) = self.started.first() else { return };
         self.seat(first);
         for space in &others[others.len() - kept..] {
-            self.world.set_context(&space.context(Privilege::Supervisor));
-            self.world.derive_shadow();
+            self.state.set_context(&space.context(Privilege::Supervisor));
+            self.state.derive_shadow();
         }
         let mut derived: Vec<Option<AddressSpace>> = Vec::new();
         for &hart in self.started {
             self.seat(hart);
-            self.world.set_context(&self.contexts[hart]);
+            self.state.set_context(&self.contexts[hart]);
             let space = AddressSpace::of(&self.contexts[hart]);
             // Harts in the same address space share its table where there are several tables.
             let shared = kept_tables > 0 || space.is_none();
             if !(shared && derived.contains(&space)) {
-                self.world.derive_shadow();
+                self.state.derive_shadow();
                 derived.push(space);
             }
         }
@@ -143,11 +143,11 @@ impl Warming<'_> {
         let own = &self.contexts[hart];
         let Some(context) = self.context_of(own, spaces, page) else { return };
         let own_space = AddressSpace::of(&context) == AddressSpace::of(own);
-        let vm = &self.world.vms[self.guest];
-        if !own_space && !self.world.translates_elsewhere(self.guest, own, &context) {
+        let vm = &self.state.vms[self.guest];
+        if !own_space && !self.state.translates_elsewhere(self.guest, own, &context) {
             return;
         }
-        let memory = &self.world.host.memory;
+        let memory = &self.state.host.memory;
         let gpa = match AddressSpace::of(&context) {
             None => Gpa(page.gva.0),
             Some(_) => match vm.peek_guest(memory, &context, page.gva, page.access) {
@@ -157,10 +157,10 @@ impl Warming<'_> {
         };
         // Where the hypervisor pages, nobody else's page leaves for this one, or for a shadow table that leads to it.
         let takes_frames = vm.is_shadowed() || (vm.is_ram(gpa, 1) && !vm.has_frame(memory, gpa));
-        if self.world.pager.is_some() && takes_frames {
+        if self.state.pager.is_some() && takes_frames {
             return;
         }
-        self.world.translate_again_in(&context, page);
+        self.state.translate_again_in(&context, page);
     }
 
     /// What a hart that uses the page translates in; `None` where its address space is not known.
@@ -185,7 +185,7 @@ impl Warming<'_> {
     }
 }
 
-impl World {
+impl MachineState {
     /// Derives the shadow entries of the address space that the current hart is in.
     fn derive_shadow(&mut self) {
         let Current { guest, hart, .. } = self.current;
@@ -228,7 +228,7 @@ impl World {
     fn forget_counts(&mut self, guest: usize) {
         for processor in &mut self.processors {
             processor.mmu.reset_statistics();
-            processor.monitor = Cycles(0);
+            processor.hypervisor = Cycles(0);
             processor.scheduling = Cycles(0);
             processor.exits = ExitCounts::default();
             processor.paging = PagingCounts::default();

@@ -136,7 +136,7 @@ impl Document<'_> {
         self.text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
     }
 
-    /// What TOML itself does not allow: the key is what stands before the `=` of the line.
+    /// What TOML itself does not allow: the key is the text before the `=` of the line.
     fn syntax(self, error: &toml::de::Error) -> Damaged {
         let line = self.line(error.span().map_or(self.text.len(), |span| span.start));
         let content = self.text.lines().nth(line - 1).unwrap_or("");
@@ -145,7 +145,7 @@ impl Document<'_> {
     }
 }
 
-/// A value and where it stands.
+/// A value and where it is in the text.
 struct Value<T> {
     value: T,
     span: Range<usize>,
@@ -196,7 +196,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// The same for a key that may be absent.
+    /// The value of a key that may be absent.
     fn optional<T>(
         &self,
         key: &str,

@@ -31,7 +31,7 @@ impl Granularities {
         superpages: true,
     };
 
-    /// The same without Svnapot.
+    /// A RISC-V second stage's without Svnapot.
     pub const SUPERPAGES: Self = Self { sizes: &[PageSize::Size1G, PageSize::Size2M, PageSize::Size4K], ..Self::RISCV };
 
     /// An Alpha's: groups of 8, 64 and 512 base pages, each with an entry for every page.

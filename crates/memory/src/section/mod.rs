@@ -1,5 +1,5 @@
 //! Sections: memory that several VMs map, by name (Noel and Karkhanis 1998, "Memory-resident Global Sections"). Here are their pages; the tables that lead
-//! to them are the monitor's.
+//! to them are the hypervisor's.
 //!
 //! * A *memory-resident* section is zeroes at first and has no backing store. Once a page is valid it stays valid for the life of the section: it
 //!   is never paged out, and in nobody's working set. The [registry](crate::registry), and not the caller, decides whether its pages are

@@ -2,20 +2,20 @@
 //! machine without segments, which of its misses would each of them have answered?
 
 use super::{Eviction, Fill, Miss, Observer, Source, TlbLevel, Walk};
-use crate::rights::{Demand, Masks};
+use crate::rights::{Masks, Required};
 use crate::segment::{Lookup, Segments};
 use crate::statistics::MmuStatistics;
 use types::{PageSize, PagingMode};
 
-/// Index of a class in the counts: whether the guest's segment holds the address, and the monitor's the page that it leads to.
+/// Index of a class in the counts: whether the guest's segment holds the address, and the hypervisor's the page that it leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MissClass {
     /// Neither.
     Neither = 0,
     /// The guest's alone.
     Guest = 1,
-    /// The monitor's alone.
-    Monitor = 2,
+    /// The hypervisor's alone.
+    Hypervisor = 2,
     /// Both.
     Both = 3,
 }
@@ -29,14 +29,14 @@ pub(crate) struct Classifier<'a> {
 impl Classifier<'_> {
     fn class(&self, fill: &Fill<'_>) -> MissClass {
         let holds = |lookup| matches!(lookup, Lookup::Page { .. });
-        let demand = Masks::of(Demand::of_guest(fill.context, fill.access));
-        let permits = fill.context.mode != PagingMode::Bare && Segments::GUEST_RIGHTS.meet(demand);
+        let required = Masks::of(Required::of_guest(fill.context, fill.access));
+        let permits = fill.context.mode != PagingMode::Bare && Segments::GUEST_RIGHTS.meet(required);
         let guest = permits && holds(self.segments.guest.look_up(fill.gva.0, PageSize::Size4K));
-        let monitor = holds(self.segments.monitor.look_up(fill.gpa.0, PageSize::Size4K));
-        match (guest, monitor) {
+        let hypervisor = holds(self.segments.hypervisor.look_up(fill.gpa.0, PageSize::Size4K));
+        match (guest, hypervisor) {
             (false, false) => MissClass::Neither,
             (true, false) => MissClass::Guest,
-            (false, true) => MissClass::Monitor,
+            (false, true) => MissClass::Hypervisor,
             (true, true) => MissClass::Both,
         }
     }

@@ -14,8 +14,8 @@ use crate::raw::prefetch;
 use crate::refill::Refill;
 use crate::stage::{SecondStage, StageKind, StageVisitor};
 use crate::statistics::MmuStatistics;
-use crate::tlb::Made;
-use crate::tlb::directory::{BasePage, Miss, region};
+use crate::tlb::Request;
+use crate::tlb::tag_array::{BasePage, Miss, region};
 use crate::translate::{FirstStage, Progress, Stopped};
 use crate::walk::{FastPath, Ports};
 use crate::walkers::{Asked, Prepared};
@@ -38,7 +38,7 @@ enum AccessProgress {
 #[derive(Debug)]
 pub struct UnfinishedAccess<'m, O = Nobody> {
     mmu: &'m mut Mmu<O>,
-    made: (Gva, Access, u64),
+    request: (Gva, Access, u64),
     progress: AccessProgress,
 }
 
@@ -49,7 +49,7 @@ impl<O: Observer> UnfinishedAccess<'_, O> {
     /// As [`Mmu::access`].
     #[inline(always)]
     pub fn finish<M: TableMemory>(self, memory: &mut M, second: impl Fn() -> SecondStage) -> Result<Hit, Fault> {
-        let Self { mmu, made: (gva, access, stamp), progress } = self;
+        let Self { mmu, request: (gva, access, stamp), progress } = self;
         match progress {
             AccessProgress::Nowhere => mmu.access_from_start(memory, second, (gva, access), stamp),
             AccessProgress::Walk(Progress::Nowhere) => mmu.access_from_miss(memory, second, (gva, access), stamp),
@@ -68,7 +68,7 @@ impl<O: Observer> UnfinishedAccess<'_, O> {
 struct FastWalk<'a, O, M, const FETCH: bool> {
     mmu: &'a mut Mmu<O>,
     memory: &'a mut M,
-    made: (Gva, Access, u64),
+    request: (Gva, Access, u64),
 }
 
 impl<O: Observer, M: TableMemory, const FETCH: bool> StageVisitor for FastWalk<'_, O, M, FETCH> {
@@ -76,17 +76,17 @@ impl<O: Observer, M: TableMemory, const FETCH: bool> StageVisitor for FastWalk<'
 
     #[inline(always)]
     fn visit<K: StageKind>(self, kind: K) -> Result<usize, Progress> {
-        let Self { mmu, memory, made } = self;
+        let Self { mmu, memory, request } = self;
         if !K::has_fast_path(mmu.walkers.nested_tlb.as_ref()) {
             return Err(Progress::Nowhere);
         }
-        let (gva, access, stamp) = made;
+        let (gva, access, stamp) = request;
         mmu.walk_fast::<M, K, FETCH>(memory, kind, gva, access, stamp)
     }
 }
 
 impl<O: Observer> Mmu<O> {
-    /// The fast path of [`Self::access_by`]: the [site](crate::Hit::site) that answers, whose page is memory, or the unfinished access.
+    /// The fast path of [`Self::access_by`]: the [slot](crate::Hit::slot) that answers, whose page is memory, or the unfinished access.
     ///
     /// # Errors
     /// None: an unfinished access may well end in a hit.
@@ -99,13 +99,13 @@ impl<O: Observer> Mmu<O> {
         access: Access,
         stamp: u64,
     ) -> Result<usize, UnfinishedAccess<'_, O>> {
-        let made = (gva, access, stamp);
+        let request = (gva, access, stamp);
         let reached = if access == Access::Execute {
-            self.reach_fast::<M, true>(memory, second, made)
+            self.reach_fast::<M, true>(memory, second, request)
         } else {
-            self.reach_fast::<M, false>(memory, second, made)
+            self.reach_fast::<M, false>(memory, second, request)
         };
-        reached.map_err(|progress| UnfinishedAccess { mmu: self, made, progress })
+        reached.map_err(|progress| UnfinishedAccess { mmu: self, request, progress })
     }
 
     #[inline(always)]
@@ -128,10 +128,10 @@ impl<O: Observer> Mmu<O> {
         }
         let page = BasePage::new(gva.0);
         let query = context.query(access);
-        let made = Made { gva, access, query, stamp };
-        match l1.glance_base(page, query) {
+        let request = Request { gva, access, query, stamp };
+        match l1.probe_base(page, query) {
             Ok((slot, entry)) if entry.host != 0 => {
-                l1.touch(slot, made);
+                l1.touch(slot, request);
                 if FETCH {
                     *fetches = stamp;
                 }
@@ -140,7 +140,7 @@ impl<O: Observer> Mmu<O> {
             Err(Miss::ABSENT) => {}
             Ok(_) | Err(_) => return Err(AccessProgress::Nowhere),
         }
-        match l2.glance_base(page, |entry| entry.answers(query)) {
+        match l2.probe_base(page, |entry| entry.answers(query)) {
             Ok((way, translation)) if translation.host != 0 => {
                 prefetch(translation.host + gva.offset(SIZE) as usize);
                 *l1_misses += 1;
@@ -148,7 +148,7 @@ impl<O: Observer> Mmu<O> {
                 if FETCH {
                     *fetches = stamp;
                 }
-                let slot = l1.fill_base::<FETCH>(page, made, translation);
+                let slot = l1.fill_base::<FETCH>(page, request, translation);
                 l2.used(way);
                 return Ok(slot);
             }
@@ -157,7 +157,7 @@ impl<O: Observer> Mmu<O> {
         }
         *l1_misses += 1;
         let walked = if M::TRACELESS & (walkers.refill == Refill::Hardware) {
-            second().visit(FastWalk::<O, M, FETCH> { mmu: self, memory, made: (gva, access, stamp) })
+            second().visit(FastWalk::<O, M, FETCH> { mmu: self, memory, request: (gva, access, stamp) })
         } else {
             Err(Progress::Nowhere)
         };
@@ -184,8 +184,8 @@ impl<O: Observer> Mmu<O> {
             *fetches = stamp;
         }
         let page = BasePage::new(gva.0);
-        let made = Made { gva, access, query: Context::query(context, access), stamp };
-        let slot = l1.fill_base::<FETCH>(page, made, &translation);
+        let request = Request { gva, access, query: Context::query(context, access), stamp };
+        let slot = l1.fill_base::<FETCH>(page, request, &translation);
         l2.fill_base(page, &translation);
         Ok(slot)
     }

@@ -8,8 +8,8 @@ use crate::mmu::Hit;
 use crate::raw::prefetch;
 use crate::refill::Begun;
 use crate::stage::{SecondStage, StageKind, StageVisitor};
-use crate::tlb::directory::{BasePage, Miss, region};
-use crate::tlb::{Filled, Made, Translation};
+use crate::tlb::tag_array::{BasePage, Miss, region};
+use crate::tlb::{Filled, Request, Translation};
 use crate::translate::Progress;
 use crate::walk::Ports;
 use crate::walkers::{Asked, Unwatched};
@@ -26,7 +26,7 @@ struct WalkFrom {
 struct GeneralWalk<'a, O, M, const SEGMENTS: bool> {
     mmu: &'a mut Mmu<O>,
     memory: &'a mut M,
-    made: (Gva, Access, u64),
+    request: (Gva, Access, u64),
     from: WalkFrom,
     missed: Missed,
 }
@@ -36,8 +36,8 @@ impl<O: Observer, M: TableMemory, const SEGMENTS: bool> StageVisitor for General
 
     #[inline(always)]
     fn visit<K: StageKind>(self, kind: K) -> Result<usize, Fault> {
-        let Self { mmu, memory, made, from, missed } = self;
-        mmu.walk_through::<M, K, SEGMENTS>(memory, kind, made, from, missed)
+        let Self { mmu, memory, request, from, missed } = self;
+        mmu.walk_through::<M, K, SEGMENTS>(memory, kind, request, from, missed)
     }
 }
 
@@ -57,9 +57,9 @@ impl<O: Observer> Mmu<O> {
             Access::Read | Access::Write => (&mut self.l1d, &mut self.statistics.l1d_misses),
             Access::Execute => (&mut self.l1i, &mut self.statistics.l1i_misses),
         };
-        let made = Made { gva, access, query: self.context.query(access), stamp };
-        match l1.find(gva, made.query) {
-            Ok(slot) => Ok(hit(slot, gva, &l1.touch(slot, made))),
+        let request = Request { gva, access, query: self.context.query(access), stamp };
+        match l1.find(gva, request.query) {
+            Ok(slot) => Ok(hit(slot, gva, &l1.touch(slot, request))),
             Err(miss) => {
                 *misses += 1;
                 self.tell_miss(TlbLevel::first(access), (gva, access));
@@ -123,18 +123,18 @@ impl<O: Observer> Mmu<O> {
         &mut self,
         memory: &mut M,
         second: impl Fn() -> SecondStage,
-        made: (Gva, Access, u64),
+        request: (Gva, Access, u64),
         miss: Miss,
     ) -> Result<Hit, Fault> {
         let Self { context, l2, walkers, statistics, .. } = self;
-        let (gva, access, _) = made;
+        let (gva, access, _) = request;
         let mut direct = None;
         if SEGMENTS {
             direct = walkers.guest_segment(statistics, context, gva, access);
             let both = direct.and_then(|gpa| walkers.both_segments(memory, &second(), context, gpa));
             if let Some(translation) = both {
                 statistics.segment_hits += 1;
-                let hit = self.fill_l1(made, miss, &translation).hit(gva);
+                let hit = self.fill_l1(request, miss, &translation).hit(gva);
                 self.tell_l1_fill((gva, access), &hit, Source::Segments);
                 return Ok(hit);
             }
@@ -145,7 +145,7 @@ impl<O: Observer> Mmu<O> {
                 statistics.l2_hits += 1;
                 prefetch(translation.host.wrapping_add(gva.offset(translation.size()) as usize));
                 l2.used(way);
-                let hit = self.fill_l1(made, miss, &translation).hit(gva);
+                let hit = self.fill_l1(request, miss, &translation).hit(gva);
                 self.tell_l1_fill((gva, access), &hit, Source::L2);
                 Ok(hit)
             }
@@ -153,12 +153,12 @@ impl<O: Observer> Mmu<O> {
                 self.tell_miss(TlbLevel::L2, (gva, access));
                 let missed = Missed { l1: miss, l2 };
                 if !self.outer.is_empty()
-                    && let Some(slot) = self.ask_outer(memory, made, missed)
+                    && let Some(slot) = self.ask_outer(memory, request, missed)
                 {
                     return Ok(self.filled(slot, (gva, access), Source::Outer));
                 }
                 let from = WalkFrom { direct, progress: Progress::Nowhere };
-                self.walk::<M, SEGMENTS>(memory, second(), made, from, missed)
+                self.walk::<M, SEGMENTS>(memory, second(), request, from, missed)
             }
         }
     }
@@ -169,12 +169,12 @@ impl<O: Observer> Mmu<O> {
         &mut self,
         memory: &mut M,
         second: SecondStage,
-        made: (Gva, Access, u64),
+        request: (Gva, Access, u64),
         from: WalkFrom,
         missed: Missed,
     ) -> Result<Hit, Fault> {
-        let (gva, access, _) = made;
-        let slot = second.visit(GeneralWalk::<O, M, SEGMENTS> { mmu: self, memory, made, from, missed })?;
+        let (gva, access, _) = request;
+        let slot = second.visit(GeneralWalk::<O, M, SEGMENTS> { mmu: self, memory, request, from, missed })?;
         Ok(self.filled(slot, (gva, access), Source::Walk))
     }
 
@@ -194,12 +194,12 @@ impl<O: Observer> Mmu<O> {
         &mut self,
         memory: &mut M,
         kind: K,
-        made: (Gva, Access, u64),
+        request: (Gva, Access, u64),
         from: WalkFrom,
         missed: Missed,
     ) -> Result<usize, Fault> {
         let Self { context, walkers, statistics, .. } = self;
-        let (gva, access, stamp) = made;
+        let (gva, access, stamp) = request;
         let WalkFrom { direct, progress } = from;
         let begun = O::OBSERVES.then(|| Begun::of(statistics));
         let asked = Asked::new(context, gva, access, if SEGMENTS { direct } else { None });
@@ -210,7 +210,7 @@ impl<O: Observer> Mmu<O> {
         }
         let walked = walked?;
         if O::OBSERVES {
-            return Ok(self.fill_levels(made, missed, &walked, Source::Walk));
+            return Ok(self.fill_levels(request, missed, &walked, Source::Walk));
         }
         let Self { context, l1i, l1d, l2, outer, .. } = self;
         let region = region(gva.0);
@@ -218,21 +218,21 @@ impl<O: Observer> Mmu<O> {
         let base = (walked.size() == PageSize::Size4K) & (walked.host != 0);
         let l1 = if access == Access::Execute { l1i } else { l1d };
         if absent & base & l1.has_base_alone(region) & l2.has_base_alone(region) & outer.is_empty() {
-            let made = Made { gva, access, query: context.query(access), stamp };
+            let request = Request { gva, access, query: context.query(access), stamp };
             let page = BasePage::new(gva.0);
             l2.fill_base(page, &walked);
             return Ok(match access {
-                Access::Execute => l1.fill_base::<true>(page, made, &walked),
-                Access::Read | Access::Write => l1.fill_base::<false>(page, made, &walked),
+                Access::Execute => l1.fill_base::<true>(page, request, &walked),
+                Access::Read | Access::Write => l1.fill_base::<false>(page, request, &walked),
             });
         }
-        Ok(self.fill_all(made, missed, walked.words()))
+        Ok(self.fill_all(request, missed, walked.words()))
     }
 
     /// Fills all levels, whatever they hold. It takes the translation in [words](Translation::words).
     #[inline(never)]
-    fn fill_all(&mut self, made: (Gva, Access, u64), missed: Missed, walked: [u64; 4]) -> usize {
-        self.fill_levels(made, missed, &Translation::of_words(walked), Source::Walk)
+    fn fill_all(&mut self, request: (Gva, Access, u64), missed: Missed, walked: [u64; 4]) -> usize {
+        self.fill_levels(request, missed, &Translation::of_words(walked), Source::Walk)
     }
 
     /// Faults that need no lookup: addresses that no table translates.

@@ -1,12 +1,12 @@
-//! Where the host will be asked next: a guess for each page of a guest, so that the data of an access that missed come while the MMU is still at work.
+//! Hints: a guess of where in the host the next bytes are, for each page of a guest, so that the data of an access that missed come while the MMU is still at work.
 //!
 //! Nothing here is simulated, and nothing that is simulated depends on it. A miss takes hundreds of the host's instructions, at whose end it is
 //! known where the byte lies, and only then would a processor begin to fetch it. Most guests' memory is contiguous over long stretches, as an
 //! allocator gives out its pages in order: there a page is as far from its place in the host as its neighbours are from theirs, which takes so little
-//! memory to know that the host's caches hold it. Elsewhere a page that was translated before is mostly where it was. The line is asked for at once,
-//! and fetched while the miss is worked out; where the guess is wrong, a line was fetched for nothing.
+//! memory to know that the host's caches hold it. Elsewhere a page that was translated before is mostly where it was. The line is prefetched at once,
+//! and comes while the miss is worked out; where the guess is wrong, a line was fetched for nothing.
 //!
-//! The same goes for the last entry that a walk reads, the leaf of whichever dimension: entries of successive pages stand side by side.
+//! The last entry that a walk reads, the leaf of whichever dimension, is guessed in the same way: entries of successive pages are neighbours.
 
 use crate::raw::prefetch;
 use types::{Gva, PageSize};
@@ -32,14 +32,14 @@ const TABLES: usize = 1 << 10;
 /// In a distance, which is a multiple of a page: the two latest pages of the stretch were equally far from their places.
 const STEADY: u64 = 1;
 
-/// See the module.
+/// The guesses for pages and for the leaves of their tables.
 #[derive(Debug)]
 pub struct Hints {
     /// The host's page above, the tag below; zero where there is none. A page takes up host memory once something is written there.
     pages: Box<[u64]>,
     /// How far in the host the pages of a stretch are from their addresses in the guest. A stretch may be another's: then the guess is wrong.
     distances: Box<[u64; STRETCHES]>,
-    /// Where in the host the leaf of the address in the guest would stand that is 0, had it been in the same table.
+    /// Where in the host the leaf of the guest's address 0 would be, had it been in the same table.
     entries: Box<[u64; TABLES]>,
 }
 

@@ -5,8 +5,8 @@ use crate::config::{ConfigError, MmuConfig};
 use crate::events::{self, Classifier, Eviction, Fill, Nobody, Observer, Source, TlbLevel, Walk};
 use crate::fault::Fault;
 use crate::refill::Begun;
-use crate::tlb::directory::Miss;
-use crate::tlb::{Filled, Made, Page, Translation};
+use crate::tlb::tag_array::Miss;
+use crate::tlb::{Filled, Page, Request, Translation};
 use types::{Access, Gpa, Gva, Hpa};
 
 impl Mmu {
@@ -20,12 +20,12 @@ impl Mmu {
 }
 
 impl<O: Observer> Mmu<O> {
-    /// Who is told of events.
+    /// The observer of events.
     pub const fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// The same, to change.
+    /// The observer of events, mutable.
     pub const fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
@@ -46,9 +46,9 @@ impl<O: Observer> Mmu<O> {
 
     /// The L1 keeps what answers an access.
     #[inline(always)]
-    pub(super) fn tell_l1_fill(&mut self, made: (Gva, Access), hit: &Hit, source: Source) {
+    pub(super) fn tell_l1_fill(&mut self, request: (Gva, Access), hit: &Hit, source: Source) {
         if O::OBSERVES || self.classifier.is_some() {
-            self.tell_l1_fill_to_somebody(made, hit, source);
+            self.tell_l1_fill_to_somebody(request, hit, source);
         }
     }
 
@@ -71,12 +71,12 @@ impl<O: Observer> Mmu<O> {
     #[inline(always)]
     pub(super) fn fill_levels(
         &mut self,
-        made: (Gva, Access, u64),
+        request: (Gva, Access, u64),
         missed: Missed,
         translation: &Translation,
         source: Source,
     ) -> usize {
-        let (gva, access, _) = made;
+        let (gva, access, _) = request;
         if source == Source::Walk && !self.outer.is_empty() {
             self.fill_outer(gva, translation);
         }
@@ -95,7 +95,7 @@ impl<O: Observer> Mmu<O> {
                 observer.fill(&Fill { level, source, vmid, context, gva, access, gpa, hpa, size });
             }
         }
-        self.fill_l1(made, missed.l1, translation).slot
+        self.fill_l1(request, missed.l1, translation).slot
     }
 
     /// Fills the L1, and tells of what leaves it.
@@ -108,8 +108,8 @@ impl<O: Observer> Mmu<O> {
     ) -> Filled {
         let Self { context, l1d, l1i, observer, .. } = self;
         let l1 = if access == Access::Execute { l1i } else { l1d };
-        let made = Made { gva, access, query: context.query(access), stamp };
-        let filled = l1.fill(made, miss, translation);
+        let request = Request { gva, access, query: context.query(access), stamp };
+        let filled = l1.fill(request, miss, translation);
         if O::OBSERVES
             && let Some(page) = filled.evicted
         {

@@ -27,10 +27,10 @@ impl<O: Observer> Mmu<O> {
     pub(super) fn ask_outer<M: TableMemory>(
         &mut self,
         memory: &mut M,
-        made: (Gva, Access, u64),
+        request: (Gva, Access, u64),
         missed: Missed,
     ) -> Option<usize> {
-        let (gva, access, _) = made;
+        let (gva, access, _) = request;
         let Self { context, outer, statistics, .. } = self;
         let query = context.query(access);
         let answers = |entry: &OuterEntry| entry.covers(gva) && entry.translation().answers(query);
@@ -41,7 +41,7 @@ impl<O: Observer> Mmu<O> {
             // Whatever a level holds, an entry answers only what it permits.
             answers(&entry).then_some((number, entry))
         });
-        statistics.outer_refs += references.made();
+        statistics.outer_refs += references.request();
         let Some((number, entry)) = found else {
             statistics.outer_misses += 1;
             return None;
@@ -49,7 +49,7 @@ impl<O: Observer> Mmu<O> {
         statistics.outer_hits += 1;
         statistics.l2_misses += 1;
         outer[..number].iter_mut().for_each(|level| level.fill(gva, &entry));
-        Some(self.fill_levels(made, missed, entry.translation(), Source::Outer))
+        Some(self.fill_levels(request, missed, entry.translation(), Source::Outer))
     }
 
     /// Keeps what a walk has found in the outer levels.

@@ -42,7 +42,7 @@ pub struct Reference {
 pub enum Answer {
     /// No second stage, or reserved memory: a constant was added.
     Constant,
-    /// The monitor's segment.
+    /// The hypervisor's segment.
     Segment,
     /// The nested TLB.
     NestedTlb,
@@ -79,8 +79,8 @@ pub struct WalkRecord {
     pub host_levels: u32,
     /// The guest's segment, where it took the place of the guest's tables.
     pub guest_segment: Option<Segment>,
-    /// The monitor's segment, if the processor has one and it is on.
-    pub monitor_segment: Option<Segment>,
+    /// The hypervisor's segment, if the processor has one and it is on.
+    pub hypervisor_segment: Option<Segment>,
     /// Level of the guest's entry that the walk cache had, below which the walk began.
     pub guest_cached: Option<u32>,
     /// Its steps; none where both segments answered, or the guest's on a native machine.
@@ -105,7 +105,7 @@ impl<O: Observer> Mmu<O> {
     /// The walk that a load from `gva` would make in the current context if no TLB answered, with what `memo` says. Nothing changes.
     ///
     /// # Errors
-    /// The fault that the load would meet.
+    /// The fault that the load would cause.
     pub fn record_walk(
         &self,
         memory: &mut impl TableMemory,
@@ -133,14 +133,14 @@ impl<O: Observer> Mmu<O> {
                 second.clone().visit(Recording { walkers: &mut walkers, ports, asked, watcher })?
             }
         };
-        let (guest, monitor) = (walkers.segments.guest.segment, walkers.segments.monitor.segment);
+        let (guest, hypervisor) = (walkers.segments.guest.segment, walkers.segments.hypervisor.segment);
         let offset = gva.offset(translation.size());
         let mut record = WalkRecord {
             gva,
             guest_levels: context.translation.mode.levels(),
             host_levels,
             guest_segment: direct.map(|_| guest),
-            monitor_segment: (!monitor.range().is_empty()).then_some(monitor),
+            hypervisor_segment: (!hypervisor.range().is_empty()).then_some(hypervisor),
             guest_cached: cached(&statistics.guest_cache_hits),
             steps: log.into_inner().steps,
             gpa: Gpa(translation.gpa.0 | offset),
@@ -148,7 +148,7 @@ impl<O: Observer> Mmu<O> {
             page: translation.size(),
         };
         if both.is_none() {
-            record.complete(&monitor);
+            record.complete(&hypervisor);
         }
         Ok(record)
     }
@@ -197,9 +197,9 @@ fn cached(hits: &[u64; 4]) -> Option<u32> {
 }
 
 impl WalkRecord {
-    /// Adds what the walk did without the stage below the monitor's segment, and the levels of the guest's entries.
-    fn complete(&mut self, monitor: &Segment) {
-        let in_segment = |hpa: Hpa| Gpa(hpa.0.wrapping_sub(monitor.offset()));
+    /// Adds what the walk did without the stage below the hypervisor's segment, and the levels of the guest's entries.
+    fn complete(&mut self, hypervisor: &Segment) {
+        let in_segment = |hpa: Hpa| Gpa(hpa.0.wrapping_sub(hypervisor.offset()));
         for step in self.steps.iter_mut().filter(|step| step.answer == Answer::Segment) {
             step.gpa = in_segment(step.hpa);
         }
@@ -258,7 +258,7 @@ impl<M: TableMemory> TableMemory for RecordedMemory<'_, M> {
         let reference = Some(Reference { level: 0, at, entry });
         match log.steps.last_mut() {
             Some(step) if step.entry.is_none() => step.entry = reference,
-            // The stage was not asked for its address.
+            // The stage did not translate its address.
             _ => {
                 let (gpa, references) = (Gpa(0), Vec::new());
                 log.steps.push(WalkStep { gpa, answer: Answer::Segment, references, hpa: at, entry: reference });
@@ -276,7 +276,7 @@ impl<M: TableMemory> TableMemory for RecordedMemory<'_, M> {
     }
 }
 
-/// A second stage, which notes what it is asked and what it says.
+/// A second stage that records each request and its answer.
 pub(crate) struct RecordedStage<'l, S> {
     inner: S,
     /// Levels of its tables.

@@ -3,8 +3,8 @@
 use super::{OuterEntry, OuterTlb, References};
 use crate::config::{ConfigError, Level, MmuConfig, TlbArray, check_level};
 use crate::tlb::L2;
-use crate::tlb::directory::Miss;
 use crate::tlb::set_associative::SetAssociative;
+use crate::tlb::tag_array::Miss;
 use types::Gva;
 
 /// An [outer level](OuterTlb) of the processor's own: it makes no references.

@@ -22,33 +22,33 @@ pub(crate) const BYTES: usize = 32;
 #[repr(C, align(32))]
 pub(crate) struct Bytes(pub(crate) [i8; BYTES]);
 
-/// Which tags of at most [`MOST_GROUPS`] groups are `wanted`: a bit each, the first one's lowest.
+/// Which tags of at most [`MOST_GROUPS`] groups are `target`: a bit each, the first one's lowest.
 #[inline(always)]
-pub(crate) fn matching(groups: &[Tags], wanted: u32) -> u32 {
+pub(crate) fn matching(groups: &[Tags], target: u32) -> u32 {
     // The usual numbers, without a loop.
     if let [a] = groups {
-        return engine::matching(a, wanted);
+        return engine::matching(a, target);
     }
     if let [a, b, c] = groups {
-        return engine::matching_pair([a, b], wanted) | engine::matching(c, wanted) << (2 * LANES);
+        return engine::matching_pair([a, b], target) | engine::matching(c, target) << (2 * LANES);
     }
     if let [a, b, c, d, e, f, g, h] = groups {
-        let low = engine::matching_pair([a, b], wanted) | engine::matching_pair([c, d], wanted) << (2 * LANES);
-        let high = engine::matching_pair([e, f], wanted) | engine::matching_pair([g, h], wanted) << (2 * LANES);
+        let low = engine::matching_pair([a, b], target) | engine::matching_pair([c, d], target) << (2 * LANES);
+        let high = engine::matching_pair([e, f], target) | engine::matching_pair([g, h], target) << (2 * LANES);
         return low | high << (4 * LANES);
     }
-    matching_any(groups, wanted)
+    matching_any(groups, target)
 }
 
 #[inline(never)]
-fn matching_any(groups: &[Tags], wanted: u32) -> u32 {
-    groups.iter().rev().fold(0, |mask, tags| mask << LANES | engine::matching(tags, wanted))
+fn matching_any(groups: &[Tags], target: u32) -> u32 {
+    groups.iter().rev().fold(0, |mask, tags| mask << LANES | engine::matching(tags, target))
 }
 
-/// Which bytes are `wanted`: a bit each, the first one's lowest.
+/// Which bytes are `target`: a bit each, the first one's lowest.
 #[inline(always)]
-pub(crate) fn matching_bytes(bytes: &Bytes, wanted: i8) -> u32 {
-    engine::matching_bytes(bytes, wanted)
+pub(crate) fn matching_bytes(bytes: &Bytes, target: i8) -> u32 {
+    engine::matching_bytes(bytes, target)
 }
 
 /// Makes the bytes that are `rank` 0, and those below it one more.
@@ -76,32 +76,32 @@ mod engine {
     };
 
     #[inline(always)]
-    pub(super) fn matching(tags: &Tags, wanted: u32) -> u32 {
+    pub(super) fn matching(tags: &Tags, target: u32) -> u32 {
         // SAFETY: the module exists only where the target has AVX2, and the load is of 16 bytes that are aligned to 16.
         unsafe {
             let tags = _mm_load_si128(core::ptr::from_ref(tags).cast());
-            let equal = _mm_cmpeq_epi32(tags, _mm_set1_epi32(wanted.cast_signed()));
+            let equal = _mm_cmpeq_epi32(tags, _mm_set1_epi32(target.cast_signed()));
             _mm_movemask_ps(_mm_castsi128_ps(equal)).cast_unsigned()
         }
     }
 
     /// Of two groups, which lie one behind the other so that one load reads both.
     #[inline(always)]
-    pub(super) fn matching_pair([low, high]: [&Tags; 2], wanted: u32) -> u32 {
+    pub(super) fn matching_pair([low, high]: [&Tags; 2], target: u32) -> u32 {
         // SAFETY: as above, of each half.
         unsafe {
             let tags = _mm256_loadu2_m128i(core::ptr::from_ref(high).cast(), core::ptr::from_ref(low).cast());
-            let equal = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32(wanted.cast_signed()));
+            let equal = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32(target.cast_signed()));
             _mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned()
         }
     }
 
     #[inline(always)]
-    pub(super) fn matching_bytes(bytes: &Bytes, wanted: i8) -> u32 {
+    pub(super) fn matching_bytes(bytes: &Bytes, target: i8) -> u32 {
         // SAFETY: the module exists only where the target has AVX2, and the load is of 32 bytes that are aligned to 32.
         unsafe {
             let bytes = _mm256_load_si256(core::ptr::from_ref(bytes).cast());
-            _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(wanted))).cast_unsigned()
+            _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(target))).cast_unsigned()
         }
     }
 
@@ -122,21 +122,21 @@ mod engine {
 #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
 use plain as engine;
 
-/// The same without AVX2.
+/// The operations on lanes without AVX2.
 #[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "avx2"))))]
 mod plain {
     use super::{Bytes, Tags};
 
-    pub(super) fn matching(tags: &Tags, wanted: u32) -> u32 {
-        tags.0.iter().rev().fold(0, |mask, &tag| mask << 1 | u32::from(tag == wanted))
+    pub(super) fn matching(tags: &Tags, target: u32) -> u32 {
+        tags.0.iter().rev().fold(0, |mask, &tag| mask << 1 | u32::from(tag == target))
     }
 
-    pub(super) fn matching_pair([low, high]: [&Tags; 2], wanted: u32) -> u32 {
-        matching(low, wanted) | matching(high, wanted) << super::LANES
+    pub(super) fn matching_pair([low, high]: [&Tags; 2], target: u32) -> u32 {
+        matching(low, target) | matching(high, target) << super::LANES
     }
 
-    pub(super) fn matching_bytes(bytes: &Bytes, wanted: i8) -> u32 {
-        bytes.0.iter().rev().fold(0, |mask, &byte| mask << 1 | u32::from(byte == wanted))
+    pub(super) fn matching_bytes(bytes: &Bytes, target: i8) -> u32 {
+        bytes.0.iter().rev().fold(0, |mask, &byte| mask << 1 | u32::from(byte == target))
     }
 
     pub(super) fn rotate_ranks(bytes: &mut Bytes, rank: i8) {
@@ -156,22 +156,22 @@ mod tests {
         let group = |number: usize| Tags(core::array::from_fn(|lane| words[number >> (2 * lane) & 3]));
         for number in 0..1 << 16 {
             let pair = [&group(number), &group(number >> 8)];
-            for wanted in words {
-                assert_eq!(engine::matching(pair[0], wanted), plain::matching(pair[0], wanted), "{pair:?} {wanted}");
+            for target in words {
+                assert_eq!(engine::matching(pair[0], target), plain::matching(pair[0], target), "{pair:?} {target}");
                 assert_eq!(
-                    engine::matching_pair(pair, wanted),
-                    plain::matching_pair(pair, wanted),
-                    "{pair:?} {wanted}"
+                    engine::matching_pair(pair, target),
+                    plain::matching_pair(pair, target),
+                    "{pair:?} {target}"
                 );
             }
         }
         let bytes = Bytes(core::array::from_fn(|lane| (lane * 7 % 16) as i8 - 4));
-        for wanted in i8::MIN..=i8::MAX {
-            assert_eq!(engine::matching_bytes(&bytes, wanted), plain::matching_bytes(&bytes, wanted), "{wanted}");
+        for target in i8::MIN..=i8::MAX {
+            assert_eq!(engine::matching_bytes(&bytes, target), plain::matching_bytes(&bytes, target), "{target}");
             let (mut one, mut two) = (bytes, bytes);
-            engine::rotate_ranks(&mut one, wanted);
-            plain::rotate_ranks(&mut two, wanted);
-            assert_eq!(one.0, two.0, "{wanted}");
+            engine::rotate_ranks(&mut one, target);
+            plain::rotate_ranks(&mut two, target);
+            assert_eq!(one.0, two.0, "{target}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The policies of a level's arrays, asked by the numbers that a directory gives to sets and slots.
+//! The policies of a level's arrays, asked by the numbers that a tag array gives to sets and slots.
 
 use super::{Recency, Replacement, ReplacementPolicy, Shape};
 use crate::tlb::way::Way;
@@ -19,7 +19,7 @@ struct OfArray {
 }
 
 impl ByArray {
-    /// Of arrays whose ways are all empty; a directory lays them out one behind the other.
+    /// Of arrays whose ways are all empty; a tag array lays them out one behind the other.
     pub(crate) fn new(arrays: impl Iterator<Item = (Shape, ReplacementPolicy)>) -> Self {
         let mut first = 0;
         let of_array = |(shape, policy): (Shape, ReplacementPolicy)| {
@@ -50,25 +50,25 @@ impl ByArray {
         bounds.into_iter().flat_map(|(first, end, groups)| (first..end).step_by(groups))
     }
 
-    /// See [`Replacement::touch`].
+    /// A lookup hits the page in a way: [`Replacement::touch`] of the array's policy.
     pub(crate) fn touch(&mut self, way: Way) {
         let (of_array, set) = self.of(way.set);
         of_array.policy.touch(set, way.way());
     }
 
-    /// See [`Replacement::insert`].
+    /// A page is put into a way: [`Replacement::insert`] of the array's policy.
     pub(crate) fn insert(&mut self, way: Way) {
         let (of_array, set) = self.of(way.set);
         of_array.policy.insert(set, way.way());
     }
 
-    /// See [`Replacement::victim`].
+    /// The way whose page makes room: [`Replacement::victim`] of the array's policy.
     pub(crate) fn victim(&mut self, set: usize) -> Way {
         let (of_array, number) = self.of(set);
         Way::new(set, of_array.policy.victim(number))
     }
 
-    /// See [`Replacement::invalidate`].
+    /// A fence removes the page in a way: [`Replacement::invalidate`] of the array's policy.
     pub(crate) fn invalidate(&mut self, way: &Way) {
         let (of_array, set) = self.of(way.set);
         of_array.policy.invalidate(set, way.way());

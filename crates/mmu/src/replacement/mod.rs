@@ -1,6 +1,6 @@
 //! Replacement policies of TLB arrays: which page of a full set makes room.
 //!
-//! A policy is a [`Replacement`] in a file of its own with its [`PolicyFacts`], and a line in [`POLICIES`]. Parsing, help, the documentation
+//! A policy is a [`Replacement`] in a separate file with its [`PolicyFacts`], and a line in [`POLICIES`]. Parsing, help, the documentation
 //! and refusals come from that list. An array that names none has LRU.
 //!
 //! Every policy keeps to the same rules. An empty way is filled first, the lowest of the set; a page that the set already holds is replaced in

@@ -34,7 +34,7 @@ pub trait Replacement: CloneBoxed + fmt::Debug + Send {
     /// The way whose page makes room. All ways of the set hold pages, and the next page is inserted into that way.
     fn victim(&mut self, set: usize) -> usize;
 
-    /// A fence removes the page in a way. The way is empty until the next page of the set is inserted there, and no victim is asked for before:
+    /// A fence removes the page in a way. The way is empty until the next page of the set is inserted there, and no victim is chosen before:
     /// a policy that chooses by uses and insertions alone has nothing to do.
     fn invalidate(&mut self, set: usize, way: usize);
 }

@@ -8,7 +8,7 @@ use super::policy::Shape;
 use crate::raw::lanes::{self, BYTES, Bytes, LANES};
 use crate::tlb::way::Way;
 
-/// See the module.
+/// The order of use of all ways, by set.
 #[derive(Clone, Debug)]
 pub(crate) enum Recency {
     /// By the first group of each set.

@@ -1,4 +1,4 @@
-//! The escape filter: pages inside a segment that are to be translated by paging all the same, because the segment leads to a faulty
+//! The escape filter: pages inside a segment that paging translates nevertheless, because the segment leads to a faulty
 //! frame (Gandhi et al. 2014, slide 25: "Bloom filter to store a few faulty pages").
 //!
 //! It is a Bloom filter in equal parts, one for each hash function. A page that was inserted is always found; one that was not is found now
@@ -35,9 +35,9 @@ pub struct EscapeFilter {
     "an escape filter has a power of two of bits, 64 to 1048576, and 1, 2, 4 or 8 hash functions, not {bits} and {hashes}"
 )]
 pub struct EscapeFilterError {
-    /// Bits asked for.
+    /// Bits that the configuration requests.
     pub bits: u32,
-    /// Hash functions asked for.
+    /// Hash functions that the configuration requests.
     pub hashes: u32,
 }
 

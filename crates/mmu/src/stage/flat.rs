@@ -9,7 +9,7 @@ use super::tabled::Format;
 use crate::config::{AdPolicy, Groups};
 use crate::fault::Cause;
 use crate::pte::Pte;
-use crate::walk::{Address, Form, Journal, Leaf, Policy, Tables, Wanted};
+use crate::walk::{Address, Form, Journal, Leaf, Policy, Tables, Target};
 use crate::walk_cache::WalkCache;
 use types::{Gpa, Hpa, PageSize};
 
@@ -66,20 +66,20 @@ impl Format for FlatTable {
         tables: &mut T,
         _: &mut WalkCache,
         journal: &mut P::Journal,
-        wanted: Wanted<'_>,
+        target: Target<'_>,
     ) -> Result<Leaf<T::Address>, P::Stop> {
-        let Wanted { address, demand } = wanted;
+        let Target { address, required } = target;
         let at = self.slot(Gpa(address)).map_err(|cause| tables.refused(cause))?;
         let at = T::Address::of(at.0);
         loop {
-            let (pte, form) = tables.read::<P, _>(at, |pte| Form::see::<P>(pte, 0, demand))?;
+            let (pte, form) = tables.read::<P, _>(at, |pte| Form::see::<P>(pte, 0, required))?;
             journal.reference(tables);
             if form == Form::Plain {
                 return Ok(Leaf { at, pte, size: PageSize::Size4K, global: false });
             }
             let size = decode(pte).map_err(|cause| tables.refused(cause))?;
             let leaf = Leaf { at, pte, size, global: false };
-            if let Some(leaf) = self.ad.settle(tables, leaf, demand)? {
+            if let Some(leaf) = self.ad.settle(tables, leaf, required)? {
                 return Ok(leaf);
             }
             // Somebody else changed the entry.

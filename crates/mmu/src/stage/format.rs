@@ -1,4 +1,4 @@
-//! A second stage whose tables have a format of somebody else's: a scheme in a crate of its own gives each MMU a [`TableFormat`], and the hypervisor
+//! A second stage whose tables have a format from outside this crate: a scheme in a crate of its own gives each MMU a [`TableFormat`], and the hypervisor
 //! loads the [`Registers`] that say where the tables are ([`SecondStage::Other`](super::SecondStage::Other)).
 //!
 //! The format only finds the entry of an address. Everything around it is the stage that nested tables have, too: the nested TLB in front, rights,
@@ -11,7 +11,7 @@ use crate::fault::Cause;
 use crate::fence::Fence;
 use crate::pte::Pte;
 use crate::refill::{RefillRoutine, RefillSteps};
-use crate::walk::{Address, Journal, Leaf, Policy, Tables, Wanted};
+use crate::walk::{Address, Journal, Leaf, Policy, Tables, Target};
 use crate::walk_cache::WalkCache;
 use core::fmt::Debug;
 use types::{Gpa, Hpa, PageSize, Vmid};
@@ -206,9 +206,9 @@ impl Format for OtherTables<'_> {
         tables: &mut T,
         _: &mut WalkCache,
         journal: &mut P::Journal,
-        wanted: Wanted<'_>,
+        target: Target<'_>,
     ) -> Result<Leaf<T::Address>, P::Stop> {
-        let Wanted { address, demand } = wanted;
+        let Target { address, required } = target;
         let Self { hardware, registers, vmid, ad } = self;
         let Some(FormatHardware { format, cache }) = hardware else {
             return Err(tables.refused(Cause::OutOfBounds).into());
@@ -228,7 +228,7 @@ impl Format for OtherTables<'_> {
                 let pte = Pte(entry);
                 Pte(entry & !Pte::N).decode(0, Groups::None).map_err(|cause| tables.refused(cause))?;
                 let leaf = Leaf { at: T::Address::of(at.0), pte, size, global: false };
-                if let Some(leaf) = ad.settle(tables, leaf, demand)? {
+                if let Some(leaf) = ad.settle(tables, leaf, required)? {
                     return Ok(leaf);
                 }
                 // Somebody else changed the entry.

@@ -4,8 +4,8 @@
 use crate::config::TlbArray;
 use crate::rights::Masks;
 use crate::space::Space;
-use crate::tlb::directory::{BasePage, Miss, region};
 use crate::tlb::set_associative::SetAssociative;
+use crate::tlb::tag_array::{BasePage, Miss, region};
 use crate::tlb::way::Way;
 use crate::walk::{Backing, Mapping, Policy};
 use types::{Gpa, Hpa};
@@ -45,7 +45,7 @@ impl NestedTlb {
     pub(crate) fn look_up<P: Policy>(&self, address: u64, space: Space, masks: Masks) -> Result<Lookup, P::Stop> {
         let answers = |entry: &NestedEntry| (entry.space == space) & entry.mapping.rights().meet(masks);
         if self.entries.has_base_alone(region(address)) {
-            match self.entries.glance_base(BasePage::new(address), answers) {
+            match self.entries.probe_base(BasePage::new(address), answers) {
                 Ok((way, entry)) => return Ok(Lookup::Hit(way, entry.mapping.as_base_page())),
                 Err(Miss::ABSENT) => return Ok(Lookup::AbsentBase),
                 Err(_) => {}

@@ -3,7 +3,7 @@
 use super::tabled::Format;
 use crate::config::AdPolicy;
 use crate::fault::Cause;
-use crate::walk::{Leaf, Policy, Tables, Tree, Wanted};
+use crate::walk::{Leaf, Policy, Tables, Target, Tree};
 use crate::walk_cache::WalkCache;
 
 impl Format for Tree {
@@ -23,9 +23,9 @@ impl Format for Tree {
         tables: &mut T,
         cache: &mut WalkCache,
         journal: &mut P::Journal,
-        wanted: Wanted<'_>,
+        target: Target<'_>,
     ) -> Result<Leaf<T::Address>, P::Stop> {
-        let from = self.begin::<P, P::Journal, T>(tables, cache, journal, wanted.address)?;
-        self.descend::<P, P::Journal, T>(tables, cache, journal, wanted, from).map_err(|halted| halted.stop)
+        let from = self.begin::<P, P::Journal, T>(tables, cache, journal, target.address)?;
+        self.descend::<P, P::Journal, T>(tables, cache, journal, target, from).map_err(|halted| halted.stop)
     }
 }

@@ -5,7 +5,7 @@ use super::format::Registers;
 use core::ops::Range;
 use types::{Gpa, Hpa, SecondStageMode};
 
-/// How guest physical addresses become host physical ones. One VMID has one second stage: a monitor that changes it
+/// How guest physical addresses become host physical ones. One VMID has one second stage: a hypervisor that changes it
 /// fences the VMID ([`crate::Fence::Gvma`]). Under agile paging each address space has a shadow
 /// root of its own; a hypervisor that gives it another one fences the address space ([`crate::Fence::Vvma`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub enum SecondStage {
         /// What is added.
         offset: u64,
     },
-    /// Tables that the monitor writes. Devices are not mapped: their gPAs fault.
+    /// Tables that the hypervisor writes. Devices are not mapped: their gPAs fault.
     Nested {
         /// Shape of the tables.
         mode: SecondStageMode,
@@ -34,7 +34,7 @@ pub enum SecondStage {
         /// The shadow table of the address space.
         shadow: ShadowRoot,
     },
-    /// One contiguous table that the monitor writes, of eight bytes for each 4K page of the guest. A gPA that has no entry faults.
+    /// One contiguous table that the hypervisor writes, of eight bytes for each 4K page of the guest. A gPA that has no entry faults.
     Flat {
         /// Where the table is: a multiple of 8.
         table: Hpa,

@@ -1,4 +1,4 @@
-//! The monitor's segment before any other second stage: in each step of a walk, an address that it holds needs no table.
+//! The hypervisor's segment before any other second stage: in each step of a walk, an address that it holds needs no table.
 
 use crate::fault::{Fault, Purpose};
 use crate::memory::TableMemory;
@@ -39,8 +39,8 @@ impl<S: Map<In: GuestAddress, Out = Hpa>> Map for SegmentedStage<'_, S> {
     ) -> Result<R, P::Stop> {
         P::uncommon(|| match self.look_up(request.address, request.limit) {
             Lookup::Page { page, size } => {
-                ports.statistics.monitor_segment_hits += 1;
-                ports.statistics.monitor_segment_pages += u64::from(request.purpose == Purpose::Data);
+                ports.statistics.hypervisor_segment_hits += 1;
+                ports.statistics.hypervisor_segment_pages += u64::from(request.purpose == Purpose::Data);
                 then(ports, &mapping(page, size))
             }
             Lookup::Escapes => {

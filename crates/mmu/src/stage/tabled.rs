@@ -7,13 +7,13 @@ use super::nested_tlb::{Lookup, NestedTlb};
 use crate::config::AdPolicy;
 use crate::fault::{Cause, Fault, Purpose};
 use crate::memory::TableMemory;
-use crate::rights::{Demand, Masks};
+use crate::rights::{Masks, Required};
 use crate::space::Space;
-use crate::tlb::directory::Miss;
+use crate::tlb::tag_array::Miss;
 use crate::tlb::way::Way;
 use crate::walk::{
-    Address, Dimension, General, Journal, Leaf, Map, Mapping, Policy, Ports, Recording, Request, Tables, Through,
-    Wanted,
+    Address, Dimension, General, Journal, Leaf, Map, Mapping, Policy, Ports, Recording, Request, Tables, Target,
+    Through,
 };
 use crate::walk_cache::WalkCache;
 use core::marker::PhantomData;
@@ -33,7 +33,7 @@ pub(crate) trait Format {
         tables: &mut T,
         cache: &mut WalkCache,
         journal: &mut P::Journal,
-        wanted: Wanted<'_>,
+        target: Target<'_>,
     ) -> Result<Leaf<T::Address>, P::Stop>;
 }
 
@@ -164,11 +164,11 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
         let Self { format, lower, memory, .. } = self;
         let Request { address, access, purpose, .. } = request;
         let bits = address.bits();
-        let demand = Demand::of_second_stage(access);
-        let wanted = Wanted { address: bits, demand: &demand };
+        let required = Required::of_second_stage(access);
+        let target = Target { address: bits, required: &required };
         let mut journal = P::Journal::EMPTY;
         let mut tables = Through::<M, L, D>::new(ports, lower, request);
-        let walked = format.find::<P, _>(&mut tables, memory.cache, &mut journal, wanted);
+        let walked = format.find::<P, _>(&mut tables, memory.cache, &mut journal, target);
         let reached = walked.and_then(|leaf| {
             let below = Request { address: Self::target(&leaf, bits), access, purpose, limit: leaf.size };
             let lower = lower.reach::<P, M, _>(ports, below, |_, mapping| Ok(*mapping))?;
@@ -242,9 +242,9 @@ impl<'a, D: Dimension, F: Format, L: Map<Out = Hpa>> TabledStage<'a, D, F, L> {
         leaf: Option<Leaf<L::In>>,
     ) -> Result<Option<Mapping<Hpa>>, Fault> {
         let Some(leaf) = leaf else { return Ok(None) };
-        let demand = Demand::of_second_stage(request.access);
+        let required = Required::of_second_stage(request.access);
         let mut tables = Through::<M, L, D>::new(ports, &mut self.lower, request);
-        let Some(leaf) = self.format.ad().settle(&mut tables, leaf, &demand)? else { return Ok(None) };
+        let Some(leaf) = self.format.ad().settle(&mut tables, leaf, &required)? else { return Ok(None) };
         let bits = request.address.bits();
         let Request { access, purpose, .. } = request;
         let below = Request { address: Self::target(&leaf, bits), access, purpose, limit: leaf.size };

@@ -1,22 +1,22 @@
-//! A first-level TLB: exact LRU by the stamps of its windows, or another policy that learns from them (`learning.rs`).
+//! A first-level TLB: exact LRU by the stamps of its fast copies, or another policy that learns from them (`learning.rs`).
 //!
-//! An entry has a line here (its translation), and a fast copy in each view's window. A copy is *armed* when it was
-//! used in that view since the entry was filled and since the views were last disarmed; it answers nothing before. The
-//! time of an entry's last use is the latest stamp of its armed copies, or the one kept when they were disarmed.
+//! An entry has a line here (its translation), and a fast copy in each view's view. A copy is *valid* when it was
+//! used in that view since the entry was filled and since the views were last invalidated; it answers nothing before. The
+//! time of an entry's last use is the latest stamp of its valid copies, or the one kept when they were invalidated.
 
 use super::learning::Learning;
 use super::{Page, Translation};
 use crate::config::TlbArray;
 use crate::context::{Query, View};
 use crate::raw::lanes::{self, LANES, Words};
-use crate::raw::{Arming, L1Entry, Windows};
-use crate::tlb::directory::{BasePage, Directory, Miss};
+use crate::raw::{Answers, FastCopies, L1Entry};
+use crate::tlb::tag_array::{BasePage, Miss, TagArray};
 use crate::tlb::way::Way;
 use types::{Access, Gva, PageSize};
 
-/// An access, as a first-level TLB is asked for it.
+/// An access, as a lookup in a first-level TLB.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Made<'q> {
+pub(crate) struct Request<'q> {
     pub(crate) gva: Gva,
     pub(crate) access: Access,
     pub(crate) query: &'q Query,
@@ -37,10 +37,10 @@ pub(crate) struct Filled {
 /// A first-level TLB, of loads and stores or of fetches.
 #[derive(Debug)]
 pub(crate) struct L1 {
-    directory: Directory<Translation>,
+    tag_array: TagArray<Translation>,
     /// By slot / [`LANES`].
     uses: Box<[Uses]>,
-    windows: Windows,
+    copies: FastCopies,
     /// Policies that are not LRU.
     learning: Option<Box<Learning>>,
 }
@@ -48,12 +48,12 @@ pub(crate) struct L1 {
 /// When the entries of a group of slots were used.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
-    /// Time of the last use before the latest disarming. An empty slot has 0, and is taken first; padding has the
+    /// Time of the last use before the latest invalidation. An empty slot has 0, and is taken first; padding has the
     /// latest time there is, and is never replaced.
     last: Words,
-    /// Views in which the fast copy is armed, one bit each, a byte for each entry: their stamps count as well. (One word, because the whole
+    /// Views in which the fast copy is valid, one bit each, a byte for each entry: their stamps count as well. (One word, because the whole
     /// of it is read soon after a byte of it changes.)
-    armed: u32,
+    valid: u32,
 }
 
 /// The time that padding has.
@@ -61,30 +61,30 @@ const NEVER_REPLACED: u64 = i64::MAX.cast_unsigned();
 
 impl Uses {
     fn unused(ways: usize) -> Self {
-        Self { last: core::array::from_fn(|lane| if lane < ways { 0 } else { NEVER_REPLACED }), armed: 0 }
+        Self { last: core::array::from_fn(|lane| if lane < ways { 0 } else { NEVER_REPLACED }), valid: 0 }
     }
 
-    /// Whether every entry is armed in that view, and in no other.
+    /// Whether every entry is valid in that view, and in no other.
     #[inline(always)]
-    fn all_armed_in(&self, view: View) -> bool {
-        self.armed == u32::from_le_bytes([view.bit(); LANES])
+    fn all_valid_in(&self, view: View) -> bool {
+        self.valid == u32::from_le_bytes([view.bit(); LANES])
     }
 
-    /// Views in which an entry is armed.
+    /// Views in which an entry is valid.
     #[inline(always)]
-    fn armed(&self, lane: usize) -> u8 {
-        (self.armed >> (8 * lane)) as u8
+    fn valid(&self, lane: usize) -> u8 {
+        (self.valid >> (8 * lane)) as u8
     }
 
     #[inline(always)]
-    fn arm(&mut self, lane: usize, view: View) {
-        self.armed |= u32::from(view.bit()) << (8 * lane);
+    fn validate(&mut self, lane: usize, view: View) {
+        self.valid |= u32::from(view.bit()) << (8 * lane);
     }
 
-    /// Forgets that an entry is armed; the views in which it was.
-    fn disarm(&mut self, lane: usize) -> u8 {
-        let views = self.armed(lane);
-        self.armed &= !(0xff << (8 * lane));
+    /// Forgets that an entry is valid; the views in which it was.
+    fn invalidate(&mut self, lane: usize) -> u8 {
+        let views = self.valid(lane);
+        self.valid &= !(0xff << (8 * lane));
         views
     }
 }
@@ -92,8 +92,8 @@ impl Uses {
 impl L1 {
     /// An empty TLB with that many views. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray], views: usize) -> Self {
-        let mut directory = Directory::new(arrays);
-        directory.base_in_group_or_nowhere();
+        let mut tag_array = TagArray::new(arrays);
+        tag_array.base_in_group_or_nowhere();
         let groups = |array: &TlbArray| {
             let ways = array.ways as usize;
             let set = (0..ways).step_by(LANES).map(move |first| Uses::unused(ways - first));
@@ -103,50 +103,50 @@ impl L1 {
         let learning = Learning::new(arrays, uses.len());
         if learning.is_some() {
             // The fast path replaces by the stamps.
-            directory.base_nowhere();
+            tag_array.base_nowhere();
         }
-        Self { uses, learning, windows: Windows::new(views, directory.slots()), directory }
+        Self { uses, learning, copies: FastCopies::new(views, tag_array.slots()), tag_array }
     }
 
     /// The fast copies of a view.
     #[inline(always)]
-    pub(crate) fn window(&self, view: View) -> *mut L1Entry {
-        self.windows.window(view)
+    pub(crate) fn view(&self, view: View) -> *mut L1Entry {
+        self.copies.view(view)
     }
 
-    /// What a fetch reads, if the entry at `site` answers in that view.
+    /// What a fetch reads, if the entry at `slot` answers in that view.
     #[inline(always)]
-    pub(crate) fn execute_hit(&mut self, view: View, site: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
-        self.windows.execute_hit(view, site, gva, stamp)
+    pub(crate) fn execute_hit(&mut self, view: View, slot: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
+        self.copies.execute_hit(view, slot, gva, stamp)
     }
 
     /// What is kept in a slot.
     #[inline(always)]
     pub(crate) fn entry(&self, slot: usize) -> &Translation {
-        self.directory.payload(slot)
+        self.tag_array.payload(slot)
     }
 
-    /// Number of sites.
+    /// Number of slots.
     pub(crate) fn slots(&self) -> usize {
-        self.directory.slots()
+        self.tag_array.slots()
     }
 
     /// The first entry, in the order of lookup, that answers.
     #[inline(always)]
     pub(crate) fn find(&self, gva: Gva, query: &Query) -> Result<usize, Miss> {
-        Ok(self.directory.find(gva.0, |entry| entry.answers(query)).way()?.slot)
+        Ok(self.tag_array.find(gva.0, |entry| entry.answers(query)).way()?.slot)
     }
 
     /// Whether in a region there are base pages and nothing else, in sets of one group.
     #[inline(always)]
     pub(crate) fn has_base_alone(&self, region: usize) -> bool {
-        self.directory.has_base_alone(region)
+        self.tag_array.has_base_alone(region)
     }
 
-    /// As [`Self::find`], for a page of such a region, at a [glance](Directory::glance_base).
+    /// As [`Self::find`], for a page of such a region, at a [probe](TagArray::probe_base_in_group).
     #[inline(always)]
-    pub(crate) fn glance_base(&self, page: BasePage, query: &Query) -> Result<(usize, &Translation), Miss> {
-        let (way, entry) = self.directory.glance_base_in_group(page, |entry| entry.answers(query))?;
+    pub(crate) fn probe_base(&self, page: BasePage, query: &Query) -> Result<(usize, &Translation), Miss> {
+        let (way, entry) = self.tag_array.probe_base_in_group(page, |entry| entry.answers(query))?;
         Ok((way.slot, entry))
     }
 
@@ -156,87 +156,87 @@ impl L1 {
     pub(crate) fn fill_base<const FETCH: bool>(
         &mut self,
         page: BasePage,
-        made: Made<'_>,
+        request: Request<'_>,
         translation: &Translation,
     ) -> usize {
-        let Made { gva, access, query, stamp } = made;
-        let set = self.directory.base_group(page);
-        if !self.uses[set].all_armed_in(query.view) {
+        let Request { gva, access, query, stamp } = request;
+        let set = self.tag_array.base_group(page);
+        if !self.uses[set].all_valid_in(query.view) {
             return self.fill_rarely((gva, access), query, stamp, translation.words());
         }
-        let mut group = self.windows.group(query.view, set);
+        let mut group = self.copies.group(query.view, set);
         let (_, lane) = lanes::least_gathered(group.stamps());
-        group.arm(lane, arming(translation, PageSize::Size4K, made, FETCH), stamp);
-        self.directory.put_base_in_group(set, lane, page, translation)
+        group.validate(lane, answers(translation, PageSize::Size4K, request, FETCH), stamp);
+        self.tag_array.put_base_in_group(set, lane, page, translation)
     }
 
     /// The access comes in parts for the same reason as the [words](Translation::words).
     #[inline(never)]
     fn fill_rarely(&mut self, (gva, access): (Gva, Access), query: &Query, stamp: u64, translation: [u64; 4]) -> usize {
-        let made = Made { gva, access, query, stamp };
-        self.fill(made, Miss::ABSENT, &Translation::of_words(translation)).slot
+        let request = Request { gva, access, query, stamp };
+        self.fill(request, Miss::ABSENT, &Translation::of_words(translation)).slot
     }
 
     /// Keeps the piece of a translation that the level takes, in the place of the same page, in an empty slot or in that of the
     /// page that the policy chooses, and arms its copy in the view of the query. `miss` is how the address was not found just before.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, made: Made<'_>, miss: Miss, translation: &Translation) -> Filled {
-        let Self { directory, uses, windows, learning } = self;
-        let (gva, view) = (made.gva, made.query.view);
-        let place = *directory.home(translation.size()).expect("an L1 takes 4K pages: the configuration was checked");
+    pub(crate) fn fill(&mut self, request: Request<'_>, miss: Miss, translation: &Translation) -> Filled {
+        let Self { tag_array, uses, copies, learning } = self;
+        let (gva, view) = (request.gva, request.query.view);
+        let place = *tag_array.home(translation.size()).expect("an L1 takes 4K pages: the configuration was checked");
         let space = translation.space();
-        let (way, evicted) = match directory.same(translation.size(), gva.0, miss, |other| other.space() == space) {
+        let (way, evicted) = match tag_array.same(translation.size(), gva.0, miss, |other| other.space() == space) {
             Some(way) => (way, None),
             None => {
                 let set = place.set(gva.0);
                 let way = match learning {
-                    None => Way::new(set, oldest(&uses[set..][..place.groups()], set * LANES, windows, view)),
+                    None => Way::new(set, oldest(&uses[set..][..place.groups()], set * LANES, copies, view)),
                     Some(learning) => {
-                        let empty = directory.find_empty(set, place.ways as usize);
-                        learning.insert(set, empty, made.stamp, |slot| last_use_of(windows, uses, slot))
+                        let empty = tag_array.find_empty(set, place.ways as usize);
+                        learning.insert(set, empty, request.stamp, |slot| last_use_of(copies, uses, slot))
                     }
                 };
-                let occupant = directory.occupant(way.slot);
+                let occupant = tag_array.occupant(way.slot);
                 (way, occupant.map(|(page, translation)| Page { first: Gva(page), translation }))
             }
         };
         let slot = way.slot;
-        // The copy in this view is overwritten when the slot is armed.
+        // The copy in this view is overwritten when the slot is valid.
         let (uses, lane) = (&mut uses[slot / LANES], slot % LANES);
-        if uses.armed(lane) & !view.bit() != 0 {
-            disarm(windows, slot, uses, lane);
+        if uses.valid(lane) & !view.bit() != 0 {
+            invalidate(copies, slot, uses, lane);
         }
         let kept = translation.piece(gva, place.size);
-        directory.put(way, place, gva.0, &kept);
-        arm(windows, uses, slot, &kept, made);
+        tag_array.put(way, place, gva.0, &kept);
+        validate(copies, uses, slot, &kept, request);
         Filled { slot, kept, evicted }
     }
 
     /// Records a use of an entry that was found, and returns the translation.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, slot: usize, made: Made<'_>) -> Translation {
-        let entry = *self.directory.payload(slot);
+    pub(crate) fn touch(&mut self, slot: usize, request: Request<'_>) -> Translation {
+        let entry = *self.tag_array.payload(slot);
         // Mostly it was only not the predicted one.
-        if !self.windows.touch(made.query.view, slot, made.gva, made.access, made.stamp) {
-            arm(&mut self.windows, &mut self.uses[slot / LANES], slot, &entry, made);
+        if !self.copies.touch(request.query.view, slot, request.gva, request.access, request.stamp) {
+            validate(&mut self.copies, &mut self.uses[slot / LANES], slot, &entry, request);
         }
         entry
     }
 
-    /// Disarms every entry in every view: what the views were armed for has changed.
-    pub(crate) fn disarm_all(&mut self) {
+    /// Invalidates every entry in every view: what the views were valid for has changed.
+    pub(crate) fn invalidate_views(&mut self) {
         for (group, uses) in self.uses.iter_mut().enumerate() {
-            if uses.armed != 0 {
-                (0..LANES).for_each(|lane| disarm(&mut self.windows, group * LANES + lane, uses, lane));
+            if uses.valid != 0 {
+                (0..LANES).for_each(|lane| invalidate(&mut self.copies, group * LANES + lane, uses, lane));
             }
         }
     }
 
     /// Renumbers the times of last use from 1 on, in their order, and returns the greatest.
     pub(crate) fn renumber(&mut self) -> u64 {
-        self.disarm_all();
+        self.invalidate_views();
         if let Some(learning) = &mut self.learning {
-            learning.learn_all(|slot| last_use_of(&self.windows, &self.uses, slot));
+            learning.learn_all(|slot| last_use_of(&self.copies, &self.uses, slot));
         }
         let mut times: Vec<&mut u64> = self.uses.iter_mut().flat_map(|uses| &mut uses.last).collect();
         // Empty slots and padding keep theirs, which are no times.
@@ -255,42 +255,42 @@ impl L1 {
 
     /// What it holds: the first byte of each page, and its translation.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (Gva, &Translation)> {
-        self.directory.pages().map(|(page, entry)| (Gva(page), entry))
+        self.tag_array.pages().map(|(page, entry)| (Gva(page), entry))
     }
 
-    /// The same from the least to the most recently used page.
+    /// The pages that it holds, from the least to the most recently used one, each with its translation.
     pub(crate) fn pages_by_age(&self) -> Vec<(Gva, Translation)> {
-        let last = |slot| last_use_of(&self.windows, &self.uses, slot);
+        let last = |slot| last_use_of(&self.copies, &self.uses, slot);
         let mut pages: Vec<_> =
-            self.directory.held().map(|(way, page, entry)| (last(way.slot), Gva(page), *entry)).collect();
+            self.tag_array.held().map(|(way, page, entry)| (last(way.slot), Gva(page), *entry)).collect();
         pages.sort_by_key(|&(time, ..)| time);
         pages.into_iter().map(|(_, page, entry)| (page, entry)).collect()
     }
 
     /// Drops the entries that `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, uses, windows, learning } = self;
-        directory.remove(drops, |way| empty(windows, uses, learning.as_deref_mut(), way));
+        let Self { tag_array, uses, copies, learning } = self;
+        tag_array.remove(drops, |way| empty(copies, uses, learning.as_deref_mut(), way));
     }
 
     /// Drops the entries for pages of `gva` that `drops` names.
     pub(crate) fn remove_page(&mut self, gva: Gva, drops: impl Fn(&Translation) -> bool) {
-        let Self { directory, uses, windows, learning } = self;
-        directory.remove_page(gva.0, drops, |way| empty(windows, uses, learning.as_deref_mut(), way));
+        let Self { tag_array, uses, copies, learning } = self;
+        tag_array.remove_page(gva.0, drops, |way| empty(copies, uses, learning.as_deref_mut(), way));
     }
 }
 
-/// Records a use of an entry, which is `entry`, and arms its copy in the view of the query.
+/// Records a use of an entry, which is `entry`, and makes its copy in the view of the query valid.
 #[inline(always)]
-fn arm(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
-    if entry.host == 0 || entry.size() > made.query.largest {
-        let Made { gva, access, query, stamp } = made;
-        return PartialUse { slot, entry: entry.words(), access, stamp }.arm(windows, uses, gva, query);
+fn validate(copies: &mut FastCopies, uses: &mut Uses, slot: usize, entry: &Translation, request: Request<'_>) {
+    if entry.host == 0 || entry.size() > request.query.largest {
+        let Request { gva, access, query, stamp } = request;
+        return PartialUse { slot, entry: entry.words(), access, stamp }.validate(copies, uses, gva, query);
     }
-    arm_whole(windows, uses, slot, entry, made);
+    validate_whole(copies, uses, slot, entry, request);
 }
 
-/// A use of an entry that is armed in part or not at all: it is not memory, or too large for the mode. (It is a structure of its
+/// A use of an entry that is valid in part or not at all: it is not memory, or too large for the mode. (It is a structure of its
 /// own, made on this path alone, so that on the others its fields stay in registers.)
 struct PartialUse {
     slot: usize,
@@ -300,58 +300,63 @@ struct PartialUse {
 }
 
 impl PartialUse {
-    /// See [`arm`].
+    /// Records the use, and makes the piece of the page that is not too large valid. An entry that is not memory has no valid copy.
     #[cold]
     #[inline(never)]
-    fn arm(self, windows: &mut Windows, uses: &mut Uses, gva: Gva, query: &Query) {
+    fn validate(self, copies: &mut FastCopies, uses: &mut Uses, gva: Gva, query: &Query) {
         let Self { slot, entry, access, stamp } = self;
         let entry = Translation::of_words(entry);
         if entry.host == 0 {
             // Each access comes this way.
-            disarm(windows, slot, uses, slot % LANES);
+            invalidate(copies, slot, uses, slot % LANES);
             uses.last[slot % LANES] = stamp;
         } else {
-            let made = Made { gva, access, query, stamp };
-            arm_whole(windows, uses, slot, &entry.piece(gva, query.largest), made);
+            let request = Request { gva, access, query, stamp };
+            validate_whole(copies, uses, slot, &entry.piece(gva, query.largest), request);
         }
     }
 }
 
 #[inline(always)]
-fn arm_whole(windows: &mut Windows, uses: &mut Uses, slot: usize, entry: &Translation, made: Made<'_>) {
-    uses.arm(slot % LANES, made.query.view);
-    arm_copy(windows, slot, entry, made);
+fn validate_whole(copies: &mut FastCopies, uses: &mut Uses, slot: usize, entry: &Translation, request: Request<'_>) {
+    uses.validate(slot % LANES, request.query.view);
+    validate_copy(copies, slot, entry, request);
 }
 
 /// Makes the fast copy of an entry in the view of the query answer what the entry permits.
 #[inline(always)]
-fn arm_copy(windows: &mut Windows, slot: usize, entry: &Translation, made: Made<'_>) {
-    windows.arm(made.query.view, slot, arming(entry, entry.size(), made, made.access == Access::Execute), made.stamp);
+fn validate_copy(copies: &mut FastCopies, slot: usize, entry: &Translation, request: Request<'_>) {
+    copies.validate(
+        request.query.view,
+        slot,
+        answers(entry, entry.size(), request, request.access == Access::Execute),
+        request.stamp,
+    );
 }
 
 /// What an entry, whose page is of that size, is to answer in the view of the query.
 #[inline(always)]
-fn arming(entry: &Translation, size: PageSize, made: Made<'_>, fetch: bool) -> Arming {
-    let Made { gva, query, .. } = made;
+fn answers(entry: &Translation, size: PageSize, request: Request<'_>, fetch: bool) -> Answers {
+    let Request { gva, query, .. } = request;
     let (host, rights) = (entry.host, entry.rights());
     let (read, write) = if fetch { (true, false) } else { (rights.meet(query.load), rights.meet(query.store)) };
-    Arming { gva, size, host, read, write }
+    Answers { gva, size, host, read, write }
 }
 
 /// The way of a set, which begins at the slot `first`, whose last use is longest ago.
 #[inline(always)]
-fn oldest(set: &[Uses], first: usize, windows: &Windows, view: View) -> usize {
+fn oldest(set: &[Uses], first: usize, copies: &FastCopies, view: View) -> usize {
     if let [group] = set {
-        return oldest_of_group(windows, first, group, view).1;
+        return oldest_of_group(copies, first, group, view).1;
     }
-    oldest_of_groups(set, first, windows, view)
+    oldest_of_groups(set, first, copies, view)
 }
 
 #[inline(never)]
-fn oldest_of_groups(set: &[Uses], first: usize, windows: &Windows, view: View) -> usize {
+fn oldest_of_groups(set: &[Uses], first: usize, copies: &FastCopies, view: View) -> usize {
     let (mut oldest, mut earliest) = (0, u64::MAX);
     for (number, group) in set.iter().enumerate() {
-        let (time, lane) = oldest_of_group(windows, first + number * LANES, group, view);
+        let (time, lane) = oldest_of_group(copies, first + number * LANES, group, view);
         if time < earliest {
             (earliest, oldest) = (time, number * LANES + lane);
         }
@@ -361,42 +366,42 @@ fn oldest_of_groups(set: &[Uses], first: usize, windows: &Windows, view: View) -
 
 /// The last use of a group's entries that is longest ago, and its lane.
 #[inline(always)]
-fn oldest_of_group(windows: &Windows, first: usize, uses: &Uses, view: View) -> (u64, usize) {
-    // Most are armed in the current view alone.
-    let times = if uses.all_armed_in(view) { windows.stamps(view, first) } else { last_uses(windows, first, uses) };
+fn oldest_of_group(copies: &FastCopies, first: usize, uses: &Uses, view: View) -> (u64, usize) {
+    // Most are valid in the current view alone.
+    let times = if uses.all_valid_in(view) { copies.stamps(view, first) } else { last_uses(copies, first, uses) };
     lanes::least_gathered(times)
 }
 
 /// Times of the last uses of the entries of a group.
 #[inline(never)]
-fn last_uses(windows: &Windows, first: usize, uses: &Uses) -> Words {
-    core::array::from_fn(|lane| last_use(windows, first + lane, uses, lane))
+fn last_uses(copies: &FastCopies, first: usize, uses: &Uses) -> Words {
+    core::array::from_fn(|lane| last_use(copies, first + lane, uses, lane))
 }
 
 /// Time of the last use of an entry.
-fn last_use(windows: &Windows, slot: usize, uses: &Uses, lane: usize) -> u64 {
-    View::of_bits(uses.armed(lane)).map(|view| windows.stamp(view, slot)).fold(uses.last[lane], u64::max)
+fn last_use(copies: &FastCopies, slot: usize, uses: &Uses, lane: usize) -> u64 {
+    View::of_bits(uses.valid(lane)).map(|view| copies.stamp(view, slot)).fold(uses.last[lane], u64::max)
 }
 
-/// The same of any slot.
-fn last_use_of(windows: &Windows, uses: &[Uses], slot: usize) -> u64 {
-    last_use(windows, slot, &uses[slot / LANES], slot % LANES)
+/// Time of the last use of the entry in any slot.
+fn last_use_of(copies: &FastCopies, uses: &[Uses], slot: usize) -> u64 {
+    last_use(copies, slot, &uses[slot / LANES], slot % LANES)
 }
 
 /// Makes an entry answer nothing in any view; it keeps its time.
 #[inline(never)]
-fn disarm(windows: &mut Windows, slot: usize, uses: &mut Uses, lane: usize) {
-    uses.last[lane] = last_use(windows, slot, uses, lane);
-    View::of_bits(uses.disarm(lane)).for_each(|view| windows.disarm(view, slot));
+fn invalidate(copies: &mut FastCopies, slot: usize, uses: &mut Uses, lane: usize) {
+    uses.last[lane] = last_use(copies, slot, uses, lane);
+    View::of_bits(uses.invalidate(lane)).for_each(|view| copies.invalidate(view, slot));
 }
 
 /// Makes an entry that is empty now answer nothing, and the first to be replaced.
-fn empty(windows: &mut Windows, uses: &mut [Uses], learning: Option<&mut Learning>, way: &Way) {
+fn empty(copies: &mut FastCopies, uses: &mut [Uses], learning: Option<&mut Learning>, way: &Way) {
     if let Some(learning) = learning {
-        learning.invalidate(way, |slot| last_use_of(windows, uses, slot));
+        learning.invalidate(way, |slot| last_use_of(copies, uses, slot));
     }
     let slot = way.slot;
     let (uses, lane) = (&mut uses[slot / LANES], slot % LANES);
-    disarm(windows, slot, uses, lane);
+    invalidate(copies, slot, uses, lane);
     uses.last[lane] = 0;
 }

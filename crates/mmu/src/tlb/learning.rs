@@ -1,6 +1,6 @@
 //! Replacement policies of a first-level TLB that are not LRU.
 //!
-//! The hart hits entries in their windows and tells nobody; it leaves the time of the last hit in each. So a policy learns what was used when its
+//! The hart hits entries in their fast copies without a call; it leaves the time of the last hit in each. So a policy learns what was used when its
 //! set is next changed: the ways that were used since are touched in the order of their last use. That is as good as every hit for a policy
 //! whose state an earlier hit of the same way does not change, and no other is accepted
 //! ([`PolicyFacts::refused_at_l1`](crate::PolicyFacts::refused_at_l1)).

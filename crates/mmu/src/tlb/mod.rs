@@ -1,18 +1,18 @@
-//! The TLBs: what they hold, L1 with its windows, L2.
+//! The TLBs: what they hold, L1 with its fast copies, L2.
 
-pub(crate) mod directory;
 mod l1;
 mod learning;
 pub(crate) mod set_associative;
+pub(crate) mod tag_array;
 pub(crate) mod way;
 
-pub(crate) use l1::{Filled, L1, Made};
+pub(crate) use l1::{Filled, L1, Request};
 
 use crate::context::Query;
 use crate::rights::Rights;
 use crate::space::Space;
-use crate::tlb::directory::Miss;
 use crate::tlb::set_associative::SetAssociative;
+use crate::tlb::tag_array::Miss;
 use types::{Gpa, Gva, Hpa, PageSize};
 
 /// A page's translation through both stages, as TLBs keep it. It is four words, each stored at once.
@@ -107,7 +107,7 @@ impl Translation {
     /// Whether it answers a query.
     #[inline(always)]
     pub(crate) fn answers(&self, query: &Query) -> bool {
-        query.spaces.contain(self.space()) & self.rights().meet(query.demand)
+        query.spaces.contain(self.space()) & self.rights().meet(query.required)
     }
 }
 

@@ -1,18 +1,18 @@
 //! Set-associative arrays with a replacement policy: the L2 TLB, the nested TLB and each level of a walk cache.
 //!
 //! Where every array of a level is LRU, the order of last use is kept here and inlined. Empty slots are then the least recently used ones of their
-//! set. Else each array has its own policy, and is asked out of line. Of several empty slots the first in the set is taken.
+//! set. Else each array has its own policy, which is called out of line. Of several empty slots the first in the set is taken.
 
 use crate::config::TlbArray;
 use crate::replacement::{ByArray, Recency};
-use crate::tlb::directory::{BasePage, Directory, Miss};
+use crate::tlb::tag_array::{BasePage, Miss, TagArray};
 use crate::tlb::way::Way;
 use types::PageSize;
 
 /// Arrays whose slots are replaced by a policy.
 #[derive(Clone, Debug)]
 pub(crate) struct SetAssociative<P> {
-    directory: Directory<P>,
+    tag_array: TagArray<P>,
     order: Order,
 }
 
@@ -60,8 +60,8 @@ fn touch(policies: &mut ByArray, way: Way) {
 /// The way of a set where a page is inserted that the set does not hold.
 #[cold]
 #[inline(never)]
-fn replace_by<P: Copy + Default>(policies: &mut ByArray, directory: &Directory<P>, set: usize, ways: usize) -> Way {
-    let way = directory.find_empty(set, ways).unwrap_or_else(|| policies.victim(set));
+fn replace_by<P: Copy + Default>(policies: &mut ByArray, tag_array: &TagArray<P>, set: usize, ways: usize) -> Way {
+    let way = tag_array.find_empty(set, ways).unwrap_or_else(|| policies.victim(set));
     policies.insert(way);
     way
 }
@@ -69,17 +69,17 @@ fn replace_by<P: Copy + Default>(policies: &mut ByArray, directory: &Directory<P
 impl<P: Copy + Default> SetAssociative<P> {
     /// Empty arrays. The configuration was checked before.
     pub(crate) fn new(arrays: &[TlbArray]) -> Self {
-        Self { directory: Directory::new(arrays), order: Order::new(arrays) }
+        Self { tag_array: TagArray::new(arrays), order: Order::new(arrays) }
     }
 
     /// The first page of `address` that `accept` takes, and where it is; its use is not recorded yet.
     #[inline(always)]
     pub(crate) fn find(&self, address: u64, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
-        let way = self.directory.find(address, accept).way()?;
-        Ok((way, self.directory.payload(way.slot)))
+        let way = self.tag_array.find(address, accept).way()?;
+        Ok((way, self.tag_array.payload(way.slot)))
     }
 
-    /// The same where the arrays are one set of pages of 2^`shift` bytes.
+    /// What [`Self::find`] gives, where the arrays are one set of pages of 2^`shift` bytes.
     #[inline(always)]
     pub(crate) fn find_in_only(
         &self,
@@ -87,51 +87,51 @@ impl<P: Copy + Default> SetAssociative<P> {
         shift: u32,
         accept: impl Fn(&P) -> bool,
     ) -> Result<(Way, &P), Miss> {
-        self.directory.find_in_only(address, shift, accept)
+        self.tag_array.find_in_only(address, shift, accept)
     }
 
-    /// See [`Directory::glance_in_only`].
+    /// Looks at the first slot alone whose tag matches, as [`TagArray::probe_in_only`] does.
     #[inline(always)]
-    pub(crate) fn glance_in_only(
+    pub(crate) fn probe_in_only(
         &self,
         address: u64,
         shift: u32,
         accept: impl Fn(&P) -> bool,
     ) -> Result<(Way, &P), Miss> {
-        self.directory.glance_in_only(address, shift, accept)
+        self.tag_array.probe_in_only(address, shift, accept)
     }
 
     /// As [`Self::fill`], of a page that is absent, where the arrays are one set of so many ways of pages of 2^`shift` bytes.
     #[inline(always)]
     pub(crate) fn fill_in_only(&mut self, address: u64, shift: u32, ways: usize, payload: &P) -> Way {
         let way = self.replace(0, ways);
-        self.directory.put_in_only(way, address, shift, payload);
+        self.tag_array.put_in_only(way, address, shift, payload);
         way
     }
 
     /// What is kept in a slot.
     #[inline(always)]
     pub(crate) fn payload(&self, slot: usize) -> &P {
-        self.directory.payload(slot)
+        self.tag_array.payload(slot)
     }
 
     /// Whether in a region there are base pages and nothing else.
     #[inline(always)]
     pub(crate) fn has_base_alone(&self, region: usize) -> bool {
-        self.directory.has_base_alone(region)
+        self.tag_array.has_base_alone(region)
     }
 
-    /// See [`Directory::glance_base`].
+    /// Looks at the first slot alone whose tag matches, as [`TagArray::probe_base`] does.
     #[inline(always)]
-    pub(crate) fn glance_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
-        self.directory.glance_base(page, accept)
+    pub(crate) fn probe_base(&self, page: BasePage, accept: impl Fn(&P) -> bool) -> Result<(Way, &P), Miss> {
+        self.tag_array.probe_base(page, accept)
     }
 
     /// As [`Self::fill`], of a base page of such a region that is absent.
     #[inline(always)]
     pub(crate) fn fill_base(&mut self, page: BasePage, payload: &P) {
-        let way = self.replace(self.directory.base_set(page), self.directory.base_ways());
-        self.directory.put_base(way, page, payload);
+        let way = self.replace(self.tag_array.base_set(page), self.tag_array.base_ways());
+        self.tag_array.put_base(way, page, payload);
     }
 
     /// Records a use of what was found there.
@@ -152,39 +152,39 @@ impl<P: Copy + Default> SetAssociative<P> {
         piece: impl FnOnce(PageSize) -> P,
         same: impl Fn(&P) -> bool,
     ) -> Option<(u64, P)> {
-        let &place = self.directory.home(size)?;
-        let (way, evicted) = match self.directory.same(size, address, miss, same) {
+        let &place = self.tag_array.home(size)?;
+        let (way, evicted) = match self.tag_array.same(size, address, miss, same) {
             Some(way) => {
                 self.order.used(way);
                 (way, None)
             }
             None => {
                 let way = self.replace(place.set(address), place.ways as usize);
-                (way, self.directory.occupant(way.slot))
+                (way, self.tag_array.occupant(way.slot))
             }
         };
-        self.directory.put(way, place, address, &piece(place.size));
+        self.tag_array.put(way, place, address, &piece(place.size));
         evicted
     }
 
     /// The size at which a page of `size` is kept.
     pub(crate) fn kept_size(&self, size: PageSize) -> Option<PageSize> {
-        self.directory.home(size).map(|place| place.size)
+        self.tag_array.home(size).map(|place| place.size)
     }
 
     /// The way of a set where a page is inserted that the set does not hold.
     #[inline(always)]
     fn replace(&mut self, set: usize, ways: usize) -> Way {
-        let Self { directory, order } = self;
+        let Self { tag_array, order } = self;
         let recency = match order {
             Order::Lru(recency) => recency,
-            Order::ByArray(policies) => return replace_by(policies, directory, set, ways),
+            Order::ByArray(policies) => return replace_by(policies, tag_array, set, ways),
         };
-        let (earliest, full) = recency.replace(set, ways, |way| !directory.is_empty(way.slot));
+        let (earliest, full) = recency.replace(set, ways, |way| !tag_array.is_empty(way.slot));
         if full {
             return earliest;
         }
-        let way = directory.first_empty(set, ways);
+        let way = tag_array.first_empty(set, ways);
         recency.used(way);
         way
     }
@@ -197,20 +197,20 @@ impl<P: Copy + Default> SetAssociative<P> {
             Order::Lru(recency) => recency.age(way),
             Order::ByArray(_) => 0,
         };
-        let mut pages: Vec<_> = self.directory.held().map(|(way, page, payload)| (age(way), page, *payload)).collect();
+        let mut pages: Vec<_> = self.tag_array.held().map(|(way, page, payload)| (age(way), page, *payload)).collect();
         pages.sort_by_key(|&(age, ..)| core::cmp::Reverse(age));
         pages.into_iter().map(|(_, page, payload)| (page, payload)).collect()
     }
 
     /// Drops the pages whose payload `drops` names.
     pub(crate) fn remove(&mut self, drops: impl Fn(&P) -> bool) {
-        let Self { directory, order } = self;
-        directory.remove(drops, |way| order.emptied(way));
+        let Self { tag_array, order } = self;
+        tag_array.remove(drops, |way| order.emptied(way));
     }
 
     /// Drops the pages of `address` whose payload `drops` names.
     pub(crate) fn remove_page(&mut self, address: u64, drops: impl Fn(&P) -> bool) {
-        let Self { directory, order } = self;
-        directory.remove_page(address, drops, |way| order.emptied(way));
+        let Self { tag_array, order } = self;
+        tag_array.remove_page(address, drops, |way| order.emptied(way));
     }
 }

@@ -83,7 +83,7 @@ pub(crate) struct Ports<'a, M> {
     pub(crate) statistics: &'a mut MmuStatistics,
 }
 
-/// What is asked of a map.
+/// A request to a map for the translation of an address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<A> {
     pub(crate) address: A,
@@ -107,7 +107,7 @@ impl<A> Request<A> {
     }
 }
 
-/// What stands behind a page.
+/// What a page is backed by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Backing {
     /// What the host's memory says.
@@ -117,7 +117,7 @@ pub(crate) enum Backing {
 }
 
 /// A translation, in one word, so that it passes between stages in a register: the bits below the page's first byte, of which every page has
-/// twelve, are its size, its rights and what stands behind it.
+/// twelve, are its size, its rights and its backing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Mapping<A> {
@@ -141,7 +141,7 @@ impl<A: Address> Mapping<A> {
         Self { bits: page.bits() & !Self::OFFSET | attributes, address: PhantomData }
     }
 
-    /// The same of what is known to be a base page of memory.
+    /// The mapping with its size and backing as constants. The caller knows that it is a base page of memory.
     #[inline(always)]
     pub(crate) const fn as_base_page(&self) -> Self {
         Self { bits: self.bits & !(Self::SIZE | Self::DEVICE), address: PhantomData }
@@ -165,7 +165,7 @@ impl<A: Address> Mapping<A> {
         Rights::of_bits((self.bits >> Self::RIGHTS_SHIFT) as u8 & Rights::ALL.bits())
     }
 
-    /// What stands behind it.
+    /// What the page is backed by.
     #[inline(always)]
     pub(crate) const fn backing(&self) -> Backing {
         if self.bits & Self::DEVICE == 0 { Backing::Host } else { Backing::Device }

@@ -21,4 +21,4 @@ pub(crate) use map::{Address, Backing, GuestAddress, Map, Mapping, Ports, Reques
 pub(crate) use policy::{FastPath, General, Policy, Recording};
 pub(crate) use settle::apart;
 pub(crate) use tables::{Dimension, GuestDimension, HostDimension, Tables, Through};
-pub(crate) use tree::{Form, Halted, Leaf, Tree, Wanted};
+pub(crate) use tree::{Form, Halted, Leaf, Target, Tree};

@@ -7,7 +7,7 @@
 use super::journal::{Deferred, Direct, Journal};
 use crate::fault::Fault;
 
-/// What a walk does where it meets what is not common, and when it records what it has used.
+/// What a walk does in uncommon cases, and when it records what it has used.
 pub(crate) trait Policy {
     /// Why a walk stops before its end.
     type Stop: From<Fault> + Copy;

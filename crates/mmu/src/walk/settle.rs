@@ -4,7 +4,7 @@ use super::tables::Tables;
 use super::tree::Leaf;
 use crate::config::AdPolicy;
 use crate::fault::Fault;
-use crate::rights::Demand;
+use crate::rights::Required;
 
 /// The result of a function that is rarely called, so that where it is not called the result stays in registers.
 #[inline(always)]
@@ -20,25 +20,25 @@ impl AdPolicy {
         self,
         tables: &mut T,
         leaf: Leaf<T::Address>,
-        demand: &Demand,
+        required: &Required,
     ) -> Result<Option<Leaf<T::Address>>, Fault> {
-        if demand.is_settled(leaf.pte.0) {
+        if required.is_settled(leaf.pte.0) {
             return Ok(Some(leaf));
         }
-        apart(self.settle_unsettled(tables, leaf, demand))
+        apart(self.settle_unsettled(tables, leaf, required))
     }
 
-    /// The same where a bit is to be set, or the access refused.
+    /// What [`Self::settle`] gives, where a bit is to be set or the access refused.
     #[cold]
     #[inline(never)]
     fn settle_unsettled<T: Tables>(
         self,
         tables: &mut T,
         leaf: Leaf<T::Address>,
-        demand: &Demand,
+        required: &Required,
     ) -> Result<Option<Leaf<T::Address>>, Fault> {
-        leaf.pte.allow(*demand).map_err(|cause| tables.refused_at(leaf.at, cause))?;
-        let touched = leaf.pte.touched(demand.access);
+        leaf.pte.allow(*required).map_err(|cause| tables.refused_at(leaf.at, cause))?;
+        let touched = leaf.pte.touched(required.access);
         if touched == leaf.pte {
             return Ok(Some(leaf));
         }

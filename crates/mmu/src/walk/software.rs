@@ -1,10 +1,10 @@
-//! The walk of a guest's tables as a monitor makes it: the same walker, with no cache, over whatever reads the tables for it.
+//! The walk of a guest's tables as a hypervisor makes it: the same walker, with no cache, over whatever reads the tables for it.
 
 use crate::config::{AdPolicy, Groups};
 use crate::context::Context;
 use crate::fault::{AccessCause, Cause, Fault};
 use crate::pte::Pte;
-use crate::walk::{Counts, Direct, General, Halted, Policy, Tables, Tree, Wanted};
+use crate::walk::{Counts, Direct, General, Halted, Policy, Tables, Target, Tree};
 use crate::walk_cache::WalkCache;
 use types::{Access, Gpa, Gva, PageSize, TranslationContext, Vmid};
 
@@ -66,9 +66,9 @@ pub fn software_walk(
     };
     let mut nothing = WalkCache::OFF;
     let (mut tables, mut journal) = (Reader(tables), Direct);
-    let wanted = Wanted { address: gva.0, demand: &prepared.query(access).of_leaf };
+    let target = Target { address: gva.0, required: &prepared.query(access).of_leaf };
     let from = tree.begin::<General, _, _>(&mut tables, &mut nothing, &mut journal, gva.0)?;
-    let walked = tree.descend::<General, _, _>(&mut tables, &mut nothing, &mut journal, wanted, from);
+    let walked = tree.descend::<General, _, _>(&mut tables, &mut nothing, &mut journal, target, from);
     let leaf = walked.map_err(|Halted { stop, .. }| stop)?;
     Ok(SoftwareLeaf { page: Gpa(leaf.page()), size: leaf.size, pte: leaf.pte.0, global: leaf.global })
 }

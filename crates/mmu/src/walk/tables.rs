@@ -31,7 +31,7 @@ pub(crate) trait Tables: Counts {
     /// The fault of the address that is walked for, where the tables refuse it.
     fn refused(&self, cause: Cause) -> Fault;
 
-    /// The same, where the entry at `at` refuses it.
+    /// The fault of the address that is walked for, where the entry at `at` refuses it.
     #[inline(always)]
     fn refused_at(&self, at: Self::Address, cause: Cause) -> Fault {
         at.refusal(self.refused(cause))

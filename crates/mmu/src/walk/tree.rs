@@ -8,7 +8,7 @@ use super::tables::Tables;
 use crate::config::{AdPolicy, Groups};
 use crate::geometry::Geometry;
 use crate::pte::{Kind, Pte};
-use crate::rights::Demand;
+use crate::rights::Required;
 use crate::space::Spaces;
 use crate::walk_cache::{Start, WalkCache};
 use types::PageSize;
@@ -49,11 +49,11 @@ impl<A: Address> Leaf<A> {
 
 /// What a walk looks for.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct Target<'a> {
     /// The address, which has no bits but those that the tree translates (a canonical one may repeat the topmost).
     pub(crate) address: u64,
     /// What the leaf has to allow.
-    pub(crate) demand: &'a Demand,
+    pub(crate) required: &'a Required,
 }
 
 /// Where a walk has stopped, before an entry that it has not used.
@@ -83,7 +83,7 @@ impl Tree {
     ) -> Result<Start, P::Stop> {
         let root = Start { level: self.geometry.root_level.into(), table: self.root, global: false };
         let key = Key { spaces: self.spaces, address };
-        match cache.glance(self.spaces, address) {
+        match cache.probe(self.spaces, address) {
             Some(low) if low.level() != 0 => {
                 journal.begin(tables, cache, key, low);
                 Ok(low.start(self.spaces))
@@ -105,16 +105,16 @@ impl Tree {
         tables: &mut T,
         cache: &mut WalkCache,
         journal: &mut J,
-        wanted: Wanted<'_>,
+        target: Target<'_>,
         from: Start,
     ) -> Result<Leaf<T::Address>, Halted<P::Stop>> {
-        let key = Key { spaces: self.spaces, address: wanted.address };
+        let key = Key { spaces: self.spaces, address: target.address };
         let mut next = from;
         loop {
-            // The last level is a step of its own, as less has to be asked there.
+            // The last level is a separate step, as it needs fewer checks.
             let stepped = match next.level {
-                0 => self.step::<P, J, T>(tables, journal, wanted, Start { level: 0, ..next }),
-                _ => self.step::<P, J, T>(tables, journal, wanted, next),
+                0 => self.step::<P, J, T>(tables, journal, target, Start { level: 0, ..next }),
+                _ => self.step::<P, J, T>(tables, journal, target, next),
             };
             match stepped.map_err(|stop| Halted { stop, at: next })? {
                 Step::Down(start) => {
@@ -134,10 +134,10 @@ impl Tree {
         &self,
         tables: &mut T,
         journal: &mut J,
-        wanted: Wanted<'_>,
+        target: Target<'_>,
         from: Start,
     ) -> Result<Step<T::Address>, P::Stop> {
-        let Wanted { address, demand } = wanted;
+        let Target { address, required } = target;
         let Start { level, table, global } = from;
         // Step 2.
         let slot = match level {
@@ -145,7 +145,7 @@ impl Tree {
             _ => self.geometry.slot(address, level as u32),
         };
         let at = T::Address::of(table + slot);
-        let (pte, form) = tables.read::<P, _>(at, |pte| Form::see::<P>(pte, level, demand))?;
+        let (pte, form) = tables.read::<P, _>(at, |pte| Form::see::<P>(pte, level, required))?;
         journal.reference(tables);
         let global = global | pte.is_global();
         // Steps 3 to 5.
@@ -159,7 +159,7 @@ impl Tree {
         match kind {
             Kind::Pointer => Ok(Step::Down(Start { level: level - 1, table: at.behind(pte), global })),
             Kind::Leaf(size) => {
-                let settled = self.ad.settle(tables, Leaf { at, pte, size, global }, demand)?;
+                let settled = self.ad.settle(tables, Leaf { at, pte, size, global }, required)?;
                 Ok(settled.map_or(Step::Again, Step::Arrived))
             }
         }
@@ -179,8 +179,8 @@ enum Step<A> {
 impl Form {
     /// Looks at an entry of `level` before anything is recorded of the step that read it.
     #[inline(always)]
-    pub(crate) fn see<P: Policy>(pte: Pte, level: u64, demand: &Demand) -> Result<(Pte, Self), P::Stop> {
-        let plain = if level == 0 { pte.is_plain_leaf_for(demand) } else { pte.is_plain_pointer() };
+    pub(crate) fn see<P: Policy>(pte: Pte, level: u64, required: &Required) -> Result<(Pte, Self), P::Stop> {
+        let plain = if level == 0 { pte.is_plain_leaf_for(required) } else { pte.is_plain_pointer() };
         if plain { Ok((pte, Self::Plain)) } else { P::uncommon(|| Ok((pte, Self::Other))) }
     }
 }

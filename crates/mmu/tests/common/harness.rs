@@ -1,8 +1,8 @@
 //! The shipped MMU and the model of `reference`, side by side: each does the same, and everything that can be seen of
 //! them is compared after each step.
 //!
-//! Accesses are made as a hart makes them: the entry that the instruction remembers is probed in the window first, and
-//! only if it does not answer is the MMU called. So the hit path, its lazily armed views and its stamps are held as
+//! Accesses are made as a hart makes them: the entry that the instruction remembers is probed in the view first, and
+//! only if it does not answer is the MMU called. So the hit path, its lazily valid views and its stamps are held as
 //! well: the model is told which entry was predicted, and checks for itself that the entry was one that may answer.
 
 use super::builder::{self, A, D, G, R, Shape, U, W, X};
@@ -54,7 +54,7 @@ pub(super) struct Vm {
     vmid: Vmid,
     pub(super) second: SecondStage,
     pub(super) stage: Stage2,
-    /// hPA − gPA, as the monitor maps it.
+    /// hPA − gPA, as the hypervisor maps it.
     pub(super) offset: u64,
 }
 
@@ -70,7 +70,7 @@ struct Instruction {
 
 #[derive(Clone, Copy)]
 struct Remembered {
-    site: u16,
+    slot: u16,
     position: Position,
 }
 
@@ -89,7 +89,7 @@ pub struct Harness {
     remembered: [Vec<Option<Remembered>>; 2],
     /// Last page of each instruction.
     places: [Place; PCS as usize],
-    /// The model's name for each site, learnt on misses.
+    /// The model's name for each slot, learnt on misses.
     names: [HashMap<u16, Position>; 2],
     /// Whether base pages are mapped alone, and segments not used: what the MMU has a fast path for.
     base_pages: bool,
@@ -231,8 +231,8 @@ fn counts(of: &mmu::MmuStatistics) -> reference::Counts {
         l2_misses: of.l2_misses,
         segment_hits: of.segment_hits,
         guest_segment_hits: of.guest_segment_hits,
-        monitor_segment_hits: of.monitor_segment_hits,
-        monitor_segment_pages: of.monitor_segment_pages,
+        hypervisor_segment_hits: of.hypervisor_segment_hits,
+        hypervisor_segment_pages: of.hypervisor_segment_pages,
         escape_hits: of.escape_hits,
         walks: of.walks,
         refills: of.refills,
@@ -436,7 +436,7 @@ impl Harness {
         add("refills", counts.refills);
         add("both segments", counts.segment_hits);
         add("guest segment", counts.guest_segment_hits);
-        add("monitor segment", counts.monitor_segment_hits);
+        add("hypervisor segment", counts.hypervisor_segment_hits);
         add("escapes", counts.escape_hits);
         add("nested tlb", counts.nested_tlb_hits);
         add("guest updates", counts.guest_updates);
@@ -484,7 +484,7 @@ impl Harness {
                 self.set_context(TranslationContext { privilege, sum, mxr, ..self.context });
             }
             Op::Segments { .. } if self.base_pages => {}
-            Op::Segments { guest, monitor } => self.segments(guest, monitor),
+            Op::Segments { guest, hypervisor } => self.segments(guest, hypervisor),
             Op::Fence(fence) => {
                 let vmid = |vm: u8| self.vms[usize::from(vm % VMS)].vmid;
                 let fence = fence.make(|place| self.gva(place), |place| self.gpa(place), vmid);
@@ -514,14 +514,14 @@ impl Harness {
         self.model.set_context(&context, vmid);
     }
 
-    fn segments(&mut self, guest: Option<SegmentOp>, monitor: Option<SegmentOp>) {
+    fn segments(&mut self, guest: Option<SegmentOp>, hypervisor: Option<SegmentOp>) {
         let offset = self.vms[self.vm].offset;
         let guest = guest.map(|op| {
             let place = Place { wild: None, ..op.place };
             let base = self.gva(place).page(PageSize::Size4K).0;
             (op, base, self.gpa(op.target.unwrap_or(place)).page(PageSize::Size4K).0)
         });
-        let monitor = monitor.map(|op| {
+        let hypervisor = hypervisor.map(|op| {
             // The guest's tables are below the first places.
             let base = self.gpa(Place { wild: None, ..op.place }).page(PageSize::Size4K).0;
             (op, base, op.target.map_or(base + offset, |place| self.gpa(place).page(PageSize::Size4K).0))
@@ -532,7 +532,7 @@ impl Harness {
             target.checked_add(op.pages * 4096)?;
             Some((op, base..limit, target))
         };
-        let (guest, monitor) = (guest.and_then(ranged), monitor.and_then(ranged));
+        let (guest, hypervisor) = (guest.and_then(ranged), hypervisor.and_then(ranged));
         let escaping =
             |op: &SegmentOp, base: u64| op.escaping.iter().flatten().map(|page| base + page * 4096).collect::<Vec<_>>();
         let filter = |op: &SegmentOp, base: u64| {
@@ -553,15 +553,15 @@ impl Harness {
             let segment = Segment::of_guest(Gva(range.start)..Gva(range.end), Gpa(*target)).expect("whole pages");
             segments.guest = DirectSegment { segment, escape: filter(op, range.start) };
         }
-        if let Some((op, range, target)) = &monitor {
-            let segment = Segment::of_monitor(Gpa(range.start)..Gpa(range.end), Hpa(*target)).expect("whole pages");
-            segments.monitor = DirectSegment { segment, escape: filter(op, range.start) };
+        if let Some((op, range, target)) = &hypervisor {
+            let segment = Segment::of_hypervisor(Gpa(range.start)..Gpa(range.end), Hpa(*target)).expect("whole pages");
+            segments.hypervisor = DirectSegment { segment, escape: filter(op, range.start) };
         }
         self.mmu.set_segments(&segments);
         let of = |it: &Option<(SegmentOp, core::ops::Range<u64>, u64)>| {
             it.as_ref().map(|(op, range, target)| model(op, range, *target))
         };
-        self.model.set_segments(of(&guest), of(&monitor));
+        self.model.set_segments(of(&guest), of(&hypervisor));
     }
 
     fn fence(&mut self, fence: Fence) {
@@ -592,8 +592,8 @@ impl Harness {
         };
         let remembered = self.remembered[side(access)][usize::from(pc % PCS)];
         self.clock += 1;
-        if let Some(Remembered { site, position }) = remembered
-            && let Some(pointer) = self.probe(site, gva, access, width)
+        if let Some(Remembered { slot, position }) = remembered
+            && let Some(pointer) = self.probe(slot, gva, access, width)
         {
             let Prediction::Right(answer) = self.model.predict(gva, access, position) else {
                 panic!("{access:?} of {gva} hits an entry that the model does not let answer");
@@ -657,8 +657,8 @@ impl Harness {
         let before = *mmu.statistics();
         let unfinished = match mmu.fast_access(memory, || second.clone(), gva, access, *clock) {
             Err(unfinished) => unfinished,
-            Ok(site) => {
-                let hit = mmu.hit(site, gva, access);
+            Ok(slot) => {
+                let hit = mmu.hit(slot, gva, access);
                 assert!(hit.host.is_some(), "the fast path is for memory");
                 let then = mmu.statistics();
                 self.coverage.note(match (then.l2_hits > before.l2_hits, then.walks > before.walks) {
@@ -699,16 +699,16 @@ impl Harness {
             }
             _ => {}
         }
-        let known = *self.names[side(access)].entry(hit.site).or_insert(answer.position);
-        assert_eq!(known, answer.position, "site {}", hit.site);
-        let remembered = Remembered { site: hit.site, position: answer.position };
+        let known = *self.names[side(access)].entry(hit.slot).or_insert(answer.position);
+        assert_eq!(known, answer.position, "site {}", hit.slot);
+        let remembered = Remembered { slot: hit.slot, position: answer.position };
         self.remembered[side(access)][usize::from(pc % PCS)] = Some(remembered);
 
         // Now the same instruction hits, unless it must come to the MMU each time.
         let must_miss = !answer.memory || !gva.is_aligned(width.bytes());
         if self.clock.is_multiple_of(4) {
             self.clock += 1;
-            let again = self.probe(hit.site, gva, access, width);
+            let again = self.probe(hit.slot, gva, access, width);
             if again.is_some() {
                 let prediction = self.model.predict(gva, access, answer.position);
                 assert!(matches!(prediction, Prediction::Right(_)), "{prediction:?}");
@@ -723,26 +723,26 @@ impl Harness {
         assert_eq!(pointer.map(<*mut u8>::addr), expected, "{access:?}");
     }
 
-    fn probe(&mut self, site: u16, gva: Gva, access: Access, width: Width) -> Option<*mut u8> {
+    fn probe(&mut self, slot: u16, gva: Gva, access: Access, width: Width) -> Option<*mut u8> {
         match access {
             Access::Read => {
-                let window = self.mmu.data_window();
-                // SAFETY: the window is this MMU's, and the site came from it.
-                unsafe { L1Entry::read_hit(window, site, gva, width, self.clock) }
+                let view = self.mmu.data_view();
+                // SAFETY: the view is this MMU's, and the slot came from it.
+                unsafe { L1Entry::read_hit(view, slot, gva, width, self.clock) }
             }
             Access::Write => {
-                let window = self.mmu.data_window();
+                let view = self.mmu.data_view();
                 // SAFETY: as above.
-                unsafe { L1Entry::write_hit(window, site, gva, width, self.clock) }
+                unsafe { L1Entry::write_hit(view, slot, gva, width, self.clock) }
             }
             Access::Execute if self.clock.is_multiple_of(3) => {
                 assert_eq!(self.mmu.fetch_hit(u16::MAX, gva), None, "no such site");
-                self.mmu.fetch_hit(site, gva)
+                self.mmu.fetch_hit(slot, gva)
             }
             Access::Execute => {
-                let (window, stamp) = (self.mmu.fetch_window(), self.mmu.fetch_stamp());
-                // SAFETY: as above; the site is one of fetches.
-                unsafe { L1Entry::execute_hit(window, site, gva, stamp) }
+                let (view, stamp) = (self.mmu.fetch_view(), self.mmu.fetch_stamp());
+                // SAFETY: as above; the slot is one of fetches.
+                unsafe { L1Entry::execute_hit(view, slot, gva, stamp) }
             }
         }
     }

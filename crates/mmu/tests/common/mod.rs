@@ -2,9 +2,9 @@
 #![allow(dead_code, unreachable_pub, reason = "shared by several test crates, none of which uses all of it")]
 
 pub mod agile;
-pub mod bed;
 pub mod builder;
 pub mod config;
+pub mod fixture;
 pub mod format;
 pub mod harness;
 pub mod memory;

@@ -27,20 +27,20 @@ pub enum Op {
     Mispredict { pc: u8, other: u8 },
     /// The operating system maps a page in the current tables, and does not fence.
     MapGuest { place: Place, size: PageSize, target: Place, flags: u64 },
-    /// The monitor maps a page.
+    /// The hypervisor maps a page.
     MapHost { place: Place, size: PageSize, flags: u64 },
     /// Any entry of any table becomes anything.
     EditGuest { table: u16, entry: u16, pte: u64 },
-    /// The same to the second stage's tables.
+    /// Any entry of any table of the second stage becomes anything.
     EditHost { table: u16, entry: u16, pte: u64 },
-    /// The monitor maps a table of the guest with these flags, by a leaf at this level, aligned or not.
+    /// The hypervisor maps a table of the guest with these flags, by a leaf at this level, aligned or not.
     BreakTable { table: u16, level: u32, flags: u64 },
     /// `satp` and `sstatus` are written, and perhaps another virtual machine entered.
     Context { vm: u8, mode: PagingMode, root: u8, asid: Asid, privilege: Privilege, sum: bool, mxr: bool },
     /// Privilege, SUM or MXR alone change.
     Status { privilege: Privilege, sum: bool, mxr: bool },
     /// The segment registers are loaded.
-    Segments { guest: Option<SegmentOp>, monitor: Option<SegmentOp> },
+    Segments { guest: Option<SegmentOp>, hypervisor: Option<SegmentOp> },
     /// A fence.
     Fence(FenceOp),
 }
@@ -50,7 +50,7 @@ pub enum Op {
 pub struct SegmentOp {
     pub place: Place,
     pub pages: u64,
-    /// Where it leads; the monitor's mostly leads to the virtual machine's own memory.
+    /// Where it leads; the hypervisor's mostly leads to the virtual machine's own memory.
     pub target: Option<Place>,
     /// Pages that escape, from the base on.
     pub escaping: [Option<u64>; 3],
@@ -81,7 +81,7 @@ const WIDTHS: [Width; 4] = [Width::Byte, Width::Half, Width::Word, Width::Double
 
 impl Place {
     pub fn random(rng: &mut Random) -> Self {
-        // Few, so that pages are met again.
+        // Few, so that pages come again.
         let upper = |rng: &mut Random| if rng.one_in(10) { rng.pick(&[1, 1, 2, 2, 255, 256, 511]) } else { 0 };
         let last = if rng.one_in(60) { rng.below(512) } else { rng.below(24) };
         let offset = match rng.below(4) {
@@ -212,7 +212,7 @@ impl Op {
             }
             18..36 => Self::Status { privilege: privilege(rng), sum: rng.one_in(2), mxr: rng.one_in(8) },
             36..44 => Self::Fence(fence(rng)),
-            44..46 => Self::Segments { guest: segment(rng, 1), monitor: segment(rng, 4) },
+            44..46 => Self::Segments { guest: segment(rng, 1), hypervisor: segment(rng, 4) },
             46..60 => Self::Mispredict { pc: pc(rng), other: pc(rng) },
             60..63 => {
                 Self::BreakTable { table: rng.below(8) as u16, level: rng.below(2) as u32, flags: rng.below(256) }

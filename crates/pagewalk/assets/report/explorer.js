@@ -74,7 +74,7 @@
       } else if (!native) {
         const [mark, title, by] = {
           "nested-tlb": ["TLB", "The nested TLB answers", "the nested TLB, no reference"],
-          segment: ["+", "The monitor's segment answers", "segment registers, no reference"],
+          segment: ["+", "The hypervisor's segment answers", "segment registers, no reference"],
           constant: ["+", "A constant is added", "base and bounds of reserved memory, no reference"],
         }[step.answer];
         const more = step.answer === "segment" && record.monitor_segment ? [["segment", bounds(record.monitor_segment)]] : [];

@@ -1,4 +1,4 @@
-//! Advice from what was measured: which scheme and page sizes serve a workload best, which answer to spins serves a host, and what stands in the way. It
+//! Advice from what was measured: which scheme and page sizes serve a workload best, which spin method serves a host, and which obstacles there are. It
 //! ranks the runs of reports, and guesses nothing: what was not run is not advised.
 
 mod obstacle;
@@ -22,7 +22,7 @@ pub(crate) struct Advice {
 /// Why a report has no advice in it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AdviceError {
-    /// Another command's, or nobody's.
+    /// Another command's, or no command's.
     #[error("no report of `compare`, nor of `run` with several methods after --spin")]
     OtherReport,
     /// Nothing to choose from.

@@ -1,4 +1,4 @@
-//! What stands in the way of a system.
+//! Obstacles: why a system cannot be used, or not yet.
 
 use schemes::{PagedScheme, Service, ServiceName};
 use std::fmt;
@@ -7,27 +7,27 @@ use types::PageSize;
 /// Something that has to be, or to be given up, for a system.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Obstacle {
-    /// The monitor needs more than nested tables.
-    MonitorChanges(&'static str),
-    /// The monitor's pages are large.
+    /// The hypervisor needs more than nested tables.
+    HypervisorChanges(&'static str),
+    /// The hypervisor's pages are large.
     HostFragmentation(PageSize),
     /// The guest's pages are large.
     GuestFragmentation(PageSize),
     /// The guest's kernel or programs have to change.
     GuestChanges(&'static str),
-    /// The monitor cannot take memory back.
+    /// The hypervisor cannot take memory back.
     Overcommit(Vec<&'static str>),
     /// The guest cannot page it out.
     GuestSwapping,
 }
 
 impl Obstacle {
-    /// All that stands in the way of `scheme`.
+    /// All obstacles to `scheme`.
     pub(crate) fn of(scheme: &PagedScheme) -> Vec<Self> {
         let facts = scheme.facts();
         let mut obstacles = Vec::new();
         if let Some(changes) = facts.hypervisor_changes.strip_prefix("required: ") {
-            obstacles.push(Self::MonitorChanges(changes));
+            obstacles.push(Self::HypervisorChanges(changes));
         }
         if let Some(page) = scheme.host_page().filter(|&page| page != PageSize::Size4K) {
             obstacles.push(Self::HostFragmentation(page));
@@ -41,7 +41,7 @@ impl Obstacle {
         let limited = [
             (ServiceName::PageSharing, "page sharing"),
             (ServiceName::Ballooning, "ballooning"),
-            (ServiceName::HypervisorSwapping, "swapping by the monitor"),
+            (ServiceName::HypervisorSwapping, "swapping by the hypervisor"),
         ];
         let limited =
             limited.into_iter().filter(|(service, _)| matches!(facts.services.of(*service), Service::Limited(_)));
@@ -60,7 +60,7 @@ impl Obstacle {
         matches!(self, Self::GuestChanges(_) | Self::GuestFragmentation(_))
     }
 
-    /// Whether it keeps the monitor from taking memory back.
+    /// Whether it keeps the hypervisor from taking memory back.
     pub(crate) const fn is_overcommit(&self) -> bool {
         matches!(self, Self::Overcommit(_))
     }
@@ -69,7 +69,7 @@ impl Obstacle {
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MonitorChanges(changes) => write!(f, "the monitor needs {changes}"),
+            Self::HypervisorChanges(changes) => write!(f, "the hypervisor needs {changes}"),
             Self::HostFragmentation(page) => {
                 write!(f, "the host needs free memory in pieces of {page}, and gives and takes it in such pieces")
             }

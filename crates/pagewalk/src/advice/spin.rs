@@ -49,9 +49,9 @@ impl SpinAdvice {
     pub(crate) fn in_the_way(method: &str) -> &'static str {
         match method {
             "none" => "nothing",
-            "gang" => "all logical processors of a guest need real ones at once",
+            "gang" => "all vCPUs of a guest need pCPUs at once",
             "directed-yield" => "the processor must notice rows of `pause`",
-            _ => "the guest has to call the monitor when it spins, or the processor to notice rows of `pause`",
+            _ => "the guest has to call the hypervisor when it spins, or the processor to notice rows of `pause`",
         }
     }
 

@@ -24,18 +24,18 @@ pub(crate) struct Candidate {
     pub(crate) over_ideal: f64,
     /// What its report notes of the run, and what is odd about its work.
     pub(crate) notes: Vec<String>,
-    /// What stands in its way.
+    /// The obstacles to it.
     pub(crate) obstacles: Vec<Obstacle>,
 }
 
-/// What is asked of a system.
+/// What the advised system is best at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Goal {
     /// Nothing but speed.
     Best,
     /// That the guest stays as it is.
     GuestAsItIs,
-    /// That the monitor can take memory back.
+    /// That the hypervisor can take memory back.
     Overcommit,
 }
 

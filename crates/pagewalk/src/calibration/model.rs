@@ -4,7 +4,7 @@ use super::array::{self, Shape};
 use super::{Quantity, quantities};
 use calibrate::staircase::Capacity;
 use calibrate::{Cache, Finding, Findings, Host, Spread, Tlb};
-use machine::host_model::{ArrayModel, HostModel};
+use config::host_model::{ArrayModel, HostModel};
 use std::fmt::Write;
 use types::PageSize;
 
@@ -63,7 +63,7 @@ impl Calibrated<'_> {
         section(&mut text, None, self.clock());
         section(&mut text, Some("tlb"), self.tlb());
         section(&mut text, Some("caches"), self.caches());
-        section(&mut text, Some(self.costs_key()), self.costs());
+        section(&mut text, Some("prices"), self.costs());
         section(&mut text, Some("core"), self.core());
         text
     }
@@ -162,11 +162,6 @@ impl Calibrated<'_> {
         });
         lines.extend(memory);
         lines
-    }
-
-    /// What the section of costs is called.
-    fn costs_key(&self) -> &'static str {
-        if self.base_has("costs.l2_tlb_hit") { "costs" } else { "prices" }
     }
 
     /// Whether the base has a number of this dotted name: a model that has none of a core takes none.

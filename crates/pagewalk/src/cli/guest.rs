@@ -18,6 +18,8 @@ pub enum GuestCommand {
     Fetch(FetchArgs),
     /// List package sets, and what of them is in the cache
     List(CacheArgs),
+    /// Print pagewalk.h, which marks the region of interest in your own C and C++ programs
+    Header,
 }
 
 /// `pagewalk guest fetch`.

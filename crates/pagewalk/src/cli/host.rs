@@ -3,13 +3,13 @@
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
 use clap::Args;
+use keys::suggestion::unknown;
 use machine::sched::spin::SpinMethod;
-use machine::suggestion::unknown;
 use std::path::PathBuf;
 
 /// `pagewalk run`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "The file's keys are in docs/hosting.md.")]
+#[command(after_help = "The file's keys are in docs/hosting-howto.md.")]
 pub struct RunArgs {
     /// The host and its guests
     #[arg(value_name = "CONFIG.toml")]
@@ -29,7 +29,7 @@ pub struct RunArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write which logical processor ran where, for Perfetto or Chrome's about:tracing; of one run
+    /// Write which vCPU ran where, for Perfetto or Chrome's about:tracing; of one run
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Print what each guest printed

@@ -15,12 +15,12 @@ mod validate;
 mod values;
 mod vlm;
 
+pub use ::config::units::ByteSize;
 pub use advise::AdviseArgs;
 pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
-pub use machine::units::ByteSize;
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
@@ -35,7 +35,7 @@ use clap::builder::FalseyValueParser;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// A virtual machine monitor with a software RISC-V machine under it: what does virtualizing memory cost a workload?
+/// A virtual machine hypervisor with a software RISC-V machine under it: what does virtualizing memory cost a workload?
 #[derive(Debug, Parser)]
 #[command(name = "pagewalk", version, max_term_width = 110)]
 #[command(
@@ -61,13 +61,13 @@ pub enum Command {
     Bench(BenchArgs),
     /// Make a paper's evaluation: its figures and ours, and what becomes of its claims
     Reproduce(ReproduceArgs),
-    /// Say which scheme, page sizes and spin method serve what was measured best, and what stands in the way
+    /// Recommend the scheme, page sizes and spin method that measured best, and list what each of them requires
     Advise(AdviseArgs),
     /// Say what schemes give and take: dimensions, references, changes, and what they refuse
     Explain(ExplainArgs),
     /// Run a host with several guests that share its processors
     Run(RunArgs),
-    /// Fetch the Linux guest, or list what is fetched
+    /// Fetch the Linux guest, list what is fetched, or print the header that marks regions of interest
     #[command(subcommand)]
     Guest(GuestCommand),
     /// List the keys of the configuration: defaults, meaning, values

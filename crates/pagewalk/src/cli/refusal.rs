@@ -5,7 +5,7 @@
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use machine::suggestion::unknown;
+use keys::suggestion::unknown;
 use std::error::Error as _;
 
 /// The error as one line. `cli` is the whole command line; `command` the subcommand that was named, if there is such a one.
@@ -65,7 +65,7 @@ fn text(error: &Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// The name of an argument, without the value that stands behind it: `--harts` of `--harts <N>`.
+/// The name of an argument, without the value that follows it: `--harts` of `--harts <N>`.
 fn name(argument: &str) -> &str {
     argument.split_once([' ', '[']).map_or(argument, |(name, _)| name)
 }
@@ -101,7 +101,7 @@ mod tests {
             ("comapre", "unknown command `comapre`; did you mean `compare`?"),
             ("guest fetsh", "unknown command `fetsh`; did you mean `fetch`?"),
             ("compare --schem native", "unknown option `--schem`; did you mean `--scheme`?"),
-            ("guest fly", "unknown command `fly` (fetch, list)"),
+            ("guest fly", "unknown command `fly` (fetch, list, header)"),
             ("boot --colour", "unknown option `--colour`; `pagewalk boot --help` lists what there is"),
             ("compare gups", "unexpected argument `gups`; `pagewalk compare --help` lists what there is"),
         ] {

@@ -3,7 +3,7 @@
 use super::run::ConfigArgs;
 use super::values::number;
 use clap::{ArgGroup, Args, Subcommand};
-use machine::units::ByteSize;
+use config::units::ByteSize;
 use std::path::PathBuf;
 
 /// Which registry is meant.

@@ -4,11 +4,11 @@ use super::guest::CacheArgs;
 use super::sandbox::SandboxArgs;
 use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
 use clap::Args;
-use machine::host_model::HostModel;
+use config::host_model::HostModel;
+use config::system::{Sweep, System, SystemList};
+use config::units::ByteSize;
+use config::warmup::Warmup;
 use machine::snapshot::SnapshotAt;
-use machine::system::{Sweep, System, SystemList};
-use machine::units::ByteSize;
-use machine::warmup::Warmup;
 use schemes::registry;
 use std::path::PathBuf;
 use types::Gpa;
@@ -18,7 +18,7 @@ fn schemes_help() -> String {
     let schemes = registry::names().collect::<Vec<_>>().join(", ");
     let hosts = HostModel::names().collect::<Vec<_>>().join(", ");
     format!(
-        "Schemes: {schemes}; each with the size of the guest's pages and, where the monitor maps pages, of those: \
+        "Schemes: {schemes}; each with the size of the guest's pages and, where the hypervisor maps pages, of those: \
          native:2M, nested:4K+1G. Sizes: 4K (default), 2M, 1G.\n\
          Hosts, for --set host=: {hosts}, or a TOML file like those in hosts/."
     )

@@ -4,7 +4,7 @@ use super::run::ConfigArgs;
 use super::sandbox::SandboxArgs;
 use super::values::number;
 use clap::Args;
-use machine::system::System;
+use config::system::System;
 use std::path::PathBuf;
 
 /// `pagewalk validate`.

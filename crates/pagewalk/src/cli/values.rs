@@ -1,6 +1,6 @@
 //! Values of arguments that are more than a word.
 
-use machine::units::ByteSize;
+use config::units::ByteSize;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `pagewalk vlm`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Figures 4, 8 and 9 of Noel and Karkhanis, \"OpenVMS Alpha 64-bit Very Large Memory Design\" (1998); docs/sections.md."
+    after_help = "Figures 4, 8 and 9 of Noel and Karkhanis, \"OpenVMS Alpha 64-bit Very Large Memory Design\" (1998); docs/sections-results.md."
 )]
 pub struct VlmArgs {
     /// The paper's sections and numbers of processes, as far as this machine's memory goes, instead of a tenth of both

@@ -3,6 +3,7 @@
 use super::outputs::{open_output, write_report};
 use crate::advice::{Advice, Goal, SpinAdvice, TranslationAdvice};
 use crate::cli::AdviseArgs;
+use crate::comparison::warn_of_missing;
 use crate::error::Failure;
 use crate::input;
 use crate::output::print;
@@ -20,6 +21,7 @@ pub(super) fn run(arguments: &AdviseArgs) -> Result<ExitCode, Failure> {
         let name = path.display().to_string();
         let usage = |problem: String| Failure::Usage(format!("{name}: {problem}"));
         let report = input::json(path, "the JSON of compare or run")?;
+        warn_of_missing(&name, &report);
         advice.add(&name, &report).map_err(|error| usage(error.to_string()))?;
     }
     let parts: Vec<String> = advice.translation.iter().map(translation).chain(advice.spin.iter().map(spin)).collect();

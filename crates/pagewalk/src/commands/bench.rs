@@ -14,9 +14,9 @@ use crate::sandbox::Needs;
 use crate::setup::{builder, built};
 use crate::systems::{Configured, configured};
 use crate::text::table::Table;
+use config::system::System;
+use keys::suggestion::unknown;
 use machine::Machine;
-use machine::suggestion::unknown;
-use machine::system::System;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -161,7 +161,7 @@ fn systems(arguments: &BenchArgs) -> Vec<System> {
     SCHEMES.map(|scheme| scheme.parse().expect("the default schemes exist")).into()
 }
 
-/// The benchmarks asked for, each with the user's size if one was given.
+/// The requested benchmarks, each with the user's size if one was given.
 fn benchmarks(specs: &[WorkloadSpec]) -> Result<Vec<(&'static Benchmark, Option<String>)>, Failure> {
     if specs.is_empty() {
         return Ok(BENCHMARKS.iter().map(|benchmark| (benchmark, None)).collect());

@@ -4,8 +4,8 @@ use super::outputs::{open_output, unwritten, write_report};
 use crate::cli::BootArgs;
 use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::error::Failure;
-use crate::hosting::report::sections_of_one;
 use crate::interrupt::{self, Orderly};
+use crate::multi_vm::report::sections_of_one;
 use crate::output::{Output, print_console, warn};
 use crate::progress::Runs;
 use crate::runs::image::{GuestKind, Work, prepare, program_memory};
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let failed = console.failed.take();
     drop(progress);
     match failed {
-        // That nobody reads any more, as behind `| head`, ends the guest and is no failure.
+        // A closed reader, as behind `| head`, ends the guest and is no failure.
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
         _ => {}
     }
@@ -146,7 +146,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Fails if the monitor's tables are wrong.
+/// Fails if the hypervisor's tables are wrong.
 fn check(wrong: &[String]) -> Result<(), Failure> {
     match wrong.first() {
         Some(first) => Err(Failure::Run(format!("{} entries are wrong; {first}", wrong.len()))),
@@ -157,10 +157,10 @@ fn check(wrong: &[String]) -> Result<(), Failure> {
 /// What a terminal sends for the end of input: the guest's shell ends at it.
 const END_OF_TRANSMISSION: u8 = 0x04;
 
-/// How long a guest is left idle before it is told once more that input has ended.
+/// How long a guest is left idle before the console signals the end of input once more.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How often a guest that waits for nothing but keys is told that input has ended, before it counts as halted.
+/// How often a guest that waits for nothing but keys gets the end of input, before it counts as halted.
 const REMINDERS: u32 = 10;
 
 /// The user's terminal, or whatever standard input and output are.
@@ -186,7 +186,7 @@ enum Typing {
         /// How often in a row the guest has been found waiting for keys and nothing else.
         unanswered: u32,
     },
-    /// Nobody types: a command runs.
+    /// A command runs, without input from the terminal.
     None,
 }
 
@@ -237,7 +237,7 @@ impl Console for UserConsole<'_> {
                 std::thread::sleep(PATIENCE);
                 *unanswered <= REMINDERS
             }
-            // The guest's clock goes with the user's as long as somebody may watch.
+            // The guest's clock goes with the user's as long as a user may watch.
             (Typing::Ended { unanswered, .. }, Some(time)) => {
                 *unanswered = 0;
                 std::thread::sleep(time.min(PATIENCE));

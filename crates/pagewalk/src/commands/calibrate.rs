@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::text::paragraph::paragraph;
 use crate::text::table::Table;
 use calibrate::Effort;
-use machine::host_model::HostModel;
+use config::host_model::HostModel;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;

@@ -3,8 +3,8 @@
 use super::outputs::{open_output, write_page, write_report};
 use crate::cli::CompareArgs;
 use crate::comparison::{
-    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, model,
-    modes, notes, overview, report, tell_of_interruption, upkeep,
+    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
+    mark_incomplete, model, modes, notes, overview, report, tell_of_interruption,
 };
 use crate::error::Failure;
 use crate::guest::Memory;
@@ -18,10 +18,10 @@ use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
 use crate::store::Store;
 use crate::systems::{Configured, configured, with_natives};
+use config::system::System;
+use config::units::ByteSize;
+use keys::suggestion::unknown;
 use machine::snapshot::Snapshot;
-use machine::suggestion::unknown;
-use machine::system::System;
-use machine::units::ByteSize;
 use schemes::Segments;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ const SCHEMES: [&str; 8] = [
     "nested:1G+1G",
 ];
 
-/// The same for Linux, which maps 1G pages only to programs that ask for them.
+/// The schemes that are compared by default on Linux, which maps 1G pages only for programs that request them.
 const LINUX_SCHEMES: [&str; 5] = ["native:4K", "nested:4K+4K", "nested:4K+2M", "native:2M", "nested:2M+2M"];
 
 /// What the linear model is about, and what it predicts from.
@@ -128,8 +128,16 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let _sandbox = needs(&plan, [json.as_ref(), html.as_ref()]).enter(arguments.sandbox.sandbox)?;
     let runs = match execute(&plan)? {
         Execution::Whole(runs) => runs,
-        Execution::Interrupted { signal, finished } => {
+        Execution::Interrupted { signal, finished, missing } => {
             tell_of_interruption(&plan, &finished);
+            // A report without a run would only take the place of an earlier one.
+            if let Some(output) = json.filter(|_| !finished.is_empty()) {
+                let caption = caption(&plan.works, &plan.systems);
+                let mut value = report(&kind.name(), &config, &host, &caption, &finished);
+                add_beginnings(&mut value, &finished, snapshot.as_deref());
+                mark_incomplete(&mut value, &missing);
+                write_report(output, &value)?;
+            }
             return Err(Failure::Interrupted(signal));
         }
     };
@@ -144,8 +152,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     caption.iter().try_for_each(|line| print(&format!("{line}\n")))?;
     if arguments.details || plan.works.len() == 1 {
         print(&details(&runs).to_string())?;
-        if let Some(upkeep) = upkeep(&runs).filter(|_| arguments.details) {
-            print(&format!("\nupkeep of shadow tables; times in relation to the guest's own\n\n{upkeep}"))?;
+        if let Some(maintenance) = maintenance(&runs).filter(|_| arguments.details) {
+            print(&format!("\nmaintenance of shadow tables; times in relation to the guest's own\n\n{maintenance}"))?;
         }
         if let Some(modes) = modes(&runs).filter(|_| arguments.details) {
             print(&format!(
@@ -161,7 +169,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         print(&format!("cycles over those of a machine whose translation is free ({hosts})\n\n{table}"))?;
         if arguments.native {
             let table = overview(&runs, &plan.systems, Over::Native);
-            print(&format!("\ncycles over those of the same machine without its monitor\n\n{table}"))?;
+            print(&format!("\ncycles over those of the same machine without its hypervisor\n\n{table}"))?;
         }
     }
     let beginnings = beginnings(&runs, snapshot.as_deref());
@@ -209,7 +217,7 @@ fn needs(plan: &Plan, outputs: [Option<&Output>; 2]) -> Needs {
     plan.works.iter().fold(needs, |needs, (_, start)| needs.devices(start.devices()))
 }
 
-/// The systems that were asked for, before sweeps.
+/// The requested systems, before sweeps.
 fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>, memory: ByteSize) -> Vec<System> {
     if !arguments.schemes.is_empty() {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
@@ -237,7 +245,7 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot
     fitting
 }
 
-/// Says which segments guests asked for in vain, and which escape filters are too small.
+/// Reports which segments guests requested without success, and which escape filters are too small.
 fn warnings(runs: &[Finished]) {
     for run in runs {
         let (count, noted) = &run.refused;

@@ -4,16 +4,16 @@ use crate::cli::ConfigReferenceArgs;
 use crate::error::Failure;
 use crate::output::print;
 use crate::text::paragraph::paragraph;
-use machine::config::{reference, table};
-use machine::keys::{KeyGroup, Row};
-use machine::suggestion::unknown;
+use config::{reference, table};
+use keys::suggestion::unknown;
+use keys::{KeyGroup, Row};
 use schemes::registry;
 use std::process::ExitCode;
 
 /// Runs the command.
 ///
 /// # Errors
-/// [`Failure::Usage`]: no key begins with what was asked for.
+/// [`Failure::Usage`]: no key begins with what the user gave.
 pub(super) fn run(arguments: &ConfigReferenceArgs) -> Result<ExitCode, Failure> {
     let groups: Vec<KeyGroup> = registry::all().iter().filter_map(|scheme| scheme.keys()).collect();
     let text = if arguments.markdown {

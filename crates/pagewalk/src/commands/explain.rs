@@ -30,18 +30,18 @@ fn text(scheme: SchemeRef) -> String {
     let inside = if facts.segments.has_guest() { ", inside the primary region" } else { "" };
     let references = |levels| scheme.worst_case(levels, levels).references;
     let mut lines = format!("{}\n", facts.name);
-    let mut line = |name: &str, value: String| lines += &format!("  {name:<26}{value}\n");
+    let mut line = |name: &str, value: String| lines += &format!("  {name:<28}{value}\n");
     line("dimensions of a walk", format!("{}{inside}", facts.dimensions));
     let [sv39, sv48, sv57] = [3, 4, 5].map(references);
     line("references at most", format!("{sv39} (Sv39), {sv48} (Sv48), {sv57} (Sv57){inside}"));
     line("changes of the guest", facts.guest_changes.to_owned());
-    line("changes of the monitor", facts.hypervisor_changes.to_owned());
+    line("changes of the hypervisor", facts.hypervisor_changes.to_owned());
     line("applications", facts.applications.to_owned());
     for (name, service) in [
         ("page sharing", ServiceName::PageSharing),
         ("ballooning", ServiceName::Ballooning),
         ("swapping by the guest", ServiceName::GuestSwapping),
-        ("swapping by the monitor", ServiceName::HypervisorSwapping),
+        ("swapping by the hypervisor", ServiceName::HypervisorSwapping),
     ] {
         let cell = match facts.services.of(service) {
             Service::Yes => "yes".to_owned(),

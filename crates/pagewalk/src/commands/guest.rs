@@ -1,4 +1,4 @@
-//! `pagewalk guest`: fetching the Linux guest, and listing what is there.
+//! `pagewalk guest`: fetches the Linux guest, lists what is fetched, and prints the header for programs that run in a guest.
 
 use crate::cli::{CacheArgs, FetchArgs, GuestCommand};
 use crate::error::Failure;
@@ -13,11 +13,12 @@ use std::process::ExitCode;
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps the guest from being fetched or listed.
+/// The guest cannot be fetched or listed, or standard output cannot be written.
 pub(super) fn run(command: &GuestCommand) -> Result<ExitCode, Failure> {
     match command {
         GuestCommand::Fetch(arguments) => fetch(arguments),
         GuestCommand::List(cache) => list(cache),
+        GuestCommand::Header => header(),
     }
 }
 
@@ -72,5 +73,11 @@ fn list(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
             &format!("`pagewalk guest fetch` brings {default}, and others by name; `--only base` is the quickest\n");
     }
     print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The header is printed and not installed: a program's build puts it where its compiler looks.
+fn header() -> Result<ExitCode, Failure> {
+    print(guest::HEADER)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,8 +4,8 @@ use crate::cli::HostsArgs;
 use crate::error::Failure;
 use crate::output::print;
 use crate::text::table::Table;
-use machine::host_model::{ArrayModel, HostModel};
-use machine::refill::RefillName;
+use config::host_model::{ArrayModel, HostModel};
+use config::refill::RefillName;
 use std::process::ExitCode;
 
 /// Runs the command.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::io;
 use std::path::Path;
 
-/// Opens an output that the user asked for, before the work for it begins.
+/// Opens an output that the user requested, before the work for it begins.
 pub(super) fn open_output(path: Option<&Path>) -> Result<Option<Output>, Failure> {
     path.map(|path| Output::open(path).map_err(|error| unwritten(path, &error))).transpose()
 }

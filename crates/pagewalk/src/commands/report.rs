@@ -2,6 +2,7 @@
 
 use super::outputs::{open_output, write_page};
 use crate::cli::ReportArgs;
+use crate::comparison::warn_of_missing;
 use crate::error::Failure;
 use crate::html;
 use crate::input;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 pub(super) fn run(arguments: &ReportArgs) -> Result<ExitCode, Failure> {
     let of_file = |problem: String| Failure::Usage(format!("{}: {problem}", arguments.json.display()));
     let report = input::json(&arguments.json, input::REPORT)?;
+    warn_of_missing(&arguments.json.display().to_string(), &report);
     let page = html::of_report(&report).map_err(|failure| of_file(failure.to_string()))?;
     if let Some(output) = open_output(Some(&arguments.html))? {
         write_page(output, &page)?;

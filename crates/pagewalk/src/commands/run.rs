@@ -3,11 +3,11 @@
 use super::outputs::{open_output, write_page, write_report};
 use crate::cli::RunArgs;
 use crate::error::Failure;
-use crate::hosting::file::{self, Hosting};
-use crate::hosting::methods::{self, Figures};
-use crate::hosting::{self, report};
 use crate::html;
 use crate::interrupt::{self, Orderly};
+use crate::multi_vm::file::{self, MultiVm};
+use crate::multi_vm::methods::{self, Figures};
+use crate::multi_vm::{self, report};
 use crate::output::{Output, print, print_of_guest};
 use crate::progress::{Running, Runs};
 use crate::runs::kernel_panic::KernelPanic;
@@ -27,45 +27,45 @@ use std::time::Duration;
 pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let settings: Vec<(String, String)> =
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
-    let hosting = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
+    let multi_vm = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
     let reports = Reports::open(arguments)?;
     let trace = open_output(arguments.trace.as_deref())?;
     let needs = Needs::of_machines(arguments.methods.len().max(1)).output(trace.as_ref());
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
-    let needs = needs.configuration(&hosting.config).sections(&hosting.plan.sections);
-    let guests = hosting.plan.guests.iter();
+    let needs = needs.configuration(&multi_vm.config).sections(&multi_vm.plan.sections);
+    let guests = multi_vm.plan.guests.iter();
     let needs = guests.fold(needs, |needs, guest| needs.devices(&guest.image.devices));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     if let [_, _, ..] = arguments.methods[..] {
-        return compare_methods(arguments, &hosting, reports);
+        return compare_methods(arguments, &multi_vm, reports);
     }
-    let hosting = match arguments.methods[..] {
-        [method] => methods::with_method(&hosting, method),
-        _ => hosting,
+    let multi_vm = match arguments.methods[..] {
+        [method] => methods::with_method(&multi_vm, method),
+        _ => multi_vm,
     };
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone()], 1);
-    let mut ran = Ran::run(&hosting, trace.is_some(), progress.begin(&file, &file))?;
+    let mut ran = Ran::run(&multi_vm, trace.is_some(), progress.begin(&file, &file))?;
     drop(progress);
     if arguments.output {
-        ran.print_output(&hosting)?;
+        ran.print_output(&multi_vm)?;
     }
-    let overhead = report::overhead(&hosting, &ran.machine) * 100.0;
+    let overhead = report::overhead(&multi_vm, &ran.machine) * 100.0;
     warn_of_refusals(&ran.machine);
-    let processors = hosting.plan.reals;
-    let host = &hosting.model.name;
+    let processors = multi_vm.plan.pcpus;
+    let host = &multi_vm.model.name;
     print(&format!(
         "{}\n{processors} processors of {host}, {overhead:.3} % of their time for scheduling\n",
-        report::table(&hosting, &ran.machine, &ran.outcomes)
+        report::table(&multi_vm, &ran.machine, &ran.outcomes)
     ))?;
-    if let Some(sections) = report::sections_table(&hosting, &ran.machine) {
+    if let Some(sections) = report::sections_table(&multi_vm, &ran.machine) {
         print(&format!("{sections}\n"))?;
     }
-    reports.write(&report::report(&hosting, &ran.machine, &ran.outcomes))?;
+    reports.write(&report::report(&multi_vm, &ran.machine, &ran.outcomes))?;
     if let Some(output) = trace {
-        write_report(output, &hosting::trace::trace(&hosting, &ran.machine.take_stays()))?;
+        write_report(output, &multi_vm::trace::trace(&multi_vm, &ran.machine.take_stays()))?;
     }
-    ran.judge(&hosting)
+    ran.judge(&multi_vm)
 }
 
 /// Where what was measured goes.
@@ -81,17 +81,17 @@ impl Reports {
 
     fn write(self, report: &Value) -> Result<(), Failure> {
         self.json.map_or(Ok(()), |output| write_report(output, report))?;
-        self.html.map_or(Ok(()), |output| write_page(output, &html::hosting(report)?))
+        self.html.map_or(Ok(()), |output| write_page(output, &html::multi_vm(report)?))
     }
 }
 
 /// One run for each method.
-fn compare_methods(arguments: &RunArgs, hosting: &Hosting, outputs: Reports) -> Result<ExitCode, Failure> {
+fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) -> Result<ExitCode, Failure> {
     if arguments.trace.is_some() {
         return Err(Failure::Usage("--trace is of one run; --spin names several methods".to_owned()));
     }
     let written = |section: &SectionPlan| matches!(section.store, SectionStore::File { writable: true, .. });
-    if let Some(section) = hosting.plan.sections.iter().find(|section| written(section)) {
+    if let Some(section) = multi_vm.plan.sections.iter().find(|section| written(section)) {
         let problem =
             format!("--spin names several methods, whose runs would all write to the file of section {}", section.name);
         return Err(Failure::Usage(problem));
@@ -100,30 +100,30 @@ fn compare_methods(arguments: &RunArgs, hosting: &Hosting, outputs: Reports) -> 
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone(); arguments.methods.len()], default_threads());
     let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
-        let hosting = methods::with_method(hosting, method);
+        let multi_vm = methods::with_method(multi_vm, method);
         let running = progress.begin(&file, &format!("{file} with {}", method.name()));
-        let ran = Ran::run(&hosting, false, running)?;
-        let figures = Figures::of(&hosting, &ran.machine, method, ran.failed().count());
-        let mut report = report::report(&hosting, &ran.machine, &ran.outcomes);
+        let ran = Ran::run(&multi_vm, false, running)?;
+        let figures = Figures::of(&multi_vm, &ran.machine, method, ran.failed().count());
+        let mut report = report::report(&multi_vm, &ran.machine, &ran.outcomes);
         report["total"] = figures.json();
-        Ok((figures, report, hosting, ran))
+        Ok((figures, report, multi_vm, ran))
     });
     drop(progress);
     let runs: Vec<_> = runs.into_iter().collect::<Result<_, Failure>>()?;
     let (mut figures, mut reports, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
-    for (of_method, report, hosting, ran) in runs {
+    for (of_method, report, multi_vm, ran) in runs {
         if arguments.output {
-            print(&format!("== {}\n", hosting.plan.guests[0].spin))?;
-            ran.print_output(&hosting)?;
+            print(&format!("== {}\n", multi_vm.plan.guests[0].spin))?;
+            ran.print_output(&multi_vm)?;
         }
         figures.push(of_method);
         reports.push(report);
-        verdicts.push(ran.judge(&hosting));
+        verdicts.push(ran.judge(&multi_vm));
     }
     print(&format!(
         "{}\nms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors\n",
         methods::table(&figures),
-        hosting.plan.reals
+        multi_vm.plan.pcpus
     ))?;
     outputs.write(&json!({ "runs": reports }))?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
@@ -137,13 +137,13 @@ struct Ran {
 }
 
 impl Ran {
-    fn run(hosting: &Hosting, record_stays: bool, running: Running<'_>) -> Result<Self, Failure> {
-        let mut machine = Machine::assemble_host(&hosting.config, &hosting.plan)?;
+    fn run(multi_vm: &MultiVm, record_stays: bool, running: Running<'_>) -> Result<Self, Failure> {
+        let mut machine = Machine::assemble_host(&multi_vm.config, &multi_vm.plan)?;
         if record_stays {
             machine.record_stays();
         }
         machine.show_on(running.gauge());
-        let mut console = Transcripts(hosting.names.iter().map(|_| Transcript::default()).collect());
+        let mut console = Transcripts(multi_vm.names.iter().map(|_| Transcript::default()).collect());
         let _orderly = Orderly::begin();
         let outcomes = machine.run_all(&mut console);
         if let Some(signal) = interrupt::requested() {
@@ -153,13 +153,13 @@ impl Ran {
         let outcomes = judged.collect();
         let ran = Self { machine, outcomes, console };
         let problem =
-            ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", hosting.names[guest]));
+            ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", multi_vm.names[guest]));
         running.finish(problem.as_deref());
         Ok(ran)
     }
 
-    fn print_output(&self, hosting: &Hosting) -> Result<(), Failure> {
-        for (name, transcript) in hosting.names.iter().zip(&self.console.0) {
+    fn print_output(&self, multi_vm: &MultiVm) -> Result<(), Failure> {
+        for (name, transcript) in multi_vm.names.iter().zip(&self.console.0) {
             print(&format!("{name}:\n"))?;
             print_of_guest(&transcript.output)?;
         }
@@ -172,7 +172,7 @@ impl Ran {
         self.outcomes.iter().enumerate().filter(failed)
     }
 
-    fn judge(&self, hosting: &Hosting) -> Result<ExitCode, Failure> {
+    fn judge(&self, multi_vm: &MultiVm) -> Result<ExitCode, Failure> {
         if let Some(refused) = self.machine.refused_changes().first() {
             return Err(Failure::Run(format!("a change of allocation was refused: {refused}")));
         }
@@ -181,8 +181,8 @@ impl Ran {
         }
         match self.failed().next() {
             Some((guest, outcome)) => {
-                let GuestPlan { spin, .. } = &hosting.plan.guests[guest];
-                Err(Failure::Run(format!("guest `{}` with {spin}: {outcome}", hosting.names[guest])))
+                let GuestPlan { spin, .. } = &multi_vm.plan.guests[guest];
+                Err(Failure::Run(format!("guest `{}` with {spin}: {outcome}", multi_vm.names[guest])))
             }
             None => Ok(ExitCode::SUCCESS),
         }

@@ -19,7 +19,7 @@ use crate::validation::{
     start,
 };
 use calibrate::Host;
-use machine::suggestion::unknown;
+use keys::suggestion::unknown;
 use std::process::ExitCode;
 
 /// What a configuration begins with: memory for the largest program, and the fidelity whose time is nearest to a machine's.

@@ -8,13 +8,13 @@ use crate::output::print;
 use crate::progress::{Progress, aside};
 use crate::sandbox::Needs;
 use crate::text::table::Table;
-use machine::config::Config;
-use machine::host_model::HostModel;
-use machine::vlm::figures::{
+use config::Config;
+use config::host_model::HostModel;
+use experiments::vlm::figures::{
     Granularity, Residence, Scale, StartUp, TableMemory, granularity, residence, start_up_by_section, start_up_by_vms,
     table_memory,
 };
-use machine::vlm::{ShadowMemory, VlmError, shadow_memory};
+use experiments::vlm::{ShadowMemory, VlmError, shadow_memory};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{Read, Seek};

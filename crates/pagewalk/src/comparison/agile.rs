@@ -2,11 +2,10 @@
 
 use super::Finished;
 use crate::text::table::Table;
-use schemes::Walked;
 use serde_json::{Value, json};
 
 fn is_agile(run: &Finished) -> bool {
-    run.on.config.scheme.facts().walked == Walked::AgileTables
+    run.on.config.shadow().is_some_and(|shadow| shadow.config.agile.is_some())
 }
 
 /// The key `agile` of a run; null under other schemes.

@@ -2,9 +2,9 @@
 
 use super::Finished;
 use crate::systems::Configured;
-use machine::config::FidelityName;
+use config::FidelityName;
+use config::warmup::Warmup;
 use machine::snapshot::Snapshot;
-use machine::warmup::Warmup;
 use serde_json::Value;
 
 /// How warm a run begins.

@@ -4,8 +4,8 @@ use super::finished::Finished;
 use super::keep::Kept;
 use super::outcome::failure;
 use crate::error::Failure;
-use crate::hosting::report::sections_of_one;
 use crate::interrupt::{self, Orderly, Signal};
+use crate::multi_vm::report::sections_of_one;
 use crate::progress::Runs;
 use crate::runs::quiet::QuietConsole;
 use crate::runs::start::Start;
@@ -40,6 +40,14 @@ impl Plan {
     }
 }
 
+/// A run that did not come to its end.
+pub(crate) struct Missing {
+    /// The workload, or the command.
+    pub(crate) work: String,
+    /// What it was to run on.
+    pub(crate) on: Arc<Configured>,
+}
+
 /// How the runs of a plan ended.
 pub(crate) enum Execution {
     /// All came to their end, in the plan's order.
@@ -50,6 +58,8 @@ pub(crate) enum Execution {
         signal: Signal,
         /// The runs that had come to their end, in the plan's order.
         finished: Vec<Finished>,
+        /// The others, in the same order.
+        missing: Vec<Missing>,
     },
 }
 
@@ -68,16 +78,19 @@ pub(crate) fn execute(plan: &Plan) -> Result<Execution, Failure> {
     // A workload does about the same work on every system.
     let progress = Runs::new(jobs.iter().map(|(work, ..)| (*work).to_owned()).collect(), plan.threads);
     let run = |&(work, start, on): &(&str, &Start, &Arc<Configured>)| run(plan, &progress, (work, start), on);
-    let (mut finished, mut interrupted) = (Vec::new(), None);
-    for result in side_by_side(plan.threads, &jobs, run) {
+    let (mut finished, mut missing, mut interrupted) = (Vec::new(), Vec::new(), None);
+    for (&(work, _, on), result) in jobs.iter().zip(side_by_side(plan.threads, &jobs, run)) {
         match result {
             Ok(run) => finished.push(run),
-            Err(Failure::Interrupted(signal)) => interrupted = Some(signal),
+            Err(Failure::Interrupted(signal)) => {
+                interrupted = Some(signal);
+                missing.push(Missing { work: work.to_owned(), on: on.clone() });
+            }
             Err(failure) => return Err(failure),
         }
     }
     Ok(match interrupted {
-        Some(signal) => Execution::Interrupted { signal, finished },
+        Some(signal) => Execution::Interrupted { signal, finished, missing },
         None => Execution::Whole(finished),
     })
 }

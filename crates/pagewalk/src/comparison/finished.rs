@@ -21,7 +21,7 @@ pub(crate) struct Finished {
     pub(crate) output: Vec<u8>,
     /// Segments that the guest was refused: how many, and the first of them in words.
     pub(crate) refused: (u64, Vec<String>),
-    /// A walk of it, where that was asked, as its report has it.
+    /// A walk of it, where the user requested one, as its report has it.
     pub(crate) walk: Option<Value>,
     /// That the escape filter of the guest's segment is too small, if it is.
     pub(crate) saturated: Option<String>,

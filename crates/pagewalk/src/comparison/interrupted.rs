@@ -1,10 +1,12 @@
-//! What a comparison says that a signal ends: the runs that are finished, and how to go on with the others.
+//! What a comparison says that a signal ends: the runs that are finished, and how to go on with the others. Its report has the runs that are
+//! finished, and names the others.
 
-use super::execute::Plan;
+use super::execute::{Missing, Plan};
 use super::finished::Finished;
 use super::table::details;
 use crate::output::{print, warn};
 use crate::store::Store;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Prints the runs that are finished, and says how to go on.
@@ -15,6 +17,27 @@ pub(crate) fn tell_of_interruption(plan: &Plan, finished: &[Finished]) {
     }
     let all = plan.works.len() * plan.systems.len();
     warn(&how_to_go_on(finished.len(), all, plan.kept_in().map(Store::directory)));
+}
+
+/// Marks a report as one without the runs that are missing.
+pub(crate) fn mark_incomplete(report: &mut Value, missing: &[Missing]) {
+    let missing = missing.iter().map(|Missing { work, on }| {
+        json!({
+            "workload": work,
+            "scheme": on.config.scheme.to_string(),
+            "settings": on.system.settings(),
+        })
+    });
+    report["missing"] = missing.collect();
+    report["incomplete"] = true.into();
+}
+
+/// Says of a report that is read from `name` how many runs it lacks, if it does.
+pub(crate) fn warn_of_missing(name: &str, report: &Value) {
+    if report["incomplete"] == true {
+        let missing = report["missing"].as_array().map_or(0, Vec::len);
+        warn(&format!("{name}: the comparison was interrupted, and {missing} runs are missing"));
+    }
 }
 
 fn how_to_go_on(finished: usize, all: usize, kept: Option<&Path>) -> String {

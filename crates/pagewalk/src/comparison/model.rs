@@ -4,7 +4,7 @@
 //! The paper counts TLB misses on a real machine, classifies them by the segments that would hold them (BadgerTrap), and gives each
 //! class the cost of a miss that was measured: a native one where a segment has taken a dimension away, a virtualized one where none has,
 //! and none where both have. So does this. What the mode takes beside walks is that of the run that it is predicted from: hits of the
-//! second TLB level, but for those that both segments answer before it, and the monitor's time, but for faults on memory that it maps beforehand.
+//! second TLB level, but for those that both segments answer before it, and the hypervisor's time, but for faults on memory that it maps beforehand.
 
 use super::Finished;
 use super::work::overhead_ideal;
@@ -24,8 +24,8 @@ struct Measured {
     hits: [f64; 4],
     /// Cycles of the guest's own instructions.
     guest: f64,
-    /// Cycles of the monitor, or the firmware.
-    monitor: f64,
+    /// Cycles of the hypervisor, or the firmware.
+    hypervisor: f64,
 }
 
 impl Measured {
@@ -40,17 +40,17 @@ impl Measured {
             misses: floats(mmu.classified_misses),
             hits: floats(mmu.classified_hits),
             guest: time.guest.0 as f64,
-            monitor: time.monitor.0 as f64,
+            hypervisor: time.hypervisor.0 as f64,
         }
     }
 }
 
-/// Cycles over those of a machine whose translation is free, minus one, as the model has it: from a native run and, for a virtual machine, one
-/// with nested paging. `None` where that tells nothing of the scheme.
+/// The model's overhead: cycles over those of the same run with free translation, minus one. It follows from a native run and, for a virtual
+/// machine, from one with nested paging. `None` where these runs tell nothing of the scheme.
 fn predict(scheme: &Facts, native: &Measured, base: Option<&Measured>) -> Option<f64> {
-    use MissClass::{Both, Guest, Monitor, Neither};
+    use MissClass::{Both, Guest, Hypervisor, Neither};
     let class = |counts: &[f64; 4], class: MissClass| counts[class as usize];
-    // In a class with a segment of the monitor that the mode does not have, and so on: what is left of each class, and those whose hits of the
+    // In a class with a segment of the hypervisor that the mode does not have, and so on: what is left of each class, and those whose hits of the
     // second level no segment leaves.
     let (from, costs, free): (_, _, &[MissClass]) = match (scheme.is_native, scheme.segments) {
         (_, Segments::None) => return None,
@@ -69,10 +69,10 @@ fn predict(scheme: &Facts, native: &Measured, base: Option<&Measured>) -> Option
         }
     };
     let walks: f64 =
-        [Neither, Guest, Monitor, Both].into_iter().map(|of| class(&from.misses, of) * costs[of as usize]).sum();
+        [Neither, Guest, Hypervisor, Both].into_iter().map(|of| class(&from.misses, of) * costs[of as usize]).sum();
     let freed: f64 = free.iter().map(|&of| class(&from.hits, of)).sum();
     let hits = (from.hits.iter().sum::<f64>() - freed) * from.per_hit;
-    Some((walks + hits + from.monitor) / from.guest.max(1.0))
+    Some((walks + hits + from.hypervisor) / from.guest.max(1.0))
 }
 
 /// One line for each run under a scheme with segments. `None` if there is none, or nothing to predict it from.
@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn measured(per_miss: f64, misses: [f64; 4]) -> Measured {
-        Measured { per_miss, per_hit: 7.0, misses, hits: [0.0, 0.0, 0.0, 10.0], guest: 1000.0, monitor: 0.0 }
+        Measured { per_miss, per_hit: 7.0, misses, hits: [0.0, 0.0, 0.0, 10.0], guest: 1000.0, hypervisor: 0.0 }
     }
 
     #[test]

@@ -72,9 +72,9 @@ pub(super) fn idle_segments(run: &Finished) -> Vec<&'static str> {
     let (segments, mmu) = (run.on.config.scheme.facts().segments, &run.statistics.mmu);
     let guest = segments.has_guest() && mmu.segment_hits + mmu.guest_segment_hits == 0;
     // A native machine's segment counts what it hits as both.
-    let monitor =
-        segments.has_hypervisor() && mmu.segment_hits + mmu.monitor_segment_hits + mmu.monitor_segment_pages == 0;
-    let idle = [(guest, "guest"), (monitor, "monitor")];
+    let hypervisor =
+        segments.has_hypervisor() && mmu.segment_hits + mmu.hypervisor_segment_hits + mmu.hypervisor_segment_pages == 0;
+    let idle = [(guest, "guest"), (hypervisor, "hypervisor")];
     idle.into_iter().filter_map(|(idle, name)| (idle && run.failed.is_none()).then_some(name)).collect()
 }
 

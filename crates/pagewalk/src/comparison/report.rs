@@ -1,11 +1,11 @@
-//! The comparison as JSON. The keys are a contract: see docs/json.md.
+//! The comparison as JSON. The keys are a contract: see docs/json-keys.md.
 
 use super::Finished;
 use super::notes;
 use super::work::{instructions, native_of, overhead, overhead_ideal};
+use config::Config;
+use config::host_model::HostModel;
 use machine::MissClass;
-use machine::config::Config;
-use machine::host_model::HostModel;
 use serde_json::{Map, Value, json};
 
 /// The report of a comparison of `guest`, with the lines of its caption.
@@ -71,8 +71,8 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "segments": {
             "both": mmu.segment_hits,
             "guest": mmu.guest_segment_hits,
-            "monitor": mmu.monitor_segment_pages,
-            "monitor_steps": mmu.monitor_segment_hits,
+            "monitor": mmu.hypervisor_segment_pages,
+            "monitor_steps": mmu.hypervisor_segment_hits,
             "escaped": mmu.escape_hits,
             "refused": run.refused.0,
             "idle": notes::idle_segments(run),
@@ -87,7 +87,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,
-            "monitor": time.monitor.0,
+            "monitor": time.hypervisor.0,
         },
     });
     if let Some(walk) = &run.walk {
@@ -96,7 +96,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
     entry
 }
 
-/// Misses of the second level by the segments that would hold them, where that was asked.
+/// Misses of the second level by the segments that would hold them, where the user requested that.
 fn classes(counts: &[u64; 4]) -> Value {
     if counts.iter().all(|&count| count == 0) {
         return Value::Null;
@@ -105,7 +105,7 @@ fn classes(counts: &[u64; 4]) -> Value {
     json!({
         "neither": of(MissClass::Neither),
         "guest": of(MissClass::Guest),
-        "monitor": of(MissClass::Monitor),
+        "monitor": of(MissClass::Hypervisor),
         "both": of(MissClass::Both),
     })
 }

@@ -1,4 +1,4 @@
-//! Shadow tables in the comparison: what their upkeep took, as JSON and as a table.
+//! Shadow tables in the comparison: what their maintenance took, as JSON and as a table.
 
 use super::Finished;
 use crate::text::table::Table;
@@ -44,8 +44,8 @@ pub(super) fn value(run: &Finished) -> Value {
     })
 }
 
-/// One line for each run with shadow tables, with what their upkeep took. `None` if there is none.
-pub(crate) fn upkeep(runs: &[Finished]) -> Option<Table> {
+/// One line for each run with shadow tables, with what their maintenance took. `None` if there is none.
+pub(crate) fn maintenance(runs: &[Finished]) -> Option<Table> {
     let mut table = Table::new([
         "workload",
         "shadow tables",
@@ -100,14 +100,14 @@ fn not_in_tlb_ratio(run: &Finished) -> f64 {
     statistics.mmu.l2_misses as f64 / references.max(1) as f64
 }
 
-/// MIET: cycles for an instruction, the monitor's time left out, as it was for the paper's hardware monitor when the guest ran.
+/// MIET: cycles for an instruction, the hypervisor's time left out, as it was for the paper's hardware hypervisor when the guest ran.
 fn mean_instruction_cycles(run: &Finished) -> f64 {
     let statistics = &run.statistics;
     (statistics.time.guest + statistics.time.translation).0 as f64 / statistics.instructions.max(1) as f64
 }
 
-/// The monitor's time for anything but the upkeep of tables.
+/// The hypervisor's time for anything but the maintenance of tables.
 fn rest(run: &Finished) -> u64 {
-    let upkeep = run.statistics.shadow.map_or(0, |shadow| shadow.time.total().0);
-    run.statistics.time.monitor.0.saturating_sub(upkeep)
+    let maintenance = run.statistics.shadow.map_or(0, |shadow| shadow.time.total().0);
+    run.statistics.time.hypervisor.0.saturating_sub(maintenance)
 }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 /// What a run's cycles are set against.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Over {
-    /// The same run, if translation were free.
+    /// Cycles of the same run on a machine whose translation costs nothing.
     Ideal,
-    /// The same work on the native machine; native systems have no place in such a table.
+    /// Cycles of the same work on the native machine. Such a table has no native systems.
     Native,
 }
 
-/// What translation, or the monitor, costs: one line for each workload, one column for each scheme. Systems with settings of their own have
+/// What translation, or the hypervisor, costs: one line for each workload, one column for each scheme. Systems with settings of their own have
 /// long names, and are then the lines.
 pub(crate) fn overview(runs: &[Finished], systems: &[Arc<Configured>], over: Over) -> Table {
     let shown = |on: &Configured| over == Over::Ideal || !on.is_native();
@@ -107,10 +107,10 @@ pub(crate) fn lacks_natives(runs: &[Finished]) -> bool {
     runs.iter().any(|run| run.failed.is_none() && !has_one(run))
 }
 
-/// What stands in place of a failed run's overhead.
+/// The text of a cell whose run has failed.
 const FAILED: &str = "failed";
 
-/// What stands in place of a figure that there is not.
+/// The text of a cell that has no figure.
 fn missing() -> String {
     "-".to_owned()
 }

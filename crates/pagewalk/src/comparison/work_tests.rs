@@ -1,7 +1,7 @@
 use super::*;
 use crate::systems::{Configured, configured};
-use machine::config::ConfigBuilder;
-use machine::system::SystemList;
+use config::ConfigBuilder;
+use config::system::SystemList;
 use machine::{Outcome, Time};
 use std::sync::Arc;
 use types::Cycles;

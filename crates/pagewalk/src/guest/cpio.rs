@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// What stands at a path.
+/// A file, directory or link of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node<'a> {
     Directory { mode: u32 },
@@ -27,7 +27,7 @@ pub(crate) struct Archive<'a> {
 pub(crate) const MERGED: [&str; 3] = ["bin", "lib", "sbin"];
 
 impl<'a> Archive<'a> {
-    /// Puts `node` at `path`, in place of what stood there; parents that are missing are made.
+    /// Puts `node` at `path`, in place of what was there; parents that are missing are made.
     ///
     /// # Errors
     /// [`GuestError::GuestPath`] if the path is empty, steps up, passes through what is no directory, or would replace a
@@ -52,7 +52,7 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// Whether something stands at `path`.
+    /// Whether there is a node at `path`.
     pub(crate) fn contains(&self, path: &str) -> bool {
         canonical(path).is_ok_and(|path| self.nodes.contains_key(&path))
     }

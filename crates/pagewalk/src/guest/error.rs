@@ -39,7 +39,7 @@ pub enum GuestError {
          or name the keyring with --keyring FILE"
     )]
     Signature {
-        /// The suite asked for.
+        /// The requested suite.
         suite: String,
         /// What apt said.
         reason: String,
@@ -50,7 +50,7 @@ pub enum GuestError {
     /// No suite has a kernel of that release.
     #[error("no kernel {release} in Debian {}", .suites.join(", "))]
     UnknownKernel {
-        /// The release asked for.
+        /// The requested release.
         release: String,
         /// Where it was looked for.
         suites: Vec<String>,

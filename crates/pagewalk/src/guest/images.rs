@@ -1,4 +1,4 @@
-//! The guest programs that the command carries; `guests/` has their source, and `cargo xtask test` rebuilds them.
+//! What the command carries of `guests/`: the programs, which `cargo xtask test` rebuilds, and the header.
 
 /// `vos`, our own small kernel, as an ELF file.
 pub const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
@@ -14,3 +14,6 @@ pub(super) const STATIC_LOADER: &[u8] = include_bytes!("../../../../guests/stati
 
 /// The library that serves large allocations of Linux programs from the primary region, where there is one (docs/segments.md).
 pub(super) const REGION_LIBRARY: &[u8] = include_bytes!("../../../../guests/region/libpagewalk-region.so");
+
+/// The macros that mark a region of interest in a C or C++ program.
+pub const HEADER: &str = include_str!("../../../../guests/include/pagewalk.h");

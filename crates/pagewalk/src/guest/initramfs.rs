@@ -74,7 +74,7 @@ const BUSYBOX: &str = "usr/bin/busybox";
 const WORKLOADS: &str = "usr/bin/pagewalk-workloads";
 const REGION: &str = "usr/lib/libpagewalk-region.so";
 
-/// Directories that stand empty until something is mounted on or written to them, with their modes.
+/// Directories that are empty until something is mounted on or written to them, with their modes.
 const DIRECTORIES: &[(&str, u32)] = &[
     ("dev", 0o755),
     ("proc", 0o555),

@@ -87,7 +87,7 @@ impl LinuxGuest {
         self.initramfs_with(spec, &ModuleSource::Base)
     }
 
-    /// The same with modules from elsewhere.
+    /// A root file system as [`Self::initramfs`] makes it, with the kernel modules that `modules` names.
     ///
     /// # Errors
     /// As [`Self::initramfs`], and [`GuestError::Module`] for a module of another kernel.
@@ -285,7 +285,7 @@ fn program_name(path: &str) -> Option<&str> {
 /// Whether the file at `path` is a program that asks for an interpreter, and with it for shared libraries. What cannot be
 /// read is reported when it is put into the guest.
 fn is_dynamic_program(path: &Path) -> bool {
-    /// Headers stand at a program's start; this is more than any linker writes of them.
+    /// Headers are at a program's start; this is more than any linker writes of them.
     const HEADERS: u64 = 64 << 10;
     let Ok(file) = File::open(path) else { return false };
     let mut start = Vec::new();

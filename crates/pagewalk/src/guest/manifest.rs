@@ -91,7 +91,7 @@ impl Manifest {
     }
 }
 
-/// What stands at a path of a package.
+/// What a package has at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
@@ -118,7 +118,7 @@ pub struct ListedPath {
     pub path: String,
     /// Permission bits, set-id and sticky bits included.
     pub mode: u32,
-    /// What stands there.
+    /// What is there.
     pub entry: Entry,
 }
 

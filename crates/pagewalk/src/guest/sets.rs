@@ -16,7 +16,7 @@ pub struct PackageSet {
     pub name: &'static str,
     /// What it is, in a few words.
     pub summary: &'static str,
-    /// The packages asked for; apt adds what they depend on.
+    /// The requested packages; apt adds what they depend on.
     pub packages: &'static [&'static str],
     /// Whether a plain `guest fetch` brings it.
     pub fetched_by_default: bool,
@@ -90,6 +90,12 @@ pub const PACKAGE_SETS: &[PackageSet] = &[
         packages: &["sysbench"],
         ..EXTRA
     },
+    PackageSet {
+        name: "perf",
+        summary: "counts of events of a program or the system, by the SBI's counters",
+        packages: &["linux-perf"],
+        ..EXTRA
+    },
     PackageSet { name: "perl", summary: "Perl interpreter", packages: &["perl-base"], ..EXTRA },
     PackageSet { name: "python", summary: "Python interpreter", packages: &["python3-minimal"], ..EXTRA },
     PackageSet { name: "lua", summary: "Lua interpreter", packages: &["lua5.4"], ..EXTRA },
@@ -103,7 +109,7 @@ pub const PACKAGE_SETS: &[PackageSet] = &[
 
 /// Packages taken for installed, so that apt leaves them out of whatever depends on them: they serve installation scripts and
 /// system services, which a guest without installation never runs, plug-ins that open graphics, databases, sanitizers. Each would
-/// bring megabytes into every guest. A set that names one brings it all the same.
+/// bring megabytes into every guest. A set that names one still brings it.
 pub(crate) const STAND_INS: &[&str] = &[
     "adduser",
     "base-passwd",
@@ -157,6 +163,7 @@ pub(crate) const STAND_INS: &[&str] = &[
     "systemd",
     "sysvinit-utils",
     "tar",
+    "ucf",
     "udev",
 ];
 

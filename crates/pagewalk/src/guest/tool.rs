@@ -45,6 +45,10 @@ impl Tool {
     pub(crate) fn failed(self, output: &Output) -> GuestError {
         let text = String::from_utf8_lossy(&output.stderr);
         let reason = telling_line(&text).map_or_else(|| output.status.to_string(), str::to_owned);
+        let reason = match unmet(&String::from_utf8_lossy(&output.stdout)) {
+            Some(unmet) => format!("{reason} {unmet}"),
+            None => reason,
+        };
         GuestError::Tool { program: self.program, reason }
     }
 
@@ -64,9 +68,34 @@ pub(crate) fn telling_line(text: &str) -> Option<&str> {
     full.or_else(|| marked("E: ")).or_else(|| marked("W: ")).or_else(|| lines().next_back())
 }
 
+/// The dependency that apt cannot meet, which it names on standard output, away from the error.
+fn unmet(text: &str) -> Option<String> {
+    let (_, list) = text.split_once("The following packages have unmet dependencies:\n")?;
+    let (package, dependency) = list.lines().next()?.split_once(" : ")?;
+    Some(format!("({}: {})", package.trim(), dependency.trim()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    /// Regression: of a package that apt cannot install, the message said "you have held broken packages" and no more.
+    #[test]
+    fn an_unmet_dependency_is_named() {
+        let output = Output {
+            status: std::process::ExitStatus::from_raw(100 << 8),
+            stdout: b"Reading package lists...\nThe following packages have unmet dependencies:\n \
+                      libtext-charwidth-perl : Depends: perlapi-5.40.0\n"
+                .to_vec(),
+            stderr: b"E: Unable to correct problems, you have held broken packages.\n".to_vec(),
+        };
+        assert_eq!(
+            APT_GET.failed(&output).to_string(),
+            "`apt-get` failed: Unable to correct problems, you have held broken packages. \
+             (libtext-charwidth-perl: Depends: perlapi-5.40.0)"
+        );
+    }
 
     #[test]
     fn errors_come_before_warnings() {

@@ -63,7 +63,7 @@ pub(super) fn pairs(description: &str, pairs: &[Pair], longest: f64, colours: [&
     spec
 }
 
-/// The same pairs in words.
+/// The text that a screen reader speaks for a chart of pairs.
 pub(super) fn spoken_pairs(pairs: &[Pair]) -> String {
     let side =
         |side: &Option<(f64, String)>| side.as_ref().map_or_else(|| "none".to_owned(), |(_, label)| label.clone());
@@ -100,7 +100,7 @@ impl Numbers {
     }
 }
 
-/// Curves over numbers, or over texts in the order in which they come. Each is told from the others by marks and dashes, not by colour alone.
+/// Curves over numbers, or over texts in the order in which they come. Marks and dashes distinguish them, not colour alone.
 pub(super) fn lines(description: &str, curves: &[Curve], x: &str, y: &str) -> Value {
     let points = curves.iter().flat_map(|curve| curve.points.iter().map(move |(at, value)| (curve, at, value)));
     let numeric = points.clone().all(|(_, at, _)| at.is_number());
@@ -168,7 +168,7 @@ pub(super) struct Bar {
     pub(super) colour: &'static str,
 }
 
-/// The same bars in words.
+/// The text that a screen reader speaks for a chart of bars.
 pub(super) fn spoken(bars: &[Bar]) -> String {
     let each: Vec<String> = bars.iter().map(|bar| format!("{}: {}", bar.name, bar.label)).collect();
     each.join("; ")

@@ -68,7 +68,7 @@ pub(super) struct Charts {
     /// What colours mean, where the marks do not say it themselves.
     pub(super) legend: Vec<Key>,
     pub(super) charts: Vec<Chart>,
-    /// The same numbers.
+    /// The numbers of the charts, as a table.
     pub(super) table: DataTable,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct Walk {
     pub(super) host_table: &'static str,
     /// Whether there is no second dimension.
     pub(super) native: bool,
-    /// As `recorded_walk` of docs/json.md.
+    /// As `recorded_walk` of docs/json-keys.md.
     pub(super) walk: Value,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct DataTable {
 #[derive(Serialize, Debug)]
 pub(super) struct Heading {
     pub(super) text: String,
-    /// Whether numbers stand below, which are set to the right.
+    /// Whether the column holds numbers, which are aligned to the right.
     pub(super) numeric: bool,
 }
 

@@ -1,7 +1,7 @@
 //! What a report was measured on: the host's model with the sources of its numbers, and the configuration.
 
 use super::document::{Block, DataTable, Section};
-use machine::host_model::HostModel;
+use config::host_model::HostModel;
 use serde_json::Value;
 
 /// The section on hosts and configuration; that is null where a report has none.
@@ -16,7 +16,7 @@ pub(super) fn section(hosts: &[&Value], config: &Value) -> Section {
         id: "host",
         title: if config.is_object() { "Host model and configuration" } else { "Host models" }.to_owned(),
         intro: vec![
-            "Simulated time is in cycles, by the prices of the host model. Each of its numbers has a source, or is said to be assumed.".to_owned(),
+            "Simulated time is in cycles, at the costs of the host model. Each of its numbers has a source, or is said to be assumed.".to_owned(),
         ],
         blocks,
     }

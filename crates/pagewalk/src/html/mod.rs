@@ -9,7 +9,7 @@ mod comparison;
 mod document;
 mod figures;
 mod host;
-mod hosting;
+mod multi_vm;
 mod page;
 mod palette;
 mod read;
@@ -20,7 +20,7 @@ mod walks;
 
 pub(crate) use calibration::calibration;
 pub(crate) use comparison::comparison;
-pub(crate) use hosting::hosting;
+pub(crate) use multi_vm::multi_vm;
 pub(crate) use reproduction::reproduction;
 pub(crate) use validation::validation;
 pub(crate) use vlm::vlm;
@@ -38,7 +38,7 @@ pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
     if has("claims") {
         reproduction(report)
     } else if report.pointer("/runs/0/guests").is_some() || has("guests") {
-        hosting(report)
+        multi_vm(report)
     } else if has("figure_4") {
         vlm(report)
     } else if has("staircases") {

@@ -67,7 +67,7 @@ fn data(document: &Document) -> Value {
     json!({ "charts": charts, "walks": walks })
 }
 
-/// JSON that may stand in an element of a page, whatever its texts hold.
+/// JSON that is safe inside an element of a page, whatever its texts hold.
 fn inert(value: &Value) -> String {
     let mut text = String::new();
     for character in value.to_string().chars() {

@@ -20,7 +20,7 @@ pub(super) fn of_scheme(scheme: &str) -> &'static str {
 pub(super) const TIMES: [(&str, &str); 3] = [
     ("the guest's instructions", "var(--c-guest)"),
     ("translation", "var(--c-translation)"),
-    ("the monitor", "var(--c-monitor)"),
+    ("the hypervisor", "var(--c-hypervisor)"),
 ];
 
 /// What their colours mean.

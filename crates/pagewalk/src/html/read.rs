@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::input::REPORT;
-use machine::toml_problem::plain;
+use config::toml_problem::plain;
 use serde::Deserialize;
 use serde_json::Value;
 

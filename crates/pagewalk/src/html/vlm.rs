@@ -7,7 +7,7 @@ use super::page::page;
 use super::palette;
 use super::read::read;
 use crate::error::Failure;
-use machine::host_model::HostModel;
+use config::host_model::HostModel;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ const MOST: usize = 64;
 /// A walk of `workload` under a system. `None` where none was recorded.
 pub(super) fn walk(workload: &str, scheme: &str, system: &str, recorded: Option<&Value>) -> Option<Walk> {
     let facts = registry::find(scheme.split(':').next().unwrap_or(scheme)).map(Scheme::facts);
-    let shadow = facts.is_some_and(|facts| facts.walked == Walked::ShadowTables);
+    let shadow = facts.is_some_and(|facts| facts.walked == Walked::ShadowTables && facts.dimensions == 1);
     Some(Walk {
         workload: workload.to_owned(),
         system: system.to_owned(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static CLAIMED: AtomicBool = AtomicBool::new(false);
 
 /// Prints `text`, which is Pagewalk's own, on standard output; on standard error where an output named `-` has standard output. Control
-/// characters that a guest or a file brought into it are shown as escapes. That nobody reads it any more, as behind `| head`, is no failure.
+/// characters that a guest or a file brought into it are shown as escapes. A closed reader, as behind `| head`, is no failure.
 ///
 /// # Errors
 /// As the host's system says, such as no space where the output is directed to.
@@ -29,7 +29,7 @@ pub fn print_of_guest(bytes: &[u8]) -> io::Result<()> {
 /// Passes on what a guest's console prints, as it is: the user's terminal is the guest's.
 ///
 /// # Errors
-/// The system's, and [`io::ErrorKind::BrokenPipe`] if nobody reads it any more.
+/// The system's, and [`io::ErrorKind::BrokenPipe`] if the reader has closed it.
 pub fn print_console(bytes: &[u8]) -> io::Result<()> {
     if CLAIMED.load(Ordering::Relaxed) {
         return io::stderr().write_all(bytes);
@@ -38,7 +38,7 @@ pub fn print_console(bytes: &[u8]) -> io::Result<()> {
     output.write_all(bytes).and_then(|()| output.flush())
 }
 
-/// Says `message` on standard error, in one line that begins with the command's name. That nobody can read it changes nothing.
+/// Says `message` on standard error, in one line that begins with the command's name. A failure to write it is ignored.
 pub fn warn(message: &str) {
     // One write: lines of several threads do not mix.
     let _ = io::stderr().write_all(format!("pagewalk: {}\n", without_controls_in_line(message)).as_bytes());

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 ///
 /// A regular file is replaced whole: what is written goes to a temporary file in the same directory, which is renamed at the end, so that
 /// no reader and no failure ever sees half of it. A symbolic link is followed first, and stays. Whatever else has the name, such as a device or a
-/// FIFO, is written to and stays what it is; so is a file that somebody has open already, as `/dev/stdout` and `/dev/fd/3` name it. `-` is
+/// FIFO, is written to and stays what it is; so is a file that a process has open already, as `/dev/stdout` and `/dev/fd/3` name it. `-` is
 /// standard output, which then carries nothing else.
 #[derive(Debug)]
 pub struct Output {
@@ -61,7 +61,7 @@ impl Output {
         Ok(Self { name: path.to_owned(), sink })
     }
 
-    /// The same for what is written at several positions, which a pipe has not.
+    /// Opens an output that is written at several positions. A pipe has no positions and is refused.
     ///
     /// # Errors
     /// As [`open`](Self::open), and [`io::ErrorKind::NotSeekable`].
@@ -126,7 +126,7 @@ impl Output {
     pub fn write_with(self, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
         match self.sink {
             Sink::StandardOutput(file) => match write(&file) {
-                // As of everything on standard output: nobody reads it any more.
+                // As everywhere on standard output, a closed pipe means that its reader has ended.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 other => other,
             },

@@ -54,7 +54,7 @@ impl Temporary {
             File::options().read(true).write(true).create_new(true).mode(RIGHTS).open(path)
         })?;
         let named = TemporaryPath::remove_later(path);
-        // Where locks cannot be had, nothing can be told of a file, and none is removed.
+        // Where locks cannot be had, it is unknown whether a file is in use, and none is removed.
         let _ = file.try_lock();
         Ok(Self { file, directory, named: Some(named) })
     }

@@ -113,7 +113,7 @@ impl Runs {
         self.shared.tell(state, name, "kept from before");
     }
 
-    /// Draws nothing from now on: somebody else uses the terminal.
+    /// Draws nothing from now on: other code uses the terminal.
     pub(crate) fn hide(&self) {
         let mut state = self.shared.state();
         if !state.hidden {
@@ -222,7 +222,7 @@ impl Shared {
 }
 
 impl Current {
-    /// How much of it is done; `None` where nobody knows how much there is to do.
+    /// How much of it is done; `None` where the amount of work is unknown.
     fn share(&self, estimate: &Estimate) -> Option<f64> {
         let expected = estimate.instructions(&self.kind)?;
         Some((self.gauge.instructions() as f64 / expected as f64).min(1.0))

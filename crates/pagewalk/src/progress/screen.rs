@@ -59,7 +59,7 @@ pub(crate) fn note(line: &str) {
     }
 }
 
-/// The same for what belongs on standard output, which may be the same terminal.
+/// Runs `print` while nothing is drawn. It is for what belongs on standard output, which may be the terminal that the progress is drawn on.
 pub(crate) fn aside<T>(print: impl FnOnce() -> T) -> T {
     match &*screen() {
         Some(picture) => picture.bar.suspend(print),
@@ -74,7 +74,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal, if there is one and nobody else draws there.
+    /// Takes the terminal, if there is one and nothing else draws there.
     pub(super) fn take() -> Self {
         let mut screen = screen();
         let drawn = Manner::now() == Manner::Drawn && screen.is_none();

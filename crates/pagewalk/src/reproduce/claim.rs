@@ -1,4 +1,4 @@
-//! Claims of a paper, judged by rules that stood in its file before anything was measured.
+//! Claims of a paper, judged by rules that were written to its file before anything was measured.
 
 use super::experiment::Claim;
 use super::expression::Measured;

@@ -2,7 +2,7 @@
 
 use super::expression::Measured;
 use crate::input;
-use machine::toml_problem;
+use config::toml_problem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) struct Experiment {
     /// What is unlike the paper in all of it.
     #[serde(default)]
     pub(crate) note: String,
-    /// Values that differ between the short and the full run; `{name}` in a command stands for one.
+    /// Values that differ between the short and the full run; `{name}` in a command is replaced by one.
     #[serde(default)]
     pub(crate) size: BTreeMap<String, Size>,
     /// Measurements, in the order in which they run.
@@ -64,7 +64,7 @@ pub(crate) struct Measure {
     pub(crate) about: String,
     /// The command line as a shell reads it, without the program's name and without `--json`.
     pub(crate) command: String,
-    /// `{each}` in the command stands for each of these; the result is then a map from value to result.
+    /// `{each}` in the command is replaced by each of these; the result is then a map from value to result.
     #[serde(default)]
     pub(crate) each: Vec<String>,
     /// A configuration file of the command's: its path is the command's last argument.
@@ -245,7 +245,7 @@ impl Experiment {
             return Self::read(name, text);
         }
         if !name.ends_with(".toml") {
-            let problem = machine::suggestion::unknown("paper", name, Self::names());
+            let problem = keys::suggestion::unknown("paper", name, Self::names());
             return Err(ExperimentError::Unknown(format!("{problem}; an experiment of yours is a file *.toml")));
         }
         let text = input::toml(name.as_ref()).map_err(|failure| ExperimentError::Unknown(failure.to_string()))?;

@@ -3,7 +3,7 @@
 //! ```text
 //! experiment file ─► measurements: commands of Pagewalk, each kept once it is done (measure.rs, ../store.rs)
 //!                        └─► figures: the paper's numbers and ours (figure.rs)
-//!                        └─► claims: verdicts by rules that stand in the file (claim.rs)
+//!                        └─► claims: verdicts by rules that are in the file (claim.rs)
 //!                                └─► text (table.rs) and JSON (report.rs)
 //! ```
 

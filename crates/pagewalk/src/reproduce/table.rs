@@ -67,7 +67,7 @@ fn table(filled: &Filled) -> Table {
     table
 }
 
-/// A number with its unit, if that is short enough to stand in each cell.
+/// A number with its unit, if that is short enough for each cell.
 fn cell(number: f64, digits: usize, unit: &str) -> String {
     let text = format!("{number:.digits$}");
     // There is no such number as -0.0.

@@ -13,9 +13,9 @@ use crate::guest::{
 };
 use crate::input::read;
 use crate::progress::note;
-use machine::config::Config;
+use config::Config;
+use config::units::{ByteSize, PageSizeName};
 use machine::snapshot::About;
-use machine::units::{ByteSize, PageSizeName};
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -276,7 +276,7 @@ impl Prepared {
             (GuestKind::Vos, Work::Workload { name, .. }) => appended().unwrap_or(name),
             (GuestKind::Vos, Work::Console) => appended().unwrap_or("hello"),
             (GuestKind::Vos, Work::Command(text)) => text.split_whitespace().next().unwrap_or_default(),
-            // It is told at boot to set one aside.
+            // A boot parameter sets one aside.
             (GuestKind::Linux, _) => return true,
             (GuestKind::File(_), _) => return false,
         };

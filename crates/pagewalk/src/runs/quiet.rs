@@ -1,4 +1,4 @@
-//! A console that nobody sits at: what the guest prints is kept, and nothing is typed.
+//! A console without a user: it keeps what the guest prints, and it has no input.
 
 use crate::interrupt;
 use crate::runs::kernel_panic::KernelPanic;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Output kept at the most; what a guest prints beyond is dropped, so that no guest fills the host.
 const LIMIT: usize = 1 << 20;
 
-/// See the module.
+/// A console that keeps what the guest prints and has no input.
 #[derive(Default)]
 pub(crate) struct QuietConsole {
     /// What the guest printed.

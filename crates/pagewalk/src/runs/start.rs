@@ -5,17 +5,17 @@ use crate::output::Output;
 use crate::runs::image::{GuestKind, Prepared};
 use crate::shared_memory::SharedMemory;
 use crate::systems::{Configured, named};
-use machine::config::Config;
+use config::Config;
+use config::system::System;
+use config::units::PageSizeName;
+use config::warmup::Warmup;
 use machine::snapshot::{About, CaptureError, Snapshot};
-use machine::system::System;
-use machine::units::PageSizeName;
-use machine::warmup::Warmup;
 use machine::{Machine, VirtioKind};
 use std::path::Path;
 use std::sync::Arc;
 use types::PageSize;
 
-/// What a guest owes whoever started it.
+/// What the user may expect of a guest's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
     /// It tells the status of the work that it was given: where it goes off without one, the work has not been done.
@@ -24,7 +24,7 @@ pub(crate) enum Promise {
     Nothing,
 }
 
-/// See the module.
+/// How a guest's run starts.
 pub(crate) enum Start {
     /// A kernel boots.
     Boot(Box<Prepared>),
@@ -88,7 +88,7 @@ impl Start {
         line.split_whitespace().rev().find_map(|word| word.strip_prefix("transparent_hugepage=")).map(str::to_owned)
     }
 
-    /// What the guest owes whoever gave it its work.
+    /// What the user may expect of the guest's end.
     pub(crate) fn promise(&self) -> Promise {
         let told = match self {
             Self::Boot(prepared) => prepared.kind().reports_status(),
@@ -160,12 +160,12 @@ pub(crate) fn defaults(snapshot: Option<&Snapshot>, otherwise: &[(&'static str, 
     }
 }
 
-/// The same as [`builder`](crate::setup::builder) takes it.
+/// `defaults` with borrowed values, as [`builder`](crate::setup::builder) takes them.
 pub(crate) fn borrowed<'s>(defaults: &'s [(&'static str, String)]) -> Vec<(&'static str, &'s str)> {
     defaults.iter().map(|(key, value)| (*key, value.as_str())).collect()
 }
 
-/// The page size that a snapshot's guest was told to use; 4K if it was told nothing.
+/// The page size that the configuration of a snapshot's guest sets; 4K if it sets none.
 pub(crate) fn page(snapshot: &Snapshot) -> PageSize {
     snapshot.about().page.map_or(PageSize::Size4K, |PageSizeName(page)| page)
 }

@@ -1,13 +1,13 @@
 //! Sizes of workloads, checked before a guest boots: what the guest's program would refuse minutes later, with the same bounds (`guests/workloads`).
 
-use machine::units::ByteSize;
+use config::units::ByteSize;
 
 /// What a workload's size is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Meaning {
     /// Bytes of each of so many arrays, no fewer than `least`.
     Bytes { arrays: u64, least: u64 },
-    /// The same of one array whose size is a power of two.
+    /// Bytes of one array, a power of two and no fewer than `least`.
     PowerOfTwo { least: u64 },
     /// A number within bounds, with so many bytes of memory for each.
     Count { least: u64, most: u64, bytes: u64 },

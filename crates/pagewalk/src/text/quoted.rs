@@ -15,7 +15,7 @@ pub fn without_controls(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_control(c) && c != '\n' && c != '\t')
 }
 
-/// `text` in one line: what stands between words becomes one space, and control characters are escapes.
+/// `text` in one line: white space between words becomes one space, and control characters are escapes.
 #[must_use]
 pub fn without_controls_in_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();

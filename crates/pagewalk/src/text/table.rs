@@ -50,7 +50,7 @@ fn width(cell: &str) -> usize {
     cell.chars().count()
 }
 
-/// Whether a cell reads as a number, with a unit if there is one, or stands for a missing one.
+/// Whether a cell reads as a number, with a unit if there is one, or marks a missing one.
 fn is_number(cell: &str) -> bool {
     let digits = cell.trim_start_matches(['+', '-']);
     digits.starts_with(|c: char| c.is_ascii_digit()) || matches!(cell, "-" | "failed")

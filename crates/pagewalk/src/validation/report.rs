@@ -3,8 +3,8 @@
 use super::compared::{Compared, Summary};
 use super::programs::Tuning;
 use calibrate::{Host, Spread};
-use machine::config::Config;
-use machine::host_model::HostModel;
+use config::Config;
+use config::host_model::HostModel;
 use serde_json::{Value, json};
 
 /// How the predictions were made.

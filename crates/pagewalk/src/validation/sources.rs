@@ -11,7 +11,7 @@ macro_rules! source {
 }
 
 /// All that is compiled, with what it includes.
-pub(super) const SOURCES: [Source; 29] = [
+pub(super) const SOURCES: [Source; 30] = [
     source!("common/bytes.c"),
     source!("common/bytes.h"),
     source!("common/format.c"),
@@ -19,6 +19,7 @@ pub(super) const SOURCES: [Source; 29] = [
     source!("common/marker.h"),
     source!("common/number.c"),
     source!("common/number.h"),
+    source!("include/pagewalk.h"),
     source!("native/native.c"),
     source!("region/registers.h"),
     source!("validation/btree.c"),

@@ -6,8 +6,14 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
 
-/// axe-core 4.14.1, `axe.min.js` of its package, under the MPL-2.0 (`LICENSE-axe-core.txt`): for tests alone.
-const AXE: &str = include_str!("axe-4.14.1.min.js");
+/// axe-core, which finds what is wrong with a page for people who use a screen reader or a keyboard. `cargo xtask tools` installs it.
+fn axe() -> String {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target directory");
+    let script = target.join("tools/npm/node_modules/axe-core/axe.min.js");
+    std::fs::read_to_string(&script).unwrap_or_else(|error| {
+        panic!("{}: {error}; `cargo xtask tools` installs axe-core", script.display());
+    })
+}
 
 /// A page in a browser of its own.
 pub(crate) struct Page {
@@ -88,7 +94,7 @@ impl Page {
 
     /// What axe-core finds wrong: the rule and the elements.
     pub(crate) fn accessibility(&mut self) -> Vec<String> {
-        self.evaluate(&format!("{AXE};null"));
+        self.evaluate(&format!("{};null", axe()));
         let found = self.evaluate(
             "axe.run().then((found) => found.violations.map((rule) => rule.id + ': ' + rule.nodes.map((node) => node.html.slice(0, 200)).join(' | ')))",
         );

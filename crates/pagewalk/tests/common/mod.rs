@@ -49,7 +49,7 @@ pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item =
 }
 
 impl Ended {
-    /// It did what it was asked, and said nothing on standard error.
+    /// It succeeded, and printed nothing on standard error.
     #[track_caller]
     pub(crate) fn succeeded(self) -> Self {
         assert!(self.code == Some(0) && self.stderr.is_empty(), "{self:#?}");

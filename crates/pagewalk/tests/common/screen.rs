@@ -30,7 +30,7 @@ impl Screen {
         Self { shown, seen: Vec::new() }
     }
 
-    /// Waits until `text` appears, after what was seen before; what stands between.
+    /// Waits until `text` appears, after what was seen before; returns the text between.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> String {
         let from = Instant::now();

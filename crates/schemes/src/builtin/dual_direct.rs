@@ -5,7 +5,7 @@ use super::vmm_direct::{self, segment};
 use crate::facts::{Facts, Segments};
 use crate::scheme::{GuestMemory, Scheme};
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// The scheme.
 #[derive(Debug)]

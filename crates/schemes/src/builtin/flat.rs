@@ -5,7 +5,7 @@ use super::nested;
 use crate::facts::{Facts, Family, RefillName};
 use crate::scheme::{GuestMemory, Scheme};
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// The scheme.
 #[derive(Debug)]

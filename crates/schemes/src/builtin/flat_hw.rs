@@ -4,7 +4,7 @@ use super::flat::{self, flat_table, flat_walk};
 use crate::facts::{Facts, RefillName};
 use crate::scheme::{GuestMemory, Scheme};
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// The scheme.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::facts::{Facts, Family, Segments};
 use crate::scheme::{GuestMemory, Scheme};
 use crate::services::Services;
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// The scheme.
 #[derive(Debug)]

@@ -39,11 +39,9 @@ mod tests {
     use super::*;
     use crate::facts::Segments;
     use crate::registry;
-    use crate::scheme::GuestMemory;
     use crate::services::ServiceName::{Ballooning, GuestSwapping, HypervisorSwapping, PageSharing};
-    use keys::GroupValues;
-    use monitor::{Backing, FilterSize, LeafStatus};
-    use types::{PageSize, SecondStageMode};
+    use hypervisor::Backing;
+    use types::SecondStageMode;
 
     /// Slides 22 and 44 of Gandhi et al. 2014, as they are; and Sha et al. 2022, section 3.
     #[test]
@@ -65,14 +63,7 @@ mod tests {
 
     #[test]
     fn what_a_segment_changes_is_where_it_is() {
-        let memory = GuestMemory {
-            mode: SecondStageMode::Sv39x4,
-            page: PageSize::Size4K,
-            status: LeafStatus::Preset,
-            filter: FilterSize::default(),
-            guest_tables_are_shadow: false,
-            keys: GroupValues::default(),
-        };
+        let memory = crate::conformance::memory(SecondStageMode::Sv39x4);
         for scheme in ALL {
             let Facts { name, segments, services, .. } = scheme.facts();
             assert_eq!(services.refusal(GuestSwapping).is_some(), segments.has_guest(), "{name}");

@@ -4,7 +4,7 @@ use crate::facts::{Facts, Family, Segments, Walked};
 use crate::scheme::{GuestMemory, Scheme};
 use crate::services::Services;
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// The scheme.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) const FACTS: Facts = Facts {
     hypervisor_changes: "none",
     applications: "any",
     services: Services::NATIVE,
-    section_obstacle: Some("there is no monitor below the guest that could map one"),
+    section_obstacle: Some("there is no hypervisor below the guest that could map one"),
 };
 
 impl Scheme for Native {

@@ -4,7 +4,7 @@ use crate::facts::{Facts, Family, Segments, Walked};
 use crate::scheme::{GuestMemory, Scheme};
 use crate::services::Services;
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// The scheme.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Nested;
 pub(super) const FACTS: Facts = Facts {
     name: "nested",
     aliases: &["2d"],
-    summary: "a two-dimensional walk, of the guest's table and of the monitor's nested table",
+    summary: "a two-dimensional walk, of the guest's table and of the hypervisor's nested table",
     page: None,
     dimensions: 2,
     is_native: false,

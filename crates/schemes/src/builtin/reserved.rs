@@ -5,7 +5,7 @@ use crate::facts::{Facts, Family};
 use crate::scheme::{GuestMemory, Scheme};
 use crate::services::Services;
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// The scheme.
 #[derive(Debug)]

@@ -2,9 +2,10 @@
 
 use super::nested;
 use crate::facts::{Facts, Family, Walked};
-use crate::scheme::{GuestMemory, Scheme};
+use crate::key_problem::KeyProblem;
+use crate::scheme::{GuestMemory, Scheme, ShadowTables};
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::{Backing, Radix};
 
 /// The scheme.
 #[derive(Debug)]
@@ -13,7 +14,7 @@ pub(super) struct Shadow;
 const FACTS: Facts = Facts {
     name: "shadow",
     aliases: &[],
-    summary: "a walk of a table that the monitor composes of both",
+    summary: "a walk of a table that the hypervisor composes of both",
     page: Some("shadow.md"),
     dimensions: 1,
     walked: Walked::ShadowTables,
@@ -32,6 +33,15 @@ impl Scheme for Shadow {
     }
 
     fn backing(&self, memory: &GuestMemory) -> Backing {
-        if memory.guest_tables_are_shadow { Backing::Reserved } else { nested::nested(memory) }
+        if memory.shadow.ves { Backing::Reserved } else { nested::nested(memory) }
+    }
+
+    /// Under Virtual Equal Shadow the guest's own tables serve.
+    fn shadow(&self, memory: &GuestMemory) -> Option<ShadowTables> {
+        (!memory.shadow.ves).then(|| ShadowTables { config: memory.shadow_config(), format: &Radix })
+    }
+
+    fn problem(&self, memory: &GuestMemory) -> Option<KeyProblem> {
+        memory.shadow_problem()
     }
 }

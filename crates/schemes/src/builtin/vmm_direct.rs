@@ -5,7 +5,7 @@ use crate::facts::{Facts, Family, Segments};
 use crate::scheme::{GuestMemory, Scheme};
 use crate::services::Services;
 use crate::worst_case::WorstCase;
-use monitor::Backing;
+use hypervisor::Backing;
 
 /// The scheme.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct VmmDirect;
 pub(super) const FACTS: Facts = Facts {
     name: "vmm-direct",
     aliases: &[],
-    summary: "a walk of the guest's table, with each guest physical address translated by the monitor's segment",
+    summary: "a walk of the guest's table, with each guest physical address translated by the hypervisor's segment",
     page: Some("segments.md"),
     dimensions: 1,
     has_host_pages: false,
@@ -22,7 +22,7 @@ pub(super) const FACTS: Facts = Facts {
     segments: Segments::Hypervisor,
     hypervisor_changes: "required: contiguous memory, segment registers",
     services: Services::of_fixed_memory(
-        "memory in the monitor's segment lies where the segment leads, and cannot be taken away page by page",
+        "memory in the hypervisor's segment lies where the segment leads, and cannot be taken away page by page",
     ),
     ..nested::FACTS
 };

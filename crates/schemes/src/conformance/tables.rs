@@ -1,10 +1,10 @@
 //! Random edits of a scheme's second-stage table, against a map. The hardware walks it after each.
 
-use super::bed::{self, RAM, RAM_BYTES};
+use super::fixture::{self, RAM, RAM_BYTES};
 use crate::scheme::SchemeRef;
+use hypervisor::{Backing, HostTable, Leaf, LeafBits, TableRequest, WalkMemory};
 use memory::{Host, HostPages};
 use mmu::{Fault, Fence, Mmu, MmuConfig, WalkCaches};
-use monitor::{Backing, HostTable, Leaf, LeafBits, TableRequest, WalkMemory};
 use std::collections::BTreeMap;
 use testing::Random;
 use types::{Access, Gpa, Gva, Hpa, PageSize, SecondStageMode, TranslationContext, Vmid};
@@ -27,7 +27,7 @@ struct Edited {
 /// # Panics
 /// With what is wrong; or if the scheme has no table of its own design.
 pub fn check(scheme: SchemeRef) {
-    let memory = bed::memory(SecondStageMode::Sv39x4);
+    let memory = fixture::memory(SecondStageMode::Sv39x4);
     let Backing::Table { design, mode, page, .. } = scheme.backing(&memory) else { panic!("there is a table") };
     let mut host = Host::new(RAM_BYTES + design.bytes(RAM_BYTES) + (4 << 20), HostPages::Base).expect("there is room");
     let ram = RAM..RAM.wrapping_add(RAM_BYTES);

@@ -6,7 +6,7 @@ use crate::virtio::queue::{MAX_QUEUE_SIZE, QueueSetup};
 use serde::{Deserialize, Serialize};
 use virtio_queue::{Queue, QueueState, QueueT};
 
-/// See the module.
+/// The state of a slot in a snapshot.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct SlotState {
     device: DeviceState,

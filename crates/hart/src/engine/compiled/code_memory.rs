@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(memory.append(&[0xc3]), None);
         assert!(memory.failure().is_some_and(|error| error.to_string().contains("executable")));
         assert_eq!(memory.append(&[0xc3]), None, "it stays so");
-        // Its addresses may be somebody else's by now.
+        // Its addresses may belong to another mapping by now.
         std::mem::forget(memory);
     }
 }

@@ -67,7 +67,7 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     pub(super) f: &'e mut FunctionBuilder<'f>,
     pub(super) code: &'e Translations,
     pub(super) layout: EntryLayout,
-    pub(super) window: Value,
+    pub(super) view: Value,
     /// Holds the addresses of the hart and the environment, which only rare paths need: in registers they would be in the way.
     frame: StackSlot,
     pub(super) acc: Variable,
@@ -79,7 +79,7 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     blocks: Vec<Labels>,
     /// The number of the block whose code is built.
     current: usize,
-    /// See [`reserve`].
+    /// The budget, in instructions, with which the unit may be entered ([`reserve`]).
     reserve: u32,
     /// Leaves the unit; its parameter is the micro-op to go on at.
     exit: Label,
@@ -114,7 +114,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         f.append_block_params_for_function_params(entry);
         f.switch_to_block(entry);
         f.seal_block(entry);
-        let &[hart, acc_value, window, environment, number] = f.block_params(entry) else {
+        let &[hart, acc_value, view, environment, number] = f.block_params(entry) else {
             unreachable!("a unit has five parameters")
         };
         let frame = f.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 3));
@@ -145,7 +145,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             f,
             code,
             layout,
-            window,
+            view,
             frame,
             acc,
             near: Near::default(),
@@ -193,7 +193,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             self.f.def_var(self.fs[usize::from(register)], value);
         }
         for (slot, variable) in self.kept.clone() {
-            let entry = self.site_entry(slot);
+            let entry = self.slot_entry(slot);
             self.f.def_var(variable, entry);
         }
         if let [only] = self.blocks[..] {

@@ -1,6 +1,6 @@
 //! Floating-point operations.
 //!
-//! Those on doubles that are frequent are inline, under the conditions of the interpreters' quick way (`float::arithmetic`): the result is in a
+//! Those on doubles that are frequent are inline, under the conditions of the interpreters' fast path (`float::arithmetic`): the result is in a
 //! range where the host's is the guest's, and NX is raised already or the result is exact. Everything else calls what the interpreters execute, on
 //! the hart's registers in memory.
 
@@ -23,7 +23,7 @@ use cranelift_codegen::ir::{
 };
 use std::mem::offset_of;
 
-/// The `rm` field that stands for `frm`.
+/// The `rm` field that selects `frm`.
 const DYNAMIC: i32 = 7;
 
 impl<B: Bus> Emitter<'_, '_, B> {

@@ -63,7 +63,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().sextend(I64, value)
     }
 
-    // Division by zero and overflow do not trap in the guest, and the host must not meet them: it divides by one then.
+    // Division by zero and overflow do not trap in the guest, and the host must not execute them: it divides by one then.
 
     fn quotient(&mut self, of: Type, a: Value, b: Value) -> Value {
         let (zero, minus_one, safe) = self.signed_divisor(of, b);

@@ -95,7 +95,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
     fn hit(&mut self, slot: usize, address: Value, width: Type, tag: usize, found: Block) {
         let entry = self.near.entry(slot).unwrap_or_else(|| match self.kept_entry(slot) {
             Some(kept) => self.f.use_var(kept),
-            None => self.site_entry(slot),
+            None => self.slot_entry(slot),
         });
         let mut mask = self.f.ins().load(I64, PLAIN, entry, self.layout.mask as i32);
         if width != I8 {
@@ -134,21 +134,21 @@ impl<B: Bus> Emitter<'_, '_, B> {
         }
     }
 
-    /// The variable that holds what [`Self::site_entry`] is.
+    /// The variable that holds what [`Self::slot_entry`] is.
     fn kept_entry(&self, slot: usize) -> Option<Variable> {
         self.kept.iter().find(|(access, _)| *access == slot).map(|&(_, variable)| variable)
     }
 
     /// The entry that the micro-op hit last.
-    pub(super) fn site_entry(&mut self, slot: usize) -> Value {
+    pub(super) fn slot_entry(&mut self, slot: usize) -> Value {
         let op = self.constant(self.code.address(slot) as i64);
-        let site = self.f.ins().uload16(I64, PLAIN, op, offset_of!(MicroOp, rs2) as i32);
-        let offset = self.f.ins().ishl_imm_u(site, i64::from(self.layout.shift));
-        self.f.ins().iadd(self.window, offset)
+        let predicted = self.f.ins().uload16(I64, PLAIN, op, offset_of!(MicroOp, rs2) as i32);
+        let offset = self.f.ins().ishl_imm_u(predicted, i64::from(self.layout.shift));
+        self.f.ins().iadd(self.view, offset)
     }
 
     /// Goes to `found` where a call answered that the access hits, else leaves as it told. What it takes to have all values where they are at
-    /// `found` stands in a block of its own, which is rare as well.
+    /// `found` is in a separate block, which is rare as well.
     fn come_back(&mut self, slot: usize, found: Block) {
         let back = self.f.create_block();
         self.f.set_cold_block(back);
@@ -156,7 +156,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
         self.f.ins().brif(hit, back, &[], self.exit_as_told, &[]);
         self.begin(back);
-        let entry = self.site_entry(slot);
+        let entry = self.slot_entry(slot);
         if let Some(kept) = self.kept_entry(slot) {
             self.f.def_var(kept, entry);
         }
@@ -172,7 +172,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.exit(next);
     }
 
-    /// What stands in the exchange at `offset`.
+    /// The value in the exchange at `offset`.
     fn told(&mut self, offset: usize) -> Value {
         let environment = self.environment();
         self.f.ins().load(I64, PLAIN, environment, (offset_of!(Environment<B>, exchange) + offset) as i32)

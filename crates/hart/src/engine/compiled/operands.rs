@@ -6,13 +6,13 @@ use crate::{
     ops::{Class, Opcode},
 };
 
-/// A set of registers: bit n stands for x n, bit 32 + n for f n.
+/// A set of registers: bit n is x n, bit 32 + n is f n.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Set(u64);
 
 impl Set {
     const fn x(number: u8) -> Self {
-        // x0 is a constant, and the sink nobody reads.
+        // x0 is a constant, and no code reads the sink.
         Self(if number == 0 || number >= SINK { 0 } else { 1 << number })
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn reserve(code: &Translations, blocks: &[Block]) -> u32 {
     blocks.iter().filter_map(cost).sum()
 }
 
-/// Whether a link stands behind the micro-op.
+/// Whether a link follows the micro-op.
 pub(crate) fn is_link(opcode: Opcode) -> bool {
     opcode.class() == Class::branch || ends(opcode)
 }

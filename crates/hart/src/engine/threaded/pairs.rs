@@ -2,12 +2,12 @@
 //!
 //! The dispatch between two micro-ops is a jump to an address from memory. Where a block is translated it is known which operation
 //! follows, so the first micro-op of a frequent pair gets a handler that ends in the second one's. Nothing else changes: both keep
-//! their slots and operands, and whoever enters at the second one, after a miss, finds its own handler there.
+//! their slots and operands, and execution that enters at the second one, after a miss, finds its own handler there.
 
 use super::{handlers, steps};
 use crate::{
     Bus,
-    bus::DataWindow,
+    bus::DataView,
     hart::Hart,
     microop::{Handler, MicroOp},
     ops::Opcode,
@@ -34,14 +34,14 @@ macro_rules! define_pairs {
                 hart: *mut Hart,
                 op: *mut MicroOp,
                 acc: u64,
-                window: DataWindow,
+                view: DataView,
                 env: *mut (),
             ) -> u64 {
                 // SAFETY: as for the handlers; the second operation is in the next slot.
                 unsafe {
-                    match steps::$first::<B>(hart, op, acc, window, env) {
-                        Some(acc) => handlers::$second::<B>(hart, op.add(1), acc, window, env),
-                        None => handlers::$first::<B>(hart, op, acc, window, env),
+                    match steps::$first::<B>(hart, op, acc, view, env) {
+                        Some(acc) => handlers::$second::<B>(hart, op.add(1), acc, view, env),
+                        None => handlers::$first::<B>(hart, op, acc, view, env),
                     }
                 }
             })*

@@ -1,10 +1,10 @@
 //! Every byte of a snapshot counts.
 
 use super::*;
-use crate::clock::Clock;
-use crate::config::Config;
-use crate::snapshot::state::{Life, LogicalState};
+use crate::snapshot::state::{Life, VcpuState};
 use crate::snapshot::translations::Translations;
+use config::Config;
+use config::clock::Clock;
 use devices::{ConsoleInput, Platform, PlatformConfig, PlicContexts};
 use types::PagingMode;
 
@@ -22,7 +22,7 @@ fn state() -> State {
     let registers = hart::Hart::new(hart::Isa::default(), PagingMode::Sv39).registers();
     let time = CLOCK.time(types::Cycles(12_345));
     State {
-        harts: vec![LogicalState {
+        harts: vec![VcpuState {
             registers,
             life: Life::Started,
             waits: false,
@@ -62,7 +62,7 @@ fn written(path: &Path) {
     writer.chunk(&chunk).unwrap();
     writer.chunk(&chunk).unwrap();
     writer.chunk(&[7; 4096]).unwrap();
-    let config = Config { memory: crate::units::ByteSize(MEMORY), ..Config::default() };
+    let config = Config { memory: config::units::ByteSize(MEMORY), ..Config::default() };
     writer.finish(Shape::new(&config, &[]).unwrap(), about(), state()).unwrap();
 }
 

@@ -13,7 +13,7 @@ pub(super) fn findings(works: &[&[Run]]) -> Vec<Finding> {
         findings.push(Finding {
             number: signed_percent(worst.over_ideal()),
             text: format!(
-                "is the most that translation costs here: {} under {}, over a machine whose translation is free",
+                "is the highest cost of translation in this report: {} under {}, over the same run with free translation",
                 worst.workload,
                 worst.system()
             ),
@@ -25,7 +25,7 @@ pub(super) fn findings(works: &[&[Run]]) -> Vec<Finding> {
         findings.push(Finding {
             number: signed_percent(nested.overhead.unwrap_or(0.0)),
             text: format!(
-                "is the most that nested paging adds to the same machine without a monitor: {} under {}",
+                "is the most that nested paging adds to the same machine without a hypervisor: {} under {}",
                 nested.workload,
                 nested.system()
             ),

@@ -61,7 +61,8 @@ pub(super) struct Shadow {
 pub(super) struct Time {
     pub(super) guest: u64,
     pub(super) translation: u64,
-    pub(super) monitor: u64,
+    #[serde(rename = "monitor")]
+    pub(super) hypervisor: u64,
 }
 
 impl Run {
@@ -80,7 +81,7 @@ impl Run {
         self.system_without("")
     }
 
-    /// The same without one of its settings.
+    /// The scheme with its settings, without the one whose key is `left_out`.
     pub(super) fn system_without(&self, left_out: &str) -> String {
         let others = self.settings.iter().filter(|(key, _)| *key != left_out);
         let settings = others.map(|(key, value)| match value {

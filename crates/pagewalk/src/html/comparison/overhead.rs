@@ -36,7 +36,7 @@ pub(super) fn overhead(works: &[&[Run]]) -> Section {
         }
     }
     let mut intro = vec![
-        "Cycles over those of the same run on a machine whose translation is free, less one: walks, hits of the second TLB level, and the monitor's work. All workloads have the same scale.".to_owned(),
+        "Additional cycles over those of the same run with free translation. They come from walks, hits of the second TLB level, and the hypervisor's work. All workloads have the same scale.".to_owned(),
     ];
     if works.iter().flat_map(|runs| runs.iter()).any(|run| run.over_ideal() > longest) {
         intro.push(format!(

@@ -33,7 +33,7 @@ pub(super) fn section(works: &[&[Run]]) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "sweep",
         title: format!("Over {}", listed(&keys)),
-        intro: vec!["Overhead is over a machine whose translation is free.".to_owned()],
+        intro: vec!["Overhead is the additional cycles over those of the same run with free translation.".to_owned()],
         blocks,
     })
 }

@@ -37,7 +37,7 @@ pub(super) fn section(claims: &[Claim]) -> Section {
         id: "claims",
         title: "The paper's claims".to_owned(),
         intro: vec![
-            "Each verdict is by a rule that stood in the experiment's file before anything was measured.".to_owned(),
+            "Each verdict follows a rule that was in the experiment's file before anything was measured.".to_owned(),
         ],
         blocks: vec![Block::Verdicts { verdicts: claims.iter().map(verdict).collect() }],
     }

@@ -9,7 +9,7 @@ use machine::file_kind;
 use std::fs::File;
 use std::io::Read;
 
-/// Words that stand before the program that a command runs.
+/// Words that come before the program that a command runs.
 const WRAPPERS: [&str; 6] = ["time", "exec", "env", "nice", "command", "nohup"];
 
 /// Refuses a program that the guest's command runs and the guest's processor cannot; says of any other that it cannot be run.

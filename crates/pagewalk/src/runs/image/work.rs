@@ -1,8 +1,8 @@
-//! Which guest was asked for, and what it is to do.
+//! Which guest a command boots, and what it is to do.
 
 use std::path::PathBuf;
 
-/// Which guest a command was asked for.
+/// Which guest a command boots.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum GuestKind {
     /// Our own small kernel.

@@ -36,7 +36,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.seal_block(label);
     }
 
-    /// The same, where `condition` does not hold.
+    /// Where `condition` does not hold, which is rare, does what `rare` says, which does not come back.
     pub(in crate::engine::compiled) fn unless(&mut self, condition: Value, rare: impl FnOnce(&mut Self)) {
         let not = self.f.ins().icmp_imm_s(IntCC::Equal, condition, 0);
         self.when(not, rare);

@@ -1,0 +1,57 @@
+//! Values of keys of the top level that are names.
+
+use hypervisor::MemoryAttribute;
+use serde::{Deserialize, Serialize};
+
+/// `fidelity`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FidelityName {
+    /// A table reference has a fixed cost, and other accesses have none.
+    #[default]
+    Counts,
+    /// Data, instructions and table entries come through modelled caches.
+    Cycles,
+}
+
+/// `memory_attribute`, by the names of paper 000.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum AttributeName {
+    /// hPA = gPA.
+    #[serde(rename = "V=R")]
+    Real,
+    /// hPA = gPA + α.
+    #[serde(rename = "V=Resident")]
+    Resident,
+    /// Pageable.
+    #[default]
+    #[serde(rename = "V=V")]
+    Virtual,
+}
+
+impl AttributeName {
+    /// The attribute.
+    #[must_use]
+    pub const fn attribute(self) -> MemoryAttribute {
+        match self {
+            Self::Real => MemoryAttribute::Real,
+            Self::Resident => MemoryAttribute::Resident,
+            Self::Virtual => MemoryAttribute::Virtual,
+        }
+    }
+}
+
+/// `engine`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineName {
+    /// Threaded dispatch.
+    Threaded,
+    /// A `match` loop, the others' oracle.
+    Match,
+    /// Threaded dispatch, and hot code compiled to code of the host.
+    Compiled,
+    /// The same, with all code compiled as soon as it is found: for tests of the compiler.
+    #[serde(rename = "compiled-all")]
+    CompiledAll,
+}

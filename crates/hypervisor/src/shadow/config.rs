@@ -1,0 +1,98 @@
+//! What is chosen of a VM's shadow tables.
+
+use super::agile::AgileConfig;
+use mmu::SoftwareRules;
+use types::{Gpa, PageSize};
+
+/// How many shadow tables a VM has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tables {
+    /// One for each vCPU, invalidated in full at each switch.
+    Single,
+    /// Up to so many, one for each address space.
+    Multiple(usize),
+}
+
+/// What keeps shadow tables coherent with the guest's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coherence {
+    /// The guest's fences: a shadow table is a TLB in software.
+    Fence,
+    /// The hypervisor sees every store to a table of the guest.
+    WriteProtect,
+}
+
+/// How the invalidation of a page, or of an address space, is simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Invalidation {
+    /// By invalidating every table in full.
+    Full,
+    /// As the paper's conventional system does (section 3.3.1): in full where the instruction names a real page, which PPTLB does, and
+    /// otherwise by invalidating what it names.
+    Conventional,
+    /// By invalidating what the fence names.
+    Selective,
+}
+
+/// What the host's hardware mode does without an exit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assist {
+    /// Nothing.
+    None,
+    /// VM-Assist: validations.
+    VmAssist,
+    /// The Multi-Shadow Assist besides: selective invalidations, and switches to tables that are there.
+    MultiShadow,
+}
+
+/// Everything that is chosen of a VM's shadow tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShadowConfig {
+    /// How many.
+    pub tables: Tables,
+    /// What keeps them coherent.
+    pub coherence: Coherence,
+    /// What a fence invalidates.
+    pub invalidation: Invalidation,
+    /// What takes no exit.
+    pub assist: Assist,
+    /// Whether a table that was not selected since it was invalidated is spared the next full invalidation.
+    pub selection_flag: bool,
+    /// vCPUs of the VM. There are at least as many tables as these.
+    pub harts: usize,
+    /// How the guest's tables are to be read.
+    pub rules: SoftwareRules,
+    /// Where the last of the VM's sections ends; 0 without any.
+    pub sections_end: Gpa,
+    /// Bytes of sections that it maps.
+    pub section_bytes: u64,
+    /// Whether entries are checked after each fence, and can be at any time (`Vm::check_shadow`).
+    pub check: bool,
+    /// Agile paging: tables of the guest that change often are walked nested. Tables are then kept by write-protection.
+    pub agile: Option<AgileConfig>,
+}
+
+impl ShadowConfig {
+    /// Microseconds of guest time after which [`Vm::end_shadow_interval`](crate::Vm::end_shadow_interval) is due, again and again.
+    #[must_use]
+    pub fn interval_us(&self) -> Option<u64> {
+        self.agile.map(|agile| agile.interval_us).filter(|&interval| interval > 0)
+    }
+
+    /// The most frames that tables take, for RAM of so many bytes.
+    pub(super) const fn budget(&self, ram_bytes: u64) -> u64 {
+        let tables = 1 + match self.tables {
+            Tables::Single => self.harts,
+            Tables::Multiple(count) => count,
+        } as u64;
+        // Each table may map all of RAM, up to eight do; and each may have a few tables for what is scattered.
+        let full = if tables < 8 { tables } else { 8 };
+        ram_bytes.div_ceil(PageSize::Size2M.bytes()) * full + 128 * tables
+    }
+
+    /// Host memory for tables, in bytes.
+    #[must_use]
+    pub const fn host_bytes(&self, ram_bytes: u64) -> u64 {
+        self.budget(ram_bytes) * PageSize::Size4K.bytes()
+    }
+}

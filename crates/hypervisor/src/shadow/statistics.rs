@@ -1,0 +1,166 @@
+//! What is counted of shadow tables: the paper's hypervisors (Umeno et al. 1985, section 5.2) and what RISC-V adds.
+
+use super::agile::AgileStatistics;
+use types::Cycles;
+
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counts of one VM.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+        pub struct ShadowStatistics {
+            $($(#[$doc])* pub $name: u64,)*
+            /// What agile paging does besides.
+            #[serde(default)]
+            pub agile: AgileStatistics,
+            /// Where the time of maintenance went.
+            pub time: ShadowTime,
+        }
+
+        impl ShadowStatistics {
+            /// What was counted since `earlier`, a copy of the same VM's.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($name: self.$name - earlier.$name,)* agile: self.agile.since(&earlier.agile), time: self.time.since(&earlier.time) }
+            }
+
+            /// Adds what was counted at another time.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$name += other.$name;)*
+                self.agile.add(&other.agile);
+                self.time.add(&other.time);
+            }
+        }
+    };
+}
+
+counts! {
+    /// Switches that found their table.
+    switches_found,
+    /// Switches for which a table was made, or a single one cleared.
+    switches_created,
+    /// Switches that took a table from another address space.
+    switches_stolen,
+    /// Invalidations by address: one for each fence or call, whatever its pages.
+    selective,
+    /// Tables invalidated in full: for a fence or call, at a switch of a single table, or to be stolen.
+    full,
+    /// Those among `full` that had not been selected since the invalidation before: nothing can have been valid in them.
+    double,
+    /// Entries made.
+    validations,
+    /// Leaf tables of sections linked, among `validations`.
+    links,
+    /// Those made in hardware mode, by VM-Assist.
+    assisted_validations,
+    /// Switches in hardware mode, by Load-Control-Assist.
+    assisted_switches,
+    /// Invalidations in hardware mode, by PPTLB-Assist.
+    assisted_invalidations,
+    /// Entries made writable for the first store through them.
+    promotions,
+    /// Faults that were the guest's own.
+    reflected,
+    /// Leaf entries that invalidations looked at.
+    entries_touched,
+    /// Steps, of the hypervisor and of assists.
+    steps,
+    /// Stores to guest tables that were write-protected.
+    table_writes,
+    /// Guest tables that turned out to be none any more.
+    unprotects,
+}
+
+/// Why the hypervisor, or an assist, works on shadow tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Activity {
+    /// Making entries, and dropping what a store to a guest's table outdates.
+    Validation,
+    /// Invalidating pages by address.
+    Pptlb,
+    /// Switching.
+    LoadControl,
+    /// Invalidating tables.
+    PurgeTlb,
+    /// Faults that are the guest's own, and accesses to devices.
+    Other,
+}
+
+/// Cycles by activity, exits and entries included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct ShadowTime {
+    /// [`Activity::Validation`].
+    pub validation: Cycles,
+    /// [`Activity::Pptlb`].
+    pub pptlb: Cycles,
+    /// [`Activity::LoadControl`].
+    pub load_control: Cycles,
+    /// [`Activity::PurgeTlb`].
+    pub purge_tlb: Cycles,
+}
+
+impl ShadowTime {
+    /// Adds to an activity. [`Activity::Other`] is part of the hypervisor's rest.
+    pub fn spend(&mut self, activity: Activity, cycles: Cycles) {
+        match activity {
+            Activity::Validation => self.validation += cycles,
+            Activity::Pptlb => self.pptlb += cycles,
+            Activity::LoadControl => self.load_control += cycles,
+            Activity::PurgeTlb => self.purge_tlb += cycles,
+            Activity::Other => {}
+        }
+    }
+
+    /// All of it: the maintenance of tables.
+    #[must_use]
+    pub fn total(&self) -> Cycles {
+        self.validation + self.pptlb + self.load_control + self.purge_tlb
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            validation: self.validation - earlier.validation,
+            pptlb: self.pptlb - earlier.pptlb,
+            load_control: self.load_control - earlier.load_control,
+            purge_tlb: self.purge_tlb - earlier.purge_tlb,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.validation += other.validation;
+        self.pptlb += other.pptlb;
+        self.load_control += other.load_control;
+        self.purge_tlb += other.purge_tlb;
+    }
+}
+
+/// How control came to whoever works on shadow tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// An exit to the hypervisor, and the entry after it.
+    Exit,
+    /// An assist, in the host's hardware mode.
+    Assist,
+    /// It was in the hypervisor already.
+    Within,
+}
+
+/// A piece of work, to be charged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Work {
+    /// Why.
+    pub activity: Activity,
+    /// How it was come by.
+    pub way: Way,
+    /// Steps.
+    pub steps: u64,
+    /// Table entries read or written, of any table.
+    pub references: u64,
+    /// Pages of the host filled on the way.
+    pub filled: u64,
+}
+
+impl Work {
+    pub(super) const fn new(activity: Activity, way: Way, steps: u64, references: u64) -> Self {
+        Self { activity, way, steps, references, filled: 0 }
+    }
+}

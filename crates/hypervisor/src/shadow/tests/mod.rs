@@ -1,0 +1,11 @@
+//! Shadow tables on real MMUs: closed forms, the paper's cases, hostile guests, and agreement with the model.
+
+mod agile;
+mod agreement;
+mod derive;
+mod fixture;
+mod hashed;
+mod hostile;
+mod paper;
+mod replaced;
+mod write_protect;

@@ -1,0 +1,291 @@
+//! Everything of a machine but its harts and its translated code: pCPUs, guests, host memory. It is what a hart sees as its bus.
+
+mod paging;
+mod pmu;
+mod primary_region;
+mod shadow;
+
+use crate::caches::{CacheStatistics, Caches};
+use crate::parts::address_spaces::RecentSpaces;
+use crate::parts::primary_region::{GuestRegion, SegmentHardware};
+use crate::sections::host::HostSections;
+use config::clock::Clock;
+use devices::{BusError, DiskNotification, Platform};
+use hypervisor::pmu::Pmu;
+use hypervisor::{
+    CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
+};
+use memory::Host;
+use mmu::{Hints, Mmu, MmuStatistics, NestedFault};
+use types::{Access, Cycles, Gpa, Width};
+
+/// A pCPU: its MMU, its clock's parts, and what happened on it.
+pub(crate) struct Processor {
+    pub(crate) mmu: Mmu,
+    /// Time of the latest data access, as exact LRU counts it.
+    pub(crate) stamp: u32,
+    /// Where the latest fetch that missed was found.
+    pub(crate) fetch_slot: u16,
+    /// Where the host's processor may begin to fetch data.
+    pub(crate) hints: Hints,
+    /// Spent waiting.
+    pub(crate) idle: Cycles,
+    /// Spent on nested traps.
+    pub(crate) traps: Cycles,
+    /// Spent in the hypervisor, exits and entries included.
+    pub(crate) hypervisor: Cycles,
+    pub(crate) exits: ExitCounts,
+    /// Pages moved for what happened here.
+    pub(crate) paging: PagingCounts,
+    /// Instructions that the vCPU here had retired when it was entered.
+    pub(crate) retired: u64,
+    /// Instructions retired here in earlier stays (see `dispatch.rs`).
+    pub(crate) instructions: u64,
+    /// Instructions that the vCPU here had retired when its stay began; 0 while there is none.
+    pub(crate) entered: u64,
+    /// Up to when whoever was here has been charged.
+    pub(crate) accounted: Cycles,
+    /// Of the time in the hypervisor, that for scheduling.
+    pub(crate) scheduling: Cycles,
+    /// The guest and hart that its segment registers were loaded for.
+    pub(crate) tenant: Option<(usize, usize)>,
+    /// By guest: which of its vCPUs ran here last.
+    pub(crate) tenants: Vec<Option<usize>>,
+}
+
+impl Processor {
+    pub(crate) fn new(mmu: Mmu) -> Self {
+        Self {
+            mmu,
+            stamp: 0,
+            fetch_slot: 0,
+            hints: Hints::default(),
+            idle: Cycles(0),
+            traps: Cycles(0),
+            hypervisor: Cycles(0),
+            exits: ExitCounts::default(),
+            paging: PagingCounts::default(),
+            retired: 0,
+            instructions: 0,
+            entered: 0,
+            accounted: Cycles(0),
+            scheduling: Cycles(0),
+            tenant: None,
+            tenants: Vec::new(),
+        }
+    }
+
+    /// The hypervisor schedules.
+    pub(crate) fn spend_on_scheduling(&mut self, cycles: Cycles) {
+        self.hypervisor += cycles;
+        self.scheduling += cycles;
+    }
+
+    /// The stamp, kept below 2^31: a run of a hart adds far less than as much again.
+    pub(crate) fn rebased_stamp(&mut self) -> u32 {
+        if self.stamp >= 1 << 31 {
+            self.stamp = self.mmu.renumber_stamps() as u32;
+        }
+        self.stamp
+    }
+}
+
+/// What a virtual machine has beside its memory: its devices.
+pub(crate) struct Guest {
+    pub(crate) platform: Platform,
+    pub(crate) region: Option<GuestRegion>,
+    /// Performance counters, by hart; none if the guest does not find the SBI's PMU.
+    pub(crate) pmus: Vec<Pmu>,
+}
+
+/// See the module.
+pub(crate) struct MachineState {
+    pub(crate) host: Host,
+    pub(crate) processors: Vec<Processor>,
+    pub(crate) guests: Vec<Guest>,
+    /// The guests' memory, in the same order.
+    pub(crate) vms: Vec<Vm>,
+    /// Memory that guests share, and what is reserved for it.
+    pub(crate) sections: Option<HostSections>,
+    /// Pages guests out where the host's memory is less than they can need.
+    pub(crate) pager: Option<Pager>,
+    pub(crate) costs: CostTable,
+    /// The processors' caches, if they are modelled.
+    pub(crate) caches: Option<Caches>,
+    clock: Clock,
+    /// The address spaces that the guest was in, of a machine that a snapshot is taken of.
+    pub(crate) spaces: Option<RecentSpaces>,
+    /// Which segment registers the processors have.
+    pub(crate) segments: SegmentHardware,
+    /// Whose turn it is.
+    pub(crate) current: Current,
+    /// A guest that cannot go on, for want of memory.
+    pub(crate) exhausted: Option<(usize, PageUnavailable)>,
+    /// Whether frames have run short, ever.
+    pub(crate) ran_short: bool,
+    /// Whether the hart that runs has to leave: pages have moved.
+    pub(crate) leave: bool,
+    /// Memory that devices wrote, or that has become another page's, and no hart has been told of yet: host address and bytes.
+    pub(crate) foreign_writes: Vec<(usize, usize)>,
+}
+
+/// Whose turn it is: indices of the pCPU and of the guest, and which of the guest's harts.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Current {
+    pub(crate) processor: usize,
+    pub(crate) guest: usize,
+    /// Number of the vCPU in its guest.
+    pub(crate) hart: usize,
+}
+
+impl MachineState {
+    pub(crate) fn new(host: Host, pager: Option<Pager>, costs: CostTable, clock: Clock) -> Self {
+        Self {
+            host,
+            processors: Vec::new(),
+            guests: Vec::new(),
+            vms: Vec::new(),
+            sections: None,
+            pager,
+            costs,
+            caches: None,
+            clock,
+            spaces: None,
+            segments: SegmentHardware::default(),
+            current: Current::default(),
+            exhausted: None,
+            ran_short: false,
+            leave: false,
+            foreign_writes: Vec::new(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn processor(&mut self) -> &mut Processor {
+        &mut self.processors[self.current.processor]
+    }
+
+    pub(crate) fn guest(&mut self) -> &mut Guest {
+        &mut self.guests[self.current.guest]
+    }
+
+    /// The current guest's memory.
+    #[inline]
+    pub(crate) fn vm(&self) -> &Vm {
+        &self.vms[self.current.guest]
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What was counted of a processor's caches, if they are modelled.
+    pub(crate) fn cache_statistics(&self, processor: usize) -> Option<CacheStatistics> {
+        self.caches.as_ref().map(|caches| *caches.statistics(processor))
+    }
+
+    /// A load, store or fetch of the current processor uses the line of the byte at `at`.
+    pub(crate) fn use_line(&mut self, at: *const u8, access: Access) {
+        if let Some(caches) = &mut self.caches {
+            caches.use_line(self.current.processor, at, access);
+        }
+    }
+
+    /// An access of the current processor that no view was hit for uses the lines of `bytes` bytes at `at`.
+    pub(crate) fn use_lines(&mut self, at: *const u8, bytes: u64, access: Access) {
+        self.use_line(at, access);
+        self.use_line(at.wrapping_add(bytes as usize - 1), access);
+    }
+
+    /// Cycles of translation that `statistics` stand for: what L1 misses cost, in the time of the second TLB level, of the walker, or of
+    /// the refill routine, whose instructions take as long as the guest's. The references of one step of a walk
+    /// are made at once, and those of outer TLB levels one after another: a step has the cost of one, or takes as long as the caches say.
+    pub(crate) fn translation(&self, statistics: &MmuStatistics, caches: Option<&CacheStatistics>) -> Cycles {
+        self.costs.l2_tlb_hit * statistics.l2_hits
+            + caches.map_or_else(
+                || self.costs.table_reference * (statistics.steps() + statistics.outer_refs),
+                |caches| caches.walk_time,
+            )
+            + self.costs.refill * statistics.refills
+            + self.clock.instructions(statistics.refill_instructions)
+    }
+
+    /// The clock of a processor whose vCPU has retired `instructions`.
+    pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
+        let caches = self.caches.as_ref().map(|caches| caches.statistics(processor));
+        let processor = &self.processors[processor];
+        self.clock.instructions(processor.instructions + instructions - processor.entered)
+            + caches.map_or(Cycles(0), CacheStatistics::stalls)
+            + self.translation(processor.mmu.statistics(), caches)
+            + processor.idle
+            + processor.traps
+            + processor.hypervisor
+    }
+
+    /// The current processor's clock, `retired` instructions into the run.
+    pub(crate) fn now(&self, retired: u64) -> Cycles {
+        let current = self.current.processor;
+        self.clock_of(current, self.processors[current].retired + retired)
+    }
+
+    /// Counts an exit of the current guest and the entry after it, and charges for both.
+    pub(crate) fn charge_exit(&mut self, reason: ExitReason) {
+        let Current { processor, guest, .. } = self.current;
+        self.charge(processor, guest, reason);
+    }
+
+    /// Counts an exit of `guest` on `processor`, and charges for it and for the entry after it. A native machine has no exits: the work of its
+    /// firmware costs cycles and is not counted as an exit.
+    pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
+        let counts = !self.vms[guest].is_native();
+        let processor = &mut self.processors[processor];
+        processor.hypervisor += self.costs.of(reason);
+        if counts {
+            processor.exits.count(reason);
+        }
+    }
+
+    /// Handles a nested fault of the current guest: the hypervisor maps the page, or finds a device. `None`: the hart leaves.
+    pub(crate) fn nested_fault(&mut self, fault: &NestedFault) -> Option<NestedFaultOutcome> {
+        let outcome = self.fill(fault);
+        // An access to a device is counted where the device is reached.
+        if outcome != Some(NestedFaultOutcome::Device) {
+            self.charge_exit(ExitReason::NestedFault);
+        }
+        let leaves = self.take_leave();
+        outcome.filter(|_| !leaves)
+    }
+
+    /// A store to a device's register, with what the device does to memory.
+    pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
+        let written =
+            self.with_dma(self.current.guest, |guest, memory| guest.platform.write(gpa, width, value, memory));
+        // What a disk was told is taken note of between turns.
+        self.leave |= self.guest().platform.has_disk_notifications();
+        written
+    }
+
+    /// A disk of a guest serves what it was notified of.
+    pub(crate) fn serve_disk(&mut self, guest: usize, notification: DiskNotification) {
+        self.with_dma(guest, |guest, memory| guest.platform.serve_disk(notification, memory));
+    }
+
+    /// Input for the console of a guest; returns how many bytes were taken.
+    pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
+        self.with_dma(guest, |guest, memory| guest.platform.console_input(bytes, memory))
+    }
+
+    /// The hypervisor reads a guest's memory.
+    pub(crate) fn read_guest(&mut self, guest: usize, at: Gpa, bytes: &mut [u8]) -> Result<(), GuestMemoryError> {
+        self.with_dma(guest, |_, memory| memory.read(at, bytes))
+    }
+
+    /// The hypervisor writes into a guest's memory.
+    pub(crate) fn write_guest(&mut self, guest: usize, at: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {
+        self.with_dma(guest, |_, memory| memory.write(at, bytes))
+    }
+
+    pub(crate) fn take_foreign_writes(&mut self) -> std::vec::Drain<'_, (usize, usize)> {
+        self.foreign_writes.drain(..)
+    }
+}
