@@ -10,10 +10,10 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 fresh=$copy/elsewhere
 
-for folder in common include region sbi static vos workloads; do
+for folder in common include region sbi static validation vos workloads; do
     mkdir -p "$fresh/$folder"
     find "$here/$folder" -maxdepth 1 -type f \
-        ! -name '*.elf' ! -name pagewalk-workloads ! -name pagewalk-static-loader ! -name '*.so' -exec cp {} "$fresh/$folder/" \;
+        ! -name '*.elf' ! -name pagewalk-workloads ! -name pagewalk-validation ! -name pagewalk-static-loader ! -name '*.so' -exec cp {} "$fresh/$folder/" \;
 done
 cp "$here/Makefile" "$fresh/"
 make -s -j "$(nproc)" -C "$fresh" >/dev/null
@@ -31,8 +31,8 @@ if ! cmp -s "$here/toolchain" "$fresh/toolchain"; then
 fi
 
 status=0
-for image in vos/vos.elf workloads/pagewalk-workloads sbi/sbi-test.elf region/libpagewalk-region.so \
-    static/pagewalk-static-loader; do
+for image in vos/vos.elf workloads/pagewalk-workloads validation/vos-validation.elf validation/pagewalk-validation \
+    sbi/sbi-test.elf region/libpagewalk-region.so static/pagewalk-static-loader; do
     if cmp "$here/$image" "$fresh/$image"; then
         echo "$image: same bytes"
     else

@@ -4,18 +4,25 @@
 #include "../common/bytes.h"
 #include "../common/number.h"
 
-static const struct workload *const workloads[] = {
-    &workload_gups,  &workload_bfs,   &workload_cg,     &workload_stream, &workload_kv,
-    &workload_sieve, &workload_triad, &workload_triadp, &workload_qsort,
-    &workload_mcf,   &workload_jobs,  &workload_dataset,
-    &workload_io,    &workload_remap,
-};
+/* Another program of the same sources has others (validation/programs.h). */
+#ifndef WORKLOADS_OF_PROGRAM
+#define WORKLOADS_OF_PROGRAM                                                                       \
+    &workload_gups, &workload_bfs, &workload_cg, &workload_stream, &workload_kv, &workload_sieve,  \
+        &workload_triad, &workload_triadp, &workload_qsort, &workload_mcf, &workload_jobs,         \
+        &workload_dataset, &workload_io, &workload_remap
+#endif
+
+static const struct workload *const workloads[] = {WORKLOADS_OF_PROGRAM};
 
 enum { WORKLOADS = sizeof(workloads) / sizeof(workloads[0]) };
 
-static inline void pause(void)
+static inline void spin_pause(void)
 {
+#ifdef __riscv
     __asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory");
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
 }
 
 /* The commands that are not workloads. `argument` is NULL when none was given. */
@@ -52,7 +59,7 @@ static int command_exit(const char *argument)
         fail(OUTCOME_USAGE, "usage: exit STATUS (0 to 255)");
     marker_exit((unsigned)status);
     for (;;)
-        pause();
+        spin_pause();
     return OUTCOME_FAILED;
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// What `report` makes a page of.
-pub(crate) const REPORT: &str = "the JSON of compare, run, vlm or reproduce";
+pub(crate) const REPORT: &str = "the JSON of compare, run, vlm, reproduce, calibrate or validate";
 
 /// Reads a file of TOML, as a text.
 ///

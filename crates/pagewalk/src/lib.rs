@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod calibration;
 mod cleanup;
 pub mod cli;
 pub mod commands;
@@ -27,6 +28,7 @@ mod store;
 mod systems;
 pub mod terminal;
 pub mod text;
+mod validation;
 mod walks;
 
 pub use program::main;

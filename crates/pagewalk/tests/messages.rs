@@ -100,7 +100,7 @@ fn a_file_of_the_wrong_kind_is_said_with_what_it_is_and_what_was_wanted() {
     let toml = scratch.write("some.toml", "harts = 2\n");
     let page = scratch.text("page.html");
     for (arguments, said) in [
-        (&["report", &toml, &page][..], "TOML, not the JSON of compare, run, vlm or reproduce"),
+        (&["report", &toml, &page][..], "TOML, not the JSON of compare, run, vlm, reproduce, calibrate or validate"),
         (&["report", &text, &page], "a text file, not the JSON of compare"),
         (&["report", program, &page], "an ELF program for "),
         (&["report", &json, &page], "JSON, but not the JSON of compare"),

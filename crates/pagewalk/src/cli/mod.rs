@@ -1,6 +1,7 @@
 //! The command line, declared once. Execution is in [`crate::commands`].
 
 mod advise;
+mod calibrate;
 mod config;
 mod guest;
 mod host;
@@ -10,11 +11,13 @@ mod reproduce;
 mod reserve;
 mod run;
 mod sandbox;
+mod validate;
 mod values;
 mod vlm;
 
 pub use ::config::units::ByteSize;
 pub use advise::AdviseArgs;
+pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
@@ -23,6 +26,7 @@ pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use sandbox::{SandboxArgs, SandboxMode};
+pub use validate::ValidateArgs;
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 
@@ -70,6 +74,10 @@ pub enum Command {
     Config(ConfigReferenceArgs),
     /// List the models of hosts, or print one with the sources of its numbers
     Hosts(HostsArgs),
+    /// Measure this machine, and write a model of it as a host
+    Calibrate(CalibrateArgs),
+    /// Run programs on this machine and in Pagewalk, and print what is predicted of them beside what is measured
+    Validate(ValidateArgs),
     /// Make a page for a browser of JSON that a command wrote earlier
     Report(ReportArgs),
     /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share

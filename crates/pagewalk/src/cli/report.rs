@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "docs/reports.md says what is in it.")]
 pub struct ReportArgs {
-    /// What `--json` of `compare`, `run`, `vlm` or `reproduce` wrote
+    /// What `--json` of `compare`, `run`, `vlm`, `reproduce`, `calibrate` or `validate` wrote
     #[arg(value_name = "FILE.json")]
     pub json: PathBuf,
     /// The page: one file that needs no network

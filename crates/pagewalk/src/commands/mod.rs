@@ -3,6 +3,7 @@
 mod advise;
 mod bench;
 mod boot;
+mod calibrate;
 mod compare;
 mod config;
 mod explain;
@@ -13,6 +14,7 @@ mod report;
 mod reproduce;
 mod reserve;
 mod run;
+mod validate;
 mod vlm;
 
 use crate::cli::{Cli, Command};
@@ -37,6 +39,8 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Guest(command) => guest::run(command),
         Command::Config(arguments) => config::run(arguments),
         Command::Hosts(arguments) => hosts::run(arguments),
+        Command::Calibrate(arguments) => calibrate::run(arguments),
+        Command::Validate(arguments) => validate::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Advise(arguments) => advise::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),

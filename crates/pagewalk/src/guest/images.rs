@@ -3,6 +3,9 @@
 /// `vos`, our own small kernel, as an ELF file.
 pub const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
 
+/// `vos` with the programs of `validate`.
+pub const VALIDATION_VOS: &[u8] = include_bytes!("../../../../guests/validation/vos-validation.elf");
+
 /// The workloads as a static multi-call program for Linux, which also gives the markers.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
 

@@ -25,7 +25,7 @@ pub use cache::Cache;
 pub use command_line::kernel_command_line;
 pub use error::GuestError;
 pub use fetch::{FetchRequest, Fetched, KernelRequest, fetch};
-pub use images::{HEADER, VOS, WORKLOADS};
+pub use images::{HEADER, VALIDATION_VOS, VOS, WORKLOADS};
 pub use initramfs::{GuestFile, Initramfs, Memory, Region, Task};
 pub use kernel_file::{drivers_outside, release_of};
 pub use linux::{LinuxGuest, ModuleSource};

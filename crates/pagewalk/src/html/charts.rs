@@ -149,6 +149,13 @@ pub(super) fn lines(description: &str, curves: &[Curve], x: &str, y: &str) -> Va
     })
 }
 
+/// Changes the horizontal axis of [`lines`] over numbers to one on which each doubling is as long.
+pub(super) fn by_doublings(spec: &mut Value) {
+    let horizontal = &mut spec["encoding"]["x"];
+    horizontal["scale"] = json!({ "type": "log", "base": 2 });
+    horizontal["axis"]["format"] = json!(".3~s");
+}
+
 /// Height of a bar with what is between it and the next, in pixels. (Vega-Lite's own steps do not go with a width that fits.)
 const ROW: usize = 19;
 

@@ -3,6 +3,7 @@
 //! A report is a typed [`document::Document`] of sections. What a command measured becomes one in the file of its name ([`mod@comparison`], …);
 //! [`page`] writes it by the templates in `assets/report`, in which every text is escaped. The same JSON gives the same bytes.
 
+mod calibration;
 mod charts;
 mod comparison;
 mod document;
@@ -13,12 +14,15 @@ mod page;
 mod palette;
 mod read;
 mod reproduction;
+mod validation;
 mod vlm;
 mod walks;
 
+pub(crate) use calibration::calibration;
 pub(crate) use comparison::comparison;
 pub(crate) use multi_vm::multi_vm;
 pub(crate) use reproduction::reproduction;
+pub(crate) use validation::validation;
 pub(crate) use vlm::vlm;
 
 use crate::error::Failure;
@@ -37,6 +41,10 @@ pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
         multi_vm(report)
     } else if has("figure_4") {
         vlm(report)
+    } else if has("staircases") {
+        calibration(report)
+    } else if has("validation") {
+        validation(report)
     } else if has("runs") {
         comparison(report)
     } else {

@@ -188,6 +188,11 @@ fn warn_of_modules(kernel: &[u8], devices: &BTreeSet<GuestDevice>) {
 }
 
 impl Prepared {
+    /// The same with another `vos`, whose program has other workloads.
+    pub(crate) fn with_vos(self, kernel: &[u8]) -> Self {
+        Self { kernel: kernel.into(), ..self }
+    }
+
     /// Its devices.
     pub(crate) fn devices(&self) -> &[VirtioKind] {
         &self.devices

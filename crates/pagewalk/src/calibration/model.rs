@@ -1,0 +1,261 @@
+//! The host model of what was measured. What was not comes from a base, by name.
+
+use super::array::{self, Shape};
+use super::{Quantity, quantities};
+use calibrate::staircase::Capacity;
+use calibrate::{Cache, Finding, Findings, Host, Spread, Tlb};
+use config::host_model::{ArrayModel, HostModel};
+use std::fmt::Write;
+use types::PageSize;
+
+/// Measurements, and the model that has what they do not say.
+pub(crate) struct Calibrated<'c> {
+    pub(crate) findings: &'c Findings,
+    /// The base's name, as a user gave it.
+    pub(crate) base_name: &'c str,
+    pub(crate) base: &'c HostModel,
+}
+
+/// A number of the model with its comment.
+struct Line {
+    comment: String,
+    text: String,
+}
+
+impl Calibrated<'_> {
+    /// The model as a file.
+    pub(crate) fn text(&self, name: &str) -> String {
+        let host = &self.findings.host;
+        let mut text = format!(
+            "# {}, as `pagewalk calibrate` has measured it: docs/calibrate.md says how. Each number is a median, with the quartiles of its repeats, or\n\
+             # the sizes that it lies between. What could not be measured comes from {}.\n",
+            comment(&host.processor),
+            comment(self.base_name),
+        );
+        for warning in super::warnings(self.findings) {
+            let _ = writeln!(text, "# {}", comment(&warning));
+        }
+        let _ = writeln!(text, "base = {}\nname = {}", quoted(self.base_name), quoted(name));
+        let missing: Vec<Quantity> =
+            self.quantities().into_iter().filter(|quantity| quantity.number.is_err()).collect();
+        if !missing.is_empty() {
+            text.push_str("\n# Not measured:\n");
+        }
+        for quantity in &missing {
+            let _ = writeln!(text, "# {}: {}", quantity.name, comment(&quantity.text()));
+        }
+        text.push_str("\n# Measured beside the numbers below:\n");
+        for key in [
+            "width",
+            "outstanding.memory",
+            "outstanding.llc",
+            "walk.4k.dependent",
+            "walk.4k.independent",
+            "walk.2m.dependent",
+            "walk.2m.independent",
+            "prefetch.ascending",
+            "prefetch.random",
+        ] {
+            if let Some(said) = self.said(key) {
+                let _ = writeln!(text, "# {said}");
+            }
+        }
+        section(&mut text, None, self.clock());
+        section(&mut text, Some("tlb"), self.tlb());
+        section(&mut text, Some("caches"), self.caches());
+        section(&mut text, Some("prices"), self.costs());
+        section(&mut text, Some("core"), self.core());
+        text
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        quantities(self.findings)
+    }
+
+    /// What was measured, in words; `None` if it was not.
+    fn said(&self, key: &str) -> Option<String> {
+        let quantity = self.quantities().into_iter().find(|quantity| quantity.key == key && quantity.number.is_ok())?;
+        Some(format!("{}: {}; {}", quantity.name, quantity.text(), quantity.how))
+    }
+
+    fn clock(&self) -> Vec<Line> {
+        let clock = self.findings.pipeline.clock_hz.as_ref().ok();
+        let line = clock.and_then(|clock| {
+            // To a million: no clock is more exact than its repeats.
+            let hz = (clock.median / 1e6).round() as u64 * 1_000_000;
+            Some(Line { comment: self.said("clock")?, text: format!("clock_hz = {hz}") })
+        });
+        line.into_iter().collect()
+    }
+
+    /// Cycles of a time, if the clock is known.
+    fn cycles(&self, nanoseconds: &Spread) -> Option<u64> {
+        let clock = self.findings.pipeline.clock_hz.as_ref().ok()?;
+        Some((nanoseconds.median * clock.median / 1e9).round().max(0.0) as u64)
+    }
+
+    fn tlb(&self) -> Vec<Line> {
+        let base = &self.base.tlb;
+        let level = |key: &str, number: u32, arrays: &[ArrayModel], of: fn(&Tlb) -> &Finding<calibrate::TlbLevel>| {
+            let mut comments = Vec::new();
+            let mut arrays = arrays.to_vec();
+            // An array for both sizes has the reach that was measured with base pages: far more of them fit into memory.
+            for (size, name, tlb) in
+                [(PageSize::Size2M, "2m", &self.findings.huge_tlb), (PageSize::Size4K, "4k", &self.findings.base_tlb)]
+            {
+                let Ok(measured) = of(tlb) else { continue };
+                let holds = |array: &&mut ArrayModel| array.sizes.iter().any(|held| held.0 == size);
+                let Some(array) = arrays.iter_mut().find(holds) else { continue };
+                let ways = array::ways(&measured.ways, u64::from(array.ways));
+                let Shape { sets, ways } = array::powers(measured.entries, ways);
+                (array.sets, array.ways) = (sets as u32, ways as u32);
+                for what in ["entries", "ways"] {
+                    comments.extend(self.said(&format!("tlb.{name}.{number}.{what}")));
+                }
+            }
+            let changed = !comments.is_empty();
+            comments.push(format!("Arrays for other sizes: {}", self.base_name));
+            changed.then(|| Line { comment: comments.join("\n"), text: format!("{key} = {}", list(&arrays)) })
+        };
+        let first = level("l1d", 1, &base.l1d, |tlb| &tlb.first);
+        let second = level("l2", 2, &base.l2, |tlb| &tlb.second);
+        first.into_iter().chain(second).collect()
+    }
+
+    fn caches(&self) -> Vec<Line> {
+        let (Ok(levels), Some(base)) = (&self.findings.caches.levels, &self.base.caches) else { return Vec::new() };
+        let mut lines = Vec::new();
+        let last = (levels.len() > 2).then(|| levels.len() - 1);
+        let places =
+            [("l1d", Some(0), Some(&base.l1d)), ("l2", Some(1), base.l2.as_ref()), ("llc", last, base.llc.as_ref())];
+        for (key, index, of_base) in places {
+            let (Some(index), Some(of_base)) = (index, of_base) else { continue };
+            let Some(cache) = levels.get(index) else { continue };
+            let number = index as u32 + 1;
+            let said = self.findings.host.cache(number);
+            let otherwise = said.map(|said| u64::from(said.ways)).filter(|&ways| (1..=64).contains(&ways));
+            let ways = array::ways(&cache.ways, otherwise.unwrap_or(u64::from(of_base.ways)));
+            let line = u64::from(self.findings.host.line());
+            let shape = shape(cache, number, &self.findings.host, Shape { sets: line, ways });
+            let mut comments: Vec<String> = ["size", "ways", "latency"]
+                .iter()
+                .filter_map(|what| self.said(&format!("cache.{number}.{what}")))
+                .collect();
+            if cache.ways.is_err() {
+                let whose = if otherwise.is_some() { "the system's word" } else { self.base_name };
+                comments.push(format!("Ways: {whose}, since {}", cache.ways.as_ref().err().map_or("", String::as_str)));
+            }
+            let latency = self.cycles(&cache.latency).unwrap_or(of_base.latency);
+            comments.push("Lines of as many bytes as the system says, or 64.".to_owned());
+            let name = |what: &str| format!("{key}.{what}");
+            let text = [
+                format!("{} = {}", name("size"), shape.sets * shape.ways * line),
+                format!("{} = {}", name("ways"), shape.ways),
+                format!("{} = {line}", name("line")),
+                format!("{} = {latency}", name("latency")),
+            ];
+            lines.push(Line { comment: comments.join("\n"), text: text.join("\n") });
+        }
+        let memory = self.findings.caches.memory.as_ref().ok().and_then(|latency| self.cycles(latency));
+        let memory = memory.and_then(|cycles| {
+            Some(Line { comment: self.said("memory.latency")?, text: format!("memory = {cycles}") })
+        });
+        lines.extend(memory);
+        lines
+    }
+
+    /// Whether the base has a number of this dotted name: a model that has none of a core takes none.
+    fn base_has(&self, key: &str) -> bool {
+        let table = toml::Table::try_from(self.base).expect("a model is a table");
+        let mut parts = key.split('.');
+        let first = parts.next().and_then(|part| table.get(part));
+        parts.try_fold(first, |place, part| Some(place?.get(part))).flatten().is_some()
+    }
+
+    /// What an out-of-order core overlaps.
+    fn core(&self) -> Vec<Line> {
+        let line = |key: &str, quantity: &str, measured: &Finding<Spread>| {
+            let number = measured.as_ref().ok()?.median.round().max(1.0) as u64;
+            let known = self.base_has(&format!("core.{key}"));
+            known.then_some(Line { comment: self.said(quantity)?, text: format!("{key} = {number}") })
+        };
+        let width = line("width", "width", &self.findings.pipeline.width);
+        let misses = line("l1d_misses", "outstanding.memory", &self.findings.overlap.memory);
+        width.into_iter().chain(misses).collect()
+    }
+
+    fn costs(&self) -> Vec<Line> {
+        let hit = self.findings.base_tlb.second_hit.as_ref().ok().and_then(|hit| self.cycles(hit));
+        let hit = hit.and_then(|cycles| {
+            Some(Line { comment: self.said("tlb.4k.2.hit")?, text: format!("l2_tlb_hit = {cycles}") })
+        });
+        let walk = self.findings.walks.as_ref().ok().and_then(|walks| self.cycles(&walks.dependent));
+        let walk = walk.and_then(|cycles| {
+            let (references, why) = match self.findings.host.hypervisor {
+                Some(_) => (2, "two references, of the guest's leaf table and of the hypervisor's"),
+                None => (1, "one reference, of the leaf table"),
+            };
+            let comment = format!(
+                "{}\nAssumed: this walk made {why}, and found all levels above in walk caches.",
+                self.said("walk.4k.dependent")?
+            );
+            Some(Line {
+                comment,
+                text: format!("table_reference = {}", (cycles as f64 / f64::from(references)).round()),
+            })
+        });
+        hit.into_iter().chain(walk).collect()
+    }
+}
+
+/// Sets and ways of a cache: of the size that the system names if it may be that one, and else of what was measured. `lines` has bytes of a line for sets.
+fn shape(cache: &Cache, level: u32, host: &Host, Shape { sets: line, ways }: Shape) -> Shape {
+    let Capacity { least, below } = cache.size;
+    let in_lines = Capacity { least: least.div_ceil(line), below: below.div_ceil(line) };
+    let said = host.cache(level).map(|said| said.size / line).filter(|&lines| in_lines.may_be(lines));
+    match (said, level) {
+        // A first level's sets are a power of two, in the model as in processors.
+        (None, 1) => array::powers(in_lines, ways),
+        (Some(lines), 1) => array::powers(Capacity { least: lines, below: lines + 1 }, ways),
+        (Some(lines), _) => array::any(lines as f64, ways),
+        (None, _) => array::any(in_lines.middle(), ways),
+    }
+}
+
+fn section(text: &mut String, name: Option<&str>, lines: Vec<Line>) {
+    if lines.is_empty() {
+        return;
+    }
+    text.push('\n');
+    if let Some(name) = name {
+        let _ = writeln!(text, "[{name}]");
+    }
+    for Line { comment: comments, text: line } in lines {
+        for said in comments.lines() {
+            let _ = writeln!(text, "# {}", comment(said));
+        }
+        let _ = writeln!(text, "{line}");
+    }
+}
+
+/// Arrays as a file has them.
+fn list(arrays: &[ArrayModel]) -> String {
+    let each = arrays.iter().map(|array| {
+        let table = toml::Table::try_from(array).expect("an array is a table");
+        let keys: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        format!("    {{ {} }},\n", keys.join(", "))
+    });
+    format!("[\n{}]", each.collect::<String>())
+}
+
+/// A text within a comment: one line without controls.
+fn comment(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+fn quoted(text: &str) -> toml::Value {
+    toml::Value::String(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

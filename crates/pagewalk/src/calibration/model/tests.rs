@@ -1,0 +1,137 @@
+use super::*;
+use calibrate::{Caches, HugeEntries, Overlap, Pipeline, SystemCache, TlbLevel, Walks};
+
+fn spread(median: f64) -> Spread {
+    Spread { median, low: median * 0.99, high: median * 1.01 }
+}
+
+fn between(least: u64, below: u64) -> Capacity {
+    Capacity { least, below }
+}
+
+fn nothing<T>() -> Finding<T> {
+    Err("nobody looked".to_owned())
+}
+
+fn tlb_level(least: u64, below: u64, ways: Finding<Capacity>) -> Finding<TlbLevel> {
+    Ok(TlbLevel { entries: between(least, below), ways })
+}
+
+/// A machine at 2 GHz of which everything is known but ways of large caches.
+fn findings() -> Findings {
+    let cache = |least, below, latency, ways| Cache { size: between(least, below), latency: spread(latency), ways };
+    let said = |level, size, ways| SystemCache { level, size, ways, line: 64 };
+    Findings {
+        host: Host {
+            processor: "A\nprocessor".to_owned(),
+            hypervisor: None,
+            caches: vec![said(1, 48 << 10, 12), said(2, 2 << 20, 16), said(3, 260 << 20, 20)],
+            available: 1 << 34,
+        },
+        no_huge_pages: None,
+        pipeline: Pipeline { clock_hz: Ok(spread(2e9)), timestamp_hz: nothing(), width: Ok(spread(4.6)) },
+        caches: Caches {
+            levels: Ok(vec![
+                cache(46341, 55109, 2.5, Ok(between(12, 13))),
+                cache(1_574_623, 2_493_948, 8.0, nothing()),
+                cache(15_048_887, 23_726_566, 31.0, nothing()),
+            ]),
+            memory: Ok(spread(100.0)),
+        },
+        base_tlb: Tlb {
+            first: tlb_level(91, 108, Ok(between(6, 8))),
+            second: tlb_level(1494, 2233, Ok(between(13, 18))),
+            second_hit: Ok(spread(3.5)),
+        },
+        huge_tlb: Tlb { first: tlb_level(29, 35, Ok(between(4, 5))), second: nothing(), second_hit: nothing() },
+        huge_entries: Ok(HugeEntries::Whole),
+        walks: Ok(Walks { dependent: spread(15.0), independent: spread(4.0) }),
+        huge_walks: nothing(),
+        overlap: Overlap { memory: Ok(spread(16.0)), last_level: nothing() },
+        prefetch: nothing(),
+        curves: Vec::new(),
+    }
+}
+
+fn model(findings: &Findings) -> (String, HostModel) {
+    let base = HostModel::load("xeon-2017").unwrap();
+    let text = Calibrated { findings, base_name: "xeon-2017", base: &base }.text("mine");
+    let model = HostModel::parse("mine.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    (text, model)
+}
+
+fn shapes(arrays: &[ArrayModel]) -> Vec<(u32, u32)> {
+    arrays.iter().map(|array| (array.sets, array.ways)).collect()
+}
+
+#[test]
+fn what_was_measured_is_in_the_model_and_the_rest_is_the_bases() {
+    let (text, model) = model(&findings());
+    let base = HostModel::load("xeon-2017").unwrap();
+    assert_eq!((model.name.as_str(), model.clock_hz), ("mine", 2_000_000_000));
+    assert_eq!(shapes(&model.tlb.l1d), [(16, 6), (8, 4), (1, 4)]);
+    assert_eq!(shapes(&model.tlb.l2), [(128, 16), (4, 4)]);
+    let caches = model.caches.unwrap();
+    assert_eq!((caches.l1d.size.0, caches.l1d.ways, caches.l1d.latency), (48 << 10, 12, 5));
+    let l2 = caches.l2.unwrap();
+    assert_eq!((l2.size.0, l2.ways, l2.latency), (2 << 20, 16, 16), "the system's word lies within what was measured");
+    let llc = caches.llc.unwrap();
+    assert!((15 << 20..23 << 20).contains(&llc.size.0) && llc.latency == 62, "the system's word does not: {llc:?}");
+    assert_eq!((caches.memory, model.prices.l2_tlb_hit.0, model.prices.table_reference.0), (200, 7, 30));
+    assert_eq!((model.prices.exit, model.tlb.l1i.clone()), (base.prices.exit, base.tlb.l1i));
+    for said in [
+        "# A processor, as",
+        "between 1494 and 2232",
+        "TLB for 2M, level 2, entries: nobody looked",
+        "# outstanding misses, memory: 16.0",
+    ] {
+        assert!(text.contains(said), "no `{said}` in\n{text}");
+    }
+    assert!(text.lines().filter(|line| !line.starts_with('#')).all(|line| !line.contains("processor")), "{text}");
+}
+
+/// A user who reads a number reads where it comes from.
+#[test]
+fn every_number_has_a_comment() {
+    let (text, _) = model(&findings());
+    let lines: Vec<&str> = text.lines().collect();
+    for (index, line) in lines.iter().enumerate() {
+        let key = line.contains(" = ") && !line.starts_with(['#', ' ', 'n', 'b']);
+        let group = |line: &str| line.split('.').next().map(str::to_owned);
+        let first = index == 0 || group(lines[index - 1]) != group(line);
+        assert!(!key || !first || lines[index - 1].starts_with('#'), "`{line}` in\n{text}");
+    }
+}
+
+#[test]
+fn a_machine_of_which_nothing_is_known_is_its_base() {
+    let none = || Tlb { first: nothing(), second: nothing(), second_hit: nothing() };
+    let findings = Findings {
+        pipeline: Pipeline { clock_hz: nothing(), timestamp_hz: nothing(), width: nothing() },
+        caches: Caches { levels: nothing(), memory: nothing() },
+        base_tlb: none(),
+        huge_tlb: none(),
+        walks: nothing(),
+        overlap: Overlap { memory: nothing(), last_level: nothing() },
+        ..findings()
+    };
+    let (_, model) = model(&findings);
+    assert_eq!(model, HostModel { name: "mine".to_owned(), ..HostModel::load("xeon-2017").unwrap() });
+}
+
+#[test]
+fn a_virtual_machines_walk_makes_references_of_two_kinds() {
+    let mut findings = findings();
+    findings.host.hypervisor = Some("KVM".to_owned());
+    let (text, model) = model(&findings);
+    assert_eq!(model.prices.table_reference.0, 15);
+    assert!(text.contains("This machine is virtual (KVM)"), "{text}");
+}
+
+#[test]
+fn a_machine_of_two_caches_keeps_the_bases_last_level() {
+    let mut findings = findings();
+    findings.caches.levels.as_mut().unwrap().truncate(2);
+    let (_, model) = model(&findings);
+    assert_eq!(model.caches.unwrap().llc, HostModel::load("xeon-2017").unwrap().caches.unwrap().llc);
+}

@@ -1,0 +1,43 @@
+//! Arguments of `validate`.
+
+use super::run::ConfigArgs;
+use super::sandbox::SandboxArgs;
+use super::values::number;
+use clap::Args;
+use config::system::System;
+use std::path::PathBuf;
+
+/// `pagewalk validate`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "A model of this machine: pagewalk calibrate -o mine.toml; pagewalk validate --set host=mine.toml. It needs a C compiler; docs/validation.md."
+)]
+pub struct ValidateArgs {
+    /// Programs: gups, chase, stream, triad, bfs, kv, sieve, qsort, hashjoin, btree, spmv [default: all]
+    #[arg(long = "program", value_name = "NAME,..", value_delimiter = ',')]
+    pub programs: Vec<String>,
+    /// How many of each program's three sizes, the smallest first
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = number::<u32, 1, 3>)]
+    pub sizes: u32,
+    /// Runs on this machine with each page size, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<u32, 1, 1000>)]
+    pub repeat: u32,
+    /// The systems that predict times with 4K pages and with 2M pages
+    #[arg(long, value_name = "SYSTEM", num_args = 2, default_values = ["native:4K", "native:2M"])]
+    pub systems: Vec<System>,
+    /// Machines of Pagewalk at the same time [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = number::<u32, 1, 1024>)]
+    pub threads: Option<u32>,
+    /// Write the same as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the same as a page for a browser: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
+}

@@ -1,0 +1,164 @@
+//! `pagewalk validate`: programs on this machine, and what Pagewalk predicts of them.
+
+use super::outputs::{open_output, write_page, write_report};
+use crate::cli::ValidateArgs;
+use crate::comparison::{Execution, Finished, Plan, execute};
+use crate::error::Failure;
+use crate::html;
+use crate::output::print;
+use crate::progress::Progress;
+use crate::runs::start::Start;
+use crate::sandbox::Needs;
+use crate::setup::{builder_with_sections, built};
+use crate::side_by_side::default_threads;
+use crate::systems::configured;
+use crate::text::paragraph::paragraph;
+use crate::text::table::Table;
+use crate::validation::{
+    Compared, Made, Measured, Native, PROGRAMS, Point, Program, Summary, Tuning, compared, points, predicted, report,
+    start,
+};
+use calibrate::Host;
+use keys::suggestion::unknown;
+use std::process::ExitCode;
+
+/// What a configuration begins with: memory for the largest program, and the fidelity whose time is nearest to a machine's.
+const DEFAULTS: [(&str, &str); 2] = [("memory", "'4G'"), ("fidelity", "'cycles'")];
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure`]: bad usage, no C compiler, a program that fails, here or in Pagewalk.
+pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
+    let points = points(&programs(&arguments.programs)?, arguments.sizes as usize);
+    let (builder, shared) = builder_with_sections(&DEFAULTS, &arguments.config, &[], None)?;
+    let config = built(&builder)?;
+    let systems = configured(&builder, arguments.systems.clone(), &[])?;
+    let works = points.iter().map(start).collect::<Result<Vec<(String, Start)>, Failure>>()?;
+    works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
+    let json_output = open_output(arguments.json.as_deref())?;
+    let html_output = open_output(arguments.html.as_deref())?;
+    // This machine first: compiler and programs run outside of the sandbox.
+    let measured = measure(&points, arguments.repeat as usize)?;
+    let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
+    let needs = Needs::of_machines(threads).output(json_output.as_ref()).output(html_output.as_ref());
+    let needs = systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
+    let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
+    let names = [0, 1].map(|index| systems[index].system.to_string());
+    let plan = Plan { works, systems, threads, walks: false, keep: None, shared };
+    let finished = match execute(&plan)? {
+        Execution::Whole(finished) => finished,
+        Execution::Interrupted { signal, .. } => return Err(Failure::Interrupted(signal)),
+    };
+    let compared = compared(&points, &measured, &predictions(&points, &finished)?);
+    let (host, model) = (Host::find(), config.host_model()?);
+    let made = Made { config: &config, model: &model, systems: names };
+    print(&text(&compared, &host, &made))?;
+    let report = report(&compared, &host, &made);
+    if let Some(output) = html_output {
+        write_page(output, &html::validation(&report)?)?;
+    }
+    json_output.map_or(Ok(()), |output| write_report(output, &report))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The programs of these names; all if there are none.
+fn programs(names: &[String]) -> Result<Vec<&'static Program>, Failure> {
+    if names.is_empty() {
+        return Ok(PROGRAMS.iter().collect());
+    }
+    let found = |name: &String| {
+        let found = PROGRAMS.iter().find(|program| program.name == name);
+        found.ok_or_else(|| {
+            let known = PROGRAMS.iter().map(|program| program.name);
+            Failure::Usage(format!("--program: {}", unknown("program", name, known)))
+        })
+    };
+    names.iter().map(found).collect()
+}
+
+fn measure(points: &[Point], repeats: usize) -> Result<Vec<Measured>, Failure> {
+    let mut progress = Progress::new();
+    progress.say("validate: the C compiler");
+    let native = Native::build()?;
+    progress.count("validate: programs on this machine", points.len() as u64);
+    let each = points.iter().zip(0..).map(|(point, done)| {
+        progress.at(done);
+        native.measure(point, repeats)
+    });
+    each.collect()
+}
+
+/// Nanoseconds of an operation of each point, under both systems.
+fn predictions(points: &[Point], finished: &[Finished]) -> Result<Vec<[f64; 2]>, Failure> {
+    let each = points.iter().zip(finished.chunks(2));
+    each.map(|(point, both)| Ok([predicted(point, &both[0])?, predicted(point, &both[1])?])).collect()
+}
+
+fn text(compared: &[Compared], host: &Host, made: &Made<'_>) -> String {
+    let mut text = format!("{}\n", table(compared));
+    let fidelity = made.fidelity();
+    text += &paragraph(
+        "",
+        "",
+        &format!(
+            "Times are ns an operation; 4K/2M is how much longer one takes with 4K pages. Predicted by {} and {} on host {} with fidelity {fidelity}; \
+         `held out` are programs that no model is tuned by.",
+            made.systems[0], made.systems[1], made.model.name,
+        ),
+    );
+    if let Some(name) = &host.hypervisor {
+        text += &paragraph(
+            "",
+            "",
+            &format!("This machine is virtual ({name}): its walks are nested, whatever the systems here have."),
+        );
+    }
+    if let Some(Summary { median_error, worst_error, median_factor }) = Summary::of(compared) {
+        text += &format!(
+            "error of 4K/2M: median {:.1} %, worst {:.1} %; times within a factor of {median_factor:.2} (median)\n",
+            100.0 * median_error,
+            100.0 * worst_error,
+        );
+    }
+    text
+}
+
+fn table(compared: &[Compared]) -> Table {
+    let mut table = Table::new([
+        "program",
+        "size",
+        "4K, ns",
+        "spread",
+        "2M, ns",
+        "spread",
+        "4K/2M",
+        "predicted",
+        "error",
+        "4K, ns",
+        "factor",
+        "",
+    ]);
+    for one in compared {
+        let Measured { base, huge } = one.measured;
+        let spread = |share: f64| format!("{:.0} %", 100.0 * share);
+        table.row([
+            one.point.program.name.to_owned(),
+            one.point.size.to_owned(),
+            format!("{:.2}", base.median),
+            spread(base.relative()),
+            format!("{:.2}", huge.median),
+            spread(huge.relative()),
+            format!("{:.2}", one.measured_ratio().median),
+            format!("{:.2}", one.predicted_ratio()),
+            format!("{:+.1} %", 100.0 * one.ratio_error()),
+            format!("{:.2}", one.predicted.base),
+            format!("{:.2}", one.time_factor()),
+            match one.point.program.tuning {
+                Tuning::Allowed => String::new(),
+                Tuning::HeldOut => "held out".to_owned(),
+            },
+        ]);
+    }
+    table
+}

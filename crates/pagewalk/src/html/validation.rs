@@ -1,0 +1,174 @@
+//! The report of `validate`: predicted against measured.
+
+use super::charts::{self, Bar, Numbers};
+use super::document::{Block, Chart, Charts, DataTable, Document, Finding, Section};
+use super::figures::{percent, signed_percent};
+use super::page::page;
+use super::read::read;
+use super::{host, palette};
+use crate::error::Failure;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What `validate` writes, as far as the report reads it.
+#[derive(Deserialize)]
+struct Validation {
+    machine: Machine,
+    host: Value,
+    config: Value,
+    systems: [String; 2],
+    fidelity: String,
+    summary: Option<Summary>,
+    validation: Vec<Point>,
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    processor: String,
+    hypervisor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    median_error: f64,
+    worst_error: f64,
+    median_factor: f64,
+}
+
+#[derive(Deserialize)]
+struct Point {
+    program: String,
+    size: String,
+    operation: String,
+    held_out: bool,
+    measured: Measured,
+    predicted: Predicted,
+    ratio_error: f64,
+    time_factor: f64,
+}
+
+#[derive(Deserialize)]
+struct Measured {
+    ns_4k: Spread,
+    ns_2m: Spread,
+    ratio: Spread,
+}
+
+#[derive(Deserialize)]
+struct Spread {
+    median: f64,
+    low: f64,
+    high: f64,
+}
+
+#[derive(Deserialize)]
+struct Predicted {
+    ns_4k: f64,
+    ns_2m: f64,
+    ratio: f64,
+}
+
+/// The page.
+///
+/// # Errors
+/// [`Failure::Usage`]: it is not what `validate` writes.
+pub(crate) fn validation(report: &Value) -> Result<String, Failure> {
+    let validation: Validation = read(report)?;
+    let machine = &validation.machine;
+    let nested = machine
+        .hypervisor
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" It is virtual ({name}): its walks are nested."));
+    Ok(page(&Document {
+        command: "validate".to_owned(),
+        title: "Predicted and measured".to_owned(),
+        lede: format!(
+            "Programs on {}, and what {} and {} predict with fidelity {}.{nested}",
+            machine.processor, validation.systems[0], validation.systems[1], validation.fidelity
+        ),
+        findings: validation.summary.as_ref().map(findings).unwrap_or_default(),
+        sections: vec![points(&validation), host::section(&[&validation.host], &validation.config)],
+    }))
+}
+
+fn findings(summary: &Summary) -> Vec<Finding> {
+    vec![
+        Finding { number: percent(summary.median_error), text: "median error of 4K over 2M".to_owned() },
+        Finding { number: percent(summary.worst_error), text: "worst error of 4K over 2M".to_owned() },
+        Finding {
+            number: format!("{:.2} ×", summary.median_factor),
+            text: "median factor between predicted and measured times".to_owned(),
+        },
+    ]
+}
+
+fn points(validation: &Validation) -> Section {
+    const TITLE: &str = "How much longer with 4K pages";
+    let mut table = DataTable::new(
+        TITLE,
+        &[
+            "program",
+            "size",
+            "#4K, ns",
+            "#2M, ns",
+            "#4K/2M",
+            "#quartiles",
+            "#predicted",
+            "#error",
+            "#predicted 4K, ns",
+            "#predicted 2M, ns",
+            "#factor",
+            "operation",
+            "tuning",
+        ],
+    );
+    let mut bars = Vec::new();
+    for point in &validation.validation {
+        let Measured { ns_4k, ns_2m, ratio } = &point.measured;
+        let number = |value: f64| format!("{value:.2}");
+        table.row([
+            point.program.clone(),
+            point.size.clone(),
+            number(ns_4k.median),
+            number(ns_2m.median),
+            number(ratio.median),
+            format!("{:.2} to {:.2}", ratio.low, ratio.high),
+            number(point.predicted.ratio),
+            signed_percent(point.ratio_error),
+            number(point.predicted.ns_4k),
+            number(point.predicted.ns_2m),
+            number(point.time_factor),
+            point.operation.clone(),
+            if point.held_out { "held out" } else { "" }.to_owned(),
+        ]);
+        let name = format!("{} {}", point.program, point.size);
+        for (whose, value, index) in [("measured", ratio.median, 0), ("predicted", point.predicted.ratio, 1)] {
+            bars.push(Bar {
+                name: format!("{name}, {whose}"),
+                value,
+                label: number(value),
+                colour: palette::of_series(index),
+            });
+        }
+    }
+    let description = format!("Bars: time with 4K pages over time with 2M pages. {}", charts::spoken(&bars));
+    let longest = charts::cut(bars.iter().map(|bar| bar.value));
+    let chart = Chart {
+        title: TITLE.to_owned(),
+        spec: charts::bars(&description, &bars, longest, Numbers::Plain),
+        description,
+    };
+    Section {
+        id: "points",
+        title: TITLE.to_owned(),
+        intro: vec![
+            "The greatest error first. Programs that are held out are those that no model is tuned by.".to_owned(),
+        ],
+        blocks: vec![Block::Charts(Charts {
+            caption: TITLE.to_owned(),
+            legend: Vec::new(),
+            charts: vec![chart],
+            table,
+        })],
+    }
+}

@@ -1,0 +1,163 @@
+//! Programs on this machine, built by its C compiler, with base pages and with huge ones in turns.
+
+use super::programs::Point;
+use super::sources::{FLAGS, SHARED, SOURCES};
+use crate::cleanup::TemporaryPath;
+use crate::error::Failure;
+use crate::interrupt;
+use calibrate::Spread;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The pages of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PageSide {
+    Base,
+    Huge,
+}
+
+impl PageSide {
+    pub(crate) const BOTH: [Self; 2] = [Self::Base, Self::Huge];
+
+    /// The value of the programs' option `page`.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Base => "4K",
+            Self::Huge => "2M",
+        }
+    }
+}
+
+/// The built program.
+pub(crate) struct Native {
+    directory: TemporaryPath,
+}
+
+/// What was measured of a point: nanoseconds of an operation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Measured {
+    pub(crate) base: Spread,
+    pub(crate) huge: Spread,
+}
+
+impl Native {
+    /// Builds it with `CC`, or `cc`.
+    ///
+    /// # Errors
+    /// [`Failure::Run`]: there is no compiler, or it fails.
+    pub(crate) fn build() -> Result<Self, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::Run(format!("validate: {error}"));
+        let directory =
+            tempfile::Builder::new().prefix("pagewalk-validate-").tempdir().map_err(|error| failed(&error))?;
+        let native = Self { directory: TemporaryPath::remove_later(directory.keep()) };
+        native.unpack().map_err(|error| failed(&error))?;
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+        let root = native.directory.path();
+        let mut command = Command::new(&compiler);
+        command.current_dir(root).args(FLAGS).arg("validation/programs.h").args(["-o", "program"]);
+        command.args(SOURCES.iter().map(|(path, _)| path).filter(|path| path.ends_with(".c")));
+        let built = command.stdin(Stdio::null()).output();
+        let built = built.map_err(|error| failed(&format!("the C compiler {compiler}: {error}")))?;
+        if !built.status.success() {
+            let said = String::from_utf8_lossy(&built.stderr);
+            let first = said.lines().find(|line| line.contains("error")).unwrap_or("it says nothing");
+            return Err(failed(&format!("{compiler} failed: {first}")));
+        }
+        Ok(native)
+    }
+
+    fn unpack(&self) -> io::Result<()> {
+        for (path, text) in SOURCES.into_iter().chain([SHARED]) {
+            let path = self.directory.path().join(path);
+            fs::create_dir_all(path.parent().expect("a source lies in a directory"))?;
+            fs::write(path, text)?;
+        }
+        Ok(())
+    }
+
+    /// Measures a point: `repeats` runs with each page size, in turns, so that whatever else the machine does is done to both.
+    ///
+    /// # Errors
+    /// [`Failure::Run`]: a program fails, or the system does not give the pages that were asked for.
+    pub(crate) fn measure(&self, point: &Point, repeats: usize) -> Result<Measured, Failure> {
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..repeats {
+            for (times, side) in times.iter_mut().zip(PageSide::BOTH) {
+                times.push(self.run(point, side)?);
+            }
+        }
+        let [base, huge] = times.map(|times| Spread::of_repeats(&times).expect("there is a repeat"));
+        Ok(Measured { base, huge })
+    }
+
+    fn run(&self, point: &Point, side: PageSide) -> Result<f64, Failure> {
+        if let Some(signal) = interrupt::requested() {
+            return Err(Failure::Interrupted(signal));
+        }
+        let failed = |problem: String| Failure::Run(format!("{} on this machine: {problem}", point.name()));
+        let program: PathBuf = self.directory.path().join("program");
+        let mut command = Command::new(program);
+        command.arg(point.program.name).args(point.options().split(' ')).arg(format!("page={}", side.name()));
+        let Output { status, stdout, .. } =
+            command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+        let output = String::from_utf8_lossy(&stdout);
+        if !status.success() {
+            return Err(failed(output.lines().next().map_or_else(|| status.to_string(), str::to_owned)));
+        }
+        check_pages(&output, side).map_err(failed)?;
+        point.figures(&output).map(|figures| figures.ns).map_err(failed)
+    }
+}
+
+/// Whether the kernel gave the pages that were asked for, by what the program says of itself.
+fn check_pages(output: &str, side: PageSide) -> Result<(), String> {
+    let line = output.lines().find_map(|line| line.strip_prefix("native: ")).ok_or("it said nothing of its pages")?;
+    let figure = |key: &str| {
+        let words = line.split_whitespace().filter_map(|word| word.split_once('='));
+        words.filter(|(name, _)| *name == key).find_map(|(_, value)| value.parse::<u64>().ok())
+    };
+    let (Some(advised), Some(huge)) = (figure("advised"), figure("huge")) else {
+        return Err(format!("`{line}` says nothing of its pages"));
+    };
+    match side {
+        // A page at the end of each area may be left out.
+        PageSide::Huge if huge < advised / 10 * 9 => {
+            Err(format!("the kernel gave {} MiB of {} MiB in huge pages", huge >> 20, advised >> 20))
+        }
+        PageSide::Base if huge > 0 => Err("the kernel gave huge pages where base pages were asked for".to_owned()),
+        PageSide::Huge | PageSide::Base => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_were_not_given_are_noticed() {
+        let line = |advised: u64, huge: u64| format!("gups: ok\nnative: advised={advised} huge={huge}\n");
+        assert_eq!(check_pages(&line(16 << 20, 16 << 20), PageSide::Huge), Ok(()));
+        assert_eq!(check_pages(&line(16 << 20, 0), PageSide::Base), Ok(()));
+        assert!(check_pages(&line(16 << 20, 2 << 20), PageSide::Huge).unwrap_err().contains("2 MiB of 16 MiB"));
+        assert!(check_pages(&line(16 << 20, 2 << 20), PageSide::Base).is_err());
+        assert!(check_pages("gups: ok\n", PageSide::Base).is_err());
+    }
+
+    /// What is compiled includes nothing that is not unpacked.
+    #[test]
+    fn sources_are_whole() {
+        let names: Vec<&str> = SOURCES.iter().chain([&SHARED]).map(|(path, _)| *path).collect();
+        for (path, text) in SOURCES.iter().chain([&SHARED]) {
+            for included in text.lines().filter_map(|line| line.strip_prefix("#include \"")) {
+                let included = included.trim_end_matches('"');
+                let (folder, name) = match included.strip_prefix("../") {
+                    Some(other) => other.split_once('/').unwrap(),
+                    None => (path.split_once('/').unwrap().0, included),
+                };
+                assert!(names.contains(&format!("{folder}/{name}").as_str()), "{path} includes {included}");
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Predicted and measured as JSON.
+
+use super::compared::{Compared, Summary};
+use super::programs::Tuning;
+use calibrate::{Host, Spread};
+use config::Config;
+use config::host_model::HostModel;
+use serde_json::{Value, json};
+
+/// How the predictions were made.
+pub(crate) struct Made<'m> {
+    pub(crate) config: &'m Config,
+    pub(crate) model: &'m HostModel,
+    /// The systems with 4K pages and with 2M pages.
+    pub(crate) systems: [String; 2],
+}
+
+impl Made<'_> {
+    /// The fidelity's name.
+    pub(crate) fn fidelity(&self) -> String {
+        json!(self.config).get("fidelity").and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+}
+
+/// The report.
+pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Value {
+    let summary = Summary::of(compared).map(|summary| {
+        json!({
+            "median_error": summary.median_error, "worst_error": summary.worst_error, "median_factor": summary.median_factor,
+        })
+    });
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "machine": { "processor": host.processor, "hypervisor": host.hypervisor },
+        "host": made.model,
+        "config": made.config,
+        "systems": made.systems,
+        "fidelity": made.fidelity(),
+        "summary": summary,
+        "validation": compared.iter().map(one).collect::<Vec<_>>(),
+    })
+}
+
+fn one(compared: &Compared) -> Value {
+    let program = compared.point.program;
+    json!({
+        "program": program.name,
+        "about": program.about,
+        "size": compared.point.size,
+        "operation": program.operation,
+        "held_out": program.tuning == Tuning::HeldOut,
+        "measured": {
+            "ns_4k": spread(&compared.measured.base), "ns_2m": spread(&compared.measured.huge), "ratio": spread(&compared.measured_ratio()),
+        },
+        "predicted": { "ns_4k": compared.predicted.base, "ns_2m": compared.predicted.huge, "ratio": compared.predicted_ratio() },
+        "ratio_error": compared.ratio_error(),
+        "time_factor": compared.time_factor(),
+    })
+}
+
+fn spread(spread: &Spread) -> Value {
+    json!({ "median": spread.median, "low": spread.low, "high": spread.high })
+}

@@ -1,0 +1,64 @@
+//! `pagewalk validate`: programs built by this machine's C compiler, beside the same ones on `vos`.
+
+mod common;
+
+use common::{command, ended};
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn a_program_is_measured_and_predicted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (json, html) = (path("v.json"), path("v.html"));
+    let arguments = [
+        "validate",
+        "--program",
+        "chase",
+        "--sizes",
+        "1",
+        "--repeat",
+        "2",
+        "--threads",
+        "1",
+        "--json",
+        &json,
+        "--html",
+        &html,
+    ];
+    let ended_as = ended(&mut command(arguments));
+    // A system without huge pages cannot run the half of it, and says so.
+    if ended_as.code == Some(1) && ended_as.stderr.contains("huge pages") {
+        ended_as.failed(1, &["chase:16M on this machine"]);
+        return;
+    }
+    let table = ended_as.succeeded().stdout;
+    assert!(
+        table.contains("chase") && table.contains("fidelity cycles") && table.contains("error of 4K/2M"),
+        "{table}"
+    );
+    let report: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let [point] = report["validation"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    let number =
+        |pointer: &str| point.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}: {point}"));
+    assert_eq!((point["program"].as_str(), point["size"].as_str()), (Some("chase"), Some("16M")));
+    // A load takes a cycle of any clock, and no machine waits a microsecond for one.
+    for pointer in ["/measured/ns_4k/median", "/measured/ns_2m/median", "/predicted/ns_4k", "/predicted/ns_2m"] {
+        assert!((0.2..2000.0).contains(&number(pointer)), "{pointer}: {point}");
+    }
+    let error = number("/predicted/ratio") / number("/measured/ratio/median") - 1.0;
+    assert!((number("/ratio_error") - error).abs() < 1e-9, "{point}");
+    let again = path("again.html");
+    ended(&mut command(["report", &json, &again])).succeeded();
+    assert_eq!(fs::read(&again).unwrap(), fs::read(&html).unwrap());
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_runs() {
+    ended(&mut command(["validate", "--program", "gap"])).failed(2, &["--program", "gap", "gups"]);
+    ended(&mut command(["validate", "--sizes", "4"])).failed(2, &["--sizes", "from 1 to 3"]);
+    ended(&mut command(["validate", "--set", "fidelity=guessed"])).failed(2, &["fidelity"]);
+    ended(&mut command(["validate", "--systems", "native:4K"])).failed(2, &["--systems"]);
+    ended(command(["validate", "--program", "chase"]).env("CC", "/no/such/cc"))
+        .failed(1, &["the C compiler /no/such/cc"]);
+}
