@@ -33,7 +33,7 @@ enum Hidden {
     No,
 }
 
-/// An out-of-order core: the clock of one processor. The [crate](crate) says what it is given and when.
+/// An out-of-order core: the clock of one processor. The [crate documentation](crate) says which events it takes, and when.
 #[derive(Debug)]
 pub struct Core {
     width: u64,
