@@ -134,7 +134,7 @@ mod tests {
     /// A comment stands for the keys below it, down to the next blank line or section.
     #[test]
     fn every_number_of_a_shipped_model_has_its_source() {
-        const SOURCES: [&str; 5] = ["ssumed", "able 1", "ection", "anual", "not used"];
+        const SOURCES: [&str; 6] = ["ssumed", "able 1", "ection", "anual", "chapter \"", "not used"];
         for (name, text) in SHIPPED {
             let mut source = String::new();
             let mut after_key = false;
