@@ -52,15 +52,7 @@ impl Cores {
 
     /// What was counted of the core of a pCPU.
     pub(crate) fn statistics(&self, pcpu: usize) -> CoreStatistics {
-        let time = self.own[pcpu].core.time();
-        CoreStatistics {
-            width: self.width,
-            data: time.data.0,
-            translation: time.translation.0,
-            stores: time.stores.0,
-            redirects: time.redirects.0,
-            fetch: time.fetch.0,
-        }
+        CoreStatistics::of(&self.own[pcpu].core.time(), self.width)
     }
 }
 

@@ -98,13 +98,6 @@ pub struct Instruction {
     pub does: Vec<Does>,
 }
 
-/// A time, and how much of the wait for it is for translation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Done {
-    at: u64,
-    translation: u64,
-}
-
 /// The times of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Times {
@@ -121,8 +114,6 @@ pub struct Times {
 pub struct Lost {
     /// Data.
     pub data: u64,
-    /// Translation.
-    pub translation: u64,
     /// The store buffer.
     pub stores: u64,
     /// Mispredictions and traps.
@@ -132,27 +123,36 @@ pub struct Lost {
 }
 
 impl Lost {
-    fn wait(&mut self, slots: u64, translation: u64) {
-        self.translation += slots.min(translation);
-        self.data += slots - slots.min(translation);
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.data + self.stores + self.redirects + self.fetch
     }
 }
 
-/// A core.
+/// A core twice: as it is, and as it would be if translation took no time.
 pub struct Core {
+    real: Clock,
+    ideal: Clock,
+    predictor: Predictor,
+    streams: Streams,
+}
+
+/// A line that was prefetched, into which level, and which had it.
+type Prefetched = (u64, usize, usize);
+
+/// One of the two.
+struct Clock {
     shape: CoreShape,
     times: Vec<Times>,
-    /// Of each instruction: the translation in the wait for the completion that its retirement waits for.
-    blamed: Vec<u64>,
-    registers: [Done; 64],
+    /// When the value of each register is there.
+    registers: [u64; 64],
     /// Until when the miss registers of the L1D and L2, and the walkers, are taken.
     taken: [Vec<u64>; 3],
     lines: BTreeMap<u64, u64>,
     pages: Vec<(u64, u32, u64)>,
     /// When each store left the buffer.
     stores: Vec<u64>,
-    predictor: Predictor,
-    streams: Streams,
     /// Before when the next instruction is not dispatched.
     redirected: u64,
     lost: Lost,
@@ -166,35 +166,78 @@ impl Core {
     #[must_use]
     pub fn new(shape: CoreShape) -> Self {
         Self {
+            real: Clock::new(shape),
+            ideal: Clock::new(shape),
+            predictor: Predictor::new(shape.predictor),
+            streams: Streams::new(shape.stream),
+        }
+    }
+
+    /// Slots that the core would have lost so far if translation took no time.
+    #[must_use]
+    pub fn lost(&self) -> Lost {
+        self.ideal.lost
+    }
+
+    /// Slots that it has lost beyond these.
+    #[must_use]
+    pub fn translation(&self) -> i64 {
+        self.real.lost.total() as i64 - self.ideal.lost.total() as i64
+    }
+
+    /// Executes an instruction: its times on the core as it is.
+    pub fn execute(&mut self, instruction: &Instruction, prefetch: &mut Prefetch<'_>) -> Times {
+        let right = match instruction.does.last() {
+            Some(Does::Branch(pc, taken, _)) => self.predictor.is_right(*pc, *taken),
+            _ => true,
+        };
+        let mut prefetched = Vec::new();
+        let streams = &mut self.streams;
+        let times = self.real.execute(instruction, right, &mut |clock, line, time| {
+            clock.prefetch(streams, line, time, prefetch, &mut prefetched);
+        });
+        self.ideal.execute(&translated_at_once(instruction), right, &mut |clock, _, time| {
+            prefetched.iter().for_each(|&one| clock.follow(one, time));
+        });
+        times
+    }
+}
+
+/// The instruction with all that it accesses translated by the first level of TLBs.
+fn translated_at_once(instruction: &Instruction) -> Instruction {
+    let mut instruction = instruction.clone();
+    for before in &mut instruction.before {
+        if let Before::FetchTranslation(_, translation) = before {
+            *translation = Translates::FirstLevel;
+        }
+    }
+    for does in &mut instruction.does {
+        if let Does::Load(_, _, uses) | Does::Store(_, _, uses) = does {
+            uses.translation = Translates::FirstLevel;
+        }
+    }
+    instruction
+}
+
+/// What happens when a line that is not in the L1D is requested at a time.
+type Missed<'m> = dyn FnMut(&mut Clock, u64, u64) + 'm;
+
+impl Clock {
+    fn new(shape: CoreShape) -> Self {
+        Self {
             shape,
             times: Vec::new(),
-            blamed: Vec::new(),
-            registers: [Done::default(); 64],
+            registers: [0; 64],
             taken: [vec![0; shape.misses[0]], vec![0; shape.misses[1]], vec![0; shape.walkers]],
             lines: BTreeMap::new(),
             pages: Vec::new(),
             stores: Vec::new(),
-            predictor: Predictor::new(shape.predictor),
-            streams: Streams::new(shape.stream),
             redirected: 0,
             lost: Lost::default(),
         }
     }
 
-    /// Slots lost so far.
-    #[must_use]
-    pub fn lost(&self) -> Lost {
-        self.lost
-    }
-
-    /// The times of the instructions so far.
-    #[must_use]
-    pub fn times(&self) -> &[Times] {
-        &self.times
-    }
-
-    /// Executes an instruction: its times.
-    pub fn execute(&mut self, instruction: &Instruction, prefetch: &mut Prefetch<'_>) -> Times {
+    fn execute(&mut self, instruction: &Instruction, predicted: bool, missed: &mut Missed<'_>) -> Times {
         let mut now = self.times.last().map_or(0, |before| before.dispatch + 1);
         now = now.max(self.redirected);
         for before in &instruction.before {
@@ -203,10 +246,8 @@ impl Core {
         let number = self.times.len();
         if let Some(oldest) = number.checked_sub(self.shape.window) {
             let retires = self.times[oldest].retire;
-            if retires > now {
-                self.lost.wait(retires - now, self.blamed[oldest]);
-                now = retires;
-            }
+            self.lost.data += retires.saturating_sub(now);
+            now = now.max(retires);
         }
         let stored = instruction.does.iter().any(|does| matches!(does, Does::Store(..)));
         if stored {
@@ -214,32 +255,24 @@ impl Core {
             self.lost.stores += free.saturating_sub(now);
             now = now.max(free);
         }
-        let earlier = self.retired();
-        let mut complete = Done { at: now, translation: 0 };
+        let mut complete = now;
         let mut leaves = Vec::new();
         for does in &instruction.does {
-            let done = self.does(does, now, &mut leaves, prefetch);
-            if done.at > complete.at {
-                complete = done;
-            }
+            complete = complete.max(self.does(does, now, &mut leaves, missed));
         }
-        let retires = if complete.at > earlier.at { complete } else { earlier };
-        self.blamed.push(retires.translation);
-        let times = Times { dispatch: now, complete: complete.at, retire: retires.at.max(now) };
+        let times = Times { dispatch: now, complete, retire: complete.max(self.retired()) };
         self.times.push(times);
         for line in leaves {
             let latest = self.stores.iter().copied().max().unwrap_or(0);
             let leaves = times.retire.max(line);
             self.stores.push(if self.shape.stores_in_order { leaves.max(latest) } else { leaves });
         }
-        if let Some(Does::Branch(pc, taken, _)) = instruction.does.last()
-            && !self.predictor.is_right(*pc, *taken)
-        {
+        if !predicted {
             let penalty = self.cycles(self.shape.mispredict);
-            self.redirected = times.complete + penalty;
+            self.redirected = complete + penalty;
             let stall = self.redirected.saturating_sub(now + 1);
             self.lost.redirects += stall.min(penalty);
-            self.lost.wait(stall - stall.min(penalty), complete.translation);
+            self.lost.data += stall - stall.min(penalty);
         }
         times
     }
@@ -249,9 +282,8 @@ impl Core {
     }
 
     /// When all instructions so far have retired.
-    fn retired(&self) -> Done {
-        let at = self.times.last().map_or(0, |times| times.retire);
-        Done { at, translation: self.blamed.last().copied().unwrap_or(0) }
+    fn retired(&self) -> u64 {
+        self.times.last().map_or(0, |times| times.retire)
     }
 
     /// When at most all but one entry of the store buffer are taken.
@@ -265,7 +297,7 @@ impl Core {
         match before {
             Before::FetchTranslation(address, translation) => {
                 let done = self.translate(*address, translation, now);
-                self.lost.translation += done - now;
+                self.lost.fetch += done - now;
                 done
             }
             Before::FetchLine(level) => {
@@ -289,34 +321,23 @@ impl Core {
     }
 
     fn retire_all(&mut self, now: u64) -> u64 {
-        let retired = self.retired();
-        if retired.at <= now {
-            return now;
-        }
-        self.lost.wait(retired.at - now, retired.translation);
-        retired.at
+        let retired = self.retired().max(now);
+        self.lost.data += retired - now;
+        retired
     }
 
     /// When an instruction dispatched at `now` has the values of registers.
-    fn ready(&self, registers: &[usize], now: u64) -> Done {
-        let mut latest = Done { at: now, translation: 0 };
-        let mut sorted = registers.to_vec();
-        sorted.sort_unstable();
-        for register in sorted {
-            if self.registers[register].at > latest.at {
-                latest = self.registers[register];
-            }
-        }
-        latest
+    fn ready(&self, registers: &[usize], now: u64) -> u64 {
+        registers.iter().map(|&register| self.registers[register]).max().unwrap_or(0).max(now)
     }
 
-    fn write(&mut self, register: usize, done: Done) {
+    fn write(&mut self, register: usize, done: u64) {
         if register != 0 {
             self.registers[register] = done;
         }
     }
 
-    fn does(&mut self, does: &Does, now: u64, leaves: &mut Vec<u64>, prefetch: &mut Prefetch<'_>) -> Done {
+    fn does(&mut self, does: &Does, now: u64, leaves: &mut Vec<u64>, missed: &mut Missed<'_>) -> u64 {
         match does {
             Does::Operation(destination, sources) => {
                 let done = self.computed(sources, now);
@@ -325,36 +346,35 @@ impl Core {
             }
             Does::Branch(_, _, sources) => self.computed(sources, now),
             Does::Load(destination, address, uses) => {
-                let (_, data, hidden) = self.access(uses, self.ready(address, now), now, prefetch);
-                let done = if hidden { Done { at: now, translation: 0 } } else { data };
+                let (_, data, hidden) = self.access(uses, self.ready(address, now), now, missed);
+                let done = if hidden { now } else { data };
                 self.write(*destination, done);
                 done
             }
             Does::Store(data, address, uses) => {
                 let data = self.ready(data, now);
-                let (translated, line, hidden) = self.access(uses, self.ready(address, now), now, prefetch);
-                leaves.push(if hidden { 0 } else { line.at });
-                if data.at > translated.at { data } else { translated }
+                let (translated, line, hidden) = self.access(uses, self.ready(address, now), now, missed);
+                leaves.push(if hidden { 0 } else { line });
+                data.max(translated)
             }
         }
     }
 
-    /// A cycle behind the last operand, if that is not there at dispatch.
-    fn computed(&self, sources: &[usize], now: u64) -> Done {
+    /// A cycle after the last operand, if that is not there at dispatch.
+    fn computed(&self, sources: &[usize], now: u64) -> u64 {
         let ready = self.ready(sources, now);
-        if ready.at == now { ready } else { Done { at: ready.at + self.cycles(1), ..ready } }
+        if ready == now { ready } else { ready + self.cycles(1) }
     }
 
     /// When an access is translated, when it has its data, and whether that takes no longer than a hit at dispatch.
-    fn access(&mut self, uses: &Uses, address: Done, now: u64, prefetch: &mut Prefetch<'_>) -> (Done, Done, bool) {
-        let at = self.translate(uses.address, &uses.translation, address.at);
-        let translation = address.translation + at - address.at;
+    fn access(&mut self, uses: &Uses, address: u64, now: u64, missed: &mut Missed<'_>) -> (u64, u64, bool) {
+        let at = self.translate(uses.address, &uses.translation, address);
         let done = self.line(uses.line, uses.level, at, true);
         if uses.level > 0 {
-            self.prefetch_behind(uses.line, at, prefetch);
+            missed(self, uses.line, at);
         }
         let hidden = uses.level == 0 && at == now && done == at + self.cycles(self.shape.latencies[0]);
-        (Done { at, translation }, Done { at: done, translation }, hidden)
+        (at, done, hidden)
     }
 
     fn translate(&mut self, address: u64, translation: &Translates, time: u64) -> u64 {
@@ -411,48 +431,67 @@ impl Core {
         in_time.map_or(first, |one| (one.0, time))
     }
 
-    fn prefetch_behind(&mut self, line: u64, time: u64, prefetch: &mut Prefetch<'_>) {
-        self.stream(line, time, prefetch);
-        for next in line + 1..=line + self.shape.next_line {
-            let of_page = self.shape.stream.lines_of_page;
+    /// What the prefetchers bring after a miss in the L1D.
+    fn prefetch(
+        &mut self,
+        streams: &mut Streams,
+        line: u64,
+        time: u64,
+        prefetch: &mut Prefetch<'_>,
+        prefetched: &mut Vec<Prefetched>,
+    ) {
+        let (next_line, of_page) = (self.shape.next_line, self.shape.stream.lines_of_page);
+        let mut bring = |line, into| {
+            let had = self.bring(line, into, time, prefetch)?;
+            prefetched.push((line, into, had));
+            Some(had)
+        };
+        let mut stream = |line, bring: &mut dyn FnMut(u64, usize) -> Option<usize>| {
+            for next in streams.request(line) {
+                if bring(next, 1).is_none() {
+                    return;
+                }
+                streams.brought(next);
+            }
+        };
+        stream(line, &mut bring);
+        for next in line + 1..=line + next_line {
             if next / of_page != line / of_page {
                 return;
             }
-            match self.bring(next, 0, time, prefetch) {
+            match bring(next, 0) {
                 None => return,
                 Some(0) => {}
-                Some(_) => self.stream(next, time, prefetch),
+                Some(_) => stream(next, &mut bring),
             }
-        }
-    }
-
-    fn stream(&mut self, line: u64, time: u64, prefetch: &mut Prefetch<'_>) {
-        let wanted = self.streams.request(line);
-        for &next in &wanted {
-            if self.bring(next, 1, time, prefetch).is_none() {
-                return;
-            }
-            self.streams.brought(next);
         }
     }
 
     /// Prefetches a line if it needs not wait for miss registers: the level that had it.
     fn bring(&mut self, line: u64, into: usize, time: u64, prefetch: &mut Prefetch<'_>) -> Option<usize> {
-        let may_need: Vec<(usize, (usize, u64))> =
-            (into..2).map(|missed| (missed, self.choose(missed, time))).collect();
-        if may_need.iter().any(|(_, (_, begin))| *begin > time) {
+        if (into..2).any(|missed| self.choose(missed, time).1 > time) {
             return None;
         }
         let had = prefetch(line, into);
-        if had > into {
-            let done = time + self.cycles(self.shape.latencies[had]);
-            for (missed, (register, _)) in may_need {
-                if had > missed {
-                    self.taken[missed][register] = done;
-                }
-            }
-            self.lines.insert(line, done);
-        }
+        self.follow((line, into, had), time);
         Some(had)
+    }
+
+    /// A prefetch is made, as soon as there are miss registers for it.
+    fn follow(&mut self, (line, into, had): Prefetched, time: u64) {
+        if had <= into {
+            return;
+        }
+        let (mut begin, mut used) = (time, Vec::new());
+        for missed in into..2.min(had) {
+            let (register, from) = self.choose(missed, begin);
+            begin = from;
+            used.push((missed, register));
+        }
+        let done = begin + self.cycles(self.shape.latencies[had]);
+        for (missed, register) in used {
+            self.taken[missed][register] = done;
+        }
+        self.lines.insert(line, done);
     }
 }

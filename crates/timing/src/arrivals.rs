@@ -45,6 +45,12 @@ impl<K: PartialEq + Copy> Arrivals<K> {
         }
     }
 
+    /// Becomes a copy of another list, without an allocation where there is room.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.list.clone_from(&other.list);
+        self.latest = other.latest;
+    }
+
     /// When all of it has arrived.
     pub(crate) fn latest(&self) -> Ticks {
         self.latest

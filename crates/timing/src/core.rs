@@ -1,126 +1,132 @@
-//! The core: what each kind of instruction waits for.
+//! The core: its clock, and a second one for which translation takes no time.
+//!
+//! What translation costs is the difference of the two. A share of the core's own stalls would be another number: a walk that ends while the core waits
+//! for data anyway is in such a share, and costs nothing, and a walk that keeps a miss from its overlap with others costs more than its own length.
 
 use crate::{
+    engine::Engine,
     event::{Access, Branch, Level, Load, Operation, Register, Registers, Serialize, Store, Translation, Way},
-    misses::{Misses, PrefetchLines, Use, User},
+    misses::{PrefetchLines, Prefetched},
     model::CoreModel,
     predictor::{Outcome, Predictor},
     prefetcher::Prefetchers,
-    scoreboard::Scoreboard,
-    store_buffer::StoreBuffer,
     surroundings::Surroundings,
     ticks::{Index, Ticks},
-    time::Time,
-    walkers::{Lookup, Walkers},
-    window::{Completion, Window},
+    time::{Stalls, Time},
 };
 use types::{Cycles, Gva};
 
-/// What there is to know of an access once it is translated and its line asked for.
-#[derive(Clone, Copy, Debug)]
-struct Issued {
-    /// When its address is translated.
-    translated: Completion,
-    /// When its data are there.
-    done: Ticks,
-    /// Whether it takes no longer than an access that the L1D and the first level of TLBs answer at its dispatch.
-    hidden: Hidden,
-}
-
+/// Whether the clocks differ.
+///
+/// Where nothing is outstanding in either, all that comes takes as long on both. So the second clock rests until an access takes time for its
+/// translation, and becomes a copy of the first one there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Hidden {
-    Yes,
-    No,
+enum Clocks {
+    /// The first clock keeps the time of both.
+    Joined,
+    /// Each keeps its own.
+    Apart,
 }
 
 /// An out-of-order core: the clock of one processor. The [crate documentation](crate) says which events it takes, and when.
 #[derive(Debug)]
 pub struct Core {
     width: u64,
-    /// Ticks of the front end from a redirection to dispatch.
-    redirect: Ticks,
-    window: Window,
-    scoreboard: Scoreboard,
-    misses: Misses,
+    /// The core.
+    real: Engine,
+    /// The core if translation took no time: the same instructions and prefetches.
+    ideal: Engine,
+    clocks: Clocks,
+    /// What was lost until the clocks were joined for the last time.
+    before: Before,
     prefetchers: Prefetchers,
-    walkers: Walkers,
-    stores: StoreBuffer,
+    /// What the access at hand has made the prefetchers bring.
+    prefetched: Vec<Prefetched>,
     predictor: Predictor,
+}
+
+/// The account at the latest join.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    /// What the ideal clock had lost, and the real one.
+    ideal: Stalls,
+    real: Stalls,
+    translation: i64,
 }
 
 impl Core {
     /// A core in which nothing has happened. The numbers are in the ranges that their declarations have.
     #[must_use]
     pub fn new(model: &CoreModel, around: &Surroundings) -> Self {
-        let ticks = |cycles: u64| Ticks(cycles * model.width);
         Self {
             width: model.width,
-            redirect: ticks(model.mispredict),
-            window: Window::new(model.window),
-            scoreboard: Scoreboard::new(),
-            misses: Misses::new([model.l1d_misses, model.l2_misses], around, model.width),
+            real: Engine::new(model, around),
+            ideal: Engine::new(model, around),
+            clocks: Clocks::Joined,
+            before: Before::default(),
             prefetchers: Prefetchers::new(&model.prefetch, around.lines_of_page),
-            walkers: Walkers::new(model.walkers, ticks(around.l2_tlb)),
-            stores: StoreBuffer::new(&model.stores),
+            prefetched: Vec::new(),
             predictor: Predictor::new(&model.predictor),
         }
     }
 
-    /// Whether the instruction at `index` may meet anything that is outstanding. If not, only long events have to be reported from there on.
+    /// Whether the instruction at `index` may wait for anything that is outstanding. If not, only long events have to be reported from there on.
     #[inline]
     pub fn is_busy(&mut self, index: Index) -> bool {
-        let now = self.window.dispatch(index);
-        let core = self.window.retired().at.max(self.stores.empty_from());
-        now < core.max(self.misses.latest()).max(self.walkers.latest())
+        let busy = self.real.is_busy(index);
+        match self.clocks {
+            Clocks::Joined => busy,
+            Clocks::Apart => {
+                let busy = self.ideal.is_busy(index) || busy;
+                if !busy {
+                    self.join();
+                }
+                busy
+            }
+        }
     }
 
     /// An instruction that computes. Needs no report while nothing is outstanding.
     #[inline]
     pub fn operation(&mut self, index: Index, operation: Operation) {
-        let now = self.window.dispatch(index);
-        let ready = self.scoreboard.ready(operation.sources, now);
-        self.result(index, now, ready, operation.destination);
+        self.each(|clock| clock.operation(index, operation));
     }
 
     /// A load. One that the L1D and the first level of TLBs answer needs no report while nothing is outstanding.
+    #[inline]
     pub fn load(&mut self, index: Index, load: Load<'_>, caches: &mut impl PrefetchLines) {
-        let now = self.window.dispatch(index);
-        let address = self.scoreboard.ready(load.address_of, now);
-        let issued = self.issue(&load.access, address, now, caches);
-        match issued.hidden {
-            Hidden::Yes => self.scoreboard.clear(load.destination),
-            Hidden::No => {
-                let completion = Completion { at: issued.done, translation: issued.translated.translation };
-                self.scoreboard.wait(load.destination, completion);
-                self.window.complete(index, completion);
-            }
+        self.part_for(load.access.translation);
+        let requested = self.real.load(index, &load);
+        self.prefetch(&load.access, requested, caches);
+        if self.clocks == Clocks::Apart {
+            let access = load.access.translated_at_once();
+            let requested = self.ideal.load(index, &Load { access, ..load });
+            self.ideal.follow(&self.prefetched, requested);
         }
     }
 
     /// A store. As for [`Self::load`].
+    #[inline]
     pub fn store(&mut self, index: Index, store: Store<'_>, caches: &mut impl PrefetchLines) {
-        let now = self.take_store_entry(index);
-        let address = self.scoreboard.ready(store.address_of, now);
-        let data = self.scoreboard.ready(store.data, now);
-        // It asks for its line as soon as it has the address, and can retire when it has the data.
-        let issued = self.issue(&store.access, address, now, caches);
-        let completion = issued.translated.or_later(data);
-        if completion.at > now {
-            self.window.complete(index, completion);
+        self.part_for(store.access.translation);
+        let requested = self.real.store(index, &store);
+        self.prefetch(&store.access, requested, caches);
+        if self.clocks == Clocks::Apart {
+            let access = store.access.translated_at_once();
+            let requested = self.ideal.store(index, &Store { access, ..store });
+            self.ideal.follow(&self.prefetched, requested);
         }
-        let retires = self.window.retired().at.max(now);
-        self.stores.fill(match issued.hidden {
-            Hidden::Yes => retires,
-            Hidden::No => retires.max(issued.done),
-        });
     }
 
     /// An atomic operation, which loads and then stores the same line: the store's data depend on what is loaded.
     pub fn atomic(&mut self, index: Index, load: Load<'_>, data: Registers, caches: &mut impl PrefetchLines) {
-        self.take_store_entry(index);
+        self.part_for(load.access.translation);
+        self.each(|clock| {
+            clock.take_store_entry(index);
+        });
         self.load(index, load, caches);
         let loaded = load.destination.map_or(Registers::NONE, Register::set);
-        let access = Access { translation: Translation::FirstLevel, found: Level::L1, ..load.access };
+        let access = Access { found: Level::L1, ..load.access.translated_at_once() };
         self.store(index, Store { data: data.and(loaded), address_of: Registers::NONE, access }, caches);
     }
 
@@ -139,70 +145,56 @@ impl Core {
     }
 
     /// The other part, for a branch whose condition reads `sources`.
+    #[inline]
     pub fn resolve(&mut self, index: Index, outcome: Outcome, sources: Registers) {
-        let now = self.window.dispatch(index);
-        let ready = self.scoreboard.ready(sources, now);
-        let done = self.result(index, now, ready, None);
         match outcome {
-            Outcome::Predicted => {}
-            Outcome::Mispredicted => {
-                let stall = self.window.hold(index.plus(1), done.at + self.redirect);
-                self.redirected(stall, done);
-            }
+            Outcome::Predicted => self.each(|clock| clock.predicted(index, sources)),
+            Outcome::Mispredicted => self.each(|clock| clock.mispredicted(index, sources)),
         }
     }
 
     /// The caller looks at the time before the instruction at `index`: what is known to delay those before it is in it.
     pub fn settle(&mut self, index: Index) {
-        self.front_end(index);
+        self.each(|clock| {
+            clock.front_end(index);
+        });
     }
 
     /// A fetch of an address that the first level of TLBs has no translation of, before the dispatch of the instruction at `index`.
     pub fn fetch_translation(&mut self, index: Index, address: Gva, translation: Translation<'_>) {
-        let time = self.front_end(index);
-        let lookup = Lookup { address, translation, time, dispatch: time };
-        let done = self.walkers.translate(lookup, &mut self.misses);
-        let stall = done.since(time);
-        self.delay_fetch(index, stall);
-        self.window.time().translation += stall;
+        self.part_for(translation);
+        self.real.fetch_translation(index, address, translation);
+        if self.clocks == Clocks::Apart {
+            self.ideal.fetch_translation(index, address, Translation::FirstLevel);
+        }
     }
 
     /// A fetch of a line that the L1I has not, before the dispatch of the instruction at `index`.
     pub fn fetch_line(&mut self, index: Index, found: Level) {
-        self.front_end(index);
-        let stall = self.misses.fetch_latency(found);
-        self.delay_fetch(index, stall);
-        self.window.time().fetch += stall;
+        self.each(|clock| clock.fetch_line(index, found));
     }
 
     /// Something before the instruction at `index` is not executed beside others.
     pub fn serialize(&mut self, index: Index, serialize: Serialize) {
-        self.front_end(index);
-        let retired = self.window.retired();
-        let stall = self.window.hold(index, retired.at);
-        self.window.time().wait(stall, retired.translation);
-        match serialize {
-            Serialize::Window => {}
-            Serialize::Stores => {
-                let stall = self.window.hold(index, self.stores.empty_from());
-                self.window.time().stores += stall;
-            }
-            Serialize::Trap => {
-                self.delay_fetch(index, self.redirect);
-                self.window.time().redirects += self.redirect;
-            }
-        }
+        self.each(|clock| clock.serialize(index, serialize));
     }
 
     /// The time at which the instruction at `index` would be dispatched.
     pub fn now(&mut self, index: Index) -> Cycles {
-        Cycles(self.window.dispatch(index).0 / self.width)
+        Cycles(self.real.dispatch(index).0 / self.width)
     }
 
     /// Where the time went so far, beyond one tick for each instruction.
     #[must_use]
     pub fn time(&self) -> Time {
-        self.window.time_so_far()
+        let Before { ideal, real, translation } = self.before;
+        match self.clocks {
+            Clocks::Joined => Time { stalls: ideal + (self.real.stalls() - real), translation },
+            Clocks::Apart => Time {
+                stalls: ideal + (self.ideal.stalls() - real),
+                translation: translation + (self.real.delay().0 as i64 - self.ideal.delay().0 as i64),
+            },
+        }
     }
 
     /// The cycles of so many ticks.
@@ -211,68 +203,39 @@ impl Core {
         Cycles(ticks.0 / self.width)
     }
 
-    /// Dispatches a store, which waits for an entry of the store buffer.
-    fn take_store_entry(&mut self, index: Index) -> Ticks {
-        self.window.dispatch(index);
-        let full = self.window.hold(index, self.stores.free_from());
-        self.window.time().stores += full;
-        self.window.dispatch(index)
+    #[inline]
+    fn each(&mut self, event: impl Fn(&mut Engine)) {
+        event(&mut self.real);
+        if self.clocks == Clocks::Apart {
+            event(&mut self.ideal);
+        }
     }
 
-    /// Translates an address that is known at a time, and asks for its line.
+    /// The clocks part before an access if its translation takes time.
     #[inline]
-    fn issue(
-        &mut self,
-        access: &Access<'_>,
-        address: Completion,
-        now: Ticks,
-        caches: &mut impl PrefetchLines,
-    ) -> Issued {
-        let lookup =
-            Lookup { address: access.address, translation: access.translation, time: address.at, dispatch: now };
-        let time = self.walkers.translate(lookup, &mut self.misses);
-        let translated = Completion { at: time, translation: address.translation + time.since(address.at) };
-        let used = Use { line: access.line, found: access.found, time, dispatch: now };
-        let done = self.misses.use_line(used, User::Data);
+    fn part_for(&mut self, translation: Translation<'_>) {
+        match (self.clocks, translation) {
+            (Clocks::Apart, _) | (Clocks::Joined, Translation::FirstLevel) => {}
+            (Clocks::Joined, Translation::SecondLevel | Translation::Walk(_)) => {
+                self.ideal.copy_from(&self.real);
+                self.clocks = Clocks::Apart;
+            }
+        }
+    }
+
+    /// Nothing is outstanding in either clock: from here on they differ by a constant.
+    fn join(&mut self) {
+        let Time { stalls, translation } = self.time();
+        self.before = Before { ideal: stalls, real: self.real.stalls(), translation };
+        self.clocks = Clocks::Joined;
+    }
+
+    /// What an access makes the prefetchers bring. They see the real clock.
+    #[inline]
+    fn prefetch(&mut self, access: &Access<'_>, requested: Ticks, caches: &mut impl PrefetchLines) {
+        self.prefetched.clear();
         if access.found > Level::L1 {
-            self.prefetchers.miss(access.line, time, &mut self.misses, caches);
+            self.prefetchers.miss(access.line, requested, self.real.misses(), &mut self.prefetched, caches);
         }
-        let at_once = time == now && access.found == Level::L1 && done == time + self.misses.l1_latency();
-        Issued { translated, done, hidden: if at_once { Hidden::Yes } else { Hidden::No } }
-    }
-
-    /// An instruction writes its result a cycle behind its last operand; at once, if it had all at its dispatch.
-    #[inline]
-    fn result(&mut self, index: Index, now: Ticks, ready: Completion, destination: Option<Register>) -> Completion {
-        if ready.at <= now {
-            self.scoreboard.clear(destination);
-            return ready;
-        }
-        let done = ready.later(Ticks(self.width));
-        self.scoreboard.wait(destination, done);
-        self.window.complete(index, done);
-        done
-    }
-
-    /// When the front end comes to the instruction at `index`, if nothing of its own delays it.
-    fn front_end(&mut self, index: Index) -> Ticks {
-        if index.0 > 0 {
-            self.window.dispatch(Index(index.0 - 1));
-        }
-        self.window.undelayed(index)
-    }
-
-    /// The front end comes to the instruction at `index` later.
-    fn delay_fetch(&mut self, index: Index, by: Ticks) {
-        let from = self.window.undelayed(index);
-        self.window.hold(index, from + by);
-    }
-
-    /// Dispatch waits `stall` for a mispredicted branch that was resolved at `done`: the last of it is for the front end.
-    fn redirected(&mut self, stall: Ticks, done: Completion) {
-        let front_end = stall.min(self.redirect);
-        let time = self.window.time();
-        time.redirects += front_end;
-        time.wait(stall.since(front_end), done.translation);
     }
 }

@@ -127,6 +127,14 @@ pub struct Access<'w> {
     pub found: Level,
 }
 
+impl Access<'_> {
+    /// The access if its translation took no time.
+    pub(crate) fn translated_at_once(self) -> Access<'static> {
+        let Self { address, translation: _, line, found } = self;
+        Access { address, translation: Translation::FirstLevel, line, found }
+    }
+}
+
 /// How an address was translated.
 #[derive(Clone, Copy, Debug)]
 pub enum Translation<'w> {

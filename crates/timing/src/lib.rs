@@ -22,6 +22,7 @@
 
 mod arrivals;
 mod core;
+mod engine;
 mod event;
 mod misses;
 mod model;
@@ -48,4 +49,4 @@ pub use prefetcher::{PrefetchModel, StreamModel};
 pub use store_buffer::{Drain, StoreModel};
 pub use surroundings::{Surroundings, WalkerPort};
 pub use ticks::{Index, Ticks};
-pub use time::Time;
+pub use time::{Stalls, Time};

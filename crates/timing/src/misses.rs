@@ -21,6 +21,8 @@ pub(crate) enum User {
     Data,
     /// A page walker.
     Walker,
+    /// The prefetcher of the L2, which passes the L1D by.
+    L2Prefetcher,
 }
 
 /// A use of a line.
@@ -32,6 +34,14 @@ pub(crate) struct Use {
     pub(crate) time: Ticks,
     /// When the instruction was dispatched, which is no later.
     pub(crate) dispatch: Ticks,
+}
+
+/// A line that was prefetched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Prefetched {
+    pub(crate) line: Line,
+    pub(crate) into: Level,
+    pub(crate) found: Level,
 }
 
 /// What a request for a line takes.
@@ -106,11 +116,35 @@ impl Misses {
         Some(found)
     }
 
+    /// A prefetch that another clock of the same core has decided on. The line is in the caches, so that this clock cannot drop the prefetch: it
+    /// waits for miss registers.
+    pub(crate) fn follow(&mut self, prefetched: Prefetched, time: Ticks) {
+        let Prefetched { line, into, found } = prefetched;
+        if found <= into {
+            return;
+        }
+        let user = if into == Level::L1 { User::Data } else { User::L2Prefetcher };
+        let (registers, begin) = self.choose(found, time, user);
+        let done = begin + self.latencies[found as usize];
+        self.occupy(registers, done);
+        self.lines.expect(line, done);
+    }
+
+    /// Becomes a copy of other registers of the same numbers and latencies.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let Self { l1d, l2, lines, latencies, walker } = other;
+        self.l1d.copy_from(l1d);
+        self.l2.copy_from(l2);
+        self.lines.copy_from(lines);
+        (self.latencies, self.walker) = (*latencies, *walker);
+    }
+
     /// The miss registers for a request, and when it begins.
     fn choose(&self, found: Level, time: Ticks, user: User) -> (Registers, Ticks) {
         let passes_l1d = match user {
             User::Data => true,
             User::Walker => self.walker == WalkerPort::L1d,
+            User::L2Prefetcher => false,
         };
         let l1d = passes_l1d.then(|| self.l1d.choose(time));
         let time = l1d.map_or(time, |slot| slot.begin);

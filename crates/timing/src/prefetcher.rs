@@ -2,7 +2,7 @@
 
 use crate::{
     event::{Level, Line},
-    misses::{Misses, PrefetchLines},
+    misses::{Misses, PrefetchLines, Prefetched},
     ticks::Ticks,
 };
 use keys::{key, model};
@@ -52,17 +52,30 @@ impl Prefetchers {
         Self { model: *model, streams: Streams::new(&model.stream, lines_of_page) }
     }
 
-    /// A load or store has missed a line in the L1D and asks for it at a time. What the prefetchers then bring asks the L2 as well.
-    pub(crate) fn miss(&mut self, line: Line, time: Ticks, misses: &mut Misses, caches: &mut impl PrefetchLines) {
+    /// A load or store has missed a line in the L1D and requests it at a time. Lines that the prefetchers bring into the L1D are requests to the L2 as well.
+    /// What they bring is added to `prefetched`.
+    pub(crate) fn miss(
+        &mut self,
+        line: Line,
+        time: Ticks,
+        misses: &mut Misses,
+        prefetched: &mut Vec<Prefetched>,
+        caches: &mut impl PrefetchLines,
+    ) {
         let Self { model, streams } = self;
         let lines_of_page = streams.lines_of_page;
-        streams.request(line, |next| misses.prefetch(next, Level::L2, time, caches).map(|_| ()));
+        let mut bring = |line, into| {
+            let found = misses.prefetch(line, into, time, caches)?;
+            prefetched.push(Prefetched { line, into, found });
+            Some(found)
+        };
+        streams.request(line, |next| bring(next, Level::L2).map(|_| ()));
         for next in next_lines(model, line, lines_of_page) {
-            match misses.prefetch(next, Level::L1, time, caches) {
+            match bring(next, Level::L1) {
                 None => return,
                 Some(Level::L1) => {}
                 Some(Level::L2 | Level::Llc | Level::Memory) => {
-                    streams.request(next, |next| misses.prefetch(next, Level::L2, time, caches).map(|_| ()));
+                    streams.request(next, |next| bring(next, Level::L2).map(|_| ()));
                 }
             }
         }

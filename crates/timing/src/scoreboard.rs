@@ -3,34 +3,33 @@
 use crate::{
     event::{Register, Registers},
     ticks::Ticks,
-    window::Completion,
 };
 
 /// When the value of each register is there. A register whose value is there when the instruction that writes it is dispatched is not waited for: its
 /// bit is clear, and so are all bits as long as nothing is outstanding.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     waiting: Registers,
-    ready: [Completion; 64],
+    ready: [Ticks; 64],
 }
 
 impl Scoreboard {
     pub(crate) fn new() -> Self {
-        Self { waiting: Registers::NONE, ready: [Completion::default(); 64] }
+        Self { waiting: Registers::NONE, ready: [Ticks(0); 64] }
     }
 
     /// When the values of all `sources` are there, for an instruction that is dispatched at `now`: then, if nothing is waited for.
     #[inline]
-    pub(crate) fn ready(&mut self, sources: Registers, now: Ticks) -> Completion {
-        let mut latest = Completion::at(now);
+    pub(crate) fn ready(&mut self, sources: Registers, now: Ticks) -> Ticks {
+        let mut latest = now;
         let mut left = sources.0 & self.waiting.0;
         while left != 0 {
             let register = left.trailing_zeros();
             let ready = self.ready[register as usize];
-            if ready.at <= now {
+            if ready <= now {
                 self.waiting.0 &= !(1 << register);
             }
-            latest = latest.or_later(ready);
+            latest = latest.max(ready);
             left &= left - 1;
         }
         latest
@@ -46,7 +45,7 @@ impl Scoreboard {
 
     /// A register is written, and its value is there later.
     #[inline]
-    pub(crate) fn wait(&mut self, destination: Option<Register>, ready: Completion) {
+    pub(crate) fn wait(&mut self, destination: Option<Register>, ready: Ticks) {
         if let Some(register) = destination {
             self.waiting.0 |= register.set().0;
             self.ready[register.number()] = ready;

@@ -45,6 +45,11 @@ impl Slots {
         Some(self.choose(time)).filter(|slot| slot.begin == time)
     }
 
+    /// Becomes a copy of other slots, of which there are as many.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.free_from.copy_from_slice(&other.free_from);
+    }
+
     /// The request that `slot` was chosen for keeps it until a time.
     pub(crate) fn occupy(&mut self, slot: Slot, until: Ticks) {
         self.free_from[slot.number] = until;

@@ -68,6 +68,13 @@ impl StoreBuffer {
         }
     }
 
+    /// Becomes a copy of another buffer with as many entries.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let Self { drain, free_from, next, empty_from } = other;
+        (self.drain, self.next, self.empty_from) = (*drain, *next, *empty_from);
+        self.free_from.copy_from_slice(free_from);
+    }
+
     /// When all stores so far have left.
     pub(crate) fn empty_from(&self) -> Ticks {
         self.empty_from

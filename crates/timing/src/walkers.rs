@@ -75,6 +75,14 @@ impl Walkers {
         begin
     }
 
+    /// Becomes a copy of other walkers, of which there are as many.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let Self { walkers, pages, l2_tlb } = other;
+        self.walkers.copy_from(walkers);
+        self.pages.copy_from(pages);
+        self.l2_tlb = *l2_tlb;
+    }
+
     /// When all walks under way have ended.
     pub(crate) fn latest(&self) -> Ticks {
         self.pages.latest()
