@@ -14,19 +14,31 @@ pub enum Reports {
     Instructions,
 }
 
-/// Whether the core waits for anything that instructions may meet.
+/// Whether the core waits for anything that later instructions may wait for as well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outstanding {
-    /// Only long events are to be reported.
+    /// Only long events have to be reported.
     Nothing,
-    /// Every instruction is.
-    Something,
+    /// So do all loads and stores, and the instructions that read or write one of these registers.
+    Something(RegisterSet),
 }
 
 /// A set of registers: bit n stands for x n, bit 32 + n for f n. It does not have x0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(transparent)]
 pub struct RegisterSet(pub u64);
+
+impl RegisterSet {
+    /// All registers.
+    pub const ALL: Self = Self(!1);
+
+    /// Whether a register is in both sets.
+    #[inline]
+    #[must_use]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
 
 /// What is reported of an instruction, before its registers change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -66,6 +66,19 @@ fn engines_and_repetitions_agree_to_the_byte() {
     }
 }
 
+/// Pairs of the threaded engine reported their operations twice, so that each waited a cycle more than under `match`.
+#[test]
+fn engines_report_each_instruction_once_to_a_core() {
+    let of = |engine: &str| {
+        compare(&["--workload", "jobs:64K", "--scheme", "native", "--set", "fidelity=core", "--set", engine])
+    };
+    let first = of("engine=threaded");
+    for run in runs_of(&first) {
+        assert!(run["core"]["width"].is_u64(), "{run:#}");
+    }
+    assert_eq!(first["runs"], of("engine=match")["runs"]);
+}
+
 /// Caches change the time of things, and through it the kernel's ticks; not what a program does.
 #[test]
 fn the_same_work_is_done_under_either_fidelity() {

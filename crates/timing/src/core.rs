@@ -86,7 +86,17 @@ impl Core {
         }
     }
 
-    /// An instruction that computes. Needs no report while nothing is outstanding.
+    /// Registers whose values may not be there. What reads or writes none of them, and is no access, needs no report.
+    #[inline]
+    #[must_use]
+    pub fn waiting(&self) -> Registers {
+        match self.clocks {
+            Clocks::Joined => self.real.waiting(),
+            Clocks::Apart => self.real.waiting().and(self.ideal.waiting()),
+        }
+    }
+
+    /// An instruction that computes. Needs no report while it reads and writes no register of [`Self::waiting`].
     #[inline]
     pub fn operation(&mut self, index: Index, operation: Operation) {
         self.each(|clock| clock.operation(index, operation));

@@ -81,6 +81,12 @@ impl Engine {
         now < core.max(self.misses.latest()).max(self.walkers.latest())
     }
 
+    /// Registers whose values may not be there.
+    #[inline]
+    pub(crate) fn waiting(&self) -> Registers {
+        self.scoreboard.waiting()
+    }
+
     #[inline]
     pub(crate) fn operation(&mut self, index: Index, operation: Operation) {
         let now = self.window.dispatch(index);

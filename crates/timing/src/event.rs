@@ -75,6 +75,20 @@ impl Registers {
         if self.0 == 0 { None } else { Some(Register(self.0.trailing_zeros() as u8)) }
     }
 
+    /// As [`Self::of_bits`] takes them.
+    #[inline]
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether a register is in both sets.
+    #[inline]
+    #[must_use]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Those of both sets.
     #[inline]
     #[must_use]

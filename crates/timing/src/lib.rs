@@ -11,10 +11,10 @@
 //!
 //! * always: conditional branches ([`Core::branch`]); loads and stores that the L1D or the first level of TLBs does not answer; fetches of that kind;
 //!   what [`Core::serialize`] is for;
-//! * while [`Core::is_busy`] says that something is outstanding: also each other instruction ([`Core::operation`]) and each other load and store.
+//! * while [`Core::is_busy`] says that something is outstanding: also each other load and store, and each instruction ([`Core::operation`]) that reads or
+//!   writes a register that [waits](Core::waiting) for a result.
 //!
-//! Registers matter only while something is outstanding: then those that wait for a result are known, and an instruction that reads one
-//! waits as well. Where nothing is outstanding, no register waits, an access that the first levels answer has no effect, and so none is missed.
+//! Where nothing is outstanding, no register waits and an access that the first levels answer has no effect on time, so that no report is missed.
 //!
 //! Caches and TLBs are elsewhere. Each access says where its line was found and which table entries its walk read, and the model asks
 //! for one thing only: [`PrefetchLines`].

@@ -1,7 +1,7 @@
 //! Lines that a core waits for: miss registers, latencies, and what is under way.
 
 use crate::{
-    arrivals::Arrivals,
+    arrivals::LineArrivals,
     event::{Level, Line},
     slots::{Slot, Slots},
     surroundings::{Surroundings, WalkerPort},
@@ -58,7 +58,9 @@ pub(crate) struct Misses {
     l1d: Slots,
     l2: Slots,
     /// Lines under way.
-    lines: Arrivals<Line>,
+    lines: LineArrivals,
+    /// The dispatch of the latest instruction that used a line.
+    now: Ticks,
     latencies: [Ticks; 4],
     walker: WalkerPort,
 }
@@ -69,7 +71,8 @@ impl Misses {
         Self {
             l1d: Slots::new(l1d),
             l2: Slots::new(l2),
-            lines: Arrivals::new(),
+            lines: LineArrivals::new(),
+            now: Ticks(0),
             latencies: around.latencies.map(|cycles| Ticks(cycles * width)),
             walker: around.walker,
         }
@@ -77,13 +80,15 @@ impl Misses {
 
     /// When a line that is in the L1D, or on its way there, arrives for an instruction dispatched at `dispatch`; `None` if it is there by then.
     #[inline]
-    pub(crate) fn arrival(&mut self, line: Line, dispatch: Ticks) -> Option<Ticks> {
-        self.lines.find(dispatch, |known| known == line)
+    fn arrival(&self, line: Line, dispatch: Ticks) -> Option<Ticks> {
+        self.lines.find(dispatch, line)
     }
 
     /// When the data of a line are there. A miss takes a miss register of each level that it misses until then.
+    #[inline]
     pub(crate) fn use_line(&mut self, used: Use, user: User) -> Ticks {
         let Use { line, found, time, dispatch } = used;
+        self.now = dispatch;
         let arrives = self.arrival(line, dispatch).unwrap_or(Ticks(0));
         let latency = self.latencies[found as usize];
         if found == Level::L1 {
@@ -92,7 +97,7 @@ impl Misses {
         let (registers, begin) = self.choose(found, time, user);
         let done = arrives.max(begin + latency);
         self.occupy(registers, done);
-        self.lines.expect(line, done);
+        self.lines.expect(line, done, dispatch);
         done
     }
 
@@ -111,7 +116,7 @@ impl Misses {
             let registers = Registers { l1d, l2: (found > Level::L2).then_some(l2) };
             let done = time + self.latencies[found as usize];
             self.occupy(registers, done);
-            self.lines.expect(line, done);
+            self.lines.expect(line, done, self.now);
         }
         Some(found)
     }
@@ -127,16 +132,16 @@ impl Misses {
         let (registers, begin) = self.choose(found, time, user);
         let done = begin + self.latencies[found as usize];
         self.occupy(registers, done);
-        self.lines.expect(line, done);
+        self.lines.expect(line, done, self.now);
     }
 
     /// Becomes a copy of other registers of the same numbers and latencies.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self { l1d, l2, lines, latencies, walker } = other;
+        let Self { l1d, l2, lines, now, latencies, walker } = other;
         self.l1d.copy_from(l1d);
         self.l2.copy_from(l2);
         self.lines.copy_from(lines);
-        (self.latencies, self.walker) = (*latencies, *walker);
+        (self.now, self.latencies, self.walker) = (*now, *latencies, *walker);
     }
 
     /// The miss registers for a request, and when it begins.

@@ -18,6 +18,12 @@ impl Scoreboard {
         Self { waiting: Registers::NONE, ready: [Ticks(0); 64] }
     }
 
+    /// Registers that wait for a result, and others that have waited until a short time ago.
+    #[inline]
+    pub(crate) fn waiting(&self) -> Registers {
+        self.waiting
+    }
+
     /// When the values of all `sources` are there, for an instruction that is dispatched at `now`: then, if nothing is waited for.
     #[inline]
     pub(crate) fn ready(&mut self, sources: Registers, now: Ticks) -> Ticks {

@@ -56,7 +56,7 @@ impl Walkers {
             Translation::SecondLevel => time + self.l2_tlb,
             Translation::Walk(walk) => {
                 let done = self.walk(walk, time, dispatch, misses).max(arrives);
-                self.pages.expect(Page::of(address, walk.page_shift), done);
+                self.pages.expect(Page::of(address, walk.page_shift), done, dispatch);
                 done
             }
         };

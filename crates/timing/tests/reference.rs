@@ -244,6 +244,18 @@ fn report(core: &mut Core, index: Index, instruction: &Instruction, memory: &mut
     let busy = core.is_busy(index);
     match &instruction.does[..] {
         [Does::Operation(..)] if !busy => return false,
+        [Does::Operation(destination, sources)]
+            if !core.waiting().intersects(set(sources).and(named(*destination).set())) =>
+        {
+            return false;
+        }
+        [Does::Branch(pc, taken, sources)] if !core.waiting().intersects(set(sources)) => {
+            let way = if *taken { Way::Taken } else { Way::NotTaken };
+            let outcome = core.predict(*pc, way);
+            if outcome == Outcome::Mispredicted {
+                core.resolve(index, outcome, set(sources));
+            }
+        }
         [Does::Operation(destination, sources)] => {
             core.operation(index, Operation { destination: Some(named(*destination)), sources: set(sources) });
         }

@@ -4,10 +4,11 @@ use super::translations::{Side, Slot, Translations};
 use crate::{
     Bus, Isa,
     decode::{self, Instruction},
-    engine::threaded,
+    engine::{operands::Operands, threaded},
     host_page::HostPage,
     microop::{Link, MicroOp, accumulator},
     ops::{Class, Opcode},
+    report::{RegisterSet, Reports},
 };
 use std::marker::PhantomData;
 
@@ -178,7 +179,11 @@ impl<'c, B: Bus> Builder<'c, B> {
 
     fn push(&mut self, opcode: Opcode, imm: i32, (rd, rs1, rs2): (u8, u8, u16)) {
         let op = MicroOp { handler: threaded::handler::<B>(opcode), imm, rd, rs1, rs2 };
-        let side = self.side(opcode);
+        let names = match B::REPORTS {
+            Reports::None => RegisterSet::default(),
+            Reports::Instructions => Operands::reported(opcode, &op).registers(),
+        };
+        let side = Side { names, ..self.side(opcode) };
         if let Some(handler) = self.before.replace(opcode).and_then(|before| threaded::pair::<B>(before, opcode)) {
             let before = self.code.ops.last_mut().expect("a micro-op was pushed before");
             // A link is followed by its resolver, which is no pair's first: the latest slot is a micro-op.
@@ -197,6 +202,7 @@ impl<'c, B: Bus> Builder<'c, B> {
     }
 
     fn side(&self, opcode: Opcode) -> Side {
-        Side { opcode, offset: self.offset as u16, instructions: self.instructions as u8, stores: self.stores as u8 }
+        let (offset, instructions) = (self.offset as u16, self.instructions as u8);
+        Side { opcode, offset, instructions, stores: self.stores as u8, names: RegisterSet::default() }
     }
 }

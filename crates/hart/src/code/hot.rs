@@ -16,6 +16,7 @@ use crate::{
     host_page::HostPage,
     microop::{Link, MicroOp},
     ops::{Class, Opcode},
+    report::RegisterSet,
 };
 use std::collections::{HashMap, VecDeque};
 
@@ -241,7 +242,7 @@ impl Hot {
 
 /// Appends what enters block `number` of a unit.
 fn push_entry<B: Bus>(code: &mut Translations, number: usize, offset: u16) {
-    let side = Side { opcode: Opcode::Compiled, offset, instructions: 0, stores: 0 };
+    let side = Side { opcode: Opcode::Compiled, offset, instructions: 0, stores: 0, names: RegisterSet::default() };
     let handler = threaded::handler::<B>(Opcode::Compiled);
     code.push(Slot { op: MicroOp { handler, imm: number as i32, rd: SINK, rs1: 0, rs2: 0 } }, side);
     let link = Link { cost: 0, target: std::ptr::null_mut() };

@@ -5,6 +5,7 @@ use crate::{
     host_page::HostPage,
     microop::{Link, MicroOp},
     ops::Opcode,
+    report::RegisterSet,
 };
 use std::collections::HashMap;
 
@@ -30,6 +31,8 @@ pub(crate) struct Side {
     pub(crate) instructions: u8,
     /// Stores of the block before it.
     pub(crate) stores: u8,
+    /// Registers that it reads or writes, for buses that want [reports](crate::report).
+    pub(crate) names: RegisterSet,
 }
 
 /// A slot of the arena: a micro-op, or the link behind one that may leave its block.

@@ -14,7 +14,7 @@ use crate::{
     leave::Leave,
     microop::{Link, MicroOp},
     ops::Opcode,
-    report::{Outstanding, Report, Reports, Serialize},
+    report::{Outstanding, RegisterSet, Report, Reports, Serialize},
 };
 use types::Access;
 
@@ -74,7 +74,7 @@ impl<'c, B: Bus> Environment<'c, B> {
             latest: 0,
             exchange: Exchange::new(),
             lines,
-            outstanding: Outstanding::Something,
+            outstanding: Outstanding::Something(RegisterSet::ALL),
         }
     }
 

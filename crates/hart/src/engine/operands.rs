@@ -43,7 +43,7 @@ impl Set {
 
 /// What an operation reads, and what it writes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::engine) struct Operands {
+pub(crate) struct Operands {
     pub(in crate::engine) read: Set,
     pub(in crate::engine) written: Set,
 }
@@ -71,6 +71,20 @@ impl Operands {
             _ => (Set::default(), Set::default()),
         };
         Self { read, written }
+    }
+
+    /// Those that a core is told of.
+    pub(crate) fn reported(opcode: Opcode, op: &MicroOp) -> Self {
+        match opcode {
+            // The target is predicted, and the return address is known.
+            Opcode::Jalr | Opcode::JalrAligned => Self { read: Set::default(), written: Set::x(op.rd) },
+            _ => Self::of(opcode, op),
+        }
+    }
+
+    /// All of them.
+    pub(crate) const fn registers(self) -> RegisterSet {
+        self.read.and(self.written).registers()
     }
 }
 

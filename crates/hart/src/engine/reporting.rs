@@ -8,21 +8,21 @@ use crate::{
     Bus,
     hart::Hart,
     microop::MicroOp,
-    ops::{Class, Opcode},
+    ops::Class,
     report::{BranchWay, DataKind, DataReport, Outstanding, RegisterSet, Report, Reports, Serialize},
 };
 
 impl<B: Bus> Environment<'_, B> {
-    /// Whether every instruction is reported.
+    /// Whether every access is reported.
     #[inline(always)]
     pub(crate) fn watches(&self) -> bool {
-        B::REPORTS == Reports::Instructions && self.outstanding == Outstanding::Something
+        B::REPORTS == Reports::Instructions && self.outstanding != Outstanding::Nothing
     }
 
     /// The access that was translated just now is reported, whatever it finds.
     #[inline(always)]
     pub(crate) fn watch(&mut self) {
-        self.outstanding = Outstanding::Something;
+        self.outstanding = Outstanding::Something(RegisterSet::ALL);
     }
 
     /// The micro-op at `op`, which computes, is about to be executed.
@@ -31,7 +31,10 @@ impl<B: Bus> Environment<'_, B> {
     /// It is one of a live block.
     #[inline(always)]
     pub(crate) unsafe fn operation(&mut self, hart: &Hart, op: *const MicroOp, acc: u64) {
-        if self.watches() {
+        if B::REPORTS == Reports::Instructions
+            && let Outstanding::Something(registers) = self.outstanding
+            && self.side(op).names.intersects(registers)
+        {
             // SAFETY: by the contract.
             unsafe { self.report_operation(hart, op, acc) };
         }
@@ -70,16 +73,8 @@ impl<B: Bus> Environment<'_, B> {
     unsafe fn report_operation(&mut self, hart: &Hart, op: *const MicroOp, acc: u64) {
         let opcode = self.opcode(op);
         // SAFETY: by the contract.
-        let op_there = unsafe { &*op };
-        let (reads, writes) = match opcode {
-            // Where it goes is predicted, and the address behind it known.
-            Opcode::Jalr | Opcode::JalrAligned => (RegisterSet::default(), Set::x(op_there.rd).registers()),
-            _ => {
-                let Operands { read, written } = Operands::of(opcode, op_there);
-                (read.registers(), written.registers())
-            }
-        };
-        self.report_at(hart, op, acc, Report::Operation { reads, writes });
+        let Operands { read, written } = Operands::reported(opcode, unsafe { &*op });
+        self.report_at(hart, op, acc, Report::Operation { reads: read.registers(), writes: written.registers() });
     }
 
     /// An access of the micro-op at `op`: to the byte at `at`, or wherever the bus has done it.

@@ -436,7 +436,6 @@ macro_rules! define_handlers {
             pub(in super::super) unsafe fn $imm<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, env: *mut ()) -> Option<u64> {
                 unsafe {
                     (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
-                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let value = alu::$imm_f((*hart).register((*op).rs1), (*op).imm as i64 as u64);
                     (*hart).set_register((*op).rd, value);
                 }
@@ -446,7 +445,6 @@ macro_rules! define_handlers {
             $(#[inline(always)]
             pub(in super::super) unsafe fn $reg<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, _: DataView, env: *mut ()) -> Option<u64> {
                 unsafe {
-                    (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     (*env.cast::<Environment<B>>()).operation(&*hart, op, acc);
                     let value = alu::$reg_f((*hart).register((*op).rs1), (*hart).register((*op).rs2 as u8));
                     (*hart).set_register((*op).rd, value);

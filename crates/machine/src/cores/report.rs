@@ -57,38 +57,45 @@ impl OwnCore {
             Report::FetchLine(at) => {
                 let (_, found) = port.caches.locate(port.pcpu, at, Access::Execute);
                 self.core.fetch_line(index, found);
-                Outstanding::Something
+                self.something()
             }
             Report::Fetched(address) => {
                 if self.pending.is_translated() {
                     self.core.fetch_translation(index, types::Gva(address), self.pending.translation());
                     self.pending.clear();
                 }
-                Outstanding::Something
+                self.something()
             }
             Report::Serialize(serialize) => {
                 self.serialize(index, serialize, port);
-                Outstanding::Something
+                self.something()
             }
         };
         self.outstanding
     }
 
+    #[inline]
     fn look(&mut self, index: Index) -> Outstanding {
-        if self.core.is_busy(index) { Outstanding::Something } else { Outstanding::Nothing }
+        if self.core.is_busy(index) { self.something() } else { Outstanding::Nothing }
+    }
+
+    /// Something is outstanding, or may be.
+    #[inline]
+    fn something(&self) -> Outstanding {
+        Outstanding::Something(RegisterSet(self.core.waiting().bits()))
     }
 
     /// One that is predicted while nothing is outstanding needs no more than the predictor.
     #[inline]
     fn branch(&mut self, index: Index, branch: Branch) -> Outstanding {
         let outcome = self.core.predict(branch.pc, branch.way);
-        if outcome == Outcome::Predicted && self.outstanding == Outstanding::Nothing {
-            return Outstanding::Nothing;
+        if outcome == Outcome::Predicted && !self.core.waiting().intersects(branch.sources) {
+            return self.outstanding;
         }
         self.core.resolve(index, outcome, branch.sources);
         self.outstanding = match outcome {
             Outcome::Predicted => self.look(index),
-            Outcome::Mispredicted => Outstanding::Something,
+            Outcome::Mispredicted => self.something(),
         };
         self.outstanding
     }

@@ -81,6 +81,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "exits": exits,
         "paging": paging,
         "caches": super::caches::value(statistics),
+        "core": statistics.core,
         "shadow": super::shadow::value(run),
         "agile": super::agile::value(run),
         "sections": run.sections,
