@@ -28,6 +28,7 @@ mod store;
 mod systems;
 pub mod terminal;
 pub mod text;
+mod time_model;
 mod validation;
 mod walks;
 

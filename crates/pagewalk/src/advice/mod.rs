@@ -5,6 +5,7 @@ mod obstacle;
 mod spin;
 mod translation;
 
+use crate::time_model::TimeModels;
 use serde_json::Value;
 
 pub(crate) use spin::SpinAdvice;
@@ -50,9 +51,10 @@ impl Advice {
                 workloads.push(workload);
             }
         }
+        let times = TimeModels::shared(report);
         for workload in workloads {
             let of_this: Vec<&Value> = runs.iter().filter(|run| run["workload"] == workload).collect();
-            let advice = TranslationAdvice::of(workload, &of_this);
+            let advice = TranslationAdvice::of(workload, &times, &of_this);
             self.translation.push(advice.ok_or_else(|| AdviceError::TooFew(workload.to_owned()))?);
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Which answer to its guests' spins serves a host best.
 
+use crate::time_model::TimeModels;
 use serde_json::{Value, json};
 
 /// A method that was measured.
@@ -20,6 +21,8 @@ pub(crate) struct Method {
 pub(crate) struct SpinAdvice {
     /// The report.
     pub(crate) report: String,
+    /// The time model of its runs.
+    pub(crate) times: TimeModels,
     /// All, the best first: those under which nothing was lost come before the others.
     pub(crate) ranking: Vec<Method>,
 }
@@ -37,7 +40,7 @@ impl SpinAdvice {
         };
         let mut ranking: Vec<Method> = runs.iter().map(method).collect();
         ranking.sort_by(|a, b| (a.lost + a.failed > 0).cmp(&(b.lost + b.failed > 0)).then(b.etr.total_cmp(&a.etr)));
-        Self { report: report.to_owned(), ranking }
+        Self { report: report.to_owned(), times: TimeModels::shared(&runs[0]), ranking }
     }
 
     /// The best.
@@ -65,7 +68,7 @@ impl SpinAdvice {
                 "in_the_way": Self::in_the_way(&method.name),
             })
         };
-        json!({ "report": self.report, "advised": self.advised().name, "ranking": self.ranking.iter().map(of).collect::<Vec<_>>() })
+        json!({ "report": self.report, "time_model": self.times.to_string(), "advised": self.advised().name, "ranking": self.ranking.iter().map(of).collect::<Vec<_>>() })
     }
 }
 

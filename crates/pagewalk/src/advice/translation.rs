@@ -3,6 +3,7 @@
 use super::obstacle::Obstacle;
 use crate::comparison::{LEAST_TRANSACTIONS, SAME};
 use crate::systems::reported_system;
+use crate::time_model::TimeModels;
 use schemes::PagedScheme;
 use serde_json::{Value, json};
 
@@ -66,6 +67,8 @@ impl Goal {
 pub(crate) struct TranslationAdvice {
     /// The workload.
     pub(crate) workload: String,
+    /// The time model that all were measured with.
+    pub(crate) times: TimeModels,
     /// What the others are measured by: nested paging with the smallest pages, or else the slowest.
     pub(crate) baseline: Candidate,
     /// All, the fastest first.
@@ -74,9 +77,9 @@ pub(crate) struct TranslationAdvice {
 
 impl TranslationAdvice {
     /// Of the runs of one workload; `None` if there is nothing to choose from.
-    pub(super) fn of(workload: &str, runs: &[&Value]) -> Option<Self> {
-        // A run on another host than the report's is no choice that the user of this one has.
-        let here = runs.iter().filter(|run| run["host"].is_null());
+    pub(super) fn of(workload: &str, times: &TimeModels, runs: &[&Value]) -> Option<Self> {
+        // A run on another host than the report's is no choice that the user of this one has, and times of two fidelities do not compare.
+        let here = runs.iter().filter(|run| run["host"].is_null() && run["settings"]["fidelity"].is_null());
         let good: Vec<&&Value> = here.filter(|run| !run["failed"].is_string()).collect();
         let unit = unit(&good);
         let mut ranking: Vec<Candidate> = good.iter().filter_map(|run| candidate(run, unit)).collect();
@@ -85,7 +88,7 @@ impl TranslationAdvice {
         let baseline = nested.or(ranking.last())?.clone();
         ranking.iter_mut().for_each(|candidate| candidate.like_work_of(&baseline));
         ranking.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
-        (ranking.len() > 1).then_some(Self { workload: workload.to_owned(), baseline, ranking })
+        (ranking.len() > 1).then(|| Self { workload: workload.to_owned(), times: times.clone(), baseline, ranking })
     }
 
     /// The system for `goal`: of those that are as good as the fastest, the one with the least in its way.
@@ -126,6 +129,7 @@ impl TranslationAdvice {
         };
         json!({
             "workload": self.workload,
+            "time_model": self.times.to_string(),
             "baseline": self.baseline.system,
             "advised": Goal::ALL.map(advised),
             "ranking": self.ranking.iter().map(of).collect::<Vec<_>>(),

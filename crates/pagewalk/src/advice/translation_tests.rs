@@ -4,9 +4,13 @@ fn run(scheme: &str, cycles: u64) -> Value {
     json!({ "workload": "gups", "scheme": scheme, "settings": {}, "host": null, "cycles": cycles, "overhead": 0.5, "instructions": 1000, "overhead_ideal": 0.1 })
 }
 
+fn times() -> TimeModels {
+    TimeModels::shared(&json!({ "host": { "name": "sandybridge-2012" }, "config": { "fidelity": "counts" } }))
+}
+
 fn advice(runs: &[(&str, u64)]) -> TranslationAdvice {
     let runs: Vec<Value> = runs.iter().map(|(scheme, cycles)| run(scheme, *cycles)).collect();
-    TranslationAdvice::of("gups", &runs.iter().collect::<Vec<_>>()).unwrap()
+    TranslationAdvice::of("gups", &times(), &runs.iter().collect::<Vec<_>>()).unwrap()
 }
 
 fn advised(advice: &TranslationAdvice) -> [&str; 3] {
@@ -40,13 +44,13 @@ fn another_host_is_no_choice() {
     let mut other = run("shadow:4K+4K", 1);
     other["host"] = json!({ "name": "xeon-2017" });
     let here = [run("nested:4K+4K", 10), run("flat:4K+4K", 9)];
-    let advice = TranslationAdvice::of("gups", &[&other, &here[0], &here[1]]).unwrap();
+    let advice = TranslationAdvice::of("gups", &times(), &[&other, &here[0], &here[1]]).unwrap();
     assert_eq!(advice.advised(Goal::Best).unwrap().system, "flat:4K+4K");
 }
 
 #[test]
 fn there_is_no_choice_of_one() {
-    assert!(TranslationAdvice::of("gups", &[&run("nested:4K+4K", 10), &run("native:4K", 5)]).is_none());
+    assert!(TranslationAdvice::of("gups", &times(), &[&run("nested:4K+4K", 10), &run("native:4K", 5)]).is_none());
 }
 
 #[test]
@@ -67,7 +71,7 @@ fn work_that_a_run_left_out_is_not_saved_by_its_scheme() {
     skips["instructions"] = json!(170);
     skips["overhead_ideal"] = json!(0.0);
     let base = run("nested:4K+4K", 1100);
-    let advice = TranslationAdvice::of("p", &[&base, &skips]).unwrap();
+    let advice = TranslationAdvice::of("p", &times(), &[&base, &skips]).unwrap();
     let best = advice.advised(Goal::Best).unwrap();
     assert_eq!(best.system, "dual-direct:4K");
     // 1100 cycles with 10 % of overhead are 1000 without.
@@ -88,7 +92,7 @@ fn transactions_are_the_unit_where_all_runs_count_them() {
         run
     };
     let (slow, fast) = (counted("nested:4K+4K", 10_000, 100), counted("shadow:4K+4K", 10_000, 200));
-    let advice = TranslationAdvice::of("p", &[&slow, &fast]).unwrap();
+    let advice = TranslationAdvice::of("p", &times(), &[&slow, &fast]).unwrap();
     assert!((advice.saves(advice.advised(Goal::Best).unwrap()) - 0.5).abs() < 1e-9);
 }
 
@@ -97,6 +101,6 @@ fn a_failed_run_is_no_candidate() {
     let mut failed = run("dual-direct:4K", 1);
     failed["failed"] = json!("the guest's command ended with status 1");
     let good = [run("nested:4K+4K", 10), run("flat:4K+4K", 9)];
-    let advice = TranslationAdvice::of("p", &[&failed, &good[0], &good[1]]).unwrap();
+    let advice = TranslationAdvice::of("p", &times(), &[&failed, &good[0], &good[1]]).unwrap();
     assert_eq!((advice.ranking.len(), advice.ranking[0].system.as_str()), (2, "flat:4K+4K"));
 }

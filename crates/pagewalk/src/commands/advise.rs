@@ -54,10 +54,11 @@ fn translation(advice: &TranslationAdvice) -> String {
     }
     let in_the_way = if notes.is_empty() { String::new() } else { format!("in the way\n{notes}") };
     format!(
-        "{}: of {} virtualized systems that were measured; `saves` is of the time of {}\n{table}{in_the_way}{remarks}",
+        "{}: of {} virtualized systems that were measured; `saves` is of the time of {}; times by {}\n{table}{in_the_way}{remarks}",
         advice.workload,
         advice.ranking.len(),
-        advice.baseline.system
+        advice.baseline.system,
+        advice.times
     )
 }
 
@@ -74,5 +75,5 @@ fn spin(advice: &SpinAdvice) -> String {
             SpinAdvice::in_the_way(&method.name).to_owned(),
         ]);
     }
-    format!("{}: take {}\n{table}", advice.report, best.name)
+    format!("{}: take {}; times by {}\n{table}", advice.report, best.name, advice.times)
 }

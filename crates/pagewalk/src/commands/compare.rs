@@ -18,6 +18,7 @@ use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
 use crate::store::Store;
 use crate::systems::{Configured, configured, with_natives};
+use crate::time_model::TimeModels;
 use config::system::System;
 use config::units::ByteSize;
 use keys::suggestion::unknown;
@@ -150,8 +151,9 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let caption = caption(&plan.works, &plan.systems);
     caption.iter().try_for_each(|line| print(&format!("{line}\n")))?;
+    let times = TimeModels::of_systems(&plan.systems);
     if arguments.details || plan.works.len() == 1 {
-        print(&details(&runs).to_string())?;
+        print(&format!("cycles by {times}\n\n{}", details(&runs)))?;
         if let Some(maintenance) = maintenance(&runs).filter(|_| arguments.details) {
             print(&format!("\nmaintenance of shadow tables; times in relation to the guest's own\n\n{maintenance}"))?;
         }
@@ -165,11 +167,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         }
     } else {
         let table = overview(&runs, &plan.systems, Over::Ideal);
-        let hosts = hosts(&plan.systems);
-        print(&format!("cycles over those of a machine whose translation is free ({hosts})\n\n{table}"))?;
+        print(&format!("cycles over those of a machine whose translation is free ({times})\n\n{table}"))?;
         if arguments.native {
             let table = overview(&runs, &plan.systems, Over::Native);
-            print(&format!("\ncycles over those of the same machine without its hypervisor\n\n{table}"))?;
+            print(&format!("\ncycles over those of the same machine without its hypervisor ({times})\n\n{table}"))?;
         }
     }
     let beginnings = beginnings(&runs, snapshot.as_deref());
@@ -177,8 +178,11 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         print(&format!("\n{beginnings}"))?;
     }
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
-        print(&format!("\nthe linear model: cycles over those of a machine whose translation is free\n\n{table}"))?;
+        print(&format!(
+            "\nthe linear model: cycles over those of a machine whose translation is free ({times})\n\n{table}"
+        ))?;
     }
+    print(&format!("\n{}", times.explained()))?;
     let noted = notes(&runs);
     if !noted.is_empty() {
         print("\n")?;
@@ -260,17 +264,6 @@ fn warnings(runs: &[Finished]) {
             warn(&format!("{} under {}: {filter} (segment.filter.bits)", run.work, run.on.system));
         }
     }
-}
-
-/// The names of all hosts, in the order of the systems.
-fn hosts(systems: &[Arc<Configured>]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for on in systems {
-        if !names.contains(&on.host.name.as_str()) {
-            names.push(&on.host.name);
-        }
-    }
-    names.join(", ")
 }
 
 fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Work)>, Failure> {

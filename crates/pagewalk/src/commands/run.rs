@@ -14,6 +14,7 @@ use crate::runs::kernel_panic::KernelPanic;
 use crate::sandbox::Needs;
 use crate::shared_memory::{registry, warn_of_refusals};
 use crate::side_by_side::{default_threads, side_by_side};
+use crate::time_model::TimeModels;
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{Console, GuestPlan, Machine, Outcome};
 use serde_json::{Value, json};
@@ -53,9 +54,9 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let overhead = report::overhead(&multi_vm, &ran.machine) * 100.0;
     warn_of_refusals(&ran.machine);
     let processors = multi_vm.plan.pcpus;
-    let host = &multi_vm.model.name;
+    let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
     print(&format!(
-        "{}\n{processors} processors of {host}, {overhead:.3} % of their time for scheduling\n",
+        "{}\n{processors} processors, {overhead:.3} % of their time for scheduling; times by {times}\n",
         report::table(&multi_vm, &ran.machine, &ran.outcomes)
     ))?;
     if let Some(sections) = report::sections_table(&multi_vm, &ran.machine) {
@@ -120,8 +121,9 @@ fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) ->
         reports.push(report);
         verdicts.push(ran.judge(&multi_vm));
     }
+    let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
     print(&format!(
-        "{}\nms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors\n",
+        "{}\nms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors; times by {times}\n",
         methods::table(&figures),
         multi_vm.plan.pcpus
     ))?;

@@ -14,6 +14,7 @@ use super::page::page;
 use super::read::read;
 use super::{host, walks};
 use crate::error::Failure;
+use crate::time_model::TimeModels;
 use measured::{Comparison, Run};
 use serde_json::Value;
 
@@ -34,15 +35,14 @@ pub(crate) fn comparison(report: &Value) -> Result<String, Failure> {
     let names: Vec<&str> = works.iter().map(|runs| runs[0].workload.as_str()).collect();
     let systems = works.first().map_or(0, |runs| runs.len());
     let guest = runs.first().map_or("no guest", |run| run.guest.as_str());
-    let on: Vec<&str> = hosts.iter().filter_map(|host| host.get("name")?.as_str()).collect();
+    let times = TimeModels::of_report(report);
     Ok(page(&Document {
         command: "compare".to_owned(),
         title: format!("What translation costs {}", short_list(&names)),
         lede: format!(
-            "{} in the guest {guest}, each under {}, on a simulated {}.{}",
+            "{} in the guest {guest}, each under {}. Cycles are by {times}.{}",
             capitalised(&counted(names.len(), "workload")),
             counted(systems, "translation scheme"),
-            listed(&on),
             caption.iter().map(|line| format!(" {}.", capitalised(line))).collect::<String>(),
         ),
         findings: findings::findings(&works),

@@ -10,6 +10,7 @@ use super::host;
 use super::page::page;
 use super::read::read;
 use crate::error::Failure;
+use crate::time_model::TimeModels;
 use measured::MultiVm;
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ pub(crate) fn multi_vm(report: &Value) -> Result<String, Failure> {
     };
     let Some(first) = runs.first() else { return Err(Failure::Usage("there is no run in it".to_owned())) };
     let guests: Vec<&str> = first.guests.iter().map(|guest| guest.name.as_str()).collect();
-    let name = first.host.get("name").and_then(Value::as_str).unwrap_or("host");
+    let times = TimeModels::of_report(report.get("runs").map_or(report, |runs| &runs[0]));
     let spins: Vec<&str> = runs.iter().map(MultiVm::spin).collect();
     let (title, which) = if runs.len() > 1 {
         (format!("Spin control: {}", listed(&spins)), ", once with each spin method")
@@ -37,7 +38,7 @@ pub(crate) fn multi_vm(report: &Value) -> Result<String, Failure> {
         command: "run".to_owned(),
         title,
         lede: format!(
-            "{} ({}) on {} of a simulated {name}{which}.",
+            "{} ({}) on {}{which}. Times are by {times}.",
             counted(guests.len(), "guest"),
             listed(&guests),
             counted(first.processors as usize, "processor"),

@@ -1,0 +1,163 @@
+//! The time model that numbers come from, for captions: a host model and a fidelity.
+
+use crate::systems::Configured;
+use config::{Config, FidelityName};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// A host model, and how its numbers become time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TimeModel {
+    host: String,
+    fidelity: FidelityName,
+}
+
+/// The time models of a table or page: each once, in the order of the systems.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TimeModels(Vec<TimeModel>);
+
+impl TimeModel {
+    /// Of a host and a fidelity as JSON has them.
+    fn read(host: &Value, fidelity: &Value) -> Option<Self> {
+        let fidelity = serde_json::from_value(fidelity.clone()).ok()?;
+        Some(Self { host: host["name"].as_str()?.to_owned(), fidelity })
+    }
+}
+
+impl TimeModels {
+    /// Of one configuration, on the host model of this name.
+    pub(crate) fn of(host: &str, config: &Config) -> Self {
+        Self(vec![TimeModel { host: host.to_owned(), fidelity: config.fidelity }])
+    }
+
+    /// Of the systems of a report as JSON that have neither a host nor a fidelity of their own.
+    pub(crate) fn shared(report: &Value) -> Self {
+        Self(TimeModel::read(&report["host"], &report["config"]["fidelity"]).into_iter().collect())
+    }
+
+    /// Of all systems of a comparison.
+    pub(crate) fn of_systems(systems: &[Arc<Configured>]) -> Self {
+        let mut models = Self(Vec::new());
+        systems
+            .iter()
+            .for_each(|on| models.add(TimeModel { host: on.host.name.clone(), fidelity: on.config.fidelity }));
+        models
+    }
+
+    /// Of a report as JSON: the model of its configuration, then those of runs with a host or a fidelity of their own.
+    /// What is no fidelity is left out: reports of other versions are read as well.
+    pub(crate) fn of_report(report: &Value) -> Self {
+        let mut models = Self(Vec::new());
+        let shared = &report["config"]["fidelity"];
+        for run in report["runs"].as_array().into_iter().flatten() {
+            let host = if run["host"].is_null() { &report["host"] } else { &run["host"] };
+            let fidelity = run["settings"].get("fidelity").unwrap_or(shared);
+            if let Some(model) = TimeModel::read(host, fidelity) {
+                models.add(model);
+            }
+        }
+        if models.0.is_empty() { Self::shared(report) } else { models }
+    }
+
+    /// What the fidelities of these models mean, and how to choose another one: two lines each.
+    pub(crate) fn explained(&self) -> String {
+        let mut fidelities: Vec<FidelityName> = Vec::new();
+        for model in &self.0 {
+            if !fidelities.contains(&model.fidelity) {
+                fidelities.push(model.fidelity);
+            }
+        }
+        fidelities.iter().map(|&fidelity| format!("time model: {}\n", explained(fidelity))).collect()
+    }
+
+    fn add(&mut self, model: TimeModel) {
+        if !self.0.contains(&model) {
+            self.0.push(model);
+        }
+    }
+}
+
+impl fmt::Display for TimeModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "host {}, fidelity {}", self.host, name(self.fidelity))
+    }
+}
+
+impl fmt::Display for TimeModels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("an unnamed time model");
+        }
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&texts.join("; "))
+    }
+}
+
+/// As users write it.
+const fn name(fidelity: FidelityName) -> &'static str {
+    match fidelity {
+        FidelityName::Counts => "counts",
+        FidelityName::Cycles => "cycles",
+        FidelityName::Core => "core",
+    }
+}
+
+/// What the numbers are, and what they are not.
+const fn explained(fidelity: FidelityName) -> &'static str {
+    match fidelity {
+        FidelityName::Counts => {
+            "`counts`: fixed costs of instructions and of steps of walks, none of data. It compares references, and predicts no machine's time.\n\
+             --set fidelity=core models caches and an out-of-order core (docs/time.md)"
+        }
+        FidelityName::Cycles => {
+            "`cycles`: modelled caches, and each miss is waited for in full.\n\
+             --set fidelity=core lets misses and walks overlap; --set fidelity=counts has fixed costs (docs/time.md)"
+        }
+        FidelityName::Core => {
+            "`core`: modelled caches and an out-of-order core, in which misses and walks overlap.\n\
+             --set fidelity=counts has fixed costs, and is faster (docs/time.md)"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_report_names_each_model_once() {
+        let report = json!({
+            "host": { "name": "one" },
+            "config": { "fidelity": "cycles" },
+            "runs": [
+                { "host": null, "settings": {} },
+                { "host": { "name": "other" }, "settings": { "host": "other" } },
+                { "host": null, "settings": { "fidelity": "core" } },
+                { "host": null, "settings": {} },
+            ],
+        });
+        let models = TimeModels::of_report(&report);
+        assert_eq!(
+            models.to_string(),
+            "host one, fidelity cycles; host other, fidelity cycles; host one, fidelity core"
+        );
+        let explained = models.explained();
+        assert_eq!(explained.lines().count(), 4, "{explained}");
+        assert!(explained.contains("`cycles`") && explained.contains("`core`"), "{explained}");
+    }
+
+    #[test]
+    fn a_report_without_a_fidelity_has_no_model() {
+        let report = json!({ "host": { "name": "one" }, "config": {}, "runs": [{ "host": null }] });
+        assert_eq!(TimeModels::of_report(&report).to_string(), "an unnamed time model");
+    }
+
+    #[test]
+    fn names_are_those_of_the_configuration() {
+        for fidelity in [FidelityName::Counts, FidelityName::Cycles, FidelityName::Core] {
+            assert_eq!(serde_json::to_value(fidelity).unwrap(), name(fidelity));
+        }
+    }
+}
