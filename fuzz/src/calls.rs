@@ -49,7 +49,7 @@ const EXTENSIONS: [u64; 24] = [
     0x0850_4157,
 ];
 
-/// Every hart makes the calls of its list, from the first on when it is started anew, and then does `end` for ever.
+/// Every hart makes the calls of its list, from the first on when it is started again, and then does `end` for ever.
 fn program(end: u32) -> Vec<u8> {
     const LOOP: i32 = 7;
     const END: i32 = 20;

@@ -19,8 +19,8 @@ pub(crate) fn with_description(text: &[u8]) -> Vec<u8> {
     file(&[], text)
 }
 
-/// A file with memory. `content` is the length of a description, that description, whose list of chunks is made anew, and then pages: number
-/// in guest memory, length, and so many bytes. All numbers are little-endian, of four bytes, the length of a page of two.
+/// A file with memory. `content` is the length of a description, that description, whose list of chunks is made again, and then pages: number
+/// in guest memory, length, and this many bytes. All numbers are little-endian, of four bytes, the length of a page of two.
 pub(crate) fn with_memory(content: &[u8]) -> Vec<u8> {
     let Some((text, pages)) = described(content) else { return with_description(content) };
     let Ok(mut description) = serde_json::from_slice::<Value>(text) else { return with_description(text) };

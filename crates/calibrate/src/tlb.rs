@@ -184,7 +184,7 @@ fn tlb(found: &[Level], [of_first, of_second]: [Finding<Capacity>; 2]) -> (Tlb, 
     (Tlb { first, second, second_hit }, reach)
 }
 
-/// Ways of the two levels: so many pages of one set hit in the first, and in the second.
+/// Ways of the two levels: this many pages of one set hit in the first, and in the second.
 fn of_levels(points: &[Point], found: &[Level]) -> [Finding<Capacity>; 2] {
     let hit = points[0].value.median;
     let (Some(first), Some(second)) = (found.first(), found.get(1)) else {

@@ -299,7 +299,7 @@ impl Platform {
         self.drive_wires();
     }
 
-    /// Asks the guest to give up so many pages of 4 KiB in all, if it has a balloon. Its driver answers in its own time.
+    /// Asks the guest to give up this many pages of 4 KiB in all, if it has a balloon. Its driver answers in its own time.
     pub fn ask_for_memory(&mut self, pages: u32) {
         for slot in &mut self.slots {
             if let VirtioDevice::Balloon(balloon) = slot.device_mut()

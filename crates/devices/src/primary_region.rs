@@ -109,7 +109,7 @@ impl RegionRegisters {
         Self { memory, owners: 0, base: 0, limit: 0, target: 0, status: RegionStatus::Off, request: None }
     }
 
-    /// The region lies here now, and has come to so many owners.
+    /// The region lies here now, and has come to this many owners.
     pub fn update(&mut self, memory: Range<Gpa>, owners: u64) {
         self.memory = memory;
         self.owners = owners;

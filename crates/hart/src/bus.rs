@@ -247,7 +247,7 @@ pub trait Bus {
     /// that is raised reaches the hart by [`Hart::set_pending`](crate::Hart::set_pending), once its caller has charged for it.
     fn external_interrupt(&mut self) -> bool;
 
-    /// The counter whose CSR is so many behind `cycle`, given the same; `None` if there is none. Asked only of a hart with
+    /// The counter whose CSR is this many behind `cycle`, given the same; `None` if there is none. Asked only of a hart with
     /// [`zihpm`](crate::Isa::zihpm).
     fn counter(&mut self, counter: u32, retired: u64) -> Option<u64>;
 

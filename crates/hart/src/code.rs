@@ -2,7 +2,7 @@
 //!
 //! Blocks are keyed by the host page and offset of their first instruction, so address spaces that share a page share its blocks.
 //! They end at the page's end. *Dropping* a page (a store hit it) makes each of its blocks *stale*: its first micro-op
-//! now leads back to the run loop, which translates anew. Nothing is freed until the arena is full, when everything
+//! now leads back to the run loop, which translates again. Nothing is freed until the arena is full, when everything
 //! goes at once; so a pointer to a micro-op stays good while an engine runs, because the arena is cleared only in the run loop.
 
 mod block;

@@ -26,7 +26,7 @@ pub enum Engine {
     Compiled(Hotness),
 }
 
-/// When a block is compiled: once about so many instructions were sampled where it begins, and at its unit's blocks as many as compiling costs. 0 compiles
+/// When a block is compiled: once about this many instructions were sampled where it begins, and at its unit's blocks as many as compiling costs. 0 compiles
 /// every block when it is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hotness(pub u32);

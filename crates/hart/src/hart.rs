@@ -116,7 +116,7 @@ impl Hart {
         hart
     }
 
-    /// The hart, counting on from where `former` is: for one that is started anew.
+    /// The hart, counting on from where `former` is: for one that is started again.
     #[must_use]
     pub fn counting_on(self, former: &Self) -> Self {
         Self { counts: former.counts, retired_elsewhere: former.retired_elsewhere, ..self }
@@ -268,13 +268,13 @@ impl Hart {
     }
 
     /// The SBI call that the hart has just made raises an exception while it reads the guest's memory: the hart takes it at the `ecall`, which
-    /// is executed anew if the handler returns there (SBI 3.0, chapter 5).
+    /// is executed again if the handler returns there (SBI 3.0, chapter 5).
     pub fn fail_call(&mut self, trap: Trap) {
         let pc = self.repeat_call();
         self.take_trap(trap, pc);
     }
 
-    /// The hart executes the `ecall` anew that it has just made; returns where that is.
+    /// The hart executes the `ecall` again that it has just made; returns where that is.
     pub fn repeat_call(&mut self) -> u64 {
         const BYTES: u64 = 4;
         self.pc = self.pc.wrapping_sub(BYTES);

@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(hart.registers(), distinct());
         assert_eq!(hart.counts().instructions, 0, "what was retired elsewhere is not counted here");
         let again = Hart::new(Isa::default(), PagingMode::Sv39).counting_on(&hart);
-        assert_eq!(again.registers().instret, 1 << 40, "a hart that starts anew goes on counting");
+        assert_eq!(again.registers().instret, 1 << 40, "a hart that starts again goes on counting");
     }
 
     #[test]

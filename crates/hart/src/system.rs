@@ -154,7 +154,7 @@ impl Hart {
                 bus.fence(self.fence_operands(bits));
                 None
             }
-            // Stores drop the translations of what they overwrite at once; what devices wrote goes now. The next instruction is looked up anew.
+            // Stores drop the translations of what they overwrite at once; what devices wrote goes now. The next instruction is looked up again.
             _ if bits & 0x707f == FENCE_I => {
                 bus.foreign_writes(&mut |at, bytes| code.written(at, bytes));
                 None

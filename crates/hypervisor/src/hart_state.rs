@@ -26,7 +26,7 @@ pub struct Entry {
 pub enum Suspend {
     /// It goes on after the call, with all its state.
     Retentive,
-    /// It begins anew.
+    /// It starts again.
     NonRetentive(Entry),
 }
 

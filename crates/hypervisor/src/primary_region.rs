@@ -99,7 +99,7 @@ pub struct PrimaryRegion {
 }
 
 impl PrimaryRegion {
-    /// A region that nobody has yet, of a guest with so many harts.
+    /// A region that nobody has yet, of a guest with this many harts.
     #[must_use]
     pub fn new(memory: Range<Gpa>, harts: usize) -> Self {
         Self { memory, registers: vec![Segment::default(); harts], owner: None, owners: 0 }
@@ -111,7 +111,7 @@ impl PrimaryRegion {
         self.memory.clone()
     }
 
-    /// It has grown by so many bytes, at its end.
+    /// It has grown by this many bytes, at its end.
     pub fn grow(&mut self, bytes: u64) {
         self.memory.end = self.memory.end.wrapping_add(bytes);
     }
@@ -193,7 +193,7 @@ impl PrimaryRegion {
         segment != before
     }
 
-    /// The hart starts anew.
+    /// The hart starts again.
     pub fn reset(&mut self, hart: usize) {
         if let Some(registers) = self.registers.get_mut(hart) {
             *registers = Segment::default();

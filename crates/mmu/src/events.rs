@@ -1,7 +1,7 @@
 //! What happens on the miss path, told to observers: statistics, profilers, prefetchers.
 //!
 //! An MMU has one [`Observer`] as a type parameter ([`Mmu::observed`](crate::Mmu::observed)), and a pair of observers is one. The calls are static.
-//! Where [`Observer::OBSERVES`] is false, as for [`Nobody`], events are neither made nor looked at. Where it is true, every miss takes the
+//! Where [`Observer::OBSERVES`] is false, as for [`NoObserver`], events are neither made nor looked at. Where it is true, every miss takes the
 //! general path, which finds the same and counts the same as the fast one. Hits of an L1 are no events: the hart makes them by itself.
 //!
 //! One access tells its events in this order: a miss of the L1, a miss of the L2, the walk, and for the L2 and then the L1 an eviction, if a page gave
@@ -138,9 +138,9 @@ pub trait Observer {
 
 /// No observer.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     const OBSERVES: bool = false;
 
     fn miss(&mut self, _: &Miss) {}

@@ -57,7 +57,9 @@ mod walk_cache;
 mod walkers;
 
 pub use config::{AdPolicy, ConfigError, Groups, Level, MmuConfig, TlbArray, WalkCacheSizes, WalkCaches};
-pub use events::{EventCounts, Eviction, Fill, LevelCounts, Miss, MissClass, Nobody, Observer, Source, TlbLevel, Walk};
+pub use events::{
+    EventCounts, Eviction, Fill, LevelCounts, Miss, MissClass, NoObserver, Observer, Source, TlbLevel, Walk,
+};
 pub use fault::{AccessCause, Cause, Fault, NestedFault, Purpose};
 pub use fence::Fence;
 pub use memory::{HostPage, TableMemory};

@@ -11,7 +11,7 @@ pub(crate) mod resident;
 
 use crate::config::{AdPolicy, ConfigError, MmuConfig};
 use crate::context::{Context, View};
-use crate::events::{Nobody, Observer};
+use crate::events::{NoObserver, Observer};
 use crate::fault::Fault;
 use crate::memory::TableMemory;
 use crate::outer::OuterTlb;
@@ -42,7 +42,7 @@ pub struct Hit {
 
 /// The MMU of one hart, whose observer receives misses, fills, evictions and walks.
 #[derive(Debug)]
-pub struct Mmu<O = Nobody> {
+pub struct Mmu<O = NoObserver> {
     config: MmuConfig,
     context: Context,
     l1i: L1,
@@ -268,12 +268,12 @@ impl<O: Observer> Mmu<O> {
         &self.statistics
     }
 
-    /// Begins the maxima among the statistics anew, for whoever takes the difference of the others.
+    /// Begins the maxima among the statistics again, for whoever takes the difference of the others.
     pub fn restart_maximum(&mut self) {
         (self.statistics.max_refs, self.statistics.max_steps) = (0, 0);
     }
 
-    /// Begins counting anew.
+    /// Begins counting again.
     pub fn reset_statistics(&mut self) {
         self.statistics = MmuStatistics::default();
     }

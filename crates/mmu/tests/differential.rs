@@ -15,7 +15,7 @@ use mmu::Cause;
 use proptest::prelude::*;
 use testing::Random;
 
-/// Steps with one configuration, after which everything begins anew.
+/// Steps with one configuration, after which everything starts again.
 const EPISODE: u64 = 20_000;
 
 /// Says where a run was when it failed.

@@ -101,7 +101,7 @@ fn fills_and_evictions_say_what_the_levels_hold() {
 #[test]
 fn being_observed_changes_nothing_and_counts_agree() {
     let config = config(["lru"; 3]);
-    let mut alone = mapped(&config, mmu::Nobody);
+    let mut alone = mapped(&config, mmu::NoObserver);
     let mut observed = mapped(&config, (EventCounts::default(), EventCounts::default()));
     for (gva, access) in accesses() {
         assert_eq!(alone.access(gva, access), observed.access(gva, access));

@@ -31,7 +31,7 @@ pub(crate) struct Entered {
 }
 
 impl Needs {
-    /// Those of a run of so many machines at once, at the most.
+    /// Those of a run of this many machines at once, at the most.
     pub(crate) fn of_machines(machines: usize) -> Self {
         Self { machines, ..Self::default() }
     }

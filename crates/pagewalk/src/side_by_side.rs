@@ -8,7 +8,7 @@ pub(crate) fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What `work` makes of each job, in the jobs' order, with at most so many at once.
+/// What `work` makes of each job, in the jobs' order, with at most this many at once.
 pub(crate) fn side_by_side<J: Sync, R: Send>(threads: usize, jobs: &[J], work: impl Fn(&J) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = jobs.iter().map(|_| Mutex::new(None)).collect();

@@ -1,7 +1,7 @@
 //! Results that are kept: what is finished is not measured again.
 //!
 //! A result is a file of its own, whose name is a hash of the program's own file and of all that the result depends on, and which appears whole. So another
-//! build of Pagewalk measures anew, and a run that is killed loses what was not finished alone.
+//! build of Pagewalk measures again, and a run that is killed loses what was not finished alone.
 
 use crate::output::{json, write_file};
 use serde::Serialize;

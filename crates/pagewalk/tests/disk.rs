@@ -4,7 +4,7 @@ mod common;
 
 use common::{number, run, runs};
 
-/// Arguments of a run of `io` with so many processes.
+/// Arguments of a run of `io` with this many processes.
 fn io<'a>(harts: &'a str, append: &'a str, disk: &'a str) -> Vec<&'a str> {
     vec!["--workload", "io", "--memory", "64M", "--harts", harts, "--append", append, "--disk", disk]
 }

@@ -196,7 +196,7 @@ fn without_contiguous_host_memory_there_is_no_segment_and_one_line_says_so() {
     }
 }
 
-/// `faulty.addresses` with so many pages, all of which are in the segment of a guest with 1 GiB.
+/// `faulty.addresses` with this many pages, all of which are in the segment of a guest with 1 GiB.
 fn faulty(pages: u64) -> String {
     let addresses: Vec<String> = (0..pages).map(|page| format!("{:#x}", 0xc010_0000 + page * 0x3f_b000)).collect();
     format!("faulty.addresses=[{}]", addresses.join(","))

@@ -72,7 +72,7 @@ pub enum Before {
     Retire,
     /// They do, and the store buffer is empty.
     Empty,
-    /// They do, and the front end begins anew.
+    /// They do, and the front end starts again.
     Restart,
 }
 

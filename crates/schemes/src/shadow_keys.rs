@@ -99,7 +99,7 @@ pub enum OnOff {
 }
 
 impl ShadowKeys {
-    /// What is wrong with the keys for a guest with so many harts, if anything.
+    /// What is wrong with the keys for a guest with this many harts, if anything.
     pub(crate) fn problem(&self, harts: u32, attribute: MemoryAttribute) -> Option<KeyProblem> {
         if self.ves && attribute != MemoryAttribute::Real {
             let problem = "the guest's own table can be used with memory_attribute V=R only".to_owned();

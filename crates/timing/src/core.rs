@@ -207,7 +207,7 @@ impl Core {
         }
     }
 
-    /// The cycles of so many ticks.
+    /// The cycles of this many ticks.
     #[must_use]
     pub fn cycles(&self, ticks: Ticks) -> Cycles {
         Cycles(ticks.0 / self.width)

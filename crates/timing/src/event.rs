@@ -207,6 +207,6 @@ pub enum Serialize {
     Window,
     /// They retire, and their stores leave the store buffer: a fence, an exit to the hypervisor.
     Stores,
-    /// They retire, and the front end begins anew: a trap, or the return from one.
+    /// They retire, and the front end starts again: a trap, or the return from one.
     Trap,
 }

@@ -66,7 +66,7 @@ pub(crate) struct Misses {
 }
 
 impl Misses {
-    /// With so many miss registers of the L1D and the L2, for a clock with so many ticks in a cycle.
+    /// With this many miss registers of the L1D and the L2, for a clock with this many ticks in a cycle.
     pub(crate) fn new([l1d, l2]: [u32; 2], around: &Surroundings, width: u64) -> Self {
         Self {
             l1d: Slots::new(l1d),

@@ -20,7 +20,7 @@ impl Index {
         Ticks(self.0)
     }
 
-    /// The instruction so many behind this one.
+    /// The instruction this many behind this one.
     #[inline]
     pub(crate) const fn plus(self, instructions: u64) -> Self {
         Self(self.0 + instructions)

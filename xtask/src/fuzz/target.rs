@@ -10,7 +10,7 @@ use super::summary::Summary;
 
 /// Longest input, in bytes: that of a real snapshot, which is a seed.
 const LONGEST: u32 = 65_536;
-/// An input that takes longer than so many seconds has hung.
+/// An input that takes longer than this many seconds has hung.
 const TIMEOUT: u32 = 60;
 
 /// A fuzz target.
@@ -65,7 +65,7 @@ impl Target {
         target().join("fuzz").join(format!("{}.log", self.name))
     }
 
-    /// Runs it for so many seconds.
+    /// Runs it for this many seconds.
     pub(super) fn fuzz(&self, seconds: u32) -> Result<Summary, Failure> {
         let found = self.found();
         create(&found)?;

@@ -3,7 +3,7 @@
 use super::{Context, PRIORITY_MASK, Plic, SOURCES, Sources};
 use serde::{Deserialize, Serialize};
 
-/// The state of a PLIC in a snapshot. Levels are the devices' wires: they are driven anew.
+/// The state of a PLIC in a snapshot. Levels are the devices' wires: they are driven again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct PlicState {
     priority: Vec<u32>,

@@ -37,7 +37,7 @@ impl Balloon {
         Self::default()
     }
 
-    /// Asks for so many pages of 4 KiB in all; true if that is another number.
+    /// Asks for this many pages of 4 KiB in all; true if that is another number.
     pub(crate) fn ask_for(&mut self, pages: u32) -> bool {
         std::mem::replace(&mut self.target, pages) != pages
     }

@@ -21,7 +21,7 @@ pub enum ImageMode {
     WriteThrough,
     /// There are none: the guest sees a read-only disk.
     ReadOnly,
-    /// There is no image: the disk is so many bytes of zeroes, in a temporary file that is gone with the machine.
+    /// There is no image: the disk is this many bytes of zeroes, in a temporary file that is gone with the machine.
     Blank(u64),
 }
 

@@ -186,7 +186,7 @@ fn serve_one(
 ) -> Result<(), QueueFault> {
     let fault = |error| QueueFault::of_queue(&error, QueueFault::RingAddress);
     let size = queue.size();
-    // The index is read anew for each chain: a request may have overwritten the ring, which `iter` notices.
+    // The index is read again for each chain: a request may have overwritten the ring, which `iter` notices.
     let chain = queue.iter(ram).map_err(fault)?.next().ok_or(QueueFault::RingAddress)?;
     if chain.head_index() >= size {
         return Err(QueueFault::HeadIndex);

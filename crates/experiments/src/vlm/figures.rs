@@ -89,7 +89,7 @@ pub fn table_memory(scale: Scale) -> Result<Vec<TableMemory>, VlmError> {
     Ok(points)
 }
 
-/// Bytes of tables when so many VMs have mapped the section, for each of `counts`, ascending.
+/// Bytes of tables when this many VMs have mapped the section, for each of `counts`, ascending.
 fn tables_at(bytes: u64, sharing: Sharing, counts: &[u16]) -> Result<Vec<u64>, VlmError> {
     let Some(&most) = counts.last() else { return Ok(Vec::new()) };
     let mut mappers = Mappers::new(bytes, sharing, BASE, most, Cycles(0))?;
@@ -103,7 +103,7 @@ fn tables_at(bytes: u64, sharing: Sharing, counts: &[u16]) -> Result<Vec<u64>, V
     Ok(tables)
 }
 
-/// A point of Figures 8 and 9: the time until so many VMs have mapped a section.
+/// A point of Figures 8 and 9: the time until all VMs have mapped a section, by their number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StartUp {
     /// Bytes of the section.

@@ -43,7 +43,7 @@ pub struct ShadowMemory {
     pub faults: (u64, u64),
 }
 
-/// Bytes of shadow tables, and faults, when each of so many guests has used all of a section of `bytes` bytes; for each of `counts`, ascending.
+/// Bytes of shadow tables, and faults, when each of this many guests has used all of a section of `bytes` bytes; for each of `counts`, ascending.
 ///
 /// # Errors
 /// [`VlmError`].

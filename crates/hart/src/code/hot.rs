@@ -37,7 +37,7 @@ const COST_OF_OP: u64 = 10_000;
 const SHARE: u64 = 50;
 const FIRST: u64 = 4_000_000;
 
-/// Blocks whose samples are kept; when there are more, counting begins anew.
+/// Blocks whose samples are kept; when there are more, counting starts again.
 const MOST_SAMPLED: usize = 1 << 16;
 
 /// What a sample demands.
@@ -151,7 +151,7 @@ impl Hot {
         }
         let heat = self.heat.entry((page, offset)).or_default();
         let before = std::mem::replace(heat, *heat + u64::from(instructions));
-        // Whether it is hot is asked once for each so many instructions.
+        // Whether it is hot is asked once in a number of instructions.
         if before / step == *heat / step {
             return AfterSample::GoOn;
         }

@@ -420,7 +420,7 @@ macro_rules! define_handlers {
         }
 
         /// What the operations do that may come first in a pair: the accumulator behind them, or `None` where the
-        /// handler of the operation must have it, which begins anew.
+        /// handler of the operation must have it, which starts again.
         // SAFETY (all): as for the handlers. A store done twice is done once.
         #[allow(
             non_snake_case,

@@ -17,7 +17,7 @@
 //! Between its flush and the guest's next access, nobody may hold on to a page's frame.
 //! * A TLB, walk cache or nested TLB does not: it was fenced. Nor does translated code: it was dropped.
 //! * A hart in the middle of an instruction knows where its page of code and its reservation lie, and perhaps the first half of a
-//!   misaligned access. Therefore a flush, or a page that comes in, ends its run, and it begins anew with the instruction (`hart::Stop::Leave`).
+//!   misaligned access. Therefore a flush, or a page that comes in, ends its run, and it starts again with the instruction (`hart::Stop::Leave`).
 //! * A device in the middle of a request has slices of its buffers. Their frames are *pinned* until the request is done
 //!   (`DmaMemory::release`), and the hand passes them by.
 

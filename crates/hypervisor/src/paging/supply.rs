@@ -93,7 +93,7 @@ impl<P: FlushTlbs> FrameReclaim<'_, P> {
         }
         self.keep_reserve();
         let leaf = match self.pager.as_deref().and_then(|pager| pager.slot(vm, gpa.page(PageSize::Size4K))) {
-            None => self.fill_anew(vm, gpa, access)?,
+            None => self.fill_new(vm, gpa, access)?,
             Some(slot) => self.page_in(vm, gpa, access, slot)?,
         };
         if let Some(pager) = self.pager.as_deref_mut() {
@@ -103,7 +103,7 @@ impl<P: FlushTlbs> FrameReclaim<'_, P> {
     }
 
     /// Gives the page that holds `gpa`, which the swap file does not have, a frame with what memory begins with there.
-    fn fill_anew(&mut self, vm: usize, gpa: Gpa, access: Access) -> Result<Leaf, PageUnavailable> {
+    fn fill_new(&mut self, vm: usize, gpa: Gpa, access: Access) -> Result<Leaf, PageUnavailable> {
         let begins = self.vms[vm].has_beginning();
         // A clean page that the swap file does not have counts as zeroes.
         let access = if begins && self.pager.is_some() { Access::Write } else { access };

@@ -3,7 +3,7 @@ use super::*;
 use crate::sbi::{self, Extension, ExtensionSet, Limits, Request, SbiCall};
 use types::Gpa;
 
-/// What a machine has counted: so many cycles, and of every other event as many as its place in [`PmuEvent`].
+/// What a machine has counted: this many cycles, and of every other event as many as its place in [`PmuEvent`].
 fn hardware(cycles: u64) -> impl Fn(PmuEvent) -> u64 {
     move |event| match event {
         PmuEvent::Cycles => cycles,
@@ -19,7 +19,7 @@ fn hardware(cycles: u64) -> impl Fn(PmuEvent) -> u64 {
     }
 }
 
-/// A call of the extension, at a time of so many cycles.
+/// A call of the extension, at a time of this many cycles.
 fn call(pmu: &mut Pmu, cycles: u64, fid: u64, args: &[u64]) -> Result<u64, SbiError> {
     let limits = Limits { harts: 1, ram: Gpa(0x8000_0000)..Gpa(0x9000_0000), extensions: ExtensionSet::ALL };
     let mut all = [0; 6];

@@ -27,7 +27,7 @@ pub struct PauseLoop {
 }
 
 impl PauseLoop {
-    /// A `pause` at `now`; whether that makes it a spin. If so, the next loop begins anew.
+    /// A `pause` at `now`; whether that makes it a spin. If so, the next loop starts again.
     pub fn pause(&mut self, now: Cycles, limits: &PauseLoopLimits) -> bool {
         let first = match self.seen {
             Some((first, latest)) if now.0.saturating_sub(latest.0) <= limits.gap.0 => first,

@@ -50,7 +50,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// So many pCPUs, all shared, and no VM.
+    /// This many pCPUs, all shared, and no VM.
     #[must_use]
     pub fn new(pcpus: usize, parameters: Parameters) -> Self {
         Self {

@@ -89,7 +89,7 @@ impl VmStatistics {
         self.spin_calls.iter().sum()
     }
 
-    /// The paper's figures of merit, over `elapsed` cycles of simulated time on so many pCPUs of `hz`.
+    /// The paper's figures of merit, over `elapsed` cycles of simulated time on this many pCPUs of `hz`.
     #[must_use]
     pub fn merit(&self, elapsed: Cycles, hz: u64, pcpus: usize) -> Merit {
         let seconds = |cycles: Cycles| cycles.0 as f64 / hz as f64;

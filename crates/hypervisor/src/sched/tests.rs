@@ -18,7 +18,7 @@ fn shared(vcpus: usize, weight: u32, spin: SpinMethod) -> VmParameters {
     VmParameters { vcpus, weight, allocation: Allocation::Shared, spin }
 }
 
-/// So many pCPUs and these VMs, whose vCPUs are all ready.
+/// This many pCPUs and these VMs, whose vCPUs are all ready.
 fn host(pcpus: usize, vms: &[VmParameters]) -> Scheduler {
     let mut scheduler = Scheduler::new(pcpus, Parameters { slice: SLICE });
     for vm in vms {

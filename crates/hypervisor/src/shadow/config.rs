@@ -9,7 +9,7 @@ use types::{Gpa, PageSize};
 pub enum Tables {
     /// One for each vCPU, invalidated in full at each switch.
     Single,
-    /// Up to so many, one for each address space.
+    /// Up to this many, one for each address space.
     Multiple(usize),
 }
 
@@ -79,7 +79,7 @@ impl ShadowConfig {
         self.agile.map(|agile| agile.interval_us).filter(|&interval| interval > 0)
     }
 
-    /// The most frames that tables take, for RAM of so many bytes.
+    /// The most frames that tables take, for RAM of this many bytes.
     pub(super) const fn budget(&self, ram_bytes: u64) -> u64 {
         let tables = 1 + match self.tables {
             Tables::Single => self.harts,

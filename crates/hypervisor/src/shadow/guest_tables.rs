@@ -4,7 +4,7 @@ use super::agile::AgileConfig;
 use std::collections::BTreeMap;
 use types::{Gpa, Gva};
 
-/// So many stores to a guest table page, with no walk reading it in between, and it is none any more.
+/// This many stores to a guest table page, with no walk reading it in between, and it is none any more.
 const FLOOD: u32 = 3;
 
 /// Where a guest table page is in a walk.
@@ -30,9 +30,9 @@ pub(super) struct GuestTable {
 /// After how many stores a page stops being a guest table page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum StoreLimit {
-    /// After so many with no walk reading it in between: it is no table any more.
+    /// After this many with no walk reading it in between: it is no table any more.
     BetweenWalks(u32),
-    /// After so many in an interval: it is nested.
+    /// After this many in an interval: it is nested.
     PerInterval(u32),
 }
 

@@ -52,7 +52,7 @@ impl Path {
         path
     }
 
-    /// The page that the walk's last entry maps, in a tree of so many levels.
+    /// The page that the walk's last entry maps, in a tree of this many levels.
     pub(super) fn page(&self, levels: u32) -> Option<(Gpa, PageSize)> {
         const NAPOT: u64 = 1 << 63;
         let last = self.steps().last()?;

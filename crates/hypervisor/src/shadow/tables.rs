@@ -57,7 +57,7 @@ pub(super) enum Come {
 }
 
 impl TableSet {
-    /// Tables for a guest with memory up to `end` and so many harts.
+    /// Tables for a guest with memory up to `end` and this many harts.
     pub(super) fn new(
         host: &mut Host,
         end: Gpa,

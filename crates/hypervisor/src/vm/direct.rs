@@ -37,14 +37,14 @@ impl FilterSize {
     /// Of the largest filter.
     const MOST_BITS: u32 = 1 << 20;
 
-    /// Bits of a filter that holds so many pages, where the size is not given: a power of two, 256 for up to 16 pages.
+    /// Bits of a filter that holds this many pages, where the size is not given: a power of two, 256 for up to 16 pages.
     #[must_use]
     pub fn bits_for(pages: usize) -> u32 {
         let wanted = u32::try_from(pages).unwrap_or(u32::MAX).saturating_mul(Self::BITS_PER_PAGE);
         wanted.clamp(Self::LEAST_BITS, Self::MOST_BITS).next_power_of_two()
     }
 
-    /// An empty filter for so many pages, or the default one where there can be none of this size.
+    /// An empty filter for this many pages, or the default one where there can be none of this size.
     #[must_use]
     pub fn build(self, pages: usize) -> EscapeFilter {
         EscapeFilter::new(self.bits.unwrap_or_else(|| Self::bits_for(pages)), self.hashes).unwrap_or_default()

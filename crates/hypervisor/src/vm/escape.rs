@@ -115,7 +115,7 @@ impl VmMemory {
     }
 
     /// Gives the page at `gpa` of the segment, whose frame is faulty, another one with the same contents. From now on it escapes. The
-    /// processors' registers have to be loaded anew, and flushed of the page; the faulty frame stays the VM's, so that nobody else gets it.
+    /// processors' registers have to be loaded again, and flushed of the page; the faulty frame stays the VM's, so that nobody else gets it.
     ///
     /// # Errors
     /// [`OutOfFrames`]: nothing has changed.

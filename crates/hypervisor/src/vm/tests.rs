@@ -326,7 +326,7 @@ fn a_discarded_page_of(backing: Backing) {
     assert_eq!(host.frames.owned_bytes(), owned - 4096);
     assert_eq!(processor.forgotten, [FrameRange::new(hpa.unwrap(), 4096).unwrap()]);
     let (again, faults) = processor.access(&mut host, &mut vm, ram(0), Access::Read);
-    assert_eq!((again, faults), (hpa, 1), "the lowest frame, filled anew");
+    assert_eq!((again, faults), (hpa, 1), "the lowest frame, filled again");
     assert_eq!(host.memory.read::<u64>(again.unwrap()), Ok(0));
     assert!(vm.unmap_page(&host.memory, ram(0x5000)).is_none());
 }

@@ -385,7 +385,7 @@ impl VmMemory {
     }
 }
 
-/// What has to be there before a step of the hypervisor's work on a guest can be done. It is provided, and the step begins anew.
+/// What has to be there before a step of the hypervisor's work on a guest can be done. It is provided, and the step starts again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReclaimRequest {
     /// Frames for a table, or for a page.

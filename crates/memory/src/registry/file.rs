@@ -46,7 +46,7 @@ pub enum RegistryError {
     Edit(#[from] EditError),
 }
 
-/// A registry of so many bytes is none: it is read whole.
+/// A registry of this many bytes is none: it is read whole.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Where the registry is if nobody says: `$XDG_CONFIG_HOME/pagewalk/reserved-memory.toml`, or `~/.config/pagewalk/reserved-memory.toml`. `None`

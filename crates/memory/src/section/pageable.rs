@@ -21,7 +21,7 @@ pub(super) struct Pageable {
 enum Page {
     /// Mapped by nobody, at this place of the list of such pages.
     Listed { frame: Hpa, modified: bool, place: u64 },
-    /// Mapped by so many VMs.
+    /// Mapped by this many VMs.
     Valid { frame: Hpa, modified: bool, sharers: u32 },
 }
 

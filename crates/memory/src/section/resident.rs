@@ -26,7 +26,7 @@ enum Pages {
 /// What a new memory-resident section is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preparation {
-    /// ALLOC: its pages are valid; so many had to be cleared first.
+    /// ALLOC: its pages are valid; this many had to be cleared first.
     Alloc {
         /// Pages cleared.
         cleared: u64,

@@ -7,7 +7,7 @@
 
 use super::{Hit, Mmu};
 use crate::context::Context;
-use crate::events::{Nobody, Observer};
+use crate::events::{NoObserver, Observer};
 use crate::fault::Fault;
 use crate::memory::TableMemory;
 use crate::raw::prefetch;
@@ -36,7 +36,7 @@ enum AccessProgress {
 /// An access that the fast path has left. It holds the MMU, so that nothing comes between.
 #[must_use = "the access is not made until it is finished"]
 #[derive(Debug)]
-pub struct UnfinishedAccess<'m, O = Nobody> {
+pub struct UnfinishedAccess<'m, O = NoObserver> {
     mmu: &'m mut Mmu<O>,
     request: (Gva, Access, u64),
     progress: AccessProgress,

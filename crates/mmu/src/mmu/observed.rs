@@ -2,7 +2,7 @@
 
 use super::{Hit, Missed, Mmu};
 use crate::config::{ConfigError, MmuConfig};
-use crate::events::{self, Classifier, Eviction, Fill, Nobody, Observer, Source, TlbLevel, Walk};
+use crate::events::{self, Classifier, Eviction, Fill, NoObserver, Observer, Source, TlbLevel, Walk};
 use crate::fault::Fault;
 use crate::refill::Begun;
 use crate::tlb::tag_array::Miss;
@@ -15,7 +15,7 @@ impl Mmu {
     /// # Errors
     /// The first thing in the configuration that cannot be built.
     pub fn new(config: &MmuConfig) -> Result<Self, ConfigError> {
-        Self::observed(config, Nobody)
+        Self::observed(config, NoObserver)
     }
 }
 

@@ -224,7 +224,7 @@ struct Log {
 }
 
 impl Log {
-    /// The translation under way has led to a mapping, through tables of so many levels, below the entry of the level that was cached.
+    /// The translation under way has led to a mapping, through tables of this many levels, below the entry of the level that was cached.
     fn note(&mut self, gpa: Gpa, mapping: &Mapping<Hpa>, levels: u32, cached: Option<u32>) {
         let read = self.translating.take().unwrap_or_default();
         let answer = match (levels, read.is_empty()) {

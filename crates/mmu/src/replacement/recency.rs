@@ -26,7 +26,7 @@ impl Recency {
         Self::Ranks(arrays.by_ref().flat_map(groups).collect())
     }
 
-    /// Groups that a set of so many ways takes.
+    /// Groups that a set of this many ways takes.
     pub(crate) const fn groups(ways: usize) -> usize {
         ways.div_ceil(LANES)
     }
@@ -43,7 +43,7 @@ impl Recency {
         }
     }
 
-    /// The least recently used way of a set of so many, which becomes the most recently used one if `taken` says so of it; and whether it did.
+    /// The least recently used way of a set of this many, which becomes the most recently used one if `taken` says so of it; and whether it did.
     #[inline(always)]
     pub(crate) fn replace(&mut self, set: usize, ways: usize, taken: impl FnOnce(Way) -> bool) -> (Way, bool) {
         match self {
@@ -110,7 +110,7 @@ impl Ranks {
         lanes::rotate_ranks(&mut self.0, rank);
     }
 
-    /// The way of the last rank among so many.
+    /// The way of the last rank among this many.
     #[inline(always)]
     fn earliest(&self, ways: usize) -> usize {
         lanes::matching_bytes(&self.0, ways as i8 - 1).trailing_zeros() as usize

@@ -83,7 +83,7 @@ impl EscapeFilter {
         self.bits
     }
 
-    /// The part of all other 4K pages that is found when so many are inserted: (1 − (1 − 1/part)^pages)^hashes, for bits in parts of one
+    /// The part of all other 4K pages that is found when this many are inserted: (1 − (1 − 1/part)^pages)^hashes, for bits in parts of one
     /// for each hash function.
     #[must_use]
     pub fn false_positives(&self, pages: usize) -> f64 {

@@ -283,7 +283,7 @@ impl<D: Dimension, F: Format, L: Map<Out = Hpa>> Map for TabledStage<'_, D, F, L
 
     /// The hardware still has the leaf that it walked to for the read: setting that leaf's D takes no second walk. Only
     /// where the nested TLB answered is there no leaf at hand: its entries for the page are dropped, and the page is
-    /// translated anew. (Were a stale one kept, the PTE could be read through it and written elsewhere, for ever.)
+    /// translated again. (Were a stale one kept, the PTE could be read through it and written elsewhere, for ever.)
     fn reach_update<M: TableMemory>(&mut self, ports: &mut Ports<'_, M>, at: D::In) -> Result<Mapping<Hpa>, Fault> {
         let request = Request::of_update(at);
         if let Some(Latest { mapping, leaf, .. }) = self.latest.take().filter(|latest| latest.address == at) {

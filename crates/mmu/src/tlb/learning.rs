@@ -20,7 +20,7 @@ pub(super) struct Learning {
 }
 
 impl Learning {
-    /// Policies for arrays of so many groups together; `None` where each of them is LRU, which the stamps themselves are.
+    /// Policies for arrays of this many groups together; `None` where each of them is LRU, which the stamps themselves are.
     pub(super) fn new(arrays: &[TlbArray], groups: usize) -> Option<Box<Self>> {
         if arrays.iter().all(|array| array.replacement.is_lru()) {
             return None;
@@ -56,12 +56,12 @@ impl Learning {
         self.policies.invalidate(way);
     }
 
-    /// Tells the policies of all sets what was used, before times are numbered anew.
+    /// Tells the policies of all sets what was used, before times are numbered again.
     pub(super) fn learn_all(&mut self, last_use: impl Fn(usize) -> u64) {
         self.policies.sets().for_each(|set| self.learn(set, &last_use));
     }
 
-    /// Times are numbered anew, and `latest` is the greatest of them: all uses are known.
+    /// Times are numbered again, and `latest` is the greatest of them: all uses are known.
     pub(super) fn renumbered(&mut self, latest: u64) {
         self.known.fill(latest);
     }

@@ -101,7 +101,7 @@ impl<P: Copy + Default> SetAssociative<P> {
         self.tag_array.probe_in_only(address, shift, accept)
     }
 
-    /// As [`Self::fill`], of a page that is absent, where the arrays are one set of so many ways of pages of 2^`shift` bytes.
+    /// As [`Self::fill`], of a page that is absent, where the arrays are one set of this many ways of pages of 2^`shift` bytes.
     #[inline(always)]
     pub(crate) fn fill_in_only(&mut self, address: u64, shift: u32, ways: usize, payload: &P) -> Way {
         let way = self.replace(0, ways);

@@ -2,13 +2,13 @@
 
 use super::builder::{Shape, Tree, leaf, map_page, pte};
 use super::memory::HostMemory;
-use mmu::{Fault, Hit, Mmu, MmuConfig, Nobody, Observer, SecondStage};
+use mmu::{Fault, Hit, Mmu, MmuConfig, NoObserver, Observer, SecondStage};
 use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
 
 pub const GUEST_ROOT: u64 = 0x8010_0000;
 pub const HOST_ROOT: u64 = 0x8800_0000;
 
-pub struct Fixture<O = Nobody> {
+pub struct Fixture<O = NoObserver> {
     pub memory: HostMemory,
     pub mmu: Mmu<O>,
     pub second: SecondStage,
@@ -21,7 +21,7 @@ pub struct Fixture<O = Nobody> {
 impl Fixture {
     /// Sv39 from U, ASID 1, VMID 1, over memory from 0x8000_0000 on at hPA = gPA.
     pub fn native(config: &MmuConfig) -> Self {
-        Self::observed(config, Nobody)
+        Self::observed(config, NoObserver)
     }
 
     /// Sv39 from U on a second stage of Sv39x4, with nothing mapped.

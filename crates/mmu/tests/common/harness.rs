@@ -93,7 +93,7 @@ pub struct Harness {
     names: [HashMap<u16, Position>; 2],
     /// Whether base pages are mapped alone, and segments not used: what the MMU has a fast path for.
     base_pages: bool,
-    /// The maxima of references and steps of a walk, which the MMU begins anew with each access, so that each walk's are seen.
+    /// The maxima of references and steps of a walk, which the MMU starts again with each access, so that each walk's are seen.
     max_refs: u64,
     max_steps: u64,
     coverage: Coverage,

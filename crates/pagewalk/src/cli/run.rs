@@ -133,7 +133,7 @@ pub struct BootArgs {
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
-    /// Write it after this much guest time (2s, 1500ms), after so many instructions, or when a region of interest begins for the Nth time, instead
+    /// Write it after this much guest time (2s, 1500ms), after this many instructions, or when a region of interest begins for the Nth time, instead
     #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
     /// Go on with the guest in this file, instead of booting one
@@ -179,7 +179,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub model: bool,
     /// What comes before measurement: `touch` (all memory of the guest is mapped beforehand, free of charge), `snapshot` (with --restore: as
-    /// warm as the snapshot), or so many instructions of the region of interest [default: none, with --restore snapshot]
+    /// warm as the snapshot), or this many instructions of the region of interest [default: none, with --restore snapshot]
     #[arg(long, value_name = "none|touch|snapshot|INSTRUCTIONS")]
     pub warmup: Option<Warmup>,
     /// Compare this command, run in the Linux guest's shell, after the workloads if any are named; may be repeated. NAME is what the tables call
@@ -199,7 +199,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub walks: bool,
     /// Keep each run that is finished in this directory, and do not run again what is kept there: a comparison that was interrupted goes on
-    /// where it was. Another build of Pagewalk, another configuration or another guest runs anew
+    /// where it was. Another build of Pagewalk, another configuration or another guest runs again
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Print a line for each run: misses, references per walk, exits; a single workload has that anyway

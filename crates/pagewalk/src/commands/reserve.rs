@@ -212,7 +212,7 @@ fn pages(bytes: u64) -> u64 {
     bytes / PageSize::Size4K.bytes()
 }
 
-/// The size of so many pages.
+/// The size of this many pages.
 fn size(pages: u64) -> String {
     if pages == 0 { "0".to_owned() } else { ByteSize(pages.saturating_mul(PageSize::Size4K.bytes())).to_string() }
 }

@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     progress.say("vlm: figure 8, start-up of many VMs");
     let by_vms = start_up_by_vms(scale, step).map_err(failed)?;
     print(&format!(
-        "Figure 8: seconds until so many VMs have mapped a section, on {HOST}\n{}\n",
+        "Figure 8: seconds until all VMs have mapped a section, by their number, on {HOST}\n{}\n",
         start_up(&by_vms, hz)
     ))?;
     progress.say("vlm: figure 9, start-up by the size of the section");

@@ -11,7 +11,7 @@ fn systems() -> Vec<Arc<Configured>> {
     configured(&ConfigBuilder::default(), systems.0, &[]).unwrap()
 }
 
-/// A run of so many instructions, transactions and cycles.
+/// A run of this many instructions, transactions and cycles.
 fn run(on: &Arc<Configured>, instructions: u64, transactions: u64, cycles: u64) -> Finished {
     let time = Time { guest: Cycles(cycles), ..Time::default() };
     Finished {

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The layout that this version writes, and what it keeps of a package; a cache with another is fetched anew.
+/// The layout that this version writes, and what it keeps of a package; a cache with another is fetched again.
 pub(crate) const FORMAT: u32 = 2;
 
 /// One version of one Debian package.

@@ -74,7 +74,7 @@ pub(crate) fn vlm(report: &Value) -> Result<String, Failure> {
                 &vlm,
                 "start-vms",
                 "Start-up by the number of VMs",
-                "Figure 8: until so many VMs have mapped a section.",
+                "Figure 8: until all VMs have mapped a section, by their number.",
                 &vlm.figure_8,
                 By::Vms,
             ),

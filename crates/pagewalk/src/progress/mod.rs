@@ -1,6 +1,6 @@
 //! What a command tells of its progress, on standard error.
 //!
-//! On a terminal that is a few lines at the bottom, drawn anew several times a second and wiped at the end. Elsewhere (a pipe, a file) it is one
+//! On a terminal that is a few lines at the bottom, drawn again several times a second and wiped at the end. Elsewhere (a pipe, a file) it is one
 //! line for each run that has ended. `--quiet` has neither.
 
 mod estimate;

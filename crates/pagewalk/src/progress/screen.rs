@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long work runs before anything is drawn: what is over sooner needs none.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often it is drawn anew.
+/// How often it is drawn again.
 pub(super) const REFRESH: Duration = Duration::from_millis(250);
 
 /// Whether the user wants no progress.

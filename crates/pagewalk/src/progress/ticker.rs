@@ -1,4 +1,4 @@
-//! A thread that draws a picture anew from time to time.
+//! A thread that draws a picture again from time to time.
 
 use super::screen::REFRESH;
 use std::sync::mpsc::{self, RecvTimeoutError};

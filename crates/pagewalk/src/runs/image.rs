@@ -371,7 +371,7 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
     devices
 }
 
-/// The least memory of a guest that is to have a page of 1G, with a root file system of so many bytes.
+/// The least memory of a guest that is to have a page of 1G, with a root file system of this many bytes.
 pub(crate) fn least_for_gigapages(initrd_bytes: u64) -> ByteSize {
     ByteSize((2 * PageSize::Size1G.bytes() + initrd_bytes + DEVICE_TREE_ROOM).next_multiple_of(1 << 20))
 }

@@ -5,13 +5,13 @@ use config::units::ByteSize;
 /// What a workload's size is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Meaning {
-    /// Bytes of each of so many arrays, no fewer than `least`.
+    /// Bytes of each of this many arrays, no fewer than `least`.
     Bytes { arrays: u64, least: u64 },
     /// Bytes of one array, a power of two and no fewer than `least`.
     PowerOfTwo { least: u64 },
-    /// A number within bounds, with so many bytes of memory for each.
+    /// A number within bounds, with this many bytes of memory for each.
     Count { least: u64, most: u64, bytes: u64 },
-    /// The logarithm of a number, within bounds, with so many bytes of memory for each.
+    /// The logarithm of a number, within bounds, with this many bytes of memory for each.
     Scale { least: u64, most: u64, bytes: u64 },
     /// One of NPB's classes.
     Class,

@@ -32,7 +32,7 @@ enum Operations {
     Figure(&'static str),
     /// The sum of two.
     Sum(&'static str, &'static str),
-    /// Words of 8 bytes of an array, for each of its iterations, and of so many loops in an iteration.
+    /// Words of 8 bytes of an array, for each of its iterations, and of this many loops in an iteration.
     Words(u64),
 }
 
@@ -146,7 +146,7 @@ pub(crate) struct Point {
     pub(crate) size: &'static str,
 }
 
-/// The programs of these names, or all, at so many of their sizes.
+/// The programs of these names, or all, at this many of their sizes.
 pub(crate) fn points(programs: &[&'static Program], sizes: usize) -> Vec<Point> {
     let of_program =
         |&program: &&'static Program| program.sizes[..sizes].iter().map(move |size| Point { program, size });

@@ -21,7 +21,7 @@ pub(crate) fn lui(to: u32, value: u32) -> u32 {
     value << 12 | to << 7 | 0x37
 }
 
-/// `j offset`, so many bytes from the jump on, backwards.
+/// `j offset`, this many bytes from the jump on, backwards.
 pub(crate) fn jump_back(bytes: u32) -> u32 {
     let o = bytes.wrapping_neg();
     (o >> 20 & 1) << 31 | (o >> 1 & 0x3ff) << 21 | (o >> 11 & 1) << 20 | (o >> 12 & 0xff) << 12 | 0x6f

@@ -7,7 +7,7 @@ pub(crate) enum Found {
     ByShadow,
     /// By a switching entry: a table of the guest at a host physical address.
     BySwitch,
-    /// By so many tables of the guest.
+    /// By this many tables of the guest.
     ByGuest(usize),
     /// From the guest's root on.
     FullyNested,

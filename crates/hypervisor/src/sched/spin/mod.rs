@@ -74,7 +74,7 @@ impl SpinMethod {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// Control of a VM with so many vCPUs.
+    /// Control of a VM with this many vCPUs.
     #[must_use]
     pub fn control(self, vcpus: usize) -> Box<dyn SpinControl> {
         match self {

@@ -12,7 +12,7 @@ pub struct Rslp {
 }
 
 impl Rslp {
-    /// For a VM with so many vCPUs.
+    /// For a VM with this many vCPUs.
     #[must_use]
     pub fn new(vcpus: usize) -> Self {
         Self { partners: vcpus as u64 - 1, ..Self::default() }

@@ -27,7 +27,7 @@ pub struct Wapd {
 }
 
 impl Wapd {
-    /// For a VM with so many vCPUs, none of which waits.
+    /// For a VM with this many vCPUs, none of which waits.
     #[must_use]
     pub fn new(vcpus: usize) -> Self {
         Self { aspw: VcpuSet::EMPTY, dmask: vec![VcpuSet::EMPTY; vcpus], gspw: 0, examined: 0 }

@@ -13,7 +13,7 @@ pub struct Wopd {
 }
 
 impl Wopd {
-    /// For a VM with so many vCPUs.
+    /// For a VM with this many vCPUs.
     #[must_use]
     pub fn new(vcpus: usize) -> Self {
         Self { partners: vcpus as u64 - 1, ..Self::default() }

@@ -121,7 +121,7 @@ fn without_counts(control: &str) -> String {
     control.split(", examined").next().unwrap_or_default().to_owned()
 }
 
-/// Every state that can be reached, up to so many.
+/// Every state that can be reached, up to this many.
 fn explore(pcpus: usize, vms: &[VmParameters], most: usize) -> usize {
     let count = vcpus(vms);
     let new = || {

@@ -28,7 +28,7 @@ impl Shadow {
         cached
     }
 
-    /// Tells the hardware anew where walks begin. It asks at each walk.
+    /// Tells the hardware again where walks begin. It asks at each walk.
     pub(in crate::shadow) fn show_roots(&mut self) {
         let Self { agile, harts, tables, .. } = self;
         for hart in harts {

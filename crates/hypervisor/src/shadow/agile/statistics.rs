@@ -38,7 +38,7 @@ agile_counts! {
     intervals,
     /// Nested pages that were found to be stored to in an interval.
     dirty,
-    /// Entries of nested pages that an interval has changed: so many write traps, at the least, were avoided.
+    /// Entries of nested pages that an interval has changed: this many write traps, at the least, were avoided.
     avoided,
     /// Changes of address space that hit the root cache.
     root_cache_hits,

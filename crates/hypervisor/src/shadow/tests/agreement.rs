@@ -245,7 +245,7 @@ struct Guest {
     globals: bool,
 }
 
-/// So many pages are global, if any are.
+/// This many pages are global, if any are.
 const GLOBALS: u64 = 8;
 
 impl Guest {

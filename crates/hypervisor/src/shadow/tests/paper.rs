@@ -14,7 +14,7 @@ const fn root(number: u64) -> Gpa {
     ram((1 << 20) + number * 0x1_0000)
 }
 
-/// A fixture with so many spaces, numbered from 1 as their ASIDs are, each used, with [`COMMON`] and one page of its own mapped.
+/// A fixture with this many spaces, numbered from 1 as their ASIDs are, each used, with [`COMMON`] and one page of its own mapped.
 fn fixture(choice: &Choice, spaces: u64) -> Fixture {
     let mut fixture = Fixture::new(choice);
     for space in 1..=spaces {
@@ -172,7 +172,7 @@ fn pptlb_takes_the_pair_away_where_the_real_page_is_the_same() {
             fixture.counted();
             let end = fixture.access(0, COMMON, Access::Read);
             let validated = fixture.counted().validations;
-            // Space 1 has lost its page; 2 to 5 have theirs in entries of their own, which are made anew; 6 has another page.
+            // Space 1 has lost its page; 2 to 5 have theirs in entries of their own, which are made again; 6 has another page.
             let expected = if space == 1 { None } else { Some(u64::from(space < 6)) };
             let got = if end == super::fixture::End::PageFault { None } else { Some(validated) };
             assert_eq!(got, expected, "space {space}, {attribute}");

@@ -3,7 +3,7 @@
 use crate::html::document::{Block, Section, Verdict};
 use serde::Deserialize;
 
-/// Verdicts in the order of their goodness: how the style sheet calls each, and what so many claims do.
+/// Verdicts in the order of their goodness: how the style sheet calls each, and what this many claims do.
 pub(super) const VERDICTS: [(&str, &str, &str); 4] = [
     ("holds", "good", "hold"),
     ("holds in direction", "fair", "hold in direction"),

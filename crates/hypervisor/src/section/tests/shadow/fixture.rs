@@ -89,7 +89,7 @@ pub(super) fn name(text: &str) -> SectionName {
 }
 
 impl Fixture {
-    /// So many guests, numbered from 0, that map nothing yet. The sections `alloc` are preallocated.
+    /// This many guests, numbered from 0, that map nothing yet. The sections `alloc` are preallocated.
     pub(super) fn new(guests: u16, coherence: Coherence, host_page: PageSize, alloc: &[(&str, u64)]) -> Self {
         let mut registry = Registry::default();
         for &(text, bytes) in alloc {
@@ -203,7 +203,7 @@ impl Fixture {
         self.store(guest, ram(root + 2 * PAGE + page * 8), entry);
     }
 
-    /// Maps so many pages from [`SEEN`] on to what begins at `gpa`, one by one.
+    /// Maps this many pages from [`SEEN`] on to what begins at `gpa`, one by one.
     pub(super) fn leaves(&mut self, guest: usize, root: u64, gpa: Gpa, pages: u64, bits: u64) {
         (0..pages).for_each(|page| self.leaf(guest, root, page, pte(gpa.wrapping_add(page * PAGE), bits)));
     }

@@ -22,7 +22,7 @@ const SPAN: u64 = PageSize::Size2M.bytes();
 const VACATED: Entry = Entry::EMPTY.with_software(PIECES);
 
 impl Removed {
-    /// What it is that so many links went: each was an entry for many pages.
+    /// What it is that this many links went: each was an entry for many pages.
     pub(super) const fn of_links(links: u64) -> Self {
         Self { touched: links, cleared: links, pieces: links > 0 }
     }
