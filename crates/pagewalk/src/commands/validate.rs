@@ -23,7 +23,7 @@ use keys::suggestion::unknown;
 use std::process::ExitCode;
 
 /// What a configuration begins with: memory for the largest program, and the fidelity whose time is nearest to a machine's.
-const DEFAULTS: [(&str, &str); 2] = [("memory", "'4G'"), ("fidelity", "'cycles'")];
+const DEFAULTS: [(&str, &str); 2] = [("memory", "'4G'"), ("fidelity", "'core'")];
 
 /// Runs the command.
 ///
