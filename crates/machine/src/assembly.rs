@@ -6,6 +6,7 @@ pub(crate) mod host_plan;
 pub(crate) mod image;
 pub(crate) mod memory_needs;
 
+use crate::sections::start;
 use crate::{
     assembly::build_error::BuildError,
     assembly::host_plan::{GuestPlan, HostPlan},
@@ -20,7 +21,7 @@ use crate::{
     parts::faulty::Faults,
     parts::primary_region::{GuestRegion, SegmentHardware},
     parts::shadow_intervals::ShadowIntervals,
-    sections::{self, GuestSections},
+    sections::GuestSections,
     state::{Guest, MachineState, Processor},
 };
 use config::host_model::HostModel;
@@ -77,7 +78,7 @@ impl Machine {
         let costs = if native { CostTable::native(&prices) } else { CostTable::virtualized(&prices) };
         let configs: Vec<Config> = plan.guests.iter().map(|guest| guest.config(config)).collect();
         let sizes = model.tlb.groups.granularities();
-        let enough = || sections::host_bytes(plan, &configs, sizes);
+        let enough = || start::host_bytes(plan, &configs, sizes);
         let host_bytes = config.host_memory.map_or_else(enough, |bytes| bytes.0);
         let mut host = Host::new(host_bytes, HostPages::Huge)?;
         let mut faults = Faults::new(config, host_bytes, &model.clock());
@@ -85,13 +86,13 @@ impl Machine {
             // Nobody has any yet; one outside of memory is of no consequence.
             let _ = host.frames.mark_faulty(hpa);
         }
-        let sections = sections::start(config, plan, &configs, sizes, &mut host)?;
+        let sections = start::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
         let mut state = MachineState::new(host, pager, costs, model.clock());
         state.caches = caches(config, &model, plan.pcpus, &state.host)?;
         state.cores = cores(config, &model, plan.pcpus, state.caches.as_ref())?;
         state.sections = sections;
-        state.create_sections(&plan.sections)?;
+        start::create(&mut state, &plan.sections)?;
         state.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);
         let pace = Pace {
             engine: harts::engine(config.engine),
@@ -176,7 +177,7 @@ impl Machine {
         let tree_at = plan.tree(tree.len() as u64)?;
 
         let index = self.add_vm(config, &guest.sections)?;
-        self.state.map_sections(config, index, &guest.sections)?;
+        start::map(&mut self.state, config, index, &guest.sections)?;
         let mut dma = Dma::new(self.state.apart().1, index);
         let written = plan.write(&mut dma, tree_at, &tree);
         if let Some(unavailable) = dma.finish().unavailable {

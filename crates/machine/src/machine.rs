@@ -15,6 +15,8 @@ mod shadow_intervals;
 mod steal;
 mod walks;
 
+use crate::sections::serve;
+use crate::state::primary_region;
 use crate::{
     assembly::host_plan::AllocationChange,
     code::Code,
@@ -304,7 +306,7 @@ impl Machine {
             self.print(guest, console);
         }
         self.end_all(&Outcome::Unfinished);
-        self.state.close_sections();
+        serve::close(&mut self.state);
         self.fail_if_inconsistent();
         self.show();
         (0..self.records.len()).for_each(|guest| self.print(guest, console));
@@ -345,7 +347,7 @@ impl Machine {
             self.vcpus[index].state = HartState::Stopped;
         }
         self.remove_from_dispatch(guest, self.clock_of_pcpu(self.state.current.processor));
-        self.state.leave_sections(guest);
+        serve::leave(&mut self.state, guest);
         if self.goes_on() {
             self.state.release(guest);
         }
@@ -503,7 +505,7 @@ impl Machine {
     /// Segments that the first guest asked for and was refused: how many, and the first of them in words.
     #[must_use]
     pub fn refused_segments(&self) -> (u64, &[String]) {
-        self.state.refused_segments(0)
+        primary_region::refused(&self.state, 0)
     }
 
     /// What is wrong with the tables that the hypervisor keeps: one line each. Empty unless a guest has shadow tables that are checked.

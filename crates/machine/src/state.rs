@@ -1,9 +1,9 @@
 //! Everything of a machine but its harts and its translated code: pCPUs, guests, host memory. It is what a hart sees as its bus.
 
 mod paging;
-mod pmu;
-mod primary_region;
-mod shadow;
+pub(crate) mod pmu;
+pub(crate) mod primary_region;
+pub(crate) mod shadow;
 
 use crate::caches::{CacheStatistics, Caches};
 use crate::cores::{CoreStatistics, Cores};
@@ -12,12 +12,14 @@ use crate::parts::primary_region::{GuestRegion, SegmentHardware};
 use crate::sections::host::HostSections;
 use config::clock::Clock;
 use devices::{BusError, DiskNotification, Platform};
+use hart::report::{Outstanding, Report};
 use hypervisor::pmu::Pmu;
 use hypervisor::{
     CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
 };
 use memory::Host;
 use mmu::{Hints, Mmu, MmuStatistics, NestedFault};
+use timing::Index;
 use types::{Access, Cycles, Gpa, Width};
 
 /// A pCPU: its MMU, its clock's parts, and what happened on it.
@@ -256,6 +258,34 @@ impl MachineState {
             Waits::Unmodelled => self.clock.instructions(instructions),
             Waits::Caches(caches) => self.clock.instructions(instructions) + caches.stalls(),
             Waits::Core(core) => core.guest(instructions),
+        }
+    }
+
+    /// How many instructions to give the vCPU on `processor` for a turn of `cycles`: as many as fit at the base time, or, where caches are
+    /// modelled, at the time that an instruction took in the processor's latest turn.
+    pub(crate) fn instructions_in(&self, processor: usize, cycles: Cycles) -> u64 {
+        let most = self.clock().instructions_in(cycles);
+        self.caches.as_ref().map_or(most, |caches| most.min(caches.instructions_in(processor, cycles)))
+    }
+    /// How many instructions the current pCPU has executed before the one that follows `retired` others in this run.
+    fn index(&self, retired: u64) -> Index {
+        let processor = &self.processors[self.current.processor];
+        Index(processor.instructions + processor.retired + retired - processor.entered)
+    }
+
+    /// See [`hart::Bus::report`].
+    #[inline]
+    pub(crate) fn report(&mut self, retired: u64, report: Report) -> Outstanding {
+        let index = self.index(retired);
+        let (Some(cores), Some(caches)) = (&mut self.cores, &mut self.caches) else { return Outstanding::Nothing };
+        cores.report(caches, self.current.processor, index, report)
+    }
+
+    /// The hart on the current pCPU has left, with so many instructions retired in this run.
+    pub(crate) fn settle_core(&mut self, retired: u64) {
+        let index = self.index(retired);
+        if let Some(cores) = &mut self.cores {
+            cores.settle(self.current.processor, index);
         }
     }
 

@@ -2,21 +2,11 @@
 //! that is measured in instructions would run past the timer that ends it, or far ahead of other processors.
 
 use super::Caches;
-use crate::state::MachineState;
 use types::Cycles;
-
-impl MachineState {
-    /// How many instructions to give the vCPU on `processor` for a turn of `cycles`: as many as fit at the base time, or, where caches are
-    /// modelled, at the time that an instruction took in the processor's latest turn.
-    pub(crate) fn instructions_in(&self, processor: usize, cycles: Cycles) -> u64 {
-        let most = self.clock().instructions_in(cycles);
-        self.caches.as_ref().map_or(most, |caches| most.min(caches.instructions_in(processor, cycles)))
-    }
-}
 
 impl Caches {
     /// How many instructions fit in `cycles` at the pace of a processor's latest turn; no limit before its first.
-    pub(super) fn instructions_in(&self, processor: usize, cycles: Cycles) -> u64 {
+    pub(crate) fn instructions_in(&self, processor: usize, cycles: Cycles) -> u64 {
         let pace = u128::from(self.own[processor].pace);
         let fit = (u128::from(cycles.0) * 1000).checked_div(pace);
         fit.and_then(|fit| u64::try_from(fit).ok()).unwrap_or(u64::MAX)

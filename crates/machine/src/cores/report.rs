@@ -1,7 +1,7 @@
 //! What a hart reports, as the core of its pCPU is given it.
 
-use super::{OwnCore, PrefetchPort, pending::Exited};
-use crate::state::MachineState;
+use super::{Cores, OwnCore, PrefetchPort, pending::Exited};
+use crate::caches::Caches;
 use hart::report::{BranchWay, DataKind, DataReport, Outstanding, RegisterSet, Report, Serialize};
 use timing::{Branch, Index, Load, Operation, Outcome, Registers, Store, Way};
 use types::Access;
@@ -10,28 +10,11 @@ const fn registers(set: RegisterSet) -> Registers {
     Registers::of_bits(set.0)
 }
 
-impl MachineState {
-    /// How many instructions the current pCPU has executed before the one that follows `retired` others in this run.
-    pub(crate) fn index(&self, retired: u64) -> Index {
-        let processor = &self.processors[self.current.processor];
-        Index(processor.instructions + processor.retired + retired - processor.entered)
-    }
-
+impl Cores {
     /// See [`hart::Bus::report`].
     #[inline]
-    pub(crate) fn report(&mut self, retired: u64, report: Report) -> Outstanding {
-        let index = self.index(retired);
-        let pcpu = self.current.processor;
-        let (Some(cores), Some(caches)) = (&mut self.cores, &mut self.caches) else { return Outstanding::Nothing };
-        cores.own[pcpu].report(index, report, &mut PrefetchPort { caches, pcpu })
-    }
-
-    /// The hart on the current pCPU has left, with so many instructions retired in this run.
-    pub(crate) fn settle_core(&mut self, retired: u64) {
-        let index = self.index(retired);
-        if let Some(cores) = &mut self.cores {
-            cores.settle(self.current.processor, index);
-        }
+    pub(crate) fn report(&mut self, caches: &mut Caches, pcpu: usize, index: Index, report: Report) -> Outstanding {
+        self.own[pcpu].report(index, report, &mut PrefetchPort { caches, pcpu })
     }
 }
 

@@ -9,6 +9,8 @@
 //! `kvm_riscv_local_tlb_sanitize`), and the cost of floating for TLBs: what is still warm is only what one vCPU left behind.
 
 use crate::parts::dispatch::{Counted, Residence};
+use crate::state::pmu;
+use crate::state::primary_region;
 use crate::{
     machine::Machine,
     parts::vcpu::Vcpu,
@@ -23,18 +25,16 @@ use hypervisor::{
 use mmu::Fence;
 use types::Cycles;
 
-impl MachineState {
-    fn counted(&self, pcpu: usize) -> Counted {
-        let processor = &self.processors[pcpu];
-        Counted {
-            mmu: *processor.mmu.statistics(),
-            exits: processor.exits,
-            paging: processor.paging,
-            hypervisor: processor.hypervisor,
-            traps: processor.traps,
-            caches: self.cache_statistics(pcpu),
-            core: self.core_statistics(pcpu),
-        }
+fn counts_of(state: &MachineState, pcpu: usize) -> Counted {
+    let processor = &state.processors[pcpu];
+    Counted {
+        mmu: *processor.mmu.statistics(),
+        exits: processor.exits,
+        paging: processor.paging,
+        hypervisor: processor.hypervisor,
+        traps: processor.traps,
+        caches: state.cache_statistics(pcpu),
+        core: state.core_statistics(pcpu),
     }
 }
 
@@ -166,9 +166,9 @@ impl Machine {
         self.account(pcpu);
         let now = self.clock_of_pcpu(pcpu);
         let Some(index) = self.dispatch.seats[pcpu].take() else { return };
-        let counted = self.state.counted(pcpu);
+        let counted = counts_of(&self.state, pcpu);
         let vcpu = &mut self.vcpus[index];
-        self.state.pmu_leaves(pcpu, (vcpu.guest, vcpu.hart_id), vcpu.hart.counts().instructions);
+        pmu::leave(&mut self.state, pcpu, (vcpu.guest, vcpu.hart_id), vcpu.hart.counts().instructions);
         let processor = &mut self.state.processors[pcpu];
         processor.instructions += vcpu.hart.counts().instructions - processor.entered;
         processor.entered = 0;
@@ -189,7 +189,7 @@ impl Machine {
         self.state.processors[pcpu].idle += Cycles(now.0.saturating_sub(clock.0));
         let guest = self.vcpus[index].guest;
         self.warm_or_flush(index, pcpu, guest);
-        self.state.load_segments(pcpu, guest, self.vcpus[index].hart_id);
+        primary_region::load(&mut self.state, pcpu, guest, self.vcpus[index].hart_id);
         let vcpu = &mut self.vcpus[index];
         let processor = &mut self.state.processors[pcpu];
         processor.entered = vcpu.hart.counts().instructions;
@@ -197,15 +197,15 @@ impl Machine {
         vcpu.residence.ran_on = Some(pcpu);
         vcpu.residence.since = clock.max(now);
         self.dispatch.seats[pcpu] = Some(index);
-        let begun = self.state.counted(pcpu);
+        let begun = counts_of(&self.state, pcpu);
         self.vcpus[index].residence.begun = begun;
         for reason in std::mem::take(&mut self.vcpus[index].residence.owed) {
             self.state.charge(pcpu, guest, reason);
         }
         self.state.processors[pcpu].accounted = self.clock_of_pcpu(pcpu);
         let Vcpu { hart, hart_id, features, .. } = &self.vcpus[index];
-        self.state.pmu_enters(pcpu, (guest, *hart_id), hart.counts().instructions);
-        self.state.switch_hardware_ad(pcpu, features);
+        pmu::enter(&mut self.state, pcpu, (guest, *hart_id), hart.counts().instructions);
+        super::firmware::switch_hardware_ad(&mut self.state.processors[pcpu].mmu, features);
         self.steal_ends(index, clock.max(now));
     }
 
@@ -229,7 +229,7 @@ impl Machine {
         let (residence, counts) = (&vcpus[index].residence, vcpus[index].hart.counts());
         let mut counted = residence.past;
         if let Some(pcpu) = residence.pcpu {
-            counted.add(&state.counted(pcpu).since(&residence.begun));
+            counted.add(&counts_of(state, pcpu).since(&residence.begun));
         }
         let waits = Waits::of(counted.caches, counted.core);
         Statistics {

@@ -1,5 +1,6 @@
 //! Frames fail when their time has come.
 
+use crate::state::primary_region;
 use crate::{machine::Machine, state::MachineState};
 use hypervisor::FaultyFrame;
 use memory::FrameError;
@@ -12,7 +13,7 @@ impl Machine {
     /// # Errors
     /// [`FrameError::Outside`]: no such memory.
     pub fn mark_faulty(&mut self, hpa: Hpa) -> Result<FaultyFrame, FrameError> {
-        self.state.mark_faulty(hpa)
+        mark_faulty(&mut self.state, hpa)
     }
 
     /// Lets frames fail whose time has come, if that is no later than `next`, the time of whatever else happens; whether any were.
@@ -20,7 +21,7 @@ impl Machine {
         let failing = self.faults.take_due(next);
         for &hpa in &failing {
             // One that is not there cannot fail.
-            let _ = self.state.mark_faulty(hpa);
+            let _ = mark_faulty(&mut self.state, hpa);
         }
         !failing.is_empty()
     }
@@ -63,15 +64,13 @@ impl Machine {
     }
 }
 
-impl MachineState {
-    fn mark_faulty(&mut self, hpa: Hpa) -> Result<FaultyFrame, FrameError> {
-        let outcome = self.apart().1.mark_faulty(hpa)?;
-        if outcome == FaultyFrame::Replaced {
-            // The filter of the guest's segment has one page more.
-            self.reload_segments();
-            // The work of a nested fault: a frame, a copy, an entry.
-            self.charge_exit(hypervisor::ExitReason::NestedFault);
-        }
-        Ok(outcome)
+fn mark_faulty(state: &mut MachineState, hpa: Hpa) -> Result<FaultyFrame, FrameError> {
+    let outcome = state.apart().1.mark_faulty(hpa)?;
+    if outcome == FaultyFrame::Replaced {
+        // The filter of the guest's segment has one page more.
+        primary_region::reload(state);
+        // The work of a nested fault: a frame, a copy, an entry.
+        state.charge_exit(hypervisor::ExitReason::NestedFault);
     }
+    Ok(outcome)
 }

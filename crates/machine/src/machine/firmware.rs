@@ -1,8 +1,9 @@
 //! SBI calls, executed: [`hypervisor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
 
-use crate::{
-    machine::Machine, parts::steal::StealTime, parts::vcpu::Vcpu, results::outcome::Outcome, state::MachineState,
-};
+use crate::state::pmu;
+use crate::state::primary_region;
+use crate::state::shadow;
+use crate::{machine::Machine, parts::steal::StealTime, parts::vcpu::Vcpu, results::outcome::Outcome};
 use core::ops::Range;
 use hart::{Hart, Interrupt, Stop};
 use hypervisor::{
@@ -13,7 +14,7 @@ use hypervisor::{
         RemoteFence, Request, ResetKind, ResetReason, SbiCall, SbiError, SbiReturn,
     },
 };
-use mmu::AdPolicy;
+use mmu::{AdPolicy, Mmu};
 use types::Cycles;
 
 const A0: u8 = 10;
@@ -46,7 +47,7 @@ impl Machine {
         };
         let limits = self.limits(guest);
         let request = sbi::decode(&call, &limits);
-        if !request.as_ref().is_ok_and(|request| self.state.charges_itself(guest, request)) {
+        if !request.as_ref().is_ok_and(|request| shadow::charges_itself(&self.state, guest, request)) {
             self.state.charge_exit(self.extensions.exit_reason(call.eid));
         }
         let answer = match request {
@@ -86,7 +87,7 @@ impl Machine {
                 let current = self.state.current.processor;
                 let time = self.clock().time(self.clock_of_pcpu(current));
                 self.vcpus[index].hart.set_timer(at, time);
-                self.state.count_firmware(guest, hart_id, FirmwareEvent::SetTimer);
+                pmu::count_firmware(&mut self.state, guest, hart_id, FirmwareEvent::SetTimer);
                 Answer::Return(Ok(0))
             }
             Request::SendIpi { harts } => {
@@ -107,7 +108,7 @@ impl Machine {
                 if let RemoteFence::Address { range, asid } = fence
                     && self.state.vms[guest].is_shadowed()
                 {
-                    self.state.fence_shadow_remotely(harts, range, asid);
+                    shadow::fence_remotely(&mut self.state, harts, range, asid);
                 }
                 for target in self.harts_of(guest) {
                     if harts.contains(self.vcpus[target].hart_id) {
@@ -129,7 +130,7 @@ impl Machine {
             Request::Legacy(request) => self.legacy_call(index, request, now),
             Request::Pmu(request) => {
                 let instructions = self.vcpus[index].hart.counts().instructions;
-                Answer::Return(self.state.serve_pmu(request, instructions))
+                Answer::Return(pmu::serve(&mut self.state, request, instructions))
             }
             Request::Suspend(entry) => self.suspend_system(index, entry),
             Request::Features(request) => Answer::Return(self.feature_call(index, request)),
@@ -194,7 +195,7 @@ impl Machine {
     fn feature_call(&mut self, index: usize, request: FeatureRequest) -> Result<u64, SbiError> {
         let features = &mut self.vcpus[index].features;
         let value = features.serve(request)?;
-        self.state.switch_hardware_ad(self.state.current.processor, features);
+        switch_hardware_ad(&mut self.state.processor().mmu, features);
         Ok(value)
     }
 
@@ -291,7 +292,7 @@ impl Machine {
             let level = self.state.guests[vcpu.guest].platform.external_interrupt(vcpu.hart_id);
             vcpu.hart.set_pending(Interrupt::External, level);
             if let Some(pcpu) = vcpu.residence.pcpu {
-                self.state.switch_hardware_ad(pcpu, &features);
+                switch_hardware_ad(&mut self.state.processors[pcpu].mmu, &features);
             }
         }
         let vcpu = &mut self.vcpus[index];
@@ -299,17 +300,15 @@ impl Machine {
         vcpu.hart.set_register(A0, vcpu.hart_id as u64);
         vcpu.hart.set_register(A1, entry.opaque);
         let (guest, hart) = (vcpu.guest, vcpu.hart_id);
-        self.state.reset_segment(guest, hart);
+        primary_region::reset(&mut self.state, guest, hart);
     }
 }
 
-impl MachineState {
-    /// The walker of a pCPU sets A and D bits as the hart there has asked, if that is for the guest to say.
-    pub(crate) fn switch_hardware_ad(&mut self, pcpu: usize, features: &Features) {
-        if let Some(on) = features.hardware_ad() {
-            let policy = if on { AdPolicy::Update } else { AdPolicy::Fault };
-            self.processors[pcpu].mmu.set_first_stage_ad(policy);
-        }
+/// A walker sets A and D bits as the hart on its pCPU has asked, if that is for the guest to say.
+pub(super) fn switch_hardware_ad(mmu: &mut Mmu, features: &Features) {
+    if let Some(on) = features.hardware_ad() {
+        let policy = if on { AdPolicy::Update } else { AdPolicy::Fault };
+        mmu.set_first_stage_ad(policy);
     }
 }
 

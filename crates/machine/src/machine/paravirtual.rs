@@ -1,6 +1,9 @@
 //! The paravirtual extension, executed (docs/paravirtual.md).
 
 use crate::machine::Machine;
+use crate::sections::calls;
+use crate::state::primary_region;
+use crate::state::shadow;
 use hypervisor::{
     ExitReason,
     sbi::{ParavirtualRequest, SbiError, SpinReport},
@@ -16,9 +19,9 @@ impl Machine {
         let guest = self.vcpus[index].guest;
         let handshake = &mut self.records[guest].handshake;
         match *request {
-            ParavirtualRequest::SetSegment(ref request) => self.state.set_segment(request),
-            ParavirtualRequest::Section(call) => self.state.section_call(guest, call),
-            ParavirtualRequest::PartialPurge(purge) => self.state.partial_purge(&purge),
+            ParavirtualRequest::SetSegment(ref request) => primary_region::set(&mut self.state, request),
+            ParavirtualRequest::Section(call) => calls::call(&mut self.state, guest, call),
+            ParavirtualRequest::PartialPurge(purge) => shadow::partial_purge(&mut self.state, &purge),
             ParavirtualRequest::RegisterArea(area) => {
                 let notice = handshake.register(area);
                 self.notify(guest, notice).map(|()| 0)

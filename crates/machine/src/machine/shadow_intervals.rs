@@ -2,6 +2,7 @@
 
 use super::Machine;
 use crate::state::Current;
+use crate::state::shadow;
 use types::Cycles;
 
 impl Machine {
@@ -20,19 +21,9 @@ impl Machine {
         for guest in 0..self.state.vms.len() {
             if !self.has_ended(guest) {
                 self.state.current = Current { guest, ..self.state.current };
-                self.state.end_shadow_interval();
+                shadow::end_interval(&mut self.state);
             }
         }
         true
-    }
-}
-
-impl crate::state::MachineState {
-    /// The same for the current guest.
-    fn end_shadow_interval(&mut self) {
-        let guest = self.current.guest;
-        let (vms, host, mut tlbs) = self.shadow_parts();
-        let event = vms[guest].end_shadow_interval(host, &mut tlbs);
-        self.charge_shadow(event);
     }
 }

@@ -5,6 +5,7 @@
 
 use super::host::HostSections;
 use super::plan::GuestSection;
+use crate::sections::serve;
 use crate::state::MachineState;
 use hypervisor::sbi::{SbiError, SectionCall};
 use hypervisor::section::{MapRequest, SectionAccess, SectionHost, SectionManager, SectionMapError, SectionUnmapError};
@@ -12,28 +13,25 @@ use hypervisor::{FlushTlbs, Vm};
 use memory::section::DeleteError;
 use types::{Cycles, Gpa, Vmid};
 
-impl MachineState {
-    /// What a guest asks concerning its sections. The work is charged to the processor that it asks on.
-    ///
-    /// # Errors
-    /// [`SbiError`], as docs/paravirtual.md has it.
-    pub(crate) fn section_call(&mut self, guest: usize, call: SectionCall) -> Result<u64, SbiError> {
-        let vmid = self.vms[guest].vmid();
-        let costs = self.costs.clone();
-        let (result, cycles) = self
-            .with_sections(|sections, on| {
-                let result = sections.call(on, vmid, call);
-                let cycles = costs.of_section(&sections.manager.take_work());
-                if let (Ok(_), SectionCall::Map { at, .. }) = (&result, call) {
-                    sections.ledger.map_times.insert((vmid, at), cycles);
-                    sections.ledger.note_guest(&sections.manager, on.tables, vmid);
-                }
-                (result, cycles)
-            })
-            .unwrap_or((Err(SbiError::InvalidParam), Cycles(0)));
-        self.processor().hypervisor += cycles;
-        result
-    }
+/// What a guest asks concerning its sections. The work is charged to the processor that it asks on.
+///
+/// # Errors
+/// [`SbiError`], as docs/paravirtual.md has it.
+pub(crate) fn call(state: &mut MachineState, guest: usize, call: SectionCall) -> Result<u64, SbiError> {
+    let vmid = state.vms[guest].vmid();
+    let costs = state.costs.clone();
+    let (result, cycles) = serve::with_sections(state, |sections, on| {
+        let result = sections.call(on, vmid, call);
+        let cycles = costs.of_section(&sections.manager.take_work());
+        if let (Ok(_), SectionCall::Map { at, .. }) = (&result, call) {
+            sections.ledger.map_times.insert((vmid, at), cycles);
+            sections.ledger.note_guest(&sections.manager, on.tables, vmid);
+        }
+        (result, cycles)
+    })
+    .unwrap_or((Err(SbiError::InvalidParam), Cycles(0)));
+    state.processor().hypervisor += cycles;
+    result
 }
 
 impl HostSections {

@@ -30,78 +30,76 @@ impl FlushTlbs for Flushes<'_> {
     }
 }
 
-impl MachineState {
-    /// Lets the manager of sections at the host; `None` on one without.
-    pub(crate) fn with_sections<T>(
-        &mut self,
-        act: impl FnOnce(&mut HostSections, &mut SectionHost<'_, Vec<Vm>, Flushes<'_>>) -> T,
-    ) -> Option<T> {
-        let Self { sections, host, vms, processors, leave, foreign_writes, .. } = self;
-        let sections = sections.as_mut()?;
-        let mut flushes = Flushes { processors, leave, forgotten: Vec::new() };
-        let result = act(sections, &mut SectionHost { host, tables: vms, processors: &mut flushes });
-        for range in flushes.forgotten {
-            if let Some(start) = host.memory.pointer(range.start()) {
-                foreign_writes.push((start.as_ptr() as usize, range.bytes() as usize));
-            }
-        }
-        Some(result)
-    }
-
-    /// A fault of the current guest outside its RAM, if a section is there; `None` if not. An error ends the guest.
-    pub(crate) fn section_fault(
-        &mut self,
-        gpa: Gpa,
-        access: Access,
-    ) -> Option<Result<NestedFaultOutcome, PageUnavailable>> {
-        if self.sections.is_none() || self.vm().is_ram(gpa, 1) {
-            return None;
-        }
-        self.keep_reserve();
-        let vmid = self.vm().vmid();
-        let (resolved, files) = self.with_sections(|sections, on| {
-            let before = file_counts(&sections.manager);
-            let resolved = sections.manager.fault(on, vmid, gpa, access);
-            // An exit for a nested fault has the cost of mapping a page; what is left are pages of files.
-            let _ = sections.manager.take_work();
-            (resolved, file_counts(&sections.manager).since(before))
-        })?;
-        let cycles = self.costs.pages_of_files(files);
-        self.processor().hypervisor += cycles;
-        // What came from a file took long, and others may be earlier now.
-        self.leave |= files.reads > 0;
-        match resolved {
-            Ok(SectionFault::Elsewhere) => None,
-            Ok(SectionFault::Denied(_)) => Some(Ok(NestedFaultOutcome::Nothing)),
-            Ok(SectionFault::Resolved(_)) => Some(Ok(NestedFaultOutcome::Mapped)),
-            Err(error) => Some(Err(PageUnavailable::Section(error.to_string()))),
+/// Lets the manager of sections at the host; `None` on one without.
+pub(crate) fn with_sections<T>(
+    state: &mut MachineState,
+    act: impl FnOnce(&mut HostSections, &mut SectionHost<'_, Vec<Vm>, Flushes<'_>>) -> T,
+) -> Option<T> {
+    let MachineState { sections, host, vms, processors, leave, foreign_writes, .. } = state;
+    let sections = sections.as_mut()?;
+    let mut flushes = Flushes { processors, leave, forgotten: Vec::new() };
+    let result = act(sections, &mut SectionHost { host, tables: vms, processors: &mut flushes });
+    for range in flushes.forgotten {
+        if let Some(start) = host.memory.pointer(range.start()) {
+            foreign_writes.push((start.as_ptr() as usize, range.bytes() as usize));
         }
     }
+    Some(result)
+}
 
-    /// A guest has ended: it maps no sections any more. A section that nobody maps goes, unless it is permanent.
-    pub(crate) fn leave_sections(&mut self, guest: usize) {
-        let vmid = self.vms[guest].vmid();
-        self.with_sections(|HostSections { manager, ledger, .. }, on| {
-            ledger.note_guest(manager, on.tables, vmid);
-            if let Err(error) = manager.remove_vm(on, vmid) {
+/// A fault of the current guest outside its RAM, if a section is there; `None` if not. An error ends the guest.
+pub(crate) fn fault(
+    state: &mut MachineState,
+    gpa: Gpa,
+    access: Access,
+) -> Option<Result<NestedFaultOutcome, PageUnavailable>> {
+    if state.sections.is_none() || state.vm().is_ram(gpa, 1) {
+        return None;
+    }
+    state.keep_reserve();
+    let vmid = state.vm().vmid();
+    let (resolved, files) = with_sections(state, |sections, on| {
+        let before = file_counts(&sections.manager);
+        let resolved = sections.manager.fault(on, vmid, gpa, access);
+        // An exit for a nested fault has the cost of mapping a page; what is left are pages of files.
+        let _ = sections.manager.take_work();
+        (resolved, file_counts(&sections.manager).since(before))
+    })?;
+    let cycles = state.costs.pages_of_files(files);
+    state.processor().hypervisor += cycles;
+    // What came from a file took long, and others may be earlier now.
+    state.leave |= files.reads > 0;
+    match resolved {
+        Ok(SectionFault::Elsewhere) => None,
+        Ok(SectionFault::Denied(_)) => Some(Ok(NestedFaultOutcome::Nothing)),
+        Ok(SectionFault::Resolved(_)) => Some(Ok(NestedFaultOutcome::Mapped)),
+        Err(error) => Some(Err(PageUnavailable::Section(error.to_string()))),
+    }
+}
+
+/// A guest has ended: it maps no sections any more. A section that nobody maps goes, unless it is permanent.
+pub(crate) fn leave(state: &mut MachineState, guest: usize) {
+    let vmid = state.vms[guest].vmid();
+    with_sections(state, |HostSections { manager, ledger, .. }, on| {
+        ledger.note_guest(manager, on.tables, vmid);
+        if let Err(error) = manager.remove_vm(on, vmid) {
+            ledger.problems.push(error.to_string());
+        }
+        ledger.note_sections(manager);
+    });
+}
+
+/// The run is over: permanent sections go as well, and what was written to them reaches their files.
+pub(crate) fn close(state: &mut MachineState) {
+    with_sections(state, |HostSections { manager, ledger, .. }, on| {
+        let names: Vec<_> = manager.sections().iter().map(|(_, section)| section.name().clone()).collect();
+        for name in names {
+            if let Err(error) = manager.delete(on, &name) {
                 ledger.problems.push(error.to_string());
             }
-            ledger.note_sections(manager);
-        });
-    }
-
-    /// The run is over: permanent sections go as well, and what was written to them reaches their files.
-    pub(crate) fn close_sections(&mut self) {
-        self.with_sections(|HostSections { manager, ledger, .. }, on| {
-            let names: Vec<_> = manager.sections().iter().map(|(_, section)| section.name().clone()).collect();
-            for name in names {
-                if let Err(error) = manager.delete(on, &name) {
-                    ledger.problems.push(error.to_string());
-                }
-            }
-            ledger.note_sections(manager);
-        });
-    }
+        }
+        ledger.note_sections(manager);
+    });
 }
 
 /// Pages of files moved by all sections that live.

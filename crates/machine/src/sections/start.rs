@@ -7,6 +7,7 @@ use super::table_bytes::private_table_bytes;
 use crate::assembly::build_error::BuildError;
 use crate::assembly::host_plan::HostPlan;
 use crate::assembly::memory_needs::{LEAST_MEMORY, guest_host_bytes};
+use crate::sections::serve;
 use crate::state::MachineState;
 use config::{AttributeName, Config, ConfigError};
 use devices::TreeSection;
@@ -187,65 +188,63 @@ impl GuestSections {
     }
 }
 
-impl MachineState {
-    /// Makes the sections of a plan.
-    ///
-    /// # Errors
-    /// [`BuildError`].
-    pub(crate) fn create_sections(&mut self, plans: &[SectionPlan]) -> Result<(), BuildError> {
-        self.with_sections(|HostSections { manager, ledger, .. }, on| {
-            for SectionPlan { name, bytes, store, permanent } in plans {
-                let lifetime = if *permanent { Lifetime::Permanent } else { Lifetime::Temporary };
-                match store {
-                    SectionStore::Resident => manager.create_resident(on, name, *bytes, lifetime)?,
-                    SectionStore::File { path, writable } => {
-                        let file = BackingFile::open(path, *writable)
-                            .map_err(|error| BuildError::SectionFile { name: name.clone(), error })?;
-                        manager.create_pageable(name, *bytes, file, lifetime)?
-                    }
-                };
-            }
-            let _ = manager.take_work();
-            ledger.note_sections(manager);
-            Ok(())
-        })
-        .unwrap_or(Ok(()))
-    }
+/// Makes the sections of a plan.
+///
+/// # Errors
+/// [`BuildError`].
+pub(crate) fn create(state: &mut MachineState, plans: &[SectionPlan]) -> Result<(), BuildError> {
+    serve::with_sections(state, |HostSections { manager, ledger, .. }, on| {
+        for SectionPlan { name, bytes, store, permanent } in plans {
+            let lifetime = if *permanent { Lifetime::Permanent } else { Lifetime::Temporary };
+            match store {
+                SectionStore::Resident => manager.create_resident(on, name, *bytes, lifetime)?,
+                SectionStore::File { path, writable } => {
+                    let file = BackingFile::open(path, *writable)
+                        .map_err(|error| BuildError::SectionFile { name: name.clone(), error })?;
+                    manager.create_pageable(name, *bytes, file, lifetime)?
+                }
+            };
+        }
+        let _ = manager.take_work();
+        ledger.note_sections(manager);
+        Ok(())
+    })
+    .unwrap_or(Ok(()))
+}
 
-    /// Maps what a guest has of sections into it. What that takes is noted, and in no guest's time.
-    ///
-    /// # Errors
-    /// [`BuildError`].
-    pub(crate) fn map_sections(
-        &mut self,
-        config: &Config,
-        guest: usize,
-        plan: &GuestSections,
-    ) -> Result<(), BuildError> {
-        let vm = &mut self.vms[guest];
-        let (vmid, links) = (vm.vmid(), vm.links_sections());
-        vm.reach(&mut self.host, plan.end()).map_err(VmError::from)?;
-        let costs = self.costs.clone();
-        self.with_sections(|HostSections { manager, ledger, offers }, on| {
-            offers.insert(vmid, plan.clone());
-            manager.add_vm(VmProfile {
-                vmid,
-                group: plan.group,
-                mode: config.paging.host.mode(),
-                links,
-                limit: section_limit(config, plan),
-                taken: taken(config.memory.0).map(|(_, range)| range).into(),
-                quota: plan.quota.map_or(u64::MAX, |quota| (quota.0 / PAGE).max(LEAST_QUOTA)),
-            });
-            for window in &plan.windows {
-                let request = MapRequest::whole(vmid, window.name.clone(), window.at);
-                let request = MapRequest { access: window.access, ..request };
-                manager.map(on, &request)?;
-                ledger.map_times.insert((vmid, window.at), costs.of_section(&manager.take_work()));
-            }
-            ledger.note_guest(manager, on.tables, vmid);
-            Ok(())
-        })
-        .unwrap_or(Ok(()))
-    }
+/// Maps what a guest has of sections into it. What that takes is noted, and in no guest's time.
+///
+/// # Errors
+/// [`BuildError`].
+pub(crate) fn map(
+    state: &mut MachineState,
+    config: &Config,
+    guest: usize,
+    plan: &GuestSections,
+) -> Result<(), BuildError> {
+    let vm = &mut state.vms[guest];
+    let (vmid, links) = (vm.vmid(), vm.links_sections());
+    vm.reach(&mut state.host, plan.end()).map_err(VmError::from)?;
+    let costs = state.costs.clone();
+    serve::with_sections(state, |HostSections { manager, ledger, offers }, on| {
+        offers.insert(vmid, plan.clone());
+        manager.add_vm(VmProfile {
+            vmid,
+            group: plan.group,
+            mode: config.paging.host.mode(),
+            links,
+            limit: section_limit(config, plan),
+            taken: taken(config.memory.0).map(|(_, range)| range).into(),
+            quota: plan.quota.map_or(u64::MAX, |quota| (quota.0 / PAGE).max(LEAST_QUOTA)),
+        });
+        for window in &plan.windows {
+            let request = MapRequest::whole(vmid, window.name.clone(), window.at);
+            let request = MapRequest { access: window.access, ..request };
+            manager.map(on, &request)?;
+            ledger.map_times.insert((vmid, window.at), costs.of_section(&manager.take_work()));
+        }
+        ledger.note_guest(manager, on.tables, vmid);
+        Ok(())
+    })
+    .unwrap_or(Ok(()))
 }

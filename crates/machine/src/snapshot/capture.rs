@@ -10,6 +10,8 @@ use crate::assembly::image::VirtioKind;
 use crate::machine::Machine;
 use crate::parts::address_spaces::RecentSpaces;
 use crate::results::outcome::Outcome;
+use crate::state::pmu;
+use crate::state::primary_region;
 use config::Config;
 use memory::MemoryImage;
 use mmu::{ResidentPage, ResidentSpace};
@@ -34,7 +36,7 @@ impl Machine {
         if self.state.guests[GUEST].platform.state().is_err() {
             return Err(CaptureError::Unsupported("a disk"));
         }
-        if self.state.hot_adds(GUEST) {
+        if primary_region::hot_adds(&self.state, GUEST) {
             return Err(CaptureError::Unsupported("memory that is added for its balloon (segment.hot_add)"));
         }
         self.capture.at = Some(at);
@@ -95,7 +97,7 @@ impl Machine {
         let hart = |index: usize| {
             let vcpu = &self.vcpus[index];
             let now = vcpu.residence.pcpu.map_or(Cycles(0), |pcpu| self.clock_of_pcpu(pcpu));
-            let pmu = self.state.pmu_at_rest(vcpu);
+            let pmu = pmu::at_rest(&self.state, vcpu);
             VcpuState {
                 registers: vcpu.hart.registers(),
                 life: vcpu.state.into(),

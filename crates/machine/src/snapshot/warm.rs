@@ -13,6 +13,8 @@
 use super::translations::Translations;
 use crate::machine::Machine;
 use crate::parts::address_spaces::AddressSpace;
+use crate::state::primary_region;
+use crate::state::shadow;
 use crate::state::{Current, MachineState};
 use hart::Bus;
 use hypervisor::{ExitCounts, GuestLeaf, HartState, PageUnavailable, Pager, PagingCounts};
@@ -41,10 +43,11 @@ impl Machine {
             .filter(|hart| self.vcpus[self.records[guest].vcpus.start + hart].state != HartState::Stopped)
             .collect();
         let state = &mut self.state;
-        let warmed = Warming { state, guest, contexts: &contexts, started: &started }.all(translations);
+        let mut warming = Warming { state, guest, contexts: &contexts, started: &started };
+        let warmed = warming.all(translations);
+        warming.forget_counts();
         self.state.caches = caches;
         self.state.current = before;
-        self.state.forget_counts(guest);
         warmed
     }
 }
@@ -74,7 +77,7 @@ impl Warming<'_> {
         }
         for &hart in self.started {
             self.seat(hart);
-            self.state.load_segments(hart, self.guest, hart);
+            primary_region::load(self.state, hart, self.guest, hart);
             for page in translations.pages(hart) {
                 self.translate(hart, &spaces, &page);
             }
@@ -122,7 +125,7 @@ impl Warming<'_> {
         self.seat(first);
         for space in &others[others.len() - kept..] {
             self.state.set_context(&space.context(Privilege::Supervisor));
-            self.state.derive_shadow();
+            self.derive_shadow();
         }
         let mut derived: Vec<Option<AddressSpace>> = Vec::new();
         for &hart in self.started {
@@ -132,7 +135,7 @@ impl Warming<'_> {
             // Harts in the same address space share its table where there are several tables.
             let shared = kept_tables > 0 || space.is_none();
             if !(shared && derived.contains(&space)) {
-                self.state.derive_shadow();
+                self.derive_shadow();
                 derived.push(space);
             }
         }
@@ -144,7 +147,7 @@ impl Warming<'_> {
         let Some(context) = self.context_of(own, spaces, page) else { return };
         let own_space = AddressSpace::of(&context) == AddressSpace::of(own);
         let vm = &self.state.vms[self.guest];
-        if !own_space && !self.state.translates_elsewhere(self.guest, own, &context) {
+        if !own_space && !self.translates_elsewhere(own, &context) {
             return;
         }
         let memory = &self.state.host.memory;
@@ -160,7 +163,7 @@ impl Warming<'_> {
         if self.state.pager.is_some() && takes_frames {
             return;
         }
-        self.state.translate_again_in(&context, page);
+        self.translate_again_in(&context, page);
     }
 
     /// What a hart that uses the page translates in; `None` where its address space is not known.
@@ -183,61 +186,59 @@ impl Warming<'_> {
         }?;
         Some(space.context(page.privilege))
     }
-}
 
-impl MachineState {
     /// Derives the shadow entries of the address space that the current hart is in.
     fn derive_shadow(&mut self) {
-        let Current { guest, hart, .. } = self.current;
-        let (vms, host, mut tlbs) = self.shadow_parts();
+        let Current { guest, hart, .. } = self.state.current;
+        let (vms, host, mut tlbs) = shadow::parts(self.state);
         vms[guest].derive_shadow(host, &mut tlbs, hart);
     }
 
     /// Whether a hart in `own` can translate in another context without that being seen in tables or registers.
-    fn translates_elsewhere(&self, guest: usize, own: &TranslationContext, other: &TranslationContext) -> bool {
-        if self.vms[guest].is_shadowed() {
+    fn translates_elsewhere(&self, own: &TranslationContext, other: &TranslationContext) -> bool {
+        if self.state.vms[self.guest].is_shadowed() {
             // A change between bare and not fences everything, and so does one to a table that is not kept.
             let both = AddressSpace::of(own).is_some() && AddressSpace::of(other).is_some();
-            return both && self.vms[guest].shadow_spaces() > 0;
+            return both && self.state.vms[self.guest].shadow_spaces() > 0;
         }
         // The registers are of the address space that the hart is in.
-        !(self.segments.has_guest_segment() && self.guests[guest].region.is_some())
+        !(self.state.segments.has_guest_segment() && self.state.guests[self.guest].region.is_some())
     }
 
     /// Translates a page in `context`, as the hart that is current would, with the faults of the hypervisor's tables handled.
     fn translate_again_in(&mut self, context: &TranslationContext, page: &ResidentPage) {
-        let guest = self.current.guest;
-        if self.vms[guest].is_shadowed() {
-            self.set_context(context);
+        let guest = self.state.current.guest;
+        if self.state.vms[guest].is_shadowed() {
+            self.state.set_context(context);
         } else {
-            let vmid = self.vms[guest].vmid();
-            self.processor().mmu.set_context(context, vmid);
+            let vmid = self.state.vms[guest].vmid();
+            self.state.processor().mmu.set_context(context, vmid);
         }
         let stamp = match page.access {
             Access::Execute => 0,
             Access::Read | Access::Write => {
-                let stamp = self.processor().rebased_stamp() + 1;
-                self.processor().stamp = stamp;
+                let stamp = self.state.processor().rebased_stamp() + 1;
+                self.state.processor().stamp = stamp;
                 stamp
             }
         };
-        self.translate_for_nobody(page.gva, page.access, stamp);
+        self.state.translate_for_nobody(page.gva, page.access, stamp);
     }
 
-    /// Forgets what was counted on every processor, and for `guest`: the clocks stand where they did.
-    fn forget_counts(&mut self, guest: usize) {
-        for processor in &mut self.processors {
+    /// Forgets what was counted on every processor, and for the guest: the clocks stand where they did.
+    fn forget_counts(&mut self) {
+        for processor in &mut self.state.processors {
             processor.mmu.reset_statistics();
             processor.hypervisor = Cycles(0);
             processor.scheduling = Cycles(0);
             processor.exits = ExitCounts::default();
             processor.paging = PagingCounts::default();
         }
-        self.pager.as_mut().map(Pager::take_counts);
-        self.vms[guest].forget_shadow_counts();
+        self.state.pager.as_mut().map(Pager::take_counts);
+        self.state.vms[self.guest].forget_shadow_counts();
         // Nothing has run, so nothing was translated from memory that has moved, and no guest is to end for a page that it did not ask for.
-        self.foreign_writes.clear();
-        self.exhausted = None;
-        self.leave = false;
+        self.state.foreign_writes.clear();
+        self.state.exhausted = None;
+        self.state.leave = false;
     }
 }

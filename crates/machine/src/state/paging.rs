@@ -1,5 +1,8 @@
 //! Paging, executed: which processors a flush reaches, what it ends, and who pays.
 
+use crate::sections::serve;
+use crate::state::primary_region;
+use crate::state::shadow;
 use crate::state::{Guest, MachineState, Processor};
 use hypervisor::{
     Dma, DmaOutcome, FlushTlbs, FrameReclaim, NestedFaultOutcome, PageUnavailable, PagingCounts, ReclaimRequest,
@@ -66,14 +69,14 @@ impl MachineState {
             self.discard(guest, given_up);
         }
         self.settle_paging();
-        self.shadow_fence_due(guest);
+        shadow::fence_if_due(self, guest);
         result
     }
 
     /// Handles a nested fault of the current guest: the hypervisor maps the page, or finds a device. `None`: the guest cannot go on.
     pub(crate) fn fill(&mut self, fault: &NestedFault) -> Option<NestedFaultOutcome> {
         let guest = self.current.guest;
-        let outcome = match self.section_fault(fault.gpa, fault.access) {
+        let outcome = match serve::fault(self, fault.gpa, fault.access) {
             Some(outcome) => outcome,
             None => self.apart().1.nested_fault(guest, fault.gpa, fault.access),
         };
@@ -85,7 +88,7 @@ impl MachineState {
     pub(crate) fn provide(&mut self, wanted: ReclaimRequest) -> bool {
         let guest = self.current.guest;
         let provided = match wanted {
-            ReclaimRequest::Section { gpa, access } => match self.section_fault(gpa, access) {
+            ReclaimRequest::Section { gpa, access } => match serve::fault(self, gpa, access) {
                 Some(Ok(outcome)) => {
                     debug_assert_eq!(outcome, NestedFaultOutcome::Mapped, "whether there is a page was asked before");
                     Ok(())
@@ -120,7 +123,7 @@ impl MachineState {
 
     /// A guest's balloon gave pages up. Fixed memory stays the guest's all the same.
     fn discard(&mut self, guest: usize, pages: Vec<Gpa>) {
-        self.hot_add(guest, &pages);
+        primary_region::hot_add(self, guest, &pages);
         let ballooned = self.apart().1.discard(guest, pages);
         self.charge_paging(&PagingCounts { ballooned, ..PagingCounts::default() });
     }

@@ -26,140 +26,149 @@ impl Tlbs for Processors<'_> {
     }
 }
 
-impl MachineState {
-    /// The guests' memory, the host's, and the processors' TLBs, borrowed apart.
-    pub(crate) fn shadow_parts(&mut self) -> (&mut [Vm], &mut Host, Processors<'_>) {
-        let tlbs = Processors { all: &mut self.processors, here: self.current.processor };
-        (&mut self.vms, &mut self.host, tlbs)
-    }
+/// The guests' memory, the host's, and the processors' TLBs, borrowed apart.
+pub(crate) fn parts(state: &mut MachineState) -> (&mut [Vm], &mut Host, Processors<'_>) {
+    let tlbs = Processors { all: &mut state.processors, here: state.current.processor };
+    (&mut state.vms, &mut state.host, tlbs)
+}
 
-    /// The current hart translates in `context`: the hardware does in that of its shadow table.
-    pub(crate) fn set_shadow_context(&mut self, context: &TranslationContext) {
-        let Current { processor, guest, hart } = self.current;
-        // Every trap comes here, with another privilege in the same address space.
-        while !self.vms[guest].shadow_stays(hart, context) {
-            let mut tlbs = Processors { all: &mut self.processors, here: processor };
-            match self.vms[guest].shadow_switch(&mut self.host, &mut tlbs, hart, context) {
-                Ok(event) => {
-                    self.charge_shadow(event);
-                    break;
-                }
-                Err(frames) if !self.provide(frames.into()) => break,
-                Err(_) => {}
+/// The current hart translates in `context`: the hardware does in that of its shadow table.
+pub(crate) fn set_context(state: &mut MachineState, context: &TranslationContext) {
+    let Current { processor, guest, hart } = state.current;
+    // Every trap comes here, with another privilege in the same address space.
+    while !state.vms[guest].shadow_stays(hart, context) {
+        let mut tlbs = Processors { all: &mut state.processors, here: processor };
+        match state.vms[guest].shadow_switch(&mut state.host, &mut tlbs, hart, context) {
+            Ok(event) => {
+                charge(state, event);
+                break;
             }
-        }
-        let vm = &self.vms[guest];
-        if let Some(hardware) = vm.shadow_context(hart) {
-            self.processors[processor].mmu.set_context(&hardware, vm.vmid());
+            Err(frames) if !state.provide(frames.into()) => break,
+            Err(_) => {}
         }
     }
+    let vm = &state.vms[guest];
+    if let Some(hardware) = vm.shadow_context(hart) {
+        state.processors[processor].mmu.set_context(&hardware, vm.vmid());
+    }
+}
 
-    /// The shadow table refuses an access of the current hart. `None`: the hart leaves.
-    pub(crate) fn shadow_fault(&mut self, address: u64, access: Access) -> Option<ShadowFaultOutcome> {
-        let Current { processor, guest, hart } = self.current;
-        self.keep_reserve();
-        let refused = ShadowFault { hart, gva: Gva(address), access };
-        let mut filled = 0;
-        let outcome = loop {
-            let mut tlbs = Processors { all: &mut self.processors, here: processor };
-            let sections = self.sections.as_mut().map(|sections| &mut sections.manager);
-            match self.vms[guest].shadow_fault(&mut self.host, &mut tlbs, refused, sections) {
-                Ok((outcome, event)) => {
-                    self.charge_shadow(event.map(|Event { reason, work }| {
+/// The shadow table refuses an access of the current hart. `None`: the hart leaves.
+pub(crate) fn fault(state: &mut MachineState, address: u64, access: Access) -> Option<ShadowFaultOutcome> {
+    let Current { processor, guest, hart } = state.current;
+    state.keep_reserve();
+    let refused = ShadowFault { hart, gva: Gva(address), access };
+    let mut filled = 0;
+    let outcome = loop {
+        let mut tlbs = Processors { all: &mut state.processors, here: processor };
+        let sections = state.sections.as_mut().map(|sections| &mut sections.manager);
+        match state.vms[guest].shadow_fault(&mut state.host, &mut tlbs, refused, sections) {
+            Ok((outcome, event)) => {
+                charge(
+                    state,
+                    event.map(|Event { reason, work }| {
                         let way = if filled > 0 && work.way == Way::Assist { Way::Exit } else { work.way };
                         Event { reason, work: Work { way, filled: work.filled + filled, ..work } }
-                    }));
-                    break Some(outcome);
-                }
-                Err(wanted) => {
-                    filled += u64::from(!matches!(wanted, ReclaimRequest::Frames(_)));
-                    if !self.provide(wanted) {
-                        break None;
-                    }
+                    }),
+                );
+                break Some(outcome);
+            }
+            Err(wanted) => {
+                filled += u64::from(!matches!(wanted, ReclaimRequest::Frames(_)));
+                if !state.provide(wanted) {
+                    break None;
                 }
             }
+        }
+    };
+    let leaves = state.take_leave();
+    outcome.filter(|_| !leaves)
+}
+
+/// The current hart executes `sfence.vma`: what its shadow tables have to do. Its TLB is the caller's.
+pub(crate) fn fence(state: &mut MachineState, fence: hart::Fence) {
+    let Current { processor, guest, hart } = state.current;
+    let mut tlbs = Processors { all: &mut state.processors, here: processor };
+    let page = fence.gva.map(|gva| [gva]);
+    let fence = GuestFence { pages: page.as_ref().map(|page| &page[..]), asid: fence.asid, remote: false };
+    let event = state.vms[guest].shadow_fence(&state.host, &mut tlbs, |other| other == hart, &fence);
+    charge(state, event);
+}
+
+/// The current hart has the harts of its guest fenced: what their shadow tables have to do, before their TLBs.
+pub(crate) fn fence_remotely(state: &mut MachineState, harts: HartSet, range: FenceRange, asid: Option<Asid>) {
+    let Current { processor, guest, .. } = state.current;
+    let mut tlbs = Processors { all: &mut state.processors, here: processor };
+    let pages: Option<Vec<Gva>> = range.operands().collect();
+    let fence = GuestFence { pages: pages.as_deref(), asid, remote: true };
+    let event = state.vms[guest].shadow_fence(&state.host, &mut tlbs, |hart| harts.contains(hart), &fence);
+    charge(state, event);
+}
+
+/// Whether executing `request` charges for all of it: an assist may do it without an exit.
+pub(crate) fn charges_itself(state: &MachineState, guest: usize, request: &Request) -> bool {
+    let purge = matches!(request, Request::Paravirtual(ParavirtualRequest::PartialPurge(_)));
+    purge && state.vms[guest].is_shadowed()
+}
+
+/// The current hart makes an entry of its guest's table invalid, for every processor; returns the entry as it was.
+pub(crate) fn partial_purge(state: &mut MachineState, purge: &PartialPurge) -> Result<u64, SbiError> {
+    let Current { processor, guest, .. } = state.current;
+    loop {
+        let mut tlbs = Processors { all: &mut state.processors, here: processor };
+        let vm = &mut state.vms[guest];
+        let result = if vm.is_shadowed() {
+            vm.shadow_partial_purge(&mut state.host, &mut tlbs, purge)
+        } else {
+            let gva = purge.handshake.then_some(purge.page);
+            let old = vm.clear_valid(&mut state.host, purge.entry);
+            tlbs.fence_everywhere(&Fence::Vvma { vmid: vm.vmid(), gva, asid: None });
+            old.map(|old| (old, None))
         };
-        let leaves = self.take_leave();
-        outcome.filter(|_| !leaves)
-    }
-
-    /// The current hart executes `sfence.vma`: what its shadow tables have to do. Its TLB is the caller's.
-    pub(crate) fn fence_shadow(&mut self, fence: hart::Fence) {
-        let Current { processor, guest, hart } = self.current;
-        let mut tlbs = Processors { all: &mut self.processors, here: processor };
-        let page = fence.gva.map(|gva| [gva]);
-        let fence = GuestFence { pages: page.as_ref().map(|page| &page[..]), asid: fence.asid, remote: false };
-        let event = self.vms[guest].shadow_fence(&self.host, &mut tlbs, |other| other == hart, &fence);
-        self.charge_shadow(event);
-    }
-
-    /// The current hart has the harts of its guest fenced: what their shadow tables have to do, before their TLBs.
-    pub(crate) fn fence_shadow_remotely(&mut self, harts: HartSet, range: FenceRange, asid: Option<Asid>) {
-        let Current { processor, guest, .. } = self.current;
-        let mut tlbs = Processors { all: &mut self.processors, here: processor };
-        let pages: Option<Vec<Gva>> = range.operands().collect();
-        let fence = GuestFence { pages: pages.as_deref(), asid, remote: true };
-        let event = self.vms[guest].shadow_fence(&self.host, &mut tlbs, |hart| harts.contains(hart), &fence);
-        self.charge_shadow(event);
-    }
-
-    /// Whether executing `request` charges for all of it: an assist may do it without an exit.
-    pub(crate) fn charges_itself(&self, guest: usize, request: &Request) -> bool {
-        let purge = matches!(request, Request::Paravirtual(ParavirtualRequest::PartialPurge(_)));
-        purge && self.vms[guest].is_shadowed()
-    }
-
-    /// The current hart makes an entry of its guest's table invalid, for every processor; returns the entry as it was.
-    pub(crate) fn partial_purge(&mut self, purge: &PartialPurge) -> Result<u64, SbiError> {
-        let Current { processor, guest, .. } = self.current;
-        loop {
-            let mut tlbs = Processors { all: &mut self.processors, here: processor };
-            let vm = &mut self.vms[guest];
-            let result = if vm.is_shadowed() {
-                vm.shadow_partial_purge(&mut self.host, &mut tlbs, purge)
-            } else {
-                let gva = purge.handshake.then_some(purge.page);
-                let old = vm.clear_valid(&mut self.host, purge.entry);
-                tlbs.fence_everywhere(&Fence::Vvma { vmid: vm.vmid(), gva, asid: None });
-                old.map(|old| (old, None))
-            };
-            match result {
-                Ok((old, event)) => {
-                    self.charge_shadow(event);
-                    return Ok(old);
-                }
-                Err(wanted) if !self.provide(wanted) => return Err(SbiError::Failed),
-                Err(_) => {}
+        match result {
+            Ok((old, event)) => {
+                charge(state, event);
+                return Ok(old);
             }
+            Err(wanted) if !state.provide(wanted) => return Err(SbiError::Failed),
+            Err(_) => {}
         }
     }
+}
 
-    /// Fences what the stores of devices made out of date, if anything.
-    pub(crate) fn shadow_fence_due(&mut self, guest: usize) {
-        if let Some(fence) = self.vms[guest].shadow_fence_due() {
-            Processors { all: &mut self.processors, here: 0 }.fence_everywhere(&fence);
-        }
+/// Fences what the stores of devices made out of date, if anything.
+pub(crate) fn fence_if_due(state: &mut MachineState, guest: usize) {
+    if let Some(fence) = state.vms[guest].shadow_fence_due() {
+        Processors { all: &mut state.processors, here: 0 }.fence_everywhere(&fence);
     }
+}
 
-    /// The nested table refuses a store of the current hart to a table of its guest that is shadowed.
-    pub(crate) fn protected_store(&mut self, fault: &NestedFault) -> ShadowFaultOutcome {
-        let Current { processor, guest, .. } = self.current;
-        let mut tlbs = Processors { all: &mut self.processors, here: processor };
-        let (outcome, event) = self.vms[guest].shadow_protected_store(&mut self.host, &mut tlbs, fault);
-        self.charge_shadow(event);
-        outcome
-    }
+/// The nested table refuses a store of the current hart to a table of its guest that is shadowed.
+pub(crate) fn protected_store(state: &mut MachineState, fault: &NestedFault) -> ShadowFaultOutcome {
+    let Current { processor, guest, .. } = state.current;
+    let mut tlbs = Processors { all: &mut state.processors, here: processor };
+    let (outcome, event) = state.vms[guest].shadow_protected_store(&mut state.host, &mut tlbs, fault);
+    charge(state, event);
+    outcome
+}
 
-    /// Charges the current processor for work on its guest's shadow tables, and counts the exit if there was one.
-    pub(crate) fn charge_shadow(&mut self, event: Option<Event>) {
-        let Some(Event { reason, work }) = event else { return };
-        let Current { processor, guest, .. } = self.current;
-        let processor = &mut self.processors[processor];
-        if work.way == Way::Exit {
-            processor.exits.count(reason);
-        }
-        let cycles = self.costs.of_shadow(&work);
-        processor.hypervisor += cycles;
-        self.vms[guest].spend_on_shadow(work.activity, cycles);
+/// Charges the current processor for work on its guest's shadow tables, and counts the exit if there was one.
+pub(crate) fn charge(state: &mut MachineState, event: Option<Event>) {
+    let Some(Event { reason, work }) = event else { return };
+    let Current { processor, guest, .. } = state.current;
+    let processor = &mut state.processors[processor];
+    if work.way == Way::Exit {
+        processor.exits.count(reason);
     }
+    let cycles = state.costs.of_shadow(&work);
+    processor.hypervisor += cycles;
+    state.vms[guest].spend_on_shadow(work.activity, cycles);
+}
+
+/// An interval of the current guest ends.
+pub(crate) fn end_interval(state: &mut MachineState) {
+    let guest = state.current.guest;
+    let (vms, host, mut tlbs) = parts(state);
+    let event = vms[guest].end_shadow_interval(host, &mut tlbs);
+    charge(state, event);
 }
