@@ -17,7 +17,8 @@ use graph::Graph;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tree::{ModuleId, ModuleTree};
+use tree::ModuleId;
+pub(crate) use tree::ModuleTree;
 
 /// No crate of the workspace has a cycle.
 pub(crate) fn check() -> Result<(), Failure> {
@@ -37,7 +38,7 @@ pub(crate) fn check() -> Result<(), Failure> {
 }
 
 /// The root files of the libraries and programs of the workspace, each with the crate's name.
-fn crate_roots(workspace: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
+pub(crate) fn crate_roots(workspace: &Path) -> Result<Vec<(String, PathBuf)>, Failure> {
     let crates = workspace.join("crates");
     let entries = std::fs::read_dir(&crates).map_err(|error| format!("{}: {error}", crates.display()))?;
     let mut directories: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

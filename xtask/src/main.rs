@@ -9,6 +9,7 @@ mod examples;
 mod failure;
 mod fuzz;
 mod guests;
+mod impls;
 mod lints;
 mod options;
 mod packages;

@@ -2,7 +2,8 @@
 
 use crate::step::{BOTH, FULL, QUICK, Step};
 use crate::{
-    commits, cycles, dependencies, directories, examples, fuzz, guests, lints, packages, readme, suites, tools, words,
+    commits, cycles, dependencies, directories, examples, fuzz, guests, impls, lints, packages, readme, suites, tools,
+    words,
 };
 
 /// All steps, in the order in which they build on each other; those that take seconds come first.
@@ -25,6 +26,12 @@ pub(crate) const STEPS: &[Step] = &[
         summary: "no directory holds more than 20 source files",
         tiers: BOTH,
         run: directories::check,
+    },
+    Step {
+        name: "impls",
+        summary: "no type has inherent impl blocks in more than three files",
+        tiers: BOTH,
+        run: impls::check,
     },
     Step { name: "words", summary: "words are those of the field", tiers: BOTH, run: words::check },
     Step {

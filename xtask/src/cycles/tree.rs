@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use syn::{Attribute, File, Item, ItemMod};
 
 /// The index of a module in its [`ModuleTree`].
-pub(super) type ModuleId = usize;
+pub(crate) type ModuleId = usize;
 
 /// The crate root.
 pub(super) const ROOT: ModuleId = 0;
 
 /// One module: a file, or an inline module in one.
-pub(super) struct Module {
+pub(crate) struct Module {
     /// Its name in its parent; that of the crate for the root.
     pub(super) name: String,
     /// The module that declares it; the root is its own.
@@ -19,19 +19,19 @@ pub(super) struct Module {
     /// The module whose file holds it: itself, unless it is inline.
     pub(super) file_module: ModuleId,
     /// The file that holds it.
-    pub(super) file: PathBuf,
+    pub(crate) file: PathBuf,
     /// Its items, without those that only tests have.
-    pub(super) items: Vec<Item>,
+    pub(crate) items: Vec<Item>,
 }
 
 /// All modules of one crate.
-pub(super) struct ModuleTree {
+pub(crate) struct ModuleTree {
     modules: Vec<Module>,
 }
 
 impl ModuleTree {
     /// Reads the crate called `name` whose root is the file `root`.
-    pub(super) fn read(name: &str, root: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(name: &str, root: &Path) -> Result<Self, Failure> {
         let mut tree = Self { modules: Vec::new() };
         let items = parse(root)?.items;
         let directory = root.parent().expect("a file lies in a directory").to_owned();
@@ -47,7 +47,7 @@ impl ModuleTree {
     }
 
     /// Every module, with its index.
-    pub(super) fn modules(&self) -> impl Iterator<Item = (ModuleId, &Module)> {
+    pub(crate) fn modules(&self) -> impl Iterator<Item = (ModuleId, &Module)> {
         self.modules.iter().enumerate()
     }
 
