@@ -50,8 +50,8 @@ settings! {
     /// Every key, with its default.
     pub struct Config {
         pub host: String = DEFAULT_HOST.to_owned() => key(
-            "a host model: `sandybridge-2012`, `xeon-2017`, `sunway-1621`, `alpha-1997`, `hitachi-1985`, or the path of a \
-             TOML file like those in `hosts/` (`pagewalk hosts NAME` prints one, with the sources of its numbers)"
+            "a host model: `sandybridge-2012`, `xeon-2017`, `sapphirerapids-2023`, `p550-2024`, `sunway-1621`, `alpha-1997`, \
+             `hitachi-1985`, or the path of a TOML file like those in `hosts/` (`pagewalk hosts NAME` prints one, with the sources of its numbers)"
         ),
         pub fidelity: FidelityName = FidelityName::Counts => key(
             "how time is kept: `counts`, a table reference has a fixed cost; `cycles`, data, instructions and table entries \

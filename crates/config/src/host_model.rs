@@ -25,9 +25,11 @@ use timing::CoreModel;
 use types::Cycles;
 
 /// The shipped models: name and text.
-const SHIPPED: [(&str, &str); 5] = [
+const SHIPPED: [(&str, &str); 7] = [
     ("sandybridge-2012", include_str!("../../../hosts/sandybridge-2012.toml")),
     ("xeon-2017", include_str!("../../../hosts/xeon-2017.toml")),
+    ("sapphirerapids-2023", include_str!("../../../hosts/sapphirerapids-2023.toml")),
+    ("p550-2024", include_str!("../../../hosts/p550-2024.toml")),
     ("sunway-1621", include_str!("../../../hosts/sunway-1621.toml")),
     ("alpha-1997", include_str!("../../../hosts/alpha-1997.toml")),
     ("hitachi-1985", include_str!("../../../hosts/hitachi-1985.toml")),

@@ -14,7 +14,15 @@ fn report(more: &[&str]) -> Value {
 
 #[test]
 fn every_line_is_looked_for_where_it_was_missed_above() {
-    for host in ["sandybridge-2012", "xeon-2017", "sunway-1621", "alpha-1997", "hitachi-1985"] {
+    for host in [
+        "sandybridge-2012",
+        "xeon-2017",
+        "sapphirerapids-2023",
+        "p550-2024",
+        "sunway-1621",
+        "alpha-1997",
+        "hitachi-1985",
+    ] {
         let report = compare(&[
             "--workload",
             "gups:256K",
