@@ -3,7 +3,7 @@
   "use strict";
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open]):not(.licences)")];
+    opened = [...document.querySelectorAll("details:not([open]):not(.licences):not(.glossary)")];
     opened.forEach((details) => { details.open = true; });
   });
   addEventListener("afterprint", () => {

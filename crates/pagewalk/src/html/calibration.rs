@@ -75,7 +75,7 @@ pub(crate) fn calibration(report: &Value) -> Result<String, Failure> {
         blocks: calibration.staircases.iter().map(staircase).collect(),
     });
     sections.push(model(&calibration));
-    Ok(page(&Document {
+    Ok(page(Document {
         command: "calibrate".to_owned(),
         title: "A machine, measured".to_owned(),
         lede: format!("{}. What could not be measured comes from {}.", calibration.machine.processor, calibration.base),

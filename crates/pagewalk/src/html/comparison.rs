@@ -36,7 +36,7 @@ pub(crate) fn comparison(report: &Value) -> Result<String, Failure> {
     let systems = works.first().map_or(0, |runs| runs.len());
     let guest = runs.first().map_or("no guest", |run| run.guest.as_str());
     let times = TimeModels::of_report(report);
-    Ok(page(&Document {
+    Ok(page(Document {
         command: "compare".to_owned(),
         title: format!("What translation costs {}", short_list(&names)),
         lede: format!(

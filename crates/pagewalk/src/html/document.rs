@@ -133,14 +133,16 @@ pub(super) struct Heading {
     pub(super) text: String,
     /// Whether the column holds numbers, which are aligned to the right.
     pub(super) numeric: bool,
+    /// What the glossary says of the column's term; [`super::glossary`] fills it.
+    pub(super) meaning: Option<String>,
 }
 
 impl DataTable {
     /// A table without rows. A heading that begins with `#` is of numbers.
     pub(super) fn new(caption: &str, headings: &[&str]) -> Self {
         let heading = |text: &&str| match text.strip_prefix('#') {
-            Some(text) => Heading { text: text.to_owned(), numeric: true },
-            None => Heading { text: (*text).to_owned(), numeric: false },
+            Some(text) => Heading { text: text.to_owned(), numeric: true, meaning: None },
+            None => Heading { text: (*text).to_owned(), numeric: false, meaning: None },
         };
         Self { caption: caption.to_owned(), headings: headings.iter().map(heading).collect(), rows: Vec::new() }
     }

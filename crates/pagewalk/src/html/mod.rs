@@ -8,6 +8,7 @@ mod charts;
 mod comparison;
 mod document;
 mod figures;
+mod glossary;
 mod host;
 mod multi_vm;
 mod page;

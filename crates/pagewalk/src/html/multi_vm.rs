@@ -34,7 +34,7 @@ pub(crate) fn multi_vm(report: &Value) -> Result<String, Failure> {
     };
     let side_by_side = (runs.len() > 1).then(|| methods::section(&runs));
     let others = [guests::time(&runs), guests::all(&runs), host::section(&[&first.host], &first.config)];
-    Ok(page(&Document {
+    Ok(page(Document {
         command: "run".to_owned(),
         title,
         lede: format!(

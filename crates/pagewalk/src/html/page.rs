@@ -5,6 +5,7 @@
 //! everything else in the page.
 
 use super::document::{Block, Document, Walk};
+use super::glossary;
 use minijinja::{AutoEscape, Environment, Value as Safe, context};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -31,7 +32,10 @@ const LICENCES: [(&str, &str); 2] = [
 ];
 
 /// The page of a document.
-pub(super) fn page(document: &Document) -> String {
+pub(super) fn page(mut document: Document) -> String {
+    let terms = glossary::terms();
+    glossary::explain(&mut document, &terms);
+    let document = &document;
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.add_template("page.html", PAGE).expect("the template is correct");
@@ -44,6 +48,7 @@ pub(super) fn page(document: &Document) -> String {
         document,
         version => env!("CARGO_PKG_VERSION"),
         nonce,
+        terms,
         data => Safe::from_safe_string(data),
         style => Safe::from_safe_string(STYLE.to_owned()),
         scripts => SCRIPTS.map(|script| Safe::from_safe_string(script.to_owned())),

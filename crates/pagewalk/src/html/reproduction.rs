@@ -66,7 +66,7 @@ pub(crate) fn reproduction(report: &Value) -> Result<String, Failure> {
     sections.extend(super::walks::section(walks(measurements)));
     sections.push(commands(measurements));
     sections.push(host::section(&hosts(measurements), &Value::Null));
-    Ok(page(&Document {
+    Ok(page(Document {
         command: format!("reproduce {paper}"),
         title: title.clone(),
         lede: [citation.as_str(), ". ", scale, " ", note.as_deref().unwrap_or_default()].concat(),

@@ -79,7 +79,7 @@ pub(crate) fn validation(report: &Value) -> Result<String, Failure> {
         .hypervisor
         .as_ref()
         .map_or_else(String::new, |name| format!(" It is virtual ({name}): its walks are nested."));
-    Ok(page(&Document {
+    Ok(page(Document {
         command: "validate".to_owned(),
         title: "Predicted and measured".to_owned(),
         lede: format!(

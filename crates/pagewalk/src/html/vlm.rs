@@ -64,7 +64,7 @@ pub(crate) fn vlm(report: &Value) -> Result<String, Failure> {
     let vlm: Vlm = read(report)?;
     let host = HostModel::load(&vlm.host).map(|host| json!(host)).unwrap_or(Value::Null);
     let scale = if vlm.divisor == 1 { "at the paper's sizes" } else { "at a tenth of the paper's sizes" };
-    Ok(page(&Document {
+    Ok(page(Document {
         command: "vlm".to_owned(),
         title: "What very large shared memory costs, with private and with shared page tables".to_owned(),
         lede: format!("Figures 4, 8 and 9 of Noel and Karkhanis (1998) {scale}, on a simulated {}.", vlm.host),

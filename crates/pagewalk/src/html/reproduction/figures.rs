@@ -85,7 +85,11 @@ impl Figure {
         for series in &self.series {
             for (whose, values) in [("paper", &series.paper), ("ours", &series.ours)] {
                 if !values.is_empty() {
-                    table.headings.push(Heading { text: format!("{}, {whose}", series.name), numeric: true });
+                    table.headings.push(Heading {
+                        text: format!("{}, {whose}", series.name),
+                        numeric: true,
+                        meaning: None,
+                    });
                 }
             }
         }
