@@ -47,6 +47,14 @@ const BANNED: &[Banned] = &[
     banned("real processor", "pCPU"),
     banned("nobody asked", "a sentence that says who does what"),
     banned("asked anew", "read again"),
+    banned("tell nothing of progress", "print no progress"),
+    banned("what becomes of its claims", "a verdict for each claim"),
+    banned("give and take", "what it provides and requires"),
+    banned("is none: ", "is not valid: "),
+    banned("accounts are wrong", "records are inconsistent"),
+    banned("runs anew", "runs again"),
+    banned("for nobody", "without an access, or what it is for"),
+    banned("as there", "the name of the item, or its description"),
 ];
 
 /// Kinds of files that people read.

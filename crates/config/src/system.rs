@@ -39,12 +39,12 @@ pub enum SystemError {
         part: String,
     },
     /// A setting of the scheme itself.
-    #[error("`{system}`: a scheme is not a setting")]
+    #[error("`{system}`: `scheme` is not a setting")]
     SchemeKey {
         /// All of the text.
         system: String,
     },
-    /// A quote or bracket has no partner.
+    /// A quotation mark or bracket is not matched.
     #[error(transparent)]
     Unclosed(#[from] Unclosed),
 }

@@ -66,7 +66,7 @@ pub enum TreeError {
     #[error("`{0}` is not an ISA string like rv64imafdc_zicsr_zifencei")]
     Isa(String),
     /// No hart, or more than the PLIC serves.
-    #[error("{0} harts: a guest has at least one, and at most as many as the PLIC's 1024 contexts serve")]
+    #[error("{0} harts: a guest has at least one, and at most as many as the PLIC has contexts for (1024)")]
     Harts(u32),
     /// More virtio slots than there are.
     #[error("{0} virtio devices: there are 8 slots")]

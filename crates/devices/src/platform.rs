@@ -39,13 +39,13 @@ pub struct PlatformConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// No hart, or more than the PLIC has contexts for.
-    #[error("{0} harts: a guest has at least one, and at most as many as the PLIC's 1024 contexts serve")]
+    #[error("{0} harts: a guest has at least one, and at most as many as the PLIC has contexts for (1024)")]
     Harts(usize),
     /// More virtio devices than slots.
     #[error("{0} virtio devices: there are 8 slots")]
     Slots(usize),
     /// Console input goes to a virtio console, and there is none.
-    #[error("console input goes to a virtio console, but the guest has none")]
+    #[error("console input is for a virtio console, but the guest has no such device")]
     NoVirtioConsole,
 }
 

@@ -31,16 +31,16 @@ pub enum Refusal {
     #[error("the guest has no primary region")]
     NoRegion,
     /// BASE, LIMIT or target is no multiple of 4K.
-    #[error("base, limit and target have to be multiples of 4K")]
+    #[error("base, limit and target must be multiples of 4K")]
     Misaligned,
     /// LIMIT is below BASE, or what it leads to passes the end of all addresses.
-    #[error("the segment wraps")]
+    #[error("the segment goes beyond the end of the address space")]
     Wraps,
     /// Virtual addresses of the kernel's half, or such as no address space has.
     #[error("the segment overlaps the kernel's addresses")]
     Kernel,
     /// Guest physical memory outside of the region: the kernel's, or none.
-    #[error("the segment leads out of the primary region")]
+    #[error("the segment translates to addresses outside the primary region")]
     OutsideRegion,
     /// The region belongs to another address space.
     #[error("the primary region belongs to another process")]

@@ -10,7 +10,7 @@ use core::fmt;
 
 /// An edit of a table or of the frames' accounts that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the host's accounts are wrong: {what}: {cause}")]
+#[error("the records of host memory are inconsistent: {what}: {cause}")]
 pub struct Inconsistency {
     /// What was edited.
     pub what: &'static str,
@@ -85,6 +85,9 @@ mod tests {
         let host = Host::new(8 << 20, HostPages::Base).unwrap();
         host.memory.note_failure(host.memory.write(Hpa(0x1000), 1_u64), "an entry of a table");
         let said = host.take_inconsistency().unwrap().to_string();
-        assert!(said.starts_with("the host's accounts are wrong: an entry of a table: 8 bytes at"), "{said}");
+        assert!(
+            said.starts_with("the records of host memory are inconsistent: an entry of a table: 8 bytes at"),
+            "{said}"
+        );
     }
 }

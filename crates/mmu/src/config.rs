@@ -235,7 +235,7 @@ pub enum ConfigError {
         size: PageSize,
     },
     /// A level that must hold every page takes no 4K pages.
-    #[error("{level}: no array takes 4K pages")]
+    #[error("{level}: no array holds 4K pages")]
     No4K {
         /// Where.
         level: Level,
@@ -251,7 +251,7 @@ pub enum ConfigError {
         reason: &'static str,
     },
     /// A nested TLB, and no walker to ask it.
-    #[error("nested_tlb: a routine refills the TLBs, and a nested TLB is a walker's")]
+    #[error("nested_tlb: only a hardware walker uses a nested TLB, but software refills these TLBs")]
     NoWalker,
     /// More entries than the level can have.
     #[error("{level}: more than {limit} entries")]

@@ -40,7 +40,7 @@ fn what_cannot_be_built_is_named() {
     assert_eq!(refusal(|it| it.l1d[1].ways = 0), "l1d: an array needs at least one way");
     assert_eq!(refusal(|it| it.l1i[0].sizes.clear()), "l1i: an array needs at least one page size");
     assert_eq!(refusal(|it| it.l1d[1].sizes.push(Size4K)), "l1d: page size 4K is listed twice");
-    assert_eq!(refusal(|it| it.l1d = vec![TlbArray::new(&[Size2M], 1, 8)]), "l1d: no array takes 4K pages");
+    assert_eq!(refusal(|it| it.l1d = vec![TlbArray::new(&[Size2M], 1, 8)]), "l1d: no array holds 4K pages");
     assert_eq!(refusal(|it| it.l1d[0].sets = 1 << 15), "l1d: more than 65536 entries");
     assert_eq!(refusal(|it| it.l2[0].ways = u32::MAX), "l2: more than 4194304 entries");
     assert_eq!(refusal(|it| it.walk_caches.host.0[2] = u32::MAX), "walk_caches: more than 4194304 entries");
@@ -50,7 +50,7 @@ fn what_cannot_be_built_is_named() {
     );
     assert_eq!(
         refusal(|it| it.refill = mmu::Refill::Software(ROUTINE)),
-        "nested_tlb: a routine refills the TLBs, and a nested TLB is a walker's"
+        "nested_tlb: only a hardware walker uses a nested TLB, but software refills these TLBs"
     );
     let error = ConfigError::NoWays { level: Level::L2 };
     assert_eq!(error.to_string(), "l2: an array needs at least one way");

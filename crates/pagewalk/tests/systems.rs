@@ -133,7 +133,7 @@ fn what_is_wrong_with_a_system_names_it_and_the_key() {
         (&["--scheme", "native/memory=4M"], &["native:4K/memory=4M", "8 MiB"]),
         (&["--scheme", "nested/harts"], &["`harts`", "KEY=VALUE"]),
         (&["--scheme", "nested/scheme=native"], &["not a setting"]),
-        (&["--scheme", "nested/mmu.l2=[1"], &["`[` has no partner"]),
+        (&["--scheme", "nested/mmu.l2=[1"], &["`[` has no matching bracket or quotation mark"]),
         (&["--sweep", "harts=4..1"], &["--sweep", "4..1"]),
         (&["--sweep", "harts"], &["--sweep", "`harts`"]),
         (&["--sweep", "harts=0..1"], &["native:4K/harts=0", "64"]),

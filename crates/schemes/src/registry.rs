@@ -11,7 +11,7 @@ static ALL: OnceLock<Vec<SchemeRef>> = OnceLock::new();
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RegistryError {
     /// Names have been looked up already.
-    #[error("schemes are added before any is used")]
+    #[error("a scheme cannot be added after schemes have been used")]
     InUse,
     /// Two schemes have a name in common.
     #[error("two schemes have the name `{0}`")]

@@ -2,7 +2,7 @@
 
 /// A quote or bracket without its partner.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}`: `{mark}` has no partner")]
+#[error("`{text}`: `{mark}` has no matching bracket or quotation mark")]
 pub struct Unclosed {
     /// All of the text.
     pub text: String,

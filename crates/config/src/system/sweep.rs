@@ -29,9 +29,9 @@ pub enum SweepError {
     #[error("`{0}` has more than {MOST_VALUES} values")]
     Values(String),
     /// Of the scheme itself.
-    #[error("a scheme is not swept: --scheme takes a list")]
+    #[error("`scheme` is not a key to sweep: give a list after --scheme")]
     Scheme,
-    /// A quote or bracket has no partner.
+    /// A quotation mark or bracket is not matched.
     #[error(transparent)]
     Unclosed(#[from] Unclosed),
 }

@@ -23,7 +23,7 @@ pub enum StateError {
     #[error("the guest has a disk")]
     Disk,
     /// To take: it is that of other devices.
-    #[error("the state of {0} is not one that it can have")]
+    #[error("the saved state of {0} is not valid")]
     Mismatch(&'static str),
 }
 

@@ -32,16 +32,16 @@ pub(crate) struct Limits {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
 pub enum QueueFault {
     /// The size is 0, no power of two, or above the maximum.
-    #[error("queue size is no power of two up to the maximum")]
+    #[error("queue size is not a power of two up to the maximum")]
     Size,
     /// A part of the queue is misaligned or outside RAM.
     #[error("a ring is misaligned or outside RAM")]
     RingAddress,
     /// The available ring offers more chains than the queue has descriptors.
-    #[error("available index runs ahead of the queue")]
+    #[error("available index is ahead of the queue by more than its size")]
     AvailableIndex,
     /// A chain starts at a descriptor that does not exist.
-    #[error("chain head outside the descriptor table")]
+    #[error("the first descriptor of a chain is outside the descriptor table")]
     HeadIndex,
     /// A chain loops, leaves its table, or has a malformed indirect table.
     #[error("malformed descriptor chain")]

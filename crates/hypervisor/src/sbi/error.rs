@@ -49,7 +49,7 @@ pub enum SbiError {
     #[error("no shared memory")]
     NoSharedMemory,
     /// The caller has locked that itself.
-    #[error("denied, as it is locked")]
+    #[error("denied: it is locked")]
     DeniedLocked,
 }
 

@@ -14,7 +14,7 @@ use types::Cycles;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AllocationError {
     /// Not one to one.
-    #[error("{vcpus} vCPUs cannot have {pcpus} dedicated pCPUs: it must be one each")]
+    #[error("{vcpus} vCPUs cannot have {pcpus} dedicated pCPUs: each vCPU needs exactly one")]
     NotOneToOne {
         /// Of the VM.
         vcpus: usize,
@@ -34,7 +34,7 @@ pub enum AllocationError {
     #[error("{0} vCPUs: a VM has 1 to 64")]
     Vcpus(usize),
     /// Too large a weight.
-    #[error("weight {0}: at most 10000")]
+    #[error("weight {0}: a weight is at most 10000")]
     Weight(u32),
 }
 

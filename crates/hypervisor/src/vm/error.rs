@@ -24,7 +24,9 @@ pub enum VmError {
     #[error("a flat table cannot map pages of {0} (4K, 2M)")]
     FlatPageSize(PageSize),
     /// No free piece of host memory is as long as the flat table.
-    #[error("the flat table of {bytes} bytes for guest memory of {ram_bytes} has to be in one piece: {problem}")]
+    #[error(
+        "the flat table of {bytes} bytes for guest memory of {ram_bytes} must be contiguous in host memory: {problem}"
+    )]
     FlatTable {
         /// Length of the table.
         bytes: u64,
@@ -37,22 +39,22 @@ pub enum VmError {
     #[error("{0}")]
     Refused(&'static str),
     /// No free piece of host memory is as long as RAM.
-    #[error("reserved guest memory has to be in one piece: {0}")]
+    #[error("the memory of a `reserved` guest must be contiguous in host memory: {0}")]
     Reserved(OutOfFrames),
     /// No free piece of host memory is as long as the hypervisor's segment.
-    #[error("the hypervisor's segment needs the guest's memory in one piece of the host's: {0}")]
+    #[error("the hypervisor's segment needs guest memory that is contiguous in host memory: {0}")]
     Segment(OutOfFrames),
     /// The host has no such memory, or another VM has it.
-    #[error("the host cannot be the guest's alone: {0}")]
+    #[error("the guest cannot have the whole host: {0}")]
     Native(FrameError),
     /// The host lacks the memory that a V=R machine needs at the addresses of its RAM, or another VM has it.
-    #[error("memory_attribute: V=R is for one guest of a host at the most, with its RAM at the same addresses: {0}")]
+    #[error("memory_attribute: V=R is possible for one guest of a host, whose gPA equals hPA: {0}")]
     Real(FrameError),
     /// The host has no such piece for a V=Resident machine.
-    #[error("memory_attribute: V=Resident needs the guest's RAM in one piece: {0}")]
+    #[error("memory_attribute: V=Resident needs guest RAM that is contiguous in host memory: {0}")]
     NotContiguous(OutOfFrames),
     /// Memory is added to a guest of which all has its place from the start.
-    #[error("the guest's memory is fixed: none can be added")]
+    #[error("the guest's memory is fixed: no memory can be added")]
     Fixed,
     /// No frame for the nested table.
     #[error(transparent)]

@@ -79,10 +79,10 @@ pub enum BuildError {
     #[error("the snapshot's memory cannot be read: {0}")]
     SnapshotMemory(std::io::Error),
     /// Devices, in a snapshot.
-    #[error("the snapshot is none: {0}")]
+    #[error("the snapshot is not valid: {0}")]
     SnapshotDevices(#[from] devices::StateError),
     /// The primary region, in a snapshot.
-    #[error("the snapshot is none: its primary region cannot be")]
+    #[error("the snapshot is not valid: its primary region is not possible on this guest")]
     SnapshotRegion,
     /// The swap file cannot be made.
     #[error("swap.directory: no swap file in {}: {error}", .directory.display())]

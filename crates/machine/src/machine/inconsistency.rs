@@ -70,7 +70,8 @@ mod tests {
         let Outcome::Inconsistent(found) = &outcomes[0] else { panic!("{outcomes:?}") };
         assert_eq!(found.cause, Cause::Frames(FrameError::Free(frame)));
         assert_eq!(outcomes[0].status(), 1);
-        let said = format!("the host's accounts are wrong: a page of the guest: frames {frame} are not owned");
+        let said =
+            format!("the records of host memory are inconsistent: a page of the guest: frames {frame} are not owned");
         assert_eq!(outcomes[0].to_string(), said);
         assert_eq!(outcomes[1], Outcome::Finished(0), "the other guest goes on");
     }

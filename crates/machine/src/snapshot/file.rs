@@ -57,7 +57,7 @@ pub enum SnapshotProblem {
     #[error("{0}, not a snapshot, which `pagewalk boot --snapshot` writes")]
     NotOne(String),
     /// It is of another version of Pagewalk.
-    #[error("a snapshot of format {0}, and this is a Pagewalk of format {VERSION}")]
+    #[error("the snapshot has format {0}, but this Pagewalk reads format {VERSION}")]
     Version(u32),
     /// It is of another architecture.
     #[error("a snapshot of a {0} guest")]

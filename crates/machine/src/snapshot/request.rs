@@ -58,10 +58,10 @@ impl fmt::Display for SnapshotAt {
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The guest has something that a snapshot does not hold.
-    #[error("no snapshot of a guest with {0}")]
+    #[error("a guest with {0} has no snapshots")]
     Unsupported(&'static str),
     /// The run ended before.
-    #[error("none was taken")]
+    #[error("the guest ended before its snapshot was taken")]
     NotTaken,
     /// The guest's memory cannot be read.
     #[error("the guest's memory at {0:#x} cannot be read")]

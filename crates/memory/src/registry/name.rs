@@ -21,7 +21,7 @@ pub struct SectionName {
 
 /// Why a text names no section.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no name: 1 to {longest} letters, digits, `_`, `-`, `.` or `$`", longest = SectionName::LONGEST)]
+#[error("`{0}` is not a valid name: a name has 1 to {longest} letters, digits, `_`, `-`, `.` or `$`", longest = SectionName::LONGEST)]
 pub struct BadName(pub String);
 
 impl SectionName {

@@ -29,7 +29,7 @@ pub enum CreateError {
         file: u64,
     },
     /// Another section writes to the same file, or would see what this one writes too late.
-    #[error("the backing store of section {name} is that of section {other}")]
+    #[error("sections {name} and {other} have the same backing store")]
     FileInUse {
         /// The section.
         name: SectionName,

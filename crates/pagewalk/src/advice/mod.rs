@@ -24,10 +24,10 @@ pub(crate) struct Advice {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AdviceError {
     /// Another command's, or no command's.
-    #[error("no report of `compare`, nor of `run` with several methods after --spin")]
+    #[error("not a report of `compare`, or of `run` with several methods after --spin")]
     OtherReport,
     /// Nothing to choose from.
-    #[error("{0}: two virtualized systems at least have to be measured")]
+    #[error("{0}: the report must have at least two virtualized systems")]
     TooFew(String),
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `pagewalk advise`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "To begin with: pagewalk compare --workload kv --scheme native,nested,nested:4K+2M,nested:2M+2M,shadow,flat-hw,vmm-direct,dual-direct --json kv.json, \
+    after_help = "A first use: pagewalk compare --workload kv --scheme native,nested,nested:4K+2M,nested:2M+2M,shadow,flat-hw,vmm-direct,dual-direct --json kv.json, \
                   and then: pagewalk advise kv.json"
 )]
 pub struct AdviseArgs {

@@ -10,7 +10,7 @@ pub struct CalibrateArgs {
     /// Write the host model, for --set host=FILE [default: print the numbers only]
     #[arg(short, long, value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
-    /// The host model that has what cannot be measured
+    /// The host model from which numbers come that cannot be measured
     #[arg(long, value_name = "NAME|FILE", default_value = "xeon-2017")]
     pub base: String,
     /// Measure for seconds: fewer repeats, and less memory than large caches and huge pages need

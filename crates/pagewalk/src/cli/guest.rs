@@ -14,7 +14,7 @@ pub struct CacheArgs {
 /// `pagewalk guest`.
 #[derive(Debug, Subcommand)]
 pub enum GuestCommand {
-    /// Bring Debian's riscv64 kernel and programs through this system's apt
+    /// Fetch Debian's riscv64 kernel and programs with this system's apt
     Fetch(FetchArgs),
     /// List package sets, and what of them is in the cache
     List(CacheArgs),

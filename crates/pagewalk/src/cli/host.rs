@@ -43,7 +43,7 @@ pub struct RunArgs {
 /// `pagewalk hosts`.
 #[derive(Args, Clone, Debug)]
 pub struct HostsArgs {
-    /// Print this one as its file has it, every number with its source [default: list all]
+    /// Print the file of this host model, with the source of each number [default: list all]
     #[arg(value_name = "NAME|FILE")]
     pub name: Option<String>,
 }

@@ -39,13 +39,13 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "pagewalk", version, max_term_width = 110)]
 #[command(
-    after_help = "To begin with: pagewalk compare\n\nExit codes: 0 done, 1 the run failed, 2 bad usage or configuration."
+    after_help = "A first command: pagewalk compare\n\nExit codes: 0 done, 1 the run failed, 2 bad usage or configuration."
 )]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Tell nothing of progress on standard error: what goes on, and without a terminal each run that has ended
+    /// Print no progress on standard error. Without a terminal, progress is one line for each finished run
     #[arg(short, long, global = true, env = "PAGEWALK_QUIET", hide_env = true, value_parser = FalseyValueParser::new())]
     pub quiet: bool,
 }
@@ -59,11 +59,11 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure the simulator's own speed
     Bench(BenchArgs),
-    /// Make a paper's evaluation: its figures and ours, and what becomes of its claims
+    /// Repeat a paper's evaluation: print its figures beside ours, and a verdict for each claim
     Reproduce(ReproduceArgs),
     /// Recommend the scheme, page sizes and spin method that measured best, and list what each of them requires
     Advise(AdviseArgs),
-    /// Say what schemes give and take: dimensions, references, changes, and what they refuse
+    /// Describe schemes: dimensions, references of a walk, required changes, and what they do not support
     Explain(ExplainArgs),
     /// Run a host with several guests that share its processors
     Run(RunArgs),
@@ -76,11 +76,11 @@ pub enum Command {
     Hosts(HostsArgs),
     /// Measure this machine, and write a model of it as a host
     Calibrate(CalibrateArgs),
-    /// Run programs on this machine and in Pagewalk, and print what is predicted of them beside what is measured
+    /// Run programs on this machine and in Pagewalk, and print predicted beside measured results
     Validate(ValidateArgs),
-    /// Make a page for a browser of JSON that a command wrote earlier
+    /// Make an HTML page from JSON that a command wrote earlier
     Report(ReportArgs),
-    /// Keep the reserved memory registry: host memory set aside by name for sections that VMs share
+    /// Edit the reserved memory registry: host memory with a name, for sections that VMs share
     #[command(subcommand)]
     Reserve(ReserveCommand),
     /// Measure what very large sections cost: tables, start-up, TLB misses, private and shared (Noel and Karkhanis 1998)

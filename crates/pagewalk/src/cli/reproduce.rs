@@ -11,10 +11,10 @@ use std::path::PathBuf;
     after_help = "What is measured is kept, in the cache beside the guests: a run that was interrupted goes on where it was. docs/reproduce.md."
 )]
 pub struct ReproduceArgs {
-    /// Paper: umeno1985, umeno1995, gandhi2014, noel1998 or sha2022; or a file *.toml with an experiment of yours
+    /// Paper: umeno1985, umeno1995, gandhi2014, noel1998 or sha2022; or a file *.toml with your own experiment
     #[arg(value_name = "PAPER")]
     pub paper: String,
-    /// As near to the paper's sizes as this machine allows, instead of a few minutes
+    /// Use sizes as near to the paper's as this machine allows; the default takes a few minutes
     #[arg(long)]
     pub full: bool,
     /// Write the figures, the verdicts and all that was measured as JSON

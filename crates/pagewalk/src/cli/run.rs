@@ -61,7 +61,7 @@ pub struct MachineArgs {
     /// End the run, as a failure, after this many seconds of guest time [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = number::<u64, 1, { u64::MAX }>)]
     pub timeout: Option<u64>,
-    /// Check every shadow entry: after each fence those that it was for, after the run all; what is wrong fails it
+    /// Check shadow entries: those of a fence after it, and all after the run. A wrong entry fails the run
     #[arg(long)]
     pub check: bool,
 }
@@ -90,7 +90,7 @@ pub struct LinuxArgs {
     /// Linux: put a file or directory of yours into the guest, by default at its root
     #[arg(long = "file", value_name = "HOST[:GUEST]")]
     pub files: Vec<FileSpec>,
-    /// Linux: put fetched package sets (see `guest list`) into the guest, beside those whose programs --run names
+    /// Linux: put fetched package sets (see `guest list`) into the guest, in addition to those whose programs --run names
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     pub programs: Vec<String>,
     /// Attach a disk; the file stays as it is unless `,write` is added, and `blank:SIZE` is a disk of zeroes for this run
@@ -102,7 +102,7 @@ pub struct LinuxArgs {
     /// Attach a source of randomness
     #[arg(long)]
     pub rng: bool,
-    /// Attach a memory balloon; balloon.target and the like say what it is asked for
+    /// Attach a memory balloon; the keys balloon.* set its target and times
     #[arg(long)]
     pub balloon: bool,
     /// Which cache.
@@ -133,10 +133,10 @@ pub struct BootArgs {
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
-    /// Write it after this much guest time (2s, 1500ms), after this many instructions, or when a region of interest begins for the Nth time, instead
+    /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, or when a region of interest begins for the Nth time
     #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
-    /// Go on with the guest in this file, instead of booting one
+    /// Continue the guest of this snapshot, instead of booting one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// The machine.
@@ -171,10 +171,10 @@ pub struct CompareArgs {
     /// Run each virtualized system with each of these values of a key: mmu.nested_tlb=off,16,32 or harts=1..4
     #[arg(long = "sweep", value_name = "KEY=VALUE,..|KEY=FROM..TO")]
     pub sweeps: Vec<Sweep>,
-    /// Also run the native machines that the overheads are over, where --scheme does not have them
+    /// Also run the native machines, the baseline of overheads, if --scheme does not name them
     #[arg(long)]
     pub native: bool,
-    /// Classify misses by the segments that would hold them, and print what a linear model makes of that beside each scheme with segments
+    /// Classify misses by the segments that would hold them, and print the estimate of a linear model beside each scheme with segments
     /// [default schemes: native, nested and those with segments]
     #[arg(long)]
     pub model: bool,
@@ -199,7 +199,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub walks: bool,
     /// Keep each run that is finished in this directory, and do not run again what is kept there: a comparison that was interrupted goes on
-    /// where it was. Another build of Pagewalk, another configuration or another guest runs again
+    /// where it was. After a change of Pagewalk, of the configuration or of the guest, it runs again
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Print a line for each run: misses, references per walk, exits; a single workload has that anyway
@@ -240,7 +240,7 @@ pub struct BenchArgs {
     /// Translation schemes, each with its page sizes and settings of its own if you want [default: native:4K,nested:4K+4K]
     #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
     pub schemes: Vec<SystemList>,
-    /// Runs of each, of which the median counts
+    /// Runs of each benchmark; the result is their median
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = number::<u32, 1, 1000>)]
     pub repeat: u32,
     /// Write the measurements as JSON

@@ -16,10 +16,10 @@ pub struct ValidateArgs {
     /// Programs: gups, chase, stream, triad, bfs, kv, sieve, qsort, hashjoin, btree, spmv [default: all]
     #[arg(long = "program", value_name = "NAME,..", value_delimiter = ',')]
     pub programs: Vec<String>,
-    /// How many of each program's three sizes, the smallest first
+    /// Number of sizes of each program, 1 to 3, from the smallest
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = number::<u32, 1, 3>)]
     pub sizes: u32,
-    /// Runs on this machine with each page size, of which the median counts
+    /// Runs on this machine with each page size; the result is their median
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<u32, 1, 1000>)]
     pub repeat: u32,
     /// The systems that predict times with 4K pages and with 2M pages

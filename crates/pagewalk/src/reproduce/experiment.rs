@@ -246,7 +246,7 @@ impl Experiment {
         }
         if !name.ends_with(".toml") {
             let problem = keys::suggestion::unknown("paper", name, Self::names());
-            return Err(ExperimentError::Unknown(format!("{problem}; an experiment of yours is a file *.toml")));
+            return Err(ExperimentError::Unknown(format!("{problem}; your own experiment is a file *.toml")));
         }
         let text = input::toml(name.as_ref()).map_err(|failure| ExperimentError::Unknown(failure.to_string()))?;
         Self::read(name, &text)

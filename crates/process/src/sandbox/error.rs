@@ -20,7 +20,7 @@ pub enum SandboxError {
     #[error("seccomp: {0}")]
     Seccomp(String),
     /// Threads run that Landlock would not hold for.
-    #[error("{0} threads run already")]
+    #[error("{0} threads are running already; the sandbox needs a process with one thread")]
     Threads(usize),
 }
 
