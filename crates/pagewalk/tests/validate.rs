@@ -33,10 +33,7 @@ fn a_program_is_measured_and_predicted() {
         return;
     }
     let table = ended_as.succeeded().stdout;
-    assert!(
-        table.contains("chase") && table.contains("fidelity core") && table.contains("error of 4K/2M"),
-        "{table}"
-    );
+    assert!(table.contains("chase") && table.contains("fidelity core") && table.contains("error of 4K/2M"), "{table}");
     let report: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     let [point] = report["validation"].as_array().unwrap().as_slice() else { panic!("{report}") };
     let number =

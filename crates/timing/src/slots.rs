@@ -19,6 +19,9 @@ pub(crate) struct Slot {
     pub(crate) begin: Ticks,
 }
 
+/// Before any time.
+const NONE: i64 = -1;
+
 impl Slots {
     pub(crate) fn new(slots: u32) -> Self {
         Self { free_from: vec![Ticks(0); slots as usize] }
@@ -26,18 +29,18 @@ impl Slots {
 
     /// The slot for a request at `time`: the one free last among those free by then; if there is none, the one that is free first, which the
     /// request waits for. Among equals, the first.
+    #[inline]
     pub(crate) fn choose(&self, time: Ticks) -> Slot {
-        let (mut fit, mut soonest) = (None, Slot { number: 0, begin: self.free_from[0] });
-        for (number, &begin) in self.free_from.iter().enumerate() {
-            if begin <= time {
-                if fit.is_none_or(|fit: Slot| fit.begin < begin) {
-                    fit = Some(Slot { number, begin });
-                }
-            } else if begin < soonest.begin {
-                soonest = Slot { number, begin };
-            }
+        // Two passes, of which the compiler makes the first one with vectors: a pass that keeps the number as well takes twice as long.
+        let (mut fit, mut soonest) = (NONE, i64::MAX);
+        for &free in &self.free_from {
+            let free = free.0 as i64;
+            fit = fit.max(if free <= time.0 as i64 { free } else { NONE });
+            soonest = soonest.min(free);
         }
-        fit.map_or(soonest, |fit| Slot { begin: time, ..fit })
+        let (chosen, begin) = if fit == NONE { (soonest, Ticks(soonest as u64)) } else { (fit, time) };
+        let number = self.free_from.iter().position(|free| free.0 as i64 == chosen).unwrap_or(0);
+        Slot { number, begin }
     }
 
     /// The slot for a request at `time` that does not wait.
