@@ -15,9 +15,9 @@ const MOST_MEMORY: u64 = 64 << 20;
 const SCHEMES: [&str; 3] = ["native", "nested", "shadow"];
 
 /// A console without a user; the run ends when it is looked at a few times.
-struct Nobody(u32);
+struct NoConsole(u32);
 
-impl Console for Nobody {
+impl Console for NoConsole {
     fn output(&mut self, _: usize, _: &[u8]) {}
 
     fn input(&mut self) -> std::io::Result<Vec<u8>> {
@@ -66,7 +66,7 @@ pub fn run(input: &[u8]) {
             continue;
         }
         if let Ok(mut machine) = Machine::restore(&config, &snapshot) {
-            let _outcome = machine.run(&mut Nobody(0));
+            let _outcome = machine.run(&mut NoConsole(0));
         }
     }
 }
@@ -87,7 +87,7 @@ mod tests {
             snapshot.check(&config).unwrap();
             let mut machine = Machine::restore(&config, &snapshot).unwrap();
             let before = machine.statistics().instructions;
-            machine.run(&mut Nobody(0));
+            machine.run(&mut NoConsole(0));
             assert!(machine.statistics().instructions > before, "{scheme}");
         }
     }

@@ -39,7 +39,7 @@ static void segv(int signal, siginfo_t *info, void *context)
         copy_move_in(now.copy);
         return;
     }
-    /* Not ours: it happens again, to whoever it is for. */
+    /* Not ours: it happens again, for its handler. */
     sigaction(signal, &now.segv, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* Whoever would serve the program without this library: the C library, or an allocator of the program's such as jemalloc. */
+/* What would serve the program without this library: the C library, or an allocator of the program's such as jemalloc. */
 #ifndef REGION_NEXT_H
 #define REGION_NEXT_H
 

@@ -57,7 +57,7 @@ static void translate(void)
     __asm__ volatile("sfence.vma" ::: "memory");
 }
 
-/* Whether a load and a store have A and D bits set by whoever is to set them. */
+/* Whether a load and a store have A and D bits set by hardware or by traps. */
 static bool sets_bits(bool hardware)
 {
     volatile uint64_t *at = (volatile uint64_t *)PROBE_ADDRESS;

@@ -3,7 +3,7 @@
  *
  * size:    bytes of the table, a power of two
  * updates: default 4 for each word of the table
- * section: where the table is, if it is to be one that machines share; nobody else may use it meanwhile
+ * section: where the table is, if it is to be one that machines share; no other program may use it meanwhile
  * seed:    how far into the sequence the first stream starts */
 #include "section.h"
 #include "workload.h"

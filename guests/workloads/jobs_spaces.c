@@ -177,7 +177,7 @@ static void print_counters(const uint64_t before[COUNTERS], const uint64_t after
 }
 
 /* Jobs that are in the middle of a step when another phase's jobs end go on meanwhile: serve_one answers
- * whoever calls. */
+ * the caller. */
 enum outcome jobs_control(void)
 {
     struct control control = {.spaces = 1, .greeted = 1};

@@ -305,7 +305,7 @@ static void push_flow(const struct pivot *pivot)
         push_basic(node, true, pivot->push);
 }
 
-/* Cuts off the tree at `cut` and hangs it up again by the entering arc: from that arc to the cut, whoever was
+/* Cuts off the tree at `cut` and hangs it up again by the entering arc: from that arc to the cut, what was
  * a child becomes a parent. */
 static void change_tree(const struct pivot *pivot)
 {

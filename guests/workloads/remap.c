@@ -1,4 +1,4 @@
-/* A section taken out of the machine and mapped anew while it runs, on vos: what was written is there again, what may not be is refused, and what is
+/* A section taken out of the machine and mapped again while it runs, on vos: what was written is there again, what may not be is refused, and what is
  * not mapped is not seen.
  *
  * section: which; the machine has it for writing, and it is to outlive a moment without a mapper

@@ -58,15 +58,15 @@ fn on_all<R: Send>(
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 loop {
-                    let next = waiting.lock().expect("nobody panics with the lock").next();
+                    let next = waiting.lock().expect("no thread panics while it holds the lock").next();
                     let Some((index, target)) = next else { return };
                     let result = work(target);
-                    results.lock().expect("nobody panics with the lock").push((index, target, result));
+                    results.lock().expect("no thread panics while it holds the lock").push((index, target, result));
                 }
             });
         }
     });
-    let mut results = results.into_inner().expect("nobody panics with the lock");
+    let mut results = results.into_inner().expect("no thread panics while it holds the lock");
     results.sort_by_key(|(index, ..)| *index);
     let (mut done, mut failures) = (Vec::new(), Vec::new());
     for (_, target, result) in results {

@@ -54,7 +54,6 @@ const BANNED: &[Banned] = &[
     banned("accounts are wrong", "records are inconsistent"),
     banned("runs anew", "runs again"),
     banned("for nobody", "without an access, or what it is for"),
-    banned("as there", "the name of the item, or its description"),
 ];
 
 /// Kinds of files that people read.

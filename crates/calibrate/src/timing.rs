@@ -1,4 +1,4 @@
-//! Times work by CLOCK_MONOTONIC_RAW, which nobody adjusts.
+//! Times work by CLOCK_MONOTONIC_RAW, which is never adjusted.
 
 use crate::host::Host;
 use crate::spread::Spread;

@@ -75,7 +75,7 @@ settings! {
         pub timeout: u64 = 0 => key("seconds of guest time after which the run ends as failed; 0 is never").unit("seconds"),
         pub warmup: Warmup = Warmup::None => key(
             "what comes before measurement: `none`; `touch`, all of the guest's memory has been mapped before its first \
-             instruction, and nobody pays for it; `snapshot`, the guest goes on with a snapshot as warm as it was there, \
+             instruction, and no cost is charged for it; `snapshot`, the guest goes on with a snapshot as warm as it was there, \
              which is the default with `--restore`; or so many instructions of the region of interest, below"
         ).taking("`none`, `touch`, `snapshot` or a number of instructions"),
         pub seed: u64 = 1 => key("what the guest's random numbers start from"),

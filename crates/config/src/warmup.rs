@@ -9,7 +9,7 @@ pub enum Warmup {
     /// Nothing: what the guest did before its region is all.
     #[default]
     None,
-    /// The hypervisor has mapped all of the guest's memory before its first instruction, and charges nothing for it. A native machine has nobody who
+    /// The hypervisor has mapped all of the guest's memory before its first instruction, and charges nothing for it. A native machine has no hypervisor that
     /// would map anything.
     Touch,
     /// Of a guest that goes on with a snapshot: it is as warm as it was there (`snapshot::warm`), and nothing is charged for it.

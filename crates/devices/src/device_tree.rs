@@ -11,7 +11,7 @@ use vm_fdt::FdtWriter;
 /// Ticks per second of the guest's `time`.
 const TIMEBASE_FREQUENCY: u32 = 10_000_000;
 
-/// The clock of QEMU's UART; only a baud rate that nobody sees depends on it.
+/// The clock of QEMU's UART; only the baud rate depends on it, which has no effect here.
 const UART_CLOCK: u32 = 3_686_400;
 
 const PLIC_PHANDLE: u32 = 1;

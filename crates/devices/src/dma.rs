@@ -44,7 +44,7 @@ pub trait DmaMemory {
     /// The host memory of a non-empty prefix of `[gpa, gpa + bytes)`; `bytes` is not 0. The prefix may end anywhere, but not
     /// inside a 4 KiB page unless the range does, so that ring entries are never split.
     ///
-    /// For [`DmaAccess::Write`] the caller is about to write: whoever tracks dirty pages or keeps decoded instructions
+    /// For [`DmaAccess::Write`] the caller is about to write: a caller that tracks dirty pages or keeps decoded instructions
     /// of the page acts now.
     ///
     /// # Errors

@@ -249,7 +249,7 @@ impl Platform {
         self.plic.line(self.contexts.supervisor(hart))
     }
 
-    /// Grows whenever the external interrupt of any hart changes: while it stays, nobody need ask again.
+    /// Grows whenever the external interrupt of any hart changes: while it stays the same, no hart has to check again.
     #[inline]
     #[must_use]
     pub fn interrupt_generation(&self) -> u64 {

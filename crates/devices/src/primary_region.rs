@@ -103,7 +103,7 @@ impl RegionRegisters {
         self.request = None;
     }
 
-    /// The registers of a region that nobody has yet.
+    /// The registers of a region without an owner.
     #[must_use]
     pub fn new(memory: Range<Gpa>) -> Self {
         Self { memory, owners: 0, base: 0, limit: 0, target: 0, status: RegionStatus::Off, request: None }

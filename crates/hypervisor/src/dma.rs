@@ -67,7 +67,7 @@ impl<'m, P: FlushTlbs> Dma<'m, P> {
         self.pieces(gpa, from.len(), DmaAccess::Write, |slice, range| slice.copy_from(&from[range]))
     }
 
-    /// What came of it. Nobody uses a slice any more.
+    /// What came of it. No slice is in use any more.
     pub fn finish(self) -> DmaOutcome {
         self.release();
         DmaOutcome { written: self.written.into_inner(), unavailable: self.fill.into_inner().unavailable }

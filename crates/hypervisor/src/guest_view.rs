@@ -57,7 +57,7 @@ impl GuestLeaf {
     }
 }
 
-/// A guest's tables, for nobody to change.
+/// A guest's tables, read only.
 pub(crate) struct Peek<'m> {
     vm: &'m VmMemory,
     memory: &'m HostMemory,

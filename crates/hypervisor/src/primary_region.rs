@@ -99,7 +99,7 @@ pub struct PrimaryRegion {
 }
 
 impl PrimaryRegion {
-    /// A region that nobody has yet, of a guest with this many harts.
+    /// A region without an owner, of a guest with this many harts.
     #[must_use]
     pub fn new(memory: Range<Gpa>, harts: usize) -> Self {
         Self { memory, registers: vec![Segment::default(); harts], owner: None, owners: 0 }

@@ -8,7 +8,7 @@ use memory::{FrameRange, Host};
 use mmu::{Fault, Fence, Mmu, MmuConfig};
 use types::{Access, Gpa, Gva, Hpa, TranslationContext, Vmid};
 
-/// Nobody whose TLBs could know anything.
+/// No TLBs to fence.
 pub(crate) struct NoProcessors;
 
 impl FlushTlbs for NoProcessors {

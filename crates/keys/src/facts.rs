@@ -9,7 +9,7 @@ pub enum Affects {
     EveryMachine,
     /// Those of machines with a hypervisor. A native machine has the default.
     VirtualMachines,
-    /// Nobody's: only how fast they are there.
+    /// No result; only how fast results come.
     NoResults,
 }
 

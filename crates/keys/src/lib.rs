@@ -4,7 +4,7 @@
 //! [`model!`] does the same for a host model, whose numbers have no defaults. Parsing, range checks, the reference of the configuration,
 //! suggestions for unknown keys and the part of a configuration that a native machine uses follow from the declaration.
 //!
-//! Whoever has keys declares them: this crate knows none. A key is added by one entry in the file of its owner.
+//! A crate that has keys declares them: this crate has none. A key is added by one entry in the file of its owner.
 #![forbid(unsafe_code)]
 
 mod declare;

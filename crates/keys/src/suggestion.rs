@@ -1,4 +1,4 @@
-//! What the user may have meant by a name that nobody knows.
+//! What the user may have meant by an unknown name.
 
 /// Says that `word` is no `what`, and which of the known names is near it, or all of them if none is.
 #[must_use]

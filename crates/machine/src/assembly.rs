@@ -83,7 +83,7 @@ impl Machine {
         let mut host = Host::new(host_bytes, HostPages::Huge)?;
         let mut faults = Faults::new(config, host_bytes, &model.clock());
         for hpa in faults.take_first() {
-            // Nobody has any yet; one outside of memory is of no consequence.
+            // No guest has memory yet; one outside of memory is of no consequence.
             let _ = host.frames.mark_faulty(hpa);
         }
         let sections = start::start(config, plan, &configs, sizes, &mut host)?;

@@ -1,4 +1,4 @@
-//! The guest's console, as whoever runs a machine provides it.
+//! The guest's console, as the caller of a run provides it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub trait Console {
     /// Any error ends the run, as [`Outcome::Interrupted`](crate::Outcome::Interrupted).
     fn input(&mut self) -> std::io::Result<Vec<u8>>;
 
-    /// Whether somebody may still type.
+    /// Whether input may still come.
     fn listens(&self) -> bool;
 
     /// Nothing happens in the guest for `guest_time`, or ever. May wait as long for input; returns whether there is some. Who does not type

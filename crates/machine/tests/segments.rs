@@ -1,4 +1,4 @@
-//! Segments under faulty frames: what a guest computes, and what lies in a frame that nobody may touch.
+//! Segments under faulty frames: what a guest computes, and what lies in a frame that must not be accessed.
 
 use config::{Config, ConfigBuilder};
 use machine::{Console, FaultyFrame, HOST_BASE, Image, LEAST_MEMORY, Machine, Outcome};
@@ -105,7 +105,7 @@ fn a_page_that_fails_while_the_guest_runs_keeps_its_contents_and_its_frame_rests
             assert_eq!(machine.guest_word(gpa), before, "{scheme}: the contents came along");
         }
         assert_eq!(machine.replaced_pages(), 64);
-        // A frame that nobody has is nobody's from now on.
+        // A free frame is never allocated from now on.
         let last = HOST_BASE.wrapping_add(machine.host_memory().len() - PAGE);
         assert_eq!(machine.mark_faulty(last), Ok(FaultyFrame::Free));
         assert!(machine.mark_faulty(Hpa(0)).is_err());

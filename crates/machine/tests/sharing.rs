@@ -116,7 +116,7 @@ fn weights_divide_the_processors() {
         let (outcomes, _) = run(&mut machine);
         assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Timeout { seconds: 1, .. })), "{outcomes:?}");
         let busy = [0, 1].map(|guest| machine.scheduling_of(guest).busy.0 as f64);
-        // Only hart 0 of each spins; the others wait in vain to be started, so that with two pCPUs nobody is in want.
+        // Only hart 0 of each spins; the others wait in vain to be started, so that with two pCPUs no vCPU waits for a pCPU.
         let expected = if pcpus == 1 { 0.3 } else { 0.5 };
         let part = busy[0] / (busy[0] + busy[1]);
         assert!((part - expected).abs() < 0.02 * expected, "{busy:?}");

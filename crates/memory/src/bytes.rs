@@ -110,7 +110,7 @@ impl HostMemory {
                 .cast::<u8>();
         let head = start.align_offset(ALIGNMENT as usize);
         let tail = mapped - head - bytes as usize;
-        // SAFETY: `head` and `head + bytes` are within the mapping just made, and nobody else knows of it. Both ends are whole pages.
+        // SAFETY: `head` and `head + bytes` are within the mapping just made, and no other code has its address. Both ends are whole pages.
         let base = unsafe {
             let base = start.add(head);
             for (end, length) in [(start, head), (base.add(bytes as usize), tail)] {
@@ -196,7 +196,7 @@ impl HostMemory {
     #[inline]
     pub fn write<T: Scalar>(&self, hpa: Hpa, value: T) -> Result<(), OutsideMemory> {
         let at = self.range(hpa, size_of::<T>() as u64)?;
-        // SAFETY: as in `read`; nobody holds a reference into the mapping.
+        // SAFETY: as in `read`; no reference exists into the mapping.
         unsafe { at.cast::<T>().write_unaligned(value.little_endian()) };
         Ok(())
     }
@@ -271,7 +271,7 @@ impl HostMemory {
     /// [`OutsideMemory`].
     pub fn volatile_slice(&self, hpa: Hpa, bytes: usize) -> Result<VolatileSlice<'_>, OutsideMemory> {
         let at = self.range(hpa, bytes as u64)?;
-        // SAFETY: the range is in the mapping, which lives as long as `self`, and nobody holds a reference into it.
+        // SAFETY: the range is in the mapping, which lives as long as `self`, and no reference exists into it.
         Ok(unsafe { VolatileSlice::new(at.as_ptr(), bytes) })
     }
 

@@ -1,7 +1,7 @@
 //! Who owns which frame of host memory.
 //!
 //! # Ownership protocol
-//! A frame is *free* or *owned*. Whoever allocated or reserved it owns it: a VM its RAM, a table its pages.
+//! A frame is *free* or *owned*. The code that allocated or reserved it owns it: a VM its RAM, a table its pages.
 //!
 //! 1. An owned frame is never handed out again, and a free one is referred to by no table.
 //! 2. An owner that gives a frame back first removes it from every table, then has the TLBs of every pCPU flushed of it,
@@ -11,7 +11,7 @@
 //!    only what is used again.
 //!
 //! 4. A faulty frame is never handed out again: a free one is withdrawn at once, an owned one when its owner gives it back. The one exception
-//!    is whoever asks for frames [with faults](FrameAllocator::allocate_with_faults), is told which are faulty, and uses none of those.
+//!    is the caller that asks for frames [with faults](FrameAllocator::allocate_with_faults), is told which are faulty, and uses none of those.
 //!
 //! # Order
 //! The lowest fit wins, so a run hands out the same frames each time, small tables fill the gaps that alignment left, and the
@@ -68,7 +68,7 @@ impl FrameAllocator {
         }
     }
 
-    /// The frame that holds `hpa` has a hard fault: nobody gets it from now on. Whether somebody has it, who then has to do without.
+    /// The frame that holds `hpa` has a hard fault: it is not allocated from now on. Whether it has an owner, who must then release it.
     ///
     /// # Errors
     /// [`FrameError::Outside`].

@@ -1,8 +1,8 @@
 //! Failures in the hypervisor's own accounts, noted where they are found.
 //!
 //! The hypervisor owns its tables and knows who has which frame. If a table turns out to lie outside of memory, or a frame that is given back
-//! to have no owner, its accounts are wrong, and what its guests compute from then on is worth nothing. Functions that edit tables have no way out for that: it is
-//! noted where it is found, in release builds too, and whoever runs the guests asks for it and ends the guest.
+//! to have no owner, its records are inconsistent, and what its guests compute from then on cannot be trusted. Functions that edit tables have no way out for that: it is
+//! noted where it is found, in release builds too, and the run loop reads it and ends the guest.
 
 use crate::error::{FrameError, OutsideMemory};
 use core::cell::Cell;
@@ -36,7 +36,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Where the first of them is noted. A note that nobody has asked for is a defect that a test would not see: it panics where debug assertions are on.
+/// Where the first of them is noted. A note that is never read is a defect that a test would not see: it panics where debug assertions are on.
 #[derive(Debug, Default)]
 pub(crate) struct Note(Cell<Option<Inconsistency>>);
 

@@ -171,7 +171,7 @@ impl Bench {
             for _ in 0..rounds {
                 for &(gva, slot) in &slots {
                     self.clock += 1;
-                    // SAFETY: the view and the slots are this MMU's, which nobody uses meanwhile.
+                    // SAFETY: the view and the slots are this MMU's, which has no other user meanwhile.
                     let pointer = unsafe { L1Entry::read_hit(view, slot, gva, Width::Double, self.clock) };
                     assert!(black_box(pointer).is_some());
                 }

@@ -268,7 +268,7 @@ impl<O: Observer> Mmu<O> {
         &self.statistics
     }
 
-    /// Begins the maxima among the statistics again, for whoever takes the difference of the others.
+    /// Begins the maxima among the statistics again, for a caller that takes the difference of the others.
     pub fn restart_maximum(&mut self) {
         (self.statistics.max_refs, self.statistics.max_steps) = (0, 0);
     }

@@ -69,7 +69,7 @@ pub(crate) trait Watcher {
     fn over<S: Map<In: GuestAddress, Out = Hpa>>(&self, stage: S) -> Self::Over<S>;
 }
 
-/// Nobody.
+/// No walker.
 pub(crate) struct Unwatched;
 
 impl Watcher for Unwatched {

@@ -29,7 +29,7 @@ pub enum Signal {
     Interrupt,
     /// The user typed Ctrl-\: SIGQUIT.
     Quit,
-    /// Somebody wants the process to end: SIGTERM.
+    /// A request that the process ends: SIGTERM.
     Terminate,
 }
 

@@ -227,7 +227,7 @@ fn jobs_run_in_little_memory_and_in_much() {
         let end = run(["boot", "--memory", memory, "--scheme", "nested", "--append", &append]).succeeded();
         assert!(end.stdout.contains("jobs: ok"), "{memory}: {end:#?}");
     }
-    // A data set that does not fit: a process is killed, and nobody waits for it.
+    // A data set that does not fit: a process is killed, and no process waits for it.
     let append = "workload=jobs size=4M frames=100 spaces=7";
     let end = run(["boot", "--memory", "16M", "--append", append]).failed(1, &["status 139"]);
     assert!(end.stdout.contains("no free memory block"), "{end:#?}");

@@ -1,4 +1,4 @@
-//! Disks of `vos`: what is written is read back, however long the disk takes, and nobody waits for ever.
+//! Disks of `vos`: what is written is read back, however long the disk takes, and no process waits for ever.
 
 mod common;
 

@@ -41,7 +41,7 @@ fn a_host_runs_and_its_reports_are_whole_and_repeatable() {
     assert!(report["guests"][0]["waits"]["count"].as_u64().unwrap() > 0);
     let trace: Value = serde_json::from_slice(&fs::read(at("trace.json")).unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
-    assert!(events.iter().any(|event| event["ph"] == "X" && event["tid"] == 1), "somebody ran on processor 1");
+    assert!(events.iter().any(|event| event["ph"] == "X" && event["tid"] == 1), "a vCPU ran on pCPU 1");
 }
 
 #[test]

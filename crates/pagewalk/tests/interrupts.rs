@@ -80,7 +80,7 @@ fn a_kernel_with_the_contexts_of_qemu_built_in_gets_its_interrupts_under_m_s() {
     // Context 1 is another hart's, and there is none.
     assert_eq!(boot("s").code, Some(1));
     let other = scratch.write("other.img", image(&COUNTS_CLAIMS));
-    // Context 0 is M-mode's, which interrupts nobody.
+    // Context 0 is M-mode's, which raises no interrupt.
     let ended = run(["boot", "--guest", &other, "--memory", "64M", "--set", "plic.contexts=m+s", "--timeout", "5"]);
     assert_eq!(ended.code, Some(1));
 }

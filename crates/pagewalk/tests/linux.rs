@@ -6,7 +6,7 @@ use common::{Scratch, compare_bytes, compiled, linux, number, run, runs};
 use std::fs;
 use std::process::Command;
 
-/// A program that nobody has seen before: it sorts, sums in floating point, prints, and fails on request.
+/// A program that is not one of the workloads: it sorts, sums in floating point, prints, and fails on request.
 const PROGRAM: &str = r#"
 #include <math.h>
 #include <stdio.h>

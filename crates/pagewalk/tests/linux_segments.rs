@@ -291,7 +291,7 @@ int main(void)
 }
 "#;
     let program = compiled(&scratch, "hold", source, &[]);
-    // The second one begins while the first holds the region; a third has it after both. Where processes wait for their turn, nobody is refused.
+    // The second one begins while the first holds the region; a third has it after both. Where processes wait for their turn, no process is refused.
     let command = "/hold & sleep 1; /hold; sleep 3; /hold; echo over";
     let arguments = ["boot", "--guest", "linux", "--memory", "512M", "--scheme", "dual-direct", "--file", &program];
     run(arguments.iter().chain(&["--run", command])).succeeded();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const SMALL: &str = r#"
 paper = "small"
 title = "Small"
-citation = "nobody, never"
+citation = "no author, no year"
 [size]
 updates = { short = "20000", full = "40000" }
 [[measure]]

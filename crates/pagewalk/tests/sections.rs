@@ -47,7 +47,7 @@ fn one_guest_writes_and_the_others_read_the_same_memory_by_the_same_tables() {
     let report = report(&scratch);
     let of = |guest: usize, pointer: &str| number(&report, &format!("/guests/{guest}/sections/{pointer}"));
     let pages = 6 * MIB / 4096;
-    // Whoever came first took the page, and it was valid for all who share its entry. Private entries are made one by one.
+    // The first VM took the page, and it was valid for all who share its entry. Private entries are made one by one.
     assert_eq!(number(&report, "/sections/0/faults/demand_zero"), pages);
     assert_eq!(
         of(0, "faults/demand_zero")

@@ -69,7 +69,7 @@ fn every_walk_is_as_long_as_its_closed_form() {
     }
 }
 
-/// The region's first and last byte are a process's, the one after it is nobody's.
+/// The region's first and last byte belong to a process, the one after it to none.
 #[test]
 fn a_segment_ends_at_its_limit() {
     for scheme in ["nested", "native-segment", "guest-direct", "dual-direct"] {
@@ -158,7 +158,7 @@ fn a_segment_that_may_not_be_is_refused_with_an_error_and_logged() {
         "half a page: refused, -3",
     ];
     assert_eq!(told, expected, "{ended:?}");
-    // Where no memory is kept apart there is nobody to ask.
+    // Without a primary region no process can have one.
     let ended =
         run(["boot", "--memory", "64M", "--scheme", "nested", "--append", "misbehave=segment", "--run", "hello"]);
     assert_eq!(ended.stdout.matches("refused, -2").count(), 9, "{ended:?}");

@@ -180,7 +180,7 @@ fn a_snapshot_that_is_truncated_while_it_is_mapped_fails_in_one_line() {
     let child = start(&["boot", "--restore", &snapshot]);
     sleep(Duration::from_secs(1));
     fs::File::options().write(true).open(&snapshot).unwrap().set_len(4096).unwrap();
-    // Pages that were read before are still in the page cache of nobody: the next read of each finds them gone.
+    // Pages that were read before are no longer in the page cache: the next read of each finds them gone.
     let ended = end(child);
     let line = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");

@@ -180,7 +180,7 @@ fn the_same_snapshot_and_run_are_the_same_bytes() {
     assert!(std::fs::read(&file).unwrap() == first, "taken twice");
     let compare = || common::compare_bytes(&["--restore", &file, "--scheme", "native,nested,shadow"]);
     assert!(compare() == compare(), "compared twice");
-    assert!(std::fs::read(&file).unwrap() == first, "nobody wrote to it");
+    assert!(std::fs::read(&file).unwrap() == first, "the file is unchanged");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! U-Boot as a guest: a boot loader that nobody wrote for this machine, from Debian's `u-boot-qemu`. It finds the virtio disk, reads ext4
+//! U-Boot as a guest: a boot loader that was not written for this machine, from Debian's `u-boot-qemu`. It finds the virtio disk, reads ext4
 //! and boots Linux from it with the device tree that the machine passed.
 
 mod common;

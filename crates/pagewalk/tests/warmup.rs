@@ -28,10 +28,10 @@ fn touched_memory_faults_nowhere_from_the_first_instruction_on() {
         let (none, touch) = (whole(scheme, "none"), whole(scheme, "touch"));
         assert!(number(&none, "/exits/nested_fault") > 0, "{none:#}");
         assert_eq!(number(&touch, "/exits/nested_fault"), 0, "{touch:#}");
-        assert!(number(&touch, "/time/monitor") < number(&none, "/time/monitor"), "nobody pays for it");
+        assert!(number(&touch, "/time/monitor") < number(&none, "/time/monitor"), "no cost is charged for it");
     }
     let (none, touch) = (whole("native", "none"), whole("native", "touch"));
-    assert_eq!(none["cycles"], touch["cycles"], "a native machine has nobody who maps");
+    assert_eq!(none["cycles"], touch["cycles"], "a native machine has no hypervisor that maps");
 }
 
 #[test]

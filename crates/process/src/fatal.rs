@@ -1,6 +1,6 @@
 //! Signals for what the process itself did: SIGBUS and SIGSYS. Each ends the process with one line on standard error and status 1.
 //!
-//! * SIGBUS: a page of a mapped file is gone, because somebody made the file shorter or its medium cannot be read. A snapshot's memory is mapped from
+//! * SIGBUS: a page of a mapped file is gone, because another process made the file shorter or its medium cannot be read. A snapshot's memory is mapped from
 //!   its file, and its guest cannot go on without it.
 //! * SIGSYS: a system call that the [sandbox](crate::sandbox) refuses.
 //!

@@ -11,7 +11,7 @@ pub(crate) enum Owner {
     Asid(Asid),
     /// Every address space's.
     Global,
-    /// Nobody's: made without first-stage translation.
+    /// Without an ASID: made without first-stage translation.
     Bare,
 }
 

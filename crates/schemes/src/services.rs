@@ -8,7 +8,7 @@ pub enum Service {
     Yes,
     /// Only with memory that is not fixed, for this reason.
     Limited(&'static str),
-    /// Nobody is there who would do it.
+    /// No component does it.
     Absent(&'static str),
 }
 
@@ -49,8 +49,8 @@ impl Services {
 
     /// Without a hypervisor.
     pub const NATIVE: Self = {
-        let nobody = Service::Absent("there is no hypervisor");
-        Self { page_sharing: nobody, ballooning: nobody, guest_swapping: Service::Yes, hypervisor_swapping: nobody }
+        let absent = Service::Absent("there is no hypervisor");
+        Self { page_sharing: absent, ballooning: absent, guest_swapping: Service::Yes, hypervisor_swapping: absent }
     };
 
     /// Where the hypervisor cannot take pages away one by one, for this reason.

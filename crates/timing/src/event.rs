@@ -44,7 +44,7 @@ impl Register {
         self.0 as usize
     }
 
-    /// The set of this register alone; of `x0`, which nobody waits for, the empty set.
+    /// The set of this register alone; of `x0`, which no instruction waits for, the empty set.
     #[inline]
     #[must_use]
     pub const fn set(self) -> Registers {

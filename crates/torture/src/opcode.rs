@@ -55,7 +55,7 @@ impl Opcode {
     /// The opcode called `name`.
     ///
     /// # Panics
-    /// If there is none: names are literals of this crate.
+    /// If the name is unknown: names are literals of this crate.
     pub fn named(name: &str) -> &'static Self {
         OPCODES.iter().find(|opcode| opcode.name == name).unwrap_or_else(|| panic!("no opcode is called {name}"))
     }

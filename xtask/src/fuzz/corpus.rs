@@ -1,6 +1,6 @@
 //! Keeps the corpus small: of the inputs that are there and those that runs have found, the smallest that together reach everything.
 //!
-//! Seeds that somebody wrote have names of their own, and stay. The others are named by libFuzzer, after the SHA-1 of their bytes.
+//! Seeds that were written by hand have names of their own, and stay. The others are named by libFuzzer, after the SHA-1 of their bytes.
 
 use super::target::{Target, create};
 use crate::failure::Failure;

@@ -33,7 +33,7 @@ impl Mapping {
         let words = bytes.div_ceil(size_of::<u64>());
         let length = (words * size_of::<u64>()).next_multiple_of(ALIGNMENT) + ALIGNMENT;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: without a fixed address, the kernel takes addresses that nobody uses.
+        // SAFETY: without a fixed address, the kernel takes addresses that are not in use.
         let memory = unsafe { mmap_anonymous(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, flags)? };
         let first = memory.addr();
         let start: *mut u64 = memory.map_addr(|address| address.next_multiple_of(ALIGNMENT)).cast();
@@ -50,7 +50,7 @@ impl Mapping {
     /// Its words.
     pub(crate) fn words(&mut self) -> &mut [u64] {
         // SAFETY: `start` and `words` lie in the mapping, which lives as long as `self` and is borrowed for as long as the slice; it is zeroed, aligned
-        // to more than a word, and nobody else has its addresses.
+        // to more than a word, and no other code has its addresses.
         unsafe { slice::from_raw_parts_mut(self.start, self.words) }
     }
 

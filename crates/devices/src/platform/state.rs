@@ -28,7 +28,7 @@ pub enum StateError {
 }
 
 impl Platform {
-    /// The state of every device. What the guest has written to a console and nobody has taken is not in it.
+    /// The state of every device. What the guest has written to a console and the host has not read is not in it.
     ///
     /// # Errors
     /// [`StateError::Disk`].

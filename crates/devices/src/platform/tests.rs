@@ -140,7 +140,7 @@ fn the_uart_interrupts_through_the_plic() {
     let memory = ContiguousRam::new(RAM);
     let mut platform = platform(vec![]);
     enable(&mut platform, &memory, map::UART_SOURCE);
-    assert_eq!(platform.console_input(b"ls\n", &memory), 0, "nobody listens");
+    assert_eq!(platform.console_input(b"ls\n", &memory), 0, "no driver reads the console");
     platform.write(map::UART.base.wrapping_add(1), Width::Byte, 1, &memory).unwrap();
     let quiet = platform.interrupt_generation();
     assert_eq!(platform.console_input(b"ls\n", &memory), 3);
@@ -185,7 +185,7 @@ fn a_kernel_with_hard_coded_contexts_gets_its_interrupts() {
     assert_eq!(platform.read(supervisor_claim(1), Width::Word), Ok(u64::from(map::UART_SOURCE)));
     platform.write(supervisor_claim(1), Width::Word, u64::from(map::UART_SOURCE), &memory).unwrap();
     assert!(platform.external_interrupt(1), "the level is still high");
-    // An M-mode context has its registers, and interrupts nobody.
+    // An M-mode context has its registers, and raises no interrupt.
     platform.write(supervisor_enable(1), Width::Word, 0, &memory).unwrap();
     platform.write(plic(0x2000), Width::Word, 1 << map::UART_SOURCE, &memory).unwrap();
     assert_eq!(platform.read(plic(0x2000), Width::Word), Ok(1 << map::UART_SOURCE));

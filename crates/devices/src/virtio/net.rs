@@ -14,7 +14,7 @@ const HEADER_BYTES: usize = 12;
 /// The header for a driver that does not accept VIRTIO_F_VERSION_1: it lacks `num_buffers` (section 5.1.6.1).
 const LEGACY_HEADER_BYTES: usize = 10;
 
-/// Longest frame: without offloads an Ethernet frame with one VLAN tag, or a jumbo frame; nobody sends more.
+/// Longest frame: without offloads an Ethernet frame with one VLAN tag, or a jumbo frame; no driver sends more.
 const LONGEST_FRAME: usize = 64 << 10;
 
 /// Where the guest's frames go.

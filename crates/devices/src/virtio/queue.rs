@@ -165,7 +165,7 @@ pub(crate) fn serve(
     Outcome { interrupt, fault }
 }
 
-/// Requests that the driver offers now, at most a ring of them; one where that cannot be told, so that whoever serves it finds out why.
+/// Requests that the driver offers now, at most a ring of them; one where that cannot be told, so that the device finds out why when it serves it.
 pub(crate) fn waiting(queue: &Queue, memory: &dyn DmaMemory) -> u16 {
     available(queue, &Ram(memory)).unwrap_or(1).min(MAX_QUEUE_SIZE)
 }

@@ -200,7 +200,7 @@ impl Hot {
             code.set_block(page, old.offset, entry);
             code.ops[entry].op.rs2 = reserve;
             code.ops[entry + 1].link = Link { cost: unit as u64, target: std::ptr::null_mut() };
-            // Whoever has a link to the old block comes to the new one, also past its gate.
+            // A link to the old block leads to the new one, also past its gate.
             let gated = code.side[old.slot].opcode == Opcode::FloatGate;
             for slot in old.slot..=old.slot + usize::from(gated) {
                 let (handler, imm) = (threaded::handler::<B>(Opcode::Moved), (entry - slot) as i32);

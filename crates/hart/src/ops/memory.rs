@@ -214,7 +214,7 @@ pub(crate) struct AtomicOperation<T> {
 /// Executes LR, SC or an AMO on a hit; `None` on a miss.
 ///
 /// A hart's reservation is the host address it loaded from. It ends when another hart runs (which may store there), so that between LR and
-/// SC nobody else can have written; the hart's own stores may leave it, as the specification allows.
+/// SC no other hart can have written; the hart's own stores may leave it, as the specification allows.
 ///
 /// # Safety
 /// `op` is an atomic micro-op of a live block and `view` of the current context.

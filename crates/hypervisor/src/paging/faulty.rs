@@ -1,4 +1,4 @@
-//! A frame of the host that has a hard fault: whoever has it gets another.
+//! A frame of the host that has a hard fault: its owner gets another.
 
 use super::supply::{Batch, FrameReclaim};
 use crate::table::FlushTlbs;
@@ -10,7 +10,7 @@ const PAGE: PageSize = PageSize::Size4K;
 /// What became of a frame that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FaultyFrame {
-    /// Nobody had it, and nobody will.
+    /// It was free, and is never allocated again.
     Free,
     /// A guest's page lay there, and lies elsewhere now, with the same contents.
     Replaced,
@@ -49,7 +49,7 @@ impl<P: FlushTlbs> FrameReclaim<'_, P> {
         FaultyFrame::Replaced
     }
 
-    /// The page of a pageable VM that lies in a frame. Nobody keeps a reverse map for what happens so rarely.
+    /// The page of a pageable VM that lies in a frame. There is no reverse map, as this happens rarely.
     fn page_in_frame(&self, vm: usize, hpa: Hpa) -> Option<Gpa> {
         let vm = &self.vms[vm];
         let ram = vm.ram();

@@ -84,7 +84,7 @@ impl Pager {
     pub(super) fn save(&mut self, memory: &HostMemory, page: Page, leaf: &Leaf) -> Result<(), SwapError> {
         let slot = self.slots.get(&page).copied();
         if !leaf.bits.contains(LeafBits::DIRTY) {
-            // Nobody has written to it since it came from the swap file, or from the allocator, which hands out zeroes.
+            // It has not been written since it came from the swap file, or from the allocator, which hands out zeroes.
             match slot {
                 Some(_) => self.counts.clean += 1,
                 None => self.counts.zero += 1,

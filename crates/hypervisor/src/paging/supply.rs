@@ -136,7 +136,7 @@ impl<P: FlushTlbs> FrameReclaim<'_, P> {
         }
     }
 
-    /// Takes pages away if frames run short, for whoever is about to take some for tables.
+    /// Takes pages away if frames run short, for a caller that is about to allocate tables.
     pub fn keep_reserve(&mut self) {
         if self.pager.is_some() && self.frames.free_bytes() < RESERVE {
             // Whether this was in vain is seen where a frame is wanted and there is none.
@@ -241,7 +241,7 @@ impl<P: FlushTlbs> FrameReclaim<'_, P> {
         self.perform(batch)
     }
 
-    /// A VM has ended: gives its pages, with and without a frame, back. Where the hypervisor does not page they stay, as nobody wants them.
+    /// A VM has ended: gives its pages, with and without a frame, back. Where the hypervisor does not page they stay, as there is no use for them.
     pub fn release(&mut self, vm: usize) {
         let Some(pager) = self.pager.as_deref_mut() else { return };
         pager.forget_all(vm);

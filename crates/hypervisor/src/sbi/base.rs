@@ -7,7 +7,7 @@ use super::extension::Extension;
 /// Version 3.0: major in bits 30–24, minor below.
 const SPECIFICATION: u64 = 3 << 24;
 
-/// Of this implementation, "PW"; registered IDs are small numbers, so it is nobody else's.
+/// Of this implementation, "PW"; registered IDs are small numbers, so it belongs to no other implementation.
 const IMPLEMENTATION: u64 = 0x5057;
 
 /// Pagewalk 0.1: major in bits 31–16, minor below.

@@ -48,7 +48,7 @@ pub enum ParavirtualRequest {
     Spin(SpinCall),
     /// The caller has spun excessively.
     ExcessiveSpin(SpinReport),
-    /// The caller's segment registers; nobody has looked at them yet.
+    /// The caller's segment registers; not validated yet.
     SetSegment(SegmentRequest),
     /// One of the VM's sections.
     Section(SectionCall),
@@ -71,7 +71,7 @@ pub enum SectionCall {
         /// Its number.
         section: u64,
     },
-    /// Delete it, which nobody maps.
+    /// Delete it; no VM may map it.
     Delete {
         /// Its number.
         section: u64,

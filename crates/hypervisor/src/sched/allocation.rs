@@ -27,7 +27,7 @@ pub enum AllocationError {
     /// Dedicated to another VM.
     #[error("pCPU {0} is dedicated to another VM")]
     Taken(usize),
-    /// Somebody shares, and nothing is left to share.
+    /// A VM shares, and no pCPU is left to share.
     #[error("no pCPU is left for the VMs that share")]
     NothingToShare,
     /// Too few or too many vCPUs.
@@ -140,7 +140,7 @@ impl Scheduler {
         if others_share && shared_left == 0 { Err(AllocationError::NothingToShare) } else { Ok(()) }
     }
 
-    /// Gives a shared VM pCPUs of its own, whoever has them now.
+    /// Gives a shared VM pCPUs of its own, also such as others run on now.
     fn dedicate(&mut self, vm: VmId, pcpus: &[PcpuId], now: Cycles) {
         let busy = self.withdraw_all(vm);
         self.vms[vm.0].shared = false;

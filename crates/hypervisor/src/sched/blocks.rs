@@ -22,7 +22,7 @@ pub struct Parameters {
 pub struct VmParameters {
     /// vCPUs, 1 to [`MOST_VCPUS`](super::MOST_VCPUS).
     pub vcpus: usize,
-    /// Its part in the service ratio, at most [`MOST_WEIGHT`](super::service::MOST_WEIGHT). One of weight 0 runs when nobody else can.
+    /// Its part in the service ratio, at most [`MOST_WEIGHT`](super::service::MOST_WEIGHT). One of weight 0 runs when no other VM can.
     pub weight: u32,
     /// Whose its pCPUs are.
     pub allocation: Allocation,
@@ -33,7 +33,7 @@ pub struct VmParameters {
 /// How a VM's vCPUs get pCPUs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Allocation {
-    /// One to one, in this order: nobody else uses these.
+    /// One to one, in this order: no other VM uses these.
     Dedicated(Vec<PcpuId>),
     /// Floating: any vCPU on any pCPU that is not dedicated.
     Shared,
@@ -63,7 +63,7 @@ pub enum Why {
     Spins,
     /// It waits.
     Waits,
-    /// Others go first: the partners of a gang, somebody with a weight before one with none, or the owner of the pCPU.
+    /// Others go first: the partners of a gang, a VM with a weight before one without, or the owner of the pCPU.
     Preempted,
     /// Its VM, or the allocation it had, has ended.
     Removed,
@@ -154,7 +154,7 @@ pub(super) struct VmBlock {
 }
 
 impl VmBlock {
-    /// Another method from now on. Nobody is in a wait state due to spinning.
+    /// Another method from now on. No vCPU is in a wait state due to spinning.
     pub(super) fn set_control(&mut self, method: SpinMethod) {
         self.control = method.control(self.count);
         self.examined = 0;

@@ -1,12 +1,12 @@
 //! Scheduling of vCPUs on pCPUs, and spin control: Umeno, Amano and Saijo, "Development of Methods for Reducing the Spins
 //! of Guest Multiprocessors" (1995). Sections are that paper's.
 //!
-//! A function of its inputs, without a clock: whoever calls says what time it is, and how much each vCPU has consumed.
+//! A function of its inputs, without a clock: the caller says what time it is, and how much each vCPU has consumed.
 //!
 //! * [`Scheduler`]: VMs, their vCPUs, the pCPUs and who has which. After each call no pCPU is idle
-//!   that somebody could use.
+//!   that a ready vCPU could use.
 //! * [`ready_queue`]: the queue with its three subqueues. [`service`]: the service ratios.
-//! * [`spin`]: the answers to a spin call, one file each. [`PauseLoop`]: spins that nobody calls about.
+//! * [`spin`]: the answers to a spin call, one file each. [`PauseLoop`]: spins without a call of the guest.
 //! * [`Handshake`]: how a guest learns how its processors are allocated.
 //! * [`VmStatistics`], [`Merit`]: what the paper measures.
 

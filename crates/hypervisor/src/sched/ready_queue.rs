@@ -1,8 +1,8 @@
 //! The ready queue: proper-ready, time-slice-end and out-of-service (section 3.2.2, "Structure of a ready queue").
 //!
 //! Each subqueue is in order of arrival. A vCPU in a wait state due to spinning is in the proper-ready queue too, and is
-//! passed over. When nobody in the proper-ready queue can be dispatched, the time-slice-end queue moves into it, and when that is empty,
-//! the out-of-service queue. The paper says "empty"; but a queue that holds nobody except waiting vCPUs, whose partners
+//! passed over. When no vCPU in the proper-ready queue can be dispatched, the time-slice-end queue moves into it, and when that is empty,
+//! the out-of-service queue. The paper says "empty"; but a queue that holds only waiting vCPUs, whose partners
 //! stand in a later subqueue, would never move on.
 //!
 //! Passing over is no search: who waits is in none of the maps, and comes back to its old position when its wait ends. Moving a
@@ -70,7 +70,7 @@ impl ReadyQueue {
         ticket
     }
 
-    /// A last position in the proper-ready queue for one in a wait state due to spinning: nobody stands there until it is released.
+    /// A last position in the proper-ready queue for one in a wait state due to spinning: the position stays empty until it is released.
     pub fn hold(&mut self) -> Ticket {
         self.last_position(Subqueue::ProperReady)
     }
@@ -97,7 +97,7 @@ impl ReadyQueue {
         let Ticket { subqueue, filling, order } = ticket;
         match (subqueue, self.subqueue_of(ticket)) {
             (Subqueue::ProperReady, _) if self.earlier.remove(&(filling, order)).is_some() => {}
-            // Orders are never used twice, so whoever stands there is the ticket's.
+            // Orders are never used twice, so a vCPU at this position is the ticket's.
             (_, now) => {
                 self.map(now).remove(&order);
             }
@@ -156,7 +156,7 @@ impl ReadyQueue {
         if ticket.filling == filling { ticket.subqueue } else { Subqueue::ProperReady }
     }
 
-    /// Whether nobody can be dispatched.
+    /// Whether no vCPU can be dispatched.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.earlier.is_empty()

@@ -11,7 +11,7 @@
 //! ```
 //! A vCPU with a dedicated pCPU is only ever running or waiting, and keeps its pCPU in both.
 //!
-//! Each public function leaves the scheduler work conserving: a shared pCPU is idle only if nobody that could use it is ready.
+//! Each public function leaves the scheduler work conserving: a shared pCPU is idle only if no vCPU that could use it is ready.
 //! The lock of the paper's dispatcher is the exclusive reference.
 
 use super::{
@@ -33,7 +33,7 @@ pub struct Scheduler {
     pub(super) vms: Vec<VmBlock>,
     pub(super) vcpus: Vec<VcpuBlock>,
     pub(super) pcpus: Vec<Real>,
-    /// Shared pCPUs that nobody has.
+    /// Shared pCPUs that are idle.
     pub(super) idle: BTreeSet<PcpuId>,
     pub(super) queue: ReadyQueue,
     /// Of the VMs of weight 0.
@@ -138,7 +138,7 @@ impl Scheduler {
         let VcpuBlock { vm, number, dedicated, .. } = self.vcpus[vcpu.0];
         let vm = &mut self.vms[vm];
         vm.statistics.spin_calls[call.reason as usize] += 1;
-        // Who has a pCPU of its own takes it from nobody: "spins give a better performance".
+        // A vCPU with a dedicated pCPU takes it from no other: "spins give a better performance".
         let answer = if dedicated.is_some() { Answer::Continue } else { vm.control.spin(number, call, &partners) };
         if answer == Answer::Continue {
             vm.statistics.continued += 1;
@@ -261,13 +261,13 @@ impl Scheduler {
         [&self.queue, &self.background]
     }
 
-    /// Dispatches on idle pCPUs whoever is ready, as long as there are both.
+    /// Dispatches ready vCPUs on idle pCPUs, until either run out.
     pub(super) fn fill(&mut self, now: Cycles) {
         while !(self.queue.is_empty() && self.background.is_empty()) {
             if self.idle.is_empty() {
                 // Those without a weight make room for those with one.
                 let Some(&pcpu) = self.background_pcpus.last().filter(|_| !self.queue.is_empty()) else { break };
-                let vcpu = self.pcpus[pcpu.0].occupant.expect("somebody without a weight runs there");
+                let vcpu = self.pcpus[pcpu.0].occupant.expect("a vCPU of weight 0 runs there");
                 self.displace(vcpu, now);
             }
             let Some(vcpu) = self.next() else { break };
@@ -290,7 +290,7 @@ impl Scheduler {
             let vm = self.vcpus[vcpu.0].vm;
             if self.queue.services() != self.queue_rounds {
                 self.queue_rounds = self.queue.services();
-                // Everybody was out of service: a round begins. If nobody is in credit after one, rounds pass until somebody is.
+                // Every VM was out of service: a round begins. If no VM is in credit after one, rounds pass until one is.
                 self.round += if mem::replace(&mut moved, true) { owed.take().unwrap_or(1) } else { 1 };
                 owed = None;
             }
@@ -309,7 +309,7 @@ impl Scheduler {
         }
     }
 
-    /// Dispatches `vcpu`, which is in no queue, on `pcpu`, which nobody has.
+    /// Dispatches `vcpu`, which is in no queue, on `pcpu`, which is idle.
     pub(super) fn run(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Cycles) {
         self.idle.remove(&pcpu);
         self.pcpus[pcpu.0].occupant = Some(vcpu);
@@ -352,7 +352,7 @@ impl Scheduler {
         self.changes.push(Change::Left { pcpu, vcpu, why });
     }
 
-    /// Takes `vcpu` off its pCPU for somebody else; it keeps its slice, and is the first to go on.
+    /// Takes `vcpu` off its pCPU for another vCPU; it keeps its slice, and is the first to go on.
     pub(super) fn displace(&mut self, vcpu: VcpuId, now: Cycles) {
         self.leave(vcpu, Why::Preempted);
         let ticket = self.queue_of(vcpu).enqueue_first(vcpu);

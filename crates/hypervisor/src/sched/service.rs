@@ -63,19 +63,19 @@ impl Scheduler {
         let (weight, count) = (u64::from(weight), count as u64);
         if begins {
             self.contenders = Contenders { vms: vms + 1, weight: sum + weight, vcpus: vcpus + count };
-            // Nobody saves up for a time without work.
+            // No VM saves credit while it has no work.
             let (quantity, round) = (self.quantity(vm), self.round);
             self.vms[vm].account.resume(quantity, round);
         } else {
             self.contenders = Contenders { vms: vms - 1, weight: sum - weight, vcpus: vcpus - count };
             if self.contenders.vms == 1 {
-                // Service ratios limit nobody any more. Without limits nobody goes out of service, and who is there would wait behind slice ends for ever.
+                // Service ratios limit no VM any more. Without limits no VM goes out of service, and who is there would wait behind slice ends for ever.
                 self.queue.begin_service();
             }
         }
     }
 
-    /// Whether service ratios limit a VM: it has a weight, and somebody to share with.
+    /// Whether service ratios limit a VM: it has a weight, and another VM to share with.
     pub(super) fn is_limited(&self, vm: usize) -> bool {
         let vm = &self.vms[vm];
         vm.shared && vm.weight > 0 && self.contenders.vms > 1

@@ -46,15 +46,15 @@ fn running(scheduler: &Scheduler, pcpus: usize) -> Vec<usize> {
     occupants.map(|vcpu| vcpu.0).collect()
 }
 
-/// Whoever runs on pCPU 0 consumes a whole slice.
+/// The vCPU on pCPU 0 consumes a whole slice.
 fn consume_slice(scheduler: &mut Scheduler) {
-    let vcpu = scheduler.occupant(PcpuId(0)).expect("somebody runs");
+    let vcpu = scheduler.occupant(PcpuId(0)).expect("a vCPU runs");
     scheduler.charge(vcpu, SLICE);
     assert!(scheduler.is_over(vcpu));
     scheduler.slice_end(vcpu, T0);
 }
 
-/// Whoever runs on pCPU 0 spins.
+/// The vCPU on pCPU 0 spins.
 fn spins(scheduler: &mut Scheduler) -> bool {
-    scheduler.spin(scheduler.occupant(PcpuId(0)).expect("somebody runs"), CALL, T0)
+    scheduler.spin(scheduler.occupant(PcpuId(0)).expect("a vCPU runs"), CALL, T0)
 }

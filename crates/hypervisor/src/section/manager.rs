@@ -163,7 +163,7 @@ impl SectionManager {
         let made = self.share(on, id, bytes);
         if let Err(error) = made {
             let deleted = self.sections.delete(&on.host.memory, id);
-            debug_assert!(matches!(deleted, Ok(Vacated { ref frames, .. }) if frames.is_empty()), "nobody has used it");
+            debug_assert!(matches!(deleted, Ok(Vacated { ref frames, .. }) if frames.is_empty()), "no VM has used it");
             return Err(match error {
                 NoRoom::Frames(frames) => SectionCreateError::Tables { name: name.clone(), frames },
                 NoRoom::Backing(error) => SectionCreateError::Backing(error),
@@ -187,7 +187,7 @@ impl SectionManager {
         Ok(self.sections.create_pageable(name.clone(), bytes, file, lifetime)?)
     }
 
-    /// Deletes a section that nobody maps.
+    /// Deletes a section that no VM maps.
     ///
     /// # Errors
     /// [`DeleteError`].

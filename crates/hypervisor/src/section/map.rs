@@ -201,7 +201,7 @@ impl SectionManager {
     }
 }
 
-/// The entry of a memory-resident page: nobody looks at its status.
+/// The entry of a memory-resident page: its status is never read.
 pub(super) const fn resident_bits(access: SectionAccess) -> LeafBits {
     match access {
         SectionAccess::ReadWrite => LeafBits::FULL,

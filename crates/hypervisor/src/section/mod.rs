@@ -10,7 +10,7 @@
 //!
 //! # What keeps private memory out of shared tables
 //! 1. A map takes its *region*: its addresses, rounded up to what a shared table maps. Regions overlap neither each other nor the VM's RAM or devices.
-//! 2. A nested table never changes what is below a link (`table/page_table/linked.rs`), whoever asks.
+//! 2. A nested table never changes what is below a link (`table/page_table/linked.rs`), for any caller.
 //! 3. Entries of a shared table beyond the section's end stay empty: a fault there is the guest's.
 //!
 //! # Order of an edit
@@ -19,8 +19,8 @@
 //! TLB by then.
 //!
 //! # Working sets
-//! A pageable page that a VM maps is in that VM's working set, which has a quota: beyond it the page that came first leaves. Memory-resident pages are in nobody's.
-//! When frames run short, pages that nobody maps go first, and then the oldest of all working sets.
+//! A pageable page that a VM maps is in that VM's working set, which has a quota: beyond it the page that came first leaves. Memory-resident pages are in no working set.
+//! When frames run short, pages that no VM maps go first, and then the oldest of all working sets.
 
 mod error;
 mod fault;

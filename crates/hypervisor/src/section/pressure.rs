@@ -7,7 +7,7 @@ use mmu::Fence;
 use types::Vmid;
 
 impl SectionManager {
-    /// Frees a frame that a pageable section has: of a page that nobody maps, or if there is none, of the one that has been longest in any working set. Whether there
+    /// Frees a frame that a pageable section has: of a page that no VM maps, or if there is none, of the one that has been longest in any working set. Whether there
     /// was any.
     ///
     /// # Errors

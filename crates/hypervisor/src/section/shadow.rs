@@ -4,7 +4,7 @@
 //! 2M of a section to 2M of addresses, page by page in order, all with the same rights. Then they are one: the section has a leaf table for those
 //! rights, and each shadow table a link to it. The rule, of which `shadow/share.rs` has the guest's part:
 //!
-//! 1. The window has the section's tables linked into the hypervisor's own table, so that the VM may write, and what is behind the section's end is nobody's.
+//! 1. The window has the section's tables linked into the hypervisor's own table, so that the VM may write, and what is behind the section's end is not mapped.
 //! 2. The guest maps all of the 2M: by one page that is at least as large, or by 512 base pages in order; behind the section's end by nothing.
 //! 3. All of it is writable, accessed and dirty: no bit of the guest's has to be set later.
 //!

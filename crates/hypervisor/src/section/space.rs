@@ -116,7 +116,7 @@ impl SectionSpace {
                 let aligned = at.is_aligned(span) && (first * PAGE).is_multiple_of(span);
                 // A table more than it fills would take address space for nothing; the leaf table is the least that can be shared.
                 let fills = level == 0 || bytes >= span;
-                // What is left of the last table must be nobody's, and not pages of the section that were not asked for.
+                // What is left of the last table must be unmapped, and not pages of the section that were not asked for.
                 let ends = bytes.is_multiple_of(span) || end * PAGE == shared.section_bytes();
                 let fits = level + 1 < self.profile.mode.levels() && shared.is_linkable(level);
                 let region = region(bytes.next_multiple_of(span))

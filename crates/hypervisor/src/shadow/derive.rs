@@ -63,7 +63,7 @@ impl Shadow {
         }
         let leaves = exited.vm.guest_leaves(&exited.host.memory, context.mode, context.root);
         for leaf in leaves.iter().filter(|leaf| leaf.is_accessed()) {
-            // The fault is that of somebody who may use the page.
+            // The faulting process may use the page.
             self.harts[hart].context.privilege = if leaf.is_user() { Privilege::User } else { Privilege::Supervisor };
             let GuestLeaf { gva, gpa, size, .. } = *leaf;
             self.derive_piece(exited, &Piece { gva, gpa, bytes: size.bytes(), access: leaf.access() }, &mut tries);
@@ -85,7 +85,7 @@ impl Shadow {
                 offset += PageSize::Size4K.bytes();
                 continue;
             };
-            // Whoever wants something for it, as for a table that has no frame, goes without until the guest comes here.
+            // An access that needs more, as a table that has no frame, is left out until the guest comes here.
             let _ = self.fault(exited, piece.gva.wrapping_add(offset), piece.access);
             offset += frame.size.bytes() - gpa.offset(frame.size);
         }

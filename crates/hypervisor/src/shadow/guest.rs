@@ -144,7 +144,7 @@ impl Vm {
         self.shadow.as_ref().map_or(0, |shadow| shadow.tables.frames() * PageSize::Size4K.bytes())
     }
 
-    /// Somebody else than a hart is about to store to `bytes` bytes at `gpa`.
+    /// A device or the hypervisor is about to store to `bytes` bytes at `gpa`.
     pub(crate) fn shadow_stored(&mut self, memory: &HostMemory, gpa: Gpa, bytes: u64) {
         if let Some(shadow) = &mut self.shadow {
             let mut page = gpa.page(PageSize::Size4K);

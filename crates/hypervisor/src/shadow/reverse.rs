@@ -1,6 +1,6 @@
 //! The reverse map: which shadow entries may map a guest physical page.
 //!
-//! It is a list of hints. An entry that goes leaves its hint behind, so that an invalidation does not have to look for it; whoever uses a hint
+//! It is a list of hints. An entry that goes leaves its hint behind, so that an invalidation does not have to look for it; code that uses a hint
 //! looks whether the entry is still there. A list that grows is cleared of what is out of date when it has doubled.
 
 use core::ops::Range;

@@ -133,7 +133,7 @@ impl ShadowTime {
     }
 }
 
-/// How control came to whoever works on shadow tables.
+/// How control came to the code that works on shadow tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     /// An exit to the hypervisor, and the entry after it.

@@ -27,7 +27,7 @@ impl Key {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) shape: Box<dyn ShadowShape>,
-    /// Whose it is; `None` of the table for addresses that the guest does not translate, and of one that is nobody's yet.
+    /// Whose it is; `None` of the table for addresses that the guest does not translate, and of one that has no owner yet.
     pub(super) key: Option<Key>,
     /// S: whether a switch has selected it since it was last invalidated in full. Only then can an entry be valid.
     pub(super) selected: bool,

@@ -117,7 +117,7 @@ impl Shadow {
         removed.touched
     }
 
-    /// Somebody else stores to the page at `gpa`: a device, or the hypervisor for the guest. If it is a guest table page, it is none any more.
+    /// Something other than a hart stores to the page at `gpa`: a device, or the hypervisor for the guest. If it is a guest table page, it is none any more.
     pub(super) fn store_by_others(&mut self, memory: &HostMemory, gpa: Gpa) {
         if self.is_guest_table(gpa) {
             let removed = self.drop_page(memory, gpa.number());

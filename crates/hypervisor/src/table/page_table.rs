@@ -172,7 +172,7 @@ impl PageTable {
         Ok(found.slot)
     }
 
-    /// The page that holds `address`, whoever the tables belong to that lead to it.
+    /// The page that holds `address`, also through tables of another owner.
     pub(super) fn lookup(&self, memory: &HostMemory, address: u64) -> Option<Leaf> {
         if address >> self.shape.address_bits() != 0 {
             return None;

@@ -34,7 +34,7 @@ pub trait ShadowFormat: core::fmt::Debug + Sync {
 
 /// One shadow table, whatever its shape. It owns the frames of its own, not those of the pages that it maps.
 ///
-/// A table is edited while processors use it. Whoever takes something away fences their TLBs; frames that an edit returns are free after that.
+/// A table is edited while processors use it. Code that removes an entry fences their TLBs; frames that an edit returns are free after that.
 pub trait ShadowShape: core::fmt::Debug + Send {
     /// Mode of the guest's table.
     fn mode(&self) -> PagingMode;
@@ -183,7 +183,7 @@ impl Removed {
 }
 
 /// What a shadow leaf has of a guest's leaf and of the host's page, before anything is said about writes: readable, executable, user and
-/// global as the guest has it, where the host permits; and A and D set, as nobody looks at them.
+/// global as the guest has it, where the host permits; and A and D set, as they are never read.
 pub(crate) fn composed_bits(guest: u64, global: bool, host: LeafBits) -> LeafBits {
     let kinds = LeafBits::READ | LeafBits::EXECUTE;
     let bits = LeafBits::of_entry(guest).and(kinds).and(host) | LeafBits::of_entry(guest).and(LeafBits::USER);

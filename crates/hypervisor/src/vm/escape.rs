@@ -115,7 +115,7 @@ impl VmMemory {
     }
 
     /// Gives the page at `gpa` of the segment, whose frame is faulty, another one with the same contents. From now on it escapes. The
-    /// processors' registers have to be loaded again, and flushed of the page; the faulty frame stays the VM's, so that nobody else gets it.
+    /// processors' registers have to be loaded again, and flushed of the page; the faulty frame stays the VM's, so that it is not allocated again.
     ///
     /// # Errors
     /// [`OutOfFrames`]: nothing has changed.
@@ -148,7 +148,7 @@ impl VmMemory {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use = "until the fence is done the TLBs lead to the faulty frame"]
 pub(crate) struct Replaced {
-    /// The frame that nobody uses any more.
+    /// The frame that is not in use any more.
     pub from: Hpa,
     /// What every pCPU has to do.
     pub fence: mmu::Fence,

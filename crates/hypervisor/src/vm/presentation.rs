@@ -65,7 +65,7 @@ impl Backing {
 /// A and D bits of a second-stage leaf when it is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LeafStatus {
-    /// Both set: nobody looks at them, and no walk has to write them.
+    /// Both set: they are never read, and no walk has to write them.
     #[default]
     Preset,
     /// Both clear: the walker sets them, or faults, and then the hypervisor does.
@@ -153,7 +153,7 @@ impl Presentation {
             && let Some(start) = store.hpa(gpa)
         {
             let size = largest_page(ram, gpa, page);
-            // Nobody looks at status bits of a page that stays.
+            // Status bits of a page that stays are never read.
             match table.map(&host.memory, &mut host.frames, gpa, Leaf { page: start, size, bits: preset }) {
                 Ok(()) => gpa = gpa.wrapping_add(size.bytes()),
                 Err(MapError::OutOfFrames(error)) => {

@@ -244,7 +244,7 @@ fn one_guest_of_a_host_is_v_equals_r_and_others_lie_beside_it() {
 fn memory_that_cannot_be_in_one_piece_is_refused_and_nothing_is_taken() {
     let backing = nested(SecondStageMode::Sv39x4, PageSize::Size4K);
     let mut host = Host::new(8 << 20, HostPages::Base).unwrap();
-    // 4 MiB above and 4 MiB less a page below a page that somebody has.
+    // 4 MiB above and 4 MiB less a page below a page that has an owner.
     host.frames.reserve(&host.memory, FrameRange::new(Hpa(HOST_BASE.0 + (4 << 20)), 4096).unwrap()).unwrap();
     let mut add = |bytes, attribute| Vm::with_attribute(&mut host, Vmid(1), bytes, backing, attribute);
     let error = add(5 << 20, MemoryAttribute::Resident).unwrap_err();

@@ -48,7 +48,7 @@ impl HostPlan {
             background: false,
             sections: GuestSections::default(),
         });
-        // Nobody shares: the slice is of no importance.
+        // No VM shares: the slice is of no importance.
         Self { pcpus: harts * images.len(), slice: Cycles(1), guests: guests.collect(), ..Self::default() }
     }
 }

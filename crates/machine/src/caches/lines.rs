@@ -37,7 +37,7 @@ impl Rows {
     #[inline(always)]
     unsafe fn begin_with(self, offset: usize) -> bool {
         let line = (offset >> self.line_shift) as u32;
-        // SAFETY: the mask leaves the number of a set, each of which has a row. Nobody holds a reference to the rows while harts run.
+        // SAFETY: the mask leaves the number of a set, each of which has a row. No reference exists to the rows while harts run.
         unsafe { *self.first.add((line & self.mask) as usize * self.ways) == line }
     }
 }

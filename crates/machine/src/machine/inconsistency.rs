@@ -30,9 +30,9 @@ mod tests {
     use std::time::Duration;
     use types::PageSize;
 
-    struct Nobody;
+    struct NoConsole;
 
-    impl Console for Nobody {
+    impl Console for NoConsole {
         fn output(&mut self, _: usize, _: &[u8]) {}
         fn input(&mut self) -> std::io::Result<Vec<u8>> {
             Ok(Vec::new())
@@ -66,7 +66,7 @@ mod tests {
         let frame = host.frames.allocate(&host.memory, PageSize::Size4K).unwrap();
         host.frames.give_back(frame, "a page of the guest");
         host.frames.give_back(frame, "a page of the guest");
-        let outcomes = machine.run_all(&mut Nobody);
+        let outcomes = machine.run_all(&mut NoConsole);
         let Outcome::Inconsistent(found) = &outcomes[0] else { panic!("{outcomes:?}") };
         assert_eq!(found.cause, Cause::Frames(FrameError::Free(frame)));
         assert_eq!(outcomes[0].status(), 1);
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn what_is_found_after_the_last_turn_fails_the_run() {
         let mut machine = machine();
-        assert_eq!(machine.run_all(&mut Nobody), [Outcome::Finished(0), Outcome::Finished(0)]);
+        assert_eq!(machine.run_all(&mut NoConsole), [Outcome::Finished(0), Outcome::Finished(0)]);
         let host = &mut machine.state.host;
         let frame = host.frames.allocate(&host.memory, PageSize::Size4K).unwrap();
         host.frames.give_back(frame, "a table");

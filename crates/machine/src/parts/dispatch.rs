@@ -21,7 +21,7 @@ pub(crate) struct Dispatch {
     pub(crate) timers: BTreeSet<(Cycles, usize)>,
     /// What counts as a spin.
     pub(crate) pause_limits: PauseLoopLimits,
-    /// Stays that have ended, if somebody wants to know.
+    /// Stays that have ended, if they are recorded.
     pub(crate) stays: Option<Vec<Stay>>,
 }
 

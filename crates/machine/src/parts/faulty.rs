@@ -1,4 +1,4 @@
-//! Hard faults of the host's memory: which frames, when, and what becomes of whoever has them.
+//! Hard faults of the host's memory: which frames, when, and what happens to their owners.
 
 use config::Config;
 use config::clock::Clock;

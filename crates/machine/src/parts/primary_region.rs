@@ -41,7 +41,7 @@ pub(crate) struct GuestRegion {
 }
 
 impl GuestRegion {
-    /// A region that nobody has yet.
+    /// A region without an owner.
     pub(crate) fn new(memory: Range<Gpa>, harts: usize, hot_add: bool) -> Self {
         let spaces = vec![(PagingMode::Bare, Gpa(0)); harts];
         let swapped = hot_add.then(BTreeSet::new);

@@ -1,4 +1,4 @@
-//! How far a run is, for whoever watches it from another thread of the host.
+//! How far a run is, for another thread of the host.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -72,7 +72,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// By whoever looks at `gauge`.
+    /// By the reader of `gauge`.
     pub(crate) const fn by(gauge: Arc<Gauge>) -> Self {
         Self { gauge: Some(gauge), left: 0 }
     }

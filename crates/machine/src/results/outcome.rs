@@ -14,11 +14,11 @@ pub enum Outcome {
     Shutdown,
     /// The guest shut itself down because of a failure of its own.
     GuestFailure,
-    /// The guest asked to be started anew, cold or warm, for no reason it gave. It is not.
+    /// The guest asked to be started again, cold or warm, for no reason it gave. It is not.
     Reset,
     /// The same, because of a failure of its own.
     ResetAfterFailure,
-    /// The guest's kernel gave up, and printed this line. A machine does not read what a guest prints: whoever has its console finds it.
+    /// The guest's kernel gave up, and printed this line. A machine does not read what a guest prints: the owner of its console finds it.
     Panicked(String),
     /// The guest came to a good end, but ended no region of interest after its warmup of so many instructions: nothing was measured.
     Unmeasured(u64),

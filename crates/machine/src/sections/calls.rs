@@ -1,4 +1,4 @@
-//! Sections at run time: a guest maps those that its configuration gives it elsewhere or anew, takes them out, and deletes them (docs/paravirtual.md).
+//! Sections at run time: a guest maps those that its configuration gives it elsewhere or again, takes them out, and deletes them (docs/paravirtual.md).
 //!
 //! A guest names a section by its number in its device tree, so that it reaches no other, and maps each once at a time: its tables take no more
 //! than what was set aside for its configuration.

@@ -77,7 +77,7 @@ pub(crate) fn fault(
     }
 }
 
-/// A guest has ended: it maps no sections any more. A section that nobody maps goes, unless it is permanent.
+/// A guest has ended: it maps no sections any more. A section that no VM maps goes, unless it is permanent.
 pub(crate) fn leave(state: &mut MachineState, guest: usize) {
     let vmid = state.vms[guest].vmid();
     with_sections(state, |HostSections { manager, ledger, .. }, on| {

@@ -58,7 +58,7 @@ fn unreserved_bytes(plan: &HostPlan, configs: &[Config], files: bool) -> u64 {
     data.saturating_add(table_bytes(plan, configs))
 }
 
-/// Honours the registry on `host`, of which nothing is taken yet; `None` where nobody has anything to do with sections.
+/// Honours the registry on `host`, of which nothing is taken yet; `None` where no guest uses sections.
 ///
 /// # Errors
 /// [`BuildError::SectionScheme`], [`BuildError::Frames`].

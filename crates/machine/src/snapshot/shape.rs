@@ -65,7 +65,7 @@ impl DeviceName {
 /// The only architecture that there is.
 pub(super) const ARCHITECTURE: &str = "riscv64";
 
-/// What a snapshot is about, in the words of whoever made it.
+/// What a snapshot is about, in the words of the command that made it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct About {
     /// The guest, such as `linux`.

@@ -175,11 +175,11 @@ fn whoever_takes_frames_with_faults_is_told_which() {
     assert!(frames.allocate_contiguous(&memory, 1 << 20, PageSize::Size4K).is_err());
     let taken = frames.allocate_with_faults(&memory, HOST_BASE, 16 * FRAME, PageSize::Size4K).unwrap();
     assert_eq!(taken, (range(0, 16 * FRAME), vec![bad(9)]));
-    assert_eq!(memory.read(bad(9)), Ok(0x5a_u64), "nobody has touched it");
+    assert_eq!(memory.read(bad(9)), Ok(0x5a_u64), "it was not changed");
     assert_eq!(frames.free_bytes(), (1 << 20) - 17 * FRAME);
     assert!(frames.allocate_with_faults(&memory, HOST_BASE, 1 << 20, PageSize::Size4K).is_err());
     assert_eq!(frames.free_bytes(), (1 << 20) - 17 * FRAME, "a refusal changes nothing");
     frames.free(range(0, 16 * FRAME)).unwrap();
     assert_eq!(frames.free_bytes(), (1 << 20) - 2 * FRAME);
-    assert_eq!(frames.owned_bytes(), 2 * FRAME, "nobody's, but lost");
+    assert_eq!(frames.owned_bytes(), 2 * FRAME, "not owned, but lost");
 }

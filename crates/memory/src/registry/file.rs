@@ -46,10 +46,10 @@ pub enum RegistryError {
     Edit(#[from] EditError),
 }
 
-/// A registry of this many bytes is none: it is read whole.
+/// The longest registry, in bytes: it is read as a whole.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Where the registry is if nobody says: `$XDG_CONFIG_HOME/pagewalk/reserved-memory.toml`, or `~/.config/pagewalk/reserved-memory.toml`. `None`
+/// Where the registry is by default: `$XDG_CONFIG_HOME/pagewalk/reserved-memory.toml`, or `~/.config/pagewalk/reserved-memory.toml`. `None`
 /// without a home directory.
 #[must_use]
 pub fn default_path() -> Option<PathBuf> {
@@ -136,7 +136,7 @@ fn replace(path: &Path, content: &[u8]) -> Result<(), RegistryError> {
 }
 
 fn write_new(new: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    // A killed command may have left one. A new file, and not the old one's content replaced, because somebody may have put a link there.
+    // A killed command may have left one. A new file, and not the old one's content replaced, because the path may be a link.
     match fs::remove_file(new) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         other => other?,

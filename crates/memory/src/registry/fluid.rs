@@ -1,4 +1,4 @@
-//! The fluid page count: pages that may still be promised, because whoever has them can be made to give them back.
+//! The fluid page count: pages that may still be promised, because their owners can be made to give them back.
 
 use super::PAGE;
 

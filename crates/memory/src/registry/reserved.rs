@@ -195,7 +195,7 @@ impl ReservedMemory {
     }
 
     /// Takes a grant back. Preallocated pages stay with their name, cleared again if the reservation says so; fluid ones have been freed by
-    /// whoever took them.
+    /// their owner.
     ///
     /// # Errors
     /// [`OutsideMemory`]: the grant is another host's.
@@ -220,7 +220,7 @@ impl ReservedMemory {
         Ok(())
     }
 
-    /// Gives what nobody uses of the reservation `name` back: preallocated pages to the free frames, and all of them to the fluid
+    /// Gives what is unused of the reservation `name` back: preallocated pages to the free frames, and all of them to the fluid
     /// page count. Returns how many those were, page tables included.
     ///
     /// # Errors

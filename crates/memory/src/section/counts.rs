@@ -7,7 +7,7 @@ pub enum FaultKind {
     GlobalValid,
     /// A page of zeroes was taken.
     DemandZero,
-    /// Nobody mapped the page, but it was still in memory: on the free or the modified list.
+    /// No VM mapped the page, but it was still in memory: on the free or the modified list.
     Listed,
     /// The page was read from the backing file.
     Disk,

@@ -2,7 +2,7 @@
 //! to them are the hypervisor's.
 //!
 //! * A *memory-resident* section is zeroes at first and has no backing store. Once a page is valid it stays valid for the life of the section: it
-//!   is never paged out, and in nobody's working set. The [registry](crate::registry), and not the caller, decides whether its pages are
+//!   is never paged out, and in no working set. The [registry](crate::registry), and not the caller, decides whether its pages are
 //!   preallocated (ALLOC) or taken when they are touched (FLUID).
 //! * A *pageable* section is a file. A page is read when it is touched, and when no VM maps it any more it waits on the free list, or if it is
 //!   modified on the modified list, to be mapped again or to give its frame away ([`Sections::reclaim`]).

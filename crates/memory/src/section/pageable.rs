@@ -19,7 +19,7 @@ pub(super) struct Pageable {
 /// A page in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Page {
-    /// Mapped by nobody, at this place of the list of such pages.
+    /// Not mapped, at this place of the list of such pages.
     Listed { frame: Hpa, modified: bool, place: u64 },
     /// Mapped by this many VMs.
     Valid { frame: Hpa, modified: bool, sharers: u32 },
@@ -30,7 +30,7 @@ enum Page {
 pub(super) enum Dropped {
     /// Others still map it.
     Shared,
-    /// Nobody maps it any more.
+    /// No VM maps it any more.
     Unshared {
         /// Whether it differs from the file.
         modified: bool,
@@ -85,13 +85,13 @@ impl Pageable {
                 Dropped::Unshared { modified }
             }
             Page::Listed { .. } => {
-                debug_assert!(false, "page {page} was mapped by nobody");
+                debug_assert!(false, "page {page} was not mapped");
                 Dropped::Shared
             }
         }
     }
 
-    /// Takes page number `page`, which is listed, out of memory; if it is modified it is written first. Returns its frame, which is nobody's then.
+    /// Takes page number `page`, which is listed, out of memory; if it is modified it is written first. Returns its frame, which has no owner then.
     pub(super) fn evict(&mut self, memory: &HostMemory, page: u64) -> Result<Option<Hpa>, BackingError> {
         let Some(&Page::Listed { frame, modified, .. }) = self.pages.get(&page) else { return Ok(None) };
         if modified {

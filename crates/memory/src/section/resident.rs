@@ -19,7 +19,7 @@ enum Pages {
     /// ALLOC: one after the other, all valid.
     Contiguous(FrameRange),
     /// FLUID: one number for each page, of its frame counted from the start of host memory, plus one; 0 where it has none yet. Pages of
-    /// this list that nobody touched cost nothing.
+    /// this list that were never accessed cost nothing.
     Scattered(Vec<u32>),
 }
 

@@ -36,7 +36,7 @@ pub struct Sections {
     reserved: ReservedMemory,
     sections: BTreeMap<SectionId, Section>,
     next: u64,
-    /// Unmodified pages that nobody maps, in the order in which they came to be so.
+    /// Unmodified pages that no VM maps, in the order in which they came to be so.
     free_list: BTreeMap<u64, PageOf>,
     /// Modified ones.
     modified_list: BTreeMap<u64, PageOf>,
@@ -137,7 +137,7 @@ impl Sections {
         Ok(self.insert(name, pages, lifetime, Body::Pageable(Pageable::new(file))))
     }
 
-    /// Deletes a section that nobody maps.
+    /// Deletes a section that no VM maps.
     ///
     /// # Errors
     /// [`DeleteError`]: it is still there.
@@ -190,7 +190,7 @@ impl Sections {
     /// [`DeleteError::Write`]: the section has lost its mapper, but is still there, to be deleted again. [`DeleteError::Absent`].
     pub fn detach(&mut self, memory: &HostMemory, id: SectionId) -> Result<Vacated, DeleteError> {
         let section = self.sections.get_mut(&id).ok_or(NoSuchSection)?;
-        debug_assert!(section.mappers > 0, "{} is mapped by nobody", section.name);
+        debug_assert!(section.mappers > 0, "{} is not mapped", section.name);
         section.mappers = section.mappers.saturating_sub(1);
         if section.mappers == 0 && section.lifetime == Lifetime::Temporary {
             self.delete(memory, id)
@@ -235,7 +235,7 @@ impl Sections {
         }
     }
 
-    /// Takes one page that nobody maps out of memory: the oldest of the free list or else, once it is written, of the modified list. `None`
+    /// Takes one page that no VM maps out of memory: the oldest of the free list or else, once it is written, of the modified list. `None`
     /// if there is no such page.
     ///
     /// # Errors

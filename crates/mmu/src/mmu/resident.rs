@@ -1,4 +1,4 @@
-//! What the TLBs hold, in the order of its last use, as facts about the guest alone: whoever records them can let another MMU, with other
+//! What the TLBs hold, in the order of its last use, as facts about the guest alone: a recorder can let another MMU, with other
 //! TLBs and another second stage, translate the same pages in the same order.
 
 use crate::events::Observer;

@@ -43,13 +43,13 @@ impl L1Entry {
     /// is the entry's time.
     ///
     /// # Safety
-    /// `view` came from [`crate::Mmu::data_view`] of an MMU that is alive, and nobody uses that MMU at the same
+    /// `view` came from [`crate::Mmu::data_view`] of an MMU that is alive, and no other code uses that MMU at the same
     /// time. `slot` is a [`crate::Hit::slot`] of a load or store (or 0) from this MMU, or from one whose `l1d` is
     /// configured equally: it may be out of date, or of another view, but is below the number of entries.
     #[inline(always)]
     #[must_use]
     pub unsafe fn read_hit(view: *mut Self, slot: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
-        // SAFETY: by the contract the view's allocation is alive and `slot` within it, and nobody holds a reference.
+        // SAFETY: by the contract the view's allocation is alive and `slot` within it, and no reference to it exists.
         unsafe {
             let entry = view.add(slot as usize);
             let hit = gva.0 & ((*entry).mask | (width.bytes() - 1)) == (*entry).read_tag;
@@ -65,7 +65,7 @@ impl L1Entry {
     #[inline(always)]
     #[must_use]
     pub unsafe fn write_hit(view: *mut Self, slot: u16, gva: Gva, width: Width, stamp: u64) -> Option<*mut u8> {
-        // SAFETY: by the contract the view's allocation is alive and `slot` within it, and nobody holds a reference.
+        // SAFETY: by the contract the view's allocation is alive and `slot` within it, and no reference to it exists.
         unsafe {
             let entry = view.add(slot as usize);
             let hit = gva.0 & ((*entry).mask | (width.bytes() - 1)) == (*entry).write_tag;
@@ -190,7 +190,7 @@ impl FastCopies {
         unsafe { L1Entry::execute_hit(self.view(view), slot, gva, stamp) }
     }
 
-    /// `count` entries of a view from `slot` on: valid to read and write during a call of the MMU, when nobody else
+    /// `count` entries of a view from `slot` on: valid to read and write during a call of the MMU, when no other code
     /// does.
     #[inline(always)]
     fn entries(&self, view: View, slot: usize, count: usize) -> *mut L1Entry {

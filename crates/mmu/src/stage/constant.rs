@@ -67,11 +67,11 @@ impl ConstantStage {
             if let Some(mapping) = self.mapping(gpa, size) {
                 return mapping;
             }
-            // Memory and offset come in whole 4K pages; were they not, the page would be nobody's.
-            let nobody = Mapping::new(Hpa(gpa.page(size).0), size, Rights::ALL, Backing::Device);
+            // Memory and offset come in whole 4K pages; otherwise the page would belong to a device.
+            let device = Mapping::new(Hpa(gpa.page(size).0), size, Rights::ALL, Backing::Device);
             size = match size.smaller() {
                 Some(smaller) => smaller,
-                None => return nobody,
+                None => return device,
             };
         }
     }

@@ -82,7 +82,7 @@ impl Format for FlatTable {
             if let Some(leaf) = self.ad.settle(tables, leaf, required)? {
                 return Ok(leaf);
             }
-            // Somebody else changed the entry.
+            // Another processor changed the entry.
         }
     }
 }

@@ -231,7 +231,7 @@ impl Format for OtherTables<'_> {
                 if let Some(leaf) = ad.settle(tables, leaf, required)? {
                     return Ok(leaf);
                 }
-                // Somebody else changed the entry.
+                // Another processor changed the entry.
             }
         })
     }

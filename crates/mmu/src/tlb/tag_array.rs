@@ -120,7 +120,7 @@ const NO_PLACE: u8 = SIZES as u8;
 #[derive(Clone, Debug)]
 pub(crate) struct TagArray<P> {
     /// By region: in which places something of it is kept, or was since they were last empty: a bit each. (A kernel's large pages are far
-    /// from its programs' small ones, and a size that nobody has is not looked up.)
+    /// from its programs' small ones, and a size without entries is not looked up.)
     candidates: [u8; 1 << REGION_BITS],
     /// In the order of lookup: the arrays as listed, in each the sizes ascending.
     places: [Place; SIZES],

@@ -122,7 +122,7 @@ impl Tree {
                     next = start;
                 }
                 Step::Arrived(leaf) => return Ok(leaf),
-                // Somebody else changed the entry: "return to step 2".
+                // Another processor changed the entry: "return to step 2".
                 Step::Again => {}
             }
         }

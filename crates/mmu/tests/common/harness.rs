@@ -180,7 +180,7 @@ fn virtual_machines() -> Vec<Vm> {
         // Another that the host's memory cuts off, and that begins within a superpage.
         flat(10, 7, RAM_END - 0x10_0000, 0x7fe0_5000, 0xf0_0000_0000),
         reserved(11, 0x8000_0000..0xff_c023_5000, 8 * VM_SPACING + 0x20_0000),
-        // A flat table in the format of somebody else.
+        // A flat table in a format that is not supported.
         other(flat(14, 11, HOST_TABLES + 11 * VM_SPACING, 0x8000_0000, 0x30_6021_3000)),
         agile(12, 9, SecondStageMode::Sv39x4),
         agile(13, 10, SecondStageMode::Sv48x4),
@@ -331,7 +331,7 @@ impl Harness {
         }
     }
 
-    /// Often in memory, sometimes a device's or nobody's.
+    /// Often in memory, sometimes a device's or unmapped.
     pub(super) fn gpa(&self, place: Place) -> Gpa {
         let address = place.address(50);
         Gpa(match place.indices[4] % 4 {

@@ -137,7 +137,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             Err(Failure::Run(format!("{outcome} before the command had ended")))
         }
         Outcome::Reset => {
-            // Somebody may wait for it to come back.
+            // Another process may wait for it.
             warn(&format!("{outcome}; it is not started again"));
             Ok(ExitCode::SUCCESS)
         }

@@ -124,7 +124,7 @@ mod tests {
     fn a_second_writer_waits_for_the_first() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::locate(Some(directory.path())).unwrap();
-        let first = cache.lock(|| panic!("nobody holds it")).unwrap();
+        let first = cache.lock(|| panic!("the lock is free")).unwrap();
         std::thread::scope(|scope| {
             let (told, waits) = std::sync::mpsc::channel();
             let second = scope.spawn(|| cache.lock(move || told.send(()).unwrap()).map(drop));

@@ -86,7 +86,7 @@ fn inert(value: &Value) -> String {
     text
 }
 
-/// A number that nobody can have foreseen who wrote a part of the page, and yet the same for the same page.
+/// A number that the author of a part of the page cannot predict, and yet the same for the same page.
 fn nonce(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part.as_bytes()));

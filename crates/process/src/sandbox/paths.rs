@@ -20,7 +20,7 @@ pub(super) fn restrict(paths: &[(PathBuf, Access)]) -> Result<bool, SandboxError
         .and_then(|rules| rules.scope(Scope::from_all(VERSION)))
         .and_then(Ruleset::create)
         .map_err(failed)?;
-    // What is not there needs no rule: to open it fails as without a sandbox, in words of whoever wants it.
+    // What is not there needs no rule: to open it fails as without a sandbox, with the caller's message.
     for (path, access) in paths.iter().filter(|(path, _)| path.exists()) {
         rules = rules.add_rule(rule(path, *access)?).map_err(failed)?;
     }

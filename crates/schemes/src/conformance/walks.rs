@@ -18,7 +18,7 @@ const PAGES: u64 = 64;
 /// The first page that its tables map, and what lies between two of them.
 const DATA: Gpa = Gpa(RAM.0 + (16 << 20));
 const SPREAD: u64 = PageSize::Size2M.bytes() + PAGE;
-/// Intervals after which tables that nobody stores to are shadowed.
+/// Intervals after which tables that the guest does not store to are shadowed.
 const INTERVALS: u32 = 3;
 const FIRST: Gva = Gva(0x10_0000_0000);
 

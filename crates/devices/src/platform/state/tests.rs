@@ -44,7 +44,7 @@ fn devices_go_on_where_they_were() {
         crate::testing::load(&ram, buffer, 16)
     };
     let first = ask(&mut platform, &mut queues[0]);
-    // Interrupts of the slot and the UART, enabled and one of them in service, and keys that nobody has read.
+    // Interrupts of the slot and the UART, enabled and one of them in service, and keys that the guest has not read.
     platform.ask_for_memory(9);
     platform.write(map::UART.base.wrapping_add(1), Width::Byte, 1, &ram).unwrap();
     assert_eq!(platform.console_input(b"ls\n", &ram), 3);

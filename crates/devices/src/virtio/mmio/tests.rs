@@ -328,7 +328,7 @@ fn the_configuration_is_read_in_any_width_and_changes_generation() {
         platform.console_resize(100, 30);
         assert_ne!(driver.read(platform, CONFIG_GENERATION), before);
         assert_eq!(driver.read(platform, CONFIG), 30 << 16 | 100);
-        assert_eq!(driver.read(platform, INTERRUPT_STATUS), 0, "nobody listens yet");
+        assert_eq!(driver.read(platform, INTERRUPT_STATUS), 0, "the driver has not started");
     });
 }
 

@@ -151,7 +151,7 @@ impl CodeMemory {
 impl Drop for CodeMemory {
     fn drop(&mut self) {
         // SAFETY: the memory is this value's own, and no code of it runs: who runs it holds the cache that holds this. A failure leaves pages that
-        // nobody uses.
+        // are not in use.
         unsafe {
             if !self.is_reserved {
                 let _ = munmap(self.start.as_ptr().cast(), CODE_BYTES);

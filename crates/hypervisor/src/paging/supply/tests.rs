@@ -95,7 +95,7 @@ fn every_page_comes_back_as_it_went() {
 #[test]
 fn what_is_not_written_needs_no_file() {
     let mut fixture = Fixture::simple(4096, 1024);
-    // Read only: zeroes that nobody made. Written, but with zeroes: seen by looking.
+    // Read only: zeroes that were there from the start. Written, but with zeroes: seen by looking.
     for number in 0..2048 {
         assert_eq!(fixture.read(ram(number)), Ok(0));
         fixture.write(ram(2048 + number), 0).unwrap();

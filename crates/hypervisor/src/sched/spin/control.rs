@@ -78,7 +78,7 @@ pub enum Answer {
     YieldTo(usize),
 }
 
-/// One VM's spin control. vCPUs are numbers from 0 in their VM. A method that puts nobody into a wait state has only [`SpinControl::spin`] to say.
+/// One VM's spin control. vCPUs are numbers from 0 in their VM. A method that puts no vCPU into a wait state has only [`SpinControl::spin`] to say.
 pub trait SpinControl: fmt::Debug + Send {
     /// vCPU `caller`, which runs, spins. A caller that has to wait is released later.
     fn spin(&mut self, caller: usize, call: SpinCall, partners: &Partners) -> Answer;

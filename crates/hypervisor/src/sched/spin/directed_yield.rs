@@ -7,7 +7,7 @@
 use super::control::{Answer, Partners, SpinCall, SpinControl};
 use crate::sched::set::VcpuSet;
 
-/// The policy `directed-yield`. A spin that nobody calls about is noticed by [`PauseLoop`](crate::sched::PauseLoop).
+/// The policy `directed-yield`. A spin without a call of the guest is noticed by [`PauseLoop`](crate::sched::PauseLoop).
 #[derive(Clone, Debug, Default)]
 pub struct DirectedYield {
     /// `last_boosted_vcpu`.

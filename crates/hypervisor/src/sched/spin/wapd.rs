@@ -108,7 +108,7 @@ mod tests {
         // (1, 3) The call: DMASK names who is ready.
         assert_eq!(wapd.spin(0, CALL, &ready(&[1, 2])), Answer::Wait);
         assert_eq!((wapd.gspw(), wapd.dmask(0)), (1, VcpuSet::of(&[1, 2])));
-        // A second one that spins waits for whoever is ready and not waiting itself.
+        // A second one that spins waits for any vCPU that is ready and not waiting itself.
         assert_eq!(wapd.spin(3, CALL, &ready(&[1, 2])), Answer::Wait);
         assert_eq!(wapd.gspw(), 2);
         // (2) A dispatch clears a bit of each mask.

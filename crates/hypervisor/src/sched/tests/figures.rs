@@ -170,7 +170,7 @@ fn the_scan_of_wapd_is_done_while_gspw_is_not_zero() {
     spins(&mut scheduler);
     // The call looks at three partners, and the dispatch of LIP1 at three masks.
     assert_eq!(scheduler.take_work(), Work { decisions: 1, examined: 6, deferred: 0 });
-    // LIP2 and LIP3: the last of them ends the wait, and after that nobody is looked at.
+    // LIP2 and LIP3: the last of them ends the wait, and after that no other vCPU is considered.
     (0..3).for_each(|_| consume_slice(&mut scheduler));
     assert_eq!(scheduler.take_work(), Work { decisions: 3, examined: 6, deferred: 0 });
 }

@@ -31,13 +31,13 @@ fn vcpus(vms: &[VmParameters]) -> usize {
 fn check(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
     let count = vcpus(vms);
     let states: Vec<State> = (0..count).map(|vcpu| scheduler.state(VcpuId(vcpu))).collect();
-    // One to one: a pCPU has whoever says that he runs there.
+    // One to one: a pCPU has the vCPU that says it runs there.
     for (vcpu, state) in states.iter().enumerate() {
         if let State::Running(pcpu) = state {
             assert_eq!(scheduler.occupant(*pcpu), Some(VcpuId(vcpu)));
         }
     }
-    // The queue holds those that are ready, each once, and nobody else.
+    // The queue holds those that are ready, each once, and no other.
     let mut queued: Vec<usize> =
         scheduler.queues().into_iter().flat_map(ReadyQueue::iter).map(|(_, vcpu)| vcpu.0).collect();
     queued.sort_unstable();
@@ -46,7 +46,7 @@ fn check(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
     // Work conserving.
     let idle = (0..pcpus).filter(|&pcpu| scheduler.occupant(PcpuId(pcpu)).is_none()).count();
     assert!(idle == 0 || queued.is_empty(), "{idle} pCPUs are idle and {queued:?} are ready");
-    // GSPW is the number of ASPW = 1, and these are the states of the vCPUs. Who waits, waits for somebody who is ready.
+    // GSPW is the number of ASPW = 1, and these are the states of the vCPUs. A vCPU that waits has a partner that is ready.
     let mut first = 0;
     for (vm, parameters) in vms.iter().enumerate() {
         let waiting = scheduler.control(VmId(vm)).waiting();
@@ -55,7 +55,7 @@ fn check(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
             assert_eq!(waiting.contains(number), waits, "{:?}", scheduler.control(VmId(vm)));
         }
         let ready = (first..first + parameters.vcpus).any(|vcpu| is_ready(&vcpu));
-        assert!(waiting.is_empty() || ready, "{waiting:?} of VM {vm} wait for nobody");
+        assert!(waiting.is_empty() || ready, "{waiting:?} of VM {vm} wait for no vCPU");
         let control = format!("{:?}", scheduler.control(VmId(vm)));
         if parameters.spin == SpinMethod::Wapd {
             assert!(control.contains(&format!("gspw: {},", waiting.len())), "{control} with {} waiting", waiting.len());
@@ -64,7 +64,7 @@ fn check(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
     }
 }
 
-/// From here on nobody is woken and nobody blocks: each that runs spins, as long as there is somebody to wait for, and then ends its slice.
+/// From here on no vCPU is woken and none blocks: each that runs spins while a partner can run, and then ends its slice.
 /// Everybody who is ready or waits because of a spin gets some time of a processor sooner or later: to be dispatched is not enough.
 fn check_nobody_waits_for_ever(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
     let count = vcpus(vms);
@@ -229,7 +229,7 @@ proptest! {
             }
             let dedicated: Vec<bool> = (0..3).map(|vm| scheduler.is_dedicated(VmId(vm))).collect();
             let owned = 2 * usize::from(dedicated[0]) + 2 * usize::from(dedicated[2]);
-            prop_assert!(owned <= 3, "somebody shares, and has something to share");
+            prop_assert!(owned <= 3, "a VM shares, and a pCPU is left to share");
             let queued: usize = scheduler.queues().into_iter().map(ReadyQueue::len).sum();
             let idle = (0..4).filter(|&pcpu| scheduler.occupant(PcpuId(pcpu)).is_none()).count();
             prop_assert!(idle == 0 || queued == 0);
@@ -247,7 +247,7 @@ proptest! {
     }
 }
 
-/// Found by `random_hosts_stay_sound`: with one VM left to contend nobody is limited, so that time-slice ends alone kept the proper-ready queue full.
+/// Found by `random_hosts_stay_sound`: with one VM left to contend no VM is limited, so that time-slice ends alone kept the proper-ready queue full.
 #[test]
 fn who_is_out_of_service_when_contention_ends_does_not_wait_for_ever() {
     let vms = [shared(1, 37, SpinMethod::None), shared(4, 32, SpinMethod::None)];

@@ -3,7 +3,7 @@
 use super::*;
 use std::time::{Duration, Instant};
 
-/// VMs of four vCPUs with different weights; a quarter of the steps each ends a slice, spins, waits, and wakes somebody. The
+/// VMs of four vCPUs with different weights; a quarter of the steps each ends a slice, spins, waits, and wakes another vCPU. The
 /// time of a step.
 fn step_time(vms: usize, method: SpinMethod) -> Duration {
     const REALS: usize = 64;

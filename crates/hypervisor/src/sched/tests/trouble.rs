@@ -38,7 +38,7 @@ fn one_that_dies_takes_its_waits_along() {
     for vcpu in (0..3).map(VcpuId) {
         assert_eq!(scheduler.state(vcpu), State::Waiting);
         scheduler.wake(vcpu, T0);
-        assert_eq!(scheduler.state(vcpu), State::Waiting, "nobody rises from the dead");
+        assert_eq!(scheduler.state(vcpu), State::Waiting, "a stopped vCPU is not made ready");
     }
     // It is alone now, and no quantity limits it.
     for _ in 0..100 {

@@ -67,7 +67,7 @@ fn a_gigabyte_table_is_shared_as_well_where_the_section_fills_one() {
         let before = fixture.owned();
         let window = fixture.map(&whole(1, "large", 8 * GIB)).unwrap();
         assert_eq!(window.tables, WindowTables::Shared { level: 1 });
-        assert_eq!(window.region, Gpa(8 * GIB)..Gpa(10 * GIB), "what is left of the second gigabyte is nobody's");
+        assert_eq!(window.region, Gpa(8 * GIB)..Gpa(10 * GIB), "what is left of the second gigabyte is not mapped");
         assert_eq!(fixture.owned(), before, "the table that leads to them leads to RAM as well");
         assert!(fixture.write(1, 8 * GIB + bytes - 8, 5));
         assert_eq!(fixture.read(1, 8 * GIB + bytes), None);

@@ -85,7 +85,7 @@ fn a_page_of_shared_tables_is_faulted_once_for_all_and_one_of_private_tables_onc
         |text| fixture.manager.sections().get(fixture.manager.sections().find(&name(text)).unwrap()).unwrap().faults;
     assert_eq!(faults("shared"), FaultCounts { demand_zero: 10, ..FaultCounts::default() });
     assert_eq!(faults("private"), FaultCounts { demand_zero: 10, global_valid: 40, ..FaultCounts::default() });
-    assert_eq!(fixture.manager.working_set(Vmid(1)), 0, "memory-resident pages are in nobody's, whatever its quota");
+    assert_eq!(fixture.manager.working_set(Vmid(1)), 0, "memory-resident pages are in no working set, for any quota");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn resident_pages_take_frames_from_pageable_ones_and_never_the_other_way() {
         assert_eq!(fixture.read(1, AT + page * PAGE), Some(page + 1));
     }
     assert_eq!(fixture.host.frames.free_bytes(), 0);
-    // The promise was made before; whoever has the frames meanwhile gives them back.
+    // The promise was made before; the present owner of the frames gives them back.
     fixture.create("cache", 100 * PAGE, Lifetime::Temporary);
     fixture.map(&whole(1, "cache", AT + GIB)).unwrap();
     for page in 0..100 {

@@ -16,11 +16,11 @@
 //! | `check` | whether every switching entry and every protection is right |
 //!
 //! # Protection
-//! A store to a shadowed table may be translated by the shadow table or by the nested one. So its page has no W in either, whoever maps it.
+//! A store to a shadowed table may be translated by the shadow table or by the nested one. So its page has no W in either, wherever it is mapped.
 //! Hardware that sets A or D in a table which it walks nested, and which is shadowed in another place, is refused too: the page becomes nested.
 //!
 //! # TLBs
-//! Walk caches lead to tables of the guest at host physical addresses. Whoever takes a switching entry out, or moves such a page, fences the first
+//! Walk caches lead to tables of the guest at host physical addresses. Code that removes a switching entry, or moves such a page, fences the first
 //! stage of the VM.
 
 mod check;

@@ -370,7 +370,7 @@ fn run(choice: &Choice, globals: bool, ops: &[Op]) -> Result<(), TestCaseError> 
     }
     let wrong = guest.fixture.wrong();
     prop_assert!(wrong.is_empty(), "{:?}", wrong);
-    // Frames of tables that were given back are somebody's or nobody's, but not lost: the guest fences, and goes on.
+    // Frames of tables that were given back are owned or free, but not lost: the guest fences, and goes on.
     guest.apply(&Op::Fence)?;
     for page in 0..16 {
         guest.compare(0, Gva(page << 12), Access::Read)?;

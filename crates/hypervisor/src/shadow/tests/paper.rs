@@ -93,7 +93,7 @@ fn the_selection_flag_spares_unused_tables_a_second_invalidation() {
         fixture.fence(0, None, None);
         let counted = fixture.counted();
         assert_eq!((counted.full, counted.double, counted.entries_touched), (6, 0, 6 * PAGES));
-        // One space goes on alone; nobody tells the hypervisor that the others are gone.
+        // One space goes on alone; the hypervisor is not told that the others are gone.
         fixture.fence(0, None, None);
         let counted = fixture.counted();
         assert_eq!((counted.entries_touched, counted.double), (second, double), "flag {selection_flag}");

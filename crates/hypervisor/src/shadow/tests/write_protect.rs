@@ -52,7 +52,7 @@ fn a_store_to_an_upper_table_outdates_everything_below() {
     for gva in [PAGE, Gva(0x4000)] {
         assert_eq!(fixture.access(1, gva, Access::Read), End::PageFault);
     }
-    // The table below is a table no more, and stores to it are nobody's business.
+    // The table below is a table no more, and stores to it are not trapped.
     fixture.counted();
     for _ in 0..3 {
         fixture.map(ROOT, PAGE, ram(31 << 20), DATA);

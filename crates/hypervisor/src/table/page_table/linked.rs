@@ -2,7 +2,7 @@
 //!
 //! The entry that leads to such a table is marked, in a bit that the hardware leaves to software. A tree never changes what is below a marked
 //! entry: [`PageTable::map`] finds the place occupied, [`PageTable::unmap`] and [`PageTable::set_bits`] find nothing, and
-//! [`PageTable::free`] passes it by. So nothing private can get into a shared table, whoever asks for it.
+//! [`PageTable::free`] passes it by. So nothing private can get into a shared table, for any caller.
 
 use super::{Entry, Found, MapError, PageTable, read, slot, write};
 use memory::{FrameAllocator, HostMemory};

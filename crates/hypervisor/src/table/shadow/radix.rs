@@ -2,7 +2,7 @@
 //!
 //! # Pieces
 //! A fence for one address of a guest's large page is for all of it. Where the host has no page as large, a shadow table holds such a page
-//! in pieces; a pointer above them says so in the bits that the hardware leaves to software, and whoever invalidates by address then takes
+//! in pieces; a pointer above them says so in the bits that the hardware leaves to software, and an invalidation by address then takes
 //! all of them away. The mark outlives its page, also where nothing is mapped any more: the TLB of another processor may still have pieces.
 //!
 //! # Tables stay

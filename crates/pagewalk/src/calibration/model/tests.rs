@@ -10,7 +10,7 @@ fn between(least: u64, below: u64) -> Capacity {
 }
 
 fn nothing<T>() -> Finding<T> {
-    Err("nobody looked".to_owned())
+    Err("not measured".to_owned())
 }
 
 fn tlb_level(least: u64, below: u64, ways: Finding<Capacity>) -> Finding<TlbLevel> {
@@ -82,7 +82,7 @@ fn what_was_measured_is_in_the_model_and_the_rest_is_the_bases() {
     for said in [
         "# A processor, as",
         "between 1494 and 2232",
-        "TLB for 2M, level 2, entries: nobody looked",
+        "TLB for 2M, level 2, entries: not measured",
         "# outstanding misses, memory: 16.0",
     ] {
         assert!(text.contains(said), "no `{said}` in\n{text}");

@@ -1,4 +1,4 @@
-//! Leaf tables of sections in the shadow tables of several guests: when they are shared, and that nobody sees through them what is not his.
+//! Leaf tables of sections in the shadow tables of several guests: when they are shared, and that no guest sees memory of another through them.
 
 mod fixture;
 
@@ -221,7 +221,7 @@ fn a_guest_that_dies_leaves_the_others_their_table_and_the_last_one_nothing() {
         fixture.end(1);
         fixture.end(2);
         assert!(fixture.host.frames.owned_bytes() < before, "pages and tables are given back");
-        // They become another section of nobody who is there; what is left of the dead ones' tables shows nothing.
+        // They become another section, without a mapper; what is left of the dead ones' tables shows nothing.
         fixture.create("other", 4 * MIB, Lifetime::Permanent);
         for guest in 0..3 {
             assert_eq!(fixture.read(guest, guest as u64 * PAGE), Err(End::AccessFault));

@@ -1,4 +1,4 @@
-//! The way down a shadow tree: one descent, for whoever looks for an entry or makes one.
+//! The way down a shadow tree: one descent, for lookups and for insertions.
 
 use super::tree::{CLUSTERS, PIECES, Position, RadixShadow, Slot};
 use crate::table::entry::Entry;

@@ -4,7 +4,7 @@
 //! No bit of an entry says so: the two that the hardware ignores say what lies in pieces. The tree remembers where its links are, and every edit takes
 //! out the links in its way before it descends. So nothing is ever written into a section's table from here, and none is freed.
 //!
-//! A walk cache may lead to a section's table after its link has gone. A fence for an address leaves walk caches as they are; so whoever takes links out
+//! A walk cache may lead to a section's table after its link has gone. A fence for an address leaves walk caches as they are; so code that removes links
 //! fences everything, on every processor.
 
 use super::cursor::Grown;
