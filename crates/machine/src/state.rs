@@ -101,7 +101,7 @@ pub(crate) struct Guest {
     pub(crate) pmus: Vec<Pmu>,
 }
 
-/// See the module.
+/// The state of a host and its guests, without the harts: memory, processors, tables and devices.
 pub(crate) struct MachineState {
     pub(crate) host: Host,
     pub(crate) processors: Vec<Processor>,

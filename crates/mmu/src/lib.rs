@@ -12,6 +12,70 @@
 //! * a stage of translation is a [`SecondStage`] variant over one walker (`walk/`), which a hypervisor that keeps shadow
 //!   tables uses too ([`software_walk`]).
 //!
+//! A page is reached under nested paging: a walk reads 24 entries of two four-level trees without caches of walks, fewer with them, and the next access
+//! hits the L1 TLB:
+//!
+//! ```
+//! use mmu::{Mmu, MmuConfig, SecondStage, TableMemory, HostPage, WalkCaches};
+//! use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};
+//!
+//! /// Host memory: 2 MiB from hPA 0.
+//! struct Memory(Vec<u64>);
+//!
+//! impl TableMemory for Memory {
+//!     fn read(&mut self, at: Hpa) -> Option<u64> {
+//!         self.0.get(at.0 as usize / 8).copied()
+//!     }
+//!     fn compare_exchange(&mut self, at: Hpa, old: u64, new: u64) -> Option<u64> {
+//!         let entry = self.0.get_mut(at.0 as usize / 8)?;
+//!         let found = *entry;
+//!         if found == old {
+//!             *entry = new;
+//!         }
+//!         Some(found)
+//!     }
+//!     fn host_page(&self, page: Hpa, size: PageSize) -> HostPage {
+//!         let first = self.0.as_ptr().cast_mut().cast::<u8>();
+//!         HostPage::Ram(first.wrapping_add(page.0 as usize))
+//!     }
+//! }
+//!
+//! /// Entry 0 of each table leads to the next table of 4K, and that of the last one to `page`.
+//! fn map(memory: &mut Memory, tables: [u64; 4], page: u64, flags: u64) {
+//!     let entry = |address: u64, flags: u64| address >> 12 << 10 | flags;
+//!     for pair in tables.windows(2) {
+//!         memory.0[pair[0] as usize / 8] = entry(pair[1], 1);
+//!     }
+//!     memory.0[tables[3] as usize / 8] = entry(page, flags);
+//! }
+//!
+//! const USER_PAGE: u64 = 0xdf; // D A U X W R V
+//! let mut memory = Memory(vec![0; (2 << 20) / 8]);
+//! // The guest's tables are at gPA 0x10000; gVA 0 leads to gPA 0x20000. The hypervisor maps gPA 0 to 2 MiB with 4K pages to the same hPA.
+//! map(&mut memory, [0x10000, 0x11000, 0x12000, 0x13000], 0x20000, USER_PAGE);
+//! map(&mut memory, [0x40000, 0x44000, 0x45000, 0x46000], 0, USER_PAGE);
+//! for page in 0..512 {
+//!     memory.0[(0x46000 + 8 * page) as usize / 8] = page << 10 | USER_PAGE;
+//! }
+//! let nested = SecondStage::Nested { mode: SecondStageMode::Sv48x4, root: Hpa(0x40000) };
+//! let context = TranslationContext {
+//!     mode: PagingMode::Sv48,
+//!     root: Gpa(0x10000),
+//!     privilege: Privilege::User,
+//!     ..TranslationContext::default()
+//! };
+//!
+//! let config = MmuConfig { walk_caches: WalkCaches::OFF, nested_tlb: None, ..MmuConfig::default() };
+//! let mut mmu = Mmu::new(&config)?;
+//! mmu.set_context(&context, Vmid(1));
+//! let hit = mmu.access(&mut memory, &nested, Gva(0x123), Access::Read, 1).expect("the page is mapped");
+//! assert_eq!(mmu.statistics().refs(), 24);
+//!
+//! mmu.access(&mut memory, &nested, Gva(0x456), Access::Read, 2).expect("the page is mapped");
+//! assert_eq!(mmu.statistics().walks, 1);
+//! # Ok::<(), mmu::ConfigError>(())
+//! ```
+//!
 //! Modules use those of the layers below theirs, and no cycle is among them:
 //!
 //! ```text

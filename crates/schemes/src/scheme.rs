@@ -12,6 +12,38 @@ use mmu::{Mmu, SoftwareRules};
 use types::{PageSize, SecondStageMode};
 
 /// A way to get from guest virtual to host physical addresses.
+///
+/// A scheme whose hypervisor maps the guest's memory with large pages, needs its facts, its closed form and its backing:
+///
+/// ```
+/// use schemes::prelude::*;
+///
+/// #[derive(Debug)]
+/// struct Large;
+///
+/// impl Scheme for Large {
+///     fn facts(&self) -> &'static Facts {
+///         const FACTS: Facts = Facts {
+///             name: "large",
+///             aliases: &[],
+///             summary: "nested paging; the hypervisor's pages have 2M",
+///             ..builtin::PAGED
+///         };
+///         &FACTS
+///     }
+///
+///     fn worst_case(&self, guest: u32, host: u32) -> WorstCase {
+///         // A leaf of 2M is one level above those of 4K.
+///         WorstCase::two_dimensional(guest, host - 1)
+///     }
+///
+///     fn backing(&self, memory: &GuestMemory) -> Backing {
+///         Backing::nested(memory.mode, PageSize::Size2M, memory.status)
+///     }
+/// }
+///
+/// assert_eq!(Large.worst_case(4, 4).references, 19);
+/// ```
 pub trait Scheme: Debug + Sync {
     /// What it is.
     fn facts(&self) -> &'static Facts;

@@ -45,7 +45,7 @@ impl FlushTlbs for NoProcessors {
     fn forget_code(&mut self, _: FrameRange) {}
 }
 
-/// See the module.
+/// A host on which VMs map one memory-resident section, to count the tables that each mapping takes.
 #[derive(Debug)]
 pub struct Mappers {
     host: Host,

@@ -5,7 +5,7 @@ use config::units::{ByteSize, PageSizeName};
 use config::{AdName, Config, ConfigError, GuestPaging, IsaKeys, PlicContextsName, SbiKeys};
 use serde::{Deserialize, Serialize};
 
-/// See the module.
+/// What a host must provide for a snapshot: harts, memory, devices.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Shape {
     /// Architecture of the harts.

@@ -8,7 +8,7 @@ use hypervisor::{Entry, HartState, PrimaryRegionState, Suspend};
 use serde::{Deserialize, Serialize};
 use types::Gpa;
 
-/// See the module.
+/// The state of a guest: what a snapshot file holds beside its memory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     /// In the order of their numbers.
