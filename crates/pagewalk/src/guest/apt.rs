@@ -48,6 +48,10 @@ pub(crate) struct Archive {
 #[derive(Debug)]
 pub(crate) struct Apt {
     suite: String,
+    /// The line of `sources.list` up to the name of the suite.
+    archive: String,
+    sources: PathBuf,
+    lists: PathBuf,
     config: PathBuf,
     status: PathBuf,
     archives: PathBuf,
@@ -72,6 +76,9 @@ impl Apt {
         };
         let apt = Self {
             suite: suite.to_owned(),
+            archive: format!("deb [arch=riscv64 target=Packages{signed_by}] {mirror}"),
+            sources: directory.join("sources.list"),
+            lists: directory.join("lists"),
             config: directory.join("apt.conf"),
             status: directory.join("status"),
             archives: directory.join("archives"),
@@ -79,20 +86,49 @@ impl Apt {
         };
         make_directory(&apt.archives.join("partial"))?;
         make_directory(&apt.no_archives.join("partial"))?;
-        make_directory(&directory.join("lists").join("partial"))?;
+        make_directory(&apt.lists.join("partial"))?;
         let root = config_text(directory, |c| c == '"')?;
-        write(
-            &directory.join("sources.list"),
-            &format!("deb [arch=riscv64 target=Packages{signed_by}] {mirror} {suite} main\n"),
-        )?;
         write(&apt.config, &configuration(root))?;
         Ok(apt)
     }
 
     /// Brings the suite's index, its signature checked.
+    ///
+    /// An archive has a suite under its codename and under its status. While a mirror synchronises, the index under one name may not match the
+    /// signed release there, and that under the other may.
     pub(crate) fn update(&self) -> Result<(), GuestError> {
+        let Err(error) = self.update_as(&self.suite)? else { return Ok(()) };
+        for name in other_names(&self.suite) {
+            let updated = self.update_as(&name).is_ok_and(|update| update.is_ok());
+            if updated && self.has_codename()? {
+                return Ok(());
+            }
+        }
+        Err(error)
+    }
+
+    /// Brings the index of the suite called `name`. The inner error is that of a mirror whose files contradict each other.
+    fn update_as(&self, name: &str) -> Result<Result<(), GuestError>, GuestError> {
+        write(&self.sources, &format!("{} {name} main\n", self.archive))?;
         let output = APT_GET.output(self.command().args(["-o", "APT::Update::Error-Mode=any", "update"]))?;
-        if output.status.success() { Ok(()) } else { Err(update_failed(&self.suite, &output)) }
+        if output.status.success() {
+            return Ok(Ok(()));
+        }
+        let error = update_failed(&self.suite, &output);
+        if is_inconsistent(&output) { Ok(Err(error)) } else { Err(error) }
+    }
+
+    /// Whether the release that was brought is the suite's: a status passes on to the next release.
+    fn has_codename(&self) -> Result<bool, GuestError> {
+        let line = format!("Codename: {}", self.suite);
+        for entry in fs::read_dir(&self.lists).map_err(GuestError::at(&self.lists))? {
+            let path = entry.map_err(GuestError::at(&self.lists))?.path();
+            if path.to_string_lossy().ends_with("InRelease") {
+                let text = fs::read_to_string(&path).map_err(GuestError::at(&path))?;
+                return Ok(text.lines().any(|found| found == line));
+            }
+        }
+        Ok(false)
     }
 
     /// The archives that installing `packages` beside the stand-ins takes, in apt's order.
@@ -234,6 +270,18 @@ fn parse_archive(line: &str) -> Option<Archive> {
     Some(Archive { package, file_name: file_name.to_owned(), size })
 }
 
+/// The names by status that a suite may have beside its codename.
+fn other_names(suite: &str) -> impl Iterator<Item = String> {
+    let end = suite.find('-').map_or("", |at| &suite[at..]).to_owned();
+    ["stable", "oldstable"].into_iter().map(move |status| format!("{status}{end}"))
+}
+
+/// Whether a mirror has an index that is not the one that its signed release names.
+fn is_inconsistent(output: &Output) -> bool {
+    let text = String::from_utf8_lossy(&output.stderr);
+    ["File has unexpected size", "Hash Sum mismatch"].iter().any(|mark| text.contains(mark))
+}
+
 fn update_failed(suite: &str, output: &Output) -> GuestError {
     let text = String::from_utf8_lossy(&output.stderr);
     let signature = text.lines().find(|line| {
@@ -284,6 +332,20 @@ mod tests {
         assert!(matches!(&key, GuestError::Signature { suite, .. } if suite == SUITE), "{key}");
         let network = failed("E: Failed to fetch http://mirror.example/InRelease  Could not resolve\n");
         assert!(matches!(network, GuestError::Tool { program: "apt-get", .. }), "{network}");
+    }
+
+    #[test]
+    fn a_mirror_in_the_middle_of_a_synchronisation_is_known() {
+        let stderr = "E: Failed to fetch http://mirror.example/Packages.xz  File has unexpected size (1 != 2). Mirror sync in progress?\n";
+        let output = |stderr: &str| Output {
+            status: std::process::ExitStatus::from_raw(100 << 8),
+            stdout: Vec::new(),
+            stderr: stderr.into(),
+        };
+        assert!(is_inconsistent(&output(stderr)));
+        assert!(!is_inconsistent(&output("E: Failed to fetch http://mirror.example/InRelease  Could not resolve\n")));
+        assert_eq!(other_names("trixie-backports").next().unwrap(), "stable-backports");
+        assert_eq!(other_names("trixie").collect::<Vec<_>>(), ["stable", "oldstable"]);
     }
 
     #[test]
