@@ -79,7 +79,7 @@ fn at_most_one_guest_of_a_host_is_v_equals_r() {
         Machine::assemble_all(&config, &images)
     };
     let error = machine("V=R").err().expect("the second is refused");
-    assert!(error.is_usage() && error.to_string().contains("V=R is for one guest"), "{error}");
+    assert!(error.is_usage() && error.to_string().contains("V=R is possible for one guest"), "{error}");
     let mut resident = machine("V=Resident").unwrap();
     assert_eq!(resident.run_all(&mut Transcript::default()), [Outcome::Finished(0), Outcome::Finished(0)]);
 }

@@ -192,7 +192,7 @@ fn guests_of_every_attribute_share_a_host_and_only_the_pageable_ones_are_paged()
     let settings = [("scheme", "nested"), ("host_memory", "64M")];
     let second = host(&settings, 2, [guests(AttributeName::Real), guests(AttributeName::Real)].concat());
     let error = second.err().expect("one V=R guest is all").to_string();
-    assert!(error.contains("V=R is for one guest"), "{error}");
+    assert!(error.contains("V=R is possible for one guest"), "{error}");
 }
 
 #[test]

@@ -107,7 +107,7 @@ const fn name(fidelity: FidelityName) -> &'static str {
 const fn explained(fidelity: FidelityName) -> &'static str {
     match fidelity {
         FidelityName::Counts => {
-            "`counts`: fixed costs of instructions and of steps of walks, none of data. It compares references, and predicts no machine's time.\n\
+            "`counts`: instructions and steps of walks have fixed costs, and data costs nothing. It compares references; it does not predict the time of a machine.\n\
              --set fidelity=core models caches and an out-of-order core (docs/time.md)"
         }
         FidelityName::Cycles => {

@@ -44,7 +44,7 @@ fn what_is_no_report_is_refused_by_name() {
     run(["advise"]).failed(2, &["REPORT"]);
     run(["advise", &scratch.text("none.json")]).failed(2, &["none.json"]);
     for (content, named) in
-        [("{", "other.json"), ("{}", "no report of `compare`"), ("{\"runs\": [3]}", "no report of `compare`")]
+        [("{", "other.json"), ("{}", "not a report of `compare`"), ("{\"runs\": [3]}", "not a report of `compare`")]
     {
         fs::write(scratch.path("other.json"), content).unwrap();
         run(["advise", &scratch.text("other.json")]).failed(2, &["other.json", named]);

@@ -172,8 +172,12 @@ fn what_cannot_be_is_refused_in_one_line() {
     refused("flat:4K+1G", &[], &["flat table", "1G"]);
     refused("reserved:4K+4K", &[], &["reserved", "one page size"]);
     // The table of 16 MiB, or RAM itself, has no piece of host memory.
-    refused("flat", &["memory='8G'", "host_memory='8M'"], &["flat table of 16777216 bytes", "one piece"]);
-    refused("reserved", &["memory='64M'", "host_memory='32M'"], &["reserved guest memory", "one piece"]);
+    refused(
+        "flat",
+        &["memory='8G'", "host_memory='8M'"],
+        &["flat table of 16777216 bytes", "contiguous in host memory"],
+    );
+    refused("reserved", &["memory='64M'", "host_memory='32M'"], &["`reserved` guest", "contiguous in host memory"]);
 }
 
 /// The first guest has 8 MiB of the host in one piece; what is left for the second is not as long.
@@ -185,7 +189,7 @@ fn a_second_guest_whose_table_has_no_piece_is_refused() {
         let guests = "[[guest]]\nname = 'g'\nworkload = 'hello'\ncount = 2\n";
         run(["run", &scratch.write("host.toml", format!("processors = 2\n{config}{guests}"))])
     };
-    hosts("12M").failed(2, &["flat table of 8388608 bytes", "one piece"]);
+    hosts("12M").failed(2, &["flat table of 8388608 bytes", "contiguous in host memory"]);
     hosts("32M").succeeded();
 }
 

@@ -128,14 +128,14 @@ fn a_segment_that_may_not_be_is_refused_with_an_error_and_logged() {
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines.len(), 9, "{ended:?}");
     for (line, reason) in lines.iter().zip([
-        "leads out of the primary region",
+        "translates to addresses outside the primary region",
         "overlaps the kernel's addresses",
         "overlaps the kernel's addresses",
-        "wraps",
-        "wraps",
-        "leads out of the primary region",
-        "leads out of the primary region",
-        "leads out of the primary region",
+        "beyond the end of the address space",
+        "beyond the end of the address space",
+        "translates to addresses outside the primary region",
+        "translates to addresses outside the primary region",
+        "translates to addresses outside the primary region",
         "multiples of 4K",
     ]) {
         assert!(
@@ -183,7 +183,7 @@ fn what_a_segment_rules_out_is_refused_with_the_reason_that_explain_gives() {
 #[test]
 fn without_contiguous_host_memory_there_is_no_segment_and_one_line_says_so() {
     let ended = run(["boot", "--memory", "64M", "--scheme", "vmm-direct", "--set", "host_memory=48M"]);
-    ended.failed(2, &["the hypervisor's segment needs the guest's memory in one piece"]);
+    ended.failed(2, &["the hypervisor's segment needs guest memory that is contiguous in host memory"]);
     for (setting, says) in [
         ("segment.region=64M", "segment.region"),
         ("segment.region=3M", "2M"),

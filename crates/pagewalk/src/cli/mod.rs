@@ -5,6 +5,7 @@ mod calibrate;
 mod config;
 mod guest;
 mod host;
+mod install;
 mod refusal;
 mod report;
 mod reproduce;
@@ -21,6 +22,7 @@ pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
+pub use install::{CompletionsArgs, ManArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
@@ -85,6 +87,10 @@ pub enum Command {
     Reserve(ReserveCommand),
     /// Measure what very large sections cost: tables, start-up, TLB misses, private and shared (Noel and Karkhanis 1998)
     Vlm(VlmArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page of a command, or write all of them
+    Man(ManArgs),
 }
 
 /// Reads the process's command line. Asked for help or the version, it prints them and ends the process.

@@ -5,10 +5,12 @@ mod bench;
 mod boot;
 mod calibrate;
 mod compare;
+mod completions;
 mod config;
 mod explain;
 mod guest;
 mod hosts;
+mod man;
 mod outputs;
 mod report;
 mod reproduce;
@@ -46,5 +48,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Reserve(command) => reserve::run(command),
         Command::Vlm(arguments) => vlm::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
+        Command::Man(arguments) => man::run(arguments),
     }
 }

@@ -102,7 +102,7 @@ fn a_flipped_bit_anywhere_is_noticed() {
         let problem = problem(&path);
         let expected = match at {
             0..8 => "not a snapshot",
-            8..12 => "a snapshot of format",
+            8..12 => "the snapshot has format",
             16..32 => "damaged",
             4096.. if at < memory_end => "damaged: the checksum of memory from 0x",
             _ => "damaged: the checksum of the header and the description",
