@@ -45,7 +45,7 @@ fn guests_share_a_host_and_nothing_else() {
 fn a_host_is_one_guests_alone_at_the_most() {
     assert!(machine("native", &["workload=hello"]).is_ok());
     let error = machine("native", &["workload=hello", "workload=hello"]).err().expect("the second is refused");
-    assert!(error.to_string().contains("alone"), "{error}");
+    assert!(error.to_string().contains("cannot have the whole host"), "{error}");
 }
 
 #[test]

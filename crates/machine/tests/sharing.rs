@@ -172,7 +172,7 @@ fn a_host_without_enough_processors_is_refused() {
     guest.allocation = Allocation::Dedicated(vec![PcpuId(0)]);
     let plan = HostPlan { pcpus: 2, slice: SLICE, guests: vec![guest], ..HostPlan::default() };
     let error = Machine::assemble_host(&config("nested"), &plan).err().expect("refused");
-    assert!(error.to_string().contains("one each") && error.is_usage(), "{error}");
+    assert!(error.to_string().contains("each vCPU needs exactly one") && error.is_usage(), "{error}");
 }
 
 /// Heavy spins: many short processes under few locks, and TLB purges that partners are asked for.

@@ -93,6 +93,6 @@ fn a_host_that_is_too_small_in_one_piece_makes_no_segment() {
     let mut host = Host::new(RAM + (1 << 20), HostPages::Base).unwrap();
     let free = host.frames.free_bytes();
     let error = Vm::new(&mut host, Vmid(3), RAM, BACKING).unwrap_err();
-    assert!(matches!(error, VmError::Segment(_)) && error.to_string().contains("one piece"), "{error}");
+    assert!(matches!(error, VmError::Segment(_)) && error.to_string().contains("contiguous in host memory"), "{error}");
     assert_eq!(host.frames.free_bytes(), free);
 }
