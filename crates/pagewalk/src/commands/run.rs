@@ -56,8 +56,9 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let processors = multi_vm.plan.pcpus;
     let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
     print(&format!(
-        "{}\n{processors} processors, {overhead:.3} % of their time for scheduling; times by {times}\n",
-        report::table(&multi_vm, &ran.machine, &ran.outcomes)
+        "{}\n{processors} processors, {overhead:.3} % of their time for scheduling; times by {times}\n{}\n",
+        report::table(&multi_vm, &ran.machine, &ran.outcomes),
+        report::MEANINGS
     ))?;
     if let Some(sections) = report::sections_table(&multi_vm, &ran.machine) {
         print(&format!("{sections}\n"))?;
@@ -123,9 +124,10 @@ fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) ->
     }
     let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
     print(&format!(
-        "{}\nms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors; times by {times}\n",
+        "{}\nms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors; times by {times}\n{}\n",
         methods::table(&figures),
-        multi_vm.plan.pcpus
+        multi_vm.plan.pcpus,
+        report::MEANINGS
     ))?;
     outputs.write(&json!({ "runs": reports }))?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)

@@ -137,8 +137,9 @@ const fn default_weight() -> u32 {
     100
 }
 
+/// What a KVM host does with a vCPU that spins.
 fn default_spin() -> String {
-    SpinMethod::Wapd.name().to_owned()
+    SpinMethod::DirectedYield.name().to_owned()
 }
 
 const fn one() -> u32 {
@@ -306,7 +307,7 @@ mod tests {
             read_text(&format!("processors = 2\n{GUEST}count = 3\n[[guest]]\nname = 'b'\nrun = 'hello'")).unwrap();
         assert_eq!(multi_vm.names, ["a-1", "a-2", "a-3", "b"]);
         let first = &multi_vm.plan.guests[0];
-        assert_eq!((first.harts, first.weight, first.spin), (2, 100, SpinMethod::Wapd));
+        assert_eq!((first.harts, first.weight, first.spin), (2, 100, SpinMethod::DirectedYield));
         assert_eq!(first.allocation, Allocation::Shared);
         assert_eq!(multi_vm.plan.slice, Cycles(2_400_000));
     }

@@ -9,6 +9,10 @@ use machine::sections::{FaultCounts, GuestFigures, SectionFigures, WindowFigures
 use machine::{Machine, Outcome};
 use serde_json::{Map, Value, json};
 
+/// What the columns mean that both tables have.
+pub(crate) const MEANINGS: &str = "rho: busy time over the time of all pCPUs. ETR, ITR: transactions per second of simulated time, and of busy time.\n\
+    excessive, lost: spins over the guest's limit, and harts that it took off line after one, as it reported them (docs/hosting.md)";
+
 /// The table of a run.
 pub(crate) fn table(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]) -> Table {
     let mut table = Table::new([
