@@ -167,10 +167,14 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         }
     } else {
         let table = overview(&runs, &plan.systems, Over::Ideal);
-        print(&format!("cycles over those of a machine whose translation is free ({times})\n\n{table}"))?;
+        print(&format!(
+            "translation overhead: cycles over those of the same run with free translation ({times})\n\n{table}"
+        ))?;
         if arguments.native {
             let table = overview(&runs, &plan.systems, Over::Native);
-            print(&format!("\ncycles over those of the same machine without its hypervisor ({times})\n\n{table}"))?;
+            print(&format!(
+                "\nvirtualization overhead: cycles over those of the same machine without its hypervisor ({times})\n\n{table}"
+            ))?;
         }
     }
     let beginnings = beginnings(&runs, snapshot.as_deref());
@@ -179,7 +183,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
         print(&format!(
-            "\nthe linear model: cycles over those of a machine whose translation is free ({times})\n\n{table}"
+            "\ntranslation overhead by the linear model: cycles over those of the same run with free translation ({times})\n\n{table}"
         ))?;
     }
     print(&format!("\n{}", times.explained()))?;
