@@ -183,7 +183,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
         print(&format!(
-            "\ntranslation overhead by the linear model: cycles over those of the same run with free translation ({times})\n\n{table}"
+            "\nthe linear model's translation overhead: cycles over those of the same run with free translation ({times})\n\n{table}"
         ))?;
     }
     print(&format!("\n{}", times.explained()))?;
