@@ -42,7 +42,11 @@ pub use segment::{FilterBits, FilterKeys, SegmentKeys};
 pub use swap::SwapKeys;
 pub use switch::Switch;
 
-use crate::{host_model::DEFAULT_HOST, units::ByteSize, warmup::Warmup};
+use crate::{
+    host_model::DEFAULT_HOST,
+    units::{ByteSize, PlacementName},
+    warmup::Warmup,
+};
 use keys::{key, settings};
 use schemes::{PagedScheme, ShadowKeys};
 
@@ -72,6 +76,10 @@ settings! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub host_memory: Option<ByteSize> = None => key("memory of the host: a size, a multiple of 4K, 8M to 1T")
             .pages(8 << 20, 1 << 40).without("as much as the guests can need").virtual_only(),
+        pub frame_placement: PlacementName = PlacementName::default() => key(
+            "which free frames of the host a page of a virtual machine's RAM gets. `lowest`: the first that fit, as on a host that has \
+             just started. `random:SEED`: any, as on a host that has run for long; 0 is assumed. Their sets in caches follow from it"
+        ).virtual_only().taking("`lowest` or `random:SEED`"),
         pub timeout: u64 = 0 => key("seconds of guest time after which the run ends as failed; 0 is never").unit("seconds"),
         pub warmup: Warmup = Warmup::None => key(
             "what comes before measurement: `none`; `touch`, all of the guest's memory has been mapped before its first \

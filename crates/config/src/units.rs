@@ -1,6 +1,7 @@
 //! Values of configuration keys that are written as texts: sizes in bytes and page sizes.
 
 use core::{fmt, str::FromStr};
+use memory::Placement;
 use mmu::ReplacementPolicy;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use types::{PageSize, SizeText, parse_size};
@@ -80,6 +81,22 @@ impl Serialize for ReplacementName {
 }
 
 impl<'de> Deserialize<'de> for ReplacementName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// Where the frames of a guest's RAM lie: `lowest`, `random:7`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PlacementName(pub Placement);
+
+impl Serialize for PlacementName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for PlacementName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map(Self).map_err(de::Error::custom)
     }

@@ -3,8 +3,8 @@
 
 use crate::map::{self, VIRTIO_SLOTS, Window};
 use crate::plic::{self, PlicContexts};
-use crate::random::SplitMix64;
 use core::ops::Range;
+use types::SplitMix64;
 use types::{Gpa, PagingMode};
 use vm_fdt::FdtWriter;
 

@@ -14,7 +14,6 @@ pub mod map;
 mod platform;
 mod plic;
 mod primary_region;
-mod random;
 #[cfg(test)]
 mod testing;
 mod uart;

@@ -81,6 +81,7 @@ impl Machine {
         let enough = || start::host_bytes(plan, &configs, sizes);
         let host_bytes = config.host_memory.map_or_else(enough, |bytes| bytes.0);
         let mut host = Host::new(host_bytes, HostPages::Huge)?;
+        host.frames.place(config.frame_placement.0);
         let mut faults = Faults::new(config, host_bytes, &model.clock());
         for hpa in faults.take_first() {
             // No guest has memory yet; one outside of memory is of no consequence.

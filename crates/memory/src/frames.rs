@@ -15,7 +15,12 @@
 //!
 //! # Order
 //! The lowest fit wins, so a run hands out the same frames each time, small tables fill the gaps that alignment left, and the
-//! top of memory stays whole for large pages.
+//! top of memory stays whole for large pages. Pages of guests can be [placed](Placement) otherwise.
+
+mod placement;
+
+use placement::Places;
+pub use placement::{Placement, UnknownPlacement};
 
 use crate::error::FrameError;
 use crate::frame_range::{FRAME, FrameRange};
@@ -49,6 +54,7 @@ pub struct FrameAllocator {
     total_frames: u64,
     /// Faulty frames by number, and whether each has an owner.
     faulty: BTreeMap<u64, bool>,
+    places: Places,
     note: Note,
 }
 
@@ -64,6 +70,7 @@ impl FrameAllocator {
             used: vec![0; total_frames.div_ceil(64) as usize],
             total_frames,
             faulty: BTreeMap::new(),
+            places: Places::Lowest,
             note: Note::default(),
         }
     }
@@ -146,6 +153,21 @@ impl FrameAllocator {
         self.allocate_contiguous(memory, size.bytes(), size)
     }
 
+    /// From now on, [`Self::allocate_placed`] places frames like this.
+    pub fn place(&mut self, placement: Placement) {
+        self.places = placement.into();
+    }
+
+    /// Takes one zeroed frame of `size`, aligned to it, where the [placement](Self::place) says.
+    ///
+    /// # Errors
+    /// [`OutOfFrames`].
+    pub fn allocate_placed(&mut self, memory: &HostMemory, size: PageSize) -> Result<FrameRange, OutOfFrames> {
+        let least = HOST_BASE.wrapping_add(self.places.draw(self.total_frames) * FRAME);
+        let above = self.allocate_contiguous_from(memory, least, size.bytes(), size);
+        above.or_else(|_| self.allocate(memory, size))
+    }
+
     /// Takes `bytes` bytes, rounded up to 4 KiB, of zeroed neighbouring frames, the first aligned to `alignment`.
     ///
     /// # Errors
@@ -172,8 +194,10 @@ impl FrameAllocator {
     ) -> Result<FrameRange, OutOfFrames> {
         let frames = bytes.div_ceil(FRAME);
         let step = alignment.bytes() / FRAME;
-        let fit = self.free.iter().find_map(|(&start, &end)| {
-            let first = start.max(least.number()).next_multiple_of(step);
+        let least = least.number();
+        let around = self.free.range(..=least).next_back().map_or(least, |(&start, _)| start);
+        let fit = self.free.range(around..).find_map(|(&start, &end)| {
+            let first = start.max(least).next_multiple_of(step);
             (first.checked_add(frames)? <= end).then_some((start, first))
         });
         let Some((run, first)) = fit else {

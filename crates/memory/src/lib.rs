@@ -22,7 +22,7 @@ pub mod section;
 pub use bytes::{HOST_BASE, HostMemory, HostPages, MapError, Scalar};
 pub use error::{FrameError, OutsideMemory};
 pub use frame_range::FrameRange;
-pub use frames::{FrameAllocator, OutOfFrames};
+pub use frames::{FrameAllocator, OutOfFrames, Placement, UnknownPlacement};
 pub use host::Host;
 pub use image::MemoryImage;
 pub use inconsistency::{Cause, Inconsistency};

@@ -5,10 +5,12 @@ mod address;
 mod context;
 mod cycles;
 mod page;
+mod random;
 mod size_text;
 
 pub use address::{Gpa, Gva, Hpa};
 pub use context::{Access, Asid, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid, Width};
 pub use cycles::Cycles;
 pub use page::{PageSize, UnknownPageSize};
+pub use random::SplitMix64;
 pub use size_text::{SizeText, parse_size};

@@ -71,6 +71,14 @@ impl Default for ConfigBuilder {
 }
 
 impl ConfigBuilder {
+    /// Whether a file or a setting gave the key `key`, written with dots.
+    #[must_use]
+    pub fn is_set(&self, key: &str) -> bool {
+        let mut parts = key.split('.');
+        let first = parts.next().and_then(|part| self.table.get(part));
+        parts.fold(first, |value, part| value?.get(part)).is_some()
+    }
+
     /// Knows the keys of `group` as well.
     #[must_use]
     pub fn with_group(mut self, group: KeyGroup) -> Self {

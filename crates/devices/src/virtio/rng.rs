@@ -2,8 +2,8 @@
 
 use super::device::{ConfigSpace, Device, QueueKind};
 use super::queue::{MAX_REQUEST_BYTES, QueueFault, Request};
-use crate::random::SplitMix64;
 use std::io::Write;
+use types::SplitMix64;
 use virtio_bindings::virtio_ids::VIRTIO_ID_RNG;
 
 /// Most bytes for one request; a device may give fewer than asked.

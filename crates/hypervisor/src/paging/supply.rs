@@ -206,7 +206,7 @@ impl<P: FlushTlbs> FrameReclaim<'_, P> {
         };
         // Where the swap file keeps no copy, the page is dirty from the start.
         let access = if kept { access } else { Access::Write };
-        let frame = self.with_room(|supply| supply.frames.allocate(supply.memory, PageSize::Size4K))?;
+        let frame = self.with_room(|supply| supply.frames.allocate_placed(supply.memory, PageSize::Size4K))?;
         self.memory.note_failure(self.memory.write_slice(frame.start(), &bytes), "a page from the swap file");
         self.with_room(|supply| supply.vms[vm].map_page(supply.memory, supply.frames, gpa, frame, access)).inspect_err(
             |_| {

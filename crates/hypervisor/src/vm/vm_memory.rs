@@ -257,7 +257,7 @@ impl VmMemory {
             size = page_sizes(size).find(affordable).unwrap_or_default();
         }
         let frame = loop {
-            match (frames.allocate(memory, size), page_sizes(size).nth(1).filter(|_| spare.is_some())) {
+            match (frames.allocate_placed(memory, size), page_sizes(size).nth(1).filter(|_| spare.is_some())) {
                 (Ok(frame), _) => break frame,
                 (Err(_), Some(smaller)) => size = smaller,
                 (Err(error), None) => return Err(error),

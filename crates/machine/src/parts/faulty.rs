@@ -4,7 +4,7 @@ use config::Config;
 use config::clock::Clock;
 use memory::HOST_BASE;
 use std::collections::BTreeSet;
-use types::{Cycles, Hpa, PageSize};
+use types::{Cycles, Hpa, PageSize, SplitMix64};
 
 /// Frames that fail at some time of the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -23,9 +23,9 @@ impl Faults {
         let frames = host_bytes / PageSize::Size4K.bytes();
         let mut chosen: BTreeSet<Hpa> = keys.addresses.iter().map(|&at| Hpa(at).page(PageSize::Size4K)).collect();
         let most = chosen.len() as u64 + u64::from(keys.count).min(frames / 2);
-        let mut random = config.seed;
+        let mut random = SplitMix64::new(config.seed);
         while (chosen.len() as u64) < most {
-            chosen.insert(HOST_BASE.wrapping_add(next(&mut random) % frames * PageSize::Size4K.bytes()));
+            chosen.insert(HOST_BASE.wrapping_add(random.draw() % frames * PageSize::Size4K.bytes()));
         }
         Self { frames: chosen.into_iter().collect(), at: clock.seconds(keys.at) }
     }
@@ -39,12 +39,4 @@ impl Faults {
     pub(crate) fn take_due(&mut self, next: Option<Cycles>) -> Vec<Hpa> {
         if next.is_none_or(|next| self.at > next) { Vec::new() } else { std::mem::take(&mut self.frames) }
     }
-}
-
-/// SplitMix64.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -183,3 +183,31 @@ fn whoever_takes_frames_with_faults_is_told_which() {
     assert_eq!(frames.free_bytes(), (1 << 20) - 2 * FRAME);
     assert_eq!(frames.owned_bytes(), 2 * FRAME, "not owned, but lost");
 }
+
+/// Frames of a random placement: each once, aligned, the same for the same seed, and to the last one.
+#[test]
+fn random_placement_hands_out_every_frame_once() {
+    const FRAMES: u64 = 2048;
+    let taken = |seed: u64| -> Vec<u64> {
+        let memory = HostMemory::new(FRAMES << 12, HostPages::Base).unwrap();
+        let mut frames = FrameAllocator::new(&memory);
+        frames.place(Placement::Random(seed));
+        let large = frames.allocate_placed(&memory, PageSize::Size2M).unwrap();
+        assert_eq!(large.start().0 % PageSize::Size2M.bytes(), 0);
+        let mut taken: Vec<u64> = vec![large.start().number()];
+        while let Ok(frame) = frames.allocate_placed(&memory, PageSize::Size4K) {
+            assert!(!(large.start()..large.end()).contains(&frame.start()), "owned already");
+            taken.push(frame.start().number());
+        }
+        assert_eq!(frames.free_bytes(), 0);
+        taken
+    };
+    let (mut one, other) = (taken(1), taken(2));
+    assert_eq!(one, taken(1));
+    assert_ne!(one, other);
+    let neighbours = one.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
+    assert!(neighbours < one.len() / 2, "{neighbours} of {} frames follow the one before", one.len());
+    one.sort_unstable();
+    one.dedup();
+    assert_eq!(one.len() as u64, FRAMES - 512 + 1);
+}

@@ -25,6 +25,9 @@ pub struct ValidateArgs {
     /// The systems that predict times with 4K pages and with 2M pages
     #[arg(long, value_name = "SYSTEM", num_args = 2, default_values = ["native:4K", "native:2M"])]
     pub systems: Vec<System>,
+    /// Placements of a virtual machine's pages in host memory, each with runs of its own; the result is their median
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = number::<u32, 1, 100>)]
+    pub layouts: u32,
     /// Machines of Pagewalk at the same time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = number::<u32, 1, 1024>)]
     pub threads: Option<u32>,

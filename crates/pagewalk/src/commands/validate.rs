@@ -15,10 +15,10 @@ use crate::systems::configured;
 use crate::text::paragraph::paragraph;
 use crate::text::table::Table;
 use crate::validation::{
-    Compared, Made, Measured, Native, PROGRAMS, Point, Program, Summary, Tuning, compared, points, predicted, report,
-    start,
+    Compared, Made, Measured, Native, PROGRAMS, Point, Predicted, Program, Summary, Tuning, compared, points,
+    predicted, report, start, with_layouts,
 };
-use calibrate::Host;
+use calibrate::{Host, Spread};
 use keys::suggestion::unknown;
 use std::process::ExitCode;
 
@@ -33,7 +33,10 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let points = points(&programs(&arguments.programs)?, arguments.sizes as usize);
     let (builder, shared) = builder_with_sections(&DEFAULTS, &arguments.config, &[], None)?;
     let config = built(&builder)?;
-    let systems = configured(&builder, arguments.systems.clone(), &[])?;
+    let sides = arguments.systems.iter().map(|system| with_layouts(&builder, system, arguments.layouts));
+    let sides = sides.map(|systems| configured(&builder, systems, &[])).collect::<Result<Vec<_>, Failure>>()?;
+    let layouts = [sides[0].len(), sides[1].len()];
+    let systems = sides.concat();
     let works = points.iter().map(start).collect::<Result<Vec<(String, Start)>, Failure>>()?;
     works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
     let json_output = open_output(arguments.json.as_deref())?;
@@ -44,15 +47,15 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let needs = Needs::of_machines(threads).output(json_output.as_ref()).output(html_output.as_ref());
     let needs = systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
-    let names = [0, 1].map(|index| systems[index].system.to_string());
+    let names = [0, 1].map(|index: usize| arguments.systems[index].to_string());
     let plan = Plan { works, systems, threads, walks: false, keep: None, shared };
     let finished = match execute(&plan)? {
         Execution::Whole(finished) => finished,
         Execution::Interrupted { signal, .. } => return Err(Failure::Interrupted(signal)),
     };
-    let compared = compared(&points, &measured, &predictions(&points, &finished)?);
+    let compared = compared(&points, &measured, &predictions(&points, &finished, layouts)?);
     let (host, model) = (Host::find(), config.host_model()?);
-    let made = Made { config: &config, model: &model, systems: names };
+    let made = Made { config: &config, model: &model, systems: names, layouts };
     print(&text(&compared, &host, &made))?;
     let report = report(&compared, &host, &made);
     if let Some(output) = html_output {
@@ -89,10 +92,18 @@ fn measure(points: &[Point], repeats: usize) -> Result<Vec<Measured>, Failure> {
     each.collect()
 }
 
-/// Nanoseconds of an operation of each point, under both systems.
-fn predictions(points: &[Point], finished: &[Finished]) -> Result<Vec<[f64; 2]>, Failure> {
-    let each = points.iter().zip(finished.chunks(2));
-    each.map(|(point, both)| Ok([predicted(point, &both[0])?, predicted(point, &both[1])?])).collect()
+/// Nanoseconds of an operation of each point, under both systems with so many placements.
+fn predictions(points: &[Point], finished: &[Finished], layouts: [usize; 2]) -> Result<Vec<Predicted>, Failure> {
+    let side = |point: &Point, runs: &[Finished]| -> Result<Spread, Failure> {
+        let times = runs.iter().map(|run| predicted(point, run)).collect::<Result<Vec<f64>, Failure>>()?;
+        Ok(Spread::of_repeats(&times).expect("a system has a placement"))
+    };
+    let of_points = finished.chunks(layouts[0] + layouts[1]);
+    let each = points.iter().zip(of_points).map(|(point, runs)| {
+        let (base, huge) = runs.split_at(layouts[0]);
+        Ok(Predicted { base: side(point, base)?, huge: side(point, huge)? })
+    });
+    each.collect()
 }
 
 fn text(compared: &[Compared], host: &Host, made: &Made<'_>) -> String {
@@ -102,9 +113,9 @@ fn text(compared: &[Compared], host: &Host, made: &Made<'_>) -> String {
         "",
         "",
         &format!(
-            "Times are ns an operation; 4K/2M is how much longer one takes with 4K pages. Predicted by {} and {} on host {} with fidelity {fidelity}; \
-         `held out` are programs that no model is tuned by.",
-            made.systems[0], made.systems[1], made.model.name,
+            "Times are ns an operation; 4K/2M is how much longer one takes with 4K pages. Predicted by {} and {} on host {} with fidelity {fidelity}, \
+             as medians over {} and {} placements in host memory; `held out` are programs that no model is tuned by.",
+            made.systems[0], made.systems[1], made.model.name, made.layouts[0], made.layouts[1],
         ),
     );
     if let Some(name) = &host.hypervisor {
@@ -134,6 +145,7 @@ fn table(compared: &[Compared]) -> Table {
         "spread",
         "4K/2M",
         "predicted",
+        "spread",
         "error",
         "4K, ns",
         "factor",
@@ -150,9 +162,10 @@ fn table(compared: &[Compared]) -> Table {
             format!("{:.2}", huge.median),
             spread(huge.relative()),
             format!("{:.2}", one.measured_ratio().median),
-            format!("{:.2}", one.predicted_ratio()),
+            format!("{:.2}", one.predicted_ratio().median),
+            spread(one.predicted_ratio().relative()),
             format!("{:+.1} %", 100.0 * one.ratio_error()),
-            format!("{:.2}", one.predicted.base),
+            format!("{:.2}", one.predicted.base.median),
             format!("{:.2}", one.time_factor()),
             match one.point.program.tuning {
                 Tuning::Allowed => String::new(),

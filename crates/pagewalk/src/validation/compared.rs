@@ -4,11 +4,11 @@ use super::native::Measured;
 use super::programs::Point;
 use calibrate::Spread;
 
-/// Nanoseconds of an operation in Pagewalk.
+/// Nanoseconds of an operation in Pagewalk, over the placements of its pages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Predicted {
-    pub(crate) base: f64,
-    pub(crate) huge: f64,
+    pub(crate) base: Spread,
+    pub(crate) huge: Spread,
 }
 
 /// A point: measured, predicted, and how far they lie apart.
@@ -22,34 +22,37 @@ pub(crate) struct Compared {
 impl Compared {
     /// How much longer an operation takes with 4K pages than with 2M pages, measured. The ranges of both are in its own.
     pub(crate) fn measured_ratio(&self) -> Spread {
-        let Measured { base, huge } = self.measured;
-        let ratio = base.median / huge.median;
-        let half = ratio * base.relative().hypot(huge.relative()) / 2.0;
-        Spread { median: ratio, low: ratio - half, high: ratio + half }
+        ratio(&self.measured.base, &self.measured.huge)
     }
 
     /// The same, predicted.
-    pub(crate) fn predicted_ratio(&self) -> f64 {
-        self.predicted.base / self.predicted.huge
+    pub(crate) fn predicted_ratio(&self) -> Spread {
+        ratio(&self.predicted.base, &self.predicted.huge)
     }
 
     /// What is predicted too much of the ratio, as a share of what was measured.
     pub(crate) fn ratio_error(&self) -> f64 {
-        self.predicted_ratio() / self.measured_ratio().median - 1.0
+        self.predicted_ratio().median / self.measured_ratio().median - 1.0
     }
 
     /// Predicted time of an operation with 4K pages in units of the measured one.
     pub(crate) fn time_factor(&self) -> f64 {
-        self.predicted.base / self.measured.base.median
+        self.predicted.base.median / self.measured.base.median
     }
 }
 
+/// A ratio of two numbers whose ranges are independent.
+fn ratio(above: &Spread, below: &Spread) -> Spread {
+    let median = above.median / below.median;
+    let half = median * above.relative().hypot(below.relative()) / 2.0;
+    Spread { median, low: median - half, high: median + half }
+}
+
 /// All points, those with the greatest error of the ratio first.
-pub(crate) fn compared(points: &[Point], measured: &[Measured], predicted: &[[f64; 2]]) -> Vec<Compared> {
+pub(crate) fn compared(points: &[Point], measured: &[Measured], predicted: &[Predicted]) -> Vec<Compared> {
     let each = points.iter().zip(measured).zip(predicted);
-    let mut all: Vec<Compared> = each
-        .map(|((&point, &measured), &[base, huge])| Compared { point, measured, predicted: Predicted { base, huge } })
-        .collect();
+    let mut all: Vec<Compared> =
+        each.map(|((&point, &measured), &predicted)| Compared { point, measured, predicted }).collect();
     all.sort_by(|a, b| b.ratio_error().abs().total_cmp(&a.ratio_error().abs()));
     all
 }
@@ -87,7 +90,9 @@ mod tests {
         let points = points(&[&PROGRAMS[0]], 3);
         let spread = |median: f64| Spread { median, low: median, high: median };
         let measured = [Measured { base: spread(20.0), huge: spread(10.0) }; 3];
-        let all = compared(&points, &measured, &[[22.0, 10.0], [10.0, 10.0], [40.0, 20.0]]);
+        let predicted = [(22.0, 10.0), (10.0, 10.0), (40.0, 20.0)];
+        let predicted = predicted.map(|(base, huge)| Predicted { base: spread(base), huge: spread(huge) });
+        let all = compared(&points, &measured, &predicted);
         let sizes: Vec<&str> = all.iter().map(|one| one.point.size).collect();
         assert_eq!(sizes, ["64M", "16M", "256M"]);
         assert!((all[0].ratio_error() + 0.5).abs() < 1e-12 && (all[1].ratio_error() - 0.1).abs() < 1e-12);
@@ -103,7 +108,7 @@ mod tests {
         let one = Compared {
             point: points(&[&PROGRAMS[0]], 1)[0],
             measured: Measured { base: spread(20.0, 0.3), huge: spread(10.0, 0.2) },
-            predicted: Predicted { base: 1.0, huge: 1.0 },
+            predicted: Predicted { base: Spread::exact(1.0), huge: Spread::exact(1.0) },
         };
         let ratio = one.measured_ratio();
         assert!((ratio.median - 2.0).abs() < 1e-12 && (ratio.range() - 0.1).abs() < 1e-12, "{ratio:?}");

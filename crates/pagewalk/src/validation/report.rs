@@ -13,6 +13,8 @@ pub(crate) struct Made<'m> {
     pub(crate) model: &'m HostModel,
     /// The systems with 4K pages and with 2M pages.
     pub(crate) systems: [String; 2],
+    /// The number of placements of each system.
+    pub(crate) layouts: [usize; 2],
 }
 
 impl Made<'_> {
@@ -35,6 +37,7 @@ pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Val
         "host": made.model,
         "config": made.config,
         "systems": made.systems,
+        "layouts": made.layouts,
         "fidelity": made.fidelity(),
         "summary": summary,
         "validation": compared.iter().map(one).collect::<Vec<_>>(),
@@ -43,6 +46,7 @@ pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Val
 
 fn one(compared: &Compared) -> Value {
     let program = compared.point.program;
+    let (predicted, ratio) = (&compared.predicted, compared.predicted_ratio());
     json!({
         "program": program.name,
         "about": program.about,
@@ -52,7 +56,10 @@ fn one(compared: &Compared) -> Value {
         "measured": {
             "ns_4k": spread(&compared.measured.base), "ns_2m": spread(&compared.measured.huge), "ratio": spread(&compared.measured_ratio()),
         },
-        "predicted": { "ns_4k": compared.predicted.base, "ns_2m": compared.predicted.huge, "ratio": compared.predicted_ratio() },
+        "predicted": {
+            "ns_4k": predicted.base.median, "ns_2m": predicted.huge.median, "ratio": ratio.median,
+            "ranges": { "ns_4k": spread(&predicted.base), "ns_2m": spread(&predicted.huge), "ratio": spread(&ratio) },
+        },
         "ratio_error": compared.ratio_error(),
         "time_factor": compared.time_factor(),
     })

@@ -68,7 +68,7 @@ fn devices_go_on_where_they_were() {
     let second = ask(&mut elsewhere, &mut queues[0]);
     assert_ne!(first, second);
     let mut whole = [0; 32];
-    crate::random::SplitMix64::new(7).fill(&mut whole);
+    types::SplitMix64::new(7).fill(&mut whole);
     assert_eq!([first, second].concat(), whole);
 }
 

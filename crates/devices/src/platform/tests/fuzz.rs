@@ -141,7 +141,7 @@ proptest! {
         let memory = ScatteredRam::new(SMALL_RAM);
         // What the buffers hold: requests to a disk, as far as they mean anything.
         let mut contents = vec![0; SMALL_RAM as usize];
-        crate::random::SplitMix64::new(noise).fill(&mut contents);
+        types::SplitMix64::new(noise).fill(&mut contents);
         for header in contents.chunks_mut(16) {
             header[0] %= 10;
             header[1..8].fill(0);

@@ -1,23 +1,28 @@
-//! A seeded, repeatable source of bytes. Not a secret one: who knows the seed knows the bytes, which is what a repeatable run needs.
+//! A seeded, repeatable generator of numbers.
 
 /// The SplitMix64 generator (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, figure 17).
-#[derive(Clone, Debug)]
-pub(crate) struct SplitMix64 {
+///
+/// It is not secret: the seed determines all numbers, which is what a repeatable run needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SplitMix64 {
     state: u64,
 }
 
 impl SplitMix64 {
     /// The stream of `seed`.
-    pub(crate) fn new(seed: u64) -> Self {
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// The seed that the rest of the stream begins with.
-    pub(crate) fn state(&self) -> u64 {
+    #[must_use]
+    pub const fn state(&self) -> u64 {
         self.state
     }
 
-    fn next(&mut self) -> u64 {
+    /// The next number.
+    pub const fn draw(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,10 +30,10 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// Fills `bytes`. Eight bytes are drawn at a time; what is left of the last draw is dropped.
-    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+    /// Fills `bytes`. Eight bytes are drawn at a time, and the rest of the last number is dropped.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
-            let drawn = self.next().to_le_bytes();
+            let drawn = self.draw().to_le_bytes();
             chunk.copy_from_slice(&drawn[..chunk.len()]);
         }
     }
@@ -42,8 +47,8 @@ mod tests {
     fn draws_the_published_sequence() {
         // First outputs for the seed 1234567, as in the reference implementation's own test.
         let mut random = SplitMix64::new(1_234_567);
-        assert_eq!(random.next(), 6_457_827_717_110_365_317);
-        assert_eq!(random.next(), 3_203_168_211_198_807_973);
+        assert_eq!(random.draw(), 6_457_827_717_110_365_317);
+        assert_eq!(random.draw(), 3_203_168_211_198_807_973);
     }
 
     #[test]
