@@ -11,19 +11,49 @@ use pagewalk::guest::{
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// U-Boot for S-mode: a flat binary, and an ELF file of the same.
-const FLAT: &str = "/usr/lib/u-boot/qemu-riscv64_smode/u-boot.bin";
-const ELF: &str = "/usr/lib/u-boot/qemu-riscv64_smode/uboot.elf";
+/// Where the package has U-Boot for S-mode: a flat binary, and an ELF file of the same.
+const DIRECTORY: &str = "usr/lib/u-boot/qemu-riscv64_smode";
 
 /// Where the flat binary is linked.
 const LOAD_ADDRESS: &str = "0x80200000";
 
 const PROMPT: &str = "=> ";
+
+/// A build of U-Boot.
+struct UBoot {
+    flat: String,
+    elf: String,
+}
+
+impl UBoot {
+    fn below(root: &Path) -> Self {
+        let file = |name: &str| root.join(DIRECTORY).join(name).to_str().expect("paths are UTF-8").to_owned();
+        Self { flat: file("u-boot.bin"), elf: file("uboot.elf") }
+    }
+
+    /// The one of this system.
+    fn installed() -> Self {
+        Self::below(Path::new("/"))
+    }
+
+    /// The one of the guests' suite, by `pagewalk guest fetch u-boot-qemu`. On Debian 12 it is a later one, 2025.01.
+    fn fetched() -> Self {
+        let packages = cache().linux().join("packages");
+        let entries = fs::read_dir(&packages).expect("the Linux guest is fetched");
+        let mut paths = entries.map(|entry| entry.expect("it can be read").path());
+        let is_u_boot = |path: &PathBuf| path.is_dir() && path.to_string_lossy().contains("/u-boot-qemu_");
+        Self::below(&paths.find(is_u_boot).expect("`pagewalk guest fetch u-boot-qemu` has run"))
+    }
+}
+
+fn cache() -> Cache {
+    Cache::locate(std::env::var_os("PAGEWALK_CACHE").as_deref().map(Path::new)).expect("a cache")
+}
 
 /// A user at U-Boot's console.
 struct User {
@@ -90,8 +120,7 @@ impl Drop for User {
 
 /// An ext4 image with the fetched kernel, a root file system that runs `command`, and `hello.txt`.
 fn disk(scratch: &Scratch, command: &str) -> String {
-    let cache = Cache::locate(std::env::var_os("PAGEWALK_CACHE").as_deref().map(Path::new)).expect("a cache");
-    let linux = LinuxGuest::open(cache).expect("the Linux guest is fetched");
+    let linux = LinuxGuest::open(cache()).expect("the Linux guest is fetched");
     let spec = Initramfs {
         workloads: WORKLOADS,
         task: Task::Command { text: command.to_owned(), region: Region::OfProgram },
@@ -117,11 +146,13 @@ fn u_boot_reads_ext4_and_boots_linux_from_it() {
     let scratch = Scratch::new();
     let image = disk(&scratch, "mkdir /mnt; mount -t ext4 -o ro /dev/vda /mnt && echo linux: $(cat /mnt/hello.txt)");
     let command_line = kernel_command_line("");
-    for (guest, scheme) in
-        [(&["--guest", FLAT, "--load-address", LOAD_ADDRESS][..], "native"), (&["--guest", ELF], "nested")]
-    {
+    let (installed, fetched) = (UBoot::installed(), UBoot::fetched());
+    let flat = |u_boot: &UBoot| ["--guest", &u_boot.flat, "--load-address", LOAD_ADDRESS].map(str::to_owned).to_vec();
+    let elf = |u_boot: &UBoot| ["--guest", &u_boot.elf].map(str::to_owned).to_vec();
+    for (guest, scheme) in [(flat(&installed), "native"), (elf(&installed), "nested"), (flat(&fetched), "nested")] {
+        let guest: Vec<&str> = guest.iter().map(String::as_str).collect();
         let machine = ["--disk", &image, "--net", "--scheme", scheme, "--append", &command_line];
-        let mut user = User::boots(&[guest, &machine].concat());
+        let mut user = User::boots(&[&guest[..], &machine].concat());
         user.asks("virtio scan");
         let info = user.asks("virtio info");
         assert!(info.contains("Device 0") && info.contains("VirtIO Block Device"), "{info}");
@@ -147,13 +178,15 @@ fn u_boot_reads_ext4_and_boots_linux_from_it() {
 }
 
 #[test]
-#[ignore = "needs U-Boot: cargo xtask test"]
+#[ignore = "needs U-Boot, installed and fetched: cargo xtask test"]
 fn u_boot_powers_the_machine_off() {
-    let mut user = User::boots(&["--guest", FLAT, "--load-address", LOAD_ADDRESS]);
-    let info = user.asks("bdinfo");
-    assert!(info.contains("0x0000000080000000") || info.contains("0x80000000"), "{info}");
-    user.types("poweroff\n");
-    assert_eq!(user.ends(), Some(0), "{}", user.screen.text());
+    for UBoot { flat, .. } in [UBoot::installed(), UBoot::fetched()] {
+        let mut user = User::boots(&["--guest", &flat, "--load-address", LOAD_ADDRESS]);
+        let info = user.asks("bdinfo");
+        assert!(info.contains("0x0000000080000000") || info.contains("0x80000000"), "{info}");
+        user.types("poweroff\n");
+        assert_eq!(user.ends(), Some(0), "{flat}: {}", user.screen.text());
+    }
 }
 
 #[test]
