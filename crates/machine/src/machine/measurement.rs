@@ -1,6 +1,8 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
+use super::profile;
 use crate::machine::Machine;
+use crate::profile::Profile;
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
 use hypervisor::sched::VmId;
@@ -15,6 +17,7 @@ impl Machine {
                 return self.capture_at_region();
             }
             2 => {
+                profile::end_region(self, guest);
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
                 self.record_walk(guest);
@@ -48,6 +51,7 @@ impl Machine {
         for pcpu in self.harts_of(guest).filter_map(|index| self.vcpus[index].residence.pcpu).collect::<Vec<_>>() {
             self.state.processors[pcpu].mmu.restart_maximum();
         }
+        profile::begin_region(self, guest);
         let now = self.statistics_of(guest);
         self.records[guest].region.begin(now);
     }
@@ -91,6 +95,17 @@ impl Machine {
     #[must_use]
     pub fn measured_of(&self, guest: usize) -> Statistics {
         self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
+    }
+
+    /// Keeps a profile from now on. To be called before the machine runs: it translates its code anew.
+    pub fn record_profile(&mut self) {
+        profile::open(self);
+    }
+
+    /// The profile of what [`Self::measured_of`] counts of a guest; `None` where none is kept.
+    #[must_use]
+    pub fn profile_of(&self, guest: usize) -> Option<Profile> {
+        profile::of(self, guest)
     }
 
     /// How long the host took for the first guest's region of interest; zero if it marked none.
