@@ -33,7 +33,7 @@ pub use machine::{Machine, Pace};
 pub use memory::registry;
 pub use memory::{FrameError, HOST_BASE, Inconsistency};
 pub use mmu::{Answer, MissClass, Reference, Segment, WalkRecord, WalkStep};
-pub use profile::{Counter, Counters, NamedRange, Profile, Row, Site, Space, Touched};
+pub use profile::{Counter, Counters, NamedRange, Profile, Rates, Row, Site, Space, Touched};
 pub use results::gauge::{Gauge, Phase};
 pub use results::outcome::Outcome;
 pub use results::statistics::{Statistics, Time};

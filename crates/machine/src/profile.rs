@@ -12,11 +12,14 @@ mod account;
 mod cells;
 mod counters;
 mod ledger;
+mod rates;
 mod site;
 
 pub(crate) use ledger::{Ledger, Mark, Reading};
+pub(crate) use rates::Waiting;
 pub(crate) use site::Page;
 
 pub use account::{NamedRange, Profile, Row};
 pub use counters::{Counter, Counters};
+pub use rates::Rates;
 pub use site::{Site, Space, Touched};

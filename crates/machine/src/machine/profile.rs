@@ -30,7 +30,8 @@ pub(crate) fn open(machine: &mut Machine) {
 /// The profile of the measured part of a guest's run; `None` where no books are kept.
 pub(crate) fn of(machine: &Machine, guest: usize) -> Option<Profile> {
     let totals = Counters::of_statistics(&machine.measured_of(guest));
-    machine.state.profile.as_ref().map(|ledger| ledger.profile(guest, totals))
+    let rates = books::rates(&machine.state, &totals);
+    machine.state.profile.as_ref().map(|ledger| ledger.profile(guest, totals, rates))
 }
 
 /// vCPU `index` begins a turn on a pCPU.

@@ -2,6 +2,7 @@
 
 use super::cells::{Cells, Folds, Key};
 use super::counters::Counters;
+use super::rates::Rates;
 use super::site::{Page, Place, Site, Space, SpaceId, Touched};
 use std::collections::HashMap;
 use types::Gva;
@@ -53,6 +54,8 @@ pub struct Profile {
     pub ranges: Vec<NamedRange>,
     /// What the run counted, independently of the profile: the sum of all rows.
     pub totals: Counters,
+    /// What the counters stand for in time.
+    pub rates: Rates,
 }
 
 /// What is charged of one guest.
@@ -142,8 +145,8 @@ impl Account {
         }
     }
 
-    /// The profile of a run that counted `totals`.
-    pub(super) fn profile(&self, totals: Counters) -> Profile {
+    /// What was charged, for a run that counted `totals`.
+    pub(super) fn profile(&self, totals: Counters, rates: Rates) -> Profile {
         let mut whole = Cells::default();
         let cells = match &self.measured {
             Some(measured) => measured,
@@ -159,7 +162,7 @@ impl Account {
             touched: Page::from_word(key.page).touched(),
             counters: *counters,
         });
-        Profile { rows: rows.collect(), ranges: self.ranges.clone(), totals }
+        Profile { rows: rows.collect(), ranges: self.ranges.clone(), totals, rates }
     }
 
     fn site_of(&self, site: u32) -> Site {
@@ -175,8 +178,16 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Counter;
-    use types::Access;
+    use crate::profile::{Counter, Waiting};
+    use types::{Access, Cycles};
+
+    const RATES: Rates = Rates {
+        l2_hit: Cycles(0),
+        reference: Cycles(0),
+        refill: Cycles(0),
+        millicycles: None,
+        waits: Waiting::References,
+    };
 
     fn one() -> Counters {
         let mut counters = Counters::default();
@@ -200,7 +211,7 @@ mod tests {
         let more = MOST_SITES as u64 + 10;
         (0..more).for_each(|pc| charge(&mut account, 4 * pc, 1));
         (0..MOST_CELLS as u64 + 10).for_each(|page| charge(&mut account, 0, page));
-        let profile = account.profile(Counters::default());
+        let profile = account.profile(Counters::default(), RATES);
         assert_eq!(walks(&profile), more as i64 + MOST_CELLS as i64 + 10);
         assert!(profile.rows.iter().any(|row| row.site.pc.is_none()));
         assert!(profile.rows.iter().any(|row| row.touched == Touched::Others));
@@ -214,14 +225,14 @@ mod tests {
         account.begin();
         charge(&mut account, 4, 1);
         // Without an end there is no region, and all of the run counts.
-        assert_eq!(walks(&account.profile(Counters::default())), 2);
+        assert_eq!(walks(&account.profile(Counters::default(), RATES)), 2);
         account.end();
         charge(&mut account, 8, 1);
         account.begin();
         charge(&mut account, 4, 1);
         charge(&mut account, 12, 1);
         account.end();
-        let profile = account.profile(Counters::default());
+        let profile = account.profile(Counters::default(), RATES);
         assert_eq!(walks(&profile), 3);
         let pcs: Vec<u64> = profile.rows.iter().map(|row| row.site.pc.unwrap().0).collect();
         assert_eq!(pcs, [4, 12]);

@@ -2,6 +2,7 @@
 
 use super::account::{Account, NamedRange, Profile};
 use super::counters::{Counter, Counters, SHADOW_FILLS};
+use super::rates::Rates;
 use super::site::{Page, Place, Space};
 use types::{Cycles, Gva, TranslationContext};
 
@@ -131,7 +132,7 @@ impl Ledger {
     }
 
     /// The profile of a guest whose run counted `totals`.
-    pub(crate) fn profile(&self, guest: usize, totals: Counters) -> Profile {
-        self.accounts[guest].profile(totals)
+    pub(crate) fn profile(&self, guest: usize, totals: Counters, rates: Rates) -> Profile {
+        self.accounts[guest].profile(totals, rates)
     }
 }

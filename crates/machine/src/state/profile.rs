@@ -1,6 +1,6 @@
 //! The machine's counters, as a profile reads them.
 
-use crate::profile::{Counters, Ledger, Mark, Page, Reading};
+use crate::profile::{Counter, Counters, Ledger, Mark, Page, Rates, Reading, Waiting};
 use crate::state::MachineState;
 use types::{Access, Gva, TranslationContext};
 
@@ -11,6 +11,23 @@ pub(crate) fn counters(state: &MachineState, pcpu: usize) -> Counters {
     let caches = state.caches.as_ref().map(|caches| caches.statistics(pcpu));
     let core = state.core_statistics(pcpu);
     Counters::of(processor.mmu.statistics(), &processor.exits, processor.hypervisor, caches, core.as_ref())
+}
+
+/// What counters stand for in time, of a run that has counted `totals`. It is what [`MachineState::translation`] says.
+pub(crate) fn rates(state: &MachineState, totals: &Counters) -> Rates {
+    let millicycles = state.clock().millicycles_per_instruction;
+    let cores = state.cores.as_ref().and_then(|_| state.core_statistics(0));
+    Rates {
+        l2_hit: state.costs.l2_tlb_hit,
+        reference: state.costs.table_reference,
+        refill: state.costs.refill,
+        millicycles: (totals.get(Counter::RefillInstructions) > 0).then_some(millicycles),
+        waits: match (cores, &state.caches) {
+            (Some(core), _) => Waiting::Core(core.width),
+            (None, Some(_)) => Waiting::Caches,
+            (None, None) => Waiting::References,
+        },
+    }
 }
 
 /// The books and a reading of a pCPU whose hart is of `guest`; `None` where nothing is profiled.
