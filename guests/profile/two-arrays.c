@@ -52,7 +52,8 @@ void two_arrays(void)
     /* Every page is there before anything is measured. */
     for (unsigned word = 0; word < WORDS; word += 512)
         hostile[word] = sequential[word] = word;
-    named[0] = 1;
+    for (unsigned word = 0; word < 4096; word += 512)
+        named[word] = 1;
     PAGEWALK_NAME_RANGE(named, sizeof named, "named by the program");
     PAGEWALK_ROI_BEGIN();
     hostile[0] = read_at_random() + read_in_order() + read_named();

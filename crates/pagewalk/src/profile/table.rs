@@ -14,6 +14,10 @@ pub(crate) fn tables(profiles: &[Attribution]) -> String {
 }
 
 fn of_one(profile: &Attribution) -> String {
+    let (work, system) = (&profile.about.work, &profile.about.system);
+    if profile.entries.is_empty() {
+        return format!("{work} under {system}: nothing of translation was counted\n");
+    }
     let symbols = profile.sums(|entry| (entry.symbol, entry.space));
     let mut by_symbol = Table::new(columns("function"));
     for ((symbol, space), counters) in symbols.iter().take(LINES) {
