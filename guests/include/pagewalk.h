@@ -62,13 +62,16 @@ static __inline__ void pagewalk_exit(unsigned status)
 static __inline__ void pagewalk_name_range(const volatile void *start, unsigned long bytes, const char *name)
 {
     const volatile char *character = name;
-    register const volatile void *a0 __asm__("a0") = start;
-    register unsigned long a1 __asm__("a1") = bytes;
-    register const char *a2 __asm__("a2") = name;
 
     while (*character)
         character++;
-    __asm__ __volatile__("slti zero, zero, 4" : : "r"(a0), "r"(a1), "r"(a2) : "memory");
+    __asm__ __volatile__("mv a0, %0\n\t"
+                         "mv a1, %1\n\t"
+                         "mv a2, %2\n\t"
+                         "slti zero, zero, 4"
+                         :
+                         : "r"(start), "r"(bytes), "r"(name)
+                         : "a0", "a1", "a2", "memory");
 }
 
 #else

@@ -51,9 +51,6 @@ use types::{Cycles, Gpa, PagingMode};
 /// The most instructions of one turn: how often console and time limit are looked at.
 const LONGEST_TURN: u64 = 1 << 16;
 
-/// The marker that gives a range of memory a name, for a profile.
-const NAME_RANGE: u16 = 4;
-
 /// What a machine is made of beside its guests.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -302,7 +299,7 @@ impl Machine {
                 Some(outcome) => self.end(guest, outcome),
                 None => self.after_turn(index, turn.index),
             }
-            profile::end_turn(self, turn.index);
+            self.end_profiled_turn(turn.index);
             if let Some((guest, unavailable)) = self.state.exhausted.take() {
                 self.end(guest, Outcome::OutOfMemory(unavailable));
             }
@@ -430,7 +427,7 @@ impl Machine {
         // One with a pCPU of its own wakes there.
         self.dispatch.scheduler.wake(VcpuId(index), turn.from);
         self.begin_if_pending(index);
-        profile::begin_turn(self, index, pcpu);
+        self.begin_profiled_turn(index, pcpu);
         let guest = self.vcpus[index].guest;
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let warming = warming.min(self.instructions_to_capture().unwrap_or(LONGEST_TURN));
@@ -441,7 +438,7 @@ impl Machine {
         self.state.leave = false;
         let generation = self.state.guest().platform.interrupt_generation();
         let exit = self.code.run(&mut vcpu.hart, &mut self.state, budget, self.pace.engine);
-        profile::leave(self, index, exit);
+        self.leave_profiled(index, exit);
         if let Some(error) = self.code.take_failure() {
             return Some(Outcome::CodeMemory(error));
         }
@@ -474,10 +471,6 @@ impl Machine {
                 if !vcpu.hart.wakes() {
                     vcpu.waits = true;
                 }
-                None
-            }
-            Exit::Marker(NAME_RANGE) => {
-                profile::name_range(self, index);
                 None
             }
             Exit::Marker(number) => self.marker(guest, number),

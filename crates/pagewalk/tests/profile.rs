@@ -69,21 +69,21 @@ fn is_what_was_reported(what: &str, profile: &Value, report: &Value) {
         ("steps", "/walks/steps"),
         ("segment_hits", "/segments/both"),
         ("guest_segment_hits", "/segments/guest"),
-        ("monitor_segment_hits", "/segments/monitor_steps"),
+        ("hypervisor_segment_hits", "/segments/monitor_steps"),
         ("escape_hits", "/segments/escaped"),
         ("refills", "/refills/count"),
         ("refill_instructions", "/refills/instructions"),
         ("nested_faults", "/exits/nested_fault"),
         ("shadow_faults", "/exits/shadow_fault"),
         ("table_writes", "/exits/table_write"),
-        ("monitor_cycles", "/time/monitor"),
+        ("hypervisor_cycles", "/time/monitor"),
     ] {
         assert_eq!(total(name), reported(pointer), "{what}: {name}");
     }
     let exits = report["exits"].as_object().unwrap().values().map(|count| count.as_i64().unwrap()).sum::<i64>();
     assert_eq!(total("exits"), exits, "{what}");
     let ticks = number(profile, "/ticks_per_cycle") as i64;
-    assert_eq!(total("monitor_ticks"), ticks * reported("/time/monitor"), "{what}");
+    assert_eq!(total("hypervisor_ticks"), ticks * reported("/time/monitor"), "{what}");
     match report["core"].as_object() {
         Some(core) if core["width"].as_i64() == Some(ticks) => {
             assert_eq!(total("translation_ticks"), core["translation"].as_i64().unwrap(), "{what}");
@@ -230,7 +230,7 @@ fn stacks_weigh_what_the_profile_has() {
         fs::read(file).unwrap()
     };
     let of_json: Value = serde_json::from_slice(&written("p.json")).unwrap();
-    let weight = |run: &Value| number(run, "/totals/translation_ticks") + number(run, "/totals/monitor_ticks");
+    let weight = |run: &Value| number(run, "/totals/translation_ticks") + number(run, "/totals/hypervisor_ticks");
     let whole: u64 = runs_of(&of_json).iter().map(weight).sum();
 
     let folded = String::from_utf8(written("p.folded")).unwrap();
@@ -342,4 +342,28 @@ fn the_user_may_say_the_format() {
     assert!(fs::read_to_string(&file).unwrap().lines().all(|line| line.contains(';')));
     run(guest.iter().chain(&["--profile-format", "json"])).succeeded();
     assert_eq!(json(&file)["format"], "pagewalk-profile");
+}
+
+#[test]
+fn every_key_is_documented() {
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json-keys.md")).unwrap();
+    let (_, documented) = documented.split_once("## Profiles").expect("a part on profiles");
+    let (profile, _) = compared(&["--workload", "jobs:64K", "--memory", "64M", "--scheme", "nested,shadow,flat"]);
+    let mut keys = BTreeMap::new();
+    collect(&profile, &mut keys);
+    assert!(keys.len() > 30, "{keys:?}");
+    for key in keys.keys() {
+        assert!(documented.contains(&format!("`{key}`")), "docs/json-keys.md does not have `{key}`");
+    }
+}
+
+fn collect(value: &Value, keys: &mut BTreeMap<String, ()>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            keys.insert(key.clone(), ());
+            collect(value, keys);
+        }),
+        Value::Array(list) => list.iter().for_each(|value| collect(value, keys)),
+        _ => {}
+    }
 }

@@ -5,6 +5,7 @@ use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
+use hart::Exit;
 use hypervisor::sched::VmId;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ impl Machine {
                 self.record_walk(guest);
             }
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
+            4 => profile::name_range(self, self.harts_of(guest).start + self.state.current.hart),
             0x100..=0x1ff => {
                 if self.records[guest].walk.is_none() {
                     self.record_walk(guest);
@@ -106,6 +108,21 @@ impl Machine {
     #[must_use]
     pub fn profile_of(&self, guest: usize) -> Option<Profile> {
         profile::of(self, guest)
+    }
+
+    /// vCPU `index` begins a turn on a pCPU.
+    pub(crate) fn begin_profiled_turn(&mut self, index: usize, pcpu: usize) {
+        profile::begin_turn(self, index, pcpu);
+    }
+
+    /// The hart of vCPU `index`, whose turn it is, has left.
+    pub(crate) fn leave_profiled(&mut self, index: usize, exit: Exit) {
+        profile::leave(self, index, exit);
+    }
+
+    /// The turn of a pCPU has ended.
+    pub(crate) fn end_profiled_turn(&mut self, pcpu: usize) {
+        profile::end_turn(self, pcpu);
     }
 
     /// How long the host took for the first guest's region of interest; zero if it marked none.

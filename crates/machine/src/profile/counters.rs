@@ -55,7 +55,7 @@ counters! {
     /// Walks in which the guest's segment took the place of its tables.
     GuestSegmentHits = "guest_segment_hits",
     /// Translations in walks by the hypervisor's segment.
-    MonitorSegmentHits = "monitor_segment_hits",
+    HypervisorSegmentHits = "hypervisor_segment_hits",
     /// Addresses that an escape filter kept out of a segment.
     EscapeHits = "escape_hits",
     /// Refills by software.
@@ -75,7 +75,7 @@ counters! {
     /// Entries that the hypervisor made in shadow tables.
     ShadowFills = "shadow_fills",
     /// Cycles in the hypervisor: exits, entries and its work.
-    MonitorCycles = "monitor_cycles",
+    HypervisorCycles = "hypervisor_cycles",
     /// Cycles of the table entries that walks read, where caches are modelled.
     WalkCycles = "walk_cycles",
     /// Ticks that an out-of-order core is later for translation. They can be negative.
@@ -98,7 +98,7 @@ impl Counters {
     pub(crate) fn of(
         mmu: &MmuStatistics,
         exits: &ExitCounts,
-        monitor: Cycles,
+        hypervisor: Cycles,
         caches: Option<&CacheStatistics>,
         core: Option<&CoreStatistics>,
     ) -> Self {
@@ -130,7 +130,7 @@ impl Counters {
             exits.of(ExitReason::TableWrite),
             satp_and_fences,
             0,
-            monitor.0,
+            hypervisor.0,
             walk_time,
             0,
         ];
@@ -210,7 +210,7 @@ mod tests {
                 Counter::Steps => 12,
                 Counter::Exits => 3,
                 Counter::WalkCycles => 11,
-                Counter::MonitorCycles => 13,
+                Counter::HypervisorCycles => 13,
                 _ => 0,
             };
             assert_eq!(value, expected, "{counter:?}");

@@ -29,7 +29,7 @@ struct Seat {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mark {
     pub(crate) misses: u64,
-    pub(crate) monitor: Cycles,
+    pub(crate) hypervisor: Cycles,
 }
 
 /// What was read of a machine: the counters of a pCPU, and those of its guest.

@@ -56,8 +56,8 @@ impl Rates {
 
     /// Ticks in the hypervisor that were counted.
     #[must_use]
-    pub fn monitor(&self, counted: &Counters) -> i64 {
-        counted.get(Counter::MonitorCycles) * self.ticks_per_cycle() as i64
+    pub fn hypervisor(&self, counted: &Counters) -> i64 {
+        counted.get(Counter::HypervisorCycles) * self.ticks_per_cycle() as i64
     }
 
     const fn width(&self) -> i64 {
@@ -85,12 +85,12 @@ mod tests {
             (Counter::Steps, 5),
             (Counter::WalkCycles, 70),
             (Counter::CoreTicks, -3),
-            (Counter::MonitorCycles, 11),
+            (Counter::HypervisorCycles, 11),
         ]);
         let rates =
             |waits| Rates { l2_hit: Cycles(7), reference: Cycles(10), refill: Cycles(0), millicycles: None, waits };
         let of = |waits| {
-            (rates(waits).translation(&counted), rates(waits).monitor(&counted), rates(waits).ticks_per_cycle())
+            (rates(waits).translation(&counted), rates(waits).hypervisor(&counted), rates(waits).ticks_per_cycle())
         };
         assert_eq!(of(Waiting::References), (14 + 50, 11, 1));
         assert_eq!(of(Waiting::Caches), (14 + 70, 11, 1));

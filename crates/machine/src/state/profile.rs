@@ -84,7 +84,7 @@ fn unswept_mark(state: &MachineState, access: Access) -> Mark {
         Access::Read | Access::Write => mmu.l1d_misses,
         Access::Execute => mmu.l1i_misses,
     };
-    Mark { misses, monitor: processor.hypervisor }
+    Mark { misses, hypervisor: processor.hypervisor }
 }
 
 /// Charges the access to `address` that has been made since `mark`, if it has changed anything.

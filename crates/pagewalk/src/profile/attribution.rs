@@ -106,7 +106,7 @@ impl Attribution {
 
     /// What sorts the parts of a profile, and what a stack weighs: ticks of translation and of the hypervisor.
     pub(super) fn weight(&self, counters: &Counters) -> i64 {
-        self.rates.translation(counters) + self.rates.monitor(counters)
+        self.rates.translation(counters) + self.rates.hypervisor(counters)
     }
 
     /// What was charged, added up by a key: the costliest first, and of equals the one with more misses of the L1s, and then by key.

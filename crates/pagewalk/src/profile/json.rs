@@ -85,7 +85,7 @@ fn counts(profile: &Attribution, counters: &Counters) -> Value {
         .map(|(counter, count)| (counter.name().to_owned(), count.into()))
         .collect();
     map.insert("translation_ticks".to_owned(), profile.rates.translation(counters).into());
-    map.insert("monitor_ticks".to_owned(), profile.rates.monitor(counters).into());
+    map.insert("hypervisor_ticks".to_owned(), profile.rates.hypervisor(counters).into());
     Value::Object(map)
 }
 

@@ -8,7 +8,7 @@ use types::Access;
 /// Lines of each table.
 const LINES: usize = 10;
 
-/// A table of functions and one of data pages for each profile.
+/// A table of functions, one of data and one of pages of data for each profile.
 pub(crate) fn tables(profiles: &[Attribution]) -> String {
     profiles.iter().map(|profile| format!("\n{}", of_one(profile))).collect()
 }
@@ -27,6 +27,13 @@ fn of_one(profile: &Attribution) -> String {
         Touched::Page(page, Access::Read | Access::Write) => Some((page.0, entry.object, entry.space)),
         Touched::Page(_, Access::Execute) | Touched::Nothing | Touched::Others => None,
     };
+    let mut by_object = Table::new(columns("data"));
+    let is_data = |entry: &Entry| of_data(entry).map(|(_, object, space)| (object, space));
+    let objects = profile.sums(is_data);
+    let objects = objects.iter().filter_map(|(key, counters)| key.map(|key| (key, counters)));
+    for ((object, space), counters) in objects.take(LINES) {
+        by_object.row(cells(profile, profile.objects.name(object), space, counters));
+    }
     let mut by_page = Table::new(columns("page of data"));
     let pages = profile.sums(of_data);
     let pages = pages.iter().filter_map(|(key, counters)| key.map(|key| (key, counters)));
@@ -35,7 +42,7 @@ fn of_one(profile: &Attribution) -> String {
     }
     let (work, system) = (&profile.about.work, &profile.about.system);
     format!(
-        "{work} under {system}: cycles of translation and of the hypervisor, by what they are charged to\n\n{by_symbol}\n{by_page}"
+        "{work} under {system}: cycles of translation and of the hypervisor, by what they are charged to\n\n{by_symbol}\n{by_object}\n{by_page}"
     )
 }
 
