@@ -16,6 +16,9 @@ const MOST_SPACES: usize = 1 << 12;
 /// The most ranges that have names.
 const MOST_RANGES: usize = 1 << 12;
 
+/// Places that are found without a look at the table.
+const RECENT: usize = 32;
+
 /// The number of the space of those that there was no room for.
 const OTHER_SPACE: SpaceId = SpaceId(u32::MAX);
 /// Stands for the instructions that there was no room for. It is odd, as no instruction's address is.
@@ -65,6 +68,8 @@ pub(super) struct Account {
     space_ids: HashMap<Space, SpaceId, Folds>,
     sites: Vec<Place>,
     site_ids: HashMap<Place, u32, Folds>,
+    /// Places that were charged lately, by their address.
+    recent: [Option<(Place, u32)>; RECENT],
     ranges: Vec<NamedRange>,
     /// Entries of shadow tables that were charged so far.
     pub(super) shadow_fills: i64,
@@ -91,8 +96,22 @@ impl Account {
         id
     }
 
-    /// The number of a place.
+    /// The number of a place. Few instructions have most of the misses.
+    #[inline]
     pub(super) fn site(&mut self, place: Place) -> u32 {
+        let recent = (place.pc >> 1) as usize % RECENT;
+        match self.recent[recent] {
+            Some((latest, site)) if latest == place => site,
+            _ => {
+                let site = self.find_site(place);
+                self.recent[recent] = Some((place, site));
+                site
+            }
+        }
+    }
+
+    #[cold]
+    fn find_site(&mut self, place: Place) -> u32 {
         if let Some(&site) = self.site_ids.get(&place) {
             return site;
         }

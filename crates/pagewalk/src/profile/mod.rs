@@ -6,6 +6,7 @@ mod folded;
 mod format;
 mod gzip;
 mod json;
+mod kallsyms;
 mod names;
 mod request;
 mod symbols;

@@ -1,5 +1,6 @@
 //! What the addresses of a guest are called.
 
+use super::kallsyms;
 use super::symbols::Symbols;
 use crate::guest::{
     PROGRAM_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
@@ -69,7 +70,7 @@ impl Names {
             Program::File(file) => Symbols::of_fixed_elf(file),
         });
         let programs = programs.collect();
-        let kernel = Symbols::of_elf(kernel).unwrap_or_default();
+        let kernel = Symbols::of_elf(kernel).or_else(|| of_linux(kernel)).unwrap_or_default();
         Self { layout: Layout::Unknown, kernel_name, kernel, programs }
     }
 
@@ -106,6 +107,13 @@ impl Names {
             Layout::Unknown => side.name().to_owned(),
         }
     }
+}
+
+/// The symbols of a Linux kernel, which begins with translation off.
+fn of_linux(image: &[u8]) -> Option<Symbols> {
+    const TEXT_OFFSET: u64 = 2 << 20;
+    let symbols = Symbols::new(kallsyms::symbols(image)?);
+    Some(symbols.loaded_at(kallsyms::LINKED_AT, RAM + TEXT_OFFSET, image.len() as u64))
 }
 
 /// A side of an address space.
