@@ -107,6 +107,15 @@ pub struct Fetched {
     pub predicted: u16,
 }
 
+/// Whether a bus has to know which instruction its calls are made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sites {
+    /// It does not: [`Bus::at`] is never called.
+    Unneeded,
+    /// It does: [`Bus::at`] comes before each miss of a load, store or atomic operation, and before what else an instruction does to translation.
+    Needed,
+}
+
 /// `sfence.vma`, with its operands; `None` means `x0`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fence {
@@ -147,6 +156,9 @@ pub trait Bus {
     /// [`use_line`](Self::use_line).
     const REPORTS: Reports = Reports::None;
 
+    /// Whether the hart calls [`at`](Self::at). It is a constant, so that a bus without this need has no code for it.
+    const SITES: Sites = Sites::Unneeded;
+
     /// What the hit path keeps of modelled caches; [`NoCaches`] costs it nothing.
     type Lines: CacheLines;
 
@@ -156,6 +168,9 @@ pub trait Bus {
     /// A load, store or fetch uses the line of the byte at `at`, and it is not known that this changes nothing. What the bus completes itself,
     /// on the miss path, uses its lines there. Fetches come where [`CodeCache::with_fetch_lines`](crate::CodeCache::with_fetch_lines) asked.
     fn use_line(&mut self, at: *const u8, access: Access);
+
+    /// What follows is of the instruction at `pc`. Called only where [`SITES`](Self::SITES) asks for it.
+    fn at(&mut self, pc: u64);
 
     /// Something of the instruction that follows `retired` others in this [`run`](crate::Hart::run); what is outstanding then.
     fn report(&mut self, retired: u64, report: Report) -> Outstanding;

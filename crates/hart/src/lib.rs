@@ -56,6 +56,7 @@
 //!     # fn lines(&mut self) -> NoCaches { NoCaches }
 //!     # fn use_line(&mut self, _: *const u8, _: Access) {}
 //!     # fn report(&mut self, _: u64, _: Report) -> Outstanding { Outstanding::Nothing }
+//!     # fn at(&mut self, _: u64) {}
 //!     # fn data_view(&mut self) -> DataView { DataView(std::ptr::null_mut()) }
 //!     # fn code_view(&mut self) -> CodeView { CodeView(std::ptr::null_mut()) }
 //!     # fn stamp(&mut self) -> u32 { self.stamp }
@@ -119,7 +120,7 @@ mod trap;
 mod trap_loop;
 
 pub use bus::{
-    Bus, CacheLines, CodeView, DataView, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Stop, Stored,
+    Bus, CacheLines, CodeView, DataView, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Sites, Stop, Stored,
 };
 pub use code::CodeCache;
 pub use engine::compiled::{CODE_BYTES, CodeMemoryError, reserve_code};

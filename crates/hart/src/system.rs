@@ -3,6 +3,7 @@
 
 use crate::{
     Bus, CodeCache, Engine, Exception, Exit, Fence, Hart, Stop, Trap,
+    bus::Sites,
     csr::{CsrAccess, FloatUnit, IllegalCsr},
     decode::{self, Instruction},
     leave::Leave,
@@ -21,6 +22,9 @@ impl Hart {
     ) -> Result<Option<Exit>, Stop> {
         if self.left_at(code, Opcode::FloatGate) && self.open_gate() {
             return Ok(None);
+        }
+        if B::SITES == Sites::Needed {
+            bus.at(self.pc);
         }
         let bits = self.instruction_bits(bus)?;
         let instruction = decode::decode(bits, code.isa());

@@ -86,7 +86,8 @@ impl SoftwareTables for Peek<'_> {
 
 impl VmMemory {
     /// The double word at `at`, a multiple of 8; `None` where nothing has a frame.
-    pub(crate) fn peek(&self, memory: &HostMemory, at: Gpa) -> Option<u64> {
+    #[must_use]
+    pub fn peek(&self, memory: &HostMemory, at: Gpa) -> Option<u64> {
         let leaf = self.mapped(memory, at)?;
         memory.read(Hpa(leaf.page.0 | at.offset(leaf.size))).ok()
     }

@@ -5,8 +5,10 @@
 
 mod access;
 mod cached;
+mod profiled;
 
 pub(crate) use cached::{CachedMachine, Overlap, Stalls};
+pub(crate) use profiled::Profiled;
 
 use crate::state::MachineState;
 use crate::state::pmu;
@@ -54,6 +56,9 @@ impl Bus for MachineState {
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
         Outstanding::Nothing
     }
+
+    /// This bus has no use for it.
+    fn at(&mut self, _: u64) {}
 
     #[inline]
     fn data_view(&mut self) -> DataView {

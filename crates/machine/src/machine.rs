@@ -9,6 +9,7 @@ mod firmware;
 mod inconsistency;
 mod measurement;
 mod paravirtual;
+mod profile;
 mod progress;
 mod sections;
 mod shadow_intervals;
@@ -298,6 +299,7 @@ impl Machine {
                 Some(outcome) => self.end(guest, outcome),
                 None => self.after_turn(index, turn.index),
             }
+            self.end_profiled_turn(turn.index);
             if let Some((guest, unavailable)) = self.state.exhausted.take() {
                 self.end(guest, Outcome::OutOfMemory(unavailable));
             }
@@ -425,6 +427,7 @@ impl Machine {
         // One with a pCPU of its own wakes there.
         self.dispatch.scheduler.wake(VcpuId(index), turn.from);
         self.begin_if_pending(index);
+        self.begin_profiled_turn(index, pcpu);
         let guest = self.vcpus[index].guest;
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let warming = warming.min(self.instructions_to_capture().unwrap_or(LONGEST_TURN));
@@ -435,6 +438,7 @@ impl Machine {
         self.state.leave = false;
         let generation = self.state.guest().platform.interrupt_generation();
         let exit = self.code.run(&mut vcpu.hart, &mut self.state, budget, self.pace.engine);
+        self.leave_profiled(index, exit);
         if let Some(error) = self.code.take_failure() {
             return Some(Outcome::CodeMemory(error));
         }

@@ -3,12 +3,14 @@
 mod paging;
 pub(crate) mod pmu;
 pub(crate) mod primary_region;
+pub(crate) mod profile;
 pub(crate) mod shadow;
 
 use crate::caches::{CacheStatistics, Caches};
 use crate::cores::{CoreStatistics, Cores};
 use crate::parts::address_spaces::RecentSpaces;
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
+use crate::profile::Ledger;
 use crate::sections::host::HostSections;
 use config::clock::Clock;
 use devices::{BusError, DiskNotification, Platform};
@@ -132,6 +134,8 @@ pub(crate) struct MachineState {
     pub(crate) leave: bool,
     /// Memory that devices wrote, or that has become another page's, and no hart has been told of yet: host address and bytes.
     pub(crate) foreign_writes: Vec<(usize, usize)>,
+    /// What is charged to which instruction, if a profile is kept.
+    pub(crate) profile: Option<Box<Ledger>>,
 }
 
 /// What instructions wait for beside translation, by what is modelled.
@@ -183,6 +187,7 @@ impl MachineState {
             ran_short: false,
             leave: false,
             foreign_writes: Vec::new(),
+            profile: None,
         }
     }
 

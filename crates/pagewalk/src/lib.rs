@@ -15,6 +15,7 @@ pub mod interrupt;
 mod multi_vm;
 pub mod output;
 pub mod processor;
+mod profile;
 mod program;
 pub mod progress;
 pub mod readers;

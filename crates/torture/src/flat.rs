@@ -274,6 +274,8 @@ impl Bus for Memory {
         Outstanding::Nothing
     }
 
+    fn at(&mut self, _: u64) {}
+
     fn data_view(&mut self) -> DataView {
         DataView(self.entries.as_mut_ptr().cast())
     }

@@ -3,7 +3,7 @@
 use super::exchange::Exchange;
 use crate::{
     Bus,
-    bus::{CacheLines, CodeView, DataView},
+    bus::{CacheLines, CodeView, DataView, Sites},
     code::{
         jumps::Jumps,
         translations::{Side, Translations},
@@ -92,6 +92,18 @@ impl<'c, B: Bus> Environment<'c, B> {
     fn translations(&self) -> &Translations {
         // SAFETY: by the contract of `new`; a reference made of the source has ended.
         unsafe { &*self.code.translations }
+    }
+
+    /// Tells the bus, if it has to know, that what follows is of the instruction of the micro-op at `op`, which is in the hart's page.
+    #[inline(always)]
+    pub(crate) fn locate(&mut self, hart: &Hart, op: *const MicroOp) {
+        match B::SITES {
+            Sites::Unneeded => {}
+            Sites::Needed => {
+                let pc = hart.page.wrapping_add(u64::from(self.side(op).offset));
+                self.bus().at(pc);
+            }
+        }
     }
 
     #[inline(always)]
@@ -205,6 +217,7 @@ impl<'c, B: Bus> Environment<'c, B> {
             InPlace::Plain => Some(AfterCsr::Next),
             InPlace::Context => {
                 let context = hart.context();
+                self.locate(hart, op);
                 self.bus().set_context(&context);
                 self.code_view = self.bus().code_view();
                 Some(AfterCsr::View(self.bus().data_view()))

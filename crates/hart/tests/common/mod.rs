@@ -146,6 +146,7 @@ impl Bus for FlatBus {
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
         Outstanding::Nothing
     }
+    fn at(&mut self, _: u64) {}
     fn data_view(&mut self) -> DataView {
         DataView((&raw mut *self.view).cast())
     }

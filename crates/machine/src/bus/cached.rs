@@ -36,6 +36,12 @@ impl<T: TimeModel> CachedMachine<T> {
         // SAFETY: the layout is that of the world alone, and the borrow is handed on.
         unsafe { &mut *(&raw mut *state).cast::<Self>() }
     }
+
+    /// The world.
+    #[inline(always)]
+    pub(super) fn inner(&mut self) -> &mut MachineState {
+        &mut self.0
+    }
 }
 
 impl<T: TimeModel> Bus for CachedMachine<T> {
@@ -57,6 +63,9 @@ impl<T: TimeModel> Bus for CachedMachine<T> {
     fn report(&mut self, retired: u64, report: Report) -> Outstanding {
         self.0.report(retired, report)
     }
+
+    /// This bus has no use for it.
+    fn at(&mut self, _: u64) {}
 
     #[inline]
     fn data_view(&mut self) -> DataView {

@@ -8,6 +8,7 @@
 //! its VM to run there and has run nowhere else since. It is what KVM does (`last_vcpu_ran`, Linux 6.1, `arch/arm64/kvm/arm.c`, and
 //! `kvm_riscv_local_tlb_sanitize`), and the cost of floating for TLBs: what is still warm is only what one vCPU left behind.
 
+use super::profile;
 use crate::parts::dispatch::{Counted, Residence};
 use crate::state::pmu;
 use crate::state::primary_region;
@@ -166,6 +167,7 @@ impl Machine {
         self.account(pcpu);
         let now = self.clock_of_pcpu(pcpu);
         let Some(index) = self.dispatch.seats[pcpu].take() else { return };
+        profile::end_stay(self, index, pcpu);
         let counted = counts_of(&self.state, pcpu);
         let vcpu = &mut self.vcpus[index];
         pmu::leave(&mut self.state, pcpu, (vcpu.guest, vcpu.hart_id), vcpu.hart.counts().instructions);
@@ -197,6 +199,7 @@ impl Machine {
         vcpu.residence.ran_on = Some(pcpu);
         vcpu.residence.since = clock.max(now);
         self.dispatch.seats[pcpu] = Some(index);
+        profile::begin_stay(self, guest, pcpu);
         let begun = counts_of(&self.state, pcpu);
         self.vcpus[index].residence.begun = begun;
         for reason in std::mem::take(&mut self.vcpus[index].residence.owed) {

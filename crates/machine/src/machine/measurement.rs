@@ -1,8 +1,11 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
+use super::profile;
 use crate::machine::Machine;
+use crate::profile::Profile;
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
+use hart::Exit;
 use hypervisor::sched::VmId;
 use std::time::Duration;
 
@@ -15,11 +18,13 @@ impl Machine {
                 return self.capture_at_region();
             }
             2 => {
+                profile::end_region(self, guest);
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
                 self.record_walk(guest);
             }
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
+            4 => profile::name_range(self, self.harts_of(guest).start + self.state.current.hart),
             0x100..=0x1ff => {
                 if self.records[guest].walk.is_none() {
                     self.record_walk(guest);
@@ -48,6 +53,7 @@ impl Machine {
         for pcpu in self.harts_of(guest).filter_map(|index| self.vcpus[index].residence.pcpu).collect::<Vec<_>>() {
             self.state.processors[pcpu].mmu.restart_maximum();
         }
+        profile::begin_region(self, guest);
         let now = self.statistics_of(guest);
         self.records[guest].region.begin(now);
     }
@@ -91,6 +97,32 @@ impl Machine {
     #[must_use]
     pub fn measured_of(&self, guest: usize) -> Statistics {
         self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
+    }
+
+    /// Keeps a profile from now on. To be called before the machine runs: it translates its code anew.
+    pub fn record_profile(&mut self) {
+        profile::open(self);
+    }
+
+    /// The profile of what [`Self::measured_of`] counts of a guest; `None` where none is kept.
+    #[must_use]
+    pub fn profile_of(&self, guest: usize) -> Option<Profile> {
+        profile::of(self, guest)
+    }
+
+    /// vCPU `index` begins a turn on a pCPU.
+    pub(crate) fn begin_profiled_turn(&mut self, index: usize, pcpu: usize) {
+        profile::begin_turn(self, index, pcpu);
+    }
+
+    /// The hart of vCPU `index`, whose turn it is, has left.
+    pub(crate) fn leave_profiled(&mut self, index: usize, exit: Exit) {
+        profile::leave(self, index, exit);
+    }
+
+    /// The turn of a pCPU has ended.
+    pub(crate) fn end_profiled_turn(&mut self, pcpu: usize) {
+        profile::end_turn(self, pcpu);
     }
 
     /// How long the host took for the first guest's region of interest; zero if it marked none.

@@ -1,7 +1,7 @@
 //! Who is where: the pCPUs that vcpu ones have and had, and what their stays counted. What happens at a dispatch is in
 //! `machine/dispatch.rs`.
 
-use crate::{caches::CacheStatistics, cores::CoreStatistics, results::trace::Stay};
+use crate::{caches::CacheStatistics, cores::CoreStatistics, profile::Counters, results::trace::Stay};
 use config::host_model::SchedulingModel;
 use hypervisor::{
     ExitCounts, ExitReason, PagingCounts,
@@ -84,6 +84,13 @@ impl Counted {
         if let Some(core) = &other.core {
             self.core.get_or_insert_default().add(core);
         }
+    }
+}
+
+impl Counted {
+    /// What a profile looks at.
+    pub(crate) fn counters(&self) -> Counters {
+        Counters::of(&self.mmu, &self.exits, self.hypervisor, self.caches.as_ref(), self.core.as_ref())
     }
 }
 

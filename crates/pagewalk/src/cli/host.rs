@@ -1,5 +1,6 @@
 //! Arguments of `run`.
 
+use super::profile::ProfileArgs;
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
 use clap::Args;
@@ -32,6 +33,9 @@ pub struct RunArgs {
     /// Write which vCPU ran where, for Perfetto or Chrome's about:tracing; of one run
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Profile.
+    #[command(flatten)]
+    pub profile: ProfileArgs,
     /// Print what each guest printed
     #[arg(long)]
     pub output: bool,

@@ -1,6 +1,7 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
 use super::guest::CacheArgs;
+use super::profile::ProfileArgs;
 use super::sandbox::SandboxArgs;
 use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
 use clap::Args;
@@ -130,6 +131,9 @@ pub struct BootArgs {
     /// Write the run's statistics as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Profile.
+    #[command(flatten)]
+    pub profile: ProfileArgs,
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
@@ -195,6 +199,9 @@ pub struct CompareArgs {
     /// Write the comparison as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Profile.
+    #[command(flatten)]
+    pub profile: ProfileArgs,
     /// Record a walk of each run, reference by reference, for --json; --html does that anyway
     #[arg(long)]
     pub walks: bool,

@@ -6,7 +6,8 @@ use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly};
 use crate::multi_vm::report::sections_of_one;
-use crate::output::{Output, print_console, warn};
+use crate::output::{Output, print, print_console, warn};
+use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::progress::Runs;
 use crate::runs::image::{GuestKind, Work, prepare, program_memory};
 use crate::runs::kernel_panic::KernelPanic;
@@ -44,6 +45,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let json = open_output(arguments.json.as_deref())?;
     let open_snapshot = |path: &PathBuf| Output::open_seekable(path).map_err(|error| unwritten(path, &error));
     let taken = arguments.snapshot.as_ref().map(open_snapshot).transpose()?;
+    let profile = ProfileOutput::open(&arguments.profile)?;
     let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let beginning = match &snapshot {
         Some(snapshot) => Start::Snapshot(snapshot.clone()),
@@ -54,16 +56,23 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         }
     };
     let about = beginning.about(&on.config)?;
+    let sources = NameSources::of(&beginning, &arguments.linux.files);
     beginning.check(&on, &shared)?;
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);
+    if profile.is_some() {
+        machine.record_profile();
+    }
     let at = arguments.snapshot_at.unwrap_or_default();
     if let Some(path) = &arguments.snapshot {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
         machine.snapshot_at(at).map_err(refused)?;
     }
-    let _sandbox =
-        Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).enter(arguments.sandbox.sandbox)?;
+    let _sandbox = Needs::of_machines(1)
+        .output(json.as_ref())
+        .output(taken.as_ref())
+        .output(profile.as_ref().map(ProfileOutput::output))
+        .enter(arguments.sandbox.sandbox)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let progress = Runs::one_drawn();
@@ -86,7 +95,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
         _ => {}
     }
-    if let Some(output) = json {
+    if json.is_some() || profile.is_some() {
         let work = about.work.clone();
         let statistics = machine.measured();
         let run = Finished {
@@ -99,12 +108,20 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             refused: (machine.refused_segments().0, Vec::new()),
             walk: None,
             saturated: None,
+            profile: machine.profile_of(0),
             sections: sections_of_one(&machine),
         };
         let runs = [run];
-        let mut value = report(&kind.name(), &on.config, &on.host, &[], &runs);
-        add_beginnings(&mut value, &runs, snapshot.as_deref());
-        write_report(output, &value)?;
+        if let Some(output) = profile {
+            let profiles: Vec<Attribution> = runs[0].attribution(&kind.name(), &sources).into_iter().collect();
+            print(&profile::tables(&profiles))?;
+            output.write(&profiles)?;
+        }
+        if let Some(output) = json {
+            let mut value = report(&kind.name(), &on.config, &on.host, &[], &runs);
+            add_beginnings(&mut value, &runs, snapshot.as_deref());
+            write_report(output, &value)?;
+        }
     }
     for text in machine.refused_segments().1 {
         warn(&format!("refused: {text}"));

@@ -10,6 +10,7 @@ use crate::error::Failure;
 use crate::guest::Memory;
 use crate::html;
 use crate::output::{Output, print, print_of_guest, warn};
+use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
 use crate::runs::start::{self, Start};
 use crate::runs::workload_size;
@@ -125,8 +126,14 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(problem));
     }
     let walks = arguments.walks || arguments.html.is_some();
-    let plan = Plan { works, systems, threads, walks, keep, shared };
-    let _sandbox = needs(&plan, [json.as_ref(), html.as_ref()]).enter(arguments.sandbox.sandbox)?;
+    let profile = ProfileOutput::open(&arguments.profile)?;
+    let sources: Vec<NameSources> = match &profile {
+        Some(_) => works.iter().map(|(_, start)| NameSources::of(start, &arguments.linux.files)).collect(),
+        None => Vec::new(),
+    };
+    let plan = Plan { works, systems, threads, walks, profiles: profile.is_some(), keep, shared };
+    let _sandbox = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)])
+        .enter(arguments.sandbox.sandbox)?;
     let runs = match execute(&plan)? {
         Execution::Whole(runs) => runs,
         Execution::Interrupted { signal, finished, missing } => {
@@ -193,6 +200,13 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         noted.iter().try_for_each(|note| print(&format!("note: {note}\n")))?;
     }
     warnings(&runs);
+    if let Some(output) = profile {
+        let named = runs.iter().zip(sources.iter().flat_map(|of| std::iter::repeat_n(of, plan.systems.len())));
+        let profiles: Vec<Attribution> =
+            named.filter_map(|(run, sources)| run.attribution(&kind.name(), sources)).collect();
+        print(&profile::tables(&profiles))?;
+        output.write(&profiles)?;
+    }
     if json.is_some() || html.is_some() {
         let mut value = report(&kind.name(), &config, &host, &caption, &runs);
         add_beginnings(&mut value, &runs, snapshot.as_deref());
@@ -217,7 +231,7 @@ fn check_sizes(arguments: &CompareArgs, systems: &[Arc<Configured>]) -> Result<(
 }
 
 /// What the runs of a plan and its reports need of the host.
-fn needs(plan: &Plan, outputs: [Option<&Output>; 2]) -> Needs {
+fn needs(plan: &Plan, outputs: [Option<&Output>; 3]) -> Needs {
     let kept = plan.keep.as_ref().map(Store::directory);
     let needs = Needs::of_machines(plan.threads).directory(kept).sections(plan.shared.sections());
     let needs = outputs.into_iter().fold(needs, Needs::output);

@@ -9,6 +9,7 @@ use crate::multi_vm::file::{self, MultiVm};
 use crate::multi_vm::methods::{self, Figures};
 use crate::multi_vm::{self, report};
 use crate::output::{Output, print, print_of_guest};
+use crate::profile::{self, About, Attribution, ProfileOutput};
 use crate::progress::{Running, Runs};
 use crate::runs::kernel_panic::KernelPanic;
 use crate::sandbox::Needs;
@@ -31,14 +32,16 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let multi_vm = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
     let reports = Reports::open(arguments)?;
     let trace = open_output(arguments.trace.as_deref())?;
+    let profile = ProfileOutput::open(&arguments.profile)?;
     let needs = Needs::of_machines(arguments.methods.len().max(1)).output(trace.as_ref());
+    let needs = needs.output(profile.as_ref().map(ProfileOutput::output));
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
     let needs = needs.configuration(&multi_vm.config).sections(&multi_vm.plan.sections);
     let guests = multi_vm.plan.guests.iter();
     let needs = guests.fold(needs, |needs, guest| needs.devices(&guest.image.devices));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     if let [_, _, ..] = arguments.methods[..] {
-        return compare_methods(arguments, &multi_vm, reports);
+        return compare_methods(arguments, &multi_vm, reports, profile);
     }
     let multi_vm = match arguments.methods[..] {
         [method] => methods::with_method(&multi_vm, method),
@@ -46,7 +49,8 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone()], 1);
-    let mut ran = Ran::run(&multi_vm, trace.is_some(), progress.begin(&file, &file))?;
+    let record = Recorded { stays: trace.is_some(), profile: profile.is_some() };
+    let mut ran = Ran::run(&multi_vm, record, progress.begin(&file, &file))?;
     drop(progress);
     if arguments.output {
         ran.print_output(&multi_vm)?;
@@ -62,6 +66,11 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     ))?;
     if let Some(sections) = report::sections_table(&multi_vm, &ran.machine) {
         print(&format!("{sections}\n"))?;
+    }
+    if let Some(output) = profile {
+        let profiles = ran.profiles(&multi_vm);
+        print(&profile::tables(&profiles))?;
+        output.write(&profiles)?;
     }
     reports.write(&report::report(&multi_vm, &ran.machine, &ran.outcomes))?;
     if let Some(output) = trace {
@@ -88,7 +97,12 @@ impl Reports {
 }
 
 /// One run for each method.
-fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) -> Result<ExitCode, Failure> {
+fn compare_methods(
+    arguments: &RunArgs,
+    multi_vm: &MultiVm,
+    outputs: Reports,
+    profile: Option<ProfileOutput>,
+) -> Result<ExitCode, Failure> {
     if arguments.trace.is_some() {
         return Err(Failure::Usage("--trace is of one run; --spin names several methods".to_owned()));
     }
@@ -104,7 +118,7 @@ fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) ->
     let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
         let multi_vm = methods::with_method(multi_vm, method);
         let running = progress.begin(&file, &format!("{file} with {}", method.name()));
-        let ran = Ran::run(&multi_vm, false, running)?;
+        let ran = Ran::run(&multi_vm, Recorded { stays: false, profile: profile.is_some() }, running)?;
         let figures = Figures::of(&multi_vm, &ran.machine, method, ran.failed().count());
         let mut report = report::report(&multi_vm, &ran.machine, &ran.outcomes);
         report["total"] = figures.json();
@@ -113,11 +127,13 @@ fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) ->
     drop(progress);
     let runs: Vec<_> = runs.into_iter().collect::<Result<_, Failure>>()?;
     let (mut figures, mut reports, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut profiles = Vec::new();
     for (of_method, report, multi_vm, ran) in runs {
         if arguments.output {
             print(&format!("== {}\n", multi_vm.plan.guests[0].spin))?;
             ran.print_output(&multi_vm)?;
         }
+        profiles.extend(ran.profiles(&multi_vm));
         figures.push(of_method);
         reports.push(report);
         verdicts.push(ran.judge(&multi_vm));
@@ -129,6 +145,10 @@ fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) ->
         multi_vm.plan.pcpus,
         report::MEANINGS
     ))?;
+    if let Some(output) = profile {
+        print(&profile::tables(&profiles))?;
+        output.write(&profiles)?;
+    }
     outputs.write(&json!({ "runs": reports }))?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
 }
@@ -140,11 +160,21 @@ struct Ran {
     console: Transcripts,
 }
 
+/// What is recorded of a run.
+#[derive(Clone, Copy)]
+struct Recorded {
+    stays: bool,
+    profile: bool,
+}
+
 impl Ran {
-    fn run(multi_vm: &MultiVm, record_stays: bool, running: Running<'_>) -> Result<Self, Failure> {
+    fn run(multi_vm: &MultiVm, recorded: Recorded, running: Running<'_>) -> Result<Self, Failure> {
         let mut machine = Machine::assemble_host(&multi_vm.config, &multi_vm.plan)?;
-        if record_stays {
+        if recorded.stays {
             machine.record_stays();
+        }
+        if recorded.profile {
+            machine.record_profile();
         }
         machine.show_on(running.gauge());
         let mut console = Transcripts(multi_vm.names.iter().map(|_| Transcript::default()).collect());
@@ -160,6 +190,21 @@ impl Ran {
             ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", multi_vm.names[guest]));
         running.finish(problem.as_deref());
         Ok(ran)
+    }
+
+    /// The profiles of the guests, if they are recorded. The guest is what differs: it stands where a comparison has the scheme.
+    fn profiles(&self, multi_vm: &MultiVm) -> Vec<Attribution> {
+        let of = |guest: usize| {
+            let profile = self.machine.profile_of(guest)?;
+            let about = About {
+                guest: multi_vm.names[guest].clone(),
+                work: format!("{}: {}", multi_vm.names[guest], multi_vm.work[guest]),
+                system: format!("{} with {}", multi_vm.config.scheme, multi_vm.plan.guests[guest].spin.name()),
+                settings: serde_json::Value::Null,
+            };
+            Some(Attribution::new(about, &profile, &multi_vm.sources[guest].names()))
+        };
+        (0..multi_vm.names.len()).filter_map(of).collect()
     }
 
     fn print_output(&self, multi_vm: &MultiVm) -> Result<(), Failure> {

@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// Whether a walk of each run is recorded.
     pub(crate) walks: bool,
+    /// Whether runs are profiled. What is kept of a run has no profile: each runs again.
+    pub(crate) profiles: bool,
     /// Where finished runs are kept, and found.
     pub(crate) keep: Option<Store>,
     /// What the guests have of sections, and reserved memory.
@@ -104,7 +106,8 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
         Some(store) => Kept::place(store, start, on)?,
         None => None,
     };
-    if let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
+    if !plan.profiles
+        && let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
         && (found.walk.is_some() || !plan.walks)
     {
         progress.kept(work, &name);
@@ -115,6 +118,9 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
     machine.show_on(running.gauge());
     if plan.walks {
         machine.record_walks();
+    }
+    if plan.profiles {
+        machine.record_profile();
     }
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
@@ -136,6 +142,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
         },
         walk: machine.recorded_walk(0).map(walks::value),
         saturated: machine.saturated_filter().map(|filter| filter.to_string()),
+        profile: machine.profile_of(0),
         sections: sections_of_one(&machine),
     };
     warn_of_refusals(&machine);

@@ -1,9 +1,23 @@
 //! A run that came to its end.
 
+use crate::profile::{About, Attribution, NameSources};
 use crate::systems::Configured;
-use machine::{Outcome, Statistics};
-use serde_json::Value;
+use machine::{Outcome, Profile, Statistics};
+use serde_json::{Value, json};
 use std::sync::Arc;
+
+impl Finished {
+    /// Its profile, with the names of its guest; `None` of a run without one.
+    pub(crate) fn attribution(&self, guest: &str, sources: &NameSources) -> Option<Attribution> {
+        let about = About {
+            guest: guest.to_owned(),
+            work: self.work.clone(),
+            system: self.on.system.to_string(),
+            settings: json!(self.on.system.settings()),
+        };
+        self.profile.as_ref().map(|profile| Attribution::new(about, profile, &sources.names()))
+    }
+}
 
 /// A run that came to its end.
 pub(crate) struct Finished {
@@ -25,6 +39,8 @@ pub(crate) struct Finished {
     pub(crate) walk: Option<Value>,
     /// That the escape filter of the guest's segment is too small, if it is.
     pub(crate) saturated: Option<String>,
+    /// What translation was charged to, if the user has requested that.
+    pub(crate) profile: Option<Profile>,
     /// What there was of sections and reserved memory; null of a kept run, which had neither.
     pub(crate) sections: Value,
 }

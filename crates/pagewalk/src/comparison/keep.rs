@@ -86,6 +86,7 @@ impl<'s> Kept<'s> {
             refused,
             saturated,
             walk,
+            profile: None,
             sections: serde_json::Value::Null,
         })
     }

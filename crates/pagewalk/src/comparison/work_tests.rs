@@ -24,6 +24,7 @@ fn run(on: &Arc<Configured>, instructions: u64, transactions: u64, cycles: u64) 
         refused: (0, Vec::new()),
         walk: None,
         saturated: None,
+        profile: None,
         sections: serde_json::Value::Null,
     }
 }

@@ -9,6 +9,18 @@ pub const VALIDATION_VOS: &[u8] = include_bytes!("../../../../guests/validation/
 /// The workloads as a static multi-call program for Linux, which also gives the markers.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
 
+/// The symbols of [`VOS`]: what `guests/Makefile` writes beside it.
+pub const VOS_SYMBOLS: &str = include_str!("../../../../guests/vos/vos.elf.symbols");
+
+/// The symbols of [`VALIDATION_VOS`].
+pub const VALIDATION_VOS_SYMBOLS: &str = include_str!("../../../../guests/validation/vos-validation.elf.symbols");
+
+/// The symbols of [`WORKLOADS`], which is also the program of [`VOS`].
+pub const PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/workloads/pagewalk-workloads.symbols");
+
+/// The symbols of the program of [`VALIDATION_VOS`].
+pub const VALIDATION_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/validation/pagewalk-validation.symbols");
+
 /// What static programs of the user's are started by, for the same purpose.
 pub(super) const STATIC_LOADER: &[u8] = include_bytes!("../../../../guests/static/pagewalk-static-loader");
 

@@ -25,7 +25,10 @@ pub use cache::Cache;
 pub use command_line::kernel_command_line;
 pub use error::GuestError;
 pub use fetch::{FetchRequest, Fetched, KernelRequest, fetch};
-pub use images::{HEADER, VALIDATION_VOS, VOS, WORKLOADS};
+pub use images::{
+    HEADER, PROGRAM_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
+    WORKLOADS,
+};
 pub use initramfs::{GuestFile, Initramfs, Memory, Region, Task};
 pub use kernel_file::{drivers_outside, release_of};
 pub use linux::{LinuxGuest, ModuleSource};

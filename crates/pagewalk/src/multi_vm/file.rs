@@ -4,6 +4,7 @@ use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
 use crate::error::Failure;
 use crate::input;
+use crate::profile::NameSources;
 use crate::runs::image::{GuestKind, Work, prepare, program_memory};
 use config::host_model::HostModel;
 use config::toml_problem;
@@ -156,6 +157,8 @@ pub(crate) struct MultiVm {
     pub(crate) names: Vec<String>,
     /// By guest: what it does.
     pub(crate) work: Vec<String>,
+    /// By guest: what a profile's names are made of.
+    pub(crate) sources: Vec<NameSources>,
 }
 
 /// Reads the file at `path`; `settings` are keys of the configuration that replace the file's.
@@ -192,8 +195,14 @@ pub(crate) fn of_text(
     }
     let cycles =
         |us: u64| Cycles((u128::from(us) * u128::from(model.clock_hz) / 1_000_000).min(u128::from(u64::MAX)) as u64);
-    let mut multi_vm =
-        MultiVm { config, names: Vec::new(), work: Vec::new(), plan: HostPlan::default(), model: model.clone() };
+    let mut multi_vm = MultiVm {
+        config,
+        names: Vec::new(),
+        work: Vec::new(),
+        sources: Vec::new(),
+        plan: HostPlan::default(),
+        model: model.clone(),
+    };
     multi_vm.plan.registry = registry;
     multi_vm.plan.granularity = file.granularity.map(|size| size.0);
     let windows: Vec<&WindowKeys> = file.guest.iter().flat_map(|guest| &guest.sections).collect();
@@ -264,6 +273,7 @@ impl MultiVm {
         let memory = keys.memory.unwrap_or(self.config.memory);
         let config = Config { harts: keys.processors, memory, ..self.config.clone() };
         let prepared = prepare(GuestKind::parse(&keys.guest), work, &arguments, program_memory(&config))?;
+        let sources = NameSources::of_boot(&prepared, &arguments.files);
         let plan = GuestPlan {
             image: prepared.image(&config)?,
             harts: keys.processors,
@@ -282,6 +292,7 @@ impl MultiVm {
                 return usage("two guests have this name".to_owned());
             }
             self.names.push(name);
+            self.sources.push(sources.clone());
             self.work.push(description.trim().to_owned());
             self.plan.guests.push(plan.clone());
         }

@@ -198,6 +198,16 @@ impl Prepared {
         &self.devices
     }
 
+    /// What it is to do.
+    pub(crate) const fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// Its kernel's file.
+    pub(crate) fn kernel(&self) -> Arc<[u8]> {
+        self.kernel.clone()
+    }
+
     /// Which guest it is.
     pub(crate) const fn kind(&self) -> &GuestKind {
         &self.kind

@@ -1,0 +1,259 @@
+//! The profile of one guest.
+
+use super::cells::{Cells, Folds, Key};
+use super::counters::Counters;
+use super::rates::Rates;
+use super::site::{Page, Place, Site, Space, SpaceId, Touched};
+use std::collections::HashMap;
+use types::Gva;
+
+/// The most pairs of an instruction and a page that are kept apart: a guest can make as many as it likes, and the host's memory is not its to use up.
+const MOST_CELLS: usize = 1 << 20;
+/// The most instructions.
+const MOST_SITES: usize = 1 << 16;
+/// The most address spaces.
+const MOST_SPACES: usize = 1 << 12;
+/// The most ranges that have names.
+const MOST_RANGES: usize = 1 << 12;
+
+/// Places that are found without a look at the table.
+const RECENT: usize = 32;
+
+/// The number of the space of those that there was no room for.
+const OTHER_SPACE: SpaceId = SpaceId(u32::MAX);
+/// Stands for the instructions that there was no room for. It is odd, as no instruction's address is.
+const OTHER_PC: u64 = u64::MAX;
+
+/// A part of an address space to which the guest has given a name (`PAGEWALK_NAME_RANGE`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedRange {
+    /// The address space.
+    pub space: Space,
+    /// Its first byte.
+    pub start: Gva,
+    /// Its length.
+    pub bytes: u64,
+    /// The name.
+    pub name: String,
+}
+
+/// What was charged to one instruction for one page.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The instruction.
+    pub site: Site,
+    /// What it was about.
+    pub touched: Touched,
+    /// What was charged.
+    pub counters: Counters,
+}
+
+/// The profile of a guest's measured part.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Everything that was charged, in the order in which it first occurred.
+    pub rows: Vec<Row>,
+    /// Ranges that have names. A later one goes before an earlier one.
+    pub ranges: Vec<NamedRange>,
+    /// What the run counted, independently of the profile: the sum of all rows.
+    pub totals: Counters,
+    /// What the counters stand for in time.
+    pub rates: Rates,
+}
+
+/// What is charged of one guest.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    spaces: Vec<Space>,
+    space_ids: HashMap<Space, SpaceId, Folds>,
+    sites: Vec<Place>,
+    site_ids: HashMap<Place, u32, Folds>,
+    /// Places that were charged lately, by their address.
+    recent: [Option<(Place, u32)>; RECENT],
+    ranges: Vec<NamedRange>,
+    /// Entries of shadow tables that were charged so far.
+    pub(super) shadow_fills: i64,
+    /// Since the latest region of interest began or ended.
+    current: Cells,
+    /// Before it, as long as no region was measured.
+    before: Cells,
+    /// In regions of interest that have ended.
+    measured: Option<Cells>,
+}
+
+impl Account {
+    /// The number of an address space.
+    pub(super) fn space(&mut self, space: Space) -> SpaceId {
+        if let Some(&id) = self.space_ids.get(&space) {
+            return id;
+        }
+        if self.spaces.len() >= MOST_SPACES {
+            return OTHER_SPACE;
+        }
+        let id = SpaceId(self.spaces.len() as u32);
+        self.spaces.push(space);
+        self.space_ids.insert(space, id);
+        id
+    }
+
+    /// The number of a place. Few instructions have most of the misses.
+    #[inline]
+    pub(super) fn site(&mut self, place: Place) -> u32 {
+        let recent = (place.pc >> 1) as usize % RECENT;
+        match self.recent[recent] {
+            Some((latest, site)) if latest == place => site,
+            _ => {
+                let site = self.find_site(place);
+                self.recent[recent] = Some((place, site));
+                site
+            }
+        }
+    }
+
+    #[cold]
+    fn find_site(&mut self, place: Place) -> u32 {
+        if let Some(&site) = self.site_ids.get(&place) {
+            return site;
+        }
+        let place = if self.sites.len() < MOST_SITES { place } else { Place { pc: OTHER_PC, ..place } };
+        let next = self.sites.len() as u32;
+        let site = *self.site_ids.entry(place).or_insert(next);
+        if site == next {
+            self.sites.push(place);
+        }
+        site
+    }
+
+    /// Charges a site for what it did to a page.
+    #[inline]
+    pub(super) fn charge(&mut self, site: u32, page: Page, counters: &Counters) {
+        let key = Key { site, page: page.word() };
+        match self.current.find(key) {
+            Some(cell) => cell.add(counters),
+            None => self.charge_new(key, counters),
+        }
+    }
+
+    #[cold]
+    fn charge_new(&mut self, key: Key, counters: &Counters) {
+        let full = self.current.len() + self.before.len() + self.measured.as_ref().map_or(0, Cells::len) >= MOST_CELLS;
+        let key = if full && key.page != Page::NONE.word() { Key { page: Page::OTHER.word(), ..key } } else { key };
+        self.current.of(key).add(counters);
+    }
+
+    /// A region of interest begins.
+    pub(super) fn begin(&mut self) {
+        if self.measured.is_none() {
+            self.before.absorb(&mut self.current);
+        } else {
+            self.current.clear();
+        }
+    }
+
+    /// A region of interest ends.
+    pub(super) fn end(&mut self) {
+        self.measured.get_or_insert_default().absorb(&mut self.current);
+        self.before.clear();
+    }
+
+    /// Gives a range a name.
+    pub(super) fn name(&mut self, range: NamedRange) {
+        self.ranges.retain(|other| (other.space, other.start, other.bytes) != (range.space, range.start, range.bytes));
+        if self.ranges.len() < MOST_RANGES {
+            self.ranges.push(range);
+        }
+    }
+
+    /// What was charged, for a run that counted `totals`.
+    pub(super) fn profile(&self, totals: Counters, rates: Rates) -> Profile {
+        let mut whole = Cells::default();
+        let cells = match &self.measured {
+            Some(measured) => measured,
+            None => {
+                for (key, counters) in self.before.iter().chain(self.current.iter()) {
+                    whole.of(*key).add(counters);
+                }
+                &whole
+            }
+        };
+        let rows = cells.iter().filter(|(_, counters)| !counters.is_zero()).map(|(key, counters)| Row {
+            site: self.site_of(key.site),
+            touched: Page::from_word(key.page).touched(),
+            counters: *counters,
+        });
+        Profile { rows: rows.collect(), ranges: self.ranges.clone(), totals, rates }
+    }
+
+    fn site_of(&self, site: u32) -> Site {
+        let Place { space, privilege, pc } = self.sites[site as usize];
+        Site {
+            space: self.spaces.get(space.0 as usize).copied(),
+            privilege: privilege.into(),
+            pc: (pc != OTHER_PC).then_some(Gva(pc)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Counter, Waiting};
+    use types::{Access, Cycles};
+
+    const RATES: Rates = Rates {
+        l2_hit: Cycles(0),
+        reference: Cycles(0),
+        refill: Cycles(0),
+        millicycles: None,
+        waits: Waiting::References,
+    };
+
+    fn one() -> Counters {
+        let mut counters = Counters::default();
+        counters.set(Counter::Walks as usize, 1);
+        counters
+    }
+
+    fn walks(profile: &Profile) -> i64 {
+        profile.rows.iter().map(|row| row.counters.get(Counter::Walks)).sum()
+    }
+
+    fn charge(account: &mut Account, pc: u64, page: u64) {
+        let site = account.site(Place { pc, ..Place::default() });
+        account.charge(site, Page::of(Gva(page << 12), Access::Read), &one());
+    }
+
+    #[test]
+    fn nothing_is_lost_where_there_is_no_room() {
+        let mut account = Account::default();
+        account.space(Space::default());
+        let more = MOST_SITES as u64 + 10;
+        (0..more).for_each(|pc| charge(&mut account, 4 * pc, 1));
+        (0..MOST_CELLS as u64 + 10).for_each(|page| charge(&mut account, 0, page));
+        let profile = account.profile(Counters::default(), RATES);
+        assert_eq!(walks(&profile), more as i64 + MOST_CELLS as i64 + 10);
+        assert!(profile.rows.iter().any(|row| row.site.pc.is_none()));
+        assert!(profile.rows.iter().any(|row| row.touched == Touched::Others));
+        assert!(profile.rows.len() <= MOST_CELLS + 2);
+    }
+
+    #[test]
+    fn regions_are_added_up_and_what_is_between_them_is_not() {
+        let mut account = Account::default();
+        charge(&mut account, 0, 1);
+        account.begin();
+        charge(&mut account, 4, 1);
+        // Without an end there is no region, and all of the run counts.
+        assert_eq!(walks(&account.profile(Counters::default(), RATES)), 2);
+        account.end();
+        charge(&mut account, 8, 1);
+        account.begin();
+        charge(&mut account, 4, 1);
+        charge(&mut account, 12, 1);
+        account.end();
+        let profile = account.profile(Counters::default(), RATES);
+        assert_eq!(walks(&profile), 3);
+        let pcs: Vec<u64> = profile.rows.iter().map(|row| row.site.pc.unwrap().0).collect();
+        assert_eq!(pcs, [4, 12]);
+    }
+}

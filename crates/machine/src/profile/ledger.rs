@@ -1,0 +1,138 @@
+//! The books of a machine: what the counters of each pCPU were when they were last looked at, and an account for each guest.
+
+use super::account::{Account, NamedRange, Profile};
+use super::counters::{Counter, Counters, SHADOW_FILLS};
+use super::rates::Rates;
+use super::site::{Page, Place, Space};
+use types::{Cycles, Gva, TranslationContext};
+
+/// The books of a machine.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    seats: Vec<Seat>,
+    accounts: Vec<Account>,
+}
+
+/// What is known of a pCPU.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seat {
+    /// Its counters when they were last looked at.
+    seen: Counters,
+    /// Where its hart is.
+    place: Place,
+    space: Space,
+    /// The latest miss there: its site and page. What a core is later for it comes after it.
+    latest: Option<(u32, Page)>,
+}
+
+/// Counters before a call, as many as tell whether the call changed any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Mark {
+    pub(crate) misses: u64,
+    pub(crate) hypervisor: Cycles,
+}
+
+/// What was read of a machine: the counters of a pCPU, and those of its guest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub(crate) pcpu: usize,
+    pub(crate) guest: usize,
+    pub(crate) counters: Counters,
+    pub(crate) shadow_fills: i64,
+}
+
+impl Ledger {
+    pub(crate) fn new(pcpus: usize, guests: usize) -> Self {
+        Self { seats: vec![Seat::default(); pcpus], accounts: (0..guests).map(|_| Account::default()).collect() }
+    }
+
+    /// The hart on a pCPU is at `pc`.
+    #[inline]
+    pub(crate) fn at(&mut self, pcpu: usize, pc: u64) {
+        self.seats[pcpu].place.pc = pc;
+    }
+
+    /// The hart of `guest` on a pCPU translates in `context` from now on.
+    #[inline]
+    pub(crate) fn enter(&mut self, pcpu: usize, guest: usize, context: &TranslationContext) {
+        let seat = &mut self.seats[pcpu];
+        seat.place.privilege = context.privilege.into();
+        let space = Space::of(context);
+        if seat.space != space {
+            seat.space = space;
+            seat.place.space = self.accounts[guest].space(space);
+        }
+    }
+
+    /// Another hart, of `guest`, has a pCPU from now on: its counters so far are of others.
+    pub(crate) fn seat(&mut self, pcpu: usize, guest: usize, counters: Counters) {
+        let space = Space::default();
+        let id = self.accounts[guest].space(space);
+        self.seats[pcpu] = Seat { seen: counters, place: Place { space: id, ..Place::default() }, space, latest: None };
+    }
+
+    /// Charges an access that has missed.
+    #[inline]
+    pub(crate) fn miss(&mut self, reading: &Reading, page: Page) {
+        let Seat { place, .. } = self.seats[reading.pcpu];
+        let site = self.accounts[reading.guest].site(place);
+        self.seats[reading.pcpu].latest = Some((site, page));
+        self.settle(reading, site, page);
+    }
+
+    /// Charges what has changed beside accesses to where the hart is. What only a core knows is of the latest miss.
+    pub(crate) fn sweep(&mut self, reading: &Reading) {
+        self.delay(reading.pcpu, reading.guest, reading.counters.get(Counter::CoreTicks));
+        let Seat { place, seen, .. } = self.seats[reading.pcpu];
+        let account = &self.accounts[reading.guest];
+        if reading.counters == seen && reading.shadow_fills == account.shadow_fills {
+            return;
+        }
+        let site = self.accounts[reading.guest].site(place);
+        self.settle(reading, site, Page::NONE);
+    }
+
+    /// Charges the latest miss on a pCPU for what its core is later since.
+    #[inline]
+    pub(crate) fn delay(&mut self, pcpu: usize, guest: usize, ticks: i64) {
+        const TICKS: usize = Counter::CoreTicks as usize;
+        let seat = &mut self.seats[pcpu];
+        let later = ticks - seat.seen.get(Counter::CoreTicks);
+        let Some((site, page)) = seat.latest.filter(|_| later != 0) else { return };
+        seat.seen.set(TICKS, ticks);
+        let mut delay = Counters::default();
+        delay.set(TICKS, later);
+        self.accounts[guest].charge(site, page, &delay);
+    }
+
+    #[inline]
+    fn settle(&mut self, reading: &Reading, site: u32, page: Page) {
+        let (seat, account) = (&mut self.seats[reading.pcpu], &mut self.accounts[reading.guest]);
+        let mut charged = reading.counters.since(&seat.seen);
+        charged.set(SHADOW_FILLS, reading.shadow_fills - account.shadow_fills);
+        seat.seen = reading.counters;
+        account.shadow_fills = reading.shadow_fills;
+        account.charge(site, page, &charged);
+    }
+
+    /// A region of interest of a guest begins. All of its pCPUs have been swept.
+    pub(crate) fn begin(&mut self, guest: usize) {
+        self.accounts[guest].begin();
+    }
+
+    /// A region of interest of a guest ends. All of its pCPUs have been swept.
+    pub(crate) fn end(&mut self, guest: usize) {
+        self.accounts[guest].end();
+    }
+
+    /// Gives a range of the address space of the hart on a pCPU a name.
+    pub(crate) fn name(&mut self, pcpu: usize, guest: usize, (start, bytes): (Gva, u64), name: String) {
+        let space = self.seats[pcpu].space;
+        self.accounts[guest].name(NamedRange { space, start, bytes, name });
+    }
+
+    /// The profile of a guest whose run counted `totals`.
+    pub(crate) fn profile(&self, guest: usize, totals: Counters, rates: Rates) -> Profile {
+        self.accounts[guest].profile(totals, rates)
+    }
+}

@@ -1,0 +1,179 @@
+//! A profile with names.
+
+use super::names::{Names, Side};
+use machine::{Counters, NamedRange, Profile, Rates, Row, Space, Touched};
+use serde_json::Value;
+use std::collections::HashMap;
+use types::{Access, Privilege};
+
+/// Which run a profile is of.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// The guest.
+    pub(crate) guest: String,
+    /// What it does.
+    pub(crate) work: String,
+    /// The scheme, as the user wrote it.
+    pub(crate) system: String,
+    /// The settings of the system's own.
+    pub(crate) settings: Value,
+}
+
+/// An address space, with its name.
+#[derive(Clone, Debug)]
+pub(super) struct NamedSpace {
+    /// `None` for those that the profile had no room to keep apart.
+    pub(super) space: Option<Space>,
+    pub(super) name: String,
+}
+
+/// What was charged to an instruction for a page, with names.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The number of the address space.
+    pub(super) space: usize,
+    /// The number of the function's name.
+    pub(super) symbol: usize,
+    /// How far behind the function's beginning the instruction is.
+    pub(super) offset: u64,
+    pub(super) pc: Option<u64>,
+    pub(super) touched: Touched,
+    /// The number of the object's name.
+    pub(super) object: usize,
+    pub(super) counters: Counters,
+}
+
+/// Names, each with a number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbered {
+    names: Vec<String>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Numbered {
+    fn number(&mut self, name: String) -> usize {
+        if let Some(&number) = self.numbers.get(&name) {
+            return number;
+        }
+        self.names.push(name.clone());
+        self.numbers.insert(name, self.names.len() - 1);
+        self.names.len() - 1
+    }
+
+    pub(super) fn name(&self, number: usize) -> &str {
+        &self.names[number]
+    }
+}
+
+/// The profile of a run, with names.
+#[derive(Clone, Debug)]
+pub(crate) struct Attribution {
+    pub(super) about: About,
+    pub(super) spaces: Vec<NamedSpace>,
+    pub(super) symbols: Numbered,
+    pub(super) objects: Numbered,
+    pub(super) entries: Vec<Entry>,
+    pub(super) totals: Counters,
+    pub(super) rates: Rates,
+}
+
+impl Attribution {
+    /// The profile of `about` with the names of its guest.
+    pub(crate) fn new(about: About, profile: &Profile, names: &Names) -> Self {
+        let (spaces, numbers) = spaces(&about, &profile.rows, names);
+        let (mut symbols, mut objects) = (Numbered::default(), Numbered::default());
+        let entries = profile.rows.iter().map(|row| {
+            let site = row.site;
+            let side = match site.privilege {
+                Privilege::User => Side::User,
+                Privilege::Supervisor => Side::Kernel,
+            };
+            let (symbol, offset) =
+                site.pc.map_or_else(|| ("[other instructions]".to_owned(), 0), |pc| names.function(pc.0, side));
+            Entry {
+                space: numbers[&site.space],
+                symbol: symbols.number(symbol),
+                offset,
+                pc: site.pc.map(|pc| pc.0),
+                touched: row.touched,
+                object: objects.number(object(row, &profile.ranges, names)),
+                counters: row.counters,
+            }
+        });
+        let entries = entries.collect();
+        Self { about, spaces, symbols, objects, entries, totals: profile.totals, rates: profile.rates }
+    }
+
+    /// What sorts the parts of a profile, and what a stack weighs: ticks of translation and of the hypervisor.
+    pub(super) fn weight(&self, counters: &Counters) -> i64 {
+        self.rates.translation(counters) + self.rates.hypervisor(counters)
+    }
+
+    /// What was charged, added up by a key: the costliest first, and of equals the one with more misses of the L1s, and then by key.
+    pub(super) fn sums<K: Ord + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> Vec<(K, Counters)> {
+        let mut sums: HashMap<K, Counters> = HashMap::new();
+        for entry in &self.entries {
+            sums.entry(key(entry)).or_default().add(&entry.counters);
+        }
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        let misses =
+            |counters: &Counters| counters.get(machine::Counter::L1dMisses) + counters.get(machine::Counter::L1iMisses);
+        sums.sort_by(|(one, first), (other, second)| {
+            let by_cost = self.weight(second).cmp(&self.weight(first));
+            by_cost.then(misses(second).cmp(&misses(first))).then(one.cmp(other))
+        });
+        sums
+    }
+}
+
+/// The address spaces in the order of their first event, with names that differ.
+fn spaces(about: &About, rows: &[Row], names: &Names) -> (Vec<NamedSpace>, HashMap<Option<Space>, usize>) {
+    let (mut spaces, mut numbers): (Vec<(Option<Space>, Privilege)>, HashMap<_, usize>) = <_>::default();
+    for row in rows {
+        let number = *numbers.entry(row.site.space).or_insert(spaces.len());
+        if number == spaces.len() {
+            spaces.push((row.site.space, Privilege::Supervisor));
+        }
+        if row.site.privilege == Privilege::User {
+            spaces[number].1 = Privilege::User;
+        }
+    }
+    let plain = |&(space, privilege): &(Option<Space>, Privilege)| match (space, privilege) {
+        (None, _) => "[other address spaces]".to_owned(),
+        (Some(_), Privilege::User) => about.work.clone(),
+        (Some(_), Privilege::Supervisor) => names.kernel_name().to_owned(),
+    };
+    let named = spaces.iter().map(|of| {
+        let name = plain(of);
+        let alone = spaces.iter().filter(|other| plain(other) == name).count() == 1;
+        let name = match of.0.filter(|_| !alone) {
+            Some(Space { root, asid, mode }) if mode.levels() > 0 => {
+                format!("{name} (asid {}, root {:#x})", asid.0, root.0)
+            }
+            Some(_) => format!("{name} (no translation)"),
+            None => name,
+        };
+        NamedSpace { space: of.0, name }
+    });
+    (named.collect(), numbers)
+}
+
+/// What an access was to.
+fn object(row: &Row, ranges: &[NamedRange], names: &Names) -> String {
+    const PAGE: u64 = 4096;
+    match row.touched {
+        Touched::Nothing => "[no access]".to_owned(),
+        Touched::Others => "[other pages]".to_owned(),
+        Touched::Page(_, Access::Execute) => "[code]".to_owned(),
+        Touched::Page(page, Access::Read | Access::Write) => {
+            let end = page.0.saturating_add(PAGE);
+            let overlap = |range: &&NamedRange| {
+                let (first, behind) = (range.start.0, range.start.0.saturating_add(range.bytes));
+                behind.min(end).saturating_sub(first.max(page.0))
+            };
+            let here = ranges.iter().filter(|range| Some(range.space) == row.site.space && overlap(range) > 0);
+            // Of equals the one that was named last.
+            here.max_by_key(overlap).map_or_else(|| names.object(page.0), |range| range.name.clone())
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A profile as JSON. The keys are a contract: see docs/json-keys.md.
+
+use super::attribution::{Attribution, Entry};
+use machine::{Counters, Space, Touched};
+use serde_json::{Map, Value, json};
+use types::{Access, PagingMode};
+
+/// The profiles of a command.
+pub(super) fn document(profiles: &[Attribution]) -> Value {
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "format": "pagewalk-profile",
+        "runs": profiles.iter().map(run).collect::<Vec<_>>(),
+    })
+}
+
+fn run(profile: &Attribution) -> Value {
+    let part = |mut about: Value, counters: &Counters| {
+        about["counts"] = counts(profile, counters);
+        about
+    };
+    let list = |parts: Vec<(Value, Counters)>| -> Vec<Value> {
+        parts.into_iter().map(|(about, counters)| part(about, &counters)).collect()
+    };
+    let space = |index: usize| {
+        let named = &profile.spaces[index];
+        let Space { mode, root, asid } = named.space.unwrap_or_default();
+        let kept_apart = named.space.is_some();
+        json!({
+            "space": index,
+            "name": named.name,
+            "mode": kept_apart.then(|| mode_name(mode)),
+            "root": kept_apart.then(|| format!("{root:#x}", root = root.0)),
+            "asid": kept_apart.then_some(asid.0),
+        })
+    };
+    let symbol = |(space, symbol): (usize, usize)| json!({ "space": space, "name": profile.symbols.name(symbol) });
+    let instruction = |(space, pc, symbol, offset): (usize, Option<u64>, usize, u64)| json!({ "space": space, "pc": pc.map(hexadecimal), "symbol": profile.symbols.name(symbol), "offset": offset });
+    let page = |(space, page, access, object): (usize, Option<u64>, &'static str, usize)| {
+        json!({
+            "space": space,
+            "page": page.map(hexadecimal),
+            "access": access,
+            "object": profile.objects.name(object),
+        })
+    };
+    let object = |(space, object): (usize, usize)| json!({ "space": space, "name": profile.objects.name(object) });
+    let both = |(space, symbol, object): (usize, usize, usize)| {
+        json!({
+            "space": space,
+            "symbol": profile.symbols.name(symbol),
+            "object": profile.objects.name(object),
+        })
+    };
+    fn about<K>(sums: Vec<(K, Counters)>, of: impl Fn(K) -> Value) -> Vec<(Value, Counters)> {
+        sums.into_iter().map(|(key, counters)| (of(key), counters)).collect()
+    }
+    let by_space = about(profile.sums(|entry| entry.space), space);
+    let by_symbol = about(profile.sums(|entry| (entry.space, entry.symbol)), symbol);
+    let by_instruction = about(profile.sums(|entry| (entry.space, entry.pc, entry.symbol, entry.offset)), instruction);
+    let by_page = about(profile.sums(|entry| page_of(entry)), page);
+    let by_object = about(profile.sums(|entry| (entry.space, entry.object)), object);
+    let by_both = about(profile.sums(|entry| (entry.space, entry.symbol, entry.object)), both);
+    json!({
+        "guest": profile.about.guest,
+        "workload": profile.about.work,
+        "scheme": profile.about.system,
+        "settings": profile.about.settings,
+        "ticks_per_cycle": profile.rates.ticks_per_cycle(),
+        "totals": counts(profile, &profile.totals),
+        "spaces": list(by_space),
+        "symbols": list(by_symbol),
+        "instructions": list(by_instruction),
+        "pages": list(by_page),
+        "objects": list(by_object),
+        "symbols_and_objects": list(by_both),
+    })
+}
+
+/// The counters that are not zero, and the times that they stand for.
+fn counts(profile: &Attribution, counters: &Counters) -> Value {
+    let mut map: Map<String, Value> = counters
+        .iter()
+        .filter(|(_, count)| *count != 0)
+        .map(|(counter, count)| (counter.name().to_owned(), count.into()))
+        .collect();
+    map.insert("translation_ticks".to_owned(), profile.rates.translation(counters).into());
+    map.insert("hypervisor_ticks".to_owned(), profile.rates.hypervisor(counters).into());
+    Value::Object(map)
+}
+
+fn page_of(entry: &Entry) -> (usize, Option<u64>, &'static str, usize) {
+    let (page, access) = match entry.touched {
+        Touched::Page(page, access) => (
+            Some(page.0),
+            match access {
+                Access::Read => "load",
+                Access::Write => "store",
+                Access::Execute => "fetch",
+            },
+        ),
+        Touched::Nothing => (None, "none"),
+        Touched::Others => (None, "other"),
+    };
+    (entry.space, page, access, entry.object)
+}
+
+/// Addresses have more bits than a number of JSON has for most readers.
+fn hexadecimal(address: u64) -> String {
+    format!("{address:#x}")
+}
+
+const fn mode_name(mode: PagingMode) -> &'static str {
+    match mode {
+        PagingMode::Bare => "bare",
+        PagingMode::Sv39 => "sv39",
+        PagingMode::Sv48 => "sv48",
+        PagingMode::Sv57 => "sv57",
+    }
+}

@@ -1,0 +1,17 @@
+//! `--profile`: what translation costs, by address space, symbol, instruction, page and data object (docs/profile.md).
+
+mod attribution;
+mod firefox;
+mod folded;
+mod format;
+mod gzip;
+mod json;
+mod kallsyms;
+mod names;
+mod request;
+mod symbols;
+mod table;
+
+pub(crate) use attribution::{About, Attribution};
+pub(crate) use request::{NameSources, ProfileOutput};
+pub(crate) use table::tables;

@@ -1,0 +1,111 @@
+//! The profile that a user has requested.
+
+use super::attribution::Attribution;
+use super::firefox::firefox;
+use super::folded::folded;
+use super::format::{Container, format_of_name};
+use super::gzip::gzip;
+use super::json::document;
+use super::names::{Names, Program};
+use crate::cli::{FileSpec, ProfileArgs, ProfileFormat};
+use crate::error::Failure;
+use crate::guest::VOS;
+use crate::output::{Output, json};
+use crate::runs::image::{GuestKind, Prepared, Work};
+use crate::runs::start::{self, Start};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file that a profile is written to.
+#[derive(Debug)]
+pub(crate) struct ProfileOutput {
+    output: Output,
+    format: ProfileFormat,
+    container: Container,
+}
+
+impl ProfileOutput {
+    /// Opens the file, if the user has requested one, before the work for it begins.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] where neither its name nor the user says its format, [`Failure::Run`] where it cannot be written.
+    pub(crate) fn open(arguments: &ProfileArgs) -> Result<Option<Self>, Failure> {
+        let Some(path) = &arguments.profile else { return Ok(None) };
+        let Some(format) = arguments.profile_format.or_else(|| format_of_name(path)) else {
+            return Err(Failure::Usage(format!(
+                "--profile {}: the name says no format; --profile-format json, folded or firefox does",
+                path.display()
+            )));
+        };
+        let output = Output::open(path).map_err(|error| unwritten(path, &error))?;
+        Ok(Some(Self { output, format, container: Container::of_name(path) }))
+    }
+
+    /// The file.
+    pub(crate) const fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// Writes the profiles of the command's runs.
+    ///
+    /// # Errors
+    /// [`Failure::Run`], naming the file.
+    pub(crate) fn write(self, profiles: &[Attribution]) -> Result<(), Failure> {
+        let path = self.output.name().to_owned();
+        let content = match self.format {
+            ProfileFormat::Json => json(&document(profiles)),
+            ProfileFormat::Folded => Ok(folded(profiles).into_bytes()),
+            ProfileFormat::Firefox => firefox(profiles).map_err(io::Error::from),
+        };
+        let content = content.map(|content| match self.container {
+            Container::Plain => content,
+            Container::Gzip => gzip(&content),
+        });
+        content.and_then(|content| self.output.write(&content)).map_err(|error| unwritten(&path, &error))
+    }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    Failure::Run(format!("{}: {error}", path.display()))
+}
+
+/// What a guest's names are made of. Files are read at once, because a sandbox keeps them out of reach later.
+#[derive(Clone, Debug)]
+pub(crate) struct NameSources {
+    kernel_name: String,
+    kernel: Arc<[u8]>,
+    programs: Vec<Program>,
+}
+
+impl NameSources {
+    /// Those of a guest that has `files`. One that cannot be read has been refused before, where it is put into the guest.
+    pub(crate) fn of_boot(prepared: &Prepared, files: &[FileSpec]) -> Self {
+        let kind = prepared.kind();
+        let programs = match (kind, prepared.work()) {
+            (GuestKind::Linux, Work::Workload { .. }) => vec![Program::Workloads],
+            (GuestKind::Linux, Work::Console | Work::Command(_)) => {
+                files.iter().filter_map(|file| std::fs::read(&file.host).ok()).map(Program::File).collect()
+            }
+            (GuestKind::Vos | GuestKind::File(_), _) => Vec::new(),
+        };
+        Self { kernel_name: kind.name(), kernel: prepared.kernel(), programs }
+    }
+
+    /// Those of a guest that starts so.
+    pub(crate) fn of(start: &Start, files: &[FileSpec]) -> Self {
+        match start {
+            Start::Boot(prepared) => Self::of_boot(prepared, files),
+            Start::Snapshot(snapshot) => {
+                let kind = start::kind(snapshot);
+                let kernel: &[u8] = if kind == GuestKind::Vos { VOS } else { &[] };
+                Self { kernel_name: kind.name(), kernel: kernel.into(), programs: Vec::new() }
+            }
+        }
+    }
+
+    /// The names.
+    pub(crate) fn names(&self) -> Names {
+        Names::of(&self.kernel_name, &self.kernel, &self.programs)
+    }
+}

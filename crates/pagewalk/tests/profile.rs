@@ -1,0 +1,369 @@
+//! `--profile`: what is charged to parts of a run adds up to what the run counted.
+
+mod common;
+
+use common::{Scratch, command, ended, number, run, runs_of};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// The lists of a profile. Each has all of it.
+const LISTS: [&str; 6] = ["spaces", "symbols", "instructions", "pages", "objects", "symbols_and_objects"];
+
+/// A kernel with one function that reads an array at random, and one that reads another in order.
+const TWO_ARRAYS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/profile/two-arrays.elf");
+
+fn json(path: &str) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap_or_else(|error| panic!("{path}: {error}"))).expect("JSON")
+}
+
+/// The profile and the report of `compare` with `arguments`.
+#[track_caller]
+fn compared(arguments: &[&str]) -> (Value, Value) {
+    let scratch = Scratch::new();
+    let (profile, report) = (scratch.text("p.json"), scratch.text("r.json"));
+    run(["compare", "--profile", &profile, "--json", &report].iter().chain(arguments)).succeeded();
+    (json(&profile), json(&report))
+}
+
+/// The counts of a list's parts, added up.
+fn sums(list: &Value) -> BTreeMap<String, i64> {
+    let mut sums = BTreeMap::new();
+    for part in list.as_array().expect("a list") {
+        for (name, count) in part["counts"].as_object().expect("counts") {
+            *sums.entry(name.clone()).or_insert(0) += count.as_i64().expect("a whole number");
+        }
+    }
+    sums.retain(|_, sum| *sum != 0);
+    sums
+}
+
+fn totals(profile: &Value) -> BTreeMap<String, i64> {
+    let counts: &Map<String, Value> = profile["totals"].as_object().expect("totals");
+    let counts = counts.iter().map(|(name, count)| (name.clone(), count.as_i64().expect("a whole number")));
+    counts.filter(|(_, count)| *count != 0).collect()
+}
+
+/// Every list adds up to the totals, to the unit, in every counter.
+#[track_caller]
+fn adds_up(what: &str, profile: &Value) {
+    let totals = totals(profile);
+    assert!(totals.get("l1d_misses").is_some_and(|misses| *misses > 0), "{what}: nothing was charged");
+    for list in LISTS {
+        assert_eq!(sums(&profile[list]), totals, "{what}: {list}");
+    }
+}
+
+/// The totals are what the report of the run says.
+#[track_caller]
+fn is_what_was_reported(what: &str, profile: &Value, report: &Value) {
+    let total = |name: &str| profile["totals"][name].as_i64().unwrap_or(0);
+    let reported = |pointer: &str| number(report, pointer) as i64;
+    for (name, pointer) in [
+        ("l1d_misses", "/tlb/l1d_misses"),
+        ("l1i_misses", "/tlb/l1i_misses"),
+        ("l2_misses", "/tlb/l2_misses"),
+        ("walks", "/walks/count"),
+        ("guest_refs", "/walks/guest_refs"),
+        ("host_refs", "/walks/host_refs"),
+        ("steps", "/walks/steps"),
+        ("segment_hits", "/segments/both"),
+        ("guest_segment_hits", "/segments/guest"),
+        ("hypervisor_segment_hits", "/segments/monitor_steps"),
+        ("escape_hits", "/segments/escaped"),
+        ("refills", "/refills/count"),
+        ("refill_instructions", "/refills/instructions"),
+        ("nested_faults", "/exits/nested_fault"),
+        ("shadow_faults", "/exits/shadow_fault"),
+        ("table_writes", "/exits/table_write"),
+        ("hypervisor_cycles", "/time/monitor"),
+    ] {
+        assert_eq!(total(name), reported(pointer), "{what}: {name}");
+    }
+    let exits = report["exits"].as_object().unwrap().values().map(|count| count.as_i64().unwrap()).sum::<i64>();
+    assert_eq!(total("exits"), exits, "{what}");
+    let ticks = number(profile, "/ticks_per_cycle") as i64;
+    assert_eq!(total("hypervisor_ticks"), ticks * reported("/time/monitor"), "{what}");
+    match report["core"].as_object() {
+        Some(core) if core["width"].as_i64() == Some(ticks) => {
+            assert_eq!(total("translation_ticks"), core["translation"].as_i64().unwrap(), "{what}");
+        }
+        None if ticks == 1 => assert_eq!(total("translation_ticks"), reported("/time/translation"), "{what}"),
+        // Refills by software have parts of ticks. A report has whole cycles.
+        _ => {
+            let cycles = total("translation_ticks") / ticks;
+            assert!((cycles - reported("/time/translation")).abs() <= 4, "{what}: {cycles}");
+        }
+    }
+}
+
+/// What is checked of every comparison: the profile of each run adds up to what was reported of it.
+#[track_caller]
+fn exact(arguments: &[&str]) -> Value {
+    let (profile, report) = compared(arguments);
+    let (profiles, reports) = (runs_of(&profile), runs_of(&report));
+    assert_eq!(profiles.len(), reports.len());
+    for (profile, report) in profiles.iter().zip(&reports) {
+        let what = format!("{arguments:?} {}", report["scheme"]);
+        assert_eq!((&profile["workload"], &profile["guest"]), (&report["workload"], &report["guest"]));
+        adds_up(&what, profile);
+        is_what_was_reported(&what, profile, report);
+    }
+    profile
+}
+
+/// Under every engine the same, for one hart and for four.
+fn engines_agree(fidelity: &str) {
+    for harts in ["1", "4"] {
+        let of = |engine: &str| {
+            let (engine, fidelity) = (format!("engine={engine}"), format!("fidelity={fidelity}"));
+            let jobs = ["--workload", "jobs:64K", "--scheme", "native,nested,shadow", "--memory", "64M"];
+            let settings = ["--harts", harts, "--set", &engine, "--set", &fidelity];
+            exact(&[&jobs[..], &settings[..]].concat())
+        };
+        let threaded = of("threaded");
+        assert_eq!(threaded, of("match"), "{fidelity}, {harts} harts");
+        assert_eq!(threaded, of("compiled"), "{fidelity}, {harts} harts");
+    }
+}
+
+#[test]
+fn a_profile_adds_up_under_every_engine_with_counts() {
+    engines_agree("counts");
+}
+
+#[test]
+fn a_profile_adds_up_under_every_engine_with_cycles() {
+    engines_agree("cycles");
+}
+
+#[test]
+fn a_profile_adds_up_under_every_engine_with_a_core() {
+    engines_agree("core");
+}
+
+#[test]
+fn a_profile_adds_up_under_every_scheme() {
+    let schemes = "native-segment,vmm-direct,guest-direct,dual-direct,flat,flat-hw,agile,reserved,nested:4K+2M";
+    for fidelity in ["fidelity=counts", "fidelity=core"] {
+        let size = ["--workload", "gups:1M", "--memory", "4G", "--scheme", schemes, "--set", fidelity];
+        exact(&size);
+    }
+}
+
+#[test]
+fn a_profile_changes_no_result() {
+    for fidelity in ["fidelity=counts", "fidelity=core"] {
+        let jobs = ["--workload", "jobs:64K", "--harts", "4", "--memory", "64M", "--set", fidelity];
+        let arguments = [&jobs[..], &["--scheme", "native,nested,shadow,agile"]].concat();
+        let scratch = Scratch::new();
+        let (profile, with) = (scratch.text("p.json"), scratch.text("with.json"));
+        run(["compare", "--profile", &profile, "--json", &with].iter().chain(&arguments)).succeeded();
+        assert_eq!(fs::read(with).unwrap(), common::compare_bytes(&arguments), "{fidelity}");
+    }
+}
+
+/// An earlier attempt left no file where there were several harts.
+#[test]
+fn four_harts_leave_a_file() {
+    let scratch = Scratch::new();
+    for command in ["compare", "boot"] {
+        let file = scratch.text(&format!("{command}.json"));
+        let work = if command == "boot" { "--run" } else { "--workload" };
+        run([command, work, "jobs", "--harts", "4", "--memory", "64M", "--profile", &file]).code.unwrap();
+        assert!(runs_of(&json(&file)).iter().all(|run| !run["symbols"].as_array().unwrap().is_empty()), "{command}");
+    }
+}
+
+/// The first of a list, with its part of the L2's misses.
+fn first<'v>(profile: &'v Value, list: &str) -> (&'v Value, f64) {
+    let first = &profile[list][0];
+    (first, number(first, "/counts/l2_misses") as f64 / number(profile, "/totals/l2_misses") as f64)
+}
+
+#[test]
+fn the_hostile_array_and_its_function_are_named() {
+    let profile = exact(&["--guest", TWO_ARRAYS, "--scheme", "nested,shadow", "--memory", "128M"]);
+    for profile in runs_of(&profile) {
+        let (symbol, part) = first(&profile, "symbols");
+        assert!(symbol["name"] == "read_at_random" && part > 0.9, "{symbol:#}");
+        let (object, part) = first(&profile, "objects");
+        assert!(object["name"] == "hostile" && part > 0.9, "{object:#}");
+        let (instruction, part) = first(&profile, "instructions");
+        assert!(instruction["symbol"] == "read_at_random" && part > 0.9, "{instruction:#}");
+        let both = &profile["symbols_and_objects"];
+        let of = |symbol: &str, object: &str| {
+            let found =
+                both.as_array().unwrap().iter().find(|part| part["symbol"] == symbol && part["object"] == object);
+            found.map_or(0, |part| number(part, "/counts/l1d_misses"))
+        };
+        // 1.6 MB in order are 391 pages.
+        assert_eq!(of("read_in_order", "sequential"), 391, "{both:#}");
+        assert!(of("read_at_random", "hostile") > 100_000, "{both:#}");
+        assert_eq!(of("read_named", "named by the program") + of("two_arrays", "named by the program"), 8, "{both:#}");
+        assert_eq!((of("read_in_order", "hostile"), of("read_at_random", "sequential")), (0, 0));
+    }
+}
+
+#[test]
+fn functions_of_vos_and_of_its_workloads_are_named() {
+    let scratch = Scratch::new();
+    let file = scratch.text("p.json");
+    let arguments = ["--workload", "gups:16M", "--scheme", "nested", "--memory", "128M", "--profile", &file];
+    let shown = run(["compare"].iter().chain(&arguments)).succeeded().stdout;
+    let profile = &json(&file)["runs"][0];
+    assert_eq!(first(profile, "symbols").0["name"], "update", "{:#}", profile["symbols"]);
+    assert_eq!(first(profile, "objects").0["name"], "heap");
+    assert_eq!(profile["spaces"][0]["name"], "gups:16M");
+    let tables: Vec<&str> = shown.split("by what they are charged to").collect();
+    assert_eq!(tables.len(), 2, "{shown}");
+    assert!(tables[1].contains("\nupdate ") && tables[1].contains(" heap "), "{shown}");
+}
+
+#[test]
+fn stacks_weigh_what_the_profile_has() {
+    let scratch = Scratch::new();
+    let arguments = ["compare", "--workload", "gups:1M", "--memory", "64M", "--scheme", "native,nested", "--profile"];
+    let written = |name: &str| {
+        let file = scratch.text(name);
+        run(arguments.iter().chain(&[file.as_str()])).succeeded();
+        fs::read(file).unwrap()
+    };
+    let of_json: Value = serde_json::from_slice(&written("p.json")).unwrap();
+    let weight = |run: &Value| number(run, "/totals/translation_ticks") + number(run, "/totals/hypervisor_ticks");
+    let whole: u64 = runs_of(&of_json).iter().map(weight).sum();
+
+    let folded = String::from_utf8(written("p.folded")).unwrap();
+    let stacks: Vec<(&str, u64)> = folded
+        .lines()
+        .map(|line| line.rsplit_once(' ').map(|(stack, weight)| (stack, weight.parse().unwrap())).unwrap())
+        .collect();
+    assert_eq!(stacks.iter().map(|(_, weight)| weight).sum::<u64>(), whole);
+    assert!(stacks.iter().any(|(stack, _)| *stack == "gups:1M under nested:4K+4K;gups:1M;update"), "{folded}");
+
+    let of_firefox = |bytes: &[u8]| -> Value { serde_json::from_slice(bytes).unwrap() };
+    let plain = written("p.fxprof.json");
+    let threads = of_firefox(&plain)["threads"].as_array().unwrap().clone();
+    let samples = threads.iter().flat_map(|thread| thread["samples"]["weight"].as_array().unwrap());
+    assert_eq!(samples.map(|weight| weight.as_u64().unwrap()).sum::<u64>(), whole);
+    let packed = written("p.json.gz");
+    assert_eq!(packed[..3], [0x1f, 0x8b, 8]);
+    let unpacked = std::process::Command::new("gzip").args(["-dc", &scratch.text("p.json.gz")]).output().unwrap();
+    assert!(unpacked.status.success());
+    assert_eq!(unpacked.stdout, plain);
+    assert_eq!(packed, written("p.json.gz"), "equal runs give equal bytes");
+}
+
+const HOST: &str = r#"
+processors = 2
+slice_us = 250
+[config]
+scheme = "shadow"
+memory = "64M"
+timeout = 20
+[[guest]]
+name = "work"
+count = 2
+workload = "jobs"
+options = "size=64K"
+processors = 2
+"#;
+
+#[test]
+fn guests_that_share_processors_have_profiles_of_their_own() {
+    for scheme in ["nested", "shadow"] {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("host.toml"), HOST.replace("shadow", scheme)).unwrap();
+        let run = |arguments: &[&str]| {
+            ended(command(["run", "host.toml"].iter().chain(arguments)).current_dir(directory.path())).succeeded()
+        };
+        run(&["--json", "with.json", "--profile", "p.json"]);
+        run(&["--json", "without.json"]);
+        assert_eq!(fs::read(at("with.json")).unwrap(), fs::read(at("without.json")).unwrap());
+        let (profile, report) = (json(at("p.json").to_str().unwrap()), json(at("with.json").to_str().unwrap()));
+        let profiles = runs_of(&profile);
+        assert_eq!(profiles.len(), 2);
+        for (guest, profile) in profiles.iter().enumerate() {
+            adds_up(scheme, profile);
+            let of = |pointer: &str| number(&report["guests"][guest], pointer);
+            assert_eq!(number(profile, "/totals/l1d_misses"), of("/tlb/l1d_misses"));
+            assert_eq!(number(profile, "/totals/walks"), of("/walks/count"));
+        }
+        run(&["--spin", "none,rslp", "--profile", "both.json"]);
+        assert_eq!(runs_of(&json(at("both.json").to_str().unwrap())).len(), 4);
+    }
+}
+
+#[test]
+fn a_restored_guest_has_a_profile() {
+    let scratch = Scratch::new();
+    let snapshot = scratch.text("s.pwsnap");
+    run(["boot", "--run", "gups", "--memory", "64M", "--snapshot", &snapshot]).succeeded();
+    exact(&["--restore", &snapshot, "--scheme", "native,nested,shadow"]);
+}
+
+#[test]
+fn a_warm_up_is_not_in_the_profile() {
+    let jobs = ["--workload", "gups:1M", "--memory", "64M", "--scheme", "nested", "--warmup"];
+    for warmup in ["touch", "100000"] {
+        exact(&[&jobs[..], &[warmup]].concat());
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_named_before_anything_runs() {
+    let scratch = Scratch::new();
+    let missing = scratch.text("missing/p.json");
+    let guest = ["--memory", "64M", "--profile"];
+    run(["compare", "--scheme", "native", "--workload", "gups"].iter().chain(&guest).chain(&[missing.as_str()]))
+        .failed(1, &[&missing]);
+    run(["boot", "--run", "hello"].iter().chain(&guest).chain(&[missing.as_str()])).failed(1, &[&missing]);
+    let directory = scratch.text("");
+    run(["compare", "--scheme", "native", "--profile-format", "json", "--workload", "gups"]
+        .iter()
+        .chain(&guest)
+        .chain(&[directory.as_str()]))
+    .failed(1, &[&directory]);
+    let host = scratch.write("host.toml", HOST);
+    run(["run", &host, "--profile", &missing]).failed(1, &[&missing]);
+    let nameless = scratch.text("profile");
+    run(["compare", "--scheme", "native", "--workload", "gups"].iter().chain(&guest).chain(&[nameless.as_str()]))
+        .failed(2, &["--profile", &nameless, "--profile-format"]);
+    assert_eq!(scratch.names(), ["host.toml"]);
+}
+
+#[test]
+fn the_user_may_say_the_format() {
+    let scratch = Scratch::new();
+    let file = scratch.text("profile");
+    let guest = ["compare", "--workload", "hello", "--scheme", "native", "--memory", "64M", "--profile", &file];
+    run(guest.iter().chain(&["--profile-format", "folded"])).succeeded();
+    assert!(fs::read_to_string(&file).unwrap().lines().all(|line| line.contains(';')));
+    run(guest.iter().chain(&["--profile-format", "json"])).succeeded();
+    assert_eq!(json(&file)["format"], "pagewalk-profile");
+}
+
+#[test]
+fn every_key_is_documented() {
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json-keys.md")).unwrap();
+    let (_, documented) = documented.split_once("## Profiles").expect("a part on profiles");
+    let (profile, _) = compared(&["--workload", "jobs:64K", "--memory", "64M", "--scheme", "nested,shadow,flat"]);
+    let mut keys = BTreeMap::new();
+    collect(&profile, &mut keys);
+    assert!(keys.len() > 30, "{keys:?}");
+    for key in keys.keys() {
+        assert!(documented.contains(&format!("`{key}`")), "docs/json-keys.md does not have `{key}`");
+    }
+}
+
+fn collect(value: &Value, keys: &mut BTreeMap<String, ()>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            keys.insert(key.clone(), ());
+            collect(value, keys);
+        }),
+        Value::Array(list) => list.iter().for_each(|value| collect(value, keys)),
+        _ => {}
+    }
+}
