@@ -285,6 +285,12 @@ impl Hart {
         self.float_open = self.csrs.float == FloatUnit::Dirty && self.frm <= 4;
     }
 
+    /// Instructions retired in the latest run.
+    #[must_use]
+    pub fn retired_in_run(&self) -> u64 {
+        self.counts.instructions - self.run_start
+    }
+
     /// Instructions retired before this run.
     pub(crate) fn run_start(&self) -> u64 {
         self.run_start

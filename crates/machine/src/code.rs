@@ -35,11 +35,40 @@ impl Code {
             Self::Counts(code) => hart.run(code, state, budget, engine),
             Self::Cycles(code) => hart.run(code, CachedMachine::of(state), budget, engine),
             Self::Core(code) => {
-                let before = hart.counts().instructions;
                 let exit = hart.run(code, CachedMachine::of(state), budget, engine);
-                state.settle_core(hart.counts().instructions - before);
+                Self::settle_core(hart, state, exit);
                 exit
             }
+        }
+    }
+
+    /// [`Hart::resume`] in `state`, where the hart was stopped.
+    pub(crate) fn resume(&mut self, hart: &mut Hart, state: &mut MachineState, engine: Engine) -> Exit {
+        match self {
+            Self::Counts(code) => hart.resume(code, state, engine),
+            Self::Cycles(code) => hart.resume(code, CachedMachine::of(state), engine),
+            Self::Core(code) => {
+                let exit = hart.resume(code, CachedMachine::of(state), engine);
+                Self::settle_core(hart, state, exit);
+                exit
+            }
+        }
+    }
+
+    /// The run of a hart on a modelled core has ended, unless a debugger has stopped it.
+    fn settle_core(hart: &Hart, state: &mut MachineState, exit: Exit) {
+        match exit {
+            Exit::Stopped(_) => {}
+            _ => state.settle_core(hart.retired_in_run()),
+        }
+    }
+
+    /// Forgets translations of the `bytes` bytes from `at` on, which a debugger has changed.
+    pub(crate) fn written(&mut self, at: *const u8, bytes: usize) {
+        match self {
+            Self::Counts(code) => code.written(at, bytes),
+            Self::Cycles(code) => code.written(at, bytes),
+            Self::Core(code) => code.written(at, bytes),
         }
     }
 
