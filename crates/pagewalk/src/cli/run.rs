@@ -1,5 +1,6 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
+use super::gdb::GdbAddress;
 use super::guest::CacheArgs;
 use super::sandbox::SandboxArgs;
 use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
@@ -130,6 +131,9 @@ pub struct BootArgs {
     /// Write the run's statistics as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Wait for GDB at this port of this host (0: any that is free), or at this socket, before the first instruction; results stay the same (docs/debugging.md)
+    #[arg(long, value_name = "PORT|unix:PATH")]
+    pub gdb: Option<GdbAddress>,
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
