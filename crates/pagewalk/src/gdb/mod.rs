@@ -1,8 +1,8 @@
 //! `boot --gdb`: a guest under GDB, by its remote protocol; see docs/debugging.md.
 
+mod commands;
 mod connection;
 mod console;
-mod monitor;
 mod registers;
 mod target;
 

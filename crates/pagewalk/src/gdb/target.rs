@@ -1,7 +1,7 @@
 //! The guest as a debugger's target: its harts are threads, of which number n is thread n + 1.
 
+use super::commands;
 use super::connection::Debugger;
-use super::monitor;
 use super::registers::{CoreRegisters, Register, Riscv64};
 use gdbstub::common::{Signal, Tid};
 use gdbstub::stub::MultiThreadStopReason;
@@ -335,7 +335,7 @@ impl HwWatchpoint for DebuggedGuest<'_, '_> {
 
 impl MonitorCmd for DebuggedGuest<'_, '_> {
     fn handle_monitor_cmd(&mut self, command: &[u8], mut output: ConsoleOutput<'_>) -> Result<(), Infallible> {
-        let text = monitor::answer(&self.session, self.focus, &String::from_utf8_lossy(command));
+        let text = commands::answer(&self.session, self.focus, &String::from_utf8_lossy(command));
         // One packet for each line: a debugger takes packets of a limited length.
         for line in text.split_inclusive('\n') {
             output.write_raw(line.as_bytes());

@@ -1,4 +1,4 @@
-//! `monitor` commands: what GDB does not know of a guest. None of them changes anything.
+//! Commands of `monitor`: what GDB does not know of a guest. None of them changes anything.
 
 use crate::cli;
 use crate::text::table::Table;
@@ -75,7 +75,7 @@ fn walk(session: &DebugSession<'_>, hart: usize, gva: Gva) -> Result<String, Str
 
 fn write_walk(text: &mut String, title: &str, walk: &WalkRecord) {
     // A string takes whatever is written to it.
-    let _ = writeln!(text, "{title}: {} references", walk.references());
+    let _ = writeln!(text, "{title}: {}", references(walk));
     if walk.guest_segment.is_some() {
         *text += "  the guest's segment translates the address\n";
     }
@@ -84,6 +84,13 @@ fn write_walk(text: &mut String, title: &str, walk: &WalkRecord) {
     }
     for step in &walk.steps {
         write_step(text, step);
+    }
+}
+
+fn references(walk: &WalkRecord) -> String {
+    match walk.references() {
+        1 => "1 reference".to_owned(),
+        count => format!("{count} references"),
     }
 }
 
