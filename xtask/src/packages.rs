@@ -25,6 +25,8 @@ const NEEDS: &[Need] = &[
     Need { thing: "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.bin", packages: &["opensbi"] },
     Need { thing: "/sbin/mkfs.ext4", packages: &["e2fsprogs"] },
     Need { thing: "/usr/lib/u-boot/qemu-riscv64_smode/u-boot.bin", packages: &["u-boot-qemu"] },
+    // Debugs guests over `boot --gdb`: the system's own GDB may know its own processor alone.
+    Need { thing: "gdb-multiarch", packages: &["gdb-multiarch"] },
     Need { thing: "xz", packages: &["xz-utils"] },
     Need { thing: "chromium", packages: &["chromium", "chromium-browser"] },
 ];

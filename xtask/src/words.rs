@@ -34,6 +34,16 @@ const BANNED: &[Banned] = &[
             "monitor_segment",
             "\"-monitor\"",
             "monitoring",
+            // A command of GDB, with its own commands, and as a crate names it.
+            "`monitor ",
+            "monitor walk",
+            "monitor tlb",
+            "monitor stats",
+            "monitor phys",
+            "monitor host",
+            "monitor help",
+            "monitor_cmd",
+            "monitorcmd",
             // A counter of events in hardware, in a paper.
             "hardware monitor",
             // A text of vos, whose bytes are in the repository.

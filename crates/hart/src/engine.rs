@@ -10,6 +10,7 @@ mod exchange;
 pub(crate) mod matching;
 pub(crate) mod operands;
 mod reporting;
+pub(crate) mod sentry;
 pub(crate) mod threaded;
 
 /// Which engine executes micro-ops.

@@ -8,7 +8,9 @@ use crate::{
     float::Flags,
     host_page::HostPage,
     leave::Leave,
+    suspended::Suspended,
     trap_loop::{TrapHistory, TrapLoop},
+    watch::{Place, StopCause, Watch},
 };
 use types::{PagingMode, Privilege, TranslationContext};
 
@@ -29,6 +31,8 @@ pub enum Exit {
     Pause,
     /// `wrs.nto`, if [`Isa::spins_exit`].
     ReservationWait,
+    /// The hart's [`Watch`] stops it before the instruction at `pc`: [`Hart::resume`] continues the run, which has not ended.
+    Stopped(StopCause),
 }
 
 /// What a hart has done since it was made.
@@ -78,11 +82,15 @@ pub struct Hart {
     pub(crate) retired_elsewhere: u64,
     /// Instructions retired before the current run.
     run_start: u64,
-    /// Budget of the current entry to the engine.
-    entry_budget: u32,
+    /// Budget of the current entry to the engine; of one that goes on within a block, less by the instructions before.
+    entry_budget: i32,
     /// Instructions of the latest entry, if it was left where its budget ended and the hart's `pc` is still there: what a
     /// [sample](crate::CodeCache::sample) weighs.
     sampled: u32,
+    /// Where a debugger wants it to stop.
+    watch: Option<Box<Watch>>,
+    /// How the run goes on that a debugger has stopped.
+    suspended: Option<Suspended>,
 }
 
 impl Hart {
@@ -111,6 +119,8 @@ impl Hart {
             run_start: 0,
             entry_budget: 0,
             sampled: 0,
+            watch: None,
+            suspended: None,
         };
         hart.update_float_open();
         hart
@@ -181,6 +191,24 @@ impl Hart {
     /// Goes on at another address.
     pub fn set_pc(&mut self, pc: u64) {
         self.pc = pc;
+    }
+
+    /// The next instruction.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place { pc: self.pc, retired: self.counts.instructions }
+    }
+
+    /// Stops runs from now on as `watch` says; `None`: they do not stop.
+    pub fn set_watch(&mut self, watch: Option<Watch>) {
+        self.watch = watch.map(Box::new);
+    }
+
+    /// A debugger has changed `pc` or a CSR of a hart that it has stopped: the run goes on with what these say now, and not within the block.
+    pub fn leave_block(&mut self) {
+        if let Some(suspended) = &mut self.suspended {
+            suspended.forget_place();
+        }
     }
 
     /// The privilege the hart is in.
@@ -255,6 +283,12 @@ impl Hart {
     /// To be called after any change of the float unit's state or the rounding mode.
     pub(crate) fn update_float_open(&mut self) {
         self.float_open = self.csrs.float == FloatUnit::Dirty && self.frm <= 4;
+    }
+
+    /// Instructions retired in the latest run.
+    #[must_use]
+    pub fn retired_in_run(&self) -> u64 {
+        self.counts.instructions - self.run_start
     }
 
     /// Instructions retired before this run.

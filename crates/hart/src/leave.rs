@@ -1,6 +1,6 @@
 //! Why an engine stops.
 
-use crate::Trap;
+use crate::{Trap, watch::StopCause};
 
 /// Why the engine was left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,4 +15,6 @@ pub(crate) enum Leave {
     Step,
     /// With `at`: the hart leaves [`Hart::run`](crate::Hart::run), and goes on with the instruction when it runs again.
     Again,
+    /// With `at`: a debugger stops the hart before the instruction.
+    Stopped(StopCause),
 }

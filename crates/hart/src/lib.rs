@@ -115,9 +115,11 @@ mod ops;
 mod planted;
 mod registers;
 pub mod report;
+mod suspended;
 mod system;
 mod trap;
 mod trap_loop;
+mod watch;
 
 pub use bus::{
     Bus, CacheLines, CodeView, DataView, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Sites, Stop, Stored,
@@ -132,3 +134,4 @@ pub use isa::Isa;
 pub use registers::Registers;
 pub use trap::{Exception, Trap, cause_name};
 pub use trap_loop::{NESTED_TRAP_INSTRUCTIONS, TrapLoop};
+pub use watch::{DataKind, DataWatch, Place, StopCause, StopPoints, Watch};

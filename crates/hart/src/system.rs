@@ -27,6 +27,17 @@ impl Hart {
             bus.at(self.pc);
         }
         let bits = self.instruction_bits(bus)?;
+        self.step_bits(code, bus, bits, engine)
+    }
+
+    /// Executes the instruction at `pc`, which has these bits.
+    pub(crate) fn step_bits<B: Bus>(
+        &mut self,
+        code: &mut CodeCache<B>,
+        bus: &mut B,
+        bits: u32,
+        engine: Engine,
+    ) -> Result<Option<Exit>, Stop> {
         let instruction = decode::decode(bits, code.isa());
         if matches!(instruction.opcode, Opcode::System | Opcode::Csr) {
             return Ok(self.system(&instruction, code, bus)?);
@@ -50,6 +61,10 @@ impl Hart {
         match self.leave {
             Leave::Trap(trap) => Err(trap.into()),
             Leave::Again => Err(Stop::Leave),
+            Leave::Stopped(cause) => {
+                self.suspend_step(bits);
+                Ok(Some(Exit::Stopped(cause)))
+            }
             Leave::Budget | Leave::Lookup | Leave::Step => Ok(None),
         }
     }

@@ -57,17 +57,30 @@ impl GuestLeaf {
     }
 }
 
+/// Why a guest's memory cannot be read without an effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PeekError {
+    /// No RAM and no section is there.
+    #[error("no memory is there")]
+    NotMemory,
+    /// The page is swapped out, or has not been brought from its snapshot.
+    #[error("the page has no frame now")]
+    NoFrame,
+}
+
 /// A guest's tables, read only.
 pub(crate) struct Peek<'m> {
     vm: &'m VmMemory,
     memory: &'m HostMemory,
     /// A table is in a page that has no frame.
     pub(crate) absent: bool,
+    /// Whether A and D bits may look as if they were set.
+    pretends: bool,
 }
 
 impl<'m> Peek<'m> {
     pub(crate) const fn new(vm: &'m VmMemory, memory: &'m HostMemory) -> Self {
-        Self { vm, memory, absent: false }
+        Self { vm, memory, absent: false, pretends: false }
     }
 }
 
@@ -78,9 +91,9 @@ impl SoftwareTables for Peek<'_> {
         entry
     }
 
-    fn compare_exchange(&mut self, _: Gpa, _: u64, _: u64) -> Option<u64> {
-        // Bits that are to be set make the walk fault.
-        None
+    fn compare_exchange(&mut self, _: Gpa, old: u64, _: u64) -> Option<u64> {
+        // Bits that are to be set make the walk fault, unless it is only to look as if they were.
+        self.pretends.then_some(old)
     }
 }
 
@@ -106,6 +119,37 @@ impl VmMemory {
         // A 64K entry that the guest must not use yet is refused by the MMU.
         let rules = SoftwareRules { ad: AdPolicy::Fault, svnapot: true };
         software_walk(&mut Peek::new(self, memory), rules, context, gva, access)
+    }
+
+    /// Where the guest's tables lead for a load in `context`, whether A is set or not. Nothing is set.
+    ///
+    /// # Errors
+    /// The fault that the load would meet, [`Fault::Access`] among others where a table has no frame.
+    pub fn look_up(&self, memory: &HostMemory, context: &TranslationContext, gva: Gva) -> Result<SoftwareLeaf, Fault> {
+        let rules = SoftwareRules { ad: AdPolicy::Update, svnapot: true };
+        let mut tables = Peek { pretends: true, ..Peek::new(self, memory) };
+        software_walk(&mut tables, rules, context, gva, Access::Read)
+    }
+
+    /// Copies the bytes at `gpa` to `to`, up to the end of their 4 KiB page at the most; returns how many. A page of RAM that was never touched reads
+    /// as zeroes.
+    ///
+    /// # Errors
+    /// [`PeekError`].
+    pub fn peek_bytes(&self, memory: &HostMemory, gpa: Gpa, to: &mut [u8]) -> Result<usize, PeekError> {
+        let left = PageSize::Size4K.bytes() - gpa.offset(PageSize::Size4K);
+        let bytes = usize::try_from(left).map_or(to.len(), |left| left.min(to.len()));
+        let to = &mut to[..bytes];
+        match self.anywhere(memory, gpa) {
+            Some(leaf) => {
+                let hpa = Hpa(leaf.page.0 | gpa.offset(leaf.size));
+                memory.read_slice(hpa, to).map_err(|_| PeekError::NotMemory)?;
+            }
+            None if !self.is_ram(gpa, 1) => return Err(PeekError::NotMemory),
+            None if self.is_supplied() => return Err(PeekError::NoFrame),
+            None => to.fill(0),
+        }
+        Ok(bytes)
     }
 
     /// Whether the page of RAM at `gpa` has a frame.

@@ -33,7 +33,7 @@ mod walk_memory;
 pub use cost::{CostTable, Prices};
 pub use dma::{Dma, DmaOutcome, GuestMemoryError};
 pub use exits::{ExitCounts, ExitReason};
-pub use guest_view::GuestLeaf;
+pub use guest_view::{GuestLeaf, PeekError};
 pub use hart_state::{Entry, HartState, Suspend};
 pub use paging::{FaultyFrame, FrameReclaim, NoVictim, PageUnavailable, Pager, PagingCounts, Swap, SwapError};
 pub use primary_region::{PrimaryRegion, PrimaryRegionState, Refusal, SegmentRequest};

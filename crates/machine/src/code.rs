@@ -41,18 +41,52 @@ impl Code {
 
     /// [`Hart::run`] in `state`, the one that this was made for.
     pub(crate) fn run(&mut self, hart: &mut Hart, state: &mut MachineState, budget: u32, engine: Engine) -> Exit {
-        let before = hart.counts().instructions;
         let exit = match self {
-            Self::Counts(code) => hart.run(code, state, budget, engine),
-            Self::Cycles(code) => hart.run(code, CachedMachine::of(state), budget, engine),
+            Self::Counts(code) => return hart.run(code, state, budget, engine),
+            Self::Cycles(code) => return hart.run(code, CachedMachine::of(state), budget, engine),
+            Self::ProfiledCounts(code) => return hart.run(code, Profiled::of(state), budget, engine),
+            Self::ProfiledCycles(code) => {
+                return hart.run(code, Profiled::of(CachedMachine::of(state)), budget, engine);
+            }
             Self::Core(code) => hart.run(code, CachedMachine::of(state), budget, engine),
-            Self::ProfiledCounts(code) => hart.run(code, Profiled::of(state), budget, engine),
-            Self::ProfiledCycles(code) => hart.run(code, Profiled::of(CachedMachine::of(state)), budget, engine),
             Self::ProfiledCore(code) => hart.run(code, Profiled::of(CachedMachine::of(state)), budget, engine),
         };
-        // Nothing without cores.
-        state.settle_core(hart.counts().instructions - before);
+        Self::settle_core(hart, state, exit);
         exit
+    }
+
+    /// [`Hart::resume`] in `state`, where the hart was stopped.
+    pub(crate) fn resume(&mut self, hart: &mut Hart, state: &mut MachineState, engine: Engine) -> Exit {
+        let exit = match self {
+            Self::Counts(code) => return hart.resume(code, state, engine),
+            Self::Cycles(code) => return hart.resume(code, CachedMachine::of(state), engine),
+            Self::ProfiledCounts(code) => return hart.resume(code, Profiled::of(state), engine),
+            Self::ProfiledCycles(code) => return hart.resume(code, Profiled::of(CachedMachine::of(state)), engine),
+            Self::Core(code) => hart.resume(code, CachedMachine::of(state), engine),
+            Self::ProfiledCore(code) => hart.resume(code, Profiled::of(CachedMachine::of(state)), engine),
+        };
+        Self::settle_core(hart, state, exit);
+        exit
+    }
+
+    /// The run of a hart on a modelled core has ended, unless a debugger has stopped it.
+    fn settle_core(hart: &Hart, state: &mut MachineState, exit: Exit) {
+        match exit {
+            Exit::Stopped(_) => {}
+            _ => state.settle_core(hart.retired_in_run()),
+        }
+    }
+
+    /// Forgets translations of the `bytes` bytes from `at` on, which a debugger has changed.
+    pub(crate) fn written(&mut self, at: *const u8, bytes: usize) {
+        match self {
+            Self::Counts(code) => code.written(at, bytes),
+            Self::Cycles(code) => code.written(at, bytes),
+            Self::Core(code) => code.written(at, bytes),
+            Self::ProfiledCounts(code) => code.written(at, bytes),
+            Self::ProfiledCycles(code) => code.written(at, bytes),
+            Self::ProfiledCore(code) => code.written(at, bytes),
+        }
     }
 
     /// See [`CodeCache::take_failure`].

@@ -6,6 +6,7 @@ mod caches;
 mod code;
 mod console;
 mod cores;
+pub mod debug;
 pub mod file_kind;
 pub mod loader;
 mod machine;

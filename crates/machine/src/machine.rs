@@ -23,6 +23,7 @@ use crate::{
     code::Code,
     console::Console,
     parts::balloon::Balloon,
+    parts::debug::{DebugState, TurnUnderWay},
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
     parts::faulty::Faults,
@@ -92,6 +93,25 @@ pub struct Machine {
     pub(crate) records_walks: bool,
     /// Who is shown how far the run is.
     pub(crate) watched: Watched,
+    /// What a debugger wants.
+    pub(crate) debug: DebugState,
+}
+
+/// When a run is over in any case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeLimit {
+    at: Cycles,
+    /// The same, as the user gave it.
+    seconds: u64,
+}
+
+/// How the run loop goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Advance {
+    /// There is more to do; or a debugger has interrupted a turn.
+    GoesOn,
+    /// The run is over.
+    Over,
 }
 
 /// What is kept of a guest beside its machine.
@@ -154,6 +174,7 @@ impl Machine {
             refused: Vec::new(),
             records_walks: false,
             watched: Watched::default(),
+            debug: DebugState::default(),
         }
     }
 
@@ -228,85 +249,114 @@ impl Machine {
 
     /// Runs until every guest has ended, except those in the background; returns how each did.
     pub fn run_all(&mut self, console: &mut dyn Console) -> Vec<Outcome> {
+        let limit = self.time_limit();
+        while self.advance(limit, console) == Advance::GoesOn {}
+        self.finish(console)
+    }
+
+    /// When a run that begins now is over in any case.
+    pub(crate) fn time_limit(&self) -> Option<TimeLimit> {
         // The clock does not begin at 0 in a machine that goes on where another was.
         let begun = self.elapsed();
-        let limit = self.pace.timeout_seconds.map(|seconds| (begun + self.clock().seconds(seconds), seconds));
-        while self.goes_on() {
-            if self.take_input(console).is_err() {
-                self.end_all(&Outcome::Interrupted);
-                break;
-            }
-            let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)));
-            let timer = self.dispatch.first_timer();
-            // The time of whatever happens next.
-            let disk = self.disks.first_due();
-            let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
-            if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_shadow_interval(next) {
-                continue;
-            }
-            let Some(next) = next else {
-                // Nothing but input goes on from here. A user has as long to type as the time limit leaves.
-                let typing = limit.filter(|_| console.listens());
-                let left = |(cycles, _): (Cycles, u64)| Cycles(cycles.0.saturating_sub(self.elapsed().0));
-                if console.idle(typing.map(|limit| self.clock().duration(left(limit)))) {
-                    continue;
-                }
-                match typing {
-                    Some((_, seconds)) => self.end_late(seconds),
-                    None => self.end_all(&Outcome::Halted),
-                }
-                break;
-            };
-            if let Some((cycles, seconds)) = limit
-                && next >= cycles
-            {
-                self.end_late(seconds);
-                break;
-            }
-            if self.capture_if_due(next) {
-                break;
-            }
-            if self.serve_disk(next) {
-                continue;
-            }
-            if self.changes.first().is_some_and(|change| change.at <= next) {
-                let AllocationChange { guest, allocation, .. } = self.changes.remove(0);
-                if let Err(error) = self.allocate(guest, &allocation) {
-                    self.refused.push(format!("guest {guest}: {error}"));
-                }
-                continue;
-            }
-            let waits =
-                Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_pcpu(turn.index)).0));
-            let nobody_runs = || self.vcpus.iter().all(|vcpu| vcpu.activity() != Activity::Running);
-            if waits > Cycles(0) && nobody_runs() && console.idle(Some(self.clock().duration(waits))) {
-                continue;
-            }
-            let Some(turn) = turn.filter(|turn| timer.is_none_or(|(due, _)| turn.from < due)) else {
-                self.timer_due();
-                continue;
-            };
-            let turn = Turn {
-                next: [turn.next, timer.map(|(due, _)| due), disk, self.shadow_interval_due()]
-                    .into_iter()
-                    .flatten()
-                    .min(),
-                ..turn
-            };
-            let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
-            let guest = self.vcpus[index].guest;
-            match self.take(turn, index) {
-                Some(outcome) => self.end(guest, outcome),
-                None => self.after_turn(index, turn.index),
-            }
-            self.end_profiled_turn(turn.index);
-            if let Some((guest, unavailable)) = self.state.exhausted.take() {
-                self.end(guest, Outcome::OutOfMemory(unavailable));
-            }
-            self.end_if_inconsistent(guest);
-            self.show_turn();
-            self.print(guest, console);
+        self.pace.timeout_seconds.map(|seconds| TimeLimit { at: begun + self.clock().seconds(seconds), seconds })
+    }
+
+    /// Takes the next turn, or does what comes before it. A turn that a debugger has interrupted goes on first.
+    pub(crate) fn advance(&mut self, limit: Option<TimeLimit>, console: &mut dyn Console) -> Advance {
+        if !self.goes_on() {
+            return Advance::Over;
         }
+        if let Some((under_way, _)) = self.debug.interrupted.take() {
+            let exit = self.resume(&under_way);
+            return self.settle(under_way, exit, console);
+        }
+        if self.take_input(console).is_err() {
+            self.end_all(&Outcome::Interrupted);
+            return Advance::Over;
+        }
+        let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)));
+        let timer = self.dispatch.first_timer();
+        // The time of whatever happens next.
+        let disk = self.disks.first_due();
+        let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
+        if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_shadow_interval(next) {
+            return Advance::GoesOn;
+        }
+        let Some(next) = next else {
+            // Nothing but input goes on from here. A user has as long to type as the time limit leaves.
+            let typing = limit.filter(|_| console.listens());
+            let left = |limit: TimeLimit| Cycles(limit.at.0.saturating_sub(self.elapsed().0));
+            if console.idle(typing.map(|limit| self.clock().duration(left(limit)))) {
+                return Advance::GoesOn;
+            }
+            match typing {
+                Some(limit) => self.end_late(limit.seconds),
+                None => self.end_all(&Outcome::Halted),
+            }
+            return Advance::Over;
+        };
+        if let Some(limit) = limit
+            && next >= limit.at
+        {
+            self.end_late(limit.seconds);
+            return Advance::Over;
+        }
+        if self.capture_if_due(next) {
+            return Advance::Over;
+        }
+        if self.serve_disk(next) {
+            return Advance::GoesOn;
+        }
+        if self.changes.first().is_some_and(|change| change.at <= next) {
+            let AllocationChange { guest, allocation, .. } = self.changes.remove(0);
+            if let Err(error) = self.allocate(guest, &allocation) {
+                self.refused.push(format!("guest {guest}: {error}"));
+            }
+            return Advance::GoesOn;
+        }
+        let waits = Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_pcpu(turn.index)).0));
+        let nobody_runs = || self.vcpus.iter().all(|vcpu| vcpu.activity() != Activity::Running);
+        if waits > Cycles(0) && nobody_runs() && console.idle(Some(self.clock().duration(waits))) {
+            return Advance::GoesOn;
+        }
+        let Some(turn) = turn.filter(|turn| timer.is_none_or(|(due, _)| turn.from < due)) else {
+            self.timer_due();
+            return Advance::GoesOn;
+        };
+        let turn = Turn {
+            next: [turn.next, timer.map(|(due, _)| due), disk, self.shadow_interval_due()].into_iter().flatten().min(),
+            ..turn
+        };
+        let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
+        let under_way = self.begin_turn(turn, index);
+        let exit = self.code.run(&mut self.vcpus[index].hart, &mut self.state, under_way.budget, self.pace.engine);
+        self.settle(under_way, exit, console)
+    }
+
+    /// The hart of a turn has left it, or a debugger has stopped it there.
+    fn settle(&mut self, under_way: TurnUnderWay, exit: Exit, console: &mut dyn Console) -> Advance {
+        let TurnUnderWay { turn, vcpu, guest, .. } = under_way;
+        if let Exit::Stopped(cause) = exit {
+            self.debug.interrupted = Some((under_way, cause));
+            self.print(guest, console);
+            return Advance::GoesOn;
+        }
+        match self.end_turn(&under_way, exit) {
+            Some(outcome) => self.end(guest, outcome),
+            None => self.after_turn(vcpu, turn.index),
+        }
+        self.end_profiled_turn(turn.index);
+        if let Some((guest, unavailable)) = self.state.exhausted.take() {
+            self.end(guest, Outcome::OutOfMemory(unavailable));
+        }
+        self.end_if_inconsistent(guest);
+        self.show_turn();
+        self.print(guest, console);
+        Advance::GoesOn
+    }
+
+    /// The run is over; returns how each guest ended.
+    pub(crate) fn finish(&mut self, console: &mut dyn Console) -> Vec<Outcome> {
         self.end_all(&Outcome::Unfinished);
         serve::close(&mut self.state);
         self.fail_if_inconsistent();
@@ -396,8 +446,8 @@ impl Machine {
         }
     }
 
-    /// One turn of vCPU `index`, on the pCPU that has its turn.
-    fn take(&mut self, turn: Turn, index: usize) -> Option<Outcome> {
+    /// Begins a turn of vCPU `index`, on the pCPU that has its turn.
+    fn begin_turn(&mut self, turn: Turn, index: usize) -> TurnUnderWay {
         let pcpu = turn.index;
         let clock = self.clock_of_pcpu(pcpu);
         let capture = self.capture_time();
@@ -431,13 +481,28 @@ impl Machine {
         let guest = self.vcpus[index].guest;
         let warming = self.warms_for(guest).unwrap_or(LONGEST_TURN);
         let warming = warming.min(self.instructions_to_capture().unwrap_or(LONGEST_TURN));
-        let vcpu = &mut self.vcpus[index];
         let budget = self.state.instructions_in(pcpu, cycles).min(warming).clamp(1, LONGEST_TURN) as u32;
 
         // Whatever moved before this turn, the hart begins it by looking everything up.
         self.state.leave = false;
         let generation = self.state.guest().platform.interrupt_generation();
-        let exit = self.code.run(&mut vcpu.hart, &mut self.state, budget, self.pace.engine);
+        if self.debug.attached {
+            self.vcpus[index].hart.set_watch(self.debug.watch(index));
+        }
+        TurnUnderWay { turn, vcpu: index, guest, budget, generation }
+    }
+
+    /// The hart of a turn that a debugger has interrupted goes on.
+    fn resume(&mut self, under_way: &TurnUnderWay) -> Exit {
+        let hart = &mut self.vcpus[under_way.vcpu].hart;
+        hart.set_watch(self.debug.watch(under_way.vcpu));
+        self.code.resume(hart, &mut self.state, self.pace.engine)
+    }
+
+    /// The hart of a turn has left it so.
+    fn end_turn(&mut self, under_way: &TurnUnderWay, exit: Exit) -> Option<Outcome> {
+        let TurnUnderWay { turn, vcpu: index, guest, budget, generation } = *under_way;
+        let pcpu = turn.index;
         self.leave_profiled(index, exit);
         if let Some(error) = self.code.take_failure() {
             return Some(Outcome::CodeMemory(error));
@@ -462,7 +527,8 @@ impl Machine {
             self.deliver_interrupts(self.state.current.guest, now);
         }
         match exit {
-            Exit::Budget | Exit::TimerSet => None,
+            // A turn that was stopped has not ended.
+            Exit::Budget | Exit::TimerSet | Exit::Stopped(_) => None,
             Exit::SupervisorCall => self.supervisor_call(index, now),
             Exit::Wait => {
                 self.state.charge_exit(ExitReason::Wfi);

@@ -1,5 +1,6 @@
 //! Why a translation fails, precisely. What becomes of it (a guest's trap, an exit) is decided by the caller.
 
+use core::fmt;
 use types::{Access, Gpa};
 
 /// Why the tables of one stage refuse an address. Each names the step of the walk that found it
@@ -38,6 +39,28 @@ pub enum Cause {
     NotDirty,
 }
 
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotCanonical => "the address is not canonical",
+            Self::TooWide => "the address has bits above those that are translated",
+            Self::OutOfBounds => "the address is beyond the table",
+            Self::Invalid => "an entry is invalid",
+            Self::WriteWithoutRead => "an entry permits stores and no loads",
+            Self::Reserved => "an entry has a reserved encoding",
+            Self::NoLeaf => "the last level has a pointer to a table",
+            Self::Misaligned => "a large page is not aligned",
+            Self::UserPage => "the page is one of U-mode",
+            Self::SupervisorPage => "the page is one of S-mode",
+            Self::NotReadable => "the page is not readable",
+            Self::NotWritable => "the page is not writable",
+            Self::NotExecutable => "the page is not executable",
+            Self::NotAccessed => "the A bit is not set",
+            Self::NotDirty => "the D bit is not set",
+        })
+    }
+}
+
 /// What the second stage translated for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Purpose {
@@ -71,6 +94,16 @@ pub enum AccessCause {
     TooWide,
 }
 
+impl fmt::Display for AccessCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FirstStageTable => "an entry of the guest's tables is outside memory",
+            Self::SecondStageTable => "an entry of the second stage's tables is outside memory",
+            Self::TooWide => "the address exceeds 56 bits",
+        })
+    }
+}
+
 /// Why an access fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
@@ -82,4 +115,17 @@ pub enum Fault {
     Access(AccessCause),
     /// The second stage refuses: the hypervisor's to handle (a guest-page fault), or a device's address.
     Nested(NestedFault),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Page(cause) => write!(f, "page fault of the guest: {cause}"),
+            Self::Shadow(cause) => write!(f, "shadow fault, which the hypervisor handles: {cause}"),
+            Self::Access(cause) => write!(f, "access fault: {cause}"),
+            Self::Nested(NestedFault { gpa, cause, .. }) => {
+                write!(f, "nested fault at guest physical address {:#x}, which the hypervisor handles: {cause}", gpa.0)
+            }
+        }
+    }
 }

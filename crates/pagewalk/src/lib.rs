@@ -8,6 +8,7 @@ pub mod cli;
 pub mod commands;
 mod comparison;
 pub mod error;
+mod gdb;
 pub mod guest;
 mod html;
 mod input;

@@ -4,10 +4,11 @@
 
 use hart::{
     Bus, CodeCache, CodeView, Counts, DataView, Engine, EntryLayout, Exception, Exit, Fence, Fetched, Hart, HostPage,
-    Hotness, Isa, Loaded, NoCaches, Reached, Stop, Stored, Trap,
+    Hotness, Isa, Loaded, NoCaches, Place, Reached, Stop, StopCause, Stored, Trap, Watch,
     report::{Outstanding, Report},
 };
 use std::mem::offset_of;
+use std::sync::Arc;
 use types::{Access, PagingMode, TranslationContext, Width};
 
 use crate::executor::{Executor, ExecutorError};
@@ -71,20 +72,37 @@ pub(crate) const STATUS_AND_COUNTERS: u64 = 1 << 13 | 0b111;
 pub struct Flat {
     engine: Engine,
     slice: Option<u32>,
+    debugger: Debugger,
     name: String,
+}
+
+/// Whether a debugger stops the hart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Debugger {
+    /// None does.
+    Absent,
+    /// Before each instruction that is at a multiple of this many bytes.
+    Stops(u64),
 }
 
 impl Flat {
     /// The hart under `engine`, in runs as long as the image lets it.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, slice: None, name: format!("{engine:?}").to_lowercase() }
+        Self { engine, slice: None, debugger: Debugger::Absent, name: format!("{engine:?}").to_lowercase() }
     }
 
     /// The hart under `engine`, in runs of about `slice` instructions. A reservation ends with a run, so that a store-conditional may
     /// fail where it need not.
     pub fn sliced(engine: Engine, slice: u32) -> Self {
         let name = format!("{} by {slice}", format!("{engine:?}").to_lowercase());
-        Self { engine, slice: Some(slice), name }
+        Self { engine, slice: Some(slice), debugger: Debugger::Absent, name }
+    }
+
+    /// The same, while a debugger stops the hart before each instruction; from one at a multiple of `bytes` it goes on to the next stop, from others to
+    /// the end of the run.
+    #[must_use]
+    pub fn stopped_at_each(self, bytes: u64) -> Self {
+        Self { debugger: Debugger::Stops(bytes), ..self }
     }
 
     /// As [`Executor::run`]; returns also what the hart counted.
@@ -92,6 +110,14 @@ impl Flat {
     /// # Errors
     /// If the image does not reach its end, or does what it has no business to.
     pub fn run_counted(&self, image: &Image) -> Result<(Vec<u8>, Counts), ExecutorError> {
+        self.run_noting(image, |_| ())
+    }
+
+    /// As [`Self::run_counted`], and calls `note` with where the hart is at the end of each run.
+    ///
+    /// # Errors
+    /// As [`Self::run_counted`].
+    pub fn run_noting(&self, image: &Image, mut note: impl FnMut(Place)) -> Result<(Vec<u8>, Counts), ExecutorError> {
         let guest = |message: String| ExecutorError::Guest { executor: self.name.clone(), message };
         let mut memory = Memory::new(DATA + image.data.len() as u64);
         let supervisor: Vec<u8> = SUPERVISOR.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -112,7 +138,9 @@ impl Flat {
         let mut output = Vec::new();
         // Besides the slices, a run ends at a few system calls.
         for _ in 0..16 + limit / slice {
-            match hart.run(&mut code, &mut memory, slice, self.engine) {
+            let exit = self.run_once(&mut hart, &mut code, &mut memory, slice);
+            note(hart.place());
+            match exit {
                 Exit::Budget => {}
                 Exit::SupervisorCall if hart.register(T0) == USER_CALL => match hart.register(A7) {
                     system_call::WRITE => {
@@ -143,6 +171,20 @@ impl Flat {
             }
         }
         Err(guest(format!("does not end; it is at {:#x}", hart.pc())))
+    }
+
+    /// A run of the hart, with the debugger's stops on the way.
+    fn run_once(&self, hart: &mut Hart, code: &mut CodeCache<Memory>, memory: &mut Memory, slice: u32) -> Exit {
+        let Debugger::Stops(bytes) = self.debugger else { return hart.run(code, memory, slice, self.engine) };
+        let watch = |place| Watch::new(Arc::default()).stepping().after(place, StopCause::Step);
+        hart.set_watch(Some(Watch::new(Arc::default()).stepping()));
+        let mut exit = hart.run(code, memory, slice, self.engine);
+        while let Exit::Stopped(_) = exit {
+            let place = hart.place();
+            hart.set_watch(place.pc.is_multiple_of(bytes).then(|| watch(place)));
+            exit = hart.resume(code, memory, self.engine);
+        }
+        exit
     }
 }
 

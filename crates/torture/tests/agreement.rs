@@ -74,6 +74,33 @@ fn slices_change_neither_outcome_nor_counts() {
     }
 }
 
+/// A debugger may stop a hart before any instruction: neither the outcome, nor the counts, nor where runs end may depend on it.
+#[test]
+fn stops_change_neither_outcome_nor_counts_nor_ends_of_runs() {
+    let seed = testing::seed("TORTURE_SEED");
+    let programs: Vec<Program> = (0..80).map(|index| generate::program(seed, index)).collect();
+    let image = Image::new(&programs);
+    let noted = |flat: Flat| {
+        let mut ends = Vec::new();
+        let done = flat.run_noting(&image, |place| ends.push(place)).unwrap();
+        (done, ends)
+    };
+    for slice in [7, 100, 4999] {
+        let plain = noted(Flat::sliced(Engine::Matching, slice));
+        assert!(plain.1.len() > 10, "runs of {slice}");
+        for engine in [Engine::Matching, Engine::Threaded, COMPILED] {
+            for bytes in [2, 4, 8] {
+                let stopped = noted(Flat::sliced(engine, slice).stopped_at_each(bytes));
+                assert!(
+                    stopped.1 == plain.1,
+                    "runs of {slice} under {engine:?} end elsewhere with stops at each {bytes}"
+                );
+                assert!(stopped.0 == plain.0, "runs of {slice} under {engine:?} differ with stops at each {bytes}");
+            }
+        }
+    }
+}
+
 /// A campaign finds a wrong result, names it and cuts the program down.
 #[test]
 fn a_wrong_executor_is_found() {

@@ -198,6 +198,12 @@ impl<'c, B: Bus> Environment<'c, B> {
         self.translations().side_of(op as usize)
     }
 
+    /// Where the instruction of a micro-op of a live block is in its page, and how many of the block are before it.
+    pub(crate) fn position(&self, op: *const MicroOp) -> (u16, u8) {
+        let side = self.side(op);
+        (side.offset, side.instructions)
+    }
+
     /// The opcode of a micro-op of a live block.
     #[inline(always)]
     pub(crate) fn opcode(&self, op: *const MicroOp) -> Opcode {

@@ -3,6 +3,7 @@
 use super::{
     compiled,
     environment::{AfterCsr, Environment},
+    sentry::Sentry,
 };
 use crate::{
     Bus,
@@ -195,19 +196,34 @@ macro_rules! define_execute {
 }
 operations!(define_execute);
 
-/// Runs from `op` until the hart leaves the engine; returns the accumulator.
+/// Runs from `op` until the hart leaves the engine, or the sentry stops it; returns the accumulator. Under a sentry that may stop it, blocks that
+/// are compiled are interpreted.
 ///
 /// # Safety
 /// `op` is the first micro-op of a live block of this bus, and `view` of the current context.
-pub(crate) unsafe fn run<B: Bus>(
+pub(crate) unsafe fn run<B: Bus, S: Sentry>(
     hart: &mut Hart,
     mut op: *mut MicroOp,
     mut acc: u64,
     mut view: DataView,
     environment: &mut Environment<B>,
+    sentry: &S,
 ) -> u64 {
     loop {
         let opcode = environment.opcode(op);
+        if S::STOPS {
+            // SAFETY: by the contract, and every flow below leads to a micro-op of a live block.
+            if let Some(cause) = unsafe { sentry.stops(hart, (opcode, op), acc, environment) } {
+                hart.leave = Leave::Stopped(cause);
+                hart.at = op as usize;
+                return acc;
+            }
+            if opcode == Opcode::Compiled {
+                // SAFETY: the block that is compiled follows.
+                op = unsafe { op.add(1) };
+                continue;
+            }
+        }
         // SAFETY: by the contract, and every flow below leads to a micro-op of a live block.
         match unsafe { execute(opcode, hart, op, &mut acc, &mut view, environment) } {
             // SAFETY: as above.

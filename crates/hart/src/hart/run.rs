@@ -3,15 +3,18 @@
 use super::{Exit, Hart};
 use crate::{
     Bus, CodeCache, Engine, Interrupt, Stop,
+    bus::DataView,
     code::jumps::Jump,
     engine::{
         environment::{CodeSource, Environment},
         matching,
+        sentry::Unwatched,
     },
     leave::Leave,
     microop::{MicroOp, accumulator},
     ops::Opcode,
     report::{Report, Reports, Serialize},
+    suspended::{Entry, Suspended, SuspendedAt},
 };
 use types::Privilege;
 
@@ -23,33 +26,61 @@ impl Hart {
         self.reservation = None;
         bus.foreign_writes(&mut |at, bytes| code.written(at, bytes));
         self.run_start = self.counts.instructions;
+        self.suspended = None;
+        self.run_from(code, bus, Suspended { at: SuspendedAt::Pc, left: i64::from(budget) }, engine)
+    }
+
+    /// Goes on with the run that [`Exit::Stopped`] has interrupted, to the end that it would have come to without the stop. Its caller has run
+    /// no other hart with `code` since. Where no run is interrupted, it returns [`Exit::Budget`].
+    pub fn resume<B: Bus>(&mut self, code: &mut CodeCache<B>, bus: &mut B, engine: Engine) -> Exit {
+        match self.suspended.take() {
+            Some(suspended) => self.run_from(code, bus, suspended, engine),
+            None => Exit::Budget,
+        }
+    }
+
+    fn run_from<B: Bus>(&mut self, code: &mut CodeCache<B>, bus: &mut B, from: Suspended, engine: Engine) -> Exit {
         // Traps taken use up budget too, so that a guest whose trap handler traps comes to an end.
-        let mut left = i64::from(budget);
+        let Suspended { mut at, mut left } = from;
         loop {
             bus.set_context(&self.context());
-            if left <= 0 {
-                return Exit::Budget;
-            }
-            if self.pending(Interrupt::External) {
-                self.set_pending(Interrupt::External, bus.external_interrupt());
-            }
-            if let Some(interrupt) = self.due_interrupt() {
-                self.take_interrupt(interrupt);
-                self.report(bus, Report::Serialize(Serialize::Trap));
-                left -= self.trap_time(bus);
-                continue;
-            }
             let retired = self.counts.instructions;
-            let left_with = match self.enter(code, bus, left.min(i64::from(accumulator::MAX_BUDGET)) as u32, engine) {
-                Ok(Leave::Step) => self.step(code, bus, engine).map_err(|stop| (stop, self.pc)),
-                Ok(Leave::Trap(trap)) => Err((Stop::Trap(trap), self.pc)),
-                Ok(Leave::Again) => Err((Stop::Leave, self.pc)),
-                Ok(Leave::Budget | Leave::Lookup) => Ok(None),
-                Err(stop) => Err((stop, self.pc)),
+            let left_with = match std::mem::replace(&mut at, SuspendedAt::Pc) {
+                SuspendedAt::Pc => {
+                    if left <= 0 {
+                        return Exit::Budget;
+                    }
+                    if self.pending(Interrupt::External) {
+                        self.set_pending(Interrupt::External, bus.external_interrupt());
+                    }
+                    if let Some(interrupt) = self.due_interrupt() {
+                        self.take_interrupt(interrupt);
+                        self.report(bus, Report::Serialize(Serialize::Trap));
+                        left -= self.trap_time(bus);
+                        continue;
+                    }
+                    let budget = left.min(i64::from(accumulator::MAX_BUDGET)) as u32;
+                    let left_with = self.enter(code, bus, budget, engine);
+                    self.after_engine(code, bus, left_with, engine)
+                }
+                SuspendedAt::Block(entry) => {
+                    self.execute_from(code, bus, entry, engine);
+                    let left_with = Ok(self.leave);
+                    self.after_engine(code, bus, left_with, engine)
+                }
+                SuspendedAt::Instruction(bits) => {
+                    self.step_bits(code, bus, bits, engine).map_err(|stop| (stop, self.pc))
+                }
             };
             left -= (self.counts.instructions - retired) as i64;
             match left_with {
                 Ok(None) => {}
+                Ok(Some(Exit::Stopped(cause))) => {
+                    if let Some(suspended) = &mut self.suspended {
+                        suspended.left = left;
+                    }
+                    return Exit::Stopped(cause);
+                }
                 #[cfg(feature = "planted")]
                 Ok(Some(Exit::Marker(number))) if code.attack(self, number) => {}
                 Ok(Some(exit)) => {
@@ -64,6 +95,24 @@ impl Hart {
                 }
                 Err((Stop::Leave, _)) => return Exit::Budget,
             }
+        }
+    }
+
+    /// What the run loop does once an engine is left; an error has the address of the instruction.
+    fn after_engine<B: Bus>(
+        &mut self,
+        code: &mut CodeCache<B>,
+        bus: &mut B,
+        left_with: Result<Leave, Stop>,
+        engine: Engine,
+    ) -> Result<Option<Exit>, (Stop, u64)> {
+        match left_with {
+            Ok(Leave::Step) => self.step(code, bus, engine).map_err(|stop| (stop, self.pc)),
+            Ok(Leave::Trap(trap)) => Err((Stop::Trap(trap), self.pc)),
+            Ok(Leave::Again) => Err((Stop::Leave, self.pc)),
+            Ok(Leave::Budget | Leave::Lookup) => Ok(None),
+            Ok(Leave::Stopped(cause)) => Ok(Some(Exit::Stopped(cause))),
+            Err(stop) => Err((stop, self.pc)),
         }
     }
 
@@ -109,41 +158,88 @@ impl Hart {
         budget: u32,
         engine: Engine,
     ) {
+        self.execute_from(
+            code,
+            bus,
+            Entry { op: op as usize, budget: budget as i32, instructions: 0, stores: 0 },
+            engine,
+        );
+    }
+
+    /// The same of an entry that may be in the middle of its block.
+    fn execute_from<B: Bus>(&mut self, code: &mut CodeCache<B>, bus: &mut B, entry: Entry, engine: Engine) {
+        let (op, budget) = (entry.op as *mut MicroOp, entry.budget);
         let start = bus.stamp();
-        let acc = accumulator::start(budget, start);
-        self.entry_budget = budget;
+        let acc = accumulator::start(budget as u32, start);
+        self.entry_budget = budget - i32::from(entry.instructions);
         let view = bus.data_view();
         // SAFETY: bus and code are exclusively ours until the engine is left.
         let mut environment = unsafe { Environment::new(bus, code.parts()) };
         // SAFETY: `op` starts a live block, made for this bus; the view is fresh; hart and environment are exclusively ours.
         let acc = unsafe {
             // Only an optimised build makes jumps of the threaded engine's calls.
-            if engine != Engine::Matching && !cfg!(debug_assertions) {
+            if self.watch.is_some() {
+                self.run_watched(op, acc, view, &mut environment)
+            } else if engine != Engine::Matching && !cfg!(debug_assertions) {
                 ((*op).handler)(self, op, acc, view, (&raw mut environment).cast())
             } else {
-                matching::run(self, op, acc, view, &mut environment)
+                matching::run(self, op, acc, view, &mut environment, &Unwatched)
             }
         };
-        let accesses = u64::from(accumulator::stamp(acc).wrapping_sub(start));
-        let mut instructions = i64::from(budget) - i64::from(accumulator::budget(acc));
-        let mut stores = u64::from(accumulator::stores(acc));
-        if matches!(self.leave, Leave::Trap(_) | Leave::Step | Leave::Again) {
+        let accesses = i64::from(accumulator::stamp(acc).wrapping_sub(start));
+        let mut instructions = i64::from(self.entry_budget) - i64::from(accumulator::budget(acc));
+        let mut stores = i64::from(accumulator::stores(acc)) - i64::from(entry.stores);
+        if matches!(self.leave, Leave::Trap(_) | Leave::Step | Leave::Again | Leave::Stopped(_)) {
             let side = code.side_of(self.at);
             self.pc = self.page + u64::from(side.offset);
             instructions += i64::from(side.instructions);
-            stores += u64::from(side.stores);
+            stores += i64::from(side.stores);
+            if matches!(self.leave, Leave::Stopped(_)) {
+                let (op, budget) = (self.at, accumulator::budget(acc));
+                let entry = Entry { op, budget, instructions: side.instructions, stores: side.stores };
+                self.suspended = Some(Suspended { at: SuspendedAt::Block(entry), left: 0 });
+            }
         }
         bus.set_stamp(accumulator::stamp(acc));
         self.sampled = if self.leave == Leave::Budget { instructions as u32 } else { 0 };
-        self.counts.instructions += instructions as u64;
-        self.counts.stores += stores;
-        self.counts.loads += accesses - stores;
+        self.counts.instructions = self.counts.instructions.wrapping_add_signed(instructions);
+        self.counts.stores = self.counts.stores.wrapping_add_signed(stores);
+        self.counts.loads = self.counts.loads.wrapping_add_signed(accesses - stores);
+    }
+
+    /// Executes from `op` until the hart's watch stops it, or the engine is left.
+    ///
+    /// # Safety
+    /// As of [`matching::run`].
+    #[cold]
+    unsafe fn run_watched<B: Bus>(
+        &mut self,
+        op: *mut MicroOp,
+        acc: u64,
+        view: DataView,
+        environment: &mut Environment<B>,
+    ) -> u64 {
+        let Some(watch) = self.watch.take() else { return acc };
+        // SAFETY: by the contract.
+        let acc = unsafe { matching::run(self, op, acc, view, environment, &*watch) };
+        self.watch = Some(watch);
+        acc
+    }
+
+    /// The run loop's instruction, of these bits, was stopped before it was executed.
+    pub(crate) fn suspend_step(&mut self, bits: u32) {
+        self.suspended = Some(Suspended { at: SuspendedAt::Instruction(bits), left: 0 });
     }
 
     /// Instructions of this run that were retired before the block that an engine is in.
     pub(crate) fn retired_before_block(&self, acc: u64) -> u64 {
+        self.instructions_at(acc) - self.run_start
+    }
+
+    /// Instructions that were retired before the block that an engine is in.
+    pub(crate) fn instructions_at(&self, acc: u64) -> u64 {
         let in_entry = i64::from(self.entry_budget) - i64::from(accumulator::budget(acc));
-        (self.counts.instructions - self.run_start).wrapping_add_signed(in_entry)
+        self.counts.instructions.wrapping_add_signed(in_entry)
     }
 
     /// The interrupt to take now, if any.

@@ -169,6 +169,11 @@ impl VmMemory {
         self.supplied = true;
     }
 
+    /// Whether pages without a frame may have contents elsewhere.
+    pub(crate) const fn is_supplied(&self) -> bool {
+        self.supplied
+    }
+
     /// The piece of host memory at `gpa`, from there to the end of its page, if it has a frame, with A and D bits as `access` sets them.
     pub(crate) fn touch(&mut self, memory: &HostMemory, gpa: Gpa, access: Access) -> Option<FramePiece> {
         if let Some(piece) = self.segment_piece(gpa) {

@@ -51,6 +51,8 @@ pub(super) fn leave(machine: &mut Machine, index: usize, exit: Exit) {
     let current = machine.state.current;
     books::sweep(&mut machine.state, current.processor, current.guest);
     match exit {
+        // The turn of a stopped hart goes on later.
+        Exit::Stopped(_) => {}
         Exit::Budget => books::at(&mut machine.state, machine.vcpus[index].hart.pc()),
         Exit::SupervisorCall | Exit::Wait | Exit::Marker(_) | Exit::TimerSet | Exit::Pause | Exit::ReservationWait => {}
     }

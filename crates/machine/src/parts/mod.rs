@@ -2,6 +2,7 @@
 
 pub(crate) mod address_spaces;
 pub(crate) mod balloon;
+pub(crate) mod debug;
 pub(crate) mod disk;
 pub(crate) mod dispatch;
 pub(crate) mod faulty;

@@ -3,8 +3,9 @@
 //! A recorded walk is the walk that a miss would make, by the same walker over the same stages; only that what it reads is noted on the way,
 //! and that it changes nothing: it works on copies of the walk caches and of the nested TLB, and writes no A or D bit.
 
+use crate::context::Context;
 use crate::events::Observer;
-use crate::fault::Fault;
+use crate::fault::{Cause, Fault};
 use crate::memory::{HostPage, TableMemory};
 use crate::mmu::Mmu;
 use crate::segment::Segment;
@@ -15,7 +16,7 @@ use crate::translate::Progress;
 use crate::walk::{GuestAddress, Map, Mapping, Policy, Ports, Request};
 use crate::walkers::{Asked, Walkers, Watcher};
 use core::cell::RefCell;
-use types::{Access, Gpa, Gva, Hpa, PageSize};
+use types::{Access, Gpa, Gva, Hpa, PageSize, TranslationContext, Vmid};
 
 /// What a walk finds in walk caches and nested TLB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +25,19 @@ pub enum Memo {
     Empty,
     /// What earlier walks left there.
     AsItIs,
+}
+
+/// Which walk is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WalkRequest {
+    /// The context that the load is made in, whatever context the MMU is in.
+    pub context: TranslationContext,
+    /// The VM that it is made by.
+    pub vmid: Vmid,
+    /// The address.
+    pub gva: Gva,
+    /// What the walk finds in walk caches and nested TLB.
+    pub memo: Memo,
 }
 
 /// An entry of a table that was read.
@@ -113,8 +127,27 @@ impl<O: Observer> Mmu<O> {
         gva: Gva,
         memo: Memo,
     ) -> Result<WalkRecord, Fault> {
+        let Context { translation: context, vmid, .. } = *self.context();
+        self.record_walk_of(memory, second, &WalkRequest { context, vmid, gva, memo })
+    }
+
+    /// The walk that a load would make, as `request` says. Nothing changes.
+    ///
+    /// # Errors
+    /// The fault that the load would cause.
+    pub fn record_walk_of(
+        &self,
+        memory: &mut impl TableMemory,
+        second: &SecondStage,
+        request: &WalkRequest,
+    ) -> Result<WalkRecord, Fault> {
         const ACCESS: Access = Access::Read;
-        let (context, mut walkers) = (self.context(), self.walkers().clone());
+        let WalkRequest { gva, memo, .. } = *request;
+        let context = &Context::new(&request.context, request.vmid);
+        let mut walkers = self.walkers().clone();
+        if !context.is_canonical(gva) {
+            return Err(Fault::Page(Cause::NotCanonical));
+        }
         if memo == Memo::Empty {
             walkers.forget();
         }

@@ -6,7 +6,7 @@ use crate::mmu::Mmu;
 use crate::rights::Rights;
 use crate::space::Space;
 use crate::tlb::Translation;
-use types::{Access, Asid, Gva, Privilege, Vmid};
+use types::{Access, Asid, Gpa, Gva, Hpa, PageSize, Privilege, Vmid};
 
 /// The address spaces in which a TLB entry answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +56,80 @@ impl ResidentPage {
     }
 }
 
+/// An entry of a TLB.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TlbEntry {
+    /// First byte of the page.
+    pub gva: Gva,
+    /// Where that is in guest physical memory.
+    pub gpa: Gpa,
+    /// Where that is in host physical memory.
+    pub hpa: Hpa,
+    /// The page's size.
+    pub size: PageSize,
+    /// Where the entry answers.
+    pub space: ResidentSpace,
+    /// What it permits, without walking again.
+    pub permits: Permits,
+}
+
+/// What a TLB entry permits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Permits {
+    /// Loads.
+    pub read: bool,
+    /// Stores.
+    pub write: bool,
+    /// Fetches.
+    pub execute: bool,
+    /// Accesses from U-mode.
+    pub user: bool,
+    /// Accesses from S-mode without SUM.
+    pub supervisor: bool,
+}
+
+/// What the TLBs of a processor hold for a VM, each level from the most to the least recently used entry.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TlbContents {
+    /// First level, of loads and stores.
+    pub l1d: Vec<TlbEntry>,
+    /// First level, of fetches.
+    pub l1i: Vec<TlbEntry>,
+    /// Second level.
+    pub l2: Vec<TlbEntry>,
+}
+
+impl TlbEntry {
+    fn of(gva: Gva, entry: &Translation) -> Self {
+        let (space, rights) = (entry.space(), entry.rights());
+        let permits = |right: Rights| rights.bits() & right.bits() != 0;
+        let space = match space.asid() {
+            Some(asid) => ResidentSpace::Asid(asid),
+            None if space.is_bare() => ResidentSpace::Bare,
+            None => ResidentSpace::Global,
+        };
+        let permits = Permits {
+            read: permits(Rights::READ),
+            write: permits(Rights::WRITE),
+            execute: permits(Rights::EXECUTE),
+            user: permits(Rights::USER),
+            supervisor: permits(Rights::SUPERVISOR),
+        };
+        Self { gva, gpa: entry.gpa, hpa: entry.hpa, size: entry.size(), space, permits }
+    }
+}
+
 impl<O: Observer> Mmu<O> {
+    /// The entries of `vmid` in the TLBs. Nothing changes.
+    #[must_use]
+    pub fn tlb_contents(&self, vmid: Vmid) -> TlbContents {
+        let of_vm =
+            |(gva, entry): &(Gva, Translation)| (entry.space().vmid() == vmid).then(|| TlbEntry::of(*gva, entry));
+        let level = |pages: &[(Gva, Translation)]| pages.iter().rev().filter_map(of_vm).collect();
+        let l2: Vec<_> = self.l2().pages_by_age().into_iter().map(|(gva, entry)| (Gva(gva), entry)).collect();
+        TlbContents { l1d: level(&self.l1d().pages_by_age()), l1i: level(&self.l1i().pages_by_age()), l2: level(&l2) }
+    }
+
     /// The pages of `vmid` in the TLBs: those of the L2, of the L1I and of the L1D, each from the least to the most recently used. A page that
     /// several levels hold is there as often. The order within each set of the L2 is exact; sets are merged way by way.
     #[must_use]
@@ -83,7 +156,7 @@ mod tests {
     use crate::memory::{HostPage, TableMemory};
     use crate::stage::SecondStage;
     use crate::{MmuConfig, TlbArray};
-    use types::{Gpa, Hpa, PageSize, PagingMode, TranslationContext};
+    use types::{PagingMode, TranslationContext};
 
     /// A tree whose only leaf table maps page n to itself for a user, every third page executable.
     struct Tables;

@@ -3,6 +3,7 @@
 mod advise;
 mod calibrate;
 mod config;
+mod gdb;
 mod guest;
 mod host;
 mod install;
@@ -21,6 +22,7 @@ pub use ::config::units::ByteSize;
 pub use advise::AdviseArgs;
 pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
+pub use gdb::GdbAddress;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand};
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
@@ -31,6 +33,7 @@ pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCom
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use sandbox::{SandboxArgs, SandboxMode};
 pub use validate::ValidateArgs;
+pub(crate) use values::address;
 pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 

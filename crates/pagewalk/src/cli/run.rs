@@ -1,5 +1,6 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
+use super::gdb::GdbAddress;
 use super::guest::CacheArgs;
 use super::profile::ProfileArgs;
 use super::sandbox::SandboxArgs;
@@ -134,6 +135,9 @@ pub struct BootArgs {
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Wait for GDB at this port of this host (0: any that is free), or at this socket, before the first instruction; results stay the same (docs/debugging.md)
+    #[arg(long, value_name = "PORT|unix:PATH")]
+    pub gdb: Option<GdbAddress>,
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,

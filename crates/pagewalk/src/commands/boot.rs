@@ -4,6 +4,7 @@ use super::outputs::{open_output, unwritten, write_report};
 use crate::cli::BootArgs;
 use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::error::Failure;
+use crate::gdb::{self, Debugger};
 use crate::interrupt::{self, Orderly};
 use crate::multi_vm::report::sections_of_one;
 use crate::output::{Output, print, print_console, warn};
@@ -68,6 +69,8 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
         machine.snapshot_at(at).map_err(refused)?;
     }
+    // The sandbox gives up the right to make a socket.
+    let debugger = arguments.gdb.as_ref().map(Debugger::accept).transpose()?;
     let _sandbox = Needs::of_machines(1)
         .output(json.as_ref())
         .output(taken.as_ref())
@@ -84,7 +87,10 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let orderly = Orderly::begin();
     let outcome = {
         let _raw = if about.command { None } else { RawTerminal::enter()? };
-        machine.run(&mut console)
+        match debugger {
+            Some(debugger) => gdb::run(debugger, &mut machine, &mut console)?,
+            None => machine.run(&mut console),
+        }
     };
     let outcome = console.panic.judge(outcome);
     drop(running);

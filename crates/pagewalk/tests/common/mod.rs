@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: the built command, run as a user runs it, and what came of it.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub(crate) mod gdb;
 pub(crate) mod kernel;
 pub(crate) mod programs;
 pub(crate) mod screen;
