@@ -74,8 +74,8 @@ static void in_child(void)
     region_unlock();
 }
 
-/* Handlers run before a fork in the reverse order of their registration, and behind it in that order. Ours have to be the first: whoever
- * registers others comes by here. */
+/* Handlers run before a fork in the reverse order of their registration, and behind it in that order. Ours have to be the first: the
+ * registration of others comes by here. */
 void fork_start(void)
 {
     static bool started;

@@ -55,15 +55,20 @@ const BANNED: &[Banned] = &[
     banned("upkeep", "maintenance"),
     banned("logical processor", "vCPU"),
     banned("real processor", "pCPU"),
-    banned("nobody asked", "a sentence that says who does what"),
-    banned("asked anew", "read again"),
     banned("tell nothing of progress", "print no progress"),
     banned("what becomes of its claims", "a verdict for each claim"),
     banned("give and take", "what it provides and requires"),
     banned("is none: ", "is not valid: "),
     banned("accounts are wrong", "records are inconsistent"),
-    banned("runs anew", "runs again"),
-    banned("for nobody", "without an access, or what it is for"),
+    Banned {
+        word: "nobody",
+        instead: "the component that does not act, or a passive sentence",
+        // A user's name, and a text of a guest, whose bytes are in the repository. An initramfs has `init.sh`.
+        allowed: &["nobody:x:65534:65534:nobody", "delete what nobody maps", "where nobody reads it"],
+    },
+    banned("somebody", "the component that acts"),
+    banned("whoever", "the component that acts"),
+    Banned { word: "anew", instead: "again", allowed: &["maps it anew"] },
 ];
 
 /// Kinds of files that people read.
@@ -116,7 +121,7 @@ mod tests {
     fn a_banned_word_is_found_where_a_word_begins() {
         assert_eq!(words("// The Monitor despatches it."), ["despatch", "monitor"]);
         assert_eq!(words("fn rouse_if_due() {}"), ["rouse"]);
-        assert!(words("the carousel of hypervisors arouses nobody").is_empty());
+        assert!(words("the carousel of hypervisors arouses no guest").is_empty());
     }
 
     #[test]

@@ -315,8 +315,8 @@ impl Machine {
             return Advance::GoesOn;
         }
         let waits = Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_pcpu(turn.index)).0));
-        let nobody_runs = || self.vcpus.iter().all(|vcpu| vcpu.activity() != Activity::Running);
-        if waits > Cycles(0) && nobody_runs() && console.idle(Some(self.clock().duration(waits))) {
+        let none_runs = || self.vcpus.iter().all(|vcpu| vcpu.activity() != Activity::Running);
+        if waits > Cycles(0) && none_runs() && console.idle(Some(self.clock().duration(waits))) {
             return Advance::GoesOn;
         }
         let Some(turn) = turn.filter(|turn| timer.is_none_or(|(due, _)| turn.from < due)) else {
@@ -327,7 +327,7 @@ impl Machine {
             next: [turn.next, timer.map(|(due, _)| due), disk, self.shadow_interval_due()].into_iter().flatten().min(),
             ..turn
         };
-        let index = self.dispatch.occupant(turn.index).expect("somebody is ready there");
+        let index = self.dispatch.occupant(turn.index).expect("a vCPU is ready there");
         let under_way = self.begin_turn(turn, index);
         let exit = self.code.run(&mut self.vcpus[index].hart, &mut self.state, under_way.budget, self.pace.engine);
         self.settle(under_way, exit, console)
@@ -431,7 +431,7 @@ impl Machine {
         }
     }
 
-    /// When whoever has a pCPU can run there.
+    /// When the vCPU that has a pCPU can run there.
     fn ready(&self, pcpu: usize) -> Option<Cycles> {
         let vcpu = &self.vcpus[self.dispatch.occupant(pcpu)?];
         let clock = self.clock_of_pcpu(pcpu);

@@ -48,7 +48,7 @@ pub(crate) struct Processor {
     pub(crate) instructions: u64,
     /// Instructions that the vCPU here had retired when its stay began; 0 while there is none.
     pub(crate) entered: u64,
-    /// Up to when whoever was here has been charged.
+    /// Up to when the vCPU that was here has been charged.
     pub(crate) accounted: Cycles,
     /// Of the time in the hypervisor, that for scheduling.
     pub(crate) scheduling: Cycles,

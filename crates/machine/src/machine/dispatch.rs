@@ -110,7 +110,7 @@ impl Machine {
         }
     }
 
-    /// Charges whoever has `pcpu` for the time since this was last done.
+    /// Charges the vCPU that has `pcpu` for the time since this was last done.
     pub(crate) fn account(&mut self, pcpu: usize) {
         let now = self.clock_of_pcpu(pcpu);
         let processor = &mut self.state.processors[pcpu];
@@ -255,7 +255,7 @@ impl Machine {
         }
     }
 
-    /// The clock of a pCPU, whoever has it.
+    /// The clock of a pCPU, whichever vCPU has it.
     pub(crate) fn clock_of_pcpu(&self, pcpu: usize) -> Cycles {
         let instructions = match self.dispatch.seats[pcpu] {
             Some(index) => self.vcpus[index].hart.counts().instructions,

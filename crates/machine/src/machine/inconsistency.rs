@@ -11,7 +11,7 @@ impl Machine {
         }
     }
 
-    /// Something was found when nobody ran: no guest's good end can be believed.
+    /// Something was found when no guest ran: no guest's successful end can be trusted.
     pub(crate) fn fail_if_inconsistent(&mut self) {
         let Some(inconsistency) = self.state.host.take_inconsistency() else { return };
         let ends = self.records.iter_mut().filter_map(|record| record.outcome.as_mut());

@@ -49,7 +49,7 @@ impl Machine {
 
     /// From here on, what a guest does is measured.
     pub(crate) fn begin_region(&mut self, guest: usize) {
-        // A maximum has no difference: it begins anew.
+        // A maximum has no difference: it starts again.
         for pcpu in self.harts_of(guest).filter_map(|index| self.vcpus[index].residence.pcpu).collect::<Vec<_>>() {
             self.state.processors[pcpu].mmu.restart_maximum();
         }
@@ -99,7 +99,7 @@ impl Machine {
         self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
     }
 
-    /// Keeps a profile from now on. To be called before the machine runs: it translates its code anew.
+    /// Keeps a profile from now on. To be called before the machine runs: its code is translated again.
     pub fn record_profile(&mut self) {
         profile::open(self);
     }

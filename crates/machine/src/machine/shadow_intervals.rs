@@ -15,7 +15,7 @@ impl Machine {
     pub(crate) fn end_shadow_interval(&mut self, next: Option<Cycles>) -> bool {
         let Some(intervals) = &mut self.shadow_intervals else { return false };
         let Some(next) = next.filter(|&next| intervals.due <= next) else { return false };
-        // Whoever waits for longer than an interval has nothing to look at in those between.
+        // If a wait is longer than an interval, the intervals in between have nothing to look at.
         let passed = (next.0 - intervals.due.0) / intervals.length.0 + 1;
         intervals.due += intervals.length * passed;
         for guest in 0..self.state.vms.len() {

@@ -89,7 +89,7 @@ impl Machine {
                 Some(GuestRegion::going_on(region, spaces.collect(), config.segment.hot_add))
             }
         };
-        // Guest time goes on: the clocks of the processors are where it was. Nobody is charged for that.
+        // Guest time goes on: the clocks of the processors are where it was. No guest is charged for that.
         let clock = *self.clock();
         for (processor, hart) in self.state.processors.iter_mut().zip(&state.harts) {
             processor.idle = clock.cycle_of(hart.time).unwrap_or_default();

@@ -158,7 +158,7 @@ impl Warming<'_> {
                 Err(_) => return,
             },
         };
-        // Where the hypervisor pages, nobody else's page leaves for this one, or for a shadow table that leads to it.
+        // Where the hypervisor pages, no page of another owner leaves for this one, or for a shadow table that leads to it.
         let takes_frames = vm.is_shadowed() || (vm.is_ram(gpa, 1) && !vm.has_frame(memory, gpa));
         if self.state.pager.is_some() && takes_frames {
             return;

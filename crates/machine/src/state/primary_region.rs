@@ -36,7 +36,7 @@ fn load_own(state: &mut MachineState) {
     load(state, processor, guest, hart);
 }
 
-/// Loads those of every processor anew.
+/// Loads those of every processor again.
 pub(crate) fn reload(state: &mut MachineState) {
     for processor in 0..state.processors.len() {
         if let Some((guest, hart)) = state.processors[processor].tenant {
@@ -122,7 +122,7 @@ fn switch_owned(state: &mut MachineState, (mode, root): (PagingMode, Gpa)) {
     }
 }
 
-/// A hart of a guest starts anew.
+/// A hart of a guest starts again.
 pub(crate) fn reset(state: &mut MachineState, guest: usize, hart: usize) {
     if let Some(region) = &mut state.guests[guest].region {
         region.region.reset(hart);

@@ -46,7 +46,7 @@ impl Debugger {
         let failed = |error: io::Error| Failure::Run(format!("--gdb {address}: {error}"));
         let stream: OwnedFd = match address {
             GdbAddress::Port(port) => {
-                // Whoever reaches the port controls the run: it is for this host alone.
+                // A client of the port controls the run, so the port is for this host alone.
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).map_err(failed)?;
                 wait_at(&listener.local_addr().map_err(failed)?);
                 let (stream, _) = listener.accept().map_err(failed)?;
