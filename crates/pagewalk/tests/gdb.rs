@@ -43,7 +43,7 @@ fn breakpoints_watchpoints_and_steps_change_nothing_of_a_run() {
         let mut client = waiting.client();
         assert!(client.ask("?").starts_with(['S', 'T']), "stopped before the first instruction");
         assert_eq!(client.register(1, PC), 0x8020_0000);
-        assert_eq!(client.command("stats").lines().count(), 4, "heading and the first fetch alone");
+        assert!(!client.command("stats").contains("instructions"), "none is executed");
         assert_eq!(client.ask(&format!("Z0,{entry:x},2")), "OK");
         assert!(client.ask("vCont;c").contains("swbreak"));
         assert_eq!((client.register(1, PC), client.register(1, PRIVILEGE)), (entry, 0));
@@ -53,7 +53,7 @@ fn breakpoints_watchpoints_and_steps_change_nothing_of_a_run() {
         let sp = client.register(1, SP);
         assert_eq!(client.ask(&format!("Z2,{:x},8", sp - 8)), "OK");
         let stop = client.ask("vCont;c");
-        assert!(stop.contains(&format!("watch:{:x}", sp - 8).replace("watch:0x", "watch:")), "{stop}");
+        assert!(stop.contains(&format!("watch:{:x};", sp - 8)), "{stop}");
         let at = client.register(1, PC);
         assert_eq!(client.ask(&format!("z2,{:x},8", sp - 8)), "OK");
         for step in 0..1000 {
@@ -315,7 +315,6 @@ fn gdb_debugs_linux_and_a_program_in_it() {
             "print counter",
             "delete",
             "step",
-            "finish",
             "print counter",
             "info threads",
             "continue",
@@ -330,7 +329,7 @@ fn gdb_debugs_linux_and_a_program_in_it() {
         "prv:1 [Supervisor]",
         "`$pc` is not an address",
         "levels: guest ",
-        "work (n=10)",
+        "#0  work (n=",
         "in main ()",
         "Old value = 0",
         "New value = 1",

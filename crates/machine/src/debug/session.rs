@@ -119,6 +119,9 @@ impl<'m> DebugSession<'m> {
     /// The hart that executes one instruction, if it is no more where it was.
     fn moved(&self) -> Option<usize> {
         let Steps::One(index) = self.machine.debug.steps else { return None };
+        if self.machine.has_ended(GUEST) {
+            return None;
+        }
         let place = self.machine.vcpus[index].hart.place();
         let stands = |&(stopped, at, _): &(usize, _, _)| (stopped, at) == (index, place);
         (!self.machine.debug.from.iter().any(stands)).then_some(index)

@@ -95,9 +95,9 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Sends bytes as they are.
+    /// Sends bytes as they are. Pagewalk may have ended by then, as after its last packet.
     pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
-        self.stream.write_all(bytes).expect("it reads");
+        let _ = self.stream.write_all(bytes);
     }
 
     /// Sends a packet.
@@ -124,7 +124,7 @@ impl Client {
         }
         self.stream.read_exact(&mut [0; 2]).expect("a sum follows");
         self.send_raw(b"+");
-        Some(String::from_utf8(packet).expect("packets are text here"))
+        Some(String::from_utf8(expanded(&packet)).expect("packets are text here"))
     }
 
     /// What it answers to a packet.
@@ -155,6 +155,23 @@ impl Client {
         let bytes = bytes_of(&self.ask(&format!("p{number:x}")));
         bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
     }
+}
+
+/// A packet with its repetitions written out: `0*"` is `0000` (GDB manual, appendix E.1).
+fn expanded(packet: &[u8]) -> Vec<u8> {
+    const BIAS: usize = 29;
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut rest = packet.iter();
+    while let Some(&byte) = rest.next() {
+        match (byte, bytes.last().copied()) {
+            (b'*', Some(last)) => {
+                let count = usize::from(*rest.next().expect("a count")) - BIAS;
+                bytes.extend(std::iter::repeat_n(last, count));
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    bytes
 }
 
 /// The bytes of hexadecimal digits.
