@@ -135,7 +135,8 @@ impl<'i> Layout<'i> {
     fn addresses(&self, image: &[u8], count: usize) -> Option<Vec<u64>> {
         let first = self.behind.next_multiple_of(self.alignment);
         let offsets: Vec<u32> = (0..count).map(|number| word(image, first + 4 * number)).collect::<Option<_>>()?;
-        if offsets.is_sorted() {
+        // The addresses of a newer kernel lie behind its code.
+        if offsets.is_sorted() && offsets.first()?.cast_signed() >= 0 {
             let base = (first + 4 * count).next_multiple_of(8);
             let base = u64::from_le_bytes(image.get(base..base + 8)?.try_into().ok()?);
             // A kernel that is relocated has its base from the relocation.

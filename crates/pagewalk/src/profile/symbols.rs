@@ -3,6 +3,9 @@
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind, elf};
 
+/// The most bytes of a symbol whose table does not say its size.
+const MOST_WITHOUT_SIZE: u64 = 1 << 16;
+
 /// What a symbol names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Kind {
@@ -171,10 +174,11 @@ fn printable(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// The symbol that holds `at`. One without a size holds all up to the next.
+/// The symbol that holds `at`. One without a size ends where the next begins, and holds no more than an assembler's function may have.
 fn containing(symbols: &[Symbol], at: u64) -> Option<&Symbol> {
     let symbol = &symbols[symbols.partition_point(|symbol| symbol.start <= at).checked_sub(1)?];
-    (symbol.bytes == 0 || at - symbol.start < symbol.bytes).then_some(symbol)
+    let bytes = if symbol.bytes == 0 { MOST_WITHOUT_SIZE } else { symbol.bytes };
+    (at - symbol.start < bytes).then_some(symbol)
 }
 
 #[cfg(test)]
@@ -191,6 +195,7 @@ mod tests {
         assert_eq!(symbols.function(0x1060), None);
         assert_eq!(symbols.function(0xfff), None);
         assert_eq!(symbols.function(0x9999), Some(("last", 0x7999)));
+        assert_eq!(symbols.function(0x1_2000), None);
     }
 
     #[test]
@@ -207,6 +212,6 @@ mod tests {
     fn a_program_is_known_where_it_is_loaded_as_well() {
         let symbols = Symbols::of_lines(LINES).loaded_at(0x1000, 0x8000_0000, 0x100);
         assert_eq!(symbols.function(0x8000_0024), Some(("run (bfs.c)", 4)));
-        assert_eq!(symbols.function(0x8000_0100).map(|(name, _)| name), Some("last"));
+        assert_eq!(symbols.function(0x8000_0100), None);
     }
 }
