@@ -1,5 +1,6 @@
 //! Arguments of `run`.
 
+use super::format::FormatArgs;
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
 use clap::Args;
@@ -35,6 +36,9 @@ pub struct RunArgs {
     /// Print what each guest printed
     #[arg(long)]
     pub output: bool,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// Sandbox.
     #[command(flatten)]
     pub sandbox: SandboxArgs,
@@ -46,6 +50,9 @@ pub struct HostsArgs {
     /// Print the file of this host model, with the source of each number [default: list all]
     #[arg(value_name = "NAME|FILE")]
     pub name: Option<String>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 fn spin_method(name: &str) -> Result<SpinMethod, String> {

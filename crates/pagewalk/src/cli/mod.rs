@@ -3,6 +3,7 @@
 mod advise;
 mod calibrate;
 mod config;
+mod format;
 mod guest;
 mod host;
 mod install;
@@ -20,7 +21,8 @@ pub use ::config::units::ByteSize;
 pub use advise::AdviseArgs;
 pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
-pub use guest::{CacheArgs, FetchArgs, GuestCommand};
+pub use format::FormatArgs;
+pub use guest::{CacheArgs, FetchArgs, GuestCommand, ListArgs};
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
 pub use report::ReportArgs;

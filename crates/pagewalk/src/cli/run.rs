@@ -1,5 +1,6 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
+use super::format::FormatArgs;
 use super::guest::CacheArgs;
 use super::sandbox::SandboxArgs;
 use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
@@ -208,6 +209,9 @@ pub struct CompareArgs {
     /// Host threads that run machines side by side [default: the host's processors]
     #[arg(long, value_name = "N", value_parser = number::<u32, 1, { u32::MAX as u64 }>)]
     pub threads: Option<u32>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
@@ -228,6 +232,9 @@ pub struct ExplainArgs {
     /// Schemes, such as vmm-direct [default: all]
     #[arg(value_name = "SCHEME")]
     pub schemes: Vec<String>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// `pagewalk bench`.
@@ -246,6 +253,9 @@ pub struct BenchArgs {
     /// Write the measurements as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// Configuration.
     #[command(flatten)]
     pub config: ConfigArgs,

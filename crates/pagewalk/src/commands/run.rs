@@ -1,6 +1,6 @@
 //! `pagewalk run`.
 
-use super::outputs::{open_output, write_page, write_report};
+use super::outputs::{open_output, open_printer, write_page, write_report};
 use crate::cli::RunArgs;
 use crate::error::Failure;
 use crate::html;
@@ -8,12 +8,13 @@ use crate::interrupt::{self, Orderly};
 use crate::multi_vm::file::{self, MultiVm};
 use crate::multi_vm::methods::{self, Figures};
 use crate::multi_vm::{self, report};
-use crate::output::{Output, print, print_of_guest};
+use crate::output::{Output, Printer, print, print_of_guest};
 use crate::progress::{Running, Runs};
 use crate::runs::kernel_panic::KernelPanic;
 use crate::sandbox::Needs;
 use crate::shared_memory::{registry, warn_of_refusals};
 use crate::side_by_side::{default_threads, side_by_side};
+use crate::text::table::Caption;
 use crate::time_model::TimeModels;
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{Console, GuestPlan, Machine, Outcome};
@@ -29,7 +30,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let settings: Vec<(String, String)> =
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
     let multi_vm = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
-    let reports = Reports::open(arguments)?;
+    let mut reports = Reports::open(arguments)?;
     let trace = open_output(arguments.trace.as_deref())?;
     let needs = Needs::of_machines(arguments.methods.len().max(1)).output(trace.as_ref());
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
@@ -55,13 +56,13 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     warn_of_refusals(&ran.machine);
     let processors = multi_vm.plan.pcpus;
     let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
-    print(&format!(
-        "{}\n{processors} processors, {overhead:.3} % of their time for scheduling; times by {times}\n{}\n",
-        report::table(&multi_vm, &ran.machine, &ran.outcomes),
-        report::MEANINGS
-    ))?;
+    let printer = &mut reports.printer;
+    let caption = format!("{processors} processors, {overhead:.3} % of their time for scheduling; times by {times}");
+    printer.table(report::table(&multi_vm, &ran.machine, &ran.outcomes).captioned(Caption::Below(caption)))?;
+    printer.say(&format!("{}\n", report::MEANINGS))?;
     if let Some(sections) = report::sections_table(&multi_vm, &ran.machine) {
-        print(&format!("{sections}\n"))?;
+        printer.table(sections)?;
+        printer.say("\n")?;
     }
     reports.write(&report::report(&multi_vm, &ran.machine, &ran.outcomes))?;
     if let Some(output) = trace {
@@ -72,23 +73,26 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
 
 /// Where what was measured goes.
 struct Reports {
+    printer: Printer,
     json: Option<Output>,
     html: Option<Output>,
 }
 
 impl Reports {
     fn open(arguments: &RunArgs) -> Result<Self, Failure> {
-        Ok(Self { json: open_output(arguments.json.as_deref())?, html: open_output(arguments.html.as_deref())? })
+        let (printer, json) = open_printer(arguments.format, arguments.json.as_deref())?;
+        Ok(Self { printer, json, html: open_output(arguments.html.as_deref())? })
     }
 
     fn write(self, report: &Value) -> Result<(), Failure> {
+        self.printer.finish()?;
         self.json.map_or(Ok(()), |output| write_report(output, report))?;
         self.html.map_or(Ok(()), |output| write_page(output, &html::multi_vm(report)?))
     }
 }
 
 /// One run for each method.
-fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) -> Result<ExitCode, Failure> {
+fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, mut outputs: Reports) -> Result<ExitCode, Failure> {
     if arguments.trace.is_some() {
         return Err(Failure::Usage("--trace is of one run; --spin names several methods".to_owned()));
     }
@@ -123,12 +127,12 @@ fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, outputs: Reports) ->
         verdicts.push(ran.judge(&multi_vm));
     }
     let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
-    print(&format!(
-        "{}\nms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors; times by {times}\n{}\n",
-        methods::table(&figures),
+    let caption = format!(
+        "ms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors; times by {times}",
         multi_vm.plan.pcpus,
-        report::MEANINGS
-    ))?;
+    );
+    outputs.printer.table(methods::table(&figures).captioned(Caption::Below(caption)))?;
+    outputs.printer.say(&format!("{}\n", report::MEANINGS))?;
     outputs.write(&json!({ "runs": reports }))?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
 }
