@@ -16,6 +16,8 @@ mod shadow_intervals;
 mod steal;
 mod walks;
 
+pub use balloon::BalloonError;
+
 use crate::sections::serve;
 use crate::state::primary_region;
 use crate::{
@@ -65,6 +67,42 @@ pub struct Pace {
     pub warmup: u64,
     /// By guest: whether the run does not wait for its end.
     pub background: Vec<bool>,
+}
+
+/// A console whose owner also controls the machine.
+pub trait Controller: Console {
+    /// The machine stands between two turns, and no simulated time passes until this returns.
+    ///
+    /// # Errors
+    /// Any error ends the run, as [`Outcome::Interrupted`](crate::Outcome::Interrupted).
+    fn between_turns(&mut self, machine: &mut Machine) -> std::io::Result<()>;
+}
+
+/// A console without control of the machine.
+struct ConsoleOnly<'c>(&'c mut dyn Console);
+
+impl Console for ConsoleOnly<'_> {
+    fn output(&mut self, guest: usize, bytes: &[u8]) {
+        self.0.output(guest, bytes);
+    }
+
+    fn input(&mut self) -> std::io::Result<Vec<u8>> {
+        self.0.input()
+    }
+
+    fn listens(&self) -> bool {
+        self.0.listens()
+    }
+
+    fn idle(&mut self, guest_time: Option<std::time::Duration>) -> bool {
+        self.0.idle(guest_time)
+    }
+}
+
+impl Controller for ConsoleOnly<'_> {
+    fn between_turns(&mut self, _: &mut Machine) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A host with its guests, ready to run.
@@ -249,9 +287,22 @@ impl Machine {
 
     /// Runs until every guest has ended, except those in the background; returns how each did.
     pub fn run_all(&mut self, console: &mut dyn Console) -> Vec<Outcome> {
+        self.run_controlled(&mut ConsoleOnly(console))
+    }
+
+    /// As [`run_all`](Self::run_all), under the control of `controller`. One that changes nothing changes no result.
+    pub fn run_controlled(&mut self, controller: &mut dyn Controller) -> Vec<Outcome> {
         let limit = self.time_limit();
-        while self.advance(limit, console) == Advance::GoesOn {}
-        self.finish(console)
+        while self.goes_on() {
+            if controller.between_turns(self).is_err() {
+                self.end_all(&Outcome::Interrupted);
+                break;
+            }
+            if self.advance(limit, controller) == Advance::Over {
+                break;
+            }
+        }
+        self.finish(controller)
     }
 
     /// When a run that begins now is over in any case.

@@ -1,9 +1,11 @@
 //! What a command leaves: text on standard output, lines on standard error, and files.
 
+mod printer;
 mod standard;
 mod target;
 mod temporary;
 
+pub use printer::{Format, Printer};
 pub use standard::{print, print_console, print_of_guest, warn};
 pub use target::Output;
 

@@ -80,7 +80,7 @@ impl TimeModels {
 
 impl fmt::Display for TimeModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "host {}, fidelity {}", self.host, name(self.fidelity))
+        write!(f, "host {}, fidelity {}", self.host, fidelity_name(self.fidelity))
     }
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for TimeModels {
 }
 
 /// As users write it.
-const fn name(fidelity: FidelityName) -> &'static str {
+pub(crate) const fn fidelity_name(fidelity: FidelityName) -> &'static str {
     match fidelity {
         FidelityName::Counts => "counts",
         FidelityName::Cycles => "cycles",
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_configuration() {
         for fidelity in [FidelityName::Counts, FidelityName::Cycles, FidelityName::Core] {
-            assert_eq!(serde_json::to_value(fidelity).unwrap(), name(fidelity));
+            assert_eq!(serde_json::to_value(fidelity).unwrap(), fidelity_name(fidelity));
         }
     }
 }

@@ -32,6 +32,14 @@ impl Unit {
         }
     }
 
+    /// The unit of the numbers themselves, which JSON and CSV have.
+    pub(crate) const fn exact_name(self) -> &'static str {
+        match self {
+            Self::Hertz => "Hz",
+            other => other.name(),
+        }
+    }
+
     /// A number of it, with as many digits as tell something.
     pub(crate) fn text(self, value: f64) -> String {
         match self {

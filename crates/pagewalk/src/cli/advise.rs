@@ -1,5 +1,6 @@
 //! Arguments of `advise`.
 
+use super::format::FormatArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -16,4 +17,7 @@ pub struct AdviseArgs {
     /// Write the advice as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
 }

@@ -1,5 +1,6 @@
 //! Arguments of `calibrate`.
 
+use super::format::FormatArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -22,4 +23,7 @@ pub struct CalibrateArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
 }

@@ -1,5 +1,6 @@
 //! Arguments of `config`.
 
+use super::format::FormatArgs;
 use clap::Args;
 
 /// `pagewalk config`.
@@ -12,4 +13,7 @@ pub struct ConfigReferenceArgs {
     /// Print the table of docs/configuration.md
     #[arg(long, conflicts_with = "keys")]
     pub markdown: bool,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
 }

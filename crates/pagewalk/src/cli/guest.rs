@@ -1,5 +1,6 @@
 //! Arguments of `guest`, and where guests are kept.
 
+use super::format::FormatArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -17,9 +18,20 @@ pub enum GuestCommand {
     /// Fetch Debian's riscv64 kernel and programs with this system's apt
     Fetch(FetchArgs),
     /// List package sets, and what of them is in the cache
-    List(CacheArgs),
+    List(ListArgs),
     /// Print pagewalk.h, which marks the region of interest in your own C and C++ programs
     Header,
+}
+
+/// `pagewalk guest list`.
+#[derive(Args, Clone, Debug)]
+pub struct ListArgs {
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
+    /// Which cache.
+    #[command(flatten)]
+    pub cache: CacheArgs,
 }
 
 /// `pagewalk guest fetch`.

@@ -1,5 +1,7 @@
 //! Arguments of `run`.
 
+use super::control::ControlArgs;
+use super::format::FormatArgs;
 use super::profile::ProfileArgs;
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
@@ -36,9 +38,15 @@ pub struct RunArgs {
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Control.
+    #[command(flatten)]
+    pub control: ControlArgs,
     /// Print what each guest printed
     #[arg(long)]
     pub output: bool,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// Sandbox.
     #[command(flatten)]
     pub sandbox: SandboxArgs,
@@ -50,6 +58,9 @@ pub struct HostsArgs {
     /// Print the file of this host model, with the source of each number [default: list all]
     #[arg(value_name = "NAME|FILE")]
     pub name: Option<String>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 fn spin_method(name: &str) -> Result<SpinMethod, String> {

@@ -3,6 +3,8 @@
 mod advise;
 mod calibrate;
 mod config;
+mod control;
+mod format;
 mod gdb;
 mod guest;
 mod host;
@@ -22,8 +24,10 @@ pub use ::config::units::ByteSize;
 pub use advise::AdviseArgs;
 pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
+pub use control::{ControlArgs, CtlArgs, CtlRequest};
+pub use format::FormatArgs;
 pub use gdb::GdbAddress;
-pub use guest::{CacheArgs, FetchArgs, GuestCommand};
+pub use guest::{CacheArgs, FetchArgs, GuestCommand, ListArgs};
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
 pub use profile::{ProfileArgs, ProfileFormat};
@@ -85,6 +89,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Run programs on this machine and in Pagewalk, and print predicted beside measured results
     Validate(ValidateArgs),
+    /// Ask something of a run that has --control: status, pause, resume, statistics, snapshot, balloon, quit
+    Ctl(CtlArgs),
     /// Make an HTML page from JSON that a command wrote earlier
     Report(ReportArgs),
     /// Edit the reserved memory registry: host memory with a name, for sections that VMs share

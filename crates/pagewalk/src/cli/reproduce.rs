@@ -1,5 +1,6 @@
 //! Arguments of `reproduce`.
 
+use super::format::FormatArgs;
 use super::guest::CacheArgs;
 use super::sandbox::SandboxArgs;
 use clap::Args;
@@ -23,6 +24,9 @@ pub struct ReproduceArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// Sandbox.
     #[command(flatten)]
     pub sandbox: SandboxArgs,

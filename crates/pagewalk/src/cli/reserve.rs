@@ -1,5 +1,6 @@
 //! Arguments of `reserve`.
 
+use super::format::FormatArgs;
 use super::run::ConfigArgs;
 use super::values::number;
 use clap::{ArgGroup, Args, Subcommand};
@@ -100,6 +101,9 @@ pub struct ModifyArgs {
 /// `pagewalk reserve show`.
 #[derive(Args, Clone, Debug)]
 pub struct ShowArgs {
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// Which registry.
     #[command(flatten)]
     pub registry: RegistryArgs,

@@ -1,5 +1,7 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
+use super::control::ControlArgs;
+use super::format::FormatArgs;
 use super::gdb::GdbAddress;
 use super::guest::CacheArgs;
 use super::profile::ProfileArgs;
@@ -136,7 +138,7 @@ pub struct BootArgs {
     #[command(flatten)]
     pub profile: ProfileArgs,
     /// Wait for GDB at this port of this host (0: any that is free), or at this socket, before the first instruction; results stay the same (docs/debugging.md)
-    #[arg(long, value_name = "PORT|unix:PATH")]
+    #[arg(long, value_name = "PORT|unix:PATH", conflicts_with = "control")]
     pub gdb: Option<GdbAddress>,
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
@@ -144,6 +146,9 @@ pub struct BootArgs {
     /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, or when a region of interest begins for the Nth time
     #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
+    /// Control.
+    #[command(flatten)]
+    pub control: ControlArgs,
     /// Continue the guest of this snapshot, instead of booting one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
@@ -219,6 +224,9 @@ pub struct CompareArgs {
     /// Host threads that run machines side by side [default: the host's processors]
     #[arg(long, value_name = "N", value_parser = number::<u32, 1, { u32::MAX as u64 }>)]
     pub threads: Option<u32>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs,
@@ -239,6 +247,9 @@ pub struct ExplainArgs {
     /// Schemes, such as vmm-direct [default: all]
     #[arg(value_name = "SCHEME")]
     pub schemes: Vec<String>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// `pagewalk bench`.
@@ -257,6 +268,9 @@ pub struct BenchArgs {
     /// Write the measurements as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// Configuration.
     #[command(flatten)]
     pub config: ConfigArgs,

@@ -1,5 +1,6 @@
 //! Arguments of `validate`.
 
+use super::format::FormatArgs;
 use super::run::ConfigArgs;
 use super::sandbox::SandboxArgs;
 use super::values::number;
@@ -37,6 +38,9 @@ pub struct ValidateArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// Configuration.
     #[command(flatten)]
     pub config: ConfigArgs,

@@ -1,5 +1,6 @@
 //! Arguments of `vlm`.
 
+use super::format::FormatArgs;
 use super::sandbox::SandboxArgs;
 use clap::Args;
 use std::path::PathBuf;
@@ -19,6 +20,9 @@ pub struct VlmArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Format of tables.
+    #[command(flatten)]
+    pub format: FormatArgs,
     /// Sandbox.
     #[command(flatten)]
     pub sandbox: SandboxArgs,

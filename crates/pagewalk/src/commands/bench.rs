@@ -1,11 +1,10 @@
 //! `pagewalk bench`: how fast the simulator itself is.
 
-use super::outputs::{open_output, write_report};
+use super::outputs::{open_printer, write_report};
 use crate::cli::{BenchArgs, LinuxArgs, WorkloadSpec};
 use crate::error::Failure;
 use crate::guest::Memory;
 use crate::interrupt::{self, Orderly};
-use crate::output::print;
 use crate::progress::Runs;
 use crate::runs::image::{GuestKind, Prepared, Work, prepare};
 use crate::runs::quiet::QuietConsole;
@@ -13,7 +12,9 @@ use crate::runs::workload_size;
 use crate::sandbox::Needs;
 use crate::setup::{builder, built};
 use crate::systems::{Configured, configured};
-use crate::text::table::Table;
+use crate::text::cell::Cell;
+use crate::text::table::{Caption, Column, Table};
+use crate::time_model::{TimeModels, fidelity_name};
 use config::system::System;
 use keys::suggestion::unknown;
 use machine::Machine;
@@ -108,7 +109,7 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
         let checked = size.as_ref().map_or(Ok(()), |size| workload_size::check(benchmark.name, size, least));
         checked.map_err(|problem| Failure::Usage(format!("--workload: {problem}")))?;
     }
-    let output = open_output(arguments.json.as_deref())?;
+    let (mut printer, output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let prepare = |(benchmark, size): (&'static Benchmark, Option<String>)| {
         Ok((benchmark, prepared(benchmark, size.as_deref(), arguments)?))
     };
@@ -133,7 +134,8 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
         measured.append(&mut of_each);
     }
     drop(progress);
-    print(&table(&measured).to_string())?;
+    printer.table(table(&measured, &TimeModels::of_systems(&systems)))?;
+    printer.finish()?;
     if let Some(output) = output {
         let runs: Vec<_> = measured
             .iter()
@@ -194,18 +196,32 @@ fn prepared(benchmark: &Benchmark, size: Option<&str>, arguments: &BenchArgs) ->
     }
 }
 
-fn table(measured: &[Measured]) -> Table {
-    let mut table = Table::new(["benchmark", "scheme", "M instr", "MIPS", "least", "most", "what"]);
+fn table(measured: &[Measured], times: &TimeModels) -> Table {
+    let columns = [
+        ("benchmark", "benchmark"),
+        ("scheme", "scheme"),
+        ("M instr", "instructions"),
+        ("MIPS", "median_mips"),
+        ("least", "least_mips"),
+        ("most", "most_mips"),
+        ("what", "what"),
+    ];
+    let hidden = ["host_model", "fidelity"].map(Column::exact);
+    let caption =
+        format!("the simulator's own speed on this machine: million guest instructions a second; guests on {times}\n");
+    let mut table = Table::new("benchmarks", columns.map(Column::from).into_iter().chain(hidden))
+        .captioned(Caption::Above(caption));
     for run in measured {
-        let number = |mips: f64| format!("{mips:.0}");
         table.row([
-            run.name.to_owned(),
-            run.on.system.to_string(),
-            format!("{:.1}", run.instructions as f64 / 1e6),
-            number(run.median()),
-            number(run.mips[0]),
-            number(run.mips[run.mips.len() - 1]),
-            run.about.to_owned(),
+            Cell::text(run.name),
+            Cell::text(run.on.system.to_string()),
+            Cell::millions(run.instructions),
+            Cell::fixed(run.median(), 0),
+            Cell::fixed(run.mips[0], 0),
+            Cell::fixed(run.mips[run.mips.len() - 1], 0),
+            Cell::text(run.about),
+            Cell::exact(run.on.host.name.as_str()),
+            Cell::exact(fidelity_name(run.on.config.fidelity)),
         ]);
     }
     table

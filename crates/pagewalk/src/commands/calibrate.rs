@@ -1,14 +1,13 @@
 //! `pagewalk calibrate`: measures the machine that it runs on, and writes a model of it.
 
-use super::outputs::{open_output, unwritten, write_page, write_report};
+use super::outputs::{open_output, open_printer, unwritten, write_page, write_report};
 use crate::calibration::{Calibrated, Quantity, quantities, report, warnings};
 use crate::cli::CalibrateArgs;
 use crate::error::Failure;
 use crate::html;
-use crate::output::print;
 use crate::progress::Progress;
-use crate::text::paragraph::paragraph;
-use crate::text::table::Table;
+use crate::text::cell::Cell;
+use crate::text::table::{Column, Table};
 use calibrate::Effort;
 use config::host_model::HostModel;
 use std::fs;
@@ -25,7 +24,7 @@ pub(super) fn run(arguments: &CalibrateArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(format!("--base {}: the model has no caches", arguments.base)));
     }
     let model_output = open_output(arguments.output.as_deref())?;
-    let json_output = open_output(arguments.json.as_deref())?;
+    let (mut printer, json_output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html_output = open_output(arguments.html.as_deref())?;
     let effort = if arguments.quick { Effort::QUICK } else { Effort::FULL };
     let mut progress = Progress::new();
@@ -41,18 +40,19 @@ pub(super) fn run(arguments: &CalibrateArgs) -> Result<ExitCode, Failure> {
         .map_or_else(|| "calibrated".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let model = calibrated.text(&name);
     HostModel::parse("the measured model", &model)?;
-    let mut text = format!("{}\n", table(&quantities(&findings)));
+    printer.table(table(&quantities(&findings)))?;
+    printer.say("\n")?;
     for warning in warnings(&findings) {
-        text += &paragraph("", "", &warning);
+        printer.paragraph("", "", &warning)?;
     }
-    print(&text)?;
     match model_output {
         Some(output) => {
             let path = output.name().to_owned();
             output.write(model.as_bytes()).map_err(|error| unwritten(&path, &error))?;
         }
-        None => print("-o FILE.toml writes a host model, for --set host=FILE.toml\n")?,
+        None => printer.say("-o FILE.toml writes a host model, for --set host=FILE.toml\n")?,
     }
+    printer.finish()?;
     let report = report(&findings, &base_name, &model);
     if let Some(output) = html_output {
         write_page(output, &html::calibration(&report)?)?;
@@ -69,18 +69,28 @@ fn lasting(base: &str) -> String {
 }
 
 fn table(quantities: &[Quantity]) -> Table {
-    let mut table = Table::new(["quantity", "value", "unit", "from", "to", "sure"]);
-    for Quantity { name, unit, number, .. } in quantities {
+    let columns = [
+        ("quantity", "quantity"),
+        ("value", "value"),
+        ("unit", "unit"),
+        ("from", "low"),
+        ("to", "high"),
+        ("sure", "certainty"),
+    ];
+    let mut table = Table::new("quantities", columns.map(Column::from).into_iter().chain([Column::exact("key")]));
+    for Quantity { key, name, unit, number, .. } in quantities {
         let cells = match number {
             Ok(number) => {
-                let [value, low, high] = [number.value, number.low, number.high].map(|value| unit.text(value));
-                [value, unit.name().to_owned(), low, high, number.certainty.name().to_owned()]
+                let [value, low, high] =
+                    [number.value, number.low, number.high].map(|value| Cell::new(unit.text(value), value));
+                [value, Cell::new(unit.name(), unit.exact_name()), low, high, Cell::text(number.certainty.name())]
             }
             Err(reason) => {
-                ["-".to_owned(), String::new(), String::new(), String::new(), format!("not measured: {reason}")]
+                let reason = Cell::text(format!("not measured: {reason}"));
+                [Cell::missing(), Cell::default(), Cell::default(), Cell::default(), reason]
             }
         };
-        table.row([name.clone()].into_iter().chain(cells));
+        table.row([Cell::text(name)].into_iter().chain(cells).chain([Cell::exact(key.as_str())]));
     }
     table
 }

@@ -1,6 +1,6 @@
 //! `pagewalk compare`.
 
-use super::outputs::{open_output, write_page, write_report};
+use super::outputs::{open_output, open_printer, write_page, write_report};
 use crate::cli::CompareArgs;
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
@@ -9,7 +9,7 @@ use crate::comparison::{
 use crate::error::Failure;
 use crate::guest::Memory;
 use crate::html;
-use crate::output::{Output, print, print_of_guest, warn};
+use crate::output::{Output, Printer, print, print_of_guest, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
 use crate::runs::start::{self, Start};
@@ -19,6 +19,7 @@ use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::side_by_side::default_threads;
 use crate::store::Store;
 use crate::systems::{Configured, configured, with_natives};
+use crate::text::table::Caption;
 use crate::time_model::TimeModels;
 use config::system::System;
 use config::units::ByteSize;
@@ -98,7 +99,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         systems = systems.into_iter().map(Configured::with_like_region).collect();
     }
     check_sizes(arguments, &systems)?;
-    let json = open_output(arguments.json.as_deref())?;
+    let (mut printer, json) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html = open_output(arguments.html.as_deref())?;
     let with_region = |on: &Arc<Configured>| program_memory(&on.config) == Memory::OfRegion;
     let memory = if systems.iter().any(with_region) { Memory::OfRegion } else { Memory::OfKernel };
@@ -137,7 +138,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let runs = match execute(&plan)? {
         Execution::Whole(runs) => runs,
         Execution::Interrupted { signal, finished, missing } => {
-            tell_of_interruption(&plan, &finished);
+            tell_of_interruption(&plan, &finished, printer);
             // A report without a run would only take the place of an earlier one.
             if let Some(output) = json.filter(|_| !finished.is_empty()) {
                 let caption = caption(&plan.works, &plan.systems);
@@ -157,56 +158,35 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         show_outputs(heading, of_work)?;
     }
     let caption = caption(&plan.works, &plan.systems);
-    caption.iter().try_for_each(|line| print(&format!("{line}\n")))?;
+    caption.iter().try_for_each(|line| printer.say(&format!("{line}\n")))?;
     let times = TimeModels::of_systems(&plan.systems);
-    if arguments.details || plan.works.len() == 1 {
-        print(&format!("cycles by {times}\n\n{}", details(&runs)))?;
-        if let Some(maintenance) = maintenance(&runs).filter(|_| arguments.details) {
-            print(&format!("\nmaintenance of shadow tables; times in relation to the guest's own\n\n{maintenance}"))?;
-        }
-        if let Some(modes) = modes(&runs).filter(|_| arguments.details) {
-            print(&format!(
-                "\nagile paging: walks by the guest's tables that they read nested; pages of tables\n\n{modes}"
-            ))?;
-        }
-        if lacks_natives(&runs) {
-            print("\n-: the native machine to compare with was not run; --native adds it\n")?;
-        }
-    } else {
-        let table = overview(&runs, &plan.systems, Over::Ideal);
-        print(&format!(
-            "translation overhead: cycles over those of the same run with free translation ({times})\n\n{table}"
-        ))?;
-        if arguments.native {
-            let table = overview(&runs, &plan.systems, Over::Native);
-            print(&format!(
-                "\nvirtualization overhead: cycles over those of the same machine without its hypervisor ({times})\n\n{table}"
-            ))?;
-        }
-    }
+    print_tables(arguments, &plan, &runs, &mut printer)?;
     let beginnings = beginnings(&runs, snapshot.as_deref());
     if !beginnings.is_empty() {
-        print(&format!("\n{beginnings}"))?;
+        printer.say(&format!("\n{beginnings}"))?;
     }
     if let Some(table) = model(&runs).filter(|_| arguments.model) {
-        print(&format!(
-            "\nthe linear model's translation overhead: cycles over those of the same run with free translation ({times})\n\n{table}"
-        ))?;
+        printer.say("\n")?;
+        let caption = format!(
+            "the linear model's translation overhead: cycles over those of the same run with free translation ({times})\n"
+        );
+        printer.table(table.captioned(Caption::Above(caption)))?;
     }
-    print(&format!("\n{}", times.explained()))?;
+    printer.say(&format!("\n{}", times.explained()))?;
     let noted = notes(&runs);
     if !noted.is_empty() {
-        print("\n")?;
-        noted.iter().try_for_each(|note| print(&format!("note: {note}\n")))?;
+        printer.say("\n")?;
+        noted.iter().try_for_each(|note| printer.say(&format!("note: {note}\n")))?;
     }
-    warnings(&runs);
     if let Some(output) = profile {
         let named = runs.iter().zip(sources.iter().flat_map(|of| std::iter::repeat_n(of, plan.systems.len())));
         let profiles: Vec<Attribution> =
             named.filter_map(|(run, sources)| run.attribution(&kind.name(), sources)).collect();
-        print(&profile::tables(&profiles))?;
+        profile::print(&profiles, &mut printer)?;
         output.write(&profiles)?;
     }
+    printer.finish()?;
+    warnings(&runs);
     if json.is_some() || html.is_some() {
         let mut value = report(&kind.name(), &config, &host, &caption, &runs);
         add_beginnings(&mut value, &runs, snapshot.as_deref());
@@ -214,6 +194,42 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         html.map_or(Ok(()), |output| write_page(output, &html::comparison(&value)?))?;
     }
     failures(&runs)
+}
+
+/// Prints what the runs cost: a line for each, or for each workload. CSV always has one for each run.
+fn print_tables(arguments: &CompareArgs, plan: &Plan, runs: &[Finished], printer: &mut Printer) -> Result<(), Failure> {
+    let times = TimeModels::of_systems(&plan.systems);
+    if !arguments.details && plan.works.len() > 1 && !printer.is_csv() {
+        let table = overview(runs, &plan.systems, Over::Ideal);
+        let caption =
+            format!("translation overhead: cycles over those of the same run with free translation ({times})\n");
+        printer.table(table.captioned(Caption::Above(caption)))?;
+        if arguments.native {
+            printer.say("\n")?;
+            let table = overview(runs, &plan.systems, Over::Native);
+            let caption = format!(
+                "virtualization overhead: cycles over those of the same machine without its hypervisor ({times})\n"
+            );
+            printer.table(table.captioned(Caption::Above(caption)))?;
+        }
+        return Ok(());
+    }
+    printer.table(details(runs).captioned(Caption::Above(format!("cycles by {times}\n"))))?;
+    if let Some(maintenance) = maintenance(runs).filter(|_| arguments.details) {
+        printer.say("\n")?;
+        let caption = format!("maintenance of shadow tables; times in relation to the guest's own ({times})\n");
+        printer.table(maintenance.captioned(Caption::Above(caption)))?;
+    }
+    if let Some(modes) = modes(runs).filter(|_| arguments.details) {
+        printer.say("\n")?;
+        let caption =
+            format!("agile paging: walks by the guest's tables that they read nested; pages of tables ({times})\n");
+        printer.table(modes.captioned(Caption::Above(caption)))?;
+    }
+    if lacks_natives(runs) {
+        printer.say("\n-: the native machine to compare with was not run; --native adds it\n")?;
+    }
+    Ok(())
 }
 
 /// Refuses sizes of workloads that no guest of these systems could run with.

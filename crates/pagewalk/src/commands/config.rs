@@ -2,8 +2,9 @@
 
 use crate::cli::ConfigReferenceArgs;
 use crate::error::Failure;
-use crate::output::print;
+use crate::output::{Format, Printer, print};
 use crate::text::paragraph::paragraph;
+use crate::text::table::Table;
 use config::{reference, table};
 use keys::suggestion::unknown;
 use keys::{KeyGroup, Row};
@@ -16,14 +17,31 @@ use std::process::ExitCode;
 /// [`Failure::Usage`]: no key begins with what the user gave.
 pub(super) fn run(arguments: &ConfigReferenceArgs) -> Result<ExitCode, Failure> {
     let groups: Vec<KeyGroup> = registry::all().iter().filter_map(|scheme| scheme.keys()).collect();
-    let text = if arguments.markdown {
-        table(&groups)
+    if arguments.markdown {
+        print(&format!("{}\n", table(&groups)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = reference(&groups);
+    let rows = chosen(&rows, &arguments.keys)?;
+    let format = arguments.format.format;
+    let mut printer = Printer::alone(format)?;
+    if format == Format::Table {
+        let entries: Vec<String> = rows.into_iter().map(|row| entry(row, printer.line_width())).collect();
+        printer.say(&format!("{}\n", entries.join("\n")))?;
     } else {
-        let rows = reference(&groups);
-        chosen(&rows, &arguments.keys)?.into_iter().map(entry).collect::<Vec<_>>().join("\n")
-    };
-    print(&format!("{text}\n"))?;
+        printer.table(keys_table(&rows))?;
+    }
+    printer.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A line for each entry.
+fn keys_table(rows: &[&Row]) -> Table {
+    let mut table = Table::new("keys", [("key", "key"), ("default", "default"), ("meaning", "meaning")]);
+    for row in rows {
+        table.row([row.keys.join(", "), plain(&row.default), plain(&row.text())]);
+    }
+    table
 }
 
 /// The rows whose keys begin with one of those asked for; all if none is.
@@ -41,9 +59,9 @@ fn chosen<'r>(rows: &'r [Row], asked: &[String]) -> Result<Vec<&'r Row>, Failure
     Ok(rows.iter().filter(wanted).collect())
 }
 
-fn entry(row: &Row) -> String {
+fn entry(row: &Row, width: usize) -> String {
     let heading = format!("{} = {}", row.keys.join(", "), plain(&row.default));
-    format!("{heading}\n{}", paragraph("    ", "    ", &plain(&row.text())))
+    format!("{heading}\n{}", paragraph("    ", "    ", &plain(&row.text()), width))
 }
 
 /// The text without Markdown: a link is the file that it leads to.

@@ -1,11 +1,11 @@
 //! `pagewalk guest`: fetches the Linux guest, lists what is fetched, and prints the header for programs that run in a guest.
 
-use crate::cli::{CacheArgs, FetchArgs, GuestCommand};
+use crate::cli::{FetchArgs, GuestCommand, ListArgs};
 use crate::error::Failure;
 use crate::guest::{
     self, BASE, Cache, FetchRequest, Fetched, GuestError, KernelRequest, LinuxGuest, PACKAGE_SETS, SetEntry, Source,
 };
-use crate::output::print;
+use crate::output::{Printer, print};
 use crate::progress::Progress;
 use crate::text::table::Table;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 pub(super) fn run(command: &GuestCommand) -> Result<ExitCode, Failure> {
     match command {
         GuestCommand::Fetch(arguments) => fetch(arguments),
-        GuestCommand::List(cache) => list(cache),
+        GuestCommand::List(arguments) => list(arguments),
         GuestCommand::Header => header(),
     }
 }
@@ -51,10 +51,12 @@ fn fetch(arguments: &FetchArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
-    let cache = Cache::locate(arguments.directory.as_deref())?;
+fn list(arguments: &ListArgs) -> Result<ExitCode, Failure> {
+    let cache = Cache::locate(arguments.cache.directory.as_deref())?;
+    let mut printer = Printer::alone(arguments.format.format)?;
     let fetched = guest::fetched_sets(&cache)?;
-    let mut table = Table::new(["set", "fetched version", "what"]);
+    let columns = [("set", "set"), ("fetched version", "version"), ("what", "what")];
+    let mut table = Table::new("sets", columns);
     let version = |there: &SetEntry| there.version().unwrap_or("yes").to_owned();
     for set in PACKAGE_SETS {
         let there = fetched.iter().find(|there| there.name == set.name);
@@ -65,14 +67,16 @@ fn list(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
             there.suite.as_ref().map_or("Debian package".to_owned(), |suite| format!("kernel of Debian {suite}"));
         table.row([there.name.clone(), version(there), what]);
     }
-    let mut text = format!("{table}\ncache: {}\n", cache.linux().display());
+    printer.table(table)?;
+    let mut text = format!("\ncache: {}\n", cache.linux().display());
     if fetched.iter().all(|set| set.name != BASE) {
         let default: Vec<_> = PACKAGE_SETS.iter().filter(|set| set.fetched_by_default).map(|set| set.name).collect();
         let default = default.join(", ");
         text +=
             &format!("`pagewalk guest fetch` brings {default}, and others by name; `--only base` is the quickest\n");
     }
-    print(&text)?;
+    printer.say(&text)?;
+    printer.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,14 +1,47 @@
 //! The files that commands write: opened before the work begins, written when it is done.
 
+use crate::cli::{ControlArgs, FormatArgs};
+use crate::control::{Server, Snapshots, SocketAddress};
 use crate::error::Failure;
-use crate::output::{Output, json};
+use crate::output::{Format, Output, Printer, json};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
 
+/// What users call standard output where a file is named.
+const STANDARD_OUTPUT: &str = "-";
+
 /// Opens an output that the user requested, before the work for it begins.
 pub(super) fn open_output(path: Option<&Path>) -> Result<Option<Output>, Failure> {
     path.map(|path| Output::open(path).map_err(|error| unwritten(path, &error))).transpose()
+}
+
+/// Opens what a command prints on, and its report, which `--format json` has on standard output.
+pub(super) fn open_printer(format: FormatArgs, json: Option<&Path>) -> Result<(Printer, Option<Output>), Failure> {
+    let json = match (format.format, json) {
+        (Format::Json, Some(_)) => {
+            let problem = "--format json prints the report that --json writes: use one of them";
+            return Err(Failure::Usage(problem.to_owned()));
+        }
+        (Format::Json, None) => Some(Path::new(STANDARD_OUTPUT)),
+        (_, json) => json,
+    };
+    let report = open_output(json)?;
+    let printer = Printer::beside_report(format.format).map_err(|error| unwritten(Path::new("--format"), &error))?;
+    Ok((printer, report))
+}
+
+/// Opens the socket through which a run is controlled, if the user requested one.
+pub(super) fn open_control(
+    arguments: &ControlArgs,
+    names: &[String],
+    snapshots: Snapshots,
+) -> Result<Option<Server>, Failure> {
+    let open = |address: &SocketAddress| {
+        let failed = |error| Failure::Run(format!("--control unix:{}: {error}", address.0.display()));
+        Server::open(address, names.to_vec(), snapshots).map_err(failed)
+    };
+    arguments.control.as_ref().map(open).transpose()
 }
 
 /// Writes a report.

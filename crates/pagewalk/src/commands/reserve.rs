@@ -1,10 +1,11 @@
 //! `pagewalk reserve`: the reserved memory registry.
 
-use super::outputs::{open_output, write_report};
+use super::outputs::{open_printer, write_report};
 use crate::cli::{AddArgs, ByteSize, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 use crate::error::Failure;
-use crate::output::print;
+use crate::output::{Printer, print};
 use crate::setup::configuration;
+use crate::text::cell::Cell;
 use crate::text::table::Table;
 use machine::registry::{
     Change, EditError, Held, Preallocation, Registry, RegistryFile, Reservation, Scope, SectionName, StartPlan, Tuning,
@@ -87,7 +88,7 @@ fn file(arguments: &RegistryArgs) -> Result<RegistryFile, Failure> {
 
 fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let config = configuration(&[], &arguments.config, &[])?;
-    let output = open_output(arguments.json.as_deref())?;
+    let (mut printer, output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let file = file(&arguments.registry)?;
     let registry = file.read()?;
     let guests = machine::guest_host_bytes(&config).saturating_mul(u64::from(arguments.guests));
@@ -96,7 +97,8 @@ fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let host_bytes = arguments.host_memory.map_or(tuning.least_host_bytes, |size| size.0);
     let plan = Tuning::plan(&registry, host_bytes, tuning.minimum_fluid, sizes);
     let shown = Shown { file: &file, registry: &registry, tuning, host_bytes, plan: &plan };
-    print(&shown.text())?;
+    shown.print(&mut printer)?;
+    printer.finish()?;
     output.map_or(Ok(()), |output| write_report(output, &shown.json()))
 }
 
@@ -126,14 +128,22 @@ impl Shown<'_> {
         refused.map_or(State::Freed, |refused| State::Refused(refused.why.to_string()))
     }
 
-    fn text(&self) -> String {
-        let mut table = Table::new(["name", "group", "size", "page tables", "pages", "a host does"]);
+    fn print(&self, printer: &mut Printer) -> std::io::Result<()> {
+        let columns = [
+            ("name", "name"),
+            ("group", "group"),
+            ("size", "bytes"),
+            ("page tables", "table_bytes"),
+            ("pages", "kind"),
+            ("a host does", "a_host_does"),
+        ];
+        let mut table = Table::new("reservations", columns);
         for entry in self.registry.iter() {
             let group = match entry.name.scope() {
-                Scope::System => "-".to_owned(),
-                Scope::Group(group) => group.to_string(),
+                Scope::System => Cell::missing(),
+                Scope::Group(group) => Cell::count(group.into()),
             };
-            let tables = if entry.page_tables { size(entry.table_pages()) } else { "-".to_owned() };
+            let tables = if entry.page_tables { size(entry.table_pages()) } else { Cell::missing() };
             let kind = match entry.preallocation {
                 Preallocation::Fluid => "fluid",
                 Preallocation::Alloc { zeroed: true } => "alloc, zeroed",
@@ -145,12 +155,12 @@ impl Shown<'_> {
                 State::Refused(_) => "refuse".to_owned(),
                 State::Freed => "nothing: it is freed".to_owned(),
             };
-            let size = ByteSize(entry.bytes()).to_string();
-            table.row([entry.name.text().to_owned(), group, size, tables, kind.to_owned(), state]);
+            let size = Cell::new(ByteSize(entry.bytes()).to_string(), entry.bytes());
+            table.row([Cell::text(entry.name.text()), group, size, tables, Cell::text(kind), Cell::text(state)]);
         }
         let refused: String = self.plan.refused.iter().map(|refused| format!("refused: {refused}\n")).collect();
         let Tuning { reserved, tables, contiguous, minimum_fluid, least_host_bytes } = self.tuning;
-        let mut sums = Table::new(["tune the host to", "pages", "size"]);
+        let mut sums = Table::new("tuning", [("tune the host to", "what"), ("pages", "pages"), ("size", "bytes")]);
         for (what, pages) in [
             ("reserved", reserved),
             ("reserved for page tables", tables),
@@ -160,9 +170,12 @@ impl Shown<'_> {
             ("host memory", pages(self.host_bytes)),
             ("fluid page count", self.plan.fluid.count()),
         ] {
-            sums.row([what.to_owned(), pages.to_string(), size(pages)]);
+            sums.row([Cell::text(what), Cell::count(pages), size(pages)]);
         }
-        format!("{table}{refused}\n{sums}registry: {}\n", self.file.path().display())
+        printer.table(table)?;
+        printer.say(&format!("{refused}\n"))?;
+        printer.table(sums)?;
+        printer.say(&format!("registry: {}\n", self.file.path().display()))
     }
 
     fn json(&self) -> Value {
@@ -213,6 +226,7 @@ fn pages(bytes: u64) -> u64 {
 }
 
 /// The size of this many pages.
-fn size(pages: u64) -> String {
-    if pages == 0 { "0".to_owned() } else { ByteSize(pages.saturating_mul(PageSize::Size4K.bytes())).to_string() }
+fn size(pages: u64) -> Cell {
+    let bytes = pages.saturating_mul(PageSize::Size4K.bytes());
+    Cell::new(if pages == 0 { "0".to_owned() } else { ByteSize(bytes).to_string() }, bytes)
 }

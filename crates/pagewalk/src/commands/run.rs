@@ -1,23 +1,25 @@
 //! `pagewalk run`.
 
-use super::outputs::{open_output, write_page, write_report};
+use super::outputs::{open_control, open_output, open_printer, write_page, write_report};
 use crate::cli::RunArgs;
+use crate::control::{Server, Snapshots};
 use crate::error::Failure;
 use crate::html;
 use crate::interrupt::{self, Orderly};
 use crate::multi_vm::file::{self, MultiVm};
 use crate::multi_vm::methods::{self, Figures};
 use crate::multi_vm::{self, report};
-use crate::output::{Output, print, print_of_guest};
+use crate::output::{Output, Printer, print, print_of_guest};
 use crate::profile::{self, About, Attribution, ProfileOutput};
 use crate::progress::{Running, Runs};
 use crate::runs::kernel_panic::KernelPanic;
 use crate::sandbox::Needs;
 use crate::shared_memory::{registry, warn_of_refusals};
 use crate::side_by_side::{default_threads, side_by_side};
+use crate::text::table::Caption;
 use crate::time_model::TimeModels;
 use machine::sections::{SectionPlan, SectionStore};
-use machine::{Console, GuestPlan, Machine, Outcome};
+use machine::{Console, Controller, GuestPlan, Machine, Outcome};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -30,10 +32,14 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let settings: Vec<(String, String)> =
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
     let multi_vm = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
-    let reports = Reports::open(arguments)?;
+    let mut reports = Reports::open(arguments)?;
     let trace = open_output(arguments.trace.as_deref())?;
     let profile = ProfileOutput::open(&arguments.profile)?;
-    let needs = Needs::of_machines(arguments.methods.len().max(1)).output(trace.as_ref());
+    if arguments.control.control.is_some() && arguments.methods.len() > 1 {
+        return Err(Failure::Usage("--control is of one run; --spin names several methods".to_owned()));
+    }
+    let control = open_control(&arguments.control, &multi_vm.names, Snapshots::None)?;
+    let needs = Needs::of_machines(arguments.methods.len().max(1)).control(control.as_ref()).output(trace.as_ref());
     let needs = needs.output(profile.as_ref().map(ProfileOutput::output));
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
     let needs = needs.configuration(&multi_vm.config).sections(&multi_vm.plan.sections);
@@ -50,7 +56,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone()], 1);
     let record = Recorded { stays: trace.is_some(), profile: profile.is_some() };
-    let mut ran = Ran::run(&multi_vm, record, progress.begin(&file, &file))?;
+    let mut ran = Ran::run(&multi_vm, record, progress.begin(&file, &file), control)?;
     drop(progress);
     if arguments.output {
         ran.print_output(&multi_vm)?;
@@ -59,17 +65,17 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     warn_of_refusals(&ran.machine);
     let processors = multi_vm.plan.pcpus;
     let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
-    print(&format!(
-        "{}\n{processors} processors, {overhead:.3} % of their time for scheduling; times by {times}\n{}\n",
-        report::table(&multi_vm, &ran.machine, &ran.outcomes),
-        report::MEANINGS
-    ))?;
+    let printer = &mut reports.printer;
+    let caption = format!("{processors} processors, {overhead:.3} % of their time for scheduling; times by {times}");
+    printer.table(report::table(&multi_vm, &ran.machine, &ran.outcomes).captioned(Caption::Below(caption)))?;
+    printer.say(&format!("{}\n", report::MEANINGS))?;
     if let Some(sections) = report::sections_table(&multi_vm, &ran.machine) {
-        print(&format!("{sections}\n"))?;
+        printer.table(sections)?;
+        printer.say("\n")?;
     }
     if let Some(output) = profile {
         let profiles = ran.profiles(&multi_vm);
-        print(&profile::tables(&profiles))?;
+        profile::print(&profiles, printer)?;
         output.write(&profiles)?;
     }
     reports.write(&report::report(&multi_vm, &ran.machine, &ran.outcomes))?;
@@ -81,16 +87,19 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
 
 /// Where what was measured goes.
 struct Reports {
+    printer: Printer,
     json: Option<Output>,
     html: Option<Output>,
 }
 
 impl Reports {
     fn open(arguments: &RunArgs) -> Result<Self, Failure> {
-        Ok(Self { json: open_output(arguments.json.as_deref())?, html: open_output(arguments.html.as_deref())? })
+        let (printer, json) = open_printer(arguments.format, arguments.json.as_deref())?;
+        Ok(Self { printer, json, html: open_output(arguments.html.as_deref())? })
     }
 
     fn write(self, report: &Value) -> Result<(), Failure> {
+        self.printer.finish()?;
         self.json.map_or(Ok(()), |output| write_report(output, report))?;
         self.html.map_or(Ok(()), |output| write_page(output, &html::multi_vm(report)?))
     }
@@ -100,7 +109,7 @@ impl Reports {
 fn compare_methods(
     arguments: &RunArgs,
     multi_vm: &MultiVm,
-    outputs: Reports,
+    mut outputs: Reports,
     profile: Option<ProfileOutput>,
 ) -> Result<ExitCode, Failure> {
     if arguments.trace.is_some() {
@@ -118,7 +127,8 @@ fn compare_methods(
     let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
         let multi_vm = methods::with_method(multi_vm, method);
         let running = progress.begin(&file, &format!("{file} with {}", method.name()));
-        let ran = Ran::run(&multi_vm, Recorded { stays: false, profile: profile.is_some() }, running)?;
+        let record = Recorded { stays: false, profile: profile.is_some() };
+        let ran = Ran::run(&multi_vm, record, running, None)?;
         let figures = Figures::of(&multi_vm, &ran.machine, method, ran.failed().count());
         let mut report = report::report(&multi_vm, &ran.machine, &ran.outcomes);
         report["total"] = figures.json();
@@ -139,14 +149,14 @@ fn compare_methods(
         verdicts.push(ran.judge(&multi_vm));
     }
     let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
-    print(&format!(
-        "{}\nms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors; times by {times}\n{}\n",
-        methods::table(&figures),
+    let caption = format!(
+        "ms is until the last guest in the foreground ended; the figures are of those guests together, the overhead of the host's {} processors; times by {times}",
         multi_vm.plan.pcpus,
-        report::MEANINGS
-    ))?;
+    );
+    outputs.printer.table(methods::table(&figures).captioned(Caption::Below(caption)))?;
+    outputs.printer.say(&format!("{}\n", report::MEANINGS))?;
     if let Some(output) = profile {
-        print(&profile::tables(&profiles))?;
+        profile::print(&profiles, &mut outputs.printer)?;
         output.write(&profiles)?;
     }
     outputs.write(&json!({ "runs": reports }))?;
@@ -158,6 +168,8 @@ struct Ran {
     machine: Machine,
     outcomes: Vec<Outcome>,
     console: Transcripts,
+    /// The exit code that a client asked for when it ended the run.
+    quit: Option<u8>,
 }
 
 /// What is recorded of a run.
@@ -168,7 +180,12 @@ struct Recorded {
 }
 
 impl Ran {
-    fn run(multi_vm: &MultiVm, recorded: Recorded, running: Running<'_>) -> Result<Self, Failure> {
+    fn run(
+        multi_vm: &MultiVm,
+        recorded: Recorded,
+        running: Running<'_>,
+        control: Option<Server>,
+    ) -> Result<Self, Failure> {
         let mut machine = Machine::assemble_host(&multi_vm.config, &multi_vm.plan)?;
         if recorded.stays {
             machine.record_stays();
@@ -177,15 +194,17 @@ impl Ran {
             machine.record_profile();
         }
         machine.show_on(running.gauge());
-        let mut console = Transcripts(multi_vm.names.iter().map(|_| Transcript::default()).collect());
+        let guests = multi_vm.names.iter().map(|_| Transcript::default()).collect();
+        let mut console = Transcripts { guests, control };
         let _orderly = Orderly::begin();
-        let outcomes = machine.run_all(&mut console);
+        let outcomes = machine.run_controlled(&mut console);
+        let quit = console.control.take().and_then(|server| server.quit());
         if let Some(signal) = interrupt::requested() {
             return Err(Failure::Interrupted(signal));
         }
-        let judged = outcomes.into_iter().zip(&mut console.0).map(|(outcome, guest)| guest.panic.judge(outcome));
+        let judged = outcomes.into_iter().zip(&mut console.guests).map(|(outcome, guest)| guest.panic.judge(outcome));
         let outcomes = judged.collect();
-        let ran = Self { machine, outcomes, console };
+        let ran = Self { machine, outcomes, console, quit };
         let problem =
             ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", multi_vm.names[guest]));
         running.finish(problem.as_deref());
@@ -208,16 +227,19 @@ impl Ran {
     }
 
     fn print_output(&self, multi_vm: &MultiVm) -> Result<(), Failure> {
-        for (name, transcript) in multi_vm.names.iter().zip(&self.console.0) {
+        for (name, transcript) in multi_vm.names.iter().zip(&self.console.guests) {
             print(&format!("{name}:\n"))?;
             print_of_guest(&transcript.output)?;
         }
         Ok(())
     }
 
-    /// The guests that did not come to a good end. One in the background needs none.
+    /// The guests that did not come to a good end. One in the background needs none, and no guest of a run that a client ended.
     fn failed(&self) -> impl Iterator<Item = (usize, &Outcome)> {
-        let failed = |(_, outcome): &(usize, &Outcome)| !outcome.succeeded() && **outcome != Outcome::Unfinished;
+        let ended_by_client = |outcome: &Outcome| self.quit.is_some() && *outcome == Outcome::Interrupted;
+        let failed = move |(_, outcome): &(usize, &Outcome)| {
+            !outcome.succeeded() && **outcome != Outcome::Unfinished && !ended_by_client(outcome)
+        };
         self.outcomes.iter().enumerate().filter(failed)
     }
 
@@ -233,7 +255,7 @@ impl Ran {
                 let GuestPlan { spin, .. } = &multi_vm.plan.guests[guest];
                 Err(Failure::Run(format!("guest `{}` with {spin}: {outcome}", multi_vm.names[guest])))
             }
-            None => Ok(ExitCode::SUCCESS),
+            None => Ok(self.quit.map_or(ExitCode::SUCCESS, ExitCode::from)),
         }
     }
 }
@@ -248,12 +270,16 @@ struct Transcript {
     panic: KernelPanic,
 }
 
-/// By guest.
-struct Transcripts(Vec<Transcript>);
+struct Transcripts {
+    /// By guest.
+    guests: Vec<Transcript>,
+    /// The socket through which others control the run.
+    control: Option<Server>,
+}
 
 impl Console for Transcripts {
     fn output(&mut self, guest: usize, bytes: &[u8]) {
-        let Transcript { output, panic } = &mut self.0[guest];
+        let Transcript { output, panic } = &mut self.guests[guest];
         panic.read(bytes);
         output.extend_from_slice(&bytes[..bytes.len().min(LIMIT - output.len())]);
     }
@@ -268,5 +294,11 @@ impl Console for Transcripts {
 
     fn idle(&mut self, _: Option<Duration>) -> bool {
         false
+    }
+}
+
+impl Controller for Transcripts {
+    fn between_turns(&mut self, machine: &mut Machine) -> std::io::Result<()> {
+        self.control.as_mut().map_or(Ok(()), |control| control.between_turns(machine, &mut || Ok(())))
     }
 }

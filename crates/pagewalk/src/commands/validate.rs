@@ -1,19 +1,19 @@
 //! `pagewalk validate`: programs on this machine, and what Pagewalk predicts of them.
 
-use super::outputs::{open_output, write_page, write_report};
+use super::outputs::{open_output, open_printer, write_page, write_report};
 use crate::cli::ValidateArgs;
 use crate::comparison::{Execution, Finished, Plan, execute};
 use crate::error::Failure;
 use crate::html;
-use crate::output::print;
+use crate::output::Printer;
 use crate::progress::Progress;
 use crate::runs::start::Start;
 use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built};
 use crate::side_by_side::default_threads;
 use crate::systems::configured;
-use crate::text::paragraph::paragraph;
-use crate::text::table::Table;
+use crate::text::cell::Cell;
+use crate::text::table::{Column, Table};
 use crate::validation::{
     Compared, Made, Measured, Native, PROGRAMS, Point, Predicted, Program, Summary, Tuning, compared, points,
     predicted, report, start, with_layouts,
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let systems = sides.concat();
     let works = points.iter().map(start).collect::<Result<Vec<(String, Start)>, Failure>>()?;
     works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
-    let json_output = open_output(arguments.json.as_deref())?;
+    let (mut printer, json_output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html_output = open_output(arguments.html.as_deref())?;
     // This machine first: compiler and programs run outside of the sandbox.
     let measured = measure(&points, arguments.repeat as usize)?;
@@ -56,7 +56,8 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let compared = compared(&points, &measured, &predictions(&points, &finished, layouts)?);
     let (host, model) = (Host::find(), config.host_model()?);
     let made = Made { config: &config, model: &model, systems: names, layouts };
-    print(&text(&compared, &host, &made))?;
+    print(&compared, &host, &made, &mut printer)?;
+    printer.finish()?;
     let report = report(&compared, &host, &made);
     if let Some(output) = html_output {
         write_page(output, &html::validation(&report)?)?;
@@ -106,10 +107,11 @@ fn predictions(points: &[Point], finished: &[Finished], layouts: [usize; 2]) -> 
     each.collect()
 }
 
-fn text(compared: &[Compared], host: &Host, made: &Made<'_>) -> String {
-    let mut text = format!("{}\n", table(compared));
+fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Printer) -> Result<(), Failure> {
     let fidelity = made.fidelity();
-    text += &paragraph(
+    printer.table(table(compared, made))?;
+    printer.say("\n")?;
+    printer.paragraph(
         "",
         "",
         &format!(
@@ -117,60 +119,60 @@ fn text(compared: &[Compared], host: &Host, made: &Made<'_>) -> String {
              as medians over {} and {} placements in host memory; `held out` are programs that no model is tuned by.",
             made.systems[0], made.systems[1], made.model.name, made.layouts[0], made.layouts[1],
         ),
-    );
+    )?;
     if let Some(name) = &host.hypervisor {
-        text += &paragraph(
-            "",
-            "",
-            &format!("This machine is virtual ({name}): its walks are nested, whatever the systems here have."),
-        );
+        let text = format!("This machine is virtual ({name}): its walks are nested, whatever the systems here have.");
+        printer.paragraph("", "", &text)?;
     }
     if let Some(Summary { median_error, worst_error, median_factor }) = Summary::of(compared) {
-        text += &format!(
+        printer.say(&format!(
             "error of 4K/2M: median {:.1} %, worst {:.1} %; times within a factor of {median_factor:.2} (median)\n",
             100.0 * median_error,
             100.0 * worst_error,
-        );
+        ))?;
     }
-    text
+    Ok(())
 }
 
-fn table(compared: &[Compared]) -> Table {
-    let mut table = Table::new([
-        "program",
-        "size",
-        "4K, ns",
-        "spread",
-        "2M, ns",
-        "spread",
-        "4K/2M",
-        "predicted",
-        "spread",
-        "error",
-        "4K, ns",
-        "factor",
-        "",
-    ]);
+fn table(compared: &[Compared], made: &Made<'_>) -> Table {
+    let columns = [
+        ("program", "program"),
+        ("size", "size"),
+        ("4K, ns", "measured_4k_ns"),
+        ("spread", "measured_4k_spread_ratio"),
+        ("2M, ns", "measured_2m_ns"),
+        ("spread", "measured_2m_spread_ratio"),
+        ("4K/2M", "measured_4k_over_2m"),
+        ("predicted", "predicted_4k_over_2m"),
+        ("spread", "predicted_spread_ratio"),
+        ("error", "error_ratio"),
+        ("4K, ns", "predicted_4k_ns"),
+        ("factor", "time_factor"),
+        ("", "held_out"),
+    ];
+    let exact = ["host_model", "fidelity"].map(Column::exact);
+    let mut table = Table::new("validation", columns.map(Column::from).into_iter().chain(exact));
     for one in compared {
         let Measured { base, huge } = one.measured;
-        let spread = |share: f64| format!("{:.0} %", 100.0 * share);
         table.row([
-            one.point.program.name.to_owned(),
-            one.point.size.to_owned(),
-            format!("{:.2}", base.median),
-            spread(base.relative()),
-            format!("{:.2}", huge.median),
-            spread(huge.relative()),
-            format!("{:.2}", one.measured_ratio().median),
-            format!("{:.2}", one.predicted_ratio().median),
-            spread(one.predicted_ratio().relative()),
-            format!("{:+.1} %", 100.0 * one.ratio_error()),
-            format!("{:.2}", one.predicted.base.median),
-            format!("{:.2}", one.time_factor()),
+            Cell::text(one.point.program.name),
+            Cell::text(one.point.size),
+            Cell::fixed(base.median, 2),
+            Cell::percent(base.relative(), 0),
+            Cell::fixed(huge.median, 2),
+            Cell::percent(huge.relative(), 0),
+            Cell::fixed(one.measured_ratio().median, 2),
+            Cell::fixed(one.predicted_ratio().median, 2),
+            Cell::percent(one.predicted_ratio().relative(), 0),
+            Cell::change(one.ratio_error()),
+            Cell::fixed(one.predicted.base.median, 2),
+            Cell::fixed(one.time_factor(), 2),
             match one.point.program.tuning {
-                Tuning::Allowed => String::new(),
-                Tuning::HeldOut => "held out".to_owned(),
+                Tuning::Allowed => Cell::default(),
+                Tuning::HeldOut => Cell::text("held out"),
             },
+            Cell::exact(made.model.name.as_str()),
+            Cell::exact(made.fidelity()),
         ]);
     }
     table

@@ -1,13 +1,14 @@
 //! `pagewalk vlm`: the evaluation of Noel and Karkhanis (1998), side by side with the paper's numbers.
 
-use super::outputs::{open_output, write_page, write_report};
+use super::outputs::{open_output, open_printer, write_page, write_report};
 use crate::cli::VlmArgs;
 use crate::error::Failure;
 use crate::html;
-use crate::output::print;
 use crate::progress::{Progress, aside};
 use crate::sandbox::Needs;
-use crate::text::table::Table;
+use crate::text::cell::Cell;
+use crate::text::table::{Caption, Column, Table};
+use crate::time_model::TimeModels;
 use config::Config;
 use config::host_model::HostModel;
 use experiments::vlm::figures::{
@@ -35,7 +36,7 @@ const UPDATES: u64 = 1_000_000;
 /// # Errors
 /// [`Failure`].
 pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
-    let json_output = open_output(arguments.json.as_deref())?;
+    let (mut printer, json_output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html_output = open_output(arguments.html.as_deref())?;
     let failed = |error: VlmError| Failure::Run(error.to_string());
     let divisor = if arguments.full { 1 } else { 10 };
@@ -50,43 +51,44 @@ pub(super) fn run(arguments: &VlmArgs) -> Result<ExitCode, Failure> {
     let needs = Needs::of_machines(1).output(json_output.as_ref()).output(html_output.as_ref());
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     let mut progress = Progress::new();
-    let print = |text: &str| aside(|| print(text));
     let before = resident(status.as_ref());
     progress.say("vlm: memory that a shared section takes");
     let mut used = None;
     let residence = residence(scale, || used = resident(status.as_ref())).map_err(failed)?;
     progress.say("vlm: figure 4, memory of tables");
     let memory = table_memory(scale).map_err(failed)?;
-    print(&format!("Figure 4: MiB of tables\n{}\n", figure_4(&memory)))?;
+    let mut show = |table: Table, remark: &str| -> std::io::Result<()> {
+        aside(|| printer.table(table).and_then(|()| printer.say(&format!("{remark}\n"))))
+    };
+    show(figure_4(&memory), "")?;
     progress.say("vlm: memory of shadow tables");
     let (section, counts) = if arguments.full { (1 << 30, [1, 10, 20, 50]) } else { (1 << 27, [1, 10, 20, 50]) };
     let shadow = shadow_memory(section, &counts).map_err(failed)?;
-    print(&format!(
-        "The same of shadow tables, when every guest has used all of the section\n{}\n",
-        figure_4_shadow(&shadow)
-    ))?;
+    show(figure_4_shadow(&shadow), "")?;
     progress.say("vlm: figure 8, start-up of many VMs");
     let by_vms = start_up_by_vms(scale, step).map_err(failed)?;
-    print(&format!(
-        "Figure 8: seconds until all VMs have mapped a section, by their number, on {HOST}\n{}\n",
-        start_up(&by_vms, hz)
-    ))?;
+    let caption = format!("Figure 8: seconds until all VMs have mapped a section, by their number, on {HOST}");
+    show(start_up("figure_8", &by_vms, hz).captioned(Caption::Above(caption)), "")?;
     progress.say("vlm: figure 9, start-up by the size of the section");
     let by_section = start_up_by_section(scale, step).map_err(failed)?;
-    print(&format!("Figure 9: the same by the size of the section\n{}", start_up(&by_section, hz)))?;
-    print(
-        "The paper: 300 processes take just under 3 s with shared tables whatever the size, and with private ones longer at a nearly constant rate.\n\n",
+    let caption = format!("Figure 9: the same by the size of the section, on {HOST}");
+    show(
+        start_up("figure_9", &by_section, hz).captioned(Caption::Above(caption)),
+        "The paper: 300 processes take just under 3 s with shared tables whatever the size, and with private ones longer at a nearly constant rate.\n",
     )?;
     let mut granularities = Vec::new();
     for host in HOSTS {
         let (model, config) = (HostModel::load(host)?, Config { host: host.to_owned(), ..Config::default() });
         progress.say(&format!("vlm: TLB misses of gups inside a section, on {host}"));
         let lines = granularity(&model, &config, UPDATES / divisor).map_err(failed)?;
-        print(&format!("gups inside a section of 1G on {host}, for 1000 updates\n{}\n", misses(&lines)))?;
+        let times = TimeModels::of(host, &config);
+        let caption = format!("gups inside a section of 1G, for 1000 updates ({times})");
+        show(misses(&lines, host).captioned(Caption::Above(caption)), "")?;
         granularities.push(json!({ "host": host, "pages": lines.iter().map(granularity_json).collect::<Vec<_>>() }));
     }
-    print(&resident_line(&residence, before, used))?;
     drop(progress);
+    printer.say(&resident_line(&residence, before, used))?;
+    printer.finish()?;
     if json_output.is_some() || html_output.is_some() {
         let report = json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -128,53 +130,98 @@ fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
 }
 
+fn mib_cell(bytes: u64) -> Cell {
+    Cell::new(mib(bytes), bytes)
+}
+
 fn figure_4(points: &[TableMemory]) -> Table {
-    let mut table = Table::new(["section MiB", "mappers", "private", "shared", "paper, private", "paper, shared"]);
+    let columns = [
+        ("section MiB", "section_bytes"),
+        ("mappers", "mappers"),
+        ("private", "private_bytes"),
+        ("shared", "shared_bytes"),
+        ("paper, private", "paper_private_bytes"),
+        ("paper, shared", "paper_shared_bytes"),
+    ];
+    let mut table = Table::new("figure_4", columns).captioned(Caption::Above("Figure 4: MiB of tables".to_owned()));
     for point in points {
         let (private, shared) = point.paper();
         table.row([
-            mib(point.section),
-            point.mappers.to_string(),
-            or_dash(point.private.map(mib)),
-            mib(point.shared),
-            mib(private),
-            mib(shared),
+            mib_cell(point.section),
+            Cell::count(point.mappers),
+            point.private.map_or_else(Cell::missing, mib_cell),
+            mib_cell(point.shared),
+            mib_cell(private),
+            mib_cell(shared),
         ]);
     }
     table
 }
 
 fn figure_4_shadow(points: &[ShadowMemory]) -> Table {
-    let mut table = Table::new(["section MiB", "guests", "private", "shared", "faults, private", "faults, shared"]);
+    let columns = [
+        ("section MiB", "section_bytes"),
+        ("guests", "mappers"),
+        ("private", "private_bytes"),
+        ("shared", "shared_bytes"),
+        ("faults, private", "private_faults"),
+        ("faults, shared", "shared_faults"),
+    ];
+    let caption = "The same of shadow tables, when every guest has used all of the section".to_owned();
+    let mut table = Table::new("shadow_tables", columns).captioned(Caption::Above(caption));
     for point in points {
         table.row([
-            mib(point.section),
-            point.mappers.to_string(),
-            mib(point.private),
-            mib(point.shared),
-            point.faults.0.to_string(),
-            point.faults.1.to_string(),
+            mib_cell(point.section),
+            Cell::count(point.mappers),
+            mib_cell(point.private),
+            mib_cell(point.shared),
+            Cell::count(point.faults.0),
+            Cell::count(point.faults.1),
         ]);
     }
     table
 }
 
-fn start_up(points: &[StartUp], hz: u64) -> Table {
-    let seconds = |cycles: Cycles| format!("{:.6}", cycles.0 as f64 / hz as f64);
-    let mut table = Table::new(["section MiB", "VMs", "private", "shared"]);
+fn start_up(name: &str, points: &[StartUp], hz: u64) -> Table {
+    let seconds = |cycles: Cycles| Cell::fixed(cycles.0 as f64 / hz as f64, 6);
+    let columns = [
+        ("section MiB", "section_bytes"),
+        ("VMs", "vms"),
+        ("private", "private_seconds"),
+        ("shared", "shared_seconds"),
+    ];
+    let mut table = Table::new(name, columns.map(Column::from).into_iter().chain([Column::exact("host_model")]));
     for point in points {
-        let private = or_dash(point.private.map(seconds));
-        table.row([mib(point.section), point.vms.to_string(), private, seconds(point.shared)]);
+        table.row([
+            mib_cell(point.section),
+            Cell::count(point.vms),
+            point.private.map_or_else(Cell::missing, seconds),
+            seconds(point.shared),
+            Cell::exact(HOST),
+        ]);
     }
     table
 }
 
-fn misses(lines: &[Granularity]) -> Table {
-    let mut table = Table::new(["pages up to", "L1 misses", "walks", "references"]);
+fn misses(lines: &[Granularity], host: &str) -> Table {
+    let columns = [
+        ("pages up to", "largest_page"),
+        ("L1 misses", "l1_misses_per_1000_updates"),
+        ("walks", "walks_per_1000_updates"),
+        ("references", "references_per_1000_updates"),
+    ];
+    let mut table =
+        Table::new("granularity", columns.map(Column::from).into_iter().chain([Column::exact("host_model")]));
     for Granularity { page, misses } in lines {
-        let per = |count: u64| format!("{:.1}", count as f64 * 1000.0 / misses.updates as f64);
+        let per = |count: u64| Cell::fixed(count as f64 * 1000.0 / misses.updates as f64, 1);
         let counts = &misses.statistics;
-        table.row([page.to_string(), per(counts.l1d_misses), per(counts.walks), per(counts.host_refs)]);
+        table.row([
+            Cell::text(page.to_string()),
+            per(counts.l1d_misses),
+            per(counts.walks),
+            per(counts.host_refs),
+            Cell::exact(host),
+        ]);
     }
     table
 }

@@ -4,16 +4,16 @@
 use super::execute::{Missing, Plan};
 use super::finished::Finished;
 use super::table::details;
-use crate::output::{print, warn};
+use crate::output::{Printer, warn};
 use crate::store::Store;
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// Prints the runs that are finished, and says how to go on.
-pub(crate) fn tell_of_interruption(plan: &Plan, finished: &[Finished]) {
+pub(crate) fn tell_of_interruption(plan: &Plan, finished: &[Finished], mut printer: Printer) {
     if !finished.is_empty() {
         // The command ends by the signal in any case.
-        let _ = print(&details(finished).to_string());
+        let _ = printer.table(details(finished)).and_then(|()| printer.finish());
     }
     let all = plan.works.len() * plan.systems.len();
     warn(&how_to_go_on(finished.len(), all, plan.kept_in().map(Store::directory)));

@@ -9,6 +9,7 @@
 use super::Finished;
 use super::work::overhead_ideal;
 use crate::systems::Configured;
+use crate::text::cell::Cell;
 use crate::text::table::Table;
 use machine::MissClass;
 use schemes::{Facts, SchemeRef, Segments, builtin};
@@ -77,7 +78,16 @@ fn predict(scheme: &Facts, native: &Measured, base: Option<&Measured>) -> Option
 
 /// One line for each run under a scheme with segments. `None` if there is none, or nothing to predict it from.
 pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
-    let mut table = Table::new(["workload", "scheme", "predicted", "simulated", "prediction over truth"]);
+    let mut table = Table::new(
+        "linear_model",
+        [
+            ("workload", "workload"),
+            ("scheme", "scheme"),
+            ("predicted", "predicted_over_ideal_ratio"),
+            ("simulated", "simulated_over_ideal_ratio"),
+            ("prediction over truth", "prediction_error_ratio"),
+        ],
+    );
     let mut any = false;
     for run in runs.iter().filter(|run| run.failed.is_none()) {
         let find = |wanted: SchemeRef| {
@@ -93,13 +103,12 @@ pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
         let Some(predicted) = predict(run.on.config.scheme.facts(), &native, base.as_ref()) else { continue };
         any = true;
         let simulated = overhead_ideal(run);
-        let percent = |ratio: f64| format!("{:.2} %", 100.0 * ratio);
         table.row([
-            run.work.clone(),
-            run.on.system.to_string(),
-            percent(predicted),
-            percent(simulated),
-            deviation(predicted, simulated),
+            Cell::text(&run.work),
+            Cell::text(run.on.system.to_string()),
+            Cell::percent(predicted, 2),
+            Cell::percent(simulated, 2),
+            Cell::new(deviation(predicted, simulated), error_ratio(predicted, simulated)),
         ]);
     }
     any.then_some(table)
@@ -107,12 +116,16 @@ pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
 
 /// A prediction over what was simulated: in relation to it, or, of what is too small for that to say anything, in points of cycles.
 fn deviation(predicted: f64, simulated: f64) -> String {
-    const LEAST: f64 = 0.002;
-    if simulated < LEAST {
-        format!("{:+.3} points", 100.0 * (predicted - simulated))
-    } else {
-        format!("{:+.1} %", 100.0 * (predicted / simulated - 1.0))
+    match error_ratio(predicted, simulated) {
+        None => format!("{:+.3} points", 100.0 * (predicted - simulated)),
+        Some(ratio) => format!("{:+.1} %", 100.0 * ratio),
     }
+}
+
+/// The error of a prediction in relation to what was simulated; `None` where that is too small.
+fn error_ratio(predicted: f64, simulated: f64) -> Option<f64> {
+    const LEAST: f64 = 0.002;
+    (simulated >= LEAST).then(|| predicted / simulated - 1.0)
 }
 
 #[cfg(test)]

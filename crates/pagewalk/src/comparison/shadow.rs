@@ -1,6 +1,7 @@
 //! Shadow tables in the comparison: what their maintenance took, as JSON and as a table.
 
 use super::Finished;
+use crate::text::cell::Cell;
 use crate::text::table::Table;
 use serde_json::{Value, json};
 
@@ -46,43 +47,44 @@ pub(super) fn value(run: &Finished) -> Value {
 
 /// One line for each run with shadow tables, with what their maintenance took. `None` if there is none.
 pub(crate) fn maintenance(runs: &[Finished]) -> Option<Table> {
-    let mut table = Table::new([
-        "workload",
-        "shadow tables",
-        "switches",
-        "stolen",
-        "selective",
-        "full",
-        "double",
-        "validations",
-        "entries",
-        "NITLBR",
-        "MIET",
-        "validation",
-        "PPTLB",
-        "LCTL",
-        "purge TLB",
-        "rest",
-    ]);
+    let columns = [
+        ("workload", "workload"),
+        ("shadow tables", "scheme"),
+        ("switches", "switches"),
+        ("stolen", "stolen"),
+        ("selective", "selective_invalidations"),
+        ("full", "full_invalidations"),
+        ("double", "double_invalidations"),
+        ("validations", "validations"),
+        ("entries", "entries_touched"),
+        ("NITLBR", "not_in_tlb_ratio"),
+        ("MIET", "mean_instruction_cycles"),
+        ("validation", "validation_time_ratio"),
+        ("PPTLB", "pptlb_time_ratio"),
+        ("LCTL", "load_control_time_ratio"),
+        ("purge TLB", "purge_tlb_time_ratio"),
+        ("rest", "rest_time_ratio"),
+    ];
+    let mut table = Table::new("shadow_tables", columns);
     let mut any = false;
     for run in runs {
         let Some(shadow) = &run.statistics.shadow else { continue };
         any = true;
         // Time as the paper's figure 7 has it: in relation to that of the guest.
         let guest = run.statistics.time.guest.0.max(1) as f64;
-        let share = |cycles: u64| format!("{:.2} %", 100.0 * cycles as f64 / guest);
+        let share = |cycles: u64| Cell::percent(cycles as f64 / guest, 2);
         table.row([
-            run.work.clone(),
-            run.on.system.to_string(),
-            (shadow.switches_found + shadow.switches_created + shadow.switches_stolen).to_string(),
-            shadow.switches_stolen.to_string(),
-            shadow.selective.to_string(),
-            shadow.full.to_string(),
-            shadow.double.to_string(),
-            shadow.validations.to_string(),
-            shadow.entries_touched.to_string(),
-            format!("{:.5}", not_in_tlb_ratio(run)),
-            format!("{:.3}", mean_instruction_cycles(run)),
+            Cell::text(&run.work),
+            Cell::text(run.on.system.to_string()),
+            Cell::count(shadow.switches_found + shadow.switches_created + shadow.switches_stolen),
+            Cell::count(shadow.switches_stolen),
+            Cell::count(shadow.selective),
+            Cell::count(shadow.full),
+            Cell::count(shadow.double),
+            Cell::count(shadow.validations),
+            Cell::count(shadow.entries_touched),
+            Cell::fixed(not_in_tlb_ratio(run), 5),
+            Cell::fixed(mean_instruction_cycles(run), 3),
             share(shadow.time.validation.0),
             share(shadow.time.pptlb.0),
             share(shadow.time.load_control.0),

@@ -125,7 +125,7 @@ fn tlb(session: &DebugSession<'_>, hart: usize) -> Result<String, String> {
         if entries.is_empty() {
             continue;
         }
-        let mut table = Table::new(["gVA", "gPA", "hPA", "page", "space", "rights"]);
+        let mut table = Table::new("tlb", ["gVA", "gPA", "hPA", "page", "space", "rights"].map(|name| (name, name)));
         for TlbEntry { gva, gpa, hpa, size, space, permits } in entries {
             let hex = |address: u64| format!("{address:#018x}");
             let cells = [hex(gva.0), hex(gpa.0), hex(hpa.0), size.to_string(), space_of(*space), rights(*permits)];
@@ -152,7 +152,10 @@ fn rights(permits: Permits) -> String {
 
 fn statistics(session: &DebugSession<'_>, hart: usize) -> String {
     let (own, all) = (session.statistics_of_hart(hart), session.statistics());
-    let mut table = Table::new(["count".to_owned(), format!("hart {hart}"), "all harts".to_owned()]);
+    let mut table = Table::new(
+        "statistics",
+        [("count".to_owned(), "count"), (format!("hart {hart}"), "hart"), ("all harts".to_owned(), "all")],
+    );
     for ((name, own), (_, all)) in counts(&own).into_iter().zip(counts(&all)) {
         if all != 0 || own != 0 {
             table.row([name, own.to_string(), all.to_string()]);

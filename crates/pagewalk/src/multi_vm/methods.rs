@@ -2,6 +2,7 @@
 
 use super::file::MultiVm;
 use super::report;
+use crate::text::cell::Cell;
 use crate::text::table::Table;
 use machine::Machine;
 use machine::sched::spin::SpinMethod;
@@ -91,18 +92,18 @@ impl Figures {
         })
     }
 
-    fn cells(&self) -> [String; 10] {
+    fn cells(&self) -> [Cell; 10] {
         [
-            self.method.name().to_owned(),
-            format!("{:.3}", self.elapsed_seconds * 1e3),
-            format!("{:.2}", self.calls_per_busy_second()),
-            format!("{:.2}", self.utilisation() * 100.0),
-            format!("{:.3}", self.etr()),
-            format!("{:.3}", self.itr()),
-            format!("{:.3}", self.overhead * 100.0),
-            self.excessive.to_string(),
-            self.lost.to_string(),
-            self.failed.to_string(),
+            Cell::text(self.method.name()),
+            Cell::scaled(self.elapsed_seconds, 1e3, 3),
+            Cell::fixed(self.calls_per_busy_second(), 2),
+            Cell::scaled(self.utilisation(), 1e2, 2),
+            Cell::fixed(self.etr(), 3),
+            Cell::fixed(self.itr(), 3),
+            Cell::scaled(self.overhead, 1e2, 3),
+            Cell::count(self.excessive),
+            Cell::count(self.lost),
+            Cell::count(self.failed as u64),
         ]
     }
 }
@@ -113,18 +114,19 @@ fn per(count: u64, seconds: f64) -> f64 {
 
 /// A line for each method.
 pub(crate) fn table(runs: &[Figures]) -> Table {
-    let mut table = Table::new([
-        "spin",
-        "ms",
-        "hyp. calls/s",
-        "guest rho %",
-        "ETR",
-        "ITR",
-        "overhead %",
-        "excessive",
-        "lost",
-        "failed",
-    ]);
+    let columns = [
+        ("spin", "spin"),
+        ("ms", "elapsed_seconds"),
+        ("hyp. calls/s", "calls_per_busy_second"),
+        ("guest rho %", "utilisation_ratio"),
+        ("ETR", "etr_per_second"),
+        ("ITR", "itr_per_second"),
+        ("overhead %", "overhead_ratio"),
+        ("excessive", "excessive_spins"),
+        ("lost", "processors_lost"),
+        ("failed", "failed_guests"),
+    ];
+    let mut table = Table::new("methods", columns);
     runs.iter().for_each(|run| table.row(run.cells()));
     table
 }

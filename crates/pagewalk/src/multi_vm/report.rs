@@ -1,7 +1,9 @@
 //! What a host's run is measured by: Tables 2 to 4 of the 1995 paper, as a table and as JSON.
 
 use super::file::MultiVm;
-use crate::text::table::Table;
+use crate::text::cell::Cell;
+use crate::text::table::{Column, Table};
+use crate::time_model::fidelity_name;
 use config::units::ByteSize;
 use machine::registry::{Scope, SectionName};
 use machine::sched::{Histogram, spin::SpinReason};
@@ -15,35 +17,40 @@ pub(crate) const MEANINGS: &str = "rho: busy time over the time of all pCPUs. ET
 
 /// The table of a run.
 pub(crate) fn table(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]) -> Table {
-    let mut table = Table::new([
-        "guest",
-        "spin",
-        "outcome",
-        "busy ms",
-        "rho %",
-        "calls/s",
-        "ETR",
-        "ITR",
-        "excessive",
-        "lost",
-        "wait us",
-    ]);
-    let milliseconds = |cycles: u64| cycles as f64 * 1e3 / multi_vm.model.clock_hz as f64;
+    let columns = [
+        ("guest", "guest"),
+        ("spin", "spin"),
+        ("outcome", "outcome"),
+        ("busy ms", "busy_seconds"),
+        ("rho %", "utilisation_ratio"),
+        ("calls/s", "calls_per_busy_second"),
+        ("ETR", "etr_per_second"),
+        ("ITR", "itr_per_second"),
+        ("excessive", "excessive_spins"),
+        ("lost", "processors_lost"),
+        ("wait us", "mean_wait_seconds"),
+    ];
+    let hidden = ["work", "host_model", "fidelity"].map(Column::exact);
+    let mut table = Table::new("guests", columns.map(Column::from).into_iter().chain(hidden));
+    let seconds = |cycles: u64| cycles as f64 / multi_vm.model.clock_hz as f64;
     for (guest, name) in multi_vm.names.iter().enumerate() {
         let statistics = machine.scheduling_of(guest);
         let merit = statistics.merit(machine.elapsed(), multi_vm.model.clock_hz, multi_vm.plan.pcpus);
         table.row([
-            name.clone(),
-            multi_vm.plan.guests[guest].spin.name().to_owned(),
-            short(&outcomes[guest]),
-            format!("{:.3}", milliseconds(statistics.busy.0)),
-            format!("{:.2}", merit.utilisation * 100.0),
-            format!("{:.1}", merit.calls_per_busy_second),
-            format!("{:.1}", merit.etr),
-            format!("{:.1}", merit.itr),
-            statistics.excessive_spins.to_string(),
-            statistics.processors_lost.to_string(),
-            format!("{:.1}", milliseconds(statistics.waits.mean().0) * 1e3),
+            Cell::text(name),
+            Cell::text(multi_vm.plan.guests[guest].spin.name()),
+            Cell::text(short(&outcomes[guest])),
+            Cell::scaled(seconds(statistics.busy.0), 1e3, 3),
+            Cell::scaled(merit.utilisation, 1e2, 2),
+            Cell::fixed(merit.calls_per_busy_second, 1),
+            Cell::fixed(merit.etr, 1),
+            Cell::fixed(merit.itr, 1),
+            Cell::count(statistics.excessive_spins),
+            Cell::count(statistics.processors_lost),
+            Cell::scaled(seconds(statistics.waits.mean().0), 1e6, 1),
+            Cell::exact(multi_vm.work[guest].as_str()),
+            Cell::exact(multi_vm.model.name.as_str()),
+            Cell::exact(fidelity_name(multi_vm.config.fidelity)),
         ]);
     }
     table
@@ -54,24 +61,25 @@ pub(crate) fn sections_table(multi_vm: &MultiVm, machine: &Machine) -> Option<Ta
     let shadowed =
         (0..multi_vm.names.len()).any(|guest| machine.sections_of(guest).is_some_and(|own| own.shadow.is_some()));
     let mut columns = vec![
-        "guest",
-        "section",
-        "at",
-        "size",
-        "access",
-        "tables",
-        "own KiB",
-        "shared KiB",
-        "global valid",
-        "demand zero",
-        "listed",
-        "disk",
+        ("guest", "guest"),
+        ("section", "section"),
+        ("at", "at"),
+        ("size", "bytes"),
+        ("access", "access"),
+        ("tables", "tables"),
+        ("own KiB", "own_table_bytes"),
+        ("shared KiB", "shared_table_bytes"),
+        ("global valid", "global_valid_faults"),
+        ("demand zero", "demand_zero_faults"),
+        ("listed", "listed_faults"),
+        ("disk", "disk_faults"),
     ];
     if shadowed {
-        columns.extend(["shadow links", "shared shadow KiB"]);
+        columns.extend([("shadow links", "shadow_links"), ("shared shadow KiB", "shared_shadow_table_bytes")]);
     }
-    let mut table = Table::new(columns);
+    let mut table = Table::new("sections", columns);
     let sections: Vec<_> = machine.sections().collect();
+    let kib = |bytes: u64| Cell::new((bytes >> 10).to_string(), bytes);
     let mut any = false;
     for (guest, name) in multi_vm.names.iter().enumerate() {
         let Some(figures) = machine.sections_of(guest) else { continue };
@@ -79,24 +87,27 @@ pub(crate) fn sections_table(multi_vm: &MultiVm, machine: &Machine) -> Option<Ta
         for (number, window) in figures.windows.iter().enumerate() {
             any = true;
             let shared = sections.iter().find(|section| section.name == window.name && window.shared_level.is_some());
-            let once = |figure: u64| if number == 0 { figure.to_string() } else { String::new() };
+            // Of the guest as a whole: in its first line.
+            let once = |cell: Cell| if number == 0 { cell } else { Cell::default() };
             let mut row = vec![
-                name.clone(),
-                window.name.to_string(),
-                window.at.to_string(),
-                ByteSize(window.bytes).to_string(),
-                if window.writable { "rw" } else { "ro" }.to_owned(),
-                window.shared_level.map_or("private".to_owned(), |level| format!("shared at level {level}")),
-                once(figures.private_table_bytes >> 10),
-                shared.map_or(String::new(), |section| (section.shared_table_bytes >> 10).to_string()),
-                once(global_valid),
-                once(demand_zero),
-                once(listed),
-                once(disk),
+                Cell::text(name),
+                Cell::text(window.name.to_string()),
+                Cell::text(window.at.to_string()),
+                Cell::new(ByteSize(window.bytes).to_string(), window.bytes),
+                Cell::text(if window.writable { "rw" } else { "ro" }),
+                Cell::text(
+                    window.shared_level.map_or("private".to_owned(), |level| format!("shared at level {level}")),
+                ),
+                once(kib(figures.private_table_bytes)),
+                shared.map_or_else(Cell::default, |section| kib(section.shared_table_bytes)),
+                once(Cell::count(global_valid)),
+                once(Cell::count(demand_zero)),
+                once(Cell::count(listed)),
+                once(Cell::count(disk)),
             ];
             if let Some(shadow) = figures.shadow {
-                row.push(once(shadow.links));
-                row.push(shared.map_or(String::new(), |section| (section.shadow_table_bytes >> 10).to_string()));
+                row.push(once(Cell::count(shadow.links)));
+                row.push(shared.map_or_else(Cell::default, |section| kib(section.shadow_table_bytes)));
             }
             table.row(row);
         }

@@ -1,11 +1,15 @@
 //! Standard output and standard error.
 
 use crate::text::quoted::{without_controls, without_controls_in_line};
+use rustix::termios::tcgetwinsize;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether an output named `-` has standard output to itself.
 static CLAIMED: AtomicBool = AtomicBool::new(false);
+
+/// The fewest columns for which text is arranged.
+const LEAST_COLUMNS: usize = 20;
 
 /// Prints `text`, which is Pagewalk's own, on standard output; on standard error where an output named `-` has standard output. Control
 /// characters that a guest or a file brought into it are shown as escapes. A closed reader, as behind `| head`, is no failure.
@@ -36,6 +40,18 @@ pub fn print_console(bytes: &[u8]) -> io::Result<()> {
     }
     let mut output = io::stdout().lock();
     output.write_all(bytes).and_then(|()| output.flush())
+}
+
+/// Columns of the terminal that [`print()`] prints on; `None` if it is none.
+pub(super) fn columns() -> Option<usize> {
+    let size = if CLAIMED.load(Ordering::Relaxed) {
+        io::stderr().is_terminal().then(|| tcgetwinsize(io::stderr()))
+    } else {
+        io::stdout().is_terminal().then(|| tcgetwinsize(io::stdout()))
+    };
+    // A terminal that does not know its size has the usual one.
+    let known = |columns: u16| (columns > 0).then_some(usize::from(columns));
+    size.map(|size| size.ok().and_then(|size| known(size.ws_col)).unwrap_or(80).max(LEAST_COLUMNS))
 }
 
 /// Says `message` on standard error, in one line that begins with the command's name. A failure to write it is ignored.

@@ -14,4 +14,4 @@ mod table;
 
 pub(crate) use attribution::{About, Attribution};
 pub(crate) use request::{NameSources, ProfileOutput};
-pub(crate) use table::tables;
+pub(crate) use table::print;

@@ -19,3 +19,4 @@ pub(crate) use experiment::Experiment;
 pub use measure::end_with_parent;
 pub(crate) use measure::{Scale, measure};
 pub(crate) use report::Reproduction;
+pub(crate) use table::print;

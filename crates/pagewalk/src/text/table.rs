@@ -1,72 +1,129 @@
-//! Text tables: columns as wide as they need to be, numbers to the right.
+//! Tables: what they have, whatever the format they are written in.
 
-use std::fmt;
+use super::cell::Cell;
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What people read above it; `None` if only programs read the column.
+    heading: Option<String>,
+    name: String,
+}
+
+/// How a table is laid out for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// A line for each row, below a line of headings.
+    #[default]
+    Lines,
+    /// A block for each row: its first cell, and below it a line for each other cell.
+    Blocks,
+}
+
+/// What is said of a table as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Caption {
+    /// Nothing.
+    #[default]
+    None,
+    /// Text above the table. An empty line separates the two if the text ends with a newline.
+    Above(String),
+    /// Text below the table, after an empty line.
+    Below(String),
+}
 
 /// A table with a line of headings.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    headings: Vec<String>,
-    rows: Vec<Vec<String>>,
+    name: String,
+    shape: Shape,
+    caption: Caption,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Column {
+    /// A column that people know by `heading`, and programs by `name`, which has the unit.
+    pub fn new(heading: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { heading: Some(heading.into()), name: name.into() }
+    }
+
+    /// A column for programs only.
+    pub fn exact(name: impl Into<String>) -> Self {
+        Self { heading: None, name: name.into() }
+    }
+
+    /// What programs know it by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What people know it by; `None` if they do not see it.
+    #[must_use]
+    pub fn heading(&self) -> Option<&str> {
+        self.heading.as_deref()
+    }
+}
+
+impl<H: Into<String>, N: Into<String>> From<(H, N)> for Column {
+    fn from((heading, name): (H, N)) -> Self {
+        Self::new(heading, name)
+    }
 }
 
 impl Table {
-    /// A table without rows.
-    pub fn new<T: Into<String>>(headings: impl IntoIterator<Item = T>) -> Self {
-        Self { headings: headings.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    /// A table without rows, which programs know by `name`.
+    pub fn new<C: Into<Column>>(name: impl Into<String>, columns: impl IntoIterator<Item = C>) -> Self {
+        Self { name: name.into(), columns: columns.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// Adds a row; cells that it lacks stay empty, those beyond the headings are not shown.
-    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        let mut row: Vec<String> = cells.into_iter().map(Into::into).collect();
-        row.resize(self.headings.len(), String::new());
+    /// The same table with another shape.
+    #[must_use]
+    pub fn shaped(self, shape: Shape) -> Self {
+        Self { shape, ..self }
+    }
+
+    /// The same table with a caption.
+    #[must_use]
+    pub fn captioned(self, caption: Caption) -> Self {
+        Self { caption, ..self }
+    }
+
+    /// Adds a row. Cells that it lacks stay empty, and those beyond the columns are dropped.
+    pub fn row<T: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        let mut row: Vec<Cell> = cells.into_iter().map(Into::into).collect();
+        row.resize(self.columns.len(), Cell::default());
         self.rows.push(row);
     }
-}
 
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let column = |index: usize| self.rows.iter().map(move |row| row[index].as_str());
-        let layout: Vec<(usize, bool)> = (0..self.headings.len())
-            .map(|index| {
-                let width = column(index).chain([self.headings[index].as_str()]).map(width).max().unwrap_or(0);
-                let mut filled = column(index).filter(|cell| !cell.is_empty()).peekable();
-                (width, filled.peek().is_some() && filled.all(is_number))
-            })
-            .collect();
-        for row in std::iter::once(&self.headings).chain(&self.rows) {
-            let mut line = String::new();
-            for (cell, &(columns, right)) in row.iter().zip(&layout) {
-                let space = " ".repeat(columns - width(cell));
-                let (before, after) = if right { (space.as_str(), "") } else { ("", space.as_str()) };
-                line += &format!("{before}{cell}{after}  ");
-            }
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        Ok(())
+    /// What programs know it by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
-}
 
-fn width(cell: &str) -> usize {
-    cell.chars().count()
-}
+    /// Its shape for people.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
 
-/// Whether a cell reads as a number, with a unit if there is one, or marks a missing one.
-fn is_number(cell: &str) -> bool {
-    let digits = cell.trim_start_matches(['+', '-']);
-    digits.starts_with(|c: char| c.is_ascii_digit()) || matches!(cell, "-" | "failed")
-}
+    /// Its caption.
+    #[must_use]
+    pub const fn caption(&self) -> &Caption {
+        &self.caption
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// Its columns.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
 
-    #[test]
-    fn columns_align() {
-        let mut table = Table::new(["scheme", "cycles", "overhead"]);
-        table.row(["native", "100", "-"]);
-        table.row(["nested", "12500", "+12.5 %"]);
-        table.row(["short"]);
-        let expected = "scheme  cycles  overhead\nnative     100         -\nnested   12500   +12.5 %\nshort\n";
-        assert_eq!(table.to_string(), expected);
+    /// Its rows, each with a cell for each column.
+    #[must_use]
+    pub fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
     }
 }
