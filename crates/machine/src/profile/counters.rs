@@ -198,7 +198,9 @@ mod tests {
     fn each_counter_has_its_place() {
         let mmu = MmuStatistics { l1d_misses: 1, walks: 2, guest_refs: 5, host_refs: 7, ..MmuStatistics::default() };
         let mut exits = ExitCounts::default();
-        [ExitReason::NestedFault, ExitReason::Satp, ExitReason::Fence].map(|reason| exits.count(reason));
+        for reason in [ExitReason::NestedFault, ExitReason::Satp, ExitReason::Fence] {
+            exits.count(reason);
+        }
         let caches = CacheStatistics { walk_time: Cycles(11), ..CacheStatistics::default() };
         let counted = Counters::of(&mmu, &exits, Cycles(13), Some(&caches), None);
         for (counter, value) in counted.iter() {
