@@ -14,7 +14,7 @@ const MOST_SITES: usize = 1 << 16;
 /// The most address spaces.
 const MOST_SPACES: usize = 1 << 12;
 /// The most ranges that have names.
-const MOST_RANGES: usize = 1 << 12;
+const MOST_RANGES: usize = 1 << 10;
 
 /// Places that are found without a look at the table.
 const RECENT: usize = 32;

@@ -58,7 +58,7 @@ fn run(profile: &Attribution) -> Value {
     let by_space = about(profile.sums(|entry| entry.space), space);
     let by_symbol = about(profile.sums(|entry| (entry.space, entry.symbol)), symbol);
     let by_instruction = about(profile.sums(|entry| (entry.space, entry.pc, entry.symbol, entry.offset)), instruction);
-    let by_page = about(profile.sums(|entry| page_of(entry)), page);
+    let by_page = about(profile.sums(page_of), page);
     let by_object = about(profile.sums(|entry| (entry.space, entry.object)), object);
     let by_both = about(profile.sums(|entry| (entry.space, entry.symbol, entry.object)), both);
     json!({

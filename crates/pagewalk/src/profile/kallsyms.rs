@@ -208,9 +208,9 @@ mod tests {
             starts.push((image.len() - table) as u16);
             // Bytes that no name has stand for longer tokens.
             if token.is_ascii_graphic() {
-                image.push(token)
+                image.push(token);
             } else {
-                image.extend(format!("x{token}").bytes())
+                image.extend(format!("x{token}").bytes());
             }
             image.push(0);
         }

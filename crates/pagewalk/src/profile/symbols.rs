@@ -80,7 +80,7 @@ impl Symbols {
         if header.e_machine.get(endian) != elf::EM_RISCV {
             return None;
         }
-        let symbols = parsed.symbols().filter(|symbol| symbol.is_definition()).filter_map(|symbol| {
+        let symbols = parsed.symbols().filter(ObjectSymbol::is_definition).filter_map(|symbol| {
             let kind = match symbol.kind() {
                 SymbolKind::Text => Kind::Code,
                 SymbolKind::Data | SymbolKind::Tls => Kind::Data,
