@@ -1,6 +1,7 @@
 //! One vCPU: its state. The loop that runs it is in `hart/run.rs`.
 
 mod run;
+mod suspended;
 
 use crate::{
     Interrupt, Isa, Trap,
@@ -8,10 +9,10 @@ use crate::{
     float::Flags,
     host_page::HostPage,
     leave::Leave,
-    suspended::Suspended,
     trap_loop::{TrapHistory, TrapLoop},
     watch::{Place, StopCause, Watch},
 };
+use suspended::Suspended;
 use types::{PagingMode, Privilege, TranslationContext};
 
 /// Why [`Hart::run`] returned.

@@ -115,7 +115,6 @@ mod ops;
 mod planted;
 mod registers;
 pub mod report;
-mod suspended;
 mod system;
 mod trap;
 mod trap_loop;

@@ -1,5 +1,6 @@
 //! The loop that runs a hart.
 
+use super::suspended::{Entry, Suspended, SuspendedAt};
 use super::{Exit, Hart};
 use crate::{
     Bus, CodeCache, Engine, Interrupt, Stop,
@@ -14,7 +15,6 @@ use crate::{
     microop::{MicroOp, accumulator},
     ops::Opcode,
     report::{Report, Reports, Serialize},
-    suspended::{Entry, Suspended, SuspendedAt},
 };
 use types::Privilege;
 

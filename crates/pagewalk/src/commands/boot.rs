@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     };
     let about = beginning.about(&on.config)?;
     let sources = NameSources::of(&beginning, &arguments.linux.files);
-    let control = open_control(&arguments.control, &[about.work.clone()], Snapshots::Offered)?;
+    let control = open_control(&arguments.control, std::slice::from_ref(&about.work), Snapshots::Offered)?;
     beginning.check(&on, &shared)?;
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);

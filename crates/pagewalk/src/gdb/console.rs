@@ -36,7 +36,7 @@ impl Console for Listening<'_> {
 
     fn idle(&mut self, guest_time: Option<Duration>) -> bool {
         if !self.console.listens() {
-            // It does not wait for input, or not for long.
+            // It does not wait, or not for long.
             return self.console.idle(guest_time);
         }
         let mut left = guest_time;
