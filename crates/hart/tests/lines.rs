@@ -76,7 +76,7 @@ fn loads_stores_and_atomics_use_their_lines_once_each() {
 
 /// The two engines execute the same micro-ops, but one of them in pairs.
 #[test]
-fn nothing_is_used_unless_somebody_asks_for_lines_of_code() {
+fn nothing_is_used_unless_the_bus_asks_for_lines_of_code() {
     for engine in ENGINES {
         let mut bus = FlatBus::new(1 << 20);
         bus.uses = Some(Vec::new());

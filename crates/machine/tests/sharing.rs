@@ -124,7 +124,7 @@ fn weights_divide_the_processors() {
 }
 
 #[test]
-fn a_guest_that_hogs_halts_or_dies_keeps_nobody_from_working() {
+fn a_guest_that_hogs_halts_or_dies_keeps_no_other_from_working() {
     for misbehaviour in ["spin", "sleep", "jump", "satp", "panic"] {
         let mut other = vos(&format!("misbehave={misbehaviour}"), 2, SpinMethod::Wapd);
         other.background = true;
@@ -135,7 +135,7 @@ fn a_guest_that_hogs_halts_or_dies_keeps_nobody_from_working() {
 }
 
 #[test]
-fn a_weight_of_zero_runs_when_nobody_else_can() {
+fn a_weight_of_zero_runs_when_no_other_can() {
     let mut idler = vos("workload=hello", 1, SpinMethod::None);
     idler.weight = 0;
     let mut machine = host(1, vec![idler, vos(WORK, 2, SpinMethod::None)]);

@@ -51,7 +51,7 @@ fn a_guest_that_panics_fails_with_its_status() {
 }
 
 #[test]
-fn garbage_in_devices_and_calls_hurts_nobody() {
+fn garbage_in_devices_and_calls_does_no_harm() {
     for scheme in SCHEMES {
         for (how, devices) in [("plic", &[][..]), ("sbi", &[]), ("virtio", &["--net", "--rng"])] {
             let end = boot(scheme, &format!("misbehave={how}"), "100000", devices).succeeded();

@@ -99,7 +99,7 @@ fn what_cannot_be_asked_of_the_host_is_named() {
 }
 
 #[test]
-fn a_balloon_that_nobody_drives_does_no_harm() {
+fn a_balloon_without_a_driver_does_no_harm() {
     let arguments = ["boot", "--scheme", "nested", "--memory", "64M", "--balloon", "--append", "workload=hello"];
     for more in [&["--set", "balloon.target=8M"][..], &["--set", "balloon.target=8M", "--set", "balloon.pressure=true"]]
     {

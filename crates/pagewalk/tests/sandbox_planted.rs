@@ -84,7 +84,7 @@ fn a_guest_that_runs_code_as_the_process_opens_no_file() {
 }
 
 #[test]
-fn a_guest_that_runs_code_as_the_process_reaches_nobody() {
+fn a_guest_that_runs_code_as_the_process_reaches_nothing() {
     for (call, text, arguments) in [
         // socket, connect, socketpair.
         (41, "", &[Number(2), Number(1), Number(0)][..]),

@@ -281,7 +281,7 @@ const REMAPPING: [&str; 4] = [
 ];
 
 #[test]
-fn a_guest_takes_a_section_out_and_maps_it_anew_while_it_runs() {
+fn a_guest_takes_a_section_out_and_maps_it_again_while_it_runs() {
     let scratch = Scratch::new();
     // 3 MiB: the last leaf table is half empty. Who watches has the section's tables all the time.
     let text = host(&section("cache", "3M", "permanent = true"))

@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn the_seed_is_not_the_same_on_every_day() {
         assert!(today() > 20_000, "{} days since 1970", today());
-        assert_eq!(seed("PAGEWALK_A_VARIABLE_THAT_NOBODY_SETS"), today());
+        assert_eq!(seed("PAGEWALK_A_VARIABLE_THAT_IS_NOT_SET"), today());
     }
 
     #[test]

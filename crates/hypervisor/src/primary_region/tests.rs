@@ -67,7 +67,7 @@ fn a_claim_holds_in_its_address_space_while_that_maps_the_page() {
 }
 
 #[test]
-fn nobody_else_gets_the_region_while_its_owner_lives() {
+fn no_other_process_gets_the_region_while_its_owner_lives() {
     let mut region = region();
     let ask = request(0x10_0000, 0x20_0000, 0x9000_0000);
     region.claim(0, &space(0x8000_0000), Gva(0x5000), &ask, |_, _| unreachable!()).unwrap();

@@ -332,7 +332,7 @@ fn a_discarded_page_of(backing: Backing) {
 }
 
 #[test]
-fn status_bits_are_set_by_whoever_is_to() {
+fn status_bits_are_set_by_hardware_or_by_the_hypervisor() {
     let nested = |status| Backing::nested(SecondStageMode::Sv39x4, PageSize::Size4K, status);
     status_bits_are_set(nested);
     for page in [PageSize::Size4K, PageSize::Size2M] {

@@ -102,7 +102,7 @@ impl MachineState {
     }
 
     /// Translates as for an access that is never made: TLBs and walk caches are filled, and faults of the hypervisor's tables handled.
-    pub(crate) fn translate_for_nobody(&mut self, gva: Gva, access: Access, stamp: u32) {
+    pub(crate) fn translate_without_access(&mut self, gva: Gva, access: Access, stamp: u32) {
         self.leave = false;
         let _ = self.reach(gva.0, access, stamp);
     }

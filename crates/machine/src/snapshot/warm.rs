@@ -222,7 +222,7 @@ impl Warming<'_> {
                 stamp
             }
         };
-        self.state.translate_for_nobody(page.gva, page.access, stamp);
+        self.state.translate_without_access(page.gva, page.access, stamp);
     }
 
     /// Forgets what was counted on every processor, and for the guest: the clocks stand where they did.

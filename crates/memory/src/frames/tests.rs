@@ -146,7 +146,7 @@ proptest! {
 }
 
 #[test]
-fn a_faulty_frame_is_handed_out_to_nobody_who_does_not_know() {
+fn a_faulty_frame_is_handed_out_only_to_callers_that_expect_it() {
     let (memory, mut frames) = host(1 << 20);
     let bad = |number: u64| HOST_BASE.wrapping_add(number * FRAME);
     assert_eq!(frames.mark_faulty(bad(1).wrapping_add(7)), Ok(false));
@@ -165,7 +165,7 @@ fn a_faulty_frame_is_handed_out_to_nobody_who_does_not_know() {
 }
 
 #[test]
-fn whoever_takes_frames_with_faults_is_told_which() {
+fn a_caller_that_takes_frames_with_faults_is_told_which() {
     let (memory, mut frames) = host(1 << 20);
     let bad = |number: u64| HOST_BASE.wrapping_add(number * FRAME);
     memory.write(bad(9), 0x5a_u64).unwrap();

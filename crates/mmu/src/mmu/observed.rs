@@ -48,12 +48,12 @@ impl<O: Observer> Mmu<O> {
     #[inline(always)]
     pub(super) fn tell_l1_fill(&mut self, request: (Gva, Access), hit: &Hit, source: Source) {
         if O::OBSERVES || self.classifier.is_some() {
-            self.tell_l1_fill_to_somebody(request, hit, source);
+            self.notify_observers_of_l1_fill(request, hit, source);
         }
     }
 
     #[inline(never)]
-    fn tell_l1_fill_to_somebody(&mut self, (gva, access): (Gva, Access), hit: &Hit, source: Source) {
+    fn notify_observers_of_l1_fill(&mut self, (gva, access): (Gva, Access), hit: &Hit, source: Source) {
         let Self { context, classifier, observer, statistics, .. } = self;
         let (vmid, context) = (context.vmid, &context.translation);
         let level = TlbLevel::first(access);

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_where_no_partner_is_ready() {
+    fn no_vcpu_waits_where_no_partner_is_ready() {
         let mut wapd = Wapd::new(2);
         let running = Partners { running: VcpuSet::of(&[1]), ..Partners::default() };
         assert_eq!(wapd.spin(0, CALL, &running), Answer::Continue);

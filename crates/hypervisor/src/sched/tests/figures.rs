@@ -144,7 +144,7 @@ fn a_gang_comes_and_leaves_together() {
 }
 
 #[test]
-fn nobody_with_a_dedicated_processor_gives_way() {
+fn no_vcpu_with_a_dedicated_processor_gives_way() {
     let vms = [
         VmParameters {
             allocation: Allocation::Dedicated(vec![PcpuId(1), PcpuId(2)]),

@@ -66,7 +66,7 @@ fn check(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
 
 /// From here on no vCPU is woken and none blocks: each that runs spins while a partner can run, and then ends its slice.
 /// Everybody who is ready or waits because of a spin gets some time of a processor sooner or later: to be dispatched is not enough.
-fn check_nobody_waits_for_ever(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
+fn check_no_vcpu_waits_for_ever(scheduler: &mut Scheduler, pcpus: usize, vms: &[VmParameters]) {
     let count = vcpus(vms);
     let weights: Vec<u32> = vms.iter().flat_map(|vm| core::iter::repeat_n(vm.weight, vm.vcpus)).collect();
     let wants = |&n: &usize| matches!(scheduler.state(VcpuId(n)), State::Ready(_) | State::SpinWaiting(_));
@@ -139,7 +139,7 @@ fn explore(pcpus: usize, vms: &[VmParameters], most: usize) -> usize {
     let mut seen = HashSet::from([fingerprint(&new(), count, vms.len())]);
     let mut open = VecDeque::from([Vec::new()]);
     while let Some(path) = open.pop_front() {
-        check_nobody_waits_for_ever(&mut replay(&path), pcpus, vms);
+        check_no_vcpu_waits_for_ever(&mut replay(&path), pcpus, vms);
         for vcpu in 0..count {
             let before = replay(&path);
             let steps: &[Step] = match before.state(VcpuId(vcpu)) {
@@ -207,7 +207,7 @@ proptest! {
             apply(&mut scheduler, step);
             check(&mut scheduler, pcpus, &vms);
         }
-        check_nobody_waits_for_ever(&mut scheduler, pcpus, &vms);
+        check_no_vcpu_waits_for_ever(&mut scheduler, pcpus, &vms);
     }
 
     #[test]
@@ -243,7 +243,7 @@ proptest! {
             scheduler.allocate(VmId(vm), &Allocation::Shared, T0).unwrap();
         }
         scheduler.set_weight(VmId(1), 9, T0).unwrap();
-        check_nobody_waits_for_ever(&mut scheduler, 4, &vms);
+        check_no_vcpu_waits_for_ever(&mut scheduler, 4, &vms);
     }
 }
 
@@ -276,5 +276,5 @@ fn who_is_out_of_service_when_contention_ends_does_not_wait_for_ever() {
     }
     assert_eq!(scheduler.subqueue(VcpuId(3)), Some(Subqueue::OutOfService));
     scheduler.block(VcpuId(0), T0);
-    check_nobody_waits_for_ever(&mut scheduler, 3, &vms);
+    check_no_vcpu_waits_for_ever(&mut scheduler, 3, &vms);
 }

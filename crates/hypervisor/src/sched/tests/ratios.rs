@@ -56,7 +56,7 @@ fn spinning_gains_and_loses_nothing() {
 }
 
 #[test]
-fn a_weight_of_zero_gets_what_nobody_else_wants() {
+fn a_weight_of_zero_gets_what_no_other_vm_wants() {
     let vm = |vcpus, weight| shared(vcpus, weight, SpinMethod::None);
     let parts = parts(2, &[vm(2, 0), vm(2, 1), vm(2, 1)], 1000, None);
     assert_eq!(parts[0], 0.0);

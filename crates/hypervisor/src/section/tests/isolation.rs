@@ -74,7 +74,7 @@ fn a_map_that_is_not_aligned_shares_pages_and_no_table() {
 }
 
 #[test]
-fn an_address_that_is_mapped_anew_shows_nothing_of_before() {
+fn an_address_that_is_mapped_again_shows_nothing_of_before() {
     let mut fixture = two();
     fixture.unmap(1, AT).unwrap();
     assert_eq!((fixture.read(1, AT + PAGE), fixture.read(2, AT + PAGE)), (None, Some(1)));

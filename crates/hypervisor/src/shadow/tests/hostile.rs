@@ -151,7 +151,7 @@ fn two_address_spaces_with_one_asid_do_not_hang_the_hypervisor() {
 
 /// Frames of tables that were given back become tables of another space, or pages of the guest, which writes whatever it likes.
 #[test]
-fn a_freed_table_translates_for_nobody() {
+fn a_freed_table_translates_nothing() {
     for choice in choices() {
         let mut fixture = Fixture::new(&Choice { harts: 2, tables: Tables::Multiple(2), ..choice });
         let roots = [ROOT, ram(2 << 20), ram(3 << 20)];

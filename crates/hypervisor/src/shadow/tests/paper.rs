@@ -125,7 +125,7 @@ fn tables_are_found_again_and_the_least_recently_used_is_stolen() {
 }
 
 #[test]
-fn what_was_in_a_stolen_table_is_nobodys() {
+fn what_was_in_a_stolen_table_maps_nothing() {
     let mut fixture = fixture(&multiple(2), 3);
     let own = |fixture: &mut Fixture| fixture.access(0, Gva(0x9000), Access::Read);
     for space in [1, 2, 3, 1, 3, 2] {

@@ -167,7 +167,7 @@ fn no_walk_cache_of_another_hart_leads_to_a_table_whose_link_has_gone() {
 }
 
 #[test]
-fn the_rest_of_a_last_table_is_nobodys() {
+fn the_rest_of_a_last_table_maps_nothing() {
     for coherence in BOTH {
         let mut fixture = neighbours(2, coherence, 3 * PAGE);
         fixture.write(0, 0, 1).unwrap();
