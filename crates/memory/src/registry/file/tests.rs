@@ -63,7 +63,7 @@ fn a_damaged_file_is_refused_and_left_alone() {
 }
 
 #[test]
-fn what_a_killed_command_left_is_in_no_process_way() {
+fn what_a_killed_command_left_blocks_no_other() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("registry.toml");
     let file = RegistryFile::new(&path);
