@@ -299,6 +299,12 @@ impl Platform {
         self.drive_wires();
     }
 
+    /// Whether the guest has a balloon.
+    #[must_use]
+    pub fn has_balloon(&self) -> bool {
+        self.slots.iter().any(|slot| matches!(slot.device(), VirtioDevice::Balloon(_)))
+    }
+
     /// Asks the guest to give up this many pages of 4 KiB in all, if it has a balloon. Its driver answers in its own time.
     pub fn ask_for_memory(&mut self, pages: u32) {
         for slot in &mut self.slots {

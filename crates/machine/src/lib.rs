@@ -28,7 +28,7 @@ pub use hart::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub use hypervisor::FaultyFrame;
 pub use hypervisor::sched;
 pub use loader::LoadError;
-pub use machine::{Machine, Pace};
+pub use machine::{BalloonError, Controller, Machine, Pace};
 pub use memory::registry;
 pub use memory::{FrameError, HOST_BASE, Inconsistency};
 pub use mmu::{Answer, MissClass, Reference, Segment, WalkRecord, WalkStep};

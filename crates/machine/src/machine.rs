@@ -15,6 +15,8 @@ mod shadow_intervals;
 mod steal;
 mod walks;
 
+pub use balloon::BalloonError;
+
 use crate::sections::serve;
 use crate::state::primary_region;
 use crate::{
@@ -63,6 +65,42 @@ pub struct Pace {
     pub warmup: u64,
     /// By guest: whether the run does not wait for its end.
     pub background: Vec<bool>,
+}
+
+/// A console whose owner also controls the machine.
+pub trait Controller: Console {
+    /// The machine stands between two turns, and no simulated time passes until this returns.
+    ///
+    /// # Errors
+    /// Any error ends the run, as [`Outcome::Interrupted`](crate::Outcome::Interrupted).
+    fn between_turns(&mut self, machine: &mut Machine) -> std::io::Result<()>;
+}
+
+/// A console without control of the machine.
+struct ConsoleOnly<'c>(&'c mut dyn Console);
+
+impl Console for ConsoleOnly<'_> {
+    fn output(&mut self, guest: usize, bytes: &[u8]) {
+        self.0.output(guest, bytes);
+    }
+
+    fn input(&mut self) -> std::io::Result<Vec<u8>> {
+        self.0.input()
+    }
+
+    fn listens(&self) -> bool {
+        self.0.listens()
+    }
+
+    fn idle(&mut self, guest_time: Option<std::time::Duration>) -> bool {
+        self.0.idle(guest_time)
+    }
+}
+
+impl Controller for ConsoleOnly<'_> {
+    fn between_turns(&mut self, _: &mut Machine) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A host with its guests, ready to run.
@@ -227,12 +265,20 @@ impl Machine {
 
     /// Runs until every guest has ended, except those in the background; returns how each did.
     pub fn run_all(&mut self, console: &mut dyn Console) -> Vec<Outcome> {
+        self.run_controlled(&mut ConsoleOnly(console))
+    }
+
+    /// As [`run_all`](Self::run_all), under the control of `controller`. One that changes nothing changes no result.
+    pub fn run_controlled(&mut self, controller: &mut dyn Controller) -> Vec<Outcome> {
         // The clock does not begin at 0 in a machine that goes on where another was.
         let begun = self.elapsed();
         let limit = self.pace.timeout_seconds.map(|seconds| (begun + self.clock().seconds(seconds), seconds));
         while self.goes_on() {
-            if self.take_input(console).is_err() {
+            if controller.between_turns(self).is_err() || self.take_input(controller).is_err() {
                 self.end_all(&Outcome::Interrupted);
+                break;
+            }
+            if !self.goes_on() {
                 break;
             }
             let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)));
@@ -245,9 +291,9 @@ impl Machine {
             }
             let Some(next) = next else {
                 // Nothing but input goes on from here. A user has as long to type as the time limit leaves.
-                let typing = limit.filter(|_| console.listens());
+                let typing = limit.filter(|_| controller.listens());
                 let left = |(cycles, _): (Cycles, u64)| Cycles(cycles.0.saturating_sub(self.elapsed().0));
-                if console.idle(typing.map(|limit| self.clock().duration(left(limit)))) {
+                if controller.idle(typing.map(|limit| self.clock().duration(left(limit)))) {
                     continue;
                 }
                 match typing {
@@ -278,7 +324,7 @@ impl Machine {
             let waits =
                 Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_pcpu(turn.index)).0));
             let nobody_runs = || self.vcpus.iter().all(|vcpu| vcpu.activity() != Activity::Running);
-            if waits > Cycles(0) && nobody_runs() && console.idle(Some(self.clock().duration(waits))) {
+            if waits > Cycles(0) && nobody_runs() && controller.idle(Some(self.clock().duration(waits))) {
                 continue;
             }
             let Some(turn) = turn.filter(|turn| timer.is_none_or(|(due, _)| turn.from < due)) else {
@@ -303,13 +349,13 @@ impl Machine {
             }
             self.end_if_inconsistent(guest);
             self.show_turn();
-            self.print(guest, console);
+            self.print(guest, controller);
         }
         self.end_all(&Outcome::Unfinished);
         serve::close(&mut self.state);
         self.fail_if_inconsistent();
         self.show();
-        (0..self.records.len()).for_each(|guest| self.print(guest, console));
+        (0..self.records.len()).for_each(|guest| self.print(guest, controller));
         self.records.iter().map(|record| record.outcome.clone().expect("every guest has ended")).collect()
     }
 

@@ -7,6 +7,7 @@ mod cleanup;
 pub mod cli;
 pub mod commands;
 mod comparison;
+mod control;
 pub mod error;
 pub mod guest;
 mod html;

@@ -2,6 +2,7 @@
 
 use crate::cleanup::TemporaryPath;
 use crate::cli::SandboxMode;
+use crate::control::Server;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output::{Output, warn};
@@ -21,6 +22,8 @@ pub(crate) struct Needs {
     paths: Vec<(PathBuf, Access)>,
     /// Whether machines make temporary files in the system's directory for them.
     temporaries: bool,
+    /// The socket on which clients connect.
+    listener: Option<u32>,
 }
 
 /// The sandbox that the process is in until its end.
@@ -90,6 +93,15 @@ impl Needs {
         self
     }
 
+    /// Also is controlled through a socket.
+    pub(crate) fn control(mut self, server: Option<&Server>) -> Self {
+        if let Some(listener) = server.map(Server::listener) {
+            self.paths.push((listener.directory().to_owned(), Access::RemoveFile));
+            self.listener = Some(listener.number());
+        }
+        self
+    }
+
     /// Gives up everything else, for good. The process has no thread but this one and that which waits for signals.
     ///
     /// # Errors
@@ -103,7 +115,11 @@ impl Needs {
             if self.temporaries { Some(self.private_directory().map_err(|error| failed(&error))?) } else { None };
         let addresses =
             reserve_code(self.machines).map_err(|error| failed(&format!("memory for compiled code: {error}")))?;
-        let sandbox = Sandbox { code: Some(CodeRange { addresses, longest: CODE_BYTES }), paths: self.paths };
+        let sandbox = Sandbox {
+            code: Some(CodeRange { addresses, longest: CODE_BYTES }),
+            paths: self.paths,
+            listener: self.listener,
+        };
         let missing =
             interrupt::alone(|| sandbox.enter()).map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
         for part in missing {

@@ -86,12 +86,13 @@ impl Keyboard {
         }
     }
 
-    /// Waits until something is typed, for `patience` at the most, or for ever. Returns whether something was, or whether standard input
-    /// has ended.
+    /// Waits until something is typed or one of `others` is ready, for `patience` at the most, or for ever. Returns whether something was, or
+    /// whether standard input has ended.
     #[must_use]
-    pub fn wait(&self, patience: Option<Duration>) -> bool {
+    pub fn wait(&self, patience: Option<Duration>, others: Vec<PollFd<'_>>) -> bool {
         let input = stdin();
-        let mut ready = vec![PollFd::new(&input, PollFlags::IN)];
+        let mut ready = others;
+        ready.push(PollFd::new(&input, PollFlags::IN));
         // A signal may have come just before: it is waited for as keys are.
         let wake = interrupt::descriptor();
         ready.extend(wake.as_ref().map(|wake| PollFd::new(wake, PollFlags::IN)));

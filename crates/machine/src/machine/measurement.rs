@@ -93,6 +93,12 @@ impl Machine {
         self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
     }
 
+    /// How a guest ended; `None` of one that runs.
+    #[must_use]
+    pub fn outcome_of(&self, guest: usize) -> Option<&Outcome> {
+        self.records[guest].outcome.as_ref()
+    }
+
     /// How long the host took for the first guest's region of interest; zero if it marked none.
     #[must_use]
     pub fn region_host_time(&self) -> Duration {

@@ -45,6 +45,19 @@ impl Machine {
         Ok(())
     }
 
+    /// Takes the first guest's state now, between turns, instead of when [`snapshot_at`](Self::snapshot_at) said. The run ends.
+    ///
+    /// # Errors
+    /// [`CaptureError::NotRequested`].
+    pub fn snapshot_now(&mut self) -> Result<(), CaptureError> {
+        if self.capture.at.is_none() {
+            return Err(CaptureError::NotRequested);
+        }
+        let outcome = self.capture();
+        self.end(GUEST, outcome);
+        Ok(())
+    }
+
     /// The guest has marked the beginning of a region of interest.
     pub(crate) fn capture_at_region(&mut self) -> Option<Outcome> {
         if let Some(SnapshotAt::Region(left)) = &mut self.capture.at {

@@ -60,6 +60,9 @@ pub enum CaptureError {
     /// The guest has something that a snapshot does not hold.
     #[error("a guest with {0} has no snapshots")]
     Unsupported(&'static str),
+    /// The run was not started with a file for it.
+    #[error("the run was started without a file for a snapshot")]
+    NotRequested,
     /// The run ended before.
     #[error("the guest ended before its snapshot was taken")]
     NotTaken,

@@ -1,5 +1,6 @@
 //! Arguments of `run`.
 
+use super::control::ControlArgs;
 use super::format::FormatArgs;
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
@@ -33,6 +34,9 @@ pub struct RunArgs {
     /// Write which vCPU ran where, for Perfetto or Chrome's about:tracing; of one run
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Control.
+    #[command(flatten)]
+    pub control: ControlArgs,
     /// Print what each guest printed
     #[arg(long)]
     pub output: bool,

@@ -3,6 +3,7 @@
 mod advise;
 mod calibrate;
 mod config;
+mod control;
 mod format;
 mod guest;
 mod host;
@@ -21,6 +22,7 @@ pub use ::config::units::ByteSize;
 pub use advise::AdviseArgs;
 pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
+pub use control::{ControlArgs, CtlArgs, CtlRequest};
 pub use format::FormatArgs;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand, ListArgs};
 pub use host::{HostsArgs, RunArgs};
@@ -82,6 +84,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Run programs on this machine and in Pagewalk, and print predicted beside measured results
     Validate(ValidateArgs),
+    /// Ask something of a run that has --control: status, pause, resume, statistics, snapshot, balloon, quit
+    Ctl(CtlArgs),
     /// Make an HTML page from JSON that a command wrote earlier
     Report(ReportArgs),
     /// Edit the reserved memory registry: host memory with a name, for sections that VMs share

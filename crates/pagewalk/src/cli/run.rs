@@ -1,5 +1,6 @@
 //! Arguments of the commands that run guests: `boot`, `compare`, `bench`.
 
+use super::control::ControlArgs;
 use super::format::FormatArgs;
 use super::guest::CacheArgs;
 use super::sandbox::SandboxArgs;
@@ -137,6 +138,9 @@ pub struct BootArgs {
     /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, or when a region of interest begins for the Nth time
     #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
+    /// Control.
+    #[command(flatten)]
+    pub control: ControlArgs,
     /// Continue the guest of this snapshot, instead of booting one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,

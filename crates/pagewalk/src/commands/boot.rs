@@ -1,8 +1,9 @@
 //! `pagewalk boot`.
 
-use super::outputs::{open_output, unwritten, write_report};
+use super::outputs::{open_control, open_output, unwritten, write_report};
 use crate::cli::BootArgs;
 use crate::comparison::{Finished, add_beginnings, failure, report};
+use crate::control::{Server, Snapshots};
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly};
 use crate::multi_vm::report::sections_of_one;
@@ -16,7 +17,7 @@ use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::warn_of_refusals;
 use crate::systems::Configured;
 use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
-use machine::{Console, Outcome};
+use machine::{Console, Controller, Machine, Outcome};
 use schemes::PagedScheme;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -54,6 +55,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         }
     };
     let about = beginning.about(&on.config)?;
+    let control = open_control(&arguments.control, std::slice::from_ref(&about.work), Snapshots::Offered)?;
     beginning.check(&on, &shared)?;
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);
@@ -62,8 +64,8 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
         machine.snapshot_at(at).map_err(refused)?;
     }
-    let _sandbox =
-        Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).enter(arguments.sandbox.sandbox)?;
+    let needs = Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).control(control.as_ref());
+    let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let progress = Runs::one_drawn();
@@ -71,15 +73,25 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     machine.show_on(running.gauge());
     // What the guest prints and what is drawn would be mixed on one terminal.
     let drawn = io::stdout().is_terminal().then_some(&progress);
-    let mut console = UserConsole { keyboard, failed: None, panic: KernelPanic::default(), drawn };
+    let mut console = UserConsole {
+        keyboard,
+        early: Vec::new(),
+        idle_until: None,
+        failed: None,
+        panic: KernelPanic::default(),
+        drawn,
+        control,
+    };
     let orderly = Orderly::begin();
     let outcome = {
         let _raw = if about.command { None } else { RawTerminal::enter()? };
-        machine.run(&mut console)
+        machine.run_controlled(&mut console).swap_remove(0)
     };
     let outcome = console.panic.judge(outcome);
     drop(running);
     let failed = console.failed.take();
+    let quit = console.control.as_ref().and_then(Server::quit);
+    drop(console.control.take());
     drop(progress);
     match failed {
         // A closed reader, as behind `| head`, ends the guest and is no failure.
@@ -141,7 +153,8 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             warn(&format!("{outcome}; it is not started again"));
             Ok(ExitCode::SUCCESS)
         }
-        Outcome::Shutdown | Outcome::Interrupted => Ok(ExitCode::SUCCESS),
+        Outcome::Interrupted => Ok(quit.map_or(ExitCode::SUCCESS, ExitCode::from)),
+        Outcome::Shutdown => Ok(ExitCode::SUCCESS),
         failure => Err(Failure::Run(failure.to_string())),
     }
 }
@@ -166,13 +179,22 @@ const REMINDERS: u32 = 10;
 /// The user's terminal, or whatever standard input and output are.
 struct UserConsole<'p> {
     keyboard: Typing,
+    /// Keys that were typed while the machine was paused.
+    early: Vec<u8>,
+    /// When a wait ends that a request has interrupted: requests do not prolong it.
+    idle_until: Option<Instant>,
     /// Standard output takes no more: the run ends.
     failed: Option<io::Error>,
     /// Whether the guest's kernel gave up.
     panic: KernelPanic,
     /// What is drawn until the guest prints anything.
     drawn: Option<&'p Runs>,
+    /// The socket through which others control the run.
+    control: Option<Server>,
 }
+
+/// The most keys that are kept while the machine is paused.
+const MOST_EARLY: usize = 4096;
 
 /// What the guest's keyboard is.
 enum Typing {
@@ -206,7 +228,7 @@ impl Console for UserConsole<'_> {
         if let Some(error) = &self.failed {
             return Err(error.kind().into());
         }
-        let mut keys = Vec::new();
+        let mut keys = std::mem::take(&mut self.early);
         match &mut self.keyboard {
             Typing::Keyboard(keyboard) => match keyboard.poll(&mut keys)? {
                 KeyboardState::Open => {}
@@ -231,7 +253,19 @@ impl Console for UserConsole<'_> {
 
     fn idle(&mut self, guest_time: Option<Duration>) -> bool {
         match (&mut self.keyboard, guest_time) {
-            (Typing::Keyboard(keyboard), time) => keyboard.wait(time),
+            (Typing::Keyboard(keyboard), time) => match &mut self.control {
+                None => keyboard.wait(time, Vec::new()),
+                Some(control) => {
+                    let now = Instant::now();
+                    let until = time.and_then(|time| now.checked_add(time)).into_iter().chain(self.idle_until).min();
+                    let until = until.filter(|_| time.is_some());
+                    let left = until.map(|until| until.saturating_duration_since(now));
+                    let ready = keyboard.wait(left, control.awaited());
+                    self.idle_until = until.filter(|_| ready);
+                    control.look();
+                    ready
+                }
+            },
             (Typing::Ended { unanswered, .. }, None) => {
                 *unanswered += 1;
                 std::thread::sleep(PATIENCE);
@@ -245,5 +279,24 @@ impl Console for UserConsole<'_> {
             }
             (Typing::None, _) => false,
         }
+    }
+}
+
+impl Controller for UserConsole<'_> {
+    fn between_turns(&mut self, machine: &mut Machine) -> io::Result<()> {
+        let Some(control) = &mut self.control else { return Ok(()) };
+        let (keyboard, early) = (&mut self.keyboard, &mut self.early);
+        control.between_turns(machine, &mut || {
+            let Typing::Keyboard(open) = keyboard else { return Ok(()) };
+            if early.len() >= MOST_EARLY {
+                return Ok(());
+            }
+            match open.poll(early)? {
+                KeyboardState::Open => {}
+                KeyboardState::Ended => *keyboard = Typing::Ended { said: Instant::now(), unanswered: 0 },
+                KeyboardState::Quit => return Err(io::ErrorKind::Interrupted.into()),
+            }
+            Ok(())
+        })
     }
 }

@@ -7,6 +7,7 @@ mod calibrate;
 mod compare;
 mod completions;
 mod config;
+mod ctl;
 mod explain;
 mod guest;
 mod hosts;
@@ -43,6 +44,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Hosts(arguments) => hosts::run(arguments),
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Validate(arguments) => validate::run(arguments),
+        Command::Ctl(arguments) => ctl::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Advise(arguments) => advise::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),

@@ -1,6 +1,7 @@
 //! The files that commands write: opened before the work begins, written when it is done.
 
-use crate::cli::FormatArgs;
+use crate::cli::{ControlArgs, FormatArgs};
+use crate::control::{Server, Snapshots, SocketAddress};
 use crate::error::Failure;
 use crate::output::{Format, Output, Printer, json};
 use serde_json::Value;
@@ -28,6 +29,19 @@ pub(super) fn open_printer(format: FormatArgs, json: Option<&Path>) -> Result<(P
     let report = open_output(json)?;
     let printer = Printer::beside_report(format.format).map_err(|error| unwritten(Path::new("--format"), &error))?;
     Ok((printer, report))
+}
+
+/// Opens the socket through which a run is controlled, if the user requested one.
+pub(super) fn open_control(
+    arguments: &ControlArgs,
+    names: &[String],
+    snapshots: Snapshots,
+) -> Result<Option<Server>, Failure> {
+    let open = |address: &SocketAddress| {
+        let failed = |error| Failure::Run(format!("--control unix:{}: {error}", address.0.display()));
+        Server::open(address, names.to_vec(), snapshots).map_err(failed)
+    };
+    arguments.control.as_ref().map(open).transpose()
 }
 
 /// Writes a report.

@@ -1,7 +1,8 @@
 //! `pagewalk run`.
 
-use super::outputs::{open_output, open_printer, write_page, write_report};
+use super::outputs::{open_control, open_output, open_printer, write_page, write_report};
 use crate::cli::RunArgs;
+use crate::control::{Server, Snapshots};
 use crate::error::Failure;
 use crate::html;
 use crate::interrupt::{self, Orderly};
@@ -17,7 +18,7 @@ use crate::side_by_side::{default_threads, side_by_side};
 use crate::text::table::Caption;
 use crate::time_model::TimeModels;
 use machine::sections::{SectionPlan, SectionStore};
-use machine::{Console, GuestPlan, Machine, Outcome};
+use machine::{Console, Controller, GuestPlan, Machine, Outcome};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,7 +33,11 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let multi_vm = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
     let mut reports = Reports::open(arguments)?;
     let trace = open_output(arguments.trace.as_deref())?;
-    let needs = Needs::of_machines(arguments.methods.len().max(1)).output(trace.as_ref());
+    if arguments.control.control.is_some() && arguments.methods.len() > 1 {
+        return Err(Failure::Usage("--control is of one run; --spin names several methods".to_owned()));
+    }
+    let control = open_control(&arguments.control, &multi_vm.names, Snapshots::None)?;
+    let needs = Needs::of_machines(arguments.methods.len().max(1)).control(control.as_ref()).output(trace.as_ref());
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
     let needs = needs.configuration(&multi_vm.config).sections(&multi_vm.plan.sections);
     let guests = multi_vm.plan.guests.iter();
@@ -47,7 +52,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone()], 1);
-    let mut ran = Ran::run(&multi_vm, trace.is_some(), progress.begin(&file, &file))?;
+    let mut ran = Ran::run(&multi_vm, trace.is_some(), progress.begin(&file, &file), control)?;
     drop(progress);
     if arguments.output {
         ran.print_output(&multi_vm)?;
@@ -108,7 +113,7 @@ fn compare_methods(arguments: &RunArgs, multi_vm: &MultiVm, mut outputs: Reports
     let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
         let multi_vm = methods::with_method(multi_vm, method);
         let running = progress.begin(&file, &format!("{file} with {}", method.name()));
-        let ran = Ran::run(&multi_vm, false, running)?;
+        let ran = Ran::run(&multi_vm, false, running, None)?;
         let figures = Figures::of(&multi_vm, &ran.machine, method, ran.failed().count());
         let mut report = report::report(&multi_vm, &ran.machine, &ran.outcomes);
         report["total"] = figures.json();
@@ -142,24 +147,33 @@ struct Ran {
     machine: Machine,
     outcomes: Vec<Outcome>,
     console: Transcripts,
+    /// The exit code that a client asked for when it ended the run.
+    quit: Option<u8>,
 }
 
 impl Ran {
-    fn run(multi_vm: &MultiVm, record_stays: bool, running: Running<'_>) -> Result<Self, Failure> {
+    fn run(
+        multi_vm: &MultiVm,
+        record_stays: bool,
+        running: Running<'_>,
+        control: Option<Server>,
+    ) -> Result<Self, Failure> {
         let mut machine = Machine::assemble_host(&multi_vm.config, &multi_vm.plan)?;
         if record_stays {
             machine.record_stays();
         }
         machine.show_on(running.gauge());
-        let mut console = Transcripts(multi_vm.names.iter().map(|_| Transcript::default()).collect());
+        let guests = multi_vm.names.iter().map(|_| Transcript::default()).collect();
+        let mut console = Transcripts { guests, control };
         let _orderly = Orderly::begin();
-        let outcomes = machine.run_all(&mut console);
+        let outcomes = machine.run_controlled(&mut console);
+        let quit = console.control.take().and_then(|server| server.quit());
         if let Some(signal) = interrupt::requested() {
             return Err(Failure::Interrupted(signal));
         }
-        let judged = outcomes.into_iter().zip(&mut console.0).map(|(outcome, guest)| guest.panic.judge(outcome));
+        let judged = outcomes.into_iter().zip(&mut console.guests).map(|(outcome, guest)| guest.panic.judge(outcome));
         let outcomes = judged.collect();
-        let ran = Self { machine, outcomes, console };
+        let ran = Self { machine, outcomes, console, quit };
         let problem =
             ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", multi_vm.names[guest]));
         running.finish(problem.as_deref());
@@ -167,16 +181,19 @@ impl Ran {
     }
 
     fn print_output(&self, multi_vm: &MultiVm) -> Result<(), Failure> {
-        for (name, transcript) in multi_vm.names.iter().zip(&self.console.0) {
+        for (name, transcript) in multi_vm.names.iter().zip(&self.console.guests) {
             print(&format!("{name}:\n"))?;
             print_of_guest(&transcript.output)?;
         }
         Ok(())
     }
 
-    /// The guests that did not come to a good end. One in the background needs none.
+    /// The guests that did not come to a good end. One in the background needs none, and no guest of a run that a client ended.
     fn failed(&self) -> impl Iterator<Item = (usize, &Outcome)> {
-        let failed = |(_, outcome): &(usize, &Outcome)| !outcome.succeeded() && **outcome != Outcome::Unfinished;
+        let ended_by_client = |outcome: &Outcome| self.quit.is_some() && *outcome == Outcome::Interrupted;
+        let failed = move |(_, outcome): &(usize, &Outcome)| {
+            !outcome.succeeded() && **outcome != Outcome::Unfinished && !ended_by_client(outcome)
+        };
         self.outcomes.iter().enumerate().filter(failed)
     }
 
@@ -192,7 +209,7 @@ impl Ran {
                 let GuestPlan { spin, .. } = &multi_vm.plan.guests[guest];
                 Err(Failure::Run(format!("guest `{}` with {spin}: {outcome}", multi_vm.names[guest])))
             }
-            None => Ok(ExitCode::SUCCESS),
+            None => Ok(self.quit.map_or(ExitCode::SUCCESS, ExitCode::from)),
         }
     }
 }
@@ -207,12 +224,16 @@ struct Transcript {
     panic: KernelPanic,
 }
 
-/// By guest.
-struct Transcripts(Vec<Transcript>);
+struct Transcripts {
+    /// By guest.
+    guests: Vec<Transcript>,
+    /// The socket through which others control the run.
+    control: Option<Server>,
+}
 
 impl Console for Transcripts {
     fn output(&mut self, guest: usize, bytes: &[u8]) {
-        let Transcript { output, panic } = &mut self.0[guest];
+        let Transcript { output, panic } = &mut self.guests[guest];
         panic.read(bytes);
         output.extend_from_slice(&bytes[..bytes.len().min(LIMIT - output.len())]);
     }
@@ -227,5 +248,11 @@ impl Console for Transcripts {
 
     fn idle(&mut self, _: Option<Duration>) -> bool {
         false
+    }
+}
+
+impl Controller for Transcripts {
+    fn between_turns(&mut self, machine: &mut Machine) -> std::io::Result<()> {
+        self.control.as_mut().map_or(Ok(()), |control| control.between_turns(machine, &mut || Ok(())))
     }
 }

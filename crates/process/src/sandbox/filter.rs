@@ -41,6 +41,10 @@ impl Filters {
         for call in CALLS {
             rules.insert(call.number, compiled(call.rule, sandbox.code.as_ref())?);
         }
+        if let Some(listener) = sandbox.listener {
+            let rule = SeccompRule::new(vec![equal(0, listener.into())?]);
+            rules.insert(libc::SYS_accept4, vec![rule.map_err(|error| SandboxError::Seccomp(error.to_string()))?]);
+        }
         programs.push(program(rules, SeccompAction::Trap, SeccompAction::Allow)?);
         Ok(Self { programs })
     }

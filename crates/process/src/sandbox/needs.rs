@@ -10,6 +10,8 @@ pub struct Sandbox {
     pub code: Option<CodeRange>,
     /// Files and directories that are opened or changed while the guest runs.
     pub paths: Vec<(PathBuf, Access)>,
+    /// A socket that is listened on: the only one on which connections are accepted.
+    pub listener: Option<u32>,
 }
 
 impl Sandbox {
@@ -41,6 +43,8 @@ pub enum Access {
     Rename,
     /// Removes empty directories in the directory.
     RemoveDirectory,
+    /// Removes files in the directory.
+    RemoveFile,
 }
 
 impl Access {
@@ -48,7 +52,7 @@ impl Access {
     const fn opens(self) -> bool {
         match self {
             Self::Read | Self::ReadWrite | Self::Directory => true,
-            Self::Rename | Self::RemoveDirectory => false,
+            Self::Rename | Self::RemoveDirectory | Self::RemoveFile => false,
         }
     }
 }

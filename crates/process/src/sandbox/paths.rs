@@ -44,5 +44,6 @@ fn rights(access: Access) -> BitFlags<AccessFs> {
         }
         Access::Rename => make_bitflags!(AccessFs::{MakeReg | RemoveFile}),
         Access::RemoveDirectory => make_bitflags!(AccessFs::{RemoveDir}),
+        Access::RemoveFile => make_bitflags!(AccessFs::{RemoveFile}),
     }
 }

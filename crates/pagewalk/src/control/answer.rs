@@ -1,0 +1,63 @@
+//! What the machine says: how far it is, and what was counted.
+
+use machine::{Machine, Statistics};
+use serde_json::{Map, Value, json};
+
+/// How far the run is.
+pub(super) fn status(machine: &Machine, names: &[String], state: &str) -> Value {
+    let guest = |(index, name): (usize, &String)| {
+        json!({
+            "name": name,
+            "instructions": machine.statistics_of(index).instructions,
+            "outcome": machine.outcome_of(index).map(ToString::to_string),
+        })
+    };
+    json!({
+        "state": state,
+        "elapsed": machine.elapsed().0,
+        "guests": names.iter().enumerate().map(guest).collect::<Vec<_>>(),
+    })
+}
+
+/// What was counted of each guest, from the beginning.
+pub(super) fn statistics(machine: &Machine, names: &[String]) -> Value {
+    let guest = |(index, name): (usize, &String)| counted(name, &machine.statistics_of(index));
+    json!({
+        "elapsed": machine.elapsed().0,
+        "guests": names.iter().enumerate().map(guest).collect::<Vec<_>>(),
+    })
+}
+
+/// The keys are those of a run in a comparison: docs/json-keys.md.
+fn counted(name: &str, statistics: &Statistics) -> Value {
+    let (mmu, time) = (&statistics.mmu, statistics.time);
+    let exits: Map<String, Value> =
+        statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
+    json!({
+        "name": name,
+        "instructions": statistics.instructions,
+        "loads": statistics.loads,
+        "stores": statistics.stores,
+        "transactions": statistics.transactions,
+        "cycles": time.total().0,
+        "tlb": {
+            "l1d_misses": mmu.l1d_misses,
+            "l1i_misses": mmu.l1i_misses,
+            "l2_misses": mmu.l2_misses,
+        },
+        "walks": {
+            "count": mmu.walks,
+            "guest_refs": mmu.guest_refs,
+            "host_refs": mmu.host_refs,
+            "max_refs": mmu.max_refs,
+            "steps": mmu.steps(),
+            "max_steps": mmu.max_steps,
+        },
+        "exits": exits,
+        "time": {
+            "guest": time.guest.0,
+            "translation": time.translation.0,
+            "monitor": time.hypervisor.0,
+        },
+    })
+}
