@@ -74,7 +74,7 @@ pub trait Controller: Console {
     /// The machine stands between two turns, and no simulated time passes until this returns.
     ///
     /// # Errors
-    /// Any error ends the run, as [`Outcome::Interrupted`](crate::Outcome::Interrupted).
+    /// Any error ends the run, as [`Outcome::Interrupted`].
     fn between_turns(&mut self, machine: &mut Machine) -> std::io::Result<()>;
 }
 

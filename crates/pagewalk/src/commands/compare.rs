@@ -9,6 +9,7 @@ use crate::comparison::{
 use crate::error::Failure;
 use crate::guest::Memory;
 use crate::html;
+use crate::interrupt::Orderly;
 use crate::output::{Output, Printer, print, print_of_guest, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
@@ -135,6 +136,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let plan = Plan { works, systems, threads, walks, profiles: profile.is_some(), keep, shared };
     let _sandbox = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)])
         .enter(arguments.sandbox.sandbox)?;
+    // Until the report of an interrupted comparison is written: the thread that waits for signals may run later than the runs end.
+    let orderly = Orderly::begin();
     let runs = match execute(&plan)? {
         Execution::Whole(runs) => runs,
         Execution::Interrupted { signal, finished, missing } => {
@@ -150,6 +153,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             return Err(Failure::Interrupted(signal));
         }
     };
+    drop(orderly);
 
     // The user's own programs: what they printed is theirs to see, once where all runs agree.
     let workloads = plan.works.len() - arguments.runs.len();
