@@ -64,7 +64,8 @@ impl Hart {
                     self.after_engine(code, bus, left_with, engine)
                 }
                 SuspendedAt::Block(entry) => {
-                    self.execute_from(code, bus, entry, engine);
+                    // Handlers of the other engines expect to be entered at the start of a block.
+                    self.execute_from(code, bus, entry, Engine::Matching);
                     let left_with = Ok(self.leave);
                     self.after_engine(code, bus, left_with, engine)
                 }
