@@ -124,18 +124,3 @@ fn a_guest_that_runs_code_as_the_process_gets_no_executable_memory_beside_its_ow
     attack(10, "", &[Text, Number(4096), Number(7)], &[]).failed(1, &["system call 10;"]);
     attack(10, "", &[Number(0x1000), Number(4096), Number(5)], &[]).failed(1, &["system call 10;"]);
 }
-
-#[test]
-fn a_guest_that_runs_code_as_the_process_accepts_clients_on_the_socket_of_control_alone() {
-    // accept4(descriptor, 0, 0, 0).
-    let accept = |descriptor| [Number(descriptor), Number(0), Number(0), Number(0)];
-    attack(288, "", &accept(0), &[]).failed(1, &["system call 288;"]);
-    let scratch = Scratch::new();
-    let address = format!("unix:{}", scratch.text("socket"));
-    let control = ["--control", &address];
-    let tried: Vec<Ended> = (0..16).map(|descriptor| attack(288, "", &accept(descriptor), &control)).collect();
-    // No client waits: EAGAIN.
-    let allowed = tried.iter().filter(|ended| ended.code == Some(11)).count();
-    let refused = tried.iter().filter(|ended| ended.stderr.contains("refused system call 288;")).count();
-    assert_eq!((allowed, refused), (1, 15), "{tried:#?}");
-}
