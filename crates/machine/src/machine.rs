@@ -29,26 +29,23 @@ use crate::{
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
     parts::faulty::Faults,
+    parts::record::Record,
     parts::shadow_intervals::ShadowIntervals,
     parts::steal::StealTime,
     parts::vcpu::{Activity, Standing, Vcpu},
     results::gauge::Watched,
     results::outcome::Outcome,
-    results::region::Region,
-    results::walks::RecordedWalk,
     schedule::{Turn, next_turn},
     snapshot::request::Capture,
     state::{Current, Guest, MachineState, Processor},
 };
 use config::clock::Clock;
-use core::ops::Range;
 use hart::{Engine, Exit, Hart, Interrupt, Isa};
 use hypervisor::{
     Entry, ExitReason, HartState,
     sbi::ExtensionSet,
-    sched::{Allocation, AllocationError, AllocationForm, Handshake, VcpuId, VmParameters, spin::SpinMethod},
+    sched::{Allocation, AllocationError, AllocationForm, VcpuId, VmParameters},
 };
-use std::collections::VecDeque;
 use types::{Cycles, Gpa, PagingMode};
 
 /// The most instructions of one turn: how often console and time limit are looked at.
@@ -76,33 +73,6 @@ pub trait Controller: Console {
     /// # Errors
     /// Any error ends the run, as [`Outcome::Interrupted`].
     fn between_turns(&mut self, machine: &mut Machine) -> std::io::Result<()>;
-}
-
-/// A console without control of the machine.
-struct ConsoleOnly<'c>(&'c mut dyn Console);
-
-impl Console for ConsoleOnly<'_> {
-    fn output(&mut self, guest: usize, bytes: &[u8]) {
-        self.0.output(guest, bytes);
-    }
-
-    fn input(&mut self) -> std::io::Result<Vec<u8>> {
-        self.0.input()
-    }
-
-    fn listens(&self) -> bool {
-        self.0.listens()
-    }
-
-    fn idle(&mut self, guest_time: Option<std::time::Duration>) -> bool {
-        self.0.idle(guest_time)
-    }
-}
-
-impl Controller for ConsoleOnly<'_> {
-    fn between_turns(&mut self, _: &mut Machine) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A host with its guests, ready to run.
@@ -150,45 +120,6 @@ pub(crate) enum Advance {
     GoesOn,
     /// The run is over.
     Over,
-}
-
-/// What is kept of a guest beside its machine.
-pub(crate) struct Record {
-    pub(crate) region: Region,
-    /// How it ended.
-    pub(crate) outcome: Option<Outcome>,
-    /// Its vCPUs.
-    pub(crate) vcpus: Range<usize>,
-    /// Console output of SBI calls.
-    pub(crate) printed: Vec<u8>,
-    /// Console input that it has not taken yet.
-    pub(crate) typed: VecDeque<u8>,
-    /// How it learns of its allocation.
-    pub(crate) handshake: Handshake,
-    /// What happens when it spins.
-    pub(crate) spin: SpinMethod,
-    /// A walk of it.
-    pub(crate) walk: Option<RecordedWalk>,
-}
-
-impl Record {
-    fn new(form: AllocationForm, vcpus: Range<usize>, spin: SpinMethod) -> Self {
-        Self {
-            region: Region::default(),
-            outcome: None,
-            vcpus,
-            printed: Vec::new(),
-            typed: VecDeque::new(),
-            handshake: Handshake::new(form),
-            spin,
-            walk: None,
-        }
-    }
-
-    /// Whether the guest is in a region of interest.
-    pub(crate) const fn is_in_region(&self) -> bool {
-        self.region.is_inside()
-    }
 }
 
 impl Machine {
@@ -287,7 +218,9 @@ impl Machine {
 
     /// Runs until every guest has ended, except those in the background; returns how each did.
     pub fn run_all(&mut self, console: &mut dyn Console) -> Vec<Outcome> {
-        self.run_controlled(&mut ConsoleOnly(console))
+        let limit = self.time_limit();
+        while self.advance(limit, console) == Advance::GoesOn {}
+        self.finish(console)
     }
 
     /// As [`run_all`](Self::run_all), under the control of `controller`. One that changes nothing changes no result.

@@ -1,4 +1,4 @@
-//! The machine as a hart sees it where it is profiled: the same, with the books kept of what each call changes.
+//! The machine as a hart sees it where it is profiled: the same, and what each call changes is charged.
 
 use super::cached::{CachedMachine, TimeModel};
 use crate::state::{MachineState, profile};

@@ -30,7 +30,7 @@ pub struct DebugStop {
     pub cause: StopCause,
 }
 
-/// A run of a machine's first guest that a debugger controls. All harts run and stop together, whatever is asked of one: another order of turns
+/// A run of a machine's first guest that a debugger controls. All harts run and stop together, also if GDB resumes one of them: another order of turns
 /// would be another run.
 pub struct DebugSession<'m> {
     pub(super) machine: &'m mut Machine,

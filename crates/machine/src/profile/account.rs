@@ -57,7 +57,7 @@ pub struct Profile {
     pub ranges: Vec<NamedRange>,
     /// What the run counted, independently of the profile: the sum of all rows.
     pub totals: Counters,
-    /// What the counters stand for in time.
+    /// The time that the counters amount to.
     pub rates: Rates,
 }
 

@@ -1,4 +1,4 @@
-//! What the counters of a profile stand for in time.
+//! The time that the counters of a profile amount to.
 
 use super::counters::{Counter, Counters};
 use types::Cycles;

@@ -13,7 +13,7 @@ pub(crate) fn counters(state: &MachineState, pcpu: usize) -> Counters {
     Counters::of(processor.mmu.statistics(), &processor.exits, processor.hypervisor, caches, core.as_ref())
 }
 
-/// What counters stand for in time, of a run that has counted `totals`. It is what [`MachineState::translation`] says.
+/// The time that counters amount to, in a run that has counted `totals`. It is what [`MachineState::translation`] says.
 pub(crate) fn rates(state: &MachineState, totals: &Counters) -> Rates {
     let millicycles = state.clock().millicycles_per_instruction;
     let cores = state.cores.as_ref().and_then(|_| state.core_statistics(0));
