@@ -3,6 +3,7 @@
 mod agile;
 mod beginning;
 pub(crate) mod caches;
+pub(crate) mod counts;
 mod execute;
 mod finished;
 mod interrupted;

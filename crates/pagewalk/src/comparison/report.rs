@@ -1,6 +1,7 @@
 //! The comparison as JSON. The keys are a contract: see docs/json-keys.md.
 
 use super::Finished;
+use super::counts;
 use super::notes;
 use super::work::{instructions, native_of, overhead, overhead_ideal};
 use config::Config;
@@ -26,8 +27,6 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
     let statistics = &run.statistics;
     let (mmu, time) = (&statistics.mmu, statistics.time);
     let scheme = run.on.config.scheme;
-    let exits: Map<String, Value> =
-        statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
     let paging: Map<String, Value> =
         statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
     let mut entry = json!({
@@ -49,19 +48,8 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "cycles": time.total().0,
         "overhead": native.map(|native| overhead(run, native)),
         "overhead_ideal": good.then(|| overhead_ideal(run)),
-        "tlb": {
-            "l1d_misses": mmu.l1d_misses,
-            "l1i_misses": mmu.l1i_misses,
-            "l2_misses": mmu.l2_misses,
-        },
-        "walks": {
-            "count": mmu.walks,
-            "guest_refs": mmu.guest_refs,
-            "host_refs": mmu.host_refs,
-            "max_refs": mmu.max_refs,
-            "steps": mmu.steps(),
-            "max_steps": mmu.max_steps,
-        },
+        "tlb": counts::tlb(statistics),
+        "walks": counts::walks(statistics),
         "refills": {
             "count": mmu.refills,
             "instructions": mmu.refill_instructions,
@@ -78,7 +66,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
             "idle": notes::idle_segments(run),
             "classified": classes(&mmu.classified_misses),
         },
-        "exits": exits,
+        "exits": counts::exits(statistics),
         "paging": paging,
         "caches": super::caches::value(statistics),
         "core": statistics.core,

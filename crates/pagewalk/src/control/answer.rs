@@ -1,7 +1,8 @@
 //! What the machine says: how far it is, and what was counted.
 
+use crate::comparison::counts;
 use machine::{Machine, Statistics};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// How far the run is.
 pub(super) fn status(machine: &Machine, names: &[String], state: &str) -> Value {
@@ -30,9 +31,7 @@ pub(super) fn statistics(machine: &Machine, names: &[String]) -> Value {
 
 /// The keys are those of a run in a comparison: docs/json-keys.md.
 fn counted(name: &str, statistics: &Statistics) -> Value {
-    let (mmu, time) = (&statistics.mmu, statistics.time);
-    let exits: Map<String, Value> =
-        statistics.exits.iter().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
+    let time = statistics.time;
     json!({
         "name": name,
         "instructions": statistics.instructions,
@@ -40,20 +39,9 @@ fn counted(name: &str, statistics: &Statistics) -> Value {
         "stores": statistics.stores,
         "transactions": statistics.transactions,
         "cycles": time.total().0,
-        "tlb": {
-            "l1d_misses": mmu.l1d_misses,
-            "l1i_misses": mmu.l1i_misses,
-            "l2_misses": mmu.l2_misses,
-        },
-        "walks": {
-            "count": mmu.walks,
-            "guest_refs": mmu.guest_refs,
-            "host_refs": mmu.host_refs,
-            "max_refs": mmu.max_refs,
-            "steps": mmu.steps(),
-            "max_steps": mmu.max_steps,
-        },
-        "exits": exits,
+        "tlb": counts::tlb(statistics),
+        "walks": counts::walks(statistics),
+        "exits": counts::exits(statistics),
         "time": {
             "guest": time.guest.0,
             "translation": time.translation.0,

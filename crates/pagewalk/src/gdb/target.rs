@@ -60,7 +60,7 @@ impl<'r, 'm> DebuggedGuest<'r, 'm> {
         }
     }
 
-    /// Runs a turn: what the debugger is told, if the guest has stopped or ended. Where the guest waits, it does so until the debugger is heard.
+    /// Runs a turn. Returns what the debugger receives if the guest has stopped or ended. Where the guest waits, it does so until the debugger is heard.
     pub(super) fn advance(&mut self, debugger: &Debugger) -> Option<MultiThreadStopReason<u64>> {
         let mut console = super::console::Listening { console: self.console, debugger };
         match self.session.advance(&mut console) {

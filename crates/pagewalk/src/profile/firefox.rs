@@ -1,5 +1,5 @@
 //! The processed profile of the Firefox Profiler: a process for each run, a thread for each of its address spaces, and in each stack the function and
-//! the object that it used. A sample stands for all that was charged to its stack, and weighs as much.
+//! the object that it used. A sample has the weight of all that was charged to its stack.
 
 use super::attribution::Attribution;
 use fxprof_processed_profile::{

@@ -77,7 +77,7 @@ fn run(profile: &Attribution) -> Value {
     })
 }
 
-/// The counters that are not zero, and the times that they stand for.
+/// The counters that are not zero, and the times that they amount to.
 fn counts(profile: &Attribution, counters: &Counters) -> Value {
     let mut map: Map<String, Value> = counters
         .iter()
