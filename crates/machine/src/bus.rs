@@ -6,9 +6,14 @@
 mod access;
 mod cached;
 mod profiled;
+mod recorded;
+mod replayed;
 
 pub(crate) use cached::{CachedMachine, Overlap, Stalls};
 pub(crate) use profiled::Profiled;
+pub(crate) use recorded::Recorded;
+pub(crate) use replayed::Player;
+pub use replayed::{ReplayError, Source};
 
 use crate::state::MachineState;
 use crate::state::pmu;

@@ -11,12 +11,14 @@ mod measurement;
 mod paravirtual;
 mod profile;
 mod progress;
+pub(crate) mod recording;
 mod sections;
 mod shadow_intervals;
 mod steal;
 mod walks;
 
 pub use balloon::BalloonError;
+pub use recording::{RecordError, Recorded};
 
 use crate::sections::serve;
 use crate::state::primary_region;

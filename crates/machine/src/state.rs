@@ -4,14 +4,17 @@ mod paging;
 pub(crate) mod pmu;
 pub(crate) mod primary_region;
 pub(crate) mod profile;
+pub(crate) mod recording;
 pub(crate) mod shadow;
 
 use crate::caches::{CacheStatistics, Caches};
 use crate::cores::{CoreStatistics, Cores};
 use crate::parts::address_spaces::RecentSpaces;
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
+use crate::parts::recorder::Recorder;
 use crate::profile::Ledger;
 use crate::sections::host::HostSections;
+use config::GuestTimeName;
 use config::clock::Clock;
 use devices::{BusError, DiskNotification, Platform};
 use hart::report::{Outstanding, Report};
@@ -120,6 +123,8 @@ pub(crate) struct MachineState {
     /// The processors' cores, if they are modelled; then caches are too.
     pub(crate) cores: Option<Cores>,
     clock: Clock,
+    /// What the clocks of pCPUs count.
+    pub(crate) time_source: GuestTimeName,
     /// The address spaces that the guest was in, of a machine that a snapshot is taken of.
     pub(crate) spaces: Option<RecentSpaces>,
     /// Which segment registers the processors have.
@@ -136,6 +141,8 @@ pub(crate) struct MachineState {
     pub(crate) foreign_writes: Vec<(usize, usize)>,
     /// What is charged to which instruction, if a profile is kept.
     pub(crate) profile: Option<Box<Ledger>>,
+    /// What is kept of the run, if it is recorded.
+    pub(crate) recorder: Option<Box<Recorder>>,
 }
 
 /// What instructions wait for beside translation, by what is modelled.
@@ -180,6 +187,7 @@ impl MachineState {
             caches: None,
             cores: None,
             clock,
+            time_source: GuestTimeName::Cycles,
             spaces: None,
             segments: SegmentHardware::default(),
             current: Current::default(),
@@ -188,6 +196,7 @@ impl MachineState {
             leave: false,
             foreign_writes: Vec::new(),
             profile: None,
+            recorder: None,
         }
     }
 
@@ -303,11 +312,17 @@ impl MachineState {
     pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
         let waits = self.waits(processor);
         let processor = &self.processors[processor];
-        self.guest_time(processor.instructions + instructions - processor.entered, &waits)
-            + self.translation(processor.mmu.statistics(), &waits)
-            + processor.idle
-            + processor.traps
-            + processor.hypervisor
+        let instructions = processor.instructions + instructions - processor.entered;
+        let own = processor.idle + processor.traps;
+        match self.time_source {
+            GuestTimeName::Instructions => self.clock.instructions(instructions) + own,
+            GuestTimeName::Cycles => {
+                self.guest_time(instructions, &waits)
+                    + self.translation(processor.mmu.statistics(), &waits)
+                    + own
+                    + processor.hypervisor
+            }
+        }
     }
 
     /// The current processor's clock, `retired` instructions into the run.
@@ -325,6 +340,7 @@ impl MachineState {
     /// Counts an exit of `guest` on `processor`, and charges for it and for the entry after it. A native machine has no exits: the work of its
     /// firmware costs cycles and is not counted as an exit.
     pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
+        recording::charged(self, processor, reason);
         let counts = !self.vms[guest].is_native();
         if let Some(cores) = &mut self.cores {
             cores.pending(processor).exit();

@@ -8,6 +8,7 @@ pub(crate) mod dispatch;
 pub(crate) mod faulty;
 pub(crate) mod primary_region;
 pub(crate) mod record;
+pub(crate) mod recorder;
 pub(crate) mod shadow_intervals;
 pub(crate) mod steal;
 pub(crate) mod vcpu;
