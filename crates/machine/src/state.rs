@@ -340,7 +340,11 @@ impl MachineState {
     /// Counts an exit of `guest` on `processor`, and charges for it and for the entry after it. A native machine has no exits: the work of its
     /// firmware costs cycles and is not counted as an exit.
     pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
-        recording::charged(self, processor, reason);
+        if reason == ExitReason::ExternalInterrupt
+            && let Some(recorder) = &mut self.recorder
+        {
+            recorder.interrupted(processor);
+        }
         let counts = !self.vms[guest].is_native();
         if let Some(cores) = &mut self.cores {
             cores.pending(processor).exit();

@@ -56,6 +56,23 @@ impl Recorded {
         self.recorder().slots[(address >> 12) as usize % SLOTS] = slot;
     }
 
+    /// A jump to another page, of which the hart expects that it lies in `page`. What faults is recorded when the hart fetches it.
+    #[inline(never)]
+    fn fetch_changes_page(&mut self, address: u64, page: HostPage) -> bool {
+        self.settle();
+        let Ok(found) = self.0.fetch(address) else { return false };
+        self.fetched(address, found).page == page
+    }
+
+    /// Notes a fetch that has found its page.
+    fn fetched(&mut self, address: u64, found: Fetched) -> Fetched {
+        let fetched = Fetched { predicted: 0, ..found };
+        let recorder = self.recorder();
+        recorder.made_once(Access::Execute, address);
+        recorder.fetched = Some((address >> 12, fetched));
+        fetched
+    }
+
     /// Notes that an access has not been made.
     #[cold]
     fn stopped(&mut self, access: Access, address: u64, stop: Stop) -> Stop {
@@ -159,10 +176,12 @@ impl Bus for Recorded {
         }
     }
 
-    /// Where this is false the hart fetches, which is recorded.
     #[inline]
     unsafe fn fetch_hit(&mut self, _: CodeView, _: u16, address: u64, page: HostPage) -> bool {
-        self.recorder().fetched.is_some_and(|(latest, fetched)| latest == address >> 12 && fetched.page == page)
+        match self.recorder().fetched {
+            Some((latest, fetched)) if latest == address >> 12 => fetched.page == page,
+            _ => self.fetch_changes_page(address, page),
+        }
     }
 
     fn load_miss(&mut self, address: u64, width: Width, predicted: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
@@ -295,13 +314,7 @@ impl Bus for Recorded {
         }
         self.settle();
         match self.0.fetch(address) {
-            Ok(found) => {
-                let fetched = Fetched { predicted: 0, ..found };
-                let recorder = self.recorder();
-                recorder.made_once(Access::Execute, address);
-                recorder.fetched = Some((address >> 12, fetched));
-                Ok(fetched)
-            }
+            Ok(found) => Ok(self.fetched(address, found)),
             Err(stop) => Err(self.stopped(Access::Execute, address, stop)),
         }
     }

@@ -16,6 +16,9 @@ use types::{Access, Gva, TranslationContext, Width};
 /// How often an access is made again for which the hart would have left.
 const MOST_LEAVES: u32 = 64;
 
+/// More instructions than a turn has.
+const MOST_IN_TURN: u64 = 1 << 17;
+
 /// What a marker ends a replay with that has failed. What the guest itself ended with is not looked at then.
 const FAILED: u16 = 0x1ff;
 
@@ -112,8 +115,14 @@ impl Player {
                 Event::End { leaves, counts } => {
                     self.interrupts(state)?;
                     let recording::Counts { instructions, loads, stores } = counts;
-                    if instructions < hart.counts().instructions {
-                        return Err(self.nonsense("it undoes instructions"));
+                    let before = hart.counts();
+                    let rises =
+                        |count: u64, before: u64| count.checked_sub(before).is_some_and(|by| by <= MOST_IN_TURN);
+                    if !rises(instructions, before.instructions)
+                        || !rises(loads, before.loads)
+                        || !rises(stores, before.stores)
+                    {
+                        return Err(self.nonsense("no turn has so many instructions"));
                     }
                     hart.set_counts(Counts { instructions, loads, stores });
                     return Ok(self.leave(leaves, hart, state));
@@ -266,12 +275,13 @@ fn accesses(
             }
             continue;
         }
-        stamp += 1;
         let slot = &mut slots[page as usize % SLOTS];
-        if hits(view, *slot, access, address, Width::Byte, stamp).is_some() {
+        let now = stamp;
+        stamp += 1;
+        if hits(view, *slot, access, address, Width::Byte, now).is_some() {
             continue;
         }
-        match reach(state, address, access, stamp) {
+        match reach(state, address, access, now) {
             Ok(Reached::Ram(found, _)) => *slot = found,
             Ok(Reached::Once(_)) => {}
             Ok(Reached::Device(_)) => state.charge_exit(ExitReason::Mmio),
@@ -326,8 +336,7 @@ fn fault(state: &mut MachineState, access: Access, page: u64) -> Result<(), Diff
     let made = match access {
         Access::Execute => fetch(state, address).is_ok(),
         Access::Read | Access::Write => {
-            let stamp = state.stamp() + 1;
-            state.set_stamp(stamp);
+            let stamp = state.stamp();
             match reach(state, address, access, stamp) {
                 // The device refused.
                 Ok(Reached::Device(_)) => {
@@ -342,10 +351,17 @@ fn fault(state: &mut MachineState, access: Access, page: u64) -> Result<(), Diff
     if made { Err(format!("{access:?} at {address:#x} does not fault")) } else { Ok(()) }
 }
 
+/// The time of the next access, counted as a hart counts it: the first access of a machine has the time 0, which the L1 takes for that of an empty
+/// way.
+fn next_stamp(state: &mut MachineState) -> u32 {
+    let stamp = state.stamp();
+    state.set_stamp(stamp + 1);
+    stamp
+}
+
 /// A load from a table: what it finds may depend on A and D bits, which schemes set at different times.
 fn load(state: &mut MachineState, (gva, width): (Gva, Width), value: u64) -> Result<(), Difference> {
-    let stamp = state.stamp() + 1;
-    state.set_stamp(stamp);
+    let stamp = next_stamp(state);
     let mut slot = 0;
     for _ in 0..MOST_LEAVES {
         let view = state.data_view();
@@ -371,8 +387,7 @@ fn same(gva: Gva, found: u64, recorded: u64) -> Result<(), Difference> {
 }
 
 fn store(state: &mut MachineState, (gva, width): (Gva, Width), value: u64) -> Result<(), Difference> {
-    let stamp = state.stamp() + 1;
-    state.set_stamp(stamp);
+    let stamp = next_stamp(state);
     let mut slot = 0;
     for _ in 0..MOST_LEAVES {
         let view = state.data_view();
@@ -396,8 +411,7 @@ fn atomic(
     access: Access,
     (before, after): (u64, u64),
 ) -> Result<(), Difference> {
-    let stamp = state.stamp() + 1;
-    state.set_stamp(stamp);
+    let stamp = next_stamp(state);
     let mut slot = 0;
     for _ in 0..MOST_LEAVES {
         let view = state.data_view();

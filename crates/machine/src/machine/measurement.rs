@@ -1,12 +1,16 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
 use super::profile;
+use super::recording::{self, RecordError, Recorded};
+use crate::bus::{ReplayError, Source};
 use crate::machine::Machine;
 use crate::profile::Profile;
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
+use ::recording::{Reader, Writer};
 use hart::Exit;
 use hypervisor::sched::VmId;
+use std::io::Write;
 use std::time::Duration;
 
 impl Machine {
@@ -108,6 +112,36 @@ impl Machine {
     #[must_use]
     pub fn profile_of(&self, guest: usize) -> Option<Profile> {
         profile::of(self, guest)
+    }
+
+    /// Records the run from now on. To be called before the machine runs: its code is translated again.
+    ///
+    /// # Errors
+    /// [`RecordError::Machine`].
+    pub fn record(&mut self, writer: Writer<Box<dyn Write + Send>>) -> Result<(), RecordError> {
+        recording::record(self, writer)
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    ///
+    /// # Panics
+    /// If the run is not recorded.
+    pub fn finish_recording(&mut self) -> Result<Recorded, RecordError> {
+        recording::finish(self)
+    }
+
+    /// Does what a recording says, in the place of the guest. To be called before the machine runs. It is assembled of what the recorded machine
+    /// was assembled of, but for what only translation depends on.
+    pub fn replay(&mut self, recording: Reader<Box<dyn Source>>) {
+        recording::replay(self, recording);
+    }
+
+    /// Why the replay has ended early, if it has.
+    pub fn take_replay_failure(&mut self) -> Option<ReplayError> {
+        recording::take_failure(self)
     }
 
     /// vCPU `index` begins a turn on a pCPU.

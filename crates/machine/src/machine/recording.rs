@@ -30,55 +30,49 @@ pub struct Recorded {
     pub used_time: bool,
 }
 
-impl Machine {
-    /// Records the run from now on. To be called before the machine runs: its code is translated again.
-    ///
-    /// # Errors
-    /// [`RecordError::Machine`].
-    pub fn record(&mut self, writer: Writer<Box<dyn Write + Send>>) -> Result<(), RecordError> {
-        let [vm] = &self.state.vms[..] else { return Err(RecordError::Machine("one guest")) };
-        if !vm.is_native() {
-            return Err(RecordError::Machine("a native machine: other schemes replay it"));
-        }
-        if self.vcpus.len() != 1 {
-            return Err(RecordError::Machine("one hart"));
-        }
-        if self.state.caches.is_some() {
-            return Err(RecordError::Machine("a machine with fidelity `counts`"));
-        }
-        let ram = vm.ram();
-        self.state.recorder = Some(Box::new(Recorder::new(writer, ram.end.0 - ram.start.0)));
-        self.code = Code::new(self.isa, &self.state);
-        Ok(())
+/// See [`Machine::record`].
+pub(super) fn record(machine: &mut Machine, writer: Writer<Box<dyn Write + Send>>) -> Result<(), RecordError> {
+    let [vm] = &machine.state.vms[..] else { return Err(RecordError::Machine("one guest")) };
+    if !vm.is_native() {
+        return Err(RecordError::Machine("a native machine: other schemes replay it"));
     }
-
-    /// Ends the recording.
-    ///
-    /// # Errors
-    /// [`RecordError`].
-    ///
-    /// # Panics
-    /// If the run is not recorded.
-    pub fn finish_recording(&mut self) -> Result<Recorded, RecordError> {
-        let recorder = self.state.recorder.take().expect("the run is recorded");
-        if let Some(obstacle) = recorder.obstacle() {
-            return Err(RecordError::Obstacle(obstacle));
-        }
-        let (totals, used_time) = recorder.finish()?;
-        Ok(Recorded { totals, used_time })
+    if machine.vcpus.len() != 1 {
+        return Err(RecordError::Machine("one hart"));
     }
-
-    /// Does what a recording says, in the place of the guest. To be called before the machine runs. It is assembled of what the recorded machine
-    /// was assembled of, but for what only translation depends on.
-    pub fn replay(&mut self, recording: Reader<Box<dyn Source>>) {
-        self.code = Code::Replayed(Box::new(Player::new(recording)));
+    if machine.state.caches.is_some() {
+        return Err(RecordError::Machine("a machine with fidelity `counts`"));
     }
+    let ram = vm.ram();
+    machine.state.recorder = Some(Box::new(Recorder::new(writer, ram.end.0 - ram.start.0)));
+    machine.code = Code::new(machine.isa, &machine.state);
+    Ok(())
+}
 
-    /// Why the replay has ended early, if it has.
-    pub fn take_replay_failure(&mut self) -> Option<ReplayError> {
-        match &mut self.code {
-            Code::Replayed(player) => player.take_failure(),
-            _ => None,
-        }
+/// See [`Machine::finish_recording`].
+pub(super) fn finish(machine: &mut Machine) -> Result<Recorded, RecordError> {
+    let recorder = machine.state.recorder.take().expect("the run is recorded");
+    if let Some(obstacle) = recorder.obstacle() {
+        return Err(RecordError::Obstacle(obstacle));
+    }
+    let (totals, used_time) = recorder.finish()?;
+    Ok(Recorded { totals, used_time })
+}
+
+/// See [`Machine::replay`].
+pub(super) fn replay(machine: &mut Machine, recording: Reader<Box<dyn Source>>) {
+    machine.code = Code::Replayed(Box::new(Player::new(recording)));
+}
+
+/// See [`Machine::take_replay_failure`].
+pub(super) fn take_failure(machine: &mut Machine) -> Option<ReplayError> {
+    match &mut machine.code {
+        Code::Replayed(player) => player.take_failure(),
+        Code::Counts(_)
+        | Code::Cycles(_)
+        | Code::Core(_)
+        | Code::ProfiledCounts(_)
+        | Code::ProfiledCycles(_)
+        | Code::ProfiledCore(_)
+        | Code::Recorded(_) => None,
     }
 }

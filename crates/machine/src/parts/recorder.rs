@@ -156,6 +156,11 @@ impl Recorder {
         self.writer.event(event);
     }
 
+    /// The hypervisor exits for an interrupt of a device to the hart on `pcpu`.
+    pub(crate) fn interrupted(&mut self, pcpu: usize) {
+        self.writer.event(&Event::Interrupt { pcpu: pcpu as u8 });
+    }
+
     /// The run cannot be replayed, for this reason.
     #[cold]
     pub(crate) fn obstructed(&mut self, why: &'static str) {

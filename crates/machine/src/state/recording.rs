@@ -7,7 +7,6 @@ use crate::parts::recorder::{Atomic, Recorder};
 use crate::state::MachineState;
 use devices::map::RAM_BASE;
 use hart::{Counts, Exit, Hart, HostPage};
-use hypervisor::ExitReason;
 use hypervisor::sbi::Extension;
 use recording::{Event, Leaves, TABLE_WORDS};
 use types::{Access, Gpa, Gva, PagingMode, TranslationContext, Width};
@@ -244,15 +243,6 @@ fn called(recorder: &mut Recorder, &[.., fid, eid]: &[u64; 8]) {
             | Extension::Features,
         )
         | None => {}
-    }
-}
-
-/// The hypervisor exits for something that comes from outside of the hart on `processor`.
-pub(crate) fn charged(state: &mut MachineState, processor: usize, reason: ExitReason) {
-    if reason == ExitReason::ExternalInterrupt
-        && let Some(recorder) = &mut state.recorder
-    {
-        recorder.event(&Event::Interrupt { pcpu: processor as u8 });
     }
 }
 

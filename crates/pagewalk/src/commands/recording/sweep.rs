@@ -4,7 +4,7 @@ use super::about::About;
 use super::lines::Lines;
 use super::permitted::{check_key, check_system};
 use crate::cli::SweepArgs;
-use crate::comparison::{Finished, failure, report};
+use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly};
 use crate::progress::{Runs, note};
@@ -182,6 +182,7 @@ fn replay(recording: &Recording<'_>, on: &Arc<Configured>) -> Result<Value, Fail
         sections: Value::Null,
     };
     let mut report = report(guest, &on.config, &on.host, &[], std::slice::from_ref(&finished));
+    add_beginnings(&mut report, std::slice::from_ref(&finished), None);
     let mut line = report["runs"][0].take();
     line["recording"] = identity(recording);
     Ok(line)
