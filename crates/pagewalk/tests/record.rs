@@ -27,7 +27,7 @@ fn record(scratch: &Scratch, workload: &str) -> String {
 /// The lines of a sweep.
 fn sweep(scratch: &Scratch, file: &str, schemes: &str) -> Vec<Value> {
     let _ = fs::remove_file(scratch.path("lines"));
-    run(["sweep", file, "--scheme", schemes, "-o", &scratch.text("lines")]).said_nothing_wrong();
+    run(["sweep", file, "--scheme", schemes, "--inexact", "-o", &scratch.text("lines")]).said_nothing_wrong();
     lines(scratch)
 }
 
@@ -48,9 +48,12 @@ impl SaidNothingWrong for common::Ended {
     }
 }
 
-/// The replay says of each key what the run says.
+/// The replay says of each key what the run says, or that it is not exact; whether it is exact.
 #[track_caller]
-fn assert_same(what: &str, replayed: &Value, ran: &Value) {
+fn assert_same(what: &str, replayed: &Value, ran: &Value) -> bool {
+    if replayed["exact"] == false {
+        return false;
+    }
     let mut compared = 0;
     for (key, value) in ran.as_object().unwrap().iter().filter(|(key, _)| !APART.contains(&key.as_str())) {
         if key.starts_with("overhead") || key == "instructions_over_native" {
@@ -60,19 +63,24 @@ fn assert_same(what: &str, replayed: &Value, ran: &Value) {
         compared += 1;
     }
     assert!(compared > 20, "{what}: {compared} keys");
+    true
 }
 
 #[test]
 fn a_replay_counts_what_a_run_counts() {
     let scratch = Scratch::new();
-    let schemes = "native,nested,nested:4K+2M,shadow,flat,reserved,nested/mmu.l2=[],flat-hw";
+    // An L2 with every size of the L1: replays are exact.
+    let large = r#"/mmu.l2=[{ sizes = ["4K", "2M", "1G"], sets = 64, ways = 4 }]"#;
+    let schemes = ["native", "nested", "nested:4K+2M", "shadow", "flat", "reserved", "flat-hw"];
+    let schemes = schemes.map(|scheme| format!("{scheme}{large}")).join(",") + ",nested/mmu.l2=[],native,shadow";
     for workload in WORKLOADS {
         let file = record(&scratch, workload);
-        let replayed = sweep(&scratch, &file, schemes);
-        let ran = runs(&["--workload", workload, "--scheme", schemes, "--set", BY_INSTRUCTIONS]);
+        let replayed = sweep(&scratch, &file, &schemes);
+        let ran = runs(&["--workload", workload, "--scheme", &schemes, "--set", BY_INSTRUCTIONS]);
         assert_eq!(replayed.len(), ran.len());
-        for (replayed, ran) in replayed.iter().zip(&ran) {
-            assert_same(&format!("{workload} under {}", ran["scheme"]), replayed, ran);
+        for (number, (replayed, ran)) in replayed.iter().zip(&ran).enumerate() {
+            let exact = assert_same(&format!("{workload} under {}", ran["scheme"]), replayed, ran);
+            assert!(exact || number > 7, "{workload} under {}", ran["scheme"]);
             assert!(ran["instructions"].as_u64().unwrap() > 100_000);
         }
     }
@@ -131,7 +139,7 @@ fn random_systems_replay_as_they_run() {
     let wanted = number("RECORD_SYSTEMS", 6);
     let scratch = Scratch::new();
     let files = WORKLOADS.map(|workload| (workload, record(&scratch, workload)));
-    let (mut compared, mut tried) = (0, 0);
+    let (mut compared, mut tried, mut exact) = (0, 0, 0);
     while compared < wanted {
         let on = system(&mut Random::nth(seed, tried));
         tried += 1;
@@ -147,10 +155,11 @@ fn random_systems_replay_as_they_run() {
         let ran: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
         for ((workload, file), ran) in files.iter().zip(ran["runs"].as_array().unwrap()) {
             let replayed = sweep(&scratch, file, &on);
-            assert_same(&format!("seed {seed}: {workload} under {on}"), &replayed[0], ran);
+            exact += u64::from(assert_same(&format!("seed {seed}: {workload} under {on}"), &replayed[0], ran));
         }
         compared += 1;
     }
+    assert!(exact > 0, "seed {seed}: no replay was exact");
 }
 
 #[test]
@@ -176,7 +185,7 @@ fn every_engine_records_the_same_bytes() {
 fn a_sweep_completes_the_lines_that_a_file_has() {
     let scratch = Scratch::new();
     let file = record(&scratch, "gups:64K");
-    let arguments = ["sweep", &file, "--scheme", "native,nested", "--sweep", "mmu.nested_tlb=off,8", "-o"];
+    let arguments = ["sweep", &file, "--scheme", "native,nested", "--sweep", "mmu.nested_tlb=off,8", "--inexact", "-o"];
     let whole = scratch.text("whole");
     run(arguments.iter().copied().chain([whole.as_str()])).said_nothing_wrong();
     let text = fs::read_to_string(&whole).unwrap();

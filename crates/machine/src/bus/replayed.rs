@@ -72,6 +72,7 @@ pub(crate) struct Player {
     slots: Box<[u16; SLOTS]>,
     context: Option<TranslationContext>,
     failed: Option<ReplayError>,
+    rivals: u64,
 }
 
 impl Player {
@@ -86,12 +87,19 @@ impl Player {
             slots: Box::new([0; SLOTS]),
             context: None,
             failed: None,
+            rivals: 0,
         }
     }
 
     /// Why the replay has ended early, if it has.
     pub(crate) fn take_failure(&mut self) -> Option<ReplayError> {
         self.failed.take()
+    }
+
+    /// How often an L1 was filled with a second entry for an address. A hart's predicted slots say which of them is used, and the recording does
+    /// not have them: if this is not 0, counts may differ from those of a run.
+    pub(crate) const fn rivals(&self) -> u64 {
+        self.rivals
     }
 
     /// Does what the current hart did in its next turn; returns why it left.
@@ -137,8 +145,9 @@ impl Player {
     fn next(&mut self, state: &mut MachineState) -> Result<Event, ReplayError> {
         loop {
             let mut decoder = Decoder::resume(&self.frame, self.at);
-            let (made, different) = accesses(state, &mut decoder, &mut self.slots);
-            self.events += made;
+            let Made { events, rivals, different } = accesses(state, &mut decoder, &mut self.slots);
+            self.events += events;
+            self.rivals += rivals;
             if let Some(difference) = different {
                 return Err(self.diverged(difference));
             }
@@ -209,16 +218,24 @@ impl Player {
     }
 
     fn act(&mut self, event: &Event, state: &mut MachineState) -> Result<(), ReplayError> {
+        let misses = state.processor().mmu.statistics().l1d_misses;
+        let mut filled = |state: &mut MachineState, gva: Gva, slot: u16| {
+            self.rivals += u64::from(has_rival(state, misses, slot, gva));
+        };
         let result = match event {
             Event::Access { access, page, ends: Ends::Fault } => {
                 let result = fault(state, *access, *page);
                 self.enter(state);
                 result
             }
-            Event::TableLoad { gva, width, value } => load(state, (*gva, *width), *value),
-            Event::TableStore { gva, width, value } => store(state, (*gva, *width), *value),
+            Event::TableLoad { gva, width, value } => {
+                load(state, (*gva, *width), *value).map(|slot| filled(state, *gva, slot))
+            }
+            Event::TableStore { gva, width, value } => {
+                store(state, (*gva, *width), *value).map(|slot| filled(state, *gva, slot))
+            }
             Event::TableAtomic { gva, width, access, before, after } => {
-                atomic(state, (*gva, *width), *access, (*before, *after))
+                atomic(state, (*gva, *width), *access, (*before, *after)).map(|slot| filled(state, *gva, slot))
             }
             Event::TablePage { page, words } => state
                 .vm()
@@ -255,34 +272,47 @@ impl Player {
     }
 }
 
-/// Makes the accesses that come next; returns how many, and what was different.
-fn accesses(
-    state: &mut MachineState,
-    decoder: &mut Decoder<'_>,
-    slots: &mut [u16; SLOTS],
-) -> (u64, Option<Difference>) {
+/// What came of accesses.
+struct Made {
+    /// How many there were.
+    events: u64,
+    /// How many filled an L1 with a second entry for an address.
+    rivals: u64,
+    /// What was different.
+    different: Option<Difference>,
+}
+
+/// Makes the accesses that come next.
+fn accesses(state: &mut MachineState, decoder: &mut Decoder<'_>, slots: &mut [u16; SLOTS]) -> Made {
     let mut stamp = state.stamp();
     let view = state.data_view();
-    let mut made = 0;
+    let (mut made, mut rivals) = (0, 0);
     let mut different = None;
     while let Some((access, page)) = decoder.next_access() {
         made += 1;
         let address = page << 12;
         if access == Access::Execute {
+            let misses = state.processor().mmu.statistics().l1i_misses;
             if let Err(difference) = fetch(state, address) {
                 different = Some(difference);
                 break;
             }
+            let (slot, mmu) = (state.processor().fetch_slot, &state.processor().mmu);
+            let filled = mmu.statistics().l1i_misses != misses;
+            rivals += u64::from(filled && mmu.has_rival(usize::from(slot), Gva(address), Access::Execute));
             continue;
         }
         let slot = &mut slots[page as usize % SLOTS];
-        let now = stamp;
         stamp += 1;
-        if hits(view, *slot, access, address, Width::Byte, now).is_some() {
+        if hits(view, *slot, access, address, Width::Byte, stamp).is_some() {
             continue;
         }
-        match reach(state, address, access, now) {
-            Ok(Reached::Ram(found, _)) => *slot = found,
+        let misses = state.processor().mmu.statistics().l1d_misses;
+        match reach(state, address, access, stamp) {
+            Ok(Reached::Ram(found, _)) => {
+                *slot = found;
+                rivals += u64::from(has_rival(state, misses, found, Gva(address)));
+            }
             Ok(Reached::Once(_)) => {}
             Ok(Reached::Device(_)) => state.charge_exit(ExitReason::Mmio),
             Err(()) => {
@@ -292,7 +322,7 @@ fn accesses(
         }
     }
     state.set_stamp(stamp);
-    (made, different)
+    Made { events: made, rivals, different }
 }
 
 /// The host's byte of an access that the entry at `slot` answers.
@@ -336,7 +366,7 @@ fn fault(state: &mut MachineState, access: Access, page: u64) -> Result<(), Diff
     let made = match access {
         Access::Execute => fetch(state, address).is_ok(),
         Access::Read | Access::Write => {
-            let stamp = state.stamp();
+            let stamp = next_stamp(state);
             match reach(state, address, access, stamp) {
                 // The device refused.
                 Ok(Reached::Device(_)) => {
@@ -351,16 +381,21 @@ fn fault(state: &mut MachineState, access: Access, page: u64) -> Result<(), Diff
     if made { Err(format!("{access:?} at {address:#x} does not fault")) } else { Ok(()) }
 }
 
-/// The time of the next access, counted as a hart counts it: the first access of a machine has the time 0, which the L1 takes for that of an empty
-/// way.
+/// The time of the next access.
 fn next_stamp(state: &mut MachineState) -> u32 {
-    let stamp = state.stamp();
-    state.set_stamp(stamp + 1);
+    let stamp = state.stamp() + 1;
+    state.set_stamp(stamp);
     stamp
 }
 
+/// Whether an access has filled an entry of the L1D, which had missed so often before it, beside another one for an address of its page.
+fn has_rival(state: &mut MachineState, misses: u64, slot: u16, gva: Gva) -> bool {
+    let mmu = &state.processor().mmu;
+    mmu.statistics().l1d_misses != misses && mmu.has_rival(usize::from(slot), gva, Access::Read)
+}
+
 /// A load from a table: what it finds may depend on A and D bits, which schemes set at different times.
-fn load(state: &mut MachineState, (gva, width): (Gva, Width), value: u64) -> Result<(), Difference> {
+fn load(state: &mut MachineState, (gva, width): (Gva, Width), value: u64) -> Result<u16, Difference> {
     let stamp = next_stamp(state);
     let mut slot = 0;
     for _ in 0..MOST_LEAVES {
@@ -374,7 +409,7 @@ fn load(state: &mut MachineState, (gva, width): (Gva, Width), value: u64) -> Res
                 Err(Stop::Trap(_)) => break,
             },
         };
-        return same(gva, found, value);
+        return same(gva, found, value).map(|()| slot);
     }
     Err(format!("a load from a table at {:#x} faults", gva.0))
 }
@@ -386,7 +421,7 @@ fn same(gva: Gva, found: u64, recorded: u64) -> Result<(), Difference> {
     Err(format!("the table entry at {:#x} reads {found:#x}, and {recorded:#x} was recorded", gva.0))
 }
 
-fn store(state: &mut MachineState, (gva, width): (Gva, Width), value: u64) -> Result<(), Difference> {
+fn store(state: &mut MachineState, (gva, width): (Gva, Width), value: u64) -> Result<u16, Difference> {
     let stamp = next_stamp(state);
     let mut slot = 0;
     for _ in 0..MOST_LEAVES {
@@ -394,10 +429,10 @@ fn store(state: &mut MachineState, (gva, width): (Gva, Width), value: u64) -> Re
         if let Some(at) = hits(view, slot, Access::Write, gva.0, width, stamp) {
             // SAFETY: aligned, in memory.
             unsafe { write_bytes(at, width.bytes(), value) };
-            return Ok(());
+            return Ok(slot);
         }
         match state.store_miss(gva.0, width, value, &mut slot, stamp) {
-            Ok(Stored::Done(_) | Stored::DoneAndLeave) => return Ok(()),
+            Ok(Stored::Done(_) | Stored::DoneAndLeave) => return Ok(slot),
             Ok(Stored::Retry) | Err(Stop::Leave) => {}
             Err(Stop::Trap(_)) => break,
         }
@@ -410,7 +445,7 @@ fn atomic(
     (gva, width): (Gva, Width),
     access: Access,
     (before, after): (u64, u64),
-) -> Result<(), Difference> {
+) -> Result<u16, Difference> {
     let stamp = next_stamp(state);
     let mut slot = 0;
     for _ in 0..MOST_LEAVES {
@@ -430,7 +465,7 @@ fn atomic(
             // SAFETY: as above.
             unsafe { write_bytes(at, width.bytes(), after) };
         }
-        return Ok(());
+        return Ok(slot);
     }
     Err(format!("an atomic operation on a table at {:#x} faults", gva.0))
 }

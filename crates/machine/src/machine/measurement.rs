@@ -139,6 +139,13 @@ impl Machine {
         recording::replay(self, recording);
     }
 
+    /// How often the replay has filled an L1 with a second entry for an address. Which of them a hart uses is the one that it predicts, and a
+    /// recording does not have that. If this is not 0, counts may differ from those of a run.
+    #[must_use]
+    pub fn replay_rivals(&self) -> u64 {
+        recording::rivals(self)
+    }
+
     /// Why the replay has ended early, if it has.
     pub fn take_replay_failure(&mut self) -> Option<ReplayError> {
         recording::take_failure(self)

@@ -63,6 +63,20 @@ pub(super) fn replay(machine: &mut Machine, recording: Reader<Box<dyn Source>>) 
     machine.code = Code::Replayed(Box::new(Player::new(recording)));
 }
 
+/// See [`Machine::replay_rivals`].
+pub(super) fn rivals(machine: &Machine) -> u64 {
+    match &machine.code {
+        Code::Replayed(player) => player.rivals(),
+        Code::Counts(_)
+        | Code::Cycles(_)
+        | Code::Core(_)
+        | Code::ProfiledCounts(_)
+        | Code::ProfiledCycles(_)
+        | Code::ProfiledCore(_)
+        | Code::Recorded(_) => 0,
+    }
+}
+
 /// See [`Machine::take_replay_failure`].
 pub(super) fn take_failure(machine: &mut Machine) -> Option<ReplayError> {
     match &mut machine.code {

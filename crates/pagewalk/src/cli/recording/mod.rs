@@ -59,6 +59,9 @@ pub struct SweepArgs {
     /// Write one line of JSON for each system to this file. Lines that it has already are kept, and not made again
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write a line also where counts may differ from those of a run by a little; such a line has "exact": false (docs/record.md)
+    #[arg(long)]
+    pub inexact: bool,
     /// Host threads that replay side by side [default: the host's processors]
     #[arg(long, value_name = "N", value_parser = number::<u32, 1, { u32::MAX as u64 }>)]
     pub threads: Option<u32>,

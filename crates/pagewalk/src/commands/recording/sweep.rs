@@ -70,7 +70,7 @@ pub(in crate::commands) fn run(arguments: &SweepArgs) -> Result<ExitCode, Failur
             return Err(Failure::Interrupted(signal));
         }
         let running = progress.begin(work, &format!("{work} under {}", on.system));
-        let line = replay(&recording, on)?;
+        let line = replay(&recording, on, arguments)?;
         running.finish(None);
         lines.lock().expect("no thread panics while it writes").put(number, Some(&line))
     });
@@ -152,7 +152,7 @@ fn identity(recording: &Recording<'_>) -> Value {
 }
 
 /// Replays the recording on a system; the line of its results.
-fn replay(recording: &Recording<'_>, on: &Arc<Configured>) -> Result<Value, Failure> {
+fn replay(recording: &Recording<'_>, on: &Arc<Configured>, arguments: &SweepArgs) -> Result<Value, Failure> {
     let About { guest, work, .. } = &recording.about;
     let mut machine =
         Machine::assemble(&on.config, &recording.image).map_err(|error| Failure::Usage(named(&on.system, &error)))?;
@@ -167,6 +167,15 @@ fn replay(recording: &Recording<'_>, on: &Arc<Configured>) -> Result<Value, Fail
     }
     if let Some(problem) = failure(&outcome, Promise::Nothing, &[], None) {
         return Err(Failure::Run(format!("{}: {}: {problem}", recording.path.display(), on.system)));
+    }
+    let rivals = machine.replay_rivals();
+    if rivals > 0 && !arguments.inexact {
+        return Err(Failure::Run(format!(
+            "{}: {}: two entries of an L1 TLB answered one address, {rivals} times, and a recording does not have which of them the hart used; --inexact \
+             writes the counts all the same",
+            recording.path.display(),
+            on.system
+        )));
     }
     let finished = Finished {
         work: work.clone(),
@@ -185,5 +194,6 @@ fn replay(recording: &Recording<'_>, on: &Arc<Configured>) -> Result<Value, Fail
     add_beginnings(&mut report, std::slice::from_ref(&finished), None);
     let mut line = report["runs"][0].take();
     line["recording"] = identity(recording);
+    line["exact"] = (rivals == 0).into();
     Ok(line)
 }
