@@ -71,6 +71,7 @@ impl Hart {
                     // Handlers of the other engines expect to be entered at the start of a block.
                     self.execute_from(code, bus, entry, Engine::Matching);
                     let left_with = Ok(self.leave);
+                    looks_up = self.leave == Leave::Lookup;
                     self.after_engine(code, bus, left_with, engine)
                 }
                 SuspendedAt::Instruction(bits) => {

@@ -2,6 +2,7 @@
 //!
 //! A hart's view has one entry, the page of its latest load or store. What hits it cannot be noticed: the L1 holds that page, as the one used last.
 
+use super::bytes::store_bytes;
 use crate::parts::recorder::{Atomic, LatestPage, Recorder, SLOTS};
 use crate::state::MachineState;
 use crate::state::recording::{self, write_note};
@@ -243,7 +244,7 @@ impl Bus for Recorded {
             if let Some(at) = self.hit(address, width, Access::Write, stamp) {
                 if recording::is_table(&mut self.0, at) {
                     // SAFETY: aligned, in memory.
-                    let stored = unsafe { super::store_bytes(at, width, value) };
+                    let stored = unsafe { store_bytes(at, width, value) };
                     recording::table_stored(&mut self.0, address, width, value, [Some(HostPage::containing(at)), None]);
                     return Ok(stored);
                 }

@@ -3,7 +3,8 @@
 //! Nothing is executed, and of the guest's memory only its tables have their content. An event that ends in another way than it did where it was
 //! recorded ends the replay: the guest would not do under this configuration what it did there.
 
-use super::{Reached, read_bytes, write_bytes};
+use super::bytes::{read_bytes, write_bytes};
+use super::reached::Reached;
 use crate::parts::recorder::SLOTS;
 use crate::state::MachineState;
 use crate::state::recording::page_at;
