@@ -54,7 +54,7 @@ impl Bus for MachineState {
     /// This bus takes no reports of instructions.
     #[inline(always)]
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
-        Outstanding::Nothing
+        Outstanding::NOTHING
     }
 
     /// This bus has no use for it.

@@ -123,9 +123,9 @@ pub(crate) enum Advance {
 }
 
 impl Machine {
-    pub(crate) fn new(state: MachineState, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
+    pub(crate) fn new(mut state: MachineState, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
         Self {
-            code: Code::new(isa, &state),
+            code: Code::new(isa, &mut state),
             state,
             vcpus: Vec::new(),
             dispatch,

@@ -279,10 +279,10 @@ impl MachineState {
     }
 
     /// See [`hart::Bus::report`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn report(&mut self, retired: u64, report: Report) -> Outstanding {
         let index = self.index(retired);
-        let (Some(cores), Some(caches)) = (&mut self.cores, &mut self.caches) else { return Outstanding::Nothing };
+        let (Some(cores), Some(caches)) = (&mut self.cores, &mut self.caches) else { return Outstanding::NOTHING };
         cores.report(caches, self.current.processor, index, report)
     }
 

@@ -313,7 +313,7 @@ impl Bus for Memory {
     fn use_line(&mut self, _: *const u8, _: Access) {}
 
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
-        Outstanding::Nothing
+        Outstanding::NOTHING
     }
 
     fn at(&mut self, _: u64) {}

@@ -5,7 +5,7 @@ use crate::{
     Bus,
     hart::Hart,
     microop::MicroOp,
-    ops::{Class, Opcode, memory, operations},
+    ops::{Class, Opcode, operations},
     watch::{Place, StopCause, Touched, Watch},
 };
 
@@ -84,7 +84,7 @@ unsafe fn touched(hart: &Hart, opcode: Opcode, op: *const MicroOp) -> Option<Tou
         Class::immediate | Class::register | Class::branch | Class::float | Class::single => return None,
     };
     // SAFETY: by the contract; the classes above are memory micro-ops, and `rs2` is what an atomic one has in place of an offset.
-    let address = unsafe { if indexed { memory::address(hart, op) } else { hart.register((*op).rs1) } };
+    let address = unsafe { if indexed { (*op).address(hart) } else { hart.register((*op).rs1) } };
     Some(Touched { address, bytes, reads, writes })
 }
 

@@ -3,6 +3,7 @@
 use hart::{
     Bus, CacheLines, CodeCache, CodeView, DataView, EntryLayout, Exception, Fence, Fetched, Hart, HostPage, Isa,
     Loaded, Reached, Stop, Stored, Trap,
+    models::StateOffsets,
     report::{Outstanding, Report},
 };
 use std::mem::offset_of;
@@ -35,6 +36,8 @@ pub(crate) struct FlatBus {
 pub(crate) struct Unknown;
 
 impl CacheLines for Unknown {
+    const STATE: Option<StateOffsets> = None;
+
     unsafe fn data_is_latest(self, _: *const u8) -> bool {
         false
     }
@@ -144,7 +147,7 @@ impl Bus for FlatBus {
         self.uses.iter_mut().for_each(|uses| uses.push((address, access)));
     }
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
-        Outstanding::Nothing
+        Outstanding::NOTHING
     }
     fn at(&mut self, _: u64) {}
     fn data_view(&mut self) -> DataView {

@@ -24,7 +24,7 @@ pub(crate) fn open(machine: &mut Machine) {
             ledger.seat(pcpu, guest, residence.begun.counters());
         }
     }
-    machine.code = Code::new(machine.isa, &machine.state);
+    machine.code = Code::new(machine.isa, &mut machine.state);
 }
 
 /// The profile of the measured part of a guest's run; `None` where no books are kept.

@@ -38,6 +38,9 @@ pub struct ConfigArgs {
     /// Set one key of the configuration, such as mmu.walk_caches=off; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<Setting>,
+    /// Choose the time model: counts, cycles or core (docs/time.md); the same as --set fidelity=NAME
+    #[arg(long, value_name = "NAME")]
+    pub fidelity: Option<String>,
 }
 
 /// The registry of reserved memory.
