@@ -166,4 +166,11 @@ mod tests {
         }
         assert_eq!(lines.counts.iter().map(|&count| usize::from(count)).sum::<usize>(), lines.list.len());
     }
+
+    #[test]
+    fn lines_that_follow_each_other_are_in_groups_of_their_own() {
+        let mut lines = LineArrivals::new();
+        (0..GROUPS as u64).for_each(|line| lines.expect(Line(line), Ticks(50), Ticks(0)));
+        assert!(lines.counts.iter().all(|&count| count == 1), "{:?}", lines.counts);
+    }
 }

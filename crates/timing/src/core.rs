@@ -298,3 +298,50 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Line, TableReference, Walk},
+        predictor::PredictorModel,
+        prefetcher::{PrefetchModel, StreamModel},
+        store_buffer::{Drain, StoreModel},
+        surroundings::WalkerPort,
+    };
+
+    /// Caches that hold nothing.
+    struct Cold;
+
+    impl PrefetchLines for Cold {
+        fn prefetch(&mut self, _: Line, _: Level) -> Level {
+            Level::Memory
+        }
+    }
+
+    #[test]
+    fn the_second_clock_rests_again_when_nothing_is_outstanding() {
+        let model = CoreModel {
+            width: 4,
+            window: 128,
+            l1d_misses: 10,
+            l2_misses: 16,
+            walkers: 1,
+            mispredict: 15,
+            stores: StoreModel { entries: 8, drain: Drain::InOrder },
+            predictor: PredictorModel { address_bits: 10, history_bits: 10 },
+            prefetch: PrefetchModel { next_line: 0, stream: StreamModel { entries: 0, degree: 2, distance: 20 } },
+        };
+        let around =
+            Surroundings { latencies: [4, 14, 60, 200], l2_tlb: 7, walker: WalkerPort::L1d, lines_of_page: 64 };
+        let mut core = Core::new(&model, &around);
+        let entry = [TableReference { step: 0, line: Line(1), found: Level::Memory }];
+        let translation = Translation::Walk(Walk { references: &entry, page_shift: 12 });
+        let access = Access { address: Gva(0), translation, line: Line(0), found: Level::L1 };
+        core.load(Index(0), Load { destination: None, address_of: Registers::NONE, access }, &mut Cold);
+        assert!(core.is_busy(Index(1)));
+        assert_eq!(core.clocks, Clocks::Apart);
+        assert!(!core.is_busy(Index(10_000)));
+        assert_eq!(core.clocks, Clocks::Joined, "both clocks would be kept to the end, for nothing");
+    }
+}
