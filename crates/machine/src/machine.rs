@@ -1,14 +1,13 @@
 //! The run loop: turns of vCPUs on pCPUs, until the guest ends.
 
 mod balloon;
-mod disks;
 mod dispatch;
 mod doing;
 mod faults;
 mod firmware;
 mod inconsistency;
+mod input_output;
 mod measurement;
-mod network;
 mod paravirtual;
 mod profile;
 mod progress;
