@@ -57,12 +57,12 @@ impl Switch {
     pub(crate) fn take(&mut self, guest: usize, now: Cycles) {
         let Some(port) = self.ports.get(&guest) else { return };
         for frame in port.take() {
-            self.carry(guest, frame.into(), now);
+            self.carry(guest, &frame.into(), now);
         }
     }
 
-    fn carry(&mut self, from: usize, frame: Arc<[u8]>, now: Cycles) {
-        let (Some(to), Some(source)) = (address(&frame, 0), address(&frame, 6)) else { return };
+    fn carry(&mut self, from: usize, frame: &Arc<[u8]>, now: Cycles) {
+        let (Some(to), Some(source)) = (address(frame, 0), address(frame, 6)) else { return };
         if frame.len() < HEADER {
             return;
         }
