@@ -19,6 +19,7 @@ pub mod snapshot;
 mod state;
 
 pub use assembly::build_error::BuildError;
+pub use assembly::card_address;
 pub use assembly::host_plan::{AllocationChange, GuestPlan, HostPlan};
 pub use assembly::image::{Image, VirtioKind};
 pub use assembly::memory_needs::{LEAST_LINUX_MEMORY, LEAST_MEMORY, guest_host_bytes};
@@ -34,6 +35,7 @@ pub use machine::{BalloonError, Controller, Machine, Pace};
 pub use memory::registry;
 pub use memory::{FrameError, HOST_BASE, Inconsistency};
 pub use mmu::{Answer, MissClass, Reference, Segment, WalkRecord, WalkStep};
+pub use parts::network::Network;
 pub use profile::{Counter, Counters, NamedRange, Profile, Rates, Row, Site, Space, Touched};
 pub use results::gauge::{Gauge, Phase};
 pub use results::outcome::Outcome;

@@ -1,12 +1,12 @@
 //! The run loop: turns of vCPUs on pCPUs, until the guest ends.
 
 mod balloon;
-mod disks;
 mod dispatch;
 mod doing;
 mod faults;
 mod firmware;
 mod inconsistency;
+mod input_output;
 mod measurement;
 mod paravirtual;
 mod profile;
@@ -29,9 +29,11 @@ use crate::{
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
     parts::faulty::Faults,
+    parts::network::Cable,
     parts::record::Record,
     parts::shadow_intervals::ShadowIntervals,
     parts::steal::StealTime,
+    parts::switch::Switch,
     parts::vcpu::{Activity, Standing, Vcpu},
     results::gauge::Watched,
     results::outcome::Outcome,
@@ -90,6 +92,10 @@ pub struct Machine {
     pub(crate) faults: Faults,
     pub(crate) capture: Capture,
     pub(crate) disks: Disks,
+    /// To networks outside.
+    pub(crate) cables: Vec<Cable>,
+    /// Between the guests.
+    pub(crate) switch: Option<Switch>,
     pub(crate) pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -137,6 +143,8 @@ impl Machine {
             faults: Faults::default(),
             capture: Capture::default(),
             disks: Disks::default(),
+            cables: Vec::new(),
+            switch: None,
             pace,
             records: Vec::new(),
             changes: Vec::new(),
@@ -258,11 +266,12 @@ impl Machine {
             self.end_all(&Outcome::Interrupted);
             return Advance::Over;
         }
+        self.exchange_frames();
         let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)));
         let timer = self.dispatch.first_timer();
         // The time of whatever happens next.
-        let disk = self.disks.first_due();
-        let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
+        let device = [self.disks.first_due(), self.first_frame_due()].into_iter().flatten().min();
+        let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), device].into_iter().flatten().min();
         if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_shadow_interval(next) {
             return Advance::GoesOn;
         }
@@ -288,7 +297,7 @@ impl Machine {
         if self.capture_if_due(next) {
             return Advance::Over;
         }
-        if self.serve_disk(next) {
+        if self.serve_disk(next) || self.deliver_frame(next) {
             return Advance::GoesOn;
         }
         if self.changes.first().is_some_and(|change| change.at <= next) {
@@ -308,7 +317,10 @@ impl Machine {
             return Advance::GoesOn;
         };
         let turn = Turn {
-            next: [turn.next, timer.map(|(due, _)| due), disk, self.shadow_interval_due()].into_iter().flatten().min(),
+            next: [turn.next, timer.map(|(due, _)| due), device, self.shadow_interval_due()]
+                .into_iter()
+                .flatten()
+                .min(),
             ..turn
         };
         let index = self.dispatch.occupant(turn.index).expect("a vCPU is ready there");
@@ -507,6 +519,7 @@ impl Machine {
         }
         let now = self.clock_of_pcpu(pcpu);
         self.take_disk_notifications(guest, now);
+        self.take_frames(guest, now);
         if self.state.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(self.state.current.guest, now);
         }

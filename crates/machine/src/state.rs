@@ -351,8 +351,9 @@ impl MachineState {
     pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
         let written =
             self.with_dma(self.current.guest, |guest, memory| guest.platform.write(gpa, width, value, memory));
-        // What a disk was told is taken note of between turns.
-        self.leave |= self.guest().platform.has_disk_notifications();
+        // What a disk was told is taken note of between turns, and so is what a network card has sent.
+        let platform = &self.guest().platform;
+        self.leave |= platform.has_disk_notifications() || platform.has_sent_frames();
         written
     }
 
@@ -364,6 +365,11 @@ impl MachineState {
     /// Input for the console of a guest; returns how many bytes were taken.
     pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
         self.with_dma(guest, |guest, memory| guest.platform.console_input(bytes, memory))
+    }
+
+    /// A frame for the network card of a guest; whether its driver took it.
+    pub(crate) fn receive_frame(&mut self, guest: usize, frame: &[u8]) -> bool {
+        self.with_dma(guest, |guest, memory| guest.platform.receive_frame(frame, memory))
     }
 
     /// The hypervisor reads a guest's memory.

@@ -178,3 +178,31 @@ fn a_guest_that_runs_code_as_the_process_removes_files_beside_the_control_socket
     refused_with(&remove(&near), 0);
     assert!(beside.names().is_empty(), "{:?}", beside.names());
 }
+
+/// What a run with a network may do beside, and what it still may not.
+#[test]
+fn a_guest_that_runs_code_as_the_process_gets_sockets_for_tcp_and_udp_only_where_there_is_a_network() {
+    // AF_INET, SOCK_STREAM or SOCK_DGRAM with SOCK_NONBLOCK and SOCK_CLOEXEC, IPPROTO_TCP or IPPROTO_UDP.
+    let (stream, datagrams) =
+        ([Number(2), Number(0o2_004_001), Number(6)], [Number(2), Number(0o2_004_002), Number(17)]);
+    for socket in [stream, datagrams] {
+        refused_with(&attack(41, "", &socket, &["--net"]), 0);
+        for network in [&["--net=none"][..], &[]] {
+            attack(41, "", &socket, network).failed(1, &["sandbox: refused system call 41;"]);
+        }
+    }
+    for (call, arguments) in [
+        // socket: of the system's own kind, of raw packets, and one that would block.
+        (41, &[Number(1), Number(0o2_004_001), Number(0)][..]),
+        (41, &[Number(2), Number(0o2_004_003), Number(1)]),
+        (41, &[Number(2), Number(1), Number(6)]),
+        // bind, listen, accept4 on what is no forward, sendto with an address, setsockopt.
+        (49, &[Number(3)]),
+        (50, &[Number(3)]),
+        (288, &[Number(3)]),
+        (44, &[Number(3), Text, Number(1), Number(0), Text, Number(16)]),
+        (54, &[Number(3)]),
+    ] {
+        attack(call, "x", arguments, &["--net"]).failed(1, &[&format!("sandbox: refused system call {call};")]);
+    }
+}

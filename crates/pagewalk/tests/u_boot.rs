@@ -127,6 +127,7 @@ fn disk(scratch: &Scratch, command: &str) -> String {
         files: Vec::new(),
         sets: Vec::new(),
         devices: BTreeSet::from([GuestDevice::Disk]),
+        network: GuestNetwork::None,
         memory: Memory::OfKernel,
     };
     fs::create_dir(scratch.path("tree")).expect("the scratch directory takes another");

@@ -6,13 +6,14 @@ use super::gdb::GdbAddress;
 use super::guest::CacheArgs;
 use super::profile::ProfileArgs;
 use super::sandbox::SandboxArgs;
-use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
+use super::values::{CommandSpec, DiskSpec, FileSpec, NetKind, Setting, WorkloadSpec, address, number};
 use clap::Args;
 use config::host_model::HostModel;
 use config::system::{Sweep, System, SystemList};
 use config::units::ByteSize;
 use config::warmup::Warmup;
 use machine::snapshot::SnapshotAt;
+use network::Forward;
 use schemes::registry;
 use std::path::PathBuf;
 use types::Gpa;
@@ -103,9 +104,13 @@ pub struct LinuxArgs {
     /// Attach a disk; the file stays as it is unless `,write` is added, and `blank:SIZE` is a disk of zeroes for this run
     #[arg(long = "disk", value_name = "FILE[,write]")]
     pub disks: Vec<DiskSpec>,
-    /// Attach a network card
-    #[arg(long)]
-    pub net: bool,
+    /// Attach a network card: to a network of its own, from which the host's sockets lead out (`user`, if nothing is said), or to nothing
+    /// (`none`). With `user`, results depend on what comes from outside (docs/network.md)
+    #[arg(long, value_name = "user|none", num_args = 0..=1, require_equals = true, default_missing_value = "user")]
+    pub net: Option<NetKind>,
+    /// Names of the guests on the switch, as lines of hosts(5).
+    #[arg(skip)]
+    pub hosts: String,
     /// Attach a source of randomness
     #[arg(long)]
     pub rng: bool,
@@ -140,6 +145,9 @@ pub struct BootArgs {
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Lead a port of this host into the guest, at loopback unless an address says otherwise; `/udp` for datagrams. May be repeated
+    #[arg(long = "forward", value_name = "[HOSTADDR:]HOSTPORT:GUESTPORT[/udp]", requires = "net")]
+    pub forwards: Vec<Forward>,
     /// Wait for GDB at this port of this host (0: any that is free), or at this socket, before the first instruction; results stay the same (docs/debugging.md)
     #[arg(long, value_name = "PORT|unix:PATH", conflicts_with = "control")]
     pub gdb: Option<GdbAddress>,

@@ -1,7 +1,7 @@
 //! `pagewalk boot`.
 
 use super::outputs::{open_control, open_output, unwritten, write_report};
-use crate::cli::BootArgs;
+use crate::cli::{BootArgs, NetKind};
 use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::control::{Server, Snapshots};
 use crate::error::Failure;
@@ -13,13 +13,15 @@ use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::progress::Runs;
 use crate::runs::image::{GuestKind, Work, prepare, program_memory};
 use crate::runs::kernel_panic::KernelPanic;
+use crate::runs::network::{Opened, Outside};
 use crate::runs::start::{self, Start};
 use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::warn_of_refusals;
 use crate::systems::Configured;
-use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
-use machine::{Console, Controller, Machine, Outcome};
+use crate::terminal::{self, Keyboard, KeyboardState, RawTerminal};
+use machine::{Console, Controller, Machine, Outcome, card_address};
+use rustix::event::PollFd;
 use schemes::PagedScheme;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -71,10 +73,17 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
         machine.snapshot_at(at).map_err(refused)?;
     }
-    // The sandbox gives up the right to make a socket.
+    // The sandbox gives up the right to bind a port.
+    let opened = match arguments.linux.net {
+        Some(NetKind::User) => Some(Opened::open(&arguments.forwards)?),
+        Some(NetKind::None | NetKind::Switch) | None if !arguments.forwards.is_empty() => {
+            return Err(Failure::Usage("--forward: the guest has no network; --net=user gives it one".to_owned()));
+        }
+        Some(NetKind::None | NetKind::Switch) | None => None,
+    };
     let debugger = arguments.gdb.as_ref().map(Debugger::accept).transpose()?;
     let needs = Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).control(control.as_ref());
-    let needs = needs.output(profile.as_ref().map(ProfileOutput::output));
+    let needs = needs.output(profile.as_ref().map(ProfileOutput::output)).network(opened.as_ref());
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
@@ -83,8 +92,13 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     machine.show_on(running.gauge());
     // What the guest prints and what is drawn would be mixed on one terminal.
     let drawn = io::stdout().is_terminal().then_some(&progress);
+    let network = opened.map(|opened| opened.network(card_address(0)));
+    if let Some(network) = &network {
+        machine.connect(0, Box::new(network.clone()));
+    }
     let mut console = UserConsole {
         keyboard,
+        network,
         early: Vec::new(),
         idle_until: None,
         failed: None,
@@ -212,6 +226,8 @@ struct UserConsole<'p> {
     drawn: Option<&'p Runs>,
     /// The socket through which others control the run.
     control: Option<Server>,
+    /// The network outside of the machine, if the guest has one.
+    network: Option<Outside>,
 }
 
 /// The most keys that are kept while the machine is paused.
@@ -231,6 +247,24 @@ enum Typing {
     },
     /// A command runs, without input from the terminal.
     None,
+}
+
+impl UserConsole<'_> {
+    /// Waits for the user, for a client of the control socket or for one of `sockets`; returns whether one of them has something.
+    fn wait(&mut self, patience: Option<Duration>, sockets: Vec<PollFd<'_>>) -> bool {
+        let clients = self.control.as_ref().map(Server::awaited).unwrap_or_default();
+        let sockets: Vec<PollFd<'_>> = sockets.into_iter().chain(clients).collect();
+        let ready = match &self.keyboard {
+            Typing::Keyboard(keyboard) => keyboard.wait(patience, sockets),
+            // The end of input is typed again after a while.
+            Typing::Ended { .. } => terminal::wait(Some(patience.map_or(PATIENCE, |time| time.min(PATIENCE))), sockets),
+            Typing::None => terminal::wait(patience, sockets),
+        };
+        if let Some(control) = &mut self.control {
+            control.look();
+        }
+        ready
+    }
 }
 
 impl Console for UserConsole<'_> {
@@ -266,13 +300,17 @@ impl Console for UserConsole<'_> {
     }
 
     fn listens(&self) -> bool {
+        let network = || self.network.as_ref().is_some_and(Outside::is_awaited);
         match self.keyboard {
             Typing::Keyboard(_) => true,
-            Typing::Ended { .. } | Typing::None => false,
+            Typing::Ended { .. } | Typing::None => network(),
         }
     }
 
     fn idle(&mut self, guest_time: Option<Duration>) -> bool {
+        if let Some(network) = self.network.clone().filter(Outside::is_awaited) {
+            return network.idle(guest_time, |patience, sockets| self.wait(patience, sockets));
+        }
         match (&mut self.keyboard, guest_time) {
             (Typing::Keyboard(keyboard), time) => match &mut self.control {
                 None => keyboard.wait(time, Vec::new()),

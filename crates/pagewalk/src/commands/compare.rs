@@ -1,7 +1,7 @@
 //! `pagewalk compare`.
 
 use super::outputs::{open_output, open_printer, write_page, write_report};
-use crate::cli::CompareArgs;
+use crate::cli::{CompareArgs, NetKind};
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
     mark_incomplete, model, modes, notes, overview, report, tell_of_interruption,
@@ -13,6 +13,7 @@ use crate::interrupt::Orderly;
 use crate::output::{Output, Printer, print, print_of_guest, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
+use crate::runs::network::Opened;
 use crate::runs::start::{self, Start};
 use crate::runs::workload_size;
 use crate::sandbox::Needs;
@@ -133,7 +134,11 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         Some(_) => works.iter().map(|(_, start)| NameSources::of(start, &arguments.linux.files)).collect(),
         None => Vec::new(),
     };
-    let plan = Plan { works, systems, threads, walks, profiles: profile.is_some(), keep, shared };
+    let network = match arguments.linux.net {
+        Some(NetKind::User) => Some(Opened::open(&[])?),
+        Some(NetKind::None | NetKind::Switch) | None => None,
+    };
+    let plan = Plan { works, systems, threads, walks, profiles: profile.is_some(), keep, shared, network };
     let _sandbox = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)])
         .enter(arguments.sandbox.sandbox)?;
     // Until the report of an interrupted comparison is written: the thread that waits for signals may run later than the runs end.
@@ -144,7 +149,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             tell_of_interruption(&plan, &finished, printer);
             // A report without a run would only take the place of an earlier one.
             if let Some(output) = json.filter(|_| !finished.is_empty()) {
-                let caption = caption(&plan.works, &plan.systems);
+                let caption = captions(&plan);
                 let mut value = report(&kind.name(), &config, &host, &caption, &finished);
                 add_beginnings(&mut value, &finished, snapshot.as_deref());
                 mark_incomplete(&mut value, &missing);
@@ -161,7 +166,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         let heading = (plan.works.len() > 1).then_some(own.name.as_str());
         show_outputs(heading, of_work)?;
     }
-    let caption = caption(&plan.works, &plan.systems);
+    let caption = captions(&plan);
     caption.iter().try_for_each(|line| printer.say(&format!("{line}\n")))?;
     let times = TimeModels::of_systems(&plan.systems);
     print_tables(arguments, &plan, &runs, &mut printer)?;
@@ -236,6 +241,14 @@ fn print_tables(arguments: &CompareArgs, plan: &Plan, runs: &[Finished], printer
     Ok(())
 }
 
+/// Lines that go above the tables.
+fn captions(plan: &Plan) -> Vec<String> {
+    let network = plan.network.as_ref().map(|_| {
+        "the guests have a network (--net): results depend on what comes through it, and when, and equal runs may differ".to_owned()
+    });
+    caption(&plan.works, &plan.systems).into_iter().chain(network).collect()
+}
+
 /// Refuses sizes of workloads that no guest of these systems could run with.
 fn check_sizes(arguments: &CompareArgs, systems: &[Arc<Configured>]) -> Result<(), Failure> {
     let least = systems.iter().map(|on| on.config.memory).min();
@@ -255,6 +268,7 @@ fn needs(plan: &Plan, outputs: [Option<&Output>; 3]) -> Needs {
     let kept = plan.keep.as_ref().map(Store::directory);
     let needs = Needs::of_machines(plan.threads).directory(kept).sections(plan.shared.sections());
     let needs = outputs.into_iter().fold(needs, Needs::output);
+    let needs = needs.network(plan.network.as_ref());
     let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     plan.works.iter().fold(needs, |needs, (_, start)| needs.devices(start.devices()))
 }

@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let needs = systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     let names = [0, 1].map(|index: usize| arguments.systems[index].to_string());
-    let plan = Plan { works, systems, threads, walks: false, profiles: false, keep: None, shared };
+    let plan = Plan { works, systems, threads, walks: false, profiles: false, keep: None, shared, network: None };
     let finished = match execute(&plan)? {
         Execution::Whole(finished) => finished,
         Execution::Interrupted { signal, .. } => return Err(Failure::Interrupted(signal)),

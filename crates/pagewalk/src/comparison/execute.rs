@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::interrupt::{self, Orderly, Signal};
 use crate::multi_vm::report::sections_of_one;
 use crate::progress::Runs;
+use crate::runs::network::Opened;
 use crate::runs::quiet::QuietConsole;
 use crate::runs::start::Start;
 use crate::shared_memory::{SharedMemory, warn_of_refusals};
@@ -14,6 +15,7 @@ use crate::side_by_side::side_by_side;
 use crate::store::Store;
 use crate::systems::Configured;
 use crate::walks;
+use machine::card_address;
 use std::sync::Arc;
 
 /// What is to be run.
@@ -32,13 +34,15 @@ pub(crate) struct Plan {
     pub(crate) keep: Option<Store>,
     /// What the guests have of sections, and reserved memory.
     pub(crate) shared: SharedMemory,
+    /// The host's sockets, if each guest has a network that leads out through them.
+    pub(crate) network: Option<Opened>,
 }
 
 impl Plan {
     /// Where finished runs are kept, if they are.
     pub(super) fn kept_in(&self) -> Option<&Store> {
-        // What is kept is found by its configuration, which says nothing of what guests share.
-        self.keep.as_ref().filter(|_| self.shared.is_empty())
+        // What is kept is found by its configuration, which says nothing of what guests share, or of what comes through a network.
+        self.keep.as_ref().filter(|_| self.shared.is_empty() && self.network.is_none())
     }
 }
 
@@ -122,7 +126,11 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
     if plan.profiles {
         machine.record_profile();
     }
-    let mut console = QuietConsole::default();
+    let network = plan.network.as_ref().map(|opened| opened.alone().network(card_address(0)));
+    if let Some(network) = &network {
+        machine.connect(0, Box::new(network.clone()));
+    }
+    let mut console = QuietConsole { network, ..QuietConsole::default() };
     let outcome = machine.run(&mut console);
     if let Some(signal) = interrupt::requested() {
         return Err(Failure::Interrupted(signal));

@@ -47,6 +47,7 @@ fn spec(sets: &[&str]) -> Initramfs<'static> {
         files: Vec::new(),
         sets: sets.iter().map(ToString::to_string).collect(),
         devices: BTreeSet::new(),
+        network: GuestNetwork::None,
         memory: Memory::OfKernel,
     }
 }
