@@ -27,7 +27,7 @@ impl Code {
     pub(crate) fn new(isa: Isa, state: &MachineState) -> Self {
         let (start, bytes) = state.host.memory.host_range();
         let line = state.caches.as_ref().map(|caches| (caches.fetch_line(), state.cores.is_some()));
-        match (line, state.profile.is_some()) {
+        match (line, state.is_observed()) {
             (None, false) => Self::Counts(CodeCache::new(isa, start, bytes)),
             (None, true) => Self::ProfiledCounts(CodeCache::new(isa, start, bytes)),
             (Some((line, false)), false) => Self::Cycles(CodeCache::new(isa, start, bytes).with_fetch_lines(line)),

@@ -94,7 +94,7 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
                 (*op).rs2 = predicted;
                 return environment.exchange.hit(at);
             }
-            environment.locate(&*hart, op);
+            environment.locate(&*hart, op, acc);
             match environment.bus().load_miss(address, T::WIDTH, &mut (*op).rs2, stamp) {
                 Ok(Loaded::Retry) => predicted = (*op).rs2,
                 Ok(Loaded::Value(value)) => {
@@ -130,7 +130,7 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
                 (*op).rs2 = predicted;
                 return environment.exchange.hit(at);
             }
-            environment.locate(&*hart, op);
+            environment.locate(&*hart, op, acc);
             match environment.bus().store_miss(address, T::WIDTH, value, &mut (*op).rs2, stamp) {
                 Ok(Stored::Retry) => predicted = (*op).rs2,
                 Ok(Stored::Done(pages)) => {

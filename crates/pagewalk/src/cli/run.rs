@@ -4,7 +4,7 @@ use super::control::ControlArgs;
 use super::format::FormatArgs;
 use super::gdb::GdbAddress;
 use super::guest::CacheArgs;
-use super::profile::ProfileArgs;
+use super::profile::{ObserveArgs, ProfileArgs};
 use super::sandbox::SandboxArgs;
 use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
 use clap::Args;
@@ -137,6 +137,13 @@ pub struct BootArgs {
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Write what happens when, for Perfetto (ui.perfetto.dev): which vCPU has each processor, exits, interrupts, work of the hypervisor,
+    /// and counters over time (docs/over-time.md)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Recordings over time.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
     /// Wait for GDB at this port of this host (0: any that is free), or at this socket, before the first instruction; results stay the same (docs/debugging.md)
     #[arg(long, value_name = "PORT|unix:PATH", conflicts_with = "control")]
     pub gdb: Option<GdbAddress>,
@@ -211,6 +218,13 @@ pub struct CompareArgs {
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Write what happens when, for Perfetto (ui.perfetto.dev): which vCPU has each processor, exits, interrupts, work of the hypervisor,
+    /// and counters over time (docs/over-time.md)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Recordings over time.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
     /// Record a walk of each run, reference by reference, for --json; --html does that anyway
     #[arg(long)]
     pub walks: bool,

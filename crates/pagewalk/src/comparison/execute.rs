@@ -6,6 +6,7 @@ use super::outcome::failure;
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly, Signal};
 use crate::multi_vm::report::sections_of_one;
+use crate::observe::{Recorded, Recordings};
 use crate::progress::Runs;
 use crate::runs::quiet::QuietConsole;
 use crate::runs::start::Start;
@@ -26,8 +27,8 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// Whether a walk of each run is recorded.
     pub(crate) walks: bool,
-    /// Whether runs are profiled. What is kept of a run has no profile: each runs again.
-    pub(crate) profiles: bool,
+    /// What is recorded of runs. What is kept of a run has no recordings: each runs again for them.
+    pub(crate) recorded: Recorded,
     /// Where finished runs are kept, and found.
     pub(crate) keep: Option<Store>,
     /// What the guests have of sections, and reserved memory.
@@ -106,7 +107,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
         Some(store) => Kept::place(store, start, on)?,
         None => None,
     };
-    if !plan.profiles
+    if !plan.recorded.any()
         && let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
         && (found.walk.is_some() || !plan.walks)
     {
@@ -119,9 +120,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
     if plan.walks {
         machine.record_walks();
     }
-    if plan.profiles {
-        machine.record_profile();
-    }
+    plan.recorded.begin(&mut machine);
     let mut console = QuietConsole::default();
     let outcome = machine.run(&mut console);
     if let Some(signal) = interrupt::requested() {
@@ -142,7 +141,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
         },
         walk: machine.recorded_walk(0).map(walks::value),
         saturated: machine.saturated_filter().map(|filter| filter.to_string()),
-        profile: machine.profile_of(0),
+        recordings: Recordings::of(&machine, 0),
         sections: sections_of_one(&machine),
     };
     warn_of_refusals(&machine);
