@@ -175,8 +175,9 @@ pub trait Bus {
     /// on the miss path, uses its lines there. Fetches come where [`CodeCache::with_fetch_lines`](crate::CodeCache::with_fetch_lines) asked.
     fn use_line(&mut self, at: *const u8, access: Access);
 
-    /// What follows is of the instruction at `pc`. Called only where [`SITES`](Self::SITES) asks for it.
-    fn at(&mut self, pc: u64);
+    /// What follows is of the instruction at `pc`, which follows `retired` others in this [`run`](crate::Hart::run). Called only where
+    /// [`SITES`](Self::SITES) asks for it.
+    fn at(&mut self, pc: u64, retired: u64);
 
     /// Something of the instruction that follows `retired` others in this [`run`](crate::Hart::run); what is outstanding then.
     fn report(&mut self, retired: u64, report: Report) -> Outstanding;

@@ -58,7 +58,7 @@ impl Bus for MachineState {
     }
 
     /// This bus has no use for it.
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
 
     #[inline]
     fn data_view(&mut self) -> DataView {

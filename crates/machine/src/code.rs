@@ -26,19 +26,21 @@ impl Code {
     /// None yet, for harts with `isa` in `state`.
     pub(crate) fn new(isa: Isa, state: &mut MachineState) -> Self {
         let (start, bytes) = state.host.memory.host_range();
+        let observed = state.is_observed();
         let Some(caches) = &mut state.caches else {
-            return match &state.profile {
-                None => Self::Counts(CodeCache::new(isa, start, bytes)),
-                Some(_) => Self::ProfiledCounts(CodeCache::new(isa, start, bytes)),
+            return if observed {
+                Self::ProfiledCounts(CodeCache::new(isa, start, bytes))
+            } else {
+                Self::Counts(CodeCache::new(isa, start, bytes))
             };
         };
         let core = state.cores.as_mut().map(|cores| cores.state(0));
         let (line, models) = (caches.fetch_line(), caches.layout(core.as_ref()));
-        match (&state.cores, &state.profile) {
-            (None, None) => Self::Cycles(CodeCache::new(isa, start, bytes).with_models(line, models)),
-            (None, Some(_)) => Self::ProfiledCycles(CodeCache::new(isa, start, bytes).with_models(line, models)),
-            (Some(_), None) => Self::Core(CodeCache::new(isa, start, bytes).with_models(line, models)),
-            (Some(_), Some(_)) => Self::ProfiledCore(CodeCache::new(isa, start, bytes).with_models(line, models)),
+        match (&state.cores, observed) {
+            (None, false) => Self::Cycles(CodeCache::new(isa, start, bytes).with_models(line, models)),
+            (None, true) => Self::ProfiledCycles(CodeCache::new(isa, start, bytes).with_models(line, models)),
+            (Some(_), false) => Self::Core(CodeCache::new(isa, start, bytes).with_models(line, models)),
+            (Some(_), true) => Self::ProfiledCore(CodeCache::new(isa, start, bytes).with_models(line, models)),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Debian Linux on a network: with the host's sockets behind it, and with other guests on a switch. All is at this host's loopback.
 
-#[allow(dead_code, reason = "each test binary uses its part")]
 mod common;
 
 use common::{Scratch, linux, run};

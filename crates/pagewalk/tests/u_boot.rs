@@ -6,7 +6,7 @@ mod common;
 use common::screen::{PATIENCE, Screen};
 use common::{Scratch, run};
 use pagewalk::guest::{
-    Cache, GuestDevice, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS, kernel_command_line,
+    Cache, GuestDevice, GuestNetwork, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS, kernel_command_line,
 };
 use std::collections::BTreeSet;
 use std::fs;

@@ -316,7 +316,7 @@ impl Bus for Memory {
         Outstanding::NOTHING
     }
 
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
 
     fn data_view(&mut self) -> DataView {
         DataView(self.entries.as_mut_ptr().cast())

@@ -98,7 +98,7 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
                 environment.use_line_of(&*hart, op, acc, DataUse { address, at, access: Access::Read });
                 return environment.exchange.hit(at);
             }
-            environment.locate(&*hart, op);
+            environment.locate(&*hart, op, acc);
             match environment.bus().load_miss(address, T::WIDTH, &mut (*op).rs2, stamp) {
                 Ok(Loaded::Retry) => {
                     predicted = (*op).rs2;
@@ -145,7 +145,7 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
                 }
                 return environment.exchange.hit(at);
             }
-            environment.locate(&*hart, op);
+            environment.locate(&*hart, op, acc);
             match environment.bus().store_miss(address, T::WIDTH, value, &mut (*op).rs2, stamp) {
                 Ok(Stored::Retry) => {
                     predicted = (*op).rs2;

@@ -107,12 +107,14 @@ impl<'c, B: Bus> Environment<'c, B> {
 
     /// Tells the bus, if it has to know, that what follows is of the instruction of the micro-op at `op`, which is in the hart's page.
     #[inline(always)]
-    pub(crate) fn locate(&mut self, hart: &Hart, op: *const MicroOp) {
+    pub(crate) fn locate(&mut self, hart: &Hart, op: *const MicroOp, acc: u64) {
         match B::SITES {
             Sites::Unneeded => {}
             Sites::Needed => {
-                let pc = hart.page.wrapping_add(u64::from(self.side(op).offset));
-                self.bus().at(pc);
+                let side = self.side(op);
+                let pc = hart.page.wrapping_add(u64::from(side.offset));
+                let retired = hart.retired_before_block(acc) + u64::from(side.instructions);
+                self.bus().at(pc, retired);
             }
         }
     }
@@ -269,7 +271,7 @@ impl<'c, B: Bus> Environment<'c, B> {
             InPlace::Plain => Some(AfterCsr::Next),
             InPlace::Context => {
                 let context = hart.context();
-                self.locate(hart, op);
+                self.locate(hart, op, acc);
                 self.bus().set_context(&context);
                 self.code_view = self.bus().code_view();
                 Some(AfterCsr::View(self.bus().data_view()))

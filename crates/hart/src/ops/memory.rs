@@ -128,7 +128,7 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
 ) -> After {
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
     let (address, op) = unsafe { ((*op).address(hart), &mut *op) };
-    environment.locate(hart, op);
+    environment.locate(hart, op, acc);
     match environment.bus().load_miss(address, T::WIDTH, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Loaded::Retry) => {
             environment.latest = op.rs2;
@@ -161,7 +161,7 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     let (address, op) = unsafe { ((*op).address(hart), &mut *op) };
     // Of a narrow store the bus sees the bytes that go to memory and nothing above them.
     let value = value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
-    environment.locate(hart, op);
+    environment.locate(hart, op, acc);
     match environment.bus().store_miss(address, T::WIDTH, value, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Stored::Retry) => {
             environment.latest = op.rs2;
@@ -294,7 +294,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
     if address & (T::WIDTH.bytes() - 1) != 0 {
         return leave_with(hart, op, Trap { cause: misaligned, value: address }.into());
     }
-    environment.locate(hart, op);
+    environment.locate(hart, op, acc);
     match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Reached::Retry) => {
             environment.watch();

@@ -27,6 +27,8 @@ pub(crate) struct FlatBus {
     pub(crate) leaves: bool,
     /// How often it had to.
     pub(crate) left: u32,
+    /// Whether what lies beyond the memory is a page that the tables do not allow.
+    pub(crate) page_faults: bool,
     /// The uses of lines, in order, by address, once a test wants to see them.
     pub(crate) uses: Option<Vec<(u64, Access)>>,
 }
@@ -77,6 +79,7 @@ impl FlatBus {
             misses: 0,
             leaves: false,
             left: 0,
+            page_faults: false,
             uses: None,
         }
     }
@@ -115,8 +118,17 @@ impl FlatBus {
     fn reach(&self, address: u64, width: u64, cause: Exception) -> Result<*mut u8, Trap> {
         match address.checked_add(width) {
             Some(end) if end <= self.view.bytes => Ok(self.view.start.wrapping_add(address as usize)),
-            _ => Err(Trap { cause, value: address }),
+            _ => Err(Trap { cause: if self.page_faults { page_fault(cause) } else { cause }, value: address }),
         }
+    }
+}
+
+fn page_fault(cause: Exception) -> Exception {
+    match cause {
+        Exception::LoadAccess => Exception::LoadPage,
+        Exception::StoreAccess => Exception::StorePage,
+        Exception::InstructionAccess => Exception::InstructionPage,
+        other => other,
     }
 }
 
@@ -149,7 +161,7 @@ impl Bus for FlatBus {
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
         Outstanding::NOTHING
     }
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
     fn data_view(&mut self) -> DataView {
         DataView((&raw mut *self.view).cast())
     }

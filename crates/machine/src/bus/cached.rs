@@ -68,7 +68,7 @@ impl<T: TimeModel> Bus for CachedMachine<T> {
     }
 
     /// This bus has no use for it.
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
 
     #[inline]
     fn data_view(&mut self) -> DataView {

@@ -30,7 +30,7 @@ pub use gdb::GdbAddress;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand, ListArgs};
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
-pub use profile::{ProfileArgs, ProfileFormat};
+pub use profile::{HeatmapCounts, ObserveArgs, ProfileArgs, ProfileFormat};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};

@@ -4,7 +4,7 @@ use super::control::ControlArgs;
 use super::format::FormatArgs;
 use super::gdb::GdbAddress;
 use super::guest::CacheArgs;
-use super::profile::ProfileArgs;
+use super::profile::{ObserveArgs, ProfileArgs};
 use super::sandbox::SandboxArgs;
 use super::values::{CommandSpec, DiskSpec, FileSpec, NetKind, Setting, WorkloadSpec, address, number};
 use clap::Args;
@@ -148,6 +148,13 @@ pub struct BootArgs {
     /// Lead a port of this host into the guest, at loopback unless an address says otherwise; `/udp` for datagrams. May be repeated
     #[arg(long = "forward", value_name = "[HOSTADDR:]HOSTPORT:GUESTPORT[/udp]", requires = "net")]
     pub forwards: Vec<Forward>,
+    /// Write what happens when, for Perfetto (ui.perfetto.dev): which vCPU has each processor, exits, interrupts, work of the hypervisor,
+    /// and counters over time (docs/over-time.md)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Recordings over time.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
     /// Wait for GDB at this port of this host (0: any that is free), or at this socket, before the first instruction; results stay the same (docs/debugging.md)
     #[arg(long, value_name = "PORT|unix:PATH", conflicts_with = "control")]
     pub gdb: Option<GdbAddress>,
@@ -222,6 +229,13 @@ pub struct CompareArgs {
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Write what happens when, for Perfetto (ui.perfetto.dev): which vCPU has each processor, exits, interrupts, work of the hypervisor,
+    /// and counters over time (docs/over-time.md)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Recordings over time.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
     /// Record a walk of each run, reference by reference, for --json; --html does that anyway
     #[arg(long)]
     pub walks: bool,

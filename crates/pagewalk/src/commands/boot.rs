@@ -8,6 +8,7 @@ use crate::error::Failure;
 use crate::gdb::{self, Debugger};
 use crate::interrupt::{self, Orderly};
 use crate::multi_vm::report::sections_of_one;
+use crate::observe::{ObserveOutputs, Recordings};
 use crate::output::{Format, Output, Printer, print_console, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::progress::Runs;
@@ -50,6 +51,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let open_snapshot = |path: &PathBuf| Output::open_seekable(path).map_err(|error| unwritten(path, &error));
     let taken = arguments.snapshot.as_ref().map(open_snapshot).transpose()?;
     let profile = ProfileOutput::open(&arguments.profile)?;
+    let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
     let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let beginning = match &snapshot {
         Some(snapshot) => Start::Snapshot(snapshot.clone()),
@@ -65,9 +67,12 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     beginning.check(&on, &shared)?;
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);
-    if profile.is_some() {
-        machine.record_profile();
+    let recorded = observed.recorded(profile.is_some());
+    if arguments.gdb.is_some() && recorded.needs_accesses() {
+        let problem = "--gdb watches the instructions that --reuse and --heatmap-of references would: use one of them";
+        return Err(Failure::Usage(problem.to_owned()));
     }
+    recorded.begin(&mut machine);
     let at = arguments.snapshot_at.unwrap_or_default();
     if let Some(path) = &arguments.snapshot {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
@@ -84,7 +89,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let debugger = arguments.gdb.as_ref().map(Debugger::accept).transpose()?;
     let needs = Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).control(control.as_ref());
     let needs = needs.output(profile.as_ref().map(ProfileOutput::output)).network(opened.as_ref());
-    let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
+    let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let progress = Runs::one_drawn();
@@ -125,7 +130,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
         _ => {}
     }
-    if json.is_some() || profile.is_some() {
+    if json.is_some() || recorded.any() {
         let work = about.work.clone();
         let statistics = machine.measured();
         let run = Finished {
@@ -138,7 +143,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             refused: (machine.refused_segments().0, Vec::new()),
             walk: None,
             saturated: None,
-            profile: machine.profile_of(0),
+            recordings: Recordings::of(&machine, 0),
             sections: sections_of_one(&machine),
         };
         let runs = [run];
@@ -147,6 +152,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             profile::print(&profiles, &mut Printer::beside_report(Format::Table)?)?;
             output.write(&profiles)?;
         }
+        observed.write(&[(runs[0].identity(0, &kind.name()), &runs[0].recordings)])?;
         if let Some(output) = json {
             let mut value = report(&kind.name(), &on.config, &on.host, &[], &runs);
             add_beginnings(&mut value, &runs, snapshot.as_deref());

@@ -10,6 +10,7 @@ use crate::error::Failure;
 use crate::guest::Memory;
 use crate::html;
 use crate::interrupt::Orderly;
+use crate::observe::ObserveOutputs;
 use crate::output::{Output, Printer, print, print_of_guest, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
@@ -130,6 +131,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let walks = arguments.walks || arguments.html.is_some();
     let profile = ProfileOutput::open(&arguments.profile)?;
+    let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
     let sources: Vec<NameSources> = match &profile {
         Some(_) => works.iter().map(|(_, start)| NameSources::of(start, &arguments.linux.files)).collect(),
         None => Vec::new(),
@@ -138,9 +140,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         Some(NetKind::User) => Some(Opened::open(&[])?),
         Some(NetKind::None | NetKind::Switch) | None => None,
     };
-    let plan = Plan { works, systems, threads, walks, profiles: profile.is_some(), keep, shared, network };
-    let _sandbox = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)])
-        .enter(arguments.sandbox.sandbox)?;
+    let recorded = observed.recorded(profile.is_some());
+    let plan = Plan { works, systems, threads, walks, recorded, keep, shared, network };
+    let needs = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)]);
+    let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     // Until the report of an interrupted comparison is written: the thread that waits for signals may run later than the runs end.
     let orderly = Orderly::begin();
     let runs = match execute(&plan)? {
@@ -194,6 +197,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         profile::print(&profiles, &mut printer)?;
         output.write(&profiles)?;
     }
+    let recordings = runs.iter().enumerate().map(|(number, run)| (run.identity(number, &kind.name()), &run.recordings));
+    observed.write(&recordings.collect::<Vec<_>>())?;
     printer.finish()?;
     warnings(&runs);
     if json.is_some() || html.is_some() {

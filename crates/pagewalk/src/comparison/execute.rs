@@ -6,6 +6,7 @@ use super::outcome::failure;
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly, Signal};
 use crate::multi_vm::report::sections_of_one;
+use crate::observe::{Recorded, Recordings};
 use crate::progress::Runs;
 use crate::runs::network::Opened;
 use crate::runs::quiet::QuietConsole;
@@ -28,8 +29,8 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// Whether a walk of each run is recorded.
     pub(crate) walks: bool,
-    /// Whether runs are profiled. What is kept of a run has no profile: each runs again.
-    pub(crate) profiles: bool,
+    /// What is recorded of runs. What is kept of a run has no recordings: each runs again for them.
+    pub(crate) recorded: Recorded,
     /// Where finished runs are kept, and found.
     pub(crate) keep: Option<Store>,
     /// What the guests have of sections, and reserved memory.
@@ -110,7 +111,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
         Some(store) => Kept::place(store, start, on)?,
         None => None,
     };
-    if !plan.profiles
+    if !plan.recorded.any()
         && let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
         && (found.walk.is_some() || !plan.walks)
     {
@@ -123,9 +124,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
     if plan.walks {
         machine.record_walks();
     }
-    if plan.profiles {
-        machine.record_profile();
-    }
+    plan.recorded.begin(&mut machine);
     let network = plan.network.as_ref().map(|opened| opened.alone().network(card_address(0)));
     if let Some(network) = &network {
         machine.connect(0, Box::new(network.clone()));
@@ -150,7 +149,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
         },
         walk: machine.recorded_walk(0).map(walks::value),
         saturated: machine.saturated_filter().map(|filter| filter.to_string()),
-        profile: machine.profile_of(0),
+        recordings: Recordings::of(&machine, 0),
         sections: sections_of_one(&machine),
     };
     warn_of_refusals(&machine);

@@ -4,7 +4,7 @@ use super::super::fetch::commit;
 use super::super::manifest::{FORMAT, PackageId, SetEntry};
 use super::super::package::enter;
 use super::*;
-use crate::guest::{Memory, Region, Task};
+use crate::guest::{GuestNetwork, Memory, Region, Task};
 use std::fs;
 use tempfile::TempDir;
 
