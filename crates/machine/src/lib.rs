@@ -39,4 +39,4 @@ pub use results::gauge::{Gauge, Phase};
 pub use results::outcome::Outcome;
 pub use results::statistics::{Statistics, Time};
 pub use results::trace::Stay;
-pub use results::walks::RecordedWalk;
+pub use results::walks::{Choice, ChosenWalk, RecordedWalk, RecordedWalks};
