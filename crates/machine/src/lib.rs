@@ -48,4 +48,4 @@ pub use results::intervals::{HartReading, Interval, IntervalLength, Intervals, R
 pub use results::outcome::Outcome;
 pub use results::statistics::{Statistics, Time};
 pub use results::trace::Stay;
-pub use results::walks::RecordedWalk;
+pub use results::walks::{Choice, ChosenWalk, RecordedWalk, RecordedWalks};

@@ -33,7 +33,7 @@ impl Machine {
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
             4 => profile::name_range(self, self.harts_of(guest).start + self.state.current.hart),
             0x100..=0x1ff => {
-                if self.records[guest].walk.is_none() {
+                if self.records[guest].walks.is_none() {
                     self.record_walk(guest);
                 }
                 return Some(Outcome::Finished((number & 0xff) as u8));

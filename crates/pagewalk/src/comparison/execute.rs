@@ -147,7 +147,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
-        walk: machine.recorded_walk(0).map(walks::value),
+        walk: machine.recorded_walks(0).map(walks::of_run),
         saturated: machine.saturated_filter().map(|filter| filter.to_string()),
         recordings: Recordings::of(&machine, 0),
         sections: sections_of_one(&machine),
