@@ -32,6 +32,12 @@ pub(super) fn value(run: &Finished) -> Value {
         "steps": shadow.steps,
         "table_writes": shadow.table_writes,
         "unprotects": shadow.unprotects,
+        "work": {
+            "validation": shadow.work.validation,
+            "pptlb": shadow.work.pptlb,
+            "load_control": shadow.work.load_control,
+            "purge_tlb": shadow.work.purge_tlb,
+        },
         "not_in_tlb_ratio": not_in_tlb_ratio(run),
         "not_in_buffer_ratio": super::caches::not_in_buffer_ratio(&run.statistics),
         "mean_instruction_cycles": mean_instruction_cycles(run),
