@@ -124,18 +124,19 @@ fn kept(directory: &Path) -> Vec<(String, std::time::SystemTime)> {
 fn a_papers_figures_and_claims_are_printed_with_verdicts_by_the_files_rules() {
     let place = Place::new();
     let shown = run(place.arguments()).succeeded().stdout;
+    // Lines are broken where they are long.
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "Overhead, % (Table 1)",
-        "holds    Nested costs something",
-        "refuted  And that",
+        "holds Nested costs something",
+        "refuted And that",
         "Cause: Shadow tables walk less. Measured",
-        "n = 2); the paper has 10.00; band 0.10 to 1000.00",
-        "open     WAPD loses",
-        "It walks more.",
-        "It does not.",
+        "n = 2); the paper has 10.00; band 0.10 to 1000.00 It walks more.",
+        "open WAPD loses",
+        "band 1.00 It does not.",
         " ± ",
     ] {
-        assert!(shown.contains(expected), "no `{expected}` in {shown}");
+        assert!(words.contains(expected), "no `{expected}` in {words}");
     }
     assert!(shown.ends_with("Of 3 claims 1 hold, 1 are refuted, 1 are open.\n"), "{shown}");
     let report = place.report();
