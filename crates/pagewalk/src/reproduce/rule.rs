@@ -139,11 +139,11 @@ impl TryFrom<Written> for Claim {
             }
             _ => return Err(format!("claim `{id}`: it needs `axis`, `ours`, `band` and `because`, or `holds` alone")),
         };
-        if !(target.band[0] <= target.band[1] && target.band.iter().all(|end| end.is_finite())) {
+        if !is_ordered(target.band) || !target.band.iter().all(|end| end.is_finite()) {
             return Err(format!("claim `{id}`: `band` is not two numbers, the lesser one first"));
         }
         if let Some(cause) = &cause
-            && !(cause.band[0] <= cause.band[1])
+            && !is_ordered(cause.band)
         {
             return Err(format!("claim `{id}`: the cause's `band` is not two numbers, the lesser one first"));
         }
@@ -170,4 +170,9 @@ impl TryFrom<Written> for Claim {
             revised,
         })
     }
+}
+
+/// Whether the lesser end comes first; no end is `nan` then.
+fn is_ordered(band: [f64; 2]) -> bool {
+    band[0] <= band[1]
 }
