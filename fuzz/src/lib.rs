@@ -9,6 +9,7 @@
 //! | [`calls`] | SBI calls of several harts | the same |
 //! | [`virtqueues`] | rings and requests behind working drivers | no panic, no byte outside RAM, the disk's image stays as it was |
 //! | [`registers`] | accesses to registers of devices | the same |
+//! | [`packets`] | frames to the user network, and what the host's sockets do | no panic, no more sockets and frames than allowed |
 //! | [`kernels`] | the file of a kernel | an error, or segments inside RAM |
 //! | [`snapshots`] | the file of a snapshot | an error, or a machine that goes on |
 //! | [`settings`] | configuration in TOML, and options on the command line | an error, or what can be read again from what it prints |
@@ -27,6 +28,7 @@ pub mod guests;
 pub mod host_models;
 pub mod instructions;
 pub mod kernels;
+pub mod packets;
 pub mod page_tables;
 pub mod programs;
 pub mod registers;
@@ -40,13 +42,14 @@ pub mod virtqueues;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     ("calls", calls::run),
     ("documents", documents::run),
     ("guests", guests::run),
     ("host_models", host_models::run),
     ("instructions", instructions::run),
     ("kernels", kernels::run),
+    ("packets", packets::run),
     ("page_tables", page_tables::run),
     ("programs", programs::run),
     ("registers", registers::run),

@@ -6,7 +6,6 @@ use super::notes;
 use super::work::{instructions, native_of, overhead, overhead_ideal};
 use config::Config;
 use config::host_model::HostModel;
-use machine::MissClass;
 use serde_json::{Map, Value, json};
 
 /// The report of a comparison of `guest`, with the lines of its caption.
@@ -43,6 +42,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "instructions": statistics.instructions,
         "loads": statistics.loads,
         "stores": statistics.stores,
+        "page_faults": counts::page_faults(statistics),
         "transactions": statistics.transactions,
         "instructions_over_native": native.map(|native| instructions(run, native)),
         "cycles": time.total().0,
@@ -64,7 +64,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
             "escaped": mmu.escape_hits,
             "refused": run.refused.0,
             "idle": notes::idle_segments(run),
-            "classified": classes(&mmu.classified_misses),
+            "classified": counts::classes(&mmu.classified_misses),
         },
         "exits": counts::exits(statistics),
         "paging": paging,
@@ -83,18 +83,4 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         entry["recorded_walk"] = walk.clone();
     }
     entry
-}
-
-/// Misses of the second level by the segments that would hold them, where the user requested that.
-fn classes(counts: &[u64; 4]) -> Value {
-    if counts.iter().all(|&count| count == 0) {
-        return Value::Null;
-    }
-    let of = |class: MissClass| counts[class as usize];
-    json!({
-        "neither": of(MissClass::Neither),
-        "guest": of(MissClass::Guest),
-        "monitor": of(MissClass::Hypervisor),
-        "both": of(MissClass::Both),
-    })
 }
