@@ -62,9 +62,9 @@ fn reproduction(scratch: &Scratch) -> PathBuf {
                 "series": [{{"name": "one", "paper": [1, null, 3.5], "ours": [2, 4, 1.25]}}, {{"name": "two", "paper": [], "ours": [1, 2, 3]}}], "note": "A note."}}"#
         )
     };
-    let claims: Vec<String> = ["holds", "holds in direction", "does not hold", "not measured"]
+    let claims: Vec<String> = ["holds", "refuted", "open", "not measured"]
         .iter()
-        .map(|verdict| format!(r#"{{"id": "c", "claim": "A claim", "source": "page 4", "rule": "holds if a < b", "verdict": "{verdict}", "evidence": "1 < 2", "explanation": null}}"#))
+        .map(|verdict| format!(r#"{{"id": "c", "claim": "A claim", "source": "page 4", "rule": "holds if a < b", "verdict": "{verdict}", "evidence": "1 < 2", "shown": "Cause: it is.", "explanation": null}}"#))
         .collect();
     let json = format!(
         r#"{{"paper": "mine", "title": "A paper", "citation": "A. Author, 2014", "note": "A note", "full": false, "figures": [{}, {}, {}], "claims": [{}],
@@ -349,5 +349,5 @@ fn reproductions_are_good_pages() {
     check(&path);
     let mut page = Page::open(&path, 1200, "light");
     let badges = page.evaluate("[...document.querySelectorAll('.badge')].map((badge) => badge.textContent)");
-    assert_eq!(badges, serde_json::json!(["holds", "holds in direction", "does not hold", "not measured"]));
+    assert_eq!(badges, serde_json::json!(["holds", "refuted", "open", "not measured"]));
 }

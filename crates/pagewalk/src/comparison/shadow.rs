@@ -46,6 +46,12 @@ pub(crate) fn counts(statistics: &Statistics) -> Value {
         "steps": shadow.steps,
         "table_writes": shadow.table_writes,
         "unprotects": shadow.unprotects,
+        "work": {
+            "validation": shadow.work.validation,
+            "pptlb": shadow.work.pptlb,
+            "load_control": shadow.work.load_control,
+            "purge_tlb": shadow.work.purge_tlb,
+        },
         "time": {
             "validation": shadow.time.validation.0,
             "pptlb": shadow.time.pptlb.0,

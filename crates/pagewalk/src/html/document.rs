@@ -101,6 +101,7 @@ pub(super) struct Verdict {
     pub(super) source: String,
     pub(super) rule: String,
     pub(super) evidence: String,
+    pub(super) cause: String,
     pub(super) explanation: String,
 }
 
