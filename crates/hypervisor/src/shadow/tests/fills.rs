@@ -1,7 +1,8 @@
 //! What one fault on a shadow table is charged, to the unit.
 
 use super::fixture::{Choice, DATA, End, Fixture, ram};
-use crate::shadow::{Activity, Assist, Way, Work, steps};
+use crate::shadow::steps::{self, Entered};
+use crate::shadow::{Activity, Assist, Way, Work};
 use types::{Access, Gpa, Gva};
 
 const ROOT: Gpa = ram(1 << 20);
@@ -37,7 +38,9 @@ fn a_fault_is_charged_for_each_entry_of_each_table_that_it_reads_or_writes() {
         // Three entries of the guest's tables, each behind three of the nested one; the page's own nested walk; and the walk of the shadow table.
         let references = 3 * (1 + 3) + 3 + 3;
         let filled = u64::from(!used);
-        let expected = Work { activity: Activity::Validation, way, steps: steps::VALIDATION, references, filled };
+        let exit = if way == Way::Exit { steps::exit(Entered::Fault) } else { 0 };
+        let steps = exit + steps::validation(references);
+        let expected = Work { activity: Activity::Validation, way, steps, references, filled };
         assert_eq!(work, [expected], "{assist:?}, used: {used}");
         let counted = fixture.counted();
         assert_eq!((counted.validations, counted.assisted_validations), (1, u64::from(way == Way::Assist)));
