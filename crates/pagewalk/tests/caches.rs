@@ -99,7 +99,7 @@ fn fidelity_has_an_option_of_its_own() {
 #[test]
 fn compiled_code_reports_to_a_core_what_an_interpreter_does() {
     let of = |engine: &str| {
-        let workloads = "gups:256K,qsort:64K,sieve:64K,kv:256K,cg:64K";
+        let workloads = "gups:256K,qsort:64K,sieve:64K,kv:256K";
         let machine = ["--scheme", "native,nested,shadow", "--set", "fidelity=core", "--set", engine];
         compare(&[&["--workload", workloads][..], &machine].concat())
     };

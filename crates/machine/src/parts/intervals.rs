@@ -85,7 +85,10 @@ impl GuestIntervals {
     }
 
     /// The interval under way ends, and the next one at `due`.
-    pub(crate) fn close(&mut self, end: Reading, due: u64) {
+    ///
+    /// It may end at the clock of a processor that is behind the one whose turn has ended the interval before: then it has no time.
+    pub(crate) fn close(&mut self, mut end: Reading, due: u64) {
+        end.at = end.at.max(self.latest());
         self.full = (self.intervals.len() + 2) * end.harts.len() > MOST_READINGS;
         self.intervals.push(Interval { phase: Some(self.phase), measured: Some(false), end });
         self.due = due;
@@ -112,12 +115,16 @@ impl GuestIntervals {
         }
     }
 
+    /// When the interval under way began.
+    fn latest(&self) -> Cycles {
+        self.intervals.last().map_or(self.begun.at, |interval| interval.end.at)
+    }
+
     /// The intervals of a run that has come to `end`.
     pub(crate) fn intervals(&self, mut end: Reading) -> Intervals {
         let mut intervals = self.intervals.clone();
         // A guest may end at a time that no pCPU has come to.
-        let latest = intervals.last().map_or(self.begun.at, |interval| interval.end.at);
-        end.at = end.at.max(latest);
+        end.at = end.at.max(self.latest());
         intervals.push(Interval {
             phase: (!self.mixed).then_some(self.phase),
             measured: if self.mixed { None } else { Some(false) },
@@ -134,6 +141,16 @@ impl GuestIntervals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Four harts ended intervals by turns of processors whose clocks were apart, and one ended before it began.
+    #[test]
+    fn an_interval_does_not_end_before_it_begins() {
+        let mut kept = GuestIntervals::new(at(0, 1), Phase::Measure, 10);
+        kept.close(at(500, 1), 20);
+        kept.close(at(400, 1), 30);
+        let ends: Vec<u64> = kept.intervals(at(450, 1)).intervals.iter().map(|interval| interval.end.at.0).collect();
+        assert_eq!(ends, [500, 500, 500]);
+    }
     use crate::results::intervals::HartReading;
     use crate::results::statistics::Statistics;
 
