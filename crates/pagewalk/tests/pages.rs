@@ -121,9 +121,17 @@ fn the_map_shows_the_hostile_array() {
     assert!(misses as f64 > 0.9 * number(map, "/total") as f64, "{misses}");
 }
 
+/// With four harts, a core's time was another one while accesses were kept.
+#[test]
+fn accesses_of_a_modelled_core_are_not_recorded() {
+    let own =
+        ["compare", "--workload", "gups:64K", "--scheme", "native", "--fidelity", "core", "--reuse", "never.json"];
+    run(own).failed(2, &["--reuse", "fidelity core cannot be recorded"]);
+}
+
 #[test]
 fn recordings_of_pages_change_no_result() {
-    for fidelity in ["fidelity=counts", "fidelity=core"] {
+    for fidelity in ["fidelity=counts", "fidelity=cycles"] {
         let arguments = jobs("4", &["--set", fidelity]);
         let scratch = Scratch::new();
         let (reuse, map, with) = (scratch.text("u.json"), scratch.text("m.json"), scratch.text("with.json"));

@@ -48,7 +48,7 @@ source = "page 1"
 axis = "overhead of nested, %"
 paper = 10
 ours = "nested * 100"
-band = [0.1, 1000]
+band = [0.01, 1000]
 because = "more than nothing"
 explanation = { holds = "It walks more.", open = "It does not." }
 [[claim]]
@@ -131,7 +131,7 @@ fn a_papers_figures_and_claims_are_printed_with_verdicts_by_the_files_rules() {
         "holds Nested costs something",
         "refuted And that",
         "Cause: Shadow tables walk less. Measured",
-        "n = 2); the paper has 10.00; band 0.10 to 1000.00 It walks more.",
+        "n = 2); the paper has 10.00; band 0.01 to 1000.00 It walks more.",
         "open WAPD loses",
         "band 1.00 It does not.",
         " ± ",
