@@ -77,6 +77,44 @@ fn reproduction(scratch: &Scratch) -> PathBuf {
     page_of(scratch, "reproduce", &json)
 }
 
+/// What `calibrate` writes, in small.
+fn calibration(scratch: &Scratch) -> PathBuf {
+    let point =
+        |size: u64, ns: f64| format!(r#"{{"size": {size}, "ns": {ns}, "low": {}, "high": {}}}"#, 0.9 * ns, 1.2 * ns);
+    let points: Vec<String> = (12..26).map(|power| point(1 << power, if power < 16 { 1.4 } else { 12.5 })).collect();
+    let json = format!(
+        r#"{{"version": "0", "machine": {{"processor": "a processor"}}, "base": "xeon-2017", "warnings": ["A warning."],
+            "quantities": [{{"key": "clock", "name": "clock", "how": "counted", "text": "3.1 GHz", "sure": "sure"}},
+                {{"key": "tlb.4k.2.entries", "name": "entries", "how": "chased", "not": "no level was found"}}],
+            "staircases": [{{"title": "Latency by memory", "axis": "bytes", "points": [{}], "levels": [{{"ns": 1.4, "first": 4096, "last": 32768}}]}}],
+            "model": "name = \"mine\""}}"#,
+        points.join(", ")
+    );
+    page_of(scratch, "calibrate", &json)
+}
+
+/// What `validate` writes, in small.
+fn validation(scratch: &Scratch) -> PathBuf {
+    let spread = |value: f64| format!(r#"{{"median": {value}, "low": {}, "high": {}}}"#, 0.9 * value, 1.1 * value);
+    let point = |program: &str, ratio: f64| {
+        format!(
+            r#"{{"program": "{program}", "size": "64M", "operation": "an update", "held_out": false, "ratio_error": 0.1, "time_factor": 1.1,
+                "measured": {{"ns_4k": {}, "ns_2m": {}, "ratio": {}}}, "predicted": {{"ns_4k": 22, "ns_2m": 10, "ratio": 2.2}}}}"#,
+            spread(20.0),
+            spread(10.0),
+            spread(ratio)
+        )
+    };
+    let json = format!(
+        r#"{{"machine": {{"processor": "a processor", "hypervisor": "KVM"}}, "host": {{"name": "mine"}}, "config": {{"harts": 1}},
+            "systems": ["nested:4K+4K", "nested:2M+2M"], "fidelity": "core",
+            "summary": {{"median_error": 0.05, "worst_error": 0.1, "median_factor": 1.1}}, "validation": [{}, {}]}}"#,
+        point("gups", 2.0),
+        point("spmv", 1.05)
+    );
+    page_of(scratch, "validate", &json)
+}
+
 fn page_of(scratch: &Scratch, name: &str, json: &str) -> PathBuf {
     let (json, html) = (scratch.write(&format!("{name}.json"), json), scratch.text(&format!("{name}.html")));
     run(["report", &json, &html]).succeeded();
@@ -339,6 +377,20 @@ fn hosts_with_guests_are_good_pages() {
 fn very_large_memory_is_a_good_page() {
     let scratch = Scratch::new();
     check(&vlm(&scratch));
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn staircases_of_a_machine_are_a_good_page() {
+    let scratch = Scratch::new();
+    check(&calibration(&scratch));
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn predictions_beside_measurements_are_a_good_page() {
+    let scratch = Scratch::new();
+    check(&validation(&scratch));
 }
 
 #[test]
