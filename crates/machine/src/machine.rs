@@ -42,7 +42,7 @@ use crate::{
     results::events::EventInterrupt,
     results::gauge::Watched,
     results::outcome::Outcome,
-    schedule::{Turn, next_turn},
+    schedule::{TimeLimit, Turn, next_turn},
     snapshot::request::Capture,
     state::{Current, Guest, MachineState, Processor},
 };
@@ -116,14 +116,6 @@ pub struct Machine {
     pub(crate) intervals: Option<Box<IntervalLog>>,
     /// What a debugger wants.
     pub(crate) debug: DebugState,
-}
-
-/// When a run is over in any case.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TimeLimit {
-    at: Cycles,
-    /// The same, as the user gave it.
-    seconds: u64,
 }
 
 /// How the run loop goes on.
