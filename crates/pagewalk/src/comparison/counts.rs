@@ -37,11 +37,34 @@ pub(crate) fn page_faults(statistics: &Statistics) -> Value {
     })
 }
 
+/// The key `refills`.
+pub(crate) fn refills(statistics: &Statistics) -> Counts {
+    let mmu = &statistics.mmu;
+    named([("count", mmu.refills), ("instructions", mmu.refill_instructions)])
+}
+
+/// What is counted of segments, by the keys of `segments`.
+pub(crate) fn segments(statistics: &Statistics) -> Counts {
+    let mmu = &statistics.mmu;
+    named([
+        ("both", mmu.segment_hits),
+        ("guest", mmu.guest_segment_hits),
+        ("monitor", mmu.hypervisor_segment_pages),
+        ("monitor_steps", mmu.hypervisor_segment_hits),
+        ("escaped", mmu.escape_hits),
+    ])
+}
+
+/// The key `paging`.
+pub(crate) fn paging(statistics: &Statistics) -> Counts {
+    statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect()
+}
+
 /// What a run of a hart counts and what adds up, by the keys that a run of a comparison has. Maxima do not add up, nor do quotients.
 pub(crate) fn of_hart(statistics: &Statistics) -> Value {
     let Statistics { mmu, time, .. } = statistics;
-    let paging: Map<String, Value> =
-        statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
+    let mut segments = segments(statistics);
+    segments.insert("classified".to_owned(), classes(&mmu.classified_misses));
     json!({
         "instructions": statistics.instructions,
         "loads": statistics.loads,
@@ -55,22 +78,12 @@ pub(crate) fn of_hart(statistics: &Statistics) -> Value {
             "host_refs": mmu.host_refs,
             "steps": mmu.steps(),
         },
-        "refills": {
-            "count": mmu.refills,
-            "instructions": mmu.refill_instructions,
-        },
+        "refills": refills(statistics),
         "segment_hits": mmu.segment_hits,
         "escape_hits": mmu.escape_hits,
-        "segments": {
-            "both": mmu.segment_hits,
-            "guest": mmu.guest_segment_hits,
-            "monitor": mmu.hypervisor_segment_pages,
-            "monitor_steps": mmu.hypervisor_segment_hits,
-            "escaped": mmu.escape_hits,
-            "classified": classes(&mmu.classified_misses),
-        },
+        "segments": segments,
         "exits": exits(statistics),
-        "paging": paging,
+        "paging": paging(statistics),
         "caches": super::caches::value(statistics),
         "core": statistics.core.map(|core| json!({
             "data": core.data,
