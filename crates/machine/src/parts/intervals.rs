@@ -89,7 +89,8 @@ impl GuestIntervals {
     /// It may end at the clock of a processor that is behind the one whose turn has ended the interval before: then it has no time.
     pub(crate) fn close(&mut self, mut end: Reading, due: u64) {
         end.at = end.at.max(self.latest());
-        self.full = (self.intervals.len() + 2) * end.harts.len() > MOST_READINGS;
+        // This one, one more, and the last.
+        self.full = (self.intervals.len() + 3) * end.harts.len() > MOST_READINGS;
         self.intervals.push(Interval { phase: Some(self.phase), measured: Some(false), end });
         self.due = due;
     }
@@ -141,6 +142,8 @@ impl GuestIntervals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::intervals::HartReading;
+    use crate::results::statistics::Statistics;
 
     /// Four harts ended intervals by turns of processors whose clocks were apart, and one ended before it began.
     #[test]
@@ -151,8 +154,6 @@ mod tests {
         let ends: Vec<u64> = kept.intervals(at(450, 1)).intervals.iter().map(|interval| interval.end.at.0).collect();
         assert_eq!(ends, [500, 500, 500]);
     }
-    use crate::results::intervals::HartReading;
-    use crate::results::statistics::Statistics;
 
     fn at(cycles: u64, harts: usize) -> Reading {
         let hart = || HartReading { pcpu: None, statistics: Statistics::default() };
