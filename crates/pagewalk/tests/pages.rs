@@ -87,7 +87,7 @@ fn a_heatmap_has_every_miss_and_every_reference() {
         for (counts, pointers) in
             [("misses", ["/tlb/l1d_misses", "/tlb/l1i_misses"]), ("references", ["/loads", "/stores"])]
         {
-            let settings = ["--heatmap-of", counts, "--set", "fidelity=core"];
+            let settings = ["--heatmap-of", counts, "--set", "fidelity=cycles"];
             let ([map], report) = compared(["--heatmap"], &jobs(harts, &settings));
             for (map, report) in runs_of(&map).iter().zip(&runs_of(&report)) {
                 let counted = pointers.iter().map(|pointer| number(report, pointer)).sum::<u64>();
