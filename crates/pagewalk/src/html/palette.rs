@@ -1,4 +1,4 @@
-//! Colours by meaning: a colour stands for the same thing on all charts of all pages. The style sheet has a light and a dark value of
+//! Colours by meaning: a colour means the same thing on all charts of all pages. The style sheet has a light and a dark value of
 //! each. Marks never distinguish by colour alone.
 
 use schemes::{Family, registry};

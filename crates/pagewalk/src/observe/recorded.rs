@@ -1,4 +1,4 @@
-//! What a machine is asked to record, and what it has recorded.
+//! What a machine records beside its statistics, and the result.
 
 use crate::error::Failure;
 use config::{Config, FidelityName};
