@@ -74,6 +74,10 @@ impl DeviceGuest {
                 let (gpa, width) = (address(random), random.pick(&WIDTHS));
                 self.read(gpa, width);
             }
+            12 if random.one_in(2) => {
+                let frame = random.bytes(1514);
+                let _taken = self.platform.receive_frame(&frame, &self.memory);
+            }
             12 => {
                 let bytes = random.bytes(100);
                 assert!(self.platform.console_input(&bytes, &self.memory) <= bytes.len(), "more taken than typed");

@@ -9,6 +9,7 @@
 //! | [`calls`] | SBI calls of several harts | the same |
 //! | [`virtqueues`] | rings and requests behind working drivers | no panic, no byte outside RAM, the disk's image stays as it was |
 //! | [`registers`] | accesses to registers of devices | the same |
+//! | [`packets`] | frames to the user network, and what the host's sockets do | no panic, no more sockets and frames than allowed |
 //! | [`kernels`] | the file of a kernel | an error, or segments inside RAM |
 //! | [`snapshots`] | the file of a snapshot | an error, or a machine that goes on |
 //! | [`recordings`] | the file of a recording, or events | an error, or machines that do the events |
@@ -28,6 +29,7 @@ pub mod guests;
 pub mod host_models;
 pub mod instructions;
 pub mod kernels;
+pub mod packets;
 pub mod page_tables;
 pub mod programs;
 pub mod recordings;
@@ -42,13 +44,14 @@ pub mod virtqueues;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     ("calls", calls::run),
     ("documents", documents::run),
     ("guests", guests::run),
     ("host_models", host_models::run),
     ("instructions", instructions::run),
     ("kernels", kernels::run),
+    ("packets", packets::run),
     ("page_tables", page_tables::run),
     ("programs", programs::run),
     ("recordings", recordings::run),

@@ -120,7 +120,7 @@ mod tests {
         let mut words = Box::new([0; 512]);
         // A page of 1G with all rights, at the address that it maps.
         words[2] = 0x8000_0000 >> 2 | 0xcf;
-        let counts = |instructions| Counts { instructions, loads: 0, stores: 0 };
+        let counts = |instructions| Counts { instructions, ..Counts::default() };
         let data = |page| Event::Access { access: Access::Write, page, ends: Ends::Done };
         vec![
             Event::Begin { hart: 0 },

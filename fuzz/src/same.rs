@@ -11,8 +11,9 @@ use tempfile::NamedTempFile;
 use testing::Random;
 
 /// Settings that a machine has or has not, each with a value that is not the default.
-const SETTINGS: [(&str, &str); 12] = [
+const SETTINGS: [(&str, &str); 13] = [
     ("fidelity", "cycles"),
+    ("fidelity", "core"),
     ("memory_attribute", "V=Resident"),
     ("memory_attribute", "V=R"),
     ("mmu.ad", "fault"),

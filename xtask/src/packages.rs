@@ -24,6 +24,7 @@ const NEEDS: &[Need] = &[
     Need { thing: "qemu-system-riscv64", packages: &["qemu-system-riscv", "qemu-system-misc"] },
     Need { thing: "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.bin", packages: &["opensbi"] },
     Need { thing: "/sbin/mkfs.ext4", packages: &["e2fsprogs"] },
+    Need { thing: "/usr/bin/ssh", packages: &["openssh-client"] },
     Need { thing: "/usr/lib/u-boot/qemu-riscv64_smode/u-boot.bin", packages: &["u-boot-qemu"] },
     // Debugs guests over `boot --gdb`: the system's own GDB may know its own processor alone.
     Need { thing: "gdb-multiarch", packages: &["gdb-multiarch"] },

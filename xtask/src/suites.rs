@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Sets that tests use beside the default ones.
-const FURTHER_SETS: [&str; 10] =
-    ["gcc", "stress-ng", "rt-tests", "sysbench", "perf", "perl", "python", "lua", "compressors", "u-boot-qemu"];
+const FURTHER_SETS: [&str; 11] =
+    ["gcc", "stress-ng", "rt-tests", "sysbench", "perf", "perl", "python", "lua", "compressors", "ssh", "u-boot-qemu"];
 
 /// The crate whose tests run the command from end to end.
 const COMMAND: &str = "pagewalk";

@@ -155,26 +155,6 @@ mod tests {
         }
     }
 
-    /// Section 5.1 of the paper has 3.4, 140 and 24.4. What the model's file says is what its numbers give.
-    #[test]
-    fn assists_of_1985_are_about_as_much_faster_as_the_paper_measured() {
-        use hypervisor::shadow::{Activity, Way, Work, steps};
-        let costs = hypervisor::CostTable::virtualized(&HostModel::load("hitachi-1985").unwrap().prices);
-        let cost = |activity, way, steps, references| {
-            costs.of_shadow(&Work { activity, way, steps, references, filled: 0 }).0 as f64
-        };
-        // Six tables of three levels, and what PPTLB itself reads.
-        let (tables, references) = (6, 6 * 3 + 2);
-        let full = cost(Activity::Pptlb, Way::Exit, steps::full(tables * 4096), 0);
-        let selective = cost(Activity::Pptlb, Way::Exit, steps::selective(1), references);
-        let assist = cost(Activity::Pptlb, Way::Assist, steps::selective(1), references);
-        assert!((3.4..4.1).contains(&(selective / assist)), "{}", selective / assist);
-        assert!((135.0..155.0).contains(&(full / assist)), "{}", full / assist);
-        let switch = cost(Activity::LoadControl, Way::Exit, steps::switch(3), 0);
-        let assist = cost(Activity::LoadControl, Way::Assist, steps::search(3), 0);
-        assert!((20.0..25.0).contains(&(switch / assist)), "{}", switch / assist);
-    }
-
     #[test]
     fn what_is_wrong_with_a_model_is_named() {
         let unknown = HostModel::load("no-such-host").unwrap_err().to_string();

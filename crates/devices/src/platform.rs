@@ -6,7 +6,7 @@ use crate::map::{self, VIRTIO_SLOT_BYTES, VIRTIO_SLOTS};
 use crate::plic::{self, Plic, PlicContexts};
 use crate::primary_region::RegionRegisters;
 use crate::uart::{self, Uart};
-use crate::virtio::{MmioSlot, QueueFault, VirtioDevice};
+use crate::virtio::{MmioSlot, NetBackend, QueueFault, VirtioDevice};
 use core::ops::Range;
 use types::{Gpa, Width};
 
@@ -272,6 +272,37 @@ impl Platform {
         };
         self.drive_wires();
         taken
+    }
+
+    /// Has the first network card send to `backend` from now on; whether there is one.
+    pub fn connect(&mut self, backend: Box<dyn NetBackend>) -> bool {
+        for slot in &mut self.slots {
+            if let VirtioDevice::Net(net) = slot.device_mut() {
+                net.connect(backend);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether frames that the guest has sent wait for someone to carry them on.
+    #[must_use]
+    pub fn has_sent_frames(&self) -> bool {
+        self.slots.iter().any(|slot| matches!(slot.device(), VirtioDevice::Net(net) if net.holds_frames()))
+    }
+
+    /// Passes a frame, from the destination address to the end of the payload, to the first network card; whether its driver had a buffer for
+    /// it. Without one the frame is still the caller's.
+    pub fn receive_frame(&mut self, frame: &[u8], memory: &dyn DmaMemory) -> bool {
+        for slot in &mut self.slots {
+            if let VirtioDevice::Net(net) = slot.device() {
+                let bytes = net.with_header(frame);
+                let taken = slot.deliver_whole(crate::virtio::NET_RECEIVE, &bytes, memory);
+                self.drive_wires();
+                return taken;
+            }
+        }
+        false
     }
 
     /// Takes the byte that has been in the UART for longest, as firmware does that reads the console for the guest.

@@ -6,6 +6,7 @@
 
 use crate::{
     Trap,
+    code::models::StateOffsets,
     host_page::HostPage,
     report::{Outstanding, Report, Reports},
 };
@@ -23,6 +24,9 @@ pub struct CodeView(pub *mut u8);
 
 /// What the hit path keeps of modelled caches: as much as it takes to see that an access changes nothing in them.
 pub trait CacheLines: Copy {
+    /// Where compiled code finds the state of the models; `None` where nothing is modelled, or where compiled code does not look at it.
+    const STATE: Option<StateOffsets>;
+
     /// Whether the line of the byte at `at`, which a load or store has hit, is the one of its set that was used last: using it again has no
     /// effect and costs nothing. Where nothing is modelled, always.
     ///
@@ -42,6 +46,8 @@ pub trait CacheLines: Copy {
 pub struct NoCaches;
 
 impl CacheLines for NoCaches {
+    const STATE: Option<StateOffsets> = None;
+
     #[inline(always)]
     unsafe fn data_is_latest(self, _: *const u8) -> bool {
         true
@@ -148,8 +154,8 @@ pub struct EntryLayout {
 
 /// Memory, devices, translation and time, as a hart sees them.
 pub trait Bus {
-    /// How compiled code does what [`read_hit`](Self::read_hit) and [`write_hit`](Self::write_hit) do, where that is all that a hit takes: no
-    /// lines are modelled. `None` where it is not, and nothing is compiled.
+    /// How compiled code does what [`read_hit`](Self::read_hit) and [`write_hit`](Self::write_hit) do. `None` where it does not, and nothing is
+    /// compiled.
     const ENTRY: Option<EntryLayout> = None;
 
     /// Whether the engines [report](crate::report) instructions. Where they do, they call [`report`](Self::report) in the place of
@@ -169,8 +175,9 @@ pub trait Bus {
     /// on the miss path, uses its lines there. Fetches come where [`CodeCache::with_fetch_lines`](crate::CodeCache::with_fetch_lines) asked.
     fn use_line(&mut self, at: *const u8, access: Access);
 
-    /// What follows is of the instruction at `pc`. Called only where [`SITES`](Self::SITES) asks for it.
-    fn at(&mut self, pc: u64);
+    /// What follows is of the instruction at `pc`, which follows `retired` others in this [`run`](crate::Hart::run). Called only where
+    /// [`SITES`](Self::SITES) asks for it.
+    fn at(&mut self, pc: u64, retired: u64);
 
     /// Something of the instruction that follows `retired` others in this [`run`](crate::Hart::run); what is outstanding then.
     fn report(&mut self, retired: u64, report: Report) -> Outstanding;

@@ -8,10 +8,12 @@
 mod block;
 mod hot;
 pub(crate) mod jumps;
+pub mod models;
 pub(crate) mod translations;
 
 use crate::{
-    Bus, Hotness, Isa,
+    Bus, CacheLines, Hotness, Isa,
+    code::models::ModelLayout,
     decode::Instruction,
     engine::{
         compiled::CodeMemoryError,
@@ -21,6 +23,7 @@ use crate::{
     host_page::HostPage,
     microop::MicroOp,
     ops::Opcode,
+    report::Reports,
 };
 use hot::{AfterSample, Hot};
 use jumps::{Jump, Jumps};
@@ -60,6 +63,17 @@ impl<B: Bus> CodeCache<B> {
         assert!(bytes.is_power_of_two() && (LEAST_LINE..=4096).contains(&bytes), "a line of {bytes} bytes");
         self.translations.fetch_line = bytes;
         self
+    }
+
+    /// As [`with_fetch_lines`](Self::with_fetch_lines), for a bus whose caches and predictor have this layout, so that code can be compiled. Their
+    /// state is where [`CacheLines::STATE`] says.
+    ///
+    /// # Panics
+    /// As [`with_fetch_lines`](Self::with_fetch_lines) does.
+    #[must_use]
+    pub fn with_models(mut self, fetch_line: u32, models: ModelLayout) -> Self {
+        self.translations.models = Some(models);
+        self.with_fetch_lines(fetch_line)
     }
 
     /// The extensions that code is translated for.
@@ -119,7 +133,9 @@ impl<B: Bus> CodeCache<B> {
 
     /// The hart is at `offset` of `page`, after `instructions` in one piece. For the run loop, while no engine runs.
     pub(crate) fn sample(&mut self, page: HostPage, offset: u16, instructions: u32, hotness: Hotness) {
-        if B::ENTRY.is_none() || self.translations.fetch_line != 0 {
+        let models = self.translations.fetch_line != 0 || B::REPORTS == Reports::Instructions;
+        let known = self.translations.models.is_some() && B::Lines::STATE.is_some();
+        if B::ENTRY.is_none() || (models && !known) {
             return;
         }
         match self.hot.sample::<B>(&mut self.translations, (page, offset), instructions, hotness) {

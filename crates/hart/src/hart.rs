@@ -1,5 +1,6 @@
 //! One vCPU: its state. The loop that runs it is in `hart/run.rs`.
 
+pub(crate) mod accesses;
 mod run;
 mod suspended;
 
@@ -12,6 +13,7 @@ use crate::{
     trap_loop::{TrapHistory, TrapLoop},
     watch::{Place, StopCause, Watch},
 };
+use accesses::{AccessLog, PageUse};
 use suspended::Suspended;
 use types::{PagingMode, Privilege, TranslationContext};
 
@@ -45,6 +47,10 @@ pub struct Counts {
     pub loads: u64,
     /// Stores, store-conditionals and atomic operations.
     pub stores: u64,
+    /// Page faults that it took in U-mode.
+    pub page_faults: u64,
+    /// Instructions from each of these on to the next return to U-mode.
+    pub page_fault_instructions: u64,
 }
 
 /// The sink register, which replaces `x0` as a destination.
@@ -92,6 +98,10 @@ pub struct Hart {
     watch: Option<Box<Watch>>,
     /// How the run goes on that a debugger has stopped.
     suspended: Option<Suspended>,
+    /// Instructions retired when the page fault of U-mode was taken that has not been returned from.
+    faulted: Option<u64>,
+    /// The pages that it accesses, if they are kept.
+    accesses: Option<Box<AccessLog>>,
 }
 
 impl Hart {
@@ -122,9 +132,21 @@ impl Hart {
             sampled: 0,
             watch: None,
             suspended: None,
+            faulted: None,
+            accesses: None,
         };
         hart.update_float_open();
         hart
+    }
+
+    /// Keeps the pages that the hart accesses, from now on. It is then slower.
+    pub fn log_accesses(&mut self) {
+        self.accesses.get_or_insert_default();
+    }
+
+    /// The pages that were accessed since this was last asked, in order.
+    pub fn take_accesses(&mut self) -> Vec<PageUse> {
+        self.accesses.as_mut().map(|log| log.take()).unwrap_or_default()
     }
 
     /// The hart, counting on from where `former` is: for one that is started again.
@@ -328,6 +350,10 @@ impl Hart {
     }
 
     fn take_trap(&mut self, trap: Trap, pc: u64) {
+        if self.privilege == Privilege::User && trap.cause.is_page_fault() {
+            self.counts.page_faults += 1;
+            self.faulted = Some(self.counts.instructions);
+        }
         self.enter_handler(trap.cause as u64, trap.value, pc);
     }
 
@@ -349,6 +375,12 @@ impl Hart {
         self.csrs.sie = self.csrs.spie;
         self.csrs.spie = true;
         self.privilege = self.csrs.spp;
+        if self.privilege == Privilege::User
+            && let Some(since) = self.faulted.take()
+        {
+            // The return itself retires behind this.
+            self.counts.page_fault_instructions += self.counts.instructions + 1 - since;
+        }
         self.csrs.spp = Privilege::User;
         self.pc = self.csrs.sepc;
     }

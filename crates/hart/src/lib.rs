@@ -55,8 +55,8 @@
 //!     // The rest answers that there is nothing.
 //!     # fn lines(&mut self) -> NoCaches { NoCaches }
 //!     # fn use_line(&mut self, _: *const u8, _: Access) {}
-//!     # fn report(&mut self, _: u64, _: Report) -> Outstanding { Outstanding::Nothing }
-//!     # fn at(&mut self, _: u64) {}
+//!     # fn report(&mut self, _: u64, _: Report) -> Outstanding { Outstanding::NOTHING }
+//!     # fn at(&mut self, _: u64, _: u64) {}
 //!     # fn data_view(&mut self) -> DataView { DataView(std::ptr::null_mut()) }
 //!     # fn code_view(&mut self) -> CodeView { CodeView(std::ptr::null_mut()) }
 //!     # fn stamp(&mut self) -> u32 { self.stamp }
@@ -123,9 +123,10 @@ mod watch;
 pub use bus::{
     Bus, CacheLines, CodeView, DataView, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Sites, Stop, Stored,
 };
-pub use code::CodeCache;
+pub use code::{CodeCache, models};
 pub use engine::compiled::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub use engine::{Engine, Hotness};
+pub use hart::accesses::PageUse;
 pub use hart::{Counts, Exit, Hart};
 pub use host_page::HostPage;
 pub use interrupt::Interrupt;

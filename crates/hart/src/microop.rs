@@ -33,6 +33,14 @@ pub(crate) struct MicroOp {
     pub(crate) rs2: u16,
 }
 
+impl MicroOp {
+    /// Where it goes, if it is a load or store: the address of the first byte.
+    #[inline(always)]
+    pub(crate) fn address(&self, hart: &Hart) -> u64 {
+        hart.register(self.rs1).wrapping_add(self.imm as i64 as u64)
+    }
+}
+
 /// The slot behind a micro-op that may leave its block: what executing up to here costs, and where to go on.
 #[derive(Clone, Copy)]
 #[repr(C)]

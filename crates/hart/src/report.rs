@@ -14,13 +14,56 @@ pub enum Reports {
     Instructions,
 }
 
-/// Whether the core waits for anything that later instructions may wait for as well.
+/// What a core waits for that later instructions may wait for as well.
+///
+/// The first word, which compiled code keeps in a register, has bit 0 set where something is outstanding. Its other bits are those of the
+/// [`RegisterSet`] of registers whose values are not there yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outstanding {
-    /// Only long events have to be reported.
-    Nothing,
-    /// So do all loads and stores, and the instructions that read or write one of these registers.
-    Something(RegisterSet),
+#[repr(C)]
+pub struct Outstanding {
+    pub(crate) registers: u64,
+    /// Not zero where a page walk is under way.
+    pub(crate) walks: u64,
+}
+
+/// Whether page walks are under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Walks {
+    /// None is.
+    None,
+    /// Some are: a load may wait for one of them although it hits.
+    UnderWay,
+}
+
+impl Outstanding {
+    /// Nothing: only long events have to be reported.
+    pub const NOTHING: Self = Self { registers: 0, walks: 0 };
+
+    /// Whatever it may be: everything has to be reported.
+    pub const ANYTHING: Self = Self::something(RegisterSet::ALL, Walks::UnderWay);
+
+    /// Something: all loads and stores have to be reported, and the instructions that read or write one of these registers. While no walk is under
+    /// way, a load needs no report that reads and writes none of them, changes nothing in the caches, and is of a line that is not
+    /// [under way](crate::models::UnderWayLayout).
+    #[inline]
+    #[must_use]
+    pub const fn something(registers: RegisterSet, walks: Walks) -> Self {
+        Self { registers: registers.0 | 1, walks: walks as u64 }
+    }
+
+    /// Whether nothing is outstanding.
+    #[inline]
+    #[must_use]
+    pub const fn is_nothing(self) -> bool {
+        self.registers == 0
+    }
+
+    /// Whether an instruction that reads and writes these registers has to be reported.
+    #[inline]
+    #[must_use]
+    pub const fn concerns(self, registers: RegisterSet) -> bool {
+        self.registers & registers.0 & !1 != 0
+    }
 }
 
 /// A set of registers: bit n stands for x n, bit 32 + n for f n. It does not have x0.
@@ -61,6 +104,13 @@ pub enum Report {
         /// What its condition reads.
         reads: RegisterSet,
     },
+    /// It is a conditional branch that compiled code has predicted as [`BranchLayout`](crate::models::BranchLayout) says.
+    Resolved {
+        /// Whether it goes as predicted.
+        outcome: BranchOutcome,
+        /// What its condition reads.
+        reads: RegisterSet,
+    },
     /// It is on another line of instructions than the one before it: the byte there, in the host.
     FetchLine(*const u8),
     /// It is on a page that was looked up with [`Bus::fetch`](crate::Bus::fetch): its address.
@@ -78,6 +128,15 @@ pub enum BranchWay {
     NotTaken,
 }
 
+/// Whether a branch goes as predicted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BranchOutcome {
+    /// It does.
+    Predicted,
+    /// It does not.
+    Mispredicted,
+}
+
 /// An access to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataReport {
@@ -91,8 +150,19 @@ pub struct DataReport {
     pub stores: RegisterSet,
     /// Its address.
     pub address: u64,
-    /// The byte that this led to, in the host; `None` where the bus has completed the access itself, and knows.
-    pub at: Option<*const u8>,
+    /// Where this led to.
+    pub place: DataPlace,
+}
+
+/// Where an access has found its data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DataPlace {
+    /// The byte is here in the host, in the line of its set that was used last: the use changes nothing in the caches.
+    LatestLine(*const u8),
+    /// The byte is here in the host.
+    Line(*const u8),
+    /// The bus has completed the access itself, and knows.
+    Completed,
 }
 
 /// What an access does.

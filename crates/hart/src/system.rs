@@ -24,7 +24,7 @@ impl Hart {
             return Ok(None);
         }
         if B::SITES == Sites::Needed {
-            bus.at(self.pc);
+            bus.at(self.pc, self.retired_in_run());
         }
         let bits = self.instruction_bits(bus)?;
         self.step_bits(code, bus, bits, engine)

@@ -49,6 +49,22 @@ impl Exception {
         Self::StorePage,
     ];
 
+    /// Whether page tables do not allow an access.
+    pub(crate) const fn is_page_fault(self) -> bool {
+        match self {
+            Self::InstructionPage | Self::LoadPage | Self::StorePage => true,
+            Self::InstructionMisaligned
+            | Self::InstructionAccess
+            | Self::Illegal
+            | Self::Breakpoint
+            | Self::LoadMisaligned
+            | Self::LoadAccess
+            | Self::StoreMisaligned
+            | Self::StoreAccess
+            | Self::UserCall => false,
+        }
+    }
+
     /// The cause in words, as table 12.2 has it.
     #[must_use]
     pub const fn name(self) -> &'static str {

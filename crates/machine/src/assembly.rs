@@ -21,6 +21,7 @@ use crate::{
     parts::faulty::Faults,
     parts::primary_region::{GuestRegion, SegmentHardware},
     parts::shadow_intervals::ShadowIntervals,
+    parts::switch::Switch,
     sections::GuestSections,
     state::{Guest, MachineState, Processor},
 };
@@ -112,6 +113,7 @@ impl Machine {
         machine.extensions = config.sbi.extensions();
         machine.faults = faults;
         machine.disks = Disks::new(config, &model.clock());
+        machine.switch = plan.switch.map(Switch::new);
         machine.balloon = Balloon::new(&config.balloon, &model.clock());
         machine.shadow_intervals = ShadowIntervals::new(config, &model.clock());
         let mmu = config.mmu(&model)?;
@@ -202,7 +204,7 @@ impl Machine {
             harts,
             plic: config.plic.contexts.contexts(),
             input: ConsoleInput::Uart,
-            virtio: virtio(&image.devices, config.seed)?,
+            virtio: virtio(&image.devices, config.seed, index)?,
             primary_region: region.clone(),
         })?;
         if self.disks.take_time() {
@@ -213,6 +215,7 @@ impl Machine {
             VmParameters { vcpus: harts, weight: guest.weight, allocation: guest.allocation.clone(), spin: guest.spin };
         let pmus = if config.sbi.pmu { vec![Pmu::default(); harts] } else { Vec::new() };
         self.add_guest(Guest { platform, region, pmus }, &scheduled, plan.entry(), tree_at.0)?;
+        self.connect_to_switch(index);
         Ok(())
     }
 }
@@ -262,16 +265,23 @@ fn pager(config: &Config, host: &Host) -> Result<Option<Pager>, BuildError> {
 }
 
 /// The devices of a guest, after reset.
-pub(crate) fn virtio(kinds: &[VirtioKind], seed: u64) -> Result<Vec<VirtioDevice>, DiskError> {
-    kinds.iter().map(|kind| device(kind, seed)).collect()
+pub(crate) fn virtio(kinds: &[VirtioKind], seed: u64, guest: usize) -> Result<Vec<VirtioDevice>, DiskError> {
+    kinds.iter().map(|kind| device(kind, seed, guest)).collect()
 }
 
-fn device(kind: &VirtioKind, seed: u64) -> Result<VirtioDevice, DiskError> {
+/// The hardware address of the network card of guest number `guest`: locally administered, and the same in every run.
+#[must_use]
+pub fn card_address(guest: usize) -> [u8; 6] {
+    // There are fewer guests than numbers: each has a VMID.
+    let [high, low] = (guest as u16 + 1).to_be_bytes();
+    [0x02, 0, 0, 0, high, low]
+}
+
+fn device(kind: &VirtioKind, seed: u64, guest: usize) -> Result<VirtioDevice, DiskError> {
     Ok(match kind {
         VirtioKind::Console => VirtioDevice::Console(devices::Console::new()),
         VirtioKind::Block(config) => VirtioDevice::Block(Block::open(config)?),
-        // Locally administered, and the same in every run.
-        VirtioKind::Net => VirtioDevice::Net(Net::new([0x02, 0, 0, 0, 0, 1], Box::new(DiscardFrames))),
+        VirtioKind::Net => VirtioDevice::Net(Net::new(card_address(guest), Box::new(DiscardFrames))),
         VirtioKind::Rng => VirtioDevice::Rng(Rng::new(seed)),
         VirtioKind::Balloon => VirtioDevice::Balloon(devices::Balloon::new()),
     })

@@ -51,11 +51,11 @@ impl Bus for MachineState {
     /// This bus takes no reports of instructions.
     #[inline(always)]
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
-        Outstanding::Nothing
+        Outstanding::NOTHING
     }
 
     /// This bus has no use for it.
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
 
     #[inline]
     fn data_view(&mut self) -> DataView {

@@ -146,6 +146,12 @@ impl Caches {
         (self.line(offset), found.into())
     }
 
+    /// The line of data of the byte at `at` in the process.
+    #[inline]
+    pub(crate) fn line_at(&self, at: *const u8) -> Line {
+        self.line((at.addr() - self.base) as u64)
+    }
+
     /// The same of a table entry that a walk reads.
     fn locate_table_line(&mut self, processor: usize, offset: u64) -> (Line, Level) {
         let found = self.find(processor, offset, Asks::Walker);

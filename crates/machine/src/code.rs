@@ -28,21 +28,26 @@ pub(crate) enum Code {
 
 impl Code {
     /// None yet, for harts with `isa` in `state`.
-    pub(crate) fn new(isa: Isa, state: &MachineState) -> Self {
+    pub(crate) fn new(isa: Isa, state: &mut MachineState) -> Self {
         let (start, bytes) = state.host.memory.host_range();
         if state.recorder.is_some() {
             return Self::Recorded(CodeCache::new(isa, start, bytes));
         }
-        let line = state.caches.as_ref().map(|caches| (caches.fetch_line(), state.cores.is_some()));
-        match (line, state.profile.is_some()) {
-            (None, false) => Self::Counts(CodeCache::new(isa, start, bytes)),
-            (None, true) => Self::ProfiledCounts(CodeCache::new(isa, start, bytes)),
-            (Some((line, false)), false) => Self::Cycles(CodeCache::new(isa, start, bytes).with_fetch_lines(line)),
-            (Some((line, false)), true) => {
-                Self::ProfiledCycles(CodeCache::new(isa, start, bytes).with_fetch_lines(line))
-            }
-            (Some((line, true)), false) => Self::Core(CodeCache::new(isa, start, bytes).with_fetch_lines(line)),
-            (Some((line, true)), true) => Self::ProfiledCore(CodeCache::new(isa, start, bytes).with_fetch_lines(line)),
+        let observed = state.is_observed();
+        let Some(caches) = &mut state.caches else {
+            return if observed {
+                Self::ProfiledCounts(CodeCache::new(isa, start, bytes))
+            } else {
+                Self::Counts(CodeCache::new(isa, start, bytes))
+            };
+        };
+        let core = state.cores.as_mut().map(|cores| cores.state(0));
+        let (line, models) = (caches.fetch_line(), caches.layout(core.as_ref()));
+        match (&state.cores, observed) {
+            (None, false) => Self::Cycles(CodeCache::new(isa, start, bytes).with_models(line, models)),
+            (None, true) => Self::ProfiledCycles(CodeCache::new(isa, start, bytes).with_models(line, models)),
+            (Some(_), false) => Self::Core(CodeCache::new(isa, start, bytes).with_models(line, models)),
+            (Some(_), true) => Self::ProfiledCore(CodeCache::new(isa, start, bytes).with_models(line, models)),
         }
     }
 

@@ -10,7 +10,7 @@ pub use statistics::CoreStatistics;
 
 use crate::caches::Caches;
 use hart::report::Outstanding;
-use timing::{Core, CoreModel, Index, Level, Line, PrefetchLines};
+use timing::{Core, CoreModel, CoreState, Index, Level, Line, PrefetchLines};
 
 /// The cores of all pCPUs.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ struct OwnCore {
     pending: Pending,
     /// What was outstanding behind the latest report.
     outstanding: Outstanding,
+    /// How often [`Self::outstanding`] was due to be computed.
+    looks: u32,
 }
 
 impl Cores {
@@ -35,7 +37,8 @@ impl Cores {
         let own = || OwnCore {
             core: Core::new(model, &around),
             pending: Pending::default(),
-            outstanding: Outstanding::Nothing,
+            outstanding: Outstanding::NOTHING,
+            looks: 0,
         };
         Self { own: (0..pcpus).map(|_| own()).collect(), width: model.width }
     }
@@ -43,6 +46,11 @@ impl Cores {
     /// What the next report of a pCPU is to say beside the instruction.
     pub(crate) fn pending(&mut self, pcpu: usize) -> &mut Pending {
         &mut self.own[pcpu].pending
+    }
+
+    /// Where the state of the core of a pCPU lies, for the hit path.
+    pub(crate) fn state(&mut self, pcpu: usize) -> CoreState {
+        self.own[pcpu].core.state()
     }
 
     /// A turn of a pCPU has ended before an instruction.

@@ -10,6 +10,7 @@ pub mod debug;
 pub mod file_kind;
 pub mod loader;
 mod machine;
+mod pages;
 mod parts;
 mod profile;
 mod results;
@@ -19,6 +20,7 @@ pub mod snapshot;
 mod state;
 
 pub use assembly::build_error::BuildError;
+pub use assembly::card_address;
 pub use assembly::host_plan::{AllocationChange, GuestPlan, HostPlan};
 pub use assembly::image::{Image, VirtioKind};
 pub use assembly::memory_needs::{LEAST_LINUX_MEMORY, LEAST_MEMORY, guest_host_bytes};
@@ -35,9 +37,16 @@ pub use machine::{BalloonError, Controller, Machine, Pace, RecordError, Recorded
 pub use memory::registry;
 pub use memory::{FrameError, HOST_BASE, Inconsistency};
 pub use mmu::{Answer, MissClass, Reference, Segment, WalkRecord, WalkStep};
+pub use pages::{DistanceBucket, DistanceHistogram, HartReuse, Heatmap, HeatmapCell, Reuse, SpacePage};
+pub use parts::network::Network;
+pub use parts::page_watch::{HeatmapOf, PageRequest};
 pub use profile::{Counter, Counters, NamedRange, Profile, Rates, Row, Site, Space, Touched};
+pub use results::events::{
+    Event, EventInterrupt, EventKind, EventPlace, MeasuredRegion, ShadowActivity, ShadowEvent, ShadowWay, Trace,
+};
 pub use results::gauge::{Gauge, Phase};
+pub use results::intervals::{HartReading, Interval, IntervalLength, Intervals, Reading};
 pub use results::outcome::Outcome;
 pub use results::statistics::{Statistics, Time};
 pub use results::trace::Stay;
-pub use results::walks::RecordedWalk;
+pub use results::walks::{Choice, ChosenWalk, RecordedWalk, RecordedWalks};

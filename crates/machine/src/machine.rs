@@ -1,13 +1,15 @@
 //! The run loop: turns of vCPUs on pCPUs, until the guest ends.
 
 mod balloon;
-mod disks;
 mod dispatch;
 mod doing;
 mod faults;
 mod firmware;
 mod inconsistency;
+mod input_output;
+mod intervals;
 mod measurement;
+mod pages;
 mod paravirtual;
 mod profile;
 mod progress;
@@ -15,6 +17,7 @@ pub(crate) mod recording;
 mod sections;
 mod shadow_intervals;
 mod steal;
+mod trace;
 mod walks;
 
 pub use balloon::BalloonError;
@@ -31,13 +34,17 @@ use crate::{
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
     parts::faulty::Faults,
+    parts::intervals::IntervalLog,
+    parts::network::Cable,
     parts::record::Record,
     parts::shadow_intervals::ShadowIntervals,
     parts::steal::StealTime,
+    parts::switch::Switch,
     parts::vcpu::{Activity, Standing, Vcpu},
+    results::events::EventInterrupt,
     results::gauge::Watched,
     results::outcome::Outcome,
-    schedule::{Turn, next_turn},
+    schedule::{TimeLimit, Turn, next_turn},
     snapshot::request::Capture,
     state::{Current, Guest, MachineState, Processor},
 };
@@ -92,6 +99,10 @@ pub struct Machine {
     pub(crate) faults: Faults,
     pub(crate) capture: Capture,
     pub(crate) disks: Disks,
+    /// To networks outside.
+    pub(crate) cables: Vec<Cable>,
+    /// Between the guests.
+    pub(crate) switch: Option<Switch>,
     pub(crate) pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
@@ -103,16 +114,10 @@ pub struct Machine {
     pub(crate) records_walks: bool,
     /// Who is shown how far the run is.
     pub(crate) watched: Watched,
+    /// What was counted over time, if that is kept.
+    pub(crate) intervals: Option<Box<IntervalLog>>,
     /// What a debugger wants.
     pub(crate) debug: DebugState,
-}
-
-/// When a run is over in any case.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TimeLimit {
-    at: Cycles,
-    /// The same, as the user gave it.
-    seconds: u64,
 }
 
 /// How the run loop goes on.
@@ -125,9 +130,9 @@ pub(crate) enum Advance {
 }
 
 impl Machine {
-    pub(crate) fn new(state: MachineState, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
+    pub(crate) fn new(mut state: MachineState, isa: Isa, paging: PagingMode, pace: Pace, dispatch: Dispatch) -> Self {
         Self {
-            code: Code::new(isa, &state),
+            code: Code::new(isa, &mut state),
             state,
             vcpus: Vec::new(),
             dispatch,
@@ -139,12 +144,15 @@ impl Machine {
             faults: Faults::default(),
             capture: Capture::default(),
             disks: Disks::default(),
+            cables: Vec::new(),
+            switch: None,
             pace,
             records: Vec::new(),
             changes: Vec::new(),
             refused: Vec::new(),
             records_walks: false,
             watched: Watched::default(),
+            intervals: None,
             debug: DebugState::default(),
         }
     }
@@ -260,14 +268,16 @@ impl Machine {
             self.end_all(&Outcome::Interrupted);
             return Advance::Over;
         }
+        self.exchange_frames();
         let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)));
         let timer = self.dispatch.first_timer();
         // The time of whatever happens next.
-        let disk = self.disks.first_due();
-        let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), disk].into_iter().flatten().min();
+        let device = [self.disks.first_due(), self.first_frame_due()].into_iter().flatten().min();
+        let next = [turn.map(|turn| turn.from), timer.map(|(due, _)| due), device].into_iter().flatten().min();
         if self.ask_for_memory(next) || self.let_frames_fail(next) || self.end_shadow_interval(next) {
             return Advance::GoesOn;
         }
+        self.end_intervals(next);
         let Some(next) = next else {
             // Nothing but input goes on from here. A user has as long to type as the time limit leaves.
             let typing = limit.filter(|_| console.listens());
@@ -290,7 +300,7 @@ impl Machine {
         if self.capture_if_due(next) {
             return Advance::Over;
         }
-        if self.serve_disk(next) {
+        if self.serve_disk(next) || self.deliver_frame(next) {
             return Advance::GoesOn;
         }
         if self.changes.first().is_some_and(|change| change.at <= next) {
@@ -310,7 +320,10 @@ impl Machine {
             return Advance::GoesOn;
         };
         let turn = Turn {
-            next: [turn.next, timer.map(|(due, _)| due), disk, self.shadow_interval_due()].into_iter().flatten().min(),
+            next: [turn.next, timer.map(|(due, _)| due), device, self.shadow_interval_due()]
+                .into_iter()
+                .flatten()
+                .min(),
             ..turn
         };
         let index = self.dispatch.occupant(turn.index).expect("a vCPU is ready there");
@@ -381,6 +394,7 @@ impl Machine {
             good if good.succeeded() && !measured => Outcome::Unmeasured(self.pace.warmup),
             other => other,
         });
+        self.note_end(guest);
         for index in self.harts_of(guest) {
             self.vcpus[index].state = HartState::Stopped;
         }
@@ -438,17 +452,21 @@ impl Machine {
         let clock = self.clock_of_pcpu(pcpu);
         let capture = self.capture_time();
         let processor = &mut self.state.processors[pcpu];
-        processor.idle += turn.from - clock;
+        let waited = turn.from - clock;
+        processor.idle += waited;
         processor.accounted = processor.accounted.max(turn.from);
         let vcpu = &mut self.vcpus[index];
         processor.retired = vcpu.hart.counts().instructions;
         self.state.current = Current { processor: pcpu, guest: vcpu.guest, hart: vcpu.hart_id };
+        self.note_wait(index, clock, waited);
+        let vcpu = &mut self.vcpus[index];
 
         let time = self.state.clock().time(turn.from);
         let mut until = [turn.next.map(|next| next + self.pace.quantum), capture].into_iter().flatten().min();
         if let Some(timer) = vcpu.hart.timer_interrupt() {
             if time >= timer {
                 vcpu.hart.set_pending(Interrupt::Timer, true);
+                self.note_interrupt(index, turn.from, EventInterrupt::Timer);
             } else if let Some(due) = self.state.clock().cycle_of(timer) {
                 until = Some(until.map_or(due, |until| until.min(due)));
             }
@@ -458,6 +476,7 @@ impl Machine {
             until = Some(until.map_or(slice_end, |until| until.min(slice_end)));
         }
         let cycles = until.map_or(Cycles(u64::MAX), |until| Cycles(until.0.saturating_sub(turn.from.0)));
+        let vcpu = &mut self.vcpus[index];
         vcpu.waits = false;
         vcpu.state.wake();
         // One with a pCPU of its own wakes there.
@@ -489,7 +508,7 @@ impl Machine {
     fn end_turn(&mut self, under_way: &TurnUnderWay, exit: Exit) -> Option<Outcome> {
         let TurnUnderWay { turn, vcpu: index, guest, budget, generation } = *under_way;
         let pcpu = turn.index;
-        self.leave_profiled(index, exit);
+        self.leave_profiled(index, exit, turn.from);
         if let Some(error) = self.code.take_failure() {
             return Some(Outcome::CodeMemory(error));
         }
@@ -509,6 +528,7 @@ impl Machine {
         }
         let now = self.clock_of_pcpu(pcpu);
         self.take_disk_notifications(guest, now);
+        self.take_frames(guest, now);
         if self.state.guest().platform.interrupt_generation() != generation {
             self.deliver_interrupts(self.state.current.guest, now);
         }
@@ -552,6 +572,7 @@ impl Machine {
             vcpu.hart.set_pending(Interrupt::External, level);
             if level && !had {
                 vcpu.event = now;
+                self.note_interrupt(index, now, EventInterrupt::External);
                 self.charge_vcpu(index, ExitReason::ExternalInterrupt);
                 self.wake_if_due(index, now);
             }

@@ -16,6 +16,14 @@ pub(crate) struct Turn {
     pub(crate) next: Option<Cycles>,
 }
 
+/// When a run is over in any case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeLimit {
+    pub(crate) at: Cycles,
+    /// The same, as the user gave it.
+    pub(crate) seconds: u64,
+}
+
 /// The next turn, given when each vCPU is ready; `None` if none ever is. Of several at the same time the first goes.
 pub(crate) fn next_turn(ready: impl Iterator<Item = Option<Cycles>>) -> Option<Turn> {
     let mut turn: Option<Turn> = None;

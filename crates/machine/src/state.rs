@@ -1,5 +1,6 @@
 //! Everything of a machine but its harts and its translated code: pCPUs, guests, host memory. It is what a hart sees as its bus.
 
+pub(crate) mod pages;
 mod paging;
 pub(crate) mod pmu;
 pub(crate) mod primary_region;
@@ -10,9 +11,12 @@ pub(crate) mod shadow;
 use crate::caches::{CacheStatistics, Caches};
 use crate::cores::{CoreStatistics, Cores};
 use crate::parts::address_spaces::RecentSpaces;
+use crate::parts::page_watch::PageWatch;
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
 use crate::parts::recorder::Recorder;
+use crate::parts::tracer::Tracer;
 use crate::profile::Ledger;
+use crate::results::events::EventKind;
 use crate::sections::host::HostSections;
 use config::GuestTimeName;
 use config::clock::Clock;
@@ -51,6 +55,8 @@ pub(crate) struct Processor {
     pub(crate) instructions: u64,
     /// Instructions that the vCPU here had retired when its stay began; 0 while there is none.
     pub(crate) entered: u64,
+    /// Instructions that the vCPU here had retired when that was last looked at, where something looks at what harts do.
+    pub(crate) stands: u64,
     /// Up to when the vCPU that was here has been charged.
     pub(crate) accounted: Cycles,
     /// Of the time in the hypervisor, that for scheduling.
@@ -76,6 +82,7 @@ impl Processor {
             retired: 0,
             instructions: 0,
             entered: 0,
+            stands: 0,
             accounted: Cycles(0),
             scheduling: Cycles(0),
             tenant: None,
@@ -143,6 +150,10 @@ pub(crate) struct MachineState {
     pub(crate) profile: Option<Box<Ledger>>,
     /// What is kept of the run, if it is recorded.
     pub(crate) recorder: Option<Box<Recorder>>,
+    /// What happens when, if that is kept.
+    pub(crate) tracer: Option<Box<Tracer>>,
+    /// Which pages are used when, if that is kept.
+    pub(crate) pages: Option<Box<PageWatch>>,
 }
 
 /// What instructions wait for beside translation, by what is modelled.
@@ -197,6 +208,8 @@ impl MachineState {
             foreign_writes: Vec::new(),
             profile: None,
             recorder: None,
+            tracer: None,
+            pages: None,
         }
     }
 
@@ -213,6 +226,34 @@ impl MachineState {
     #[inline]
     pub(crate) fn vm(&self) -> &Vm {
         &self.vms[self.current.guest]
+    }
+
+    /// Whether something looks at what harts do beside the statistics.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.profile.is_some() || self.tracer.is_some() || self.pages.is_some()
+    }
+
+    /// The hypervisor, or the firmware, is about to spend `took` on a pCPU.
+    #[inline]
+    pub(crate) fn note_spending(&mut self, pcpu: usize, took: Cycles, what: EventKind) {
+        if self.tracer.is_some() {
+            self.record_spending(pcpu, took, what);
+        }
+    }
+
+    #[cold]
+    fn record_spending(&mut self, pcpu: usize, took: Cycles, what: EventKind) {
+        let at = self.clock_of(pcpu, self.processors[pcpu].stands);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.event(tracer.place(pcpu), (at, took), what);
+        }
+    }
+
+    /// The current hart is about to do something after `retired` other instructions in this run.
+    #[inline]
+    pub(crate) fn note_place(&mut self, retired: u64) {
+        let processor = self.processor();
+        processor.stands = processor.retired + retired;
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -288,10 +329,10 @@ impl MachineState {
     }
 
     /// See [`hart::Bus::report`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn report(&mut self, retired: u64, report: Report) -> Outstanding {
         let index = self.index(retired);
-        let (Some(cores), Some(caches)) = (&mut self.cores, &mut self.caches) else { return Outstanding::Nothing };
+        let (Some(cores), Some(caches)) = (&mut self.cores, &mut self.caches) else { return Outstanding::NOTHING };
         cores.report(caches, self.current.processor, index, report)
     }
 
@@ -346,6 +387,8 @@ impl MachineState {
             recorder.interrupted(processor);
         }
         let counts = !self.vms[guest].is_native();
+        let what = if counts { EventKind::Exit(reason) } else { EventKind::Firmware(reason) };
+        self.note_spending(processor, self.costs.of(reason), what);
         if let Some(cores) = &mut self.cores {
             cores.pending(processor).exit();
         }
@@ -371,8 +414,9 @@ impl MachineState {
     pub(crate) fn write_device(&mut self, gpa: Gpa, width: Width, value: u64) -> Result<(), BusError> {
         let written =
             self.with_dma(self.current.guest, |guest, memory| guest.platform.write(gpa, width, value, memory));
-        // What a disk was told is taken note of between turns.
-        self.leave |= self.guest().platform.has_disk_notifications();
+        // What a disk was told is taken note of between turns, and so is what a network card has sent.
+        let platform = &self.guest().platform;
+        self.leave |= platform.has_disk_notifications() || platform.has_sent_frames();
         written
     }
 
@@ -384,6 +428,11 @@ impl MachineState {
     /// Input for the console of a guest; returns how many bytes were taken.
     pub(crate) fn console_input(&mut self, guest: usize, bytes: &[u8]) -> usize {
         self.with_dma(guest, |guest, memory| guest.platform.console_input(bytes, memory))
+    }
+
+    /// A frame for the network card of a guest; whether its driver took it.
+    pub(crate) fn receive_frame(&mut self, guest: usize, frame: &[u8]) -> bool {
+        self.with_dma(guest, |guest, memory| guest.platform.receive_frame(frame, memory))
     }
 
     /// The hypervisor reads a guest's memory.

@@ -15,6 +15,7 @@ mod html;
 mod input;
 pub mod interrupt;
 mod multi_vm;
+mod observe;
 pub mod output;
 pub mod processor;
 mod profile;

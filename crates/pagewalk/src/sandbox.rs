@@ -6,12 +6,13 @@ use crate::control::Server;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::output::{Output, warn};
+use crate::runs::network::Opened;
 use config::Config;
 use config::host_model::HostModel;
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{CODE_BYTES, ImageMode, VirtioKind, reserve_code};
 use process::sandbox::{CodeRange, Missing};
-use process::{Access, Sandbox};
+use process::{Access, Datagrams, Sandbox};
 use std::path::{Path, PathBuf};
 
 /// What a command needs of the host while its guests run.
@@ -22,8 +23,9 @@ pub(crate) struct Needs {
     paths: Vec<(PathBuf, Access)>,
     /// Whether machines make temporary files in the system's directory for them.
     temporaries: bool,
-    /// The socket on which clients connect.
-    listener: Option<u32>,
+    /// Sockets on which clients connect.
+    listeners: Vec<u32>,
+    network: Option<Datagrams>,
 }
 
 /// The sandbox that the process is in until its end.
@@ -103,7 +105,17 @@ impl Needs {
     pub(crate) fn control(mut self, server: Option<&Server>) -> Self {
         if let Some(listener) = server.map(Server::listener) {
             self.paths.push((listener.directory().to_owned(), Access::RemoveFile));
-            self.listener = Some(listener.number());
+            self.listeners.push(listener.number());
+        }
+        self
+    }
+
+    /// Also reaches the network for a guest.
+    pub(crate) fn network(mut self, opened: Option<&Opened>) -> Self {
+        if let Some(opened) = opened {
+            let (listeners, datagrams) = opened.needs();
+            self.listeners.extend(listeners);
+            self.network.get_or_insert_default().anywhere.extend(datagrams.anywhere);
         }
         self
     }
@@ -124,7 +136,8 @@ impl Needs {
         let sandbox = Sandbox {
             code: Some(CodeRange { addresses, longest: CODE_BYTES }),
             paths: self.paths,
-            listener: self.listener,
+            listeners: self.listeners,
+            network: self.network,
         };
         let missing =
             interrupt::alone(|| sandbox.enter()).map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;

@@ -71,6 +71,9 @@ fn read(
     for setting in &config.settings {
         builder = builder.set(&setting.key, &setting.value).map_err(usage)?;
     }
+    if let Some(fidelity) = &config.fidelity {
+        builder = builder.set("fidelity", fidelity).map_err(usage)?;
+    }
     for (key, value) in flags {
         builder = builder.set(key, value).map_err(usage)?;
     }

@@ -91,17 +91,9 @@ impl Keyboard {
     #[must_use]
     pub fn wait(&self, patience: Option<Duration>, others: Vec<PollFd<'_>>) -> bool {
         let input = stdin();
-        let mut ready = others;
-        ready.push(PollFd::new(&input, PollFlags::IN));
-        // A signal may have come just before: it is waited for as keys are.
-        let wake = interrupt::descriptor();
-        ready.extend(wake.as_ref().map(|wake| PollFd::new(wake, PollFlags::IN)));
-        let timeout = patience.map(|patience| Timespec {
-            tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: patience.subsec_nanos().into(),
-        });
-        // An interrupted wait is one that found something: the caller looks, and waits again.
-        poll(&mut ready, timeout.as_ref()).is_ok_and(|ready| ready > 0)
+        let mut descriptors = others;
+        descriptors.push(PollFd::new(&input, PollFlags::IN));
+        wait(patience, descriptors)
     }
 
     fn pass(&mut self, typed: &[u8], keys: &mut Vec<u8>) -> KeyboardState {
@@ -118,6 +110,21 @@ impl Keyboard {
         }
         KeyboardState::Open
     }
+}
+
+/// Waits until one of `descriptors` is ready, or a signal has come, for `patience` at the most, or for ever. Returns whether one is.
+#[must_use]
+pub(crate) fn wait(patience: Option<Duration>, descriptors: Vec<PollFd<'_>>) -> bool {
+    let mut ready = descriptors;
+    // A signal may have come just before: it is waited for as keys are.
+    let wake = interrupt::descriptor();
+    ready.extend(wake.as_ref().map(|wake| PollFd::new(wake, PollFlags::IN)));
+    let timeout = patience.map(|patience| Timespec {
+        tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: patience.subsec_nanos().into(),
+    });
+    // An interrupted wait is one that found something: the caller looks, and waits again.
+    poll(&mut ready, timeout.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 impl Default for Keyboard {

@@ -1,9 +1,30 @@
 //! A recorded walk as JSON; docs/json-keys.md has the keys.
 
-use machine::{Answer, RecordedWalk, Reference, Segment, WalkRecord, WalkStep};
+use machine::{Answer, Choice, ChosenWalk, RecordedWalk, RecordedWalks, Reference, Segment, WalkRecord, WalkStep};
 use serde_json::{Value, json};
 
 /// The key `recorded_walk` of a run.
+pub(crate) fn of_run(walks: &RecordedWalks) -> Value {
+    let mut value = value(&walks.middle);
+    value["pages"] = json!(walks.pages);
+    value["others"] = walks.chosen.iter().map(chosen).collect();
+    value
+}
+
+fn chosen(chosen: &ChosenWalk) -> Value {
+    let ChosenWalk { choice, pages, walk } = chosen;
+    let choice = match choice {
+        Choice::Longest => "longest",
+        Choice::Commonest => "commonest",
+        Choice::Shortest => "shortest",
+    };
+    let mut value = value(walk);
+    value["choice"] = json!(choice);
+    value["pages"] = json!(pages);
+    value
+}
+
+/// One walk.
 pub(crate) fn value(walk: &RecordedWalk) -> Value {
     let WalkRecord { gva, guest_levels, host_levels, page, .. } = &walk.whole;
     json!({

@@ -87,6 +87,26 @@ fn engines_report_each_instruction_once_to_a_core() {
     assert_eq!(first["runs"], of("engine=match")["runs"]);
 }
 
+/// The option is the key by another name.
+#[test]
+fn fidelity_has_an_option_of_its_own() {
+    let by_option = compare(&["--workload", "gups:64K", "--scheme", "native", "--fidelity", "core"]);
+    let by_key = compare(&["--workload", "gups:64K", "--scheme", "native", "--set", "fidelity=core"]);
+    assert_eq!(by_option, by_key);
+}
+
+/// Compiled code sees by itself that a line was used last, that a load waits for nothing, and that a branch was predicted.
+#[test]
+fn compiled_code_reports_to_a_core_what_an_interpreter_does() {
+    let of = |engine: &str| {
+        let workloads = "gups:256K,qsort:64K,sieve:64K,kv:256K";
+        let machine = ["--scheme", "native,nested,shadow", "--set", "fidelity=core", "--set", engine];
+        compare(&[&["--workload", workloads][..], &machine].concat())
+    };
+    let first = of("engine=match");
+    assert_eq!(first["runs"], of("engine=compiled-all")["runs"]);
+}
+
 /// Caches change the time of things, and through it the kernel's ticks; not what a program does.
 #[test]
 fn the_same_work_is_done_under_either_fidelity() {

@@ -2,7 +2,8 @@
 //! file system, its modules and its programs. `cargo xtask test` runs these; they need the fetched guest and QEMU.
 
 use pagewalk::guest::{
-    Cache, GuestDevice, GuestFile, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS, kernel_command_line,
+    Cache, GuestDevice, GuestFile, GuestNetwork, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS,
+    kernel_command_line,
 };
 use std::collections::BTreeSet;
 use std::fs;
@@ -82,6 +83,7 @@ fn command_spec(command: &str) -> Initramfs<'static> {
         files: Vec::new(),
         sets: Vec::new(),
         devices: BTreeSet::new(),
+        network: GuestNetwork::None,
         memory: Memory::OfKernel,
     }
 }

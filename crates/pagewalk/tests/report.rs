@@ -92,6 +92,11 @@ fn recorded_walks_have_the_references_of_the_closed_form_and_change_nothing() {
     for (mut run, plain) in recorded.into_iter().zip(plain) {
         let walk = run.as_object_mut().unwrap().remove("recorded_walk").expect("a walk");
         assert_eq!(run, plain, "everything else is as without");
+        let others = walk["others"].as_array().unwrap();
+        let lengths: Vec<u64> = others.iter().map(|other| number(other, "/cached/references")).collect();
+        assert!(lengths.iter().all(|&length| length <= lengths[0]), "the longest comes first: {lengths:?}");
+        let pages: u64 = others.iter().map(|other| number(other, "/pages")).sum();
+        assert!((1..=number(&walk, "/pages")).contains(&pages), "{pages} of {}", walk["pages"]);
         let [whole, cached] = ["/whole/references", "/cached/references"].map(|pointer| number(&walk, pointer));
         assert!(cached <= whole);
         assert_eq!((&walk["whole"]["gpa"], &walk["whole"]["hpa"]), (&walk["cached"]["gpa"], &walk["cached"]["hpa"]));

@@ -124,3 +124,85 @@ fn a_guest_that_runs_code_as_the_process_gets_no_executable_memory_beside_its_ow
     attack(10, "", &[Text, Number(4096), Number(7)], &[]).failed(1, &["system call 10;"]);
     attack(10, "", &[Number(0x1000), Number(4096), Number(5)], &[]).failed(1, &["system call 10;"]);
 }
+
+/// Descriptors that are tried: more than a run has open.
+const DESCRIPTORS: i32 = 32;
+
+/// Attacks a run that has a control socket.
+fn attack_controlled(number: i32, text: &str, arguments: &[Argument]) -> Ended {
+    let scratch = Scratch::new();
+    let address = format!("unix:{}", scratch.text("socket"));
+    attack(number, text, arguments, &["--control", &address])
+}
+
+#[test]
+fn a_guest_that_runs_code_as_the_process_accepts_clients_on_the_control_socket_only() {
+    // accept4(descriptor, 0, 0, 0).
+    let accept = |descriptor| [Number(descriptor), Number(0), Number(0), Number(0)];
+    attack(288, "", &accept(0), &[]).failed(1, &["system call 288;"]);
+    let tried: Vec<Ended> =
+        (0..DESCRIPTORS).map(|descriptor| attack_controlled(288, "", &accept(descriptor))).collect();
+    // No client waits: EAGAIN.
+    let allowed = tried.iter().filter(|ended| ended.code == Some(11)).count();
+    let refused = tried.iter().filter(|ended| ended.stderr.contains("refused system call 288;")).count();
+    assert_eq!((allowed, refused), (1, tried.len() - 1), "{tried:#?}");
+}
+
+#[test]
+fn a_guest_that_runs_code_as_the_process_gains_nothing_else_from_a_control_socket() {
+    for (call, arguments) in [
+        // socket, connect, accept without flags, bind, listen, socketpair, execve.
+        (41, &[Number(1), Number(1), Number(0)][..]),
+        (42, &[Number(3)]),
+        (43, &[Number(3)]),
+        (49, &[Number(3)]),
+        (50, &[Number(3)]),
+        (53, &[Number(1), Number(1)]),
+        (59, &[Text, Number(0), Number(0)]),
+    ] {
+        let message = format!("sandbox: refused system call {call};");
+        attack_controlled(call, "/bin/true", arguments).failed(1, &[&message]);
+    }
+    refused_with(&attack_controlled(257, "/etc/passwd", &[Number(-100), Text, Number(0)]), 13);
+}
+
+#[test]
+fn a_guest_that_runs_code_as_the_process_removes_files_beside_the_control_socket_only() {
+    let (beside, elsewhere) = (Scratch::new(), Scratch::new());
+    let address = format!("unix:{}", beside.text("socket"));
+    let (near, far) = (beside.write("near", "x"), elsewhere.write("far", "x"));
+    // unlinkat(AT_FDCWD, path, 0).
+    let remove = |path: &str| attack(263, path, &[Number(-100), Text, Number(0)], &["--control", &address]);
+    refused_with(&remove(&far), 13);
+    assert_eq!(elsewhere.names(), ["far"]);
+    refused_with(&remove(&near), 0);
+    assert!(beside.names().is_empty(), "{:?}", beside.names());
+}
+
+/// What a run with a network may do beside, and what it still may not.
+#[test]
+fn a_guest_that_runs_code_as_the_process_gets_sockets_for_tcp_and_udp_only_where_there_is_a_network() {
+    // AF_INET, SOCK_STREAM or SOCK_DGRAM with SOCK_NONBLOCK and SOCK_CLOEXEC, IPPROTO_TCP or IPPROTO_UDP.
+    let (stream, datagrams) =
+        ([Number(2), Number(0o2_004_001), Number(6)], [Number(2), Number(0o2_004_002), Number(17)]);
+    for socket in [stream, datagrams] {
+        refused_with(&attack(41, "", &socket, &["--net"]), 0);
+        for network in [&["--net=none"][..], &[]] {
+            attack(41, "", &socket, network).failed(1, &["sandbox: refused system call 41;"]);
+        }
+    }
+    for (call, arguments) in [
+        // socket: of the system's own kind, of raw packets, and one that would block.
+        (41, &[Number(1), Number(0o2_004_001), Number(0)][..]),
+        (41, &[Number(2), Number(0o2_004_003), Number(1)]),
+        (41, &[Number(2), Number(1), Number(6)]),
+        // bind, listen, accept4 on what is no forward, sendto with an address, setsockopt.
+        (49, &[Number(3)]),
+        (50, &[Number(3)]),
+        (288, &[Number(3)]),
+        (44, &[Number(3), Text, Number(1), Number(0), Text, Number(16)]),
+        (54, &[Number(3)]),
+    ] {
+        attack(call, "x", arguments, &["--net"]).failed(1, &[&format!("sandbox: refused system call {call};")]);
+    }
+}

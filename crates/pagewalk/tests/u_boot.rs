@@ -6,7 +6,7 @@ mod common;
 use common::screen::{PATIENCE, Screen};
 use common::{Scratch, run};
 use pagewalk::guest::{
-    Cache, GuestDevice, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS, kernel_command_line,
+    Cache, GuestDevice, GuestNetwork, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS, kernel_command_line,
 };
 use std::collections::BTreeSet;
 use std::fs;
@@ -127,6 +127,7 @@ fn disk(scratch: &Scratch, command: &str) -> String {
         files: Vec::new(),
         sets: Vec::new(),
         devices: BTreeSet::from([GuestDevice::Disk]),
+        network: GuestNetwork::None,
         memory: Memory::OfKernel,
     };
     fs::create_dir(scratch.path("tree")).expect("the scratch directory takes another");

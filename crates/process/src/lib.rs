@@ -7,4 +7,4 @@
 pub mod fatal;
 pub mod sandbox;
 
-pub use sandbox::{Access, Sandbox, SandboxError};
+pub use sandbox::{Access, Datagrams, Sandbox, SandboxError};

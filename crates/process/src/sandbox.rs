@@ -17,7 +17,7 @@ mod needs;
 mod paths;
 
 pub use error::{Missing, SandboxError};
-pub use needs::{Access, CodeRange, Sandbox};
+pub use needs::{Access, CodeRange, Datagrams, Sandbox};
 
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -37,7 +37,7 @@ impl Sandbox {
         await_single_thread()?;
         let filters = filter::Filters::new(self)?;
         let mut missing = Vec::new();
-        if !paths::restrict(&self.paths)? {
+        if !paths::restrict(&self.paths, self.network.as_ref())? {
             missing.push(Missing::Landlock);
         }
         if !filters.install()? {

@@ -157,9 +157,7 @@ impl Encoder {
             }
             Leaves::TimerSet => self.bytes.push(4),
         }
-        for count in [counts.instructions, counts.loads, counts.stores] {
-            self.number(count);
-        }
+        counts.all().into_iter().for_each(|count| self.number(count));
     }
 }
 
@@ -368,7 +366,13 @@ impl<'b> Decoder<'b> {
             4 => Leaves::TimerSet,
             _ => return Err(self.damaged("unknown end of a turn")),
         };
-        let counts = Counts { instructions: self.number()?, loads: self.number()?, stores: self.number()? };
+        let counts = Counts {
+            instructions: self.number()?,
+            loads: self.number()?,
+            stores: self.number()?,
+            page_faults: self.number()?,
+            page_fault_instructions: self.number()?,
+        };
         Ok(Event::End { leaves, counts })
     }
 }

@@ -38,6 +38,18 @@ pub struct Counts {
     pub loads: u64,
     /// Stores, atomic operations among them.
     pub stores: u64,
+    /// Page faults that user mode took.
+    pub page_faults: u64,
+    /// Instructions from such a fault to the return from it.
+    pub page_fault_instructions: u64,
+}
+
+impl Counts {
+    /// All of them, in the order of the file.
+    #[must_use]
+    pub const fn all(&self) -> [u64; 5] {
+        [self.instructions, self.loads, self.stores, self.page_faults, self.page_fault_instructions]
+    }
 }
 
 /// One event. Pages are of 4 KiB, and named by number: an address divided by 4096.

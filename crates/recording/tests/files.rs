@@ -65,9 +65,9 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::NestedTrap),
         1 => any::<u8>().prop_map(|pcpu| Event::Interrupt { pcpu }),
         1 => any::<u8>().prop_map(|hart| Event::Begin { hart }),
-        1 => (leaves, any::<(u64, u64, u64)>()).prop_map(|(leaves, (instructions, loads, stores))| Event::End {
+        1 => (leaves, any::<[u64; 5]>()).prop_map(|(leaves, [instructions, loads, stores, page_faults, page_fault_instructions])| Event::End {
             leaves,
-            counts: Counts { instructions, loads, stores }
+            counts: Counts { instructions, loads, stores, page_faults, page_fault_instructions }
         }),
     ]
 }

@@ -25,7 +25,7 @@ pub use key_problem::KeyProblem;
 pub use paged::{PagedScheme, SchemeError};
 pub use scheme::{GuestMemory, Scheme, SchemeRef, ShadowTables};
 pub use services::{Service, ServiceName, Services};
-pub use shadow_keys::{AssistName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
+pub use shadow_keys::{AssistName, ClearName, CoherenceName, InvalidationName, OnOff, ShadowKeys, TablesName};
 pub use worst_case::WorstCase;
 
 /// What a scheme is written with.

@@ -28,6 +28,10 @@ settings! {
             "what a fence with operands, or a PPTLB, invalidates: `selective`, what it names, `full`, everything, or \
              `conventional`: a PPTLB everything, a fence what it names"
         ).virtual_only(),
+        pub clear: ClearName = ClearName::Stores => key(
+            "how a full invalidation clears entries: `stores`, each by one, or `blocks`, 64 bytes at a time by an \
+             instruction as Zicboz has"
+        ).virtual_only(),
         pub assist: AssistName = AssistName::None => key(
             "events that the host's hardware mode handles without an exit: `none`, `vm-assist` (entries that are \
              missing), or `msa` (invalidations and changes of table as well)"
@@ -75,6 +79,16 @@ pub enum InvalidationName {
     Conventional,
     /// What the fence names.
     Selective,
+}
+
+/// `shadow.clear`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClearName {
+    /// Each entry by a store.
+    Stores,
+    /// Eight entries by an instruction.
+    Blocks,
 }
 
 /// `shadow.assist`.
@@ -127,6 +141,10 @@ impl ShadowKeys {
                 InvalidationName::Full => shadow::Invalidation::Full,
                 InvalidationName::Conventional => shadow::Invalidation::Conventional,
                 InvalidationName::Selective => shadow::Invalidation::Selective,
+            },
+            clear: match self.clear {
+                ClearName::Stores => shadow::Clear::Stores,
+                ClearName::Blocks => shadow::Clear::Blocks,
             },
             assist: match self.assist {
                 AssistName::None => shadow::Assist::None,

@@ -27,7 +27,9 @@ impl<K: PartialEq + Copy> Arrivals<K> {
 
     /// `key` is under way, and arrives then, whatever was known of it before. What has arrived by `now` is dropped.
     pub(crate) fn expect(&mut self, key: K, arrives: Ticks, now: Ticks) {
-        self.expect_and_drop(key, arrives, now, |_| {});
+        self.latest = self.latest.max(arrives);
+        self.list.retain(|&(known, arrives)| known != key && arrives > now);
+        self.list.push((key, arrives));
     }
 
     /// When all of it has arrived.
@@ -40,39 +42,25 @@ impl<K: PartialEq + Copy> Arrivals<K> {
         self.list.clone_from(&other.list);
         self.latest = other.latest;
     }
-
-    /// As [`Self::expect`]; each key that is dropped. Returns whether `key` was not known.
-    fn expect_and_drop(&mut self, key: K, arrives: Ticks, now: Ticks, mut dropped: impl FnMut(K)) -> bool {
-        self.latest = self.latest.max(arrives);
-        let (mut at, mut new) = (0, true);
-        while let Some(known) = self.list.get_mut(at) {
-            if known.0 == key {
-                known.1 = arrives;
-                new = false;
-            } else if known.1 <= now {
-                dropped(known.0);
-                self.list.swap_remove(at);
-                continue;
-            }
-            at += 1;
-        }
-        if new {
-            self.list.push((key, arrives));
-        }
-        new
-    }
 }
 
 /// Lines that are under way. Nearly every access of a busy core asks for one that is not, and a table of counts answers that.
 #[derive(Debug)]
 pub(crate) struct LineArrivals {
-    arrivals: Arrivals<Line>,
+    /// Lines, each once, and when each arrives. Some may have arrived.
+    list: Vec<(Line, Ticks)>,
+    latest: Ticks,
     /// How many lines of the list there are of each group.
     counts: Box<[u16; GROUPS]>,
+    /// Lines in the list with which it is cleared of those that have arrived.
+    most: usize,
 }
 
 /// Groups of lines. A core waits for fewer than a hundred lines at a time, so that most groups are empty.
-const GROUPS: usize = 1024;
+pub(crate) const GROUPS: usize = 1024;
+
+/// Lines in the list before any is dropped: many enough that a miss rarely clears the list, few enough that most groups are empty.
+const LEAST_DROPPED: usize = 24;
 
 const fn group(line: Line) -> usize {
     line.0 as usize % GROUPS
@@ -80,7 +68,7 @@ const fn group(line: Line) -> usize {
 
 impl LineArrivals {
     pub(crate) fn new() -> Self {
-        Self { arrivals: Arrivals::new(), counts: Box::new([0; GROUPS]) }
+        Self { list: Vec::new(), latest: Ticks(0), counts: Box::new([0; GROUPS]), most: LEAST_DROPPED }
     }
 
     /// When a line arrives, if that is later than `now`.
@@ -89,26 +77,61 @@ impl LineArrivals {
         if self.counts[group(line)] == 0 {
             return None;
         }
-        self.arrivals.find(now, |known| known == line)
+        self.find_in_list(now, line)
     }
 
-    /// As [`Arrivals::expect`].
+    #[inline(never)]
+    fn find_in_list(&self, now: Ticks, line: Line) -> Option<Ticks> {
+        // It is mostly one of the latest: that of a load whose line is stored to next.
+        let known = self.list.iter().rev().find(|&&(known, _)| known == line);
+        known.map(|&(_, arrives)| arrives).filter(|&arrives| arrives > now)
+    }
+
+    /// A line is under way, and arrives then, whatever was known of it before. Nothing will ask for times before `now`.
+    #[inline]
     pub(crate) fn expect(&mut self, line: Line, arrives: Ticks, now: Ticks) {
-        let counts = &mut self.counts;
-        if self.arrivals.expect_and_drop(line, arrives, now, |dropped| counts[group(dropped)] -= 1) {
-            counts[group(line)] += 1;
+        self.latest = self.latest.max(arrives);
+        if self.counts[group(line)] != 0
+            && let Some(known) = self.list.iter_mut().rev().find(|(known, _)| *known == line)
+        {
+            known.1 = arrives;
+            return;
         }
+        if self.list.len() >= self.most {
+            self.drop_arrived(now);
+        }
+        self.counts[group(line)] += 1;
+        self.list.push((line, arrives));
+    }
+
+    /// Drops the lines that have arrived by `now`. If most of them have not, the list may become longer.
+    #[inline(never)]
+    fn drop_arrived(&mut self, now: Ticks) {
+        let counts = &mut self.counts;
+        self.list.retain(|&(line, arrives)| {
+            let stays = arrives > now;
+            counts[group(line)] -= u16::from(!stays);
+            stays
+        });
+        self.most = LEAST_DROPPED.max(2 * self.list.len());
+    }
+
+    /// How many lines there are of each group, by the line's number modulo [`GROUPS`].
+    pub(crate) fn counts(&self) -> *const u16 {
+        self.counts.as_ptr()
     }
 
     /// When all of them have arrived.
     pub(crate) fn latest(&self) -> Ticks {
-        self.arrivals.latest()
+        self.latest
     }
 
     /// Becomes a copy of another list, without an allocation where there is room.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.arrivals.copy_from(&other.arrivals);
-        *self.counts = *other.counts;
+        let Self { list, latest, counts, most } = other;
+        self.list.clone_from(list);
+        (self.latest, self.most) = (*latest, *most);
+        *self.counts = **counts;
     }
 }
 
@@ -126,7 +149,28 @@ mod tests {
         assert_eq!([lines.find(Ticks(49), one), lines.find(Ticks(50), one)], [Some(Ticks(50)), None]);
         lines.expect(one, Ticks(200), Ticks(100));
         assert_eq!([lines.find(Ticks(100), one), lines.find(Ticks(100), other)], [Some(Ticks(200)), None]);
+        lines.drop_arrived(Ticks(100));
         assert_eq!(lines.counts[group(one)], 1, "the other has been dropped");
+        assert_eq!(lines.list, [(one, Ticks(200))]);
         assert_eq!(lines.latest(), Ticks(200));
+    }
+
+    #[test]
+    fn lines_that_have_arrived_are_dropped_and_those_under_way_are_kept() {
+        let mut lines = LineArrivals::new();
+        for line in 0..10_000 {
+            lines.expect(Line(line), Ticks(line + 100), Ticks(line));
+            assert!(lines.list.len() <= 200, "{}", lines.list.len());
+            let oldest = line.saturating_sub(99);
+            assert_eq!(lines.find(Ticks(line), Line(oldest)), Some(Ticks(oldest + 100)).filter(|&at| at > Ticks(line)));
+        }
+        assert_eq!(lines.counts.iter().map(|&count| usize::from(count)).sum::<usize>(), lines.list.len());
+    }
+
+    #[test]
+    fn lines_that_follow_each_other_are_in_groups_of_their_own() {
+        let mut lines = LineArrivals::new();
+        (0..GROUPS as u64).for_each(|line| lines.expect(Line(line), Ticks(50), Ticks(0)));
+        assert!(lines.counts.iter().all(|&count| count == 1), "{:?}", lines.counts);
     }
 }

@@ -4,11 +4,12 @@
 //! for data anyway is in such a share, and costs nothing, and a walk that keeps a miss from its overlap with others costs more than its own length.
 
 use crate::{
+    arrivals::GROUPS,
     engine::Engine,
-    event::{Access, Branch, Level, Load, Operation, Register, Registers, Serialize, Store, Translation, Way},
+    event::{Access, Branch, Hit, Level, Load, Operation, Register, Registers, Serialize, Store, Translation, Way},
     misses::{PrefetchLines, Prefetched},
     model::CoreModel,
-    predictor::{Outcome, Predictor},
+    predictor::{Outcome, Predictor, PredictorState},
     prefetcher::Prefetchers,
     surroundings::Surroundings,
     ticks::{Index, Ticks},
@@ -43,6 +44,20 @@ pub struct Core {
     /// What the access at hand has made the prefetchers bring.
     prefetched: Vec<Prefetched>,
     predictor: Predictor,
+}
+
+/// Where the state of a core lies that a caller may look at by itself, to see that an instruction needs no report.
+///
+/// A load needs none that hits the L1D and the first level of TLBs, names no register of [`Core::waiting`], and waits for no line and no walk: the count of
+/// its line is zero in both tables, and [`Core::walks`] says no.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreState {
+    /// The branch predictor.
+    pub predictor: PredictorState,
+    /// Counts of the lines under way on the two clocks, by the line's number and `under_way_mask`. A count may be too large.
+    pub under_way: [*const u16; 2],
+    /// The number of counts in a table, less one.
+    pub under_way_mask: u64,
 }
 
 /// The account at the latest join.
@@ -115,6 +130,24 @@ impl Core {
         }
     }
 
+    /// A load that the L1D and the first level of TLBs answer, as [`Self::load`] has it: into `destination`, from an address of these registers.
+    #[inline]
+    pub fn load_hit(&mut self, index: Index, hit: Hit, address_of: Registers, destination: Option<Register>) {
+        let load = Load { destination, address_of, access: hit.access() };
+        self.each(|clock| {
+            clock.load(index, &load);
+        });
+    }
+
+    /// A store of the same kind, of these registers.
+    #[inline]
+    pub fn store_hit(&mut self, index: Index, hit: Hit, address_of: Registers, data: Registers) {
+        let store = Store { data, address_of, access: hit.access() };
+        self.each(|clock| {
+            clock.store(index, &store);
+        });
+    }
+
     /// A store. As for [`Self::load`].
     #[inline]
     pub fn store(&mut self, index: Index, store: Store<'_>, caches: &mut impl PrefetchLines) {
@@ -152,6 +185,22 @@ impl Core {
     #[inline]
     pub fn predict(&mut self, pc: u64, way: Way) -> Outcome {
         self.predictor.resolve(pc, way)
+    }
+
+    /// Where the state of the core lies that a caller may look at by itself. It stays there as long as the core is where it is.
+    pub fn state(&mut self) -> CoreState {
+        CoreState {
+            predictor: self.predictor.state(),
+            under_way: [self.real.lines_under_way(), self.ideal.lines_under_way()],
+            under_way_mask: GROUPS as u64 - 1,
+        }
+    }
+
+    /// Whether a page walk may be under way when the instruction at `index` is dispatched.
+    #[inline]
+    #[must_use]
+    pub fn walks(&self, index: Index) -> bool {
+        self.real.walks(index) || (self.clocks == Clocks::Apart && self.ideal.walks(index))
     }
 
     /// The other part, for a branch whose condition reads `sources`.
@@ -247,5 +296,52 @@ impl Core {
         if access.found > Level::L1 {
             self.prefetchers.miss(access.line, requested, self.real.misses(), &mut self.prefetched, caches);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Line, TableReference, Walk},
+        predictor::PredictorModel,
+        prefetcher::{PrefetchModel, StreamModel},
+        store_buffer::{Drain, StoreModel},
+        surroundings::WalkerPort,
+    };
+
+    /// Caches that hold nothing.
+    struct Cold;
+
+    impl PrefetchLines for Cold {
+        fn prefetch(&mut self, _: Line, _: Level) -> Level {
+            Level::Memory
+        }
+    }
+
+    #[test]
+    fn the_second_clock_rests_again_when_nothing_is_outstanding() {
+        let model = CoreModel {
+            width: 4,
+            window: 128,
+            l1d_misses: 10,
+            l2_misses: 16,
+            walkers: 1,
+            mispredict: 15,
+            stores: StoreModel { entries: 8, drain: Drain::InOrder },
+            predictor: PredictorModel { address_bits: 10, history_bits: 10 },
+            prefetch: PrefetchModel { next_line: 0, stream: StreamModel { entries: 0, degree: 2, distance: 20 } },
+        };
+        let around =
+            Surroundings { latencies: [4, 14, 60, 200], l2_tlb: 7, walker: WalkerPort::L1d, lines_of_page: 64 };
+        let mut core = Core::new(&model, &around);
+        let entry = [TableReference { step: 0, line: Line(1), found: Level::Memory }];
+        let translation = Translation::Walk(Walk { references: &entry, page_shift: 12 });
+        let access = Access { address: Gva(0), translation, line: Line(0), found: Level::L1 };
+        core.load(Index(0), Load { destination: None, address_of: Registers::NONE, access }, &mut Cold);
+        assert!(core.is_busy(Index(1)));
+        assert_eq!(core.clocks, Clocks::Apart);
+        assert!(!core.is_busy(Index(10_000)));
+        assert_eq!(core.clocks, Clocks::Joined, "both clocks would be kept to the end, for nothing");
     }
 }

@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// Returns when the line is requested.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load(&mut self, index: Index, load: &Load<'_>) -> Ticks {
         let now = self.window.dispatch(index);
         let address = self.scoreboard.ready(load.address_of, now);
@@ -111,7 +111,7 @@ impl Engine {
     }
 
     /// Returns when the line is requested.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn store(&mut self, index: Index, store: &Store<'_>) -> Ticks {
         let now = self.take_store_entry(index);
         let address = self.scoreboard.ready(store.address_of, now);
@@ -209,6 +209,17 @@ impl Engine {
         &mut self.misses
     }
 
+    /// Counts of the lines under way.
+    pub(crate) fn lines_under_way(&self) -> *const u16 {
+        self.misses.lines_under_way()
+    }
+
+    /// Whether a walk may be under way when the instruction at `index` is dispatched.
+    #[inline]
+    pub(crate) fn walks(&self, index: Index) -> bool {
+        self.walkers.latest() > self.window.undelayed(index)
+    }
+
     /// Lines that were prefetched by a decision of another clock, after an access that requested its line at a time.
     pub(crate) fn follow(&mut self, prefetched: &[Prefetched], time: Ticks) {
         for &line in prefetched {
@@ -227,7 +238,7 @@ impl Engine {
     }
 
     /// Translates an address that is known at a time, and requests its line.
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, access: &Access<'_>, address: Ticks, now: Ticks) -> Issued {
         let lookup = Lookup { address: access.address, translation: access.translation, time: address, dispatch: now };
         let requested = self.walkers.translate(lookup, &mut self.misses);

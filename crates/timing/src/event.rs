@@ -141,6 +141,24 @@ pub struct Access<'w> {
     pub found: Level,
 }
 
+/// A use of a line of data that the L1D has, by an address that the first level of TLBs translates.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit {
+    /// The address that was translated.
+    pub address: Gva,
+    /// The line that it led to.
+    pub line: Line,
+}
+
+impl Hit {
+    /// The same as an access.
+    #[inline(always)]
+    pub(crate) const fn access(self) -> Access<'static> {
+        let Self { address, line } = self;
+        Access { address, translation: Translation::FirstLevel, line, found: Level::L1 }
+    }
+}
+
 impl Access<'_> {
     /// The access if its translation took no time.
     pub(crate) fn translated_at_once(self) -> Access<'static> {

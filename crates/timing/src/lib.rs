@@ -37,14 +37,14 @@ mod time;
 mod walkers;
 mod window;
 
-pub use crate::core::Core;
+pub use crate::core::{Core, CoreState};
 pub use event::{
-    Access, Branch, Level, Line, Load, Operation, Register, Registers, Serialize, Store, TableReference, Translation,
-    Walk, Way,
+    Access, Branch, Hit, Level, Line, Load, Operation, Register, Registers, Serialize, Store, TableReference,
+    Translation, Walk, Way,
 };
 pub use misses::PrefetchLines;
 pub use model::CoreModel;
-pub use predictor::{Outcome, PredictorModel};
+pub use predictor::{Outcome, PredictorModel, PredictorState};
 pub use prefetcher::{PrefetchModel, StreamModel};
 pub use store_buffer::{Drain, StoreModel};
 pub use surroundings::{Surroundings, WalkerPort};

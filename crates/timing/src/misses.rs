@@ -85,7 +85,7 @@ impl Misses {
     }
 
     /// When the data of a line are there. A miss takes a miss register of each level that it misses until then.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn use_line(&mut self, used: Use, user: User) -> Ticks {
         let Use { line, found, time, dispatch } = used;
         self.now = dispatch;
@@ -94,8 +94,15 @@ impl Misses {
         if found == Level::L1 {
             return arrives.max(time + latency);
         }
+        self.request(used, user, arrives)
+    }
+
+    /// Requests a line that the L1D does not hold, and returns when it arrives: not before `earliest`.
+    #[inline(never)]
+    fn request(&mut self, used: Use, user: User, earliest: Ticks) -> Ticks {
+        let Use { line, found, time, dispatch } = used;
         let (registers, begin) = self.choose(found, time, user);
-        let done = arrives.max(begin + latency);
+        let done = earliest.max(begin + self.latencies[found as usize]);
         self.occupy(registers, done);
         self.lines.expect(line, done, dispatch);
         done
@@ -145,6 +152,7 @@ impl Misses {
     }
 
     /// The miss registers for a request, and when it begins.
+    #[inline]
     fn choose(&self, found: Level, time: Ticks, user: User) -> (Registers, Ticks) {
         let passes_l1d = match user {
             User::Data => true,
@@ -157,6 +165,7 @@ impl Misses {
         (Registers { l1d, l2 }, l2.map_or(time, |slot| slot.begin))
     }
 
+    #[inline]
     fn occupy(&mut self, registers: Registers, until: Ticks) {
         if let Some(slot) = registers.l1d {
             self.l1d.occupy(slot, until);
@@ -174,6 +183,11 @@ impl Misses {
     /// The time beyond that of the first level that a line of instructions takes.
     pub(crate) fn fetch_latency(&self, found: Level) -> Ticks {
         self.latencies[found as usize].since(self.l1_latency())
+    }
+
+    /// Counts of the lines under way ([`LineArrivals::counts`]).
+    pub(crate) fn lines_under_way(&self) -> *const u16 {
+        self.lines.counts()
     }
 
     /// When all lines under way have arrived.

@@ -19,20 +19,67 @@ model! {
 
 /// A two-bit counter: the upper half says yes.
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
 struct Counter(u8);
 
 impl Counter {
     const WEAK_NO: Self = Self(1);
 
-    #[inline]
     const fn yes(self) -> bool {
         self.0 >= 2
     }
 
-    #[inline]
-    fn count(&mut self, yes: bool) {
-        self.0 = if yes { (self.0 + 1).min(3) } else { self.0.saturating_sub(1) };
+    const fn counted(self, yes: bool) -> Self {
+        match (yes, self.0) {
+            (true, 3) | (false, 0) => self,
+            (true, counter) => Self(counter + 1),
+            (false, counter) => Self(counter - 1),
+        }
     }
+}
+
+/// The three counters of a branch.
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    by_address: Counter,
+    by_history: Counter,
+    /// Whether the one by history is the better one.
+    chooser: Counter,
+}
+
+impl Counters {
+    /// Counts a branch; whether it goes as predicted.
+    const fn step(self, taken: bool) -> (Self, Outcome) {
+        let Self { by_address, by_history, chooser } = self;
+        let (address_right, history_right) = (by_address.yes() == taken, by_history.yes() == taken);
+        let right = if chooser.yes() { history_right } else { address_right };
+        let chooser = if address_right == history_right { chooser } else { chooser.counted(history_right) };
+        let counted = Self { by_address: by_address.counted(taken), by_history: by_history.counted(taken), chooser };
+        (counted, if right { Outcome::Predicted } else { Outcome::Mispredicted })
+    }
+}
+
+/// Every step of the counters of a branch: of one that is not taken, then of one that is.
+///
+/// The index has the counter by address in bits 0 and 1, that by history in bits 2 and 3, the chooser in bits 4 and 5, and the way in bit 6 (1 if taken). The
+/// step has the new counters in the same bits, and in bit 6 whether the branch was mispredicted.
+static STEPS: [u8; 128] = steps();
+
+const fn steps() -> [u8; 128] {
+    let mut steps = [0; 128];
+    let mut index = 0;
+    while index < 128 {
+        let before = Counters {
+            by_address: Counter(index as u8 & 3),
+            by_history: Counter((index >> 2) as u8 & 3),
+            chooser: Counter((index >> 4) as u8 & 3),
+        };
+        let (Counters { by_address, by_history, chooser }, outcome) = before.step(index >= 64);
+        let mispredicted = matches!(outcome, Outcome::Mispredicted) as u8;
+        steps[index] = by_address.0 | by_history.0 << 2 | chooser.0 << 4 | mispredicted << 6;
+        index += 1;
+    }
+    steps
 }
 
 /// Whether a branch went as predicted.
@@ -51,7 +98,30 @@ pub(crate) struct Predictor {
     global: Box<[Counter]>,
     /// Whether gshare is the better one.
     chooser: Box<[Counter]>,
-    history: usize,
+    history: u64,
+}
+
+/// Where the state of a predictor lies, for a caller that does with it what [`Core::predict`](crate::Core::predict) does.
+///
+/// A branch reads its three counters. With its way, they are the index of a step, which has their new values and whether the branch was mispredicted
+/// ([`Self::steps`]). Then the history is shifted left by one, has the way in bit 0 (1 if taken), and keeps the bits of `history_mask`.
+#[derive(Clone, Copy, Debug)]
+pub struct PredictorState {
+    /// Counters, one byte each, by half the branch's address and `address_mask`.
+    pub by_address: *mut u8,
+    /// Counters, one byte each, by half the branch's address with the history by exclusive or, and `history_mask`.
+    pub by_history: *mut u8,
+    /// Choosers, one byte each, by half the branch's address and `address_mask`.
+    pub choosers: *mut u8,
+    /// The ways of the latest branches.
+    pub history: *mut u64,
+    /// The number of counters by address, less one.
+    pub address_mask: u64,
+    /// The number of counters by history, less one.
+    pub history_mask: u64,
+    /// The steps. The index has the counter by address in bits 0 and 1, that by history in bits 2 and 3, the chooser in bits 4 and 5, and the way in bit 6
+    /// (1 if taken). A step has the new counters in the same bits, and in bit 6 whether the branch was mispredicted.
+    pub steps: &'static [u8; 128],
 }
 
 impl Predictor {
@@ -61,24 +131,33 @@ impl Predictor {
         Self { bimodal: table(address), global: table(history), chooser: table(address), history: 0 }
     }
 
+    pub(crate) fn state(&mut self) -> PredictorState {
+        let Self { bimodal, global, chooser, history } = self;
+        PredictorState {
+            address_mask: bimodal.len() as u64 - 1,
+            history_mask: global.len() as u64 - 1,
+            by_address: bimodal.as_mut_ptr().cast(),
+            by_history: global.as_mut_ptr().cast(),
+            choosers: chooser.as_mut_ptr().cast(),
+            history,
+            steps: &STEPS,
+        }
+    }
+
     /// Predicts a branch, and learns which way it went. Instructions are aligned to two bytes: bit 0 of an address says nothing.
     #[inline]
     pub(crate) fn resolve(&mut self, pc: u64, way: Way) -> Outcome {
         let taken = way == Way::Taken;
-        let address = (pc >> 1) as usize;
-        let local = address & (self.bimodal.len() - 1);
-        let mask = self.global.len() - 1;
-        let (bimodal, chooser) = (&mut self.bimodal[local], &mut self.chooser[local]);
-        let global = &mut self.global[(address ^ self.history) & mask];
-        let (by_address, by_history) = (bimodal.yes() == taken, global.yes() == taken);
-        let right = if chooser.yes() { by_history } else { by_address };
-        if by_address != by_history {
-            chooser.count(by_history);
-        }
-        bimodal.count(taken);
-        global.count(taken);
-        self.history = (self.history << 1 | usize::from(taken)) & mask;
-        if right { Outcome::Predicted } else { Outcome::Mispredicted }
+        let address = pc >> 1;
+        let local = address as usize & (self.bimodal.len() - 1);
+        let mask = self.global.len() as u64 - 1;
+        let (by_address, chooser) = (&mut self.bimodal[local], &mut self.chooser[local]);
+        let by_history = &mut self.global[((address ^ self.history) & mask) as usize];
+        let index = by_address.0 | by_history.0 << 2 | chooser.0 << 4 | u8::from(taken) << 6;
+        let step = STEPS[usize::from(index & 127)];
+        (by_address.0, by_history.0, chooser.0) = (step & 3, step >> 2 & 3, step >> 4 & 3);
+        self.history = (self.history << 1 | u64::from(taken)) & mask;
+        if step >> 6 == 0 { Outcome::Predicted } else { Outcome::Mispredicted }
     }
 }
 

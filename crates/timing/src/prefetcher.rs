@@ -31,13 +31,39 @@ model! {
 /// What is known of a page.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    page: u64,
     /// The line asked for last, and the last one prefetched, by their numbers in the page.
     last: i64,
     ahead: i64,
     /// Between the latest two lines asked for; 0 before there were two.
     stride: i64,
-    used: u64,
+}
+
+/// The lines of a page of 4K, of which there are a power of two.
+#[derive(Clone, Copy, Debug)]
+struct PageLines {
+    /// log2 of their number.
+    shift: u32,
+}
+
+impl PageLines {
+    fn new(lines: u64) -> Self {
+        debug_assert!(lines.is_power_of_two(), "a page has {lines} lines");
+        Self { shift: lines.trailing_zeros() }
+    }
+
+    const fn number(self) -> u64 {
+        1 << self.shift
+    }
+
+    /// The page of a line.
+    const fn page(self, line: Line) -> u64 {
+        line.0 >> self.shift
+    }
+
+    /// The number of a line in its page.
+    const fn in_page(self, line: Line) -> i64 {
+        (line.0 & (self.number() - 1)) as i64
+    }
 }
 
 /// The prefetchers of a core.
@@ -63,14 +89,14 @@ impl Prefetchers {
         caches: &mut impl PrefetchLines,
     ) {
         let Self { model, streams } = self;
-        let lines_of_page = streams.lines_of_page;
+        let page = streams.lines;
         let mut bring = |line, into| {
             let found = misses.prefetch(line, into, time, caches)?;
             prefetched.push(Prefetched { line, into, found });
             Some(found)
         };
         streams.request(line, |next| bring(next, Level::L2).map(|_| ()));
-        for next in next_lines(model, line, lines_of_page) {
+        for next in next_lines(model, line, page) {
             match bring(next, Level::L1) {
                 None => return,
                 Some(Level::L1) => {}
@@ -82,19 +108,30 @@ impl Prefetchers {
     }
 }
 
-/// The prefetcher of the L2.
+/// The prefetcher of the L2. Each page has the same place in the three lists. A search looks at pages alone, several at once.
 #[derive(Debug)]
 struct Streams {
     model: StreamModel,
-    lines_of_page: u64,
-    list: Vec<Stream>,
+    lines: PageLines,
+    pages: Vec<u64>,
+    /// The request that used each page last. They have a sign, as vectors of them are compared faster.
+    used: Vec<i64>,
+    streams: Vec<Stream>,
     /// Requests so far: the time for the order of use.
-    requests: u64,
+    requests: i64,
 }
 
 impl Streams {
     fn new(model: &StreamModel, lines_of_page: u64) -> Self {
-        Self { model: *model, lines_of_page, list: Vec::with_capacity(model.entries as usize), requests: 0 }
+        let entries = model.entries as usize;
+        Self {
+            model: *model,
+            lines: PageLines::new(lines_of_page),
+            pages: Vec::with_capacity(entries),
+            used: Vec::with_capacity(entries),
+            streams: Vec::with_capacity(entries),
+            requests: 0,
+        }
     }
 
     /// The L2 is asked for a line. Where the stride from the line before is that of the time before, `prefetch` is called for the lines to
@@ -104,12 +141,12 @@ impl Streams {
             return;
         }
         self.requests += 1;
-        let (page, at) = (line.0 / self.lines_of_page, (line.0 % self.lines_of_page) as i64);
-        let requests = self.requests;
-        let Some(stream) = self.list.iter_mut().find(|stream| stream.page == page) else {
-            return self.begin(Stream { page, last: at, ahead: at, stride: 0, used: requests });
+        let (page, at) = (self.lines.page(line), self.lines.in_page(line));
+        let Some(place) = position(&self.pages, page) else {
+            return self.begin(page, Stream { last: at, ahead: at, stride: 0 });
         };
-        stream.used = requests;
+        self.used[place] = self.requests;
+        let stream = &mut self.streams[place];
         let stride = at - std::mem::replace(&mut stream.last, at);
         if stride == 0 {
             return;
@@ -122,13 +159,15 @@ impl Streams {
         if (stream.ahead - at) * stride.signum() < 0 {
             stream.ahead = at;
         }
+        // `ahead` is a number of strides from `at`.
+        let farthest = self.model.distance as i64 * stride.abs();
         for _ in 0..self.model.degree {
             let next = stream.ahead + stride;
-            let in_page = (0..self.lines_of_page as i64).contains(&next);
-            if !in_page || (next - at) / stride > self.model.distance as i64 {
+            let in_page = (0..self.lines.number() as i64).contains(&next);
+            if !in_page || (next - at) * stride.signum() > farthest {
                 return;
             }
-            if prefetch(Line(page * self.lines_of_page + next as u64)).is_none() {
+            if prefetch(Line(page << self.lines.shift | next as u64)).is_none() {
                 return;
             }
             stream.ahead = next;
@@ -136,18 +175,33 @@ impl Streams {
     }
 
     /// A page comes in, in the place of the one used longest ago.
-    fn begin(&mut self, stream: Stream) {
-        if self.list.len() < self.model.entries as usize {
-            self.list.push(stream);
-        } else if let Some(oldest) = self.list.iter_mut().min_by_key(|stream| stream.used) {
-            *oldest = stream;
+    fn begin(&mut self, page: u64, stream: Stream) {
+        if self.pages.len() < self.model.entries as usize {
+            self.pages.push(page);
+            self.used.push(self.requests);
+            self.streams.push(stream);
+            return;
+        }
+        let earliest = self.used.iter().copied().fold(i64::MAX, i64::min);
+        if let Some(oldest) = position(&self.used, earliest) {
+            (self.pages[oldest], self.used[oldest], self.streams[oldest]) = (page, self.requests, stream);
         }
     }
 }
 
+/// Where a number is that is in a list at most once. It looks at all of them, which the compiler makes a few vector operations of.
+#[inline]
+fn position<T: Copy + PartialEq>(numbers: &[T], wanted: T) -> Option<usize> {
+    let mut place = usize::MAX;
+    for (at, &number) in numbers.iter().enumerate() {
+        place = if number == wanted { at } else { place };
+    }
+    (place != usize::MAX).then_some(place)
+}
+
 /// The lines behind one that missed in the L1D, in its page.
-fn next_lines(model: &PrefetchModel, line: Line, lines_of_page: u64) -> impl Iterator<Item = Line> + use<> {
-    let end = (line.0 / lines_of_page + 1) * lines_of_page;
+fn next_lines(model: &PrefetchModel, line: Line, lines: PageLines) -> impl Iterator<Item = Line> + use<> {
+    let end = (lines.page(line) + 1) << lines.shift;
     (line.0 + 1..end.min(line.0 + 1 + model.next_line)).map(Line)
 }
 
@@ -187,9 +241,18 @@ mod tests {
     }
 
     #[test]
+    fn the_page_used_longest_ago_makes_room() {
+        let mut streams = Streams::new(&MODEL, 64);
+        let (one, two, three) = (0, 64, 128);
+        assert_eq!(prefetched(&mut streams, [one, two, one + 1, three]), []);
+        assert_eq!(streams.pages, [0, 2]);
+        assert_eq!(prefetched(&mut streams, [one + 2]), [3, 4], "its stride is still known");
+    }
+
+    #[test]
     fn next_lines_end_with_the_page() {
         let model = PrefetchModel { next_line: 2, stream: MODEL };
-        let lines = |line| next_lines(&model, Line(line), 64).map(|line| line.0).collect::<Vec<_>>();
+        let lines = |line| next_lines(&model, Line(line), PageLines::new(64)).map(|line| line.0).collect::<Vec<_>>();
         assert_eq!([lines(0), lines(62), lines(63)], [vec![1, 2], vec![63], vec![]]);
     }
 }

@@ -58,3 +58,20 @@ impl Scoreboard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_register_is_not_waited_for_once_its_value_is_there() {
+        let mut scoreboard = Scoreboard::new();
+        let (x5, f1) = (Register::x(5), Register::f(1));
+        scoreboard.wait(Some(x5), Ticks(10));
+        scoreboard.wait(Some(f1), Ticks(20));
+        let both = x5.set().and(f1.set());
+        assert_eq!((scoreboard.ready(both, Ticks(9)), scoreboard.waiting()), (Ticks(20), both));
+        assert_eq!((scoreboard.ready(both, Ticks(10)), scoreboard.waiting()), (Ticks(20), f1.set()));
+        assert_eq!((scoreboard.ready(both, Ticks(30)), scoreboard.waiting()), (Ticks(30), Registers::NONE));
+    }
+}

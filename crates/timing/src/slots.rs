@@ -7,55 +7,100 @@ use crate::ticks::Ticks;
 /// Requests come in the order of the program, which is not that of their times: one that waits for a register begins later than one behind it. So
 /// a request takes the slot that became free last among those that are free in time. A chain of dependent misses then has one slot for
 /// all of them, and leaves the others to misses that need not wait.
+///
+/// The times ascend, in a ring. So those that are free in time come first, and halving finds the last of them. A slot that is occupied mostly becomes the last: what has to move is either
+/// before it or behind it, whichever is less.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
-    free_from: Vec<Ticks>,
+    /// As many places as the next power of two.
+    ring: Box<[Ticks]>,
+    /// The place of the first slot.
+    first: usize,
+    number: usize,
 }
 
-/// A slot, and when the request for it begins.
+/// A slot, by its place in the order of times, and when the request for it begins. It is valid until the next slot is occupied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    number: usize,
+    place: usize,
     pub(crate) begin: Ticks,
 }
 
-/// Before any time.
-const NONE: i64 = -1;
-
 impl Slots {
     pub(crate) fn new(slots: u32) -> Self {
-        Self { free_from: vec![Ticks(0); slots as usize] }
+        let number = slots as usize;
+        Self { ring: vec![Ticks(0); number.next_power_of_two()].into_boxed_slice(), first: 0, number }
+    }
+
+    /// The time from which the slot in a place is free.
+    #[inline(always)]
+    fn at(&self, place: usize) -> Ticks {
+        self.ring[(self.first + place) & (self.ring.len() - 1)]
+    }
+
+    #[inline(always)]
+    fn set(&mut self, place: usize, free: Ticks) {
+        let mask = self.ring.len() - 1;
+        self.ring[(self.first + place) & mask] = free;
     }
 
     /// The slot for a request at `time`: the one free last among those free by then; if there is none, the one that is free first, which the
-    /// request waits for. Among equals, the first.
+    /// request waits for.
     #[inline]
     pub(crate) fn choose(&self, time: Ticks) -> Slot {
-        // Two passes, of which the compiler makes the first one with vectors: a pass that keeps the number as well takes twice as long.
-        let (mut fit, mut soonest) = (NONE, i64::MAX);
-        for &free in &self.free_from {
-            let free = free.0 as i64;
-            fit = fit.max(if free <= time.0 as i64 { free } else { NONE });
-            soonest = soonest.min(free);
+        let soonest = self.at(0);
+        if soonest > time {
+            return Slot { place: 0, begin: soonest };
         }
-        let (chosen, begin) = if fit == NONE { (soonest, Ticks(soonest as u64)) } else { (fit, time) };
-        let number = self.free_from.iter().position(|free| free.0 as i64 == chosen).unwrap_or(0);
-        Slot { number, begin }
+        // A search by halves, without branches: the first of `left` places is free in time.
+        let (mut place, mut left) = (0, self.number);
+        while left > 1 {
+            let half = left / 2;
+            place = if self.at(place + half) <= time { place + half } else { place };
+            left -= half;
+        }
+        Slot { place, begin: time }
     }
 
     /// The slot for a request at `time` that does not wait.
+    #[inline]
     pub(crate) fn choose_free(&self, time: Ticks) -> Option<Slot> {
         Some(self.choose(time)).filter(|slot| slot.begin == time)
     }
 
     /// Becomes a copy of other slots, of which there are as many.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.free_from.copy_from_slice(&other.free_from);
+        let Self { ring, first, number } = other;
+        self.ring.copy_from_slice(ring);
+        (self.first, self.number) = (*first, *number);
     }
 
-    /// The request that `slot` was chosen for keeps it until a time.
+    /// The request that `slot` was chosen for keeps it until a time, which is not before it begins.
+    #[inline]
     pub(crate) fn occupy(&mut self, slot: Slot, until: Ticks) {
-        self.free_from[slot.number] = until;
+        let Slot { mut place, .. } = slot;
+        let last = self.number - 1;
+        if self.at(last) <= until && place < last - place {
+            // The slots before it move up by one, and it becomes the last.
+            for earlier in (0..place).rev() {
+                let free = self.at(earlier);
+                self.set(earlier + 1, free);
+            }
+            self.first = (self.first + 1) & (self.ring.len() - 1);
+            return self.set(last, until);
+        }
+        while place < last && self.at(place + 1) < until {
+            let free = self.at(place + 1);
+            self.set(place, free);
+            place += 1;
+        }
+        self.set(place, until);
+    }
+
+    /// The times, ascending.
+    #[cfg(test)]
+    fn times(&self) -> Vec<u64> {
+        (0..self.number).map(|place| self.at(place).0).collect()
     }
 }
 
@@ -68,11 +113,12 @@ mod tests {
         let mut slots = Slots::new(2);
         for link in 0..5 {
             let slot = slots.choose(Ticks(100 * link));
-            assert_eq!((slot.number, slot.begin), (0, Ticks(100 * link)));
+            assert_eq!(slot.begin, Ticks(100 * link));
             slots.occupy(slot, Ticks(100 * link + 100));
+            assert_eq!(slots.times(), [0, 100 * link + 100]);
         }
         let beside = slots.choose(Ticks(3));
-        assert_eq!((beside.number, beside.begin), (1, Ticks(3)));
+        assert_eq!((beside.place, beside.begin), (0, Ticks(3)));
     }
 
     #[test]
@@ -83,6 +129,30 @@ mod tests {
         }
         assert_eq!(slots.choose(Ticks(10)).begin, Ticks(50));
         assert!(slots.choose_free(Ticks(49)).is_none());
-        assert_eq!(slots.choose_free(Ticks(60)).map(|slot| slot.number), Some(1));
+        assert!(slots.choose_free(Ticks(60)).is_some());
+        slots.occupy(slots.choose(Ticks(60)), Ticks(65));
+        assert_eq!(slots.times(), [65, 70], "the one free from 50 on");
+    }
+
+    #[test]
+    fn any_order_of_requests_takes_the_slots_that_a_search_of_all_takes() {
+        let mut random = testing::Random::new(7);
+        for number in [1, 2, 10, 48] {
+            let (mut slots, mut all) = (Slots::new(number), vec![0; number as usize]);
+            for now in 0..2000 {
+                let time = now * 10 + random.below(300);
+                let fit = (0..all.len()).filter(|&slot| all[slot] <= time).max_by_key(|&slot| all[slot]);
+                let slot = fit.unwrap_or_else(|| (0..all.len()).min_by_key(|&slot| all[slot]).expect("there is one"));
+                let begin = time.max(all[slot]);
+                let chosen = slots.choose(Ticks(time));
+                assert_eq!(chosen.begin, Ticks(begin));
+                let until = begin + random.below(400);
+                all[slot] = until;
+                slots.occupy(chosen, Ticks(until));
+                let mut ascending = all.clone();
+                ascending.sort_unstable();
+                assert_eq!(slots.times(), ascending);
+            }
+        }
     }
 }

@@ -47,7 +47,7 @@ impl Walkers {
     }
 
     /// When the translation of an address is there. A page that a walk is under way for is in the TLBs when that ends.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn translate(&mut self, lookup: Lookup<'_>, misses: &mut Misses) -> Ticks {
         let Lookup { address, translation, time, dispatch } = lookup;
         let arrives = self.pages.find(dispatch, |page| page == Page::of(address, page.shift)).unwrap_or(Ticks(0));

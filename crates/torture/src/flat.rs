@@ -313,10 +313,10 @@ impl Bus for Memory {
     fn use_line(&mut self, _: *const u8, _: Access) {}
 
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
-        Outstanding::Nothing
+        Outstanding::NOTHING
     }
 
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
 
     fn data_view(&mut self) -> DataView {
         DataView(self.entries.as_mut_ptr().cast())

@@ -41,6 +41,14 @@ settings! {
 }
 
 impl MmuKeys {
+    /// Entries of the largest array of a TLB level.
+    #[must_use]
+    pub fn largest(&self, host: &HostModel) -> u64 {
+        let arrays = self.levels(host);
+        let entries = arrays.iter().flatten().map(|array| u64::from(array.sets) * u64::from(array.ways));
+        entries.max().unwrap_or(0)
+    }
+
     /// The arrays of L1D, L1I and L2, as given here or as `host` has them, with the policies that are given here.
     pub(super) fn levels(&self, host: &HostModel) -> [Vec<ArrayModel>; 3] {
         let Self { l1d, l1i, l2, replacement, .. } = self;

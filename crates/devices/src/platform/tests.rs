@@ -8,7 +8,7 @@ use super::*;
 use crate::map::{RAM_BASE, virtio_slot, virtio_source};
 use crate::testing::driver::*;
 use crate::testing::{ContiguousRam, ScatteredRam, load, store};
-use crate::virtio::{Console, Net, NetBackend, Rng};
+use crate::virtio::{Console, DiscardFrames, Net, NetBackend, Rng};
 use std::sync::{Arc, Mutex};
 
 const RAM: u64 = 8 << 20;
@@ -300,6 +300,10 @@ impl NetBackend for Wire {
     fn transmit(&mut self, frame: &[u8]) {
         self.0.lock().unwrap().push(frame.to_vec());
     }
+
+    fn holds_frames(&self) -> bool {
+        false
+    }
 }
 
 #[test]
@@ -325,6 +329,33 @@ fn the_net_sends_frames_without_their_header_and_never_receives() {
     queues[1].add(&memory, &[Buffer::Readable(buffer(0), 11)]);
     driver.notify(&mut platform, &queues[1]);
     assert!(matches!(platform.faults()[..], [DeviceFault::Queue { device: "net", fault: QueueFault::Request, .. }]));
+}
+
+/// Section 5.1.6.4: the header comes first, and `num_buffers` is 1.
+#[test]
+fn a_frame_for_the_guest_comes_in_one_buffer_behind_its_header() {
+    for (features, header) in [(VERSION_1 | 1 << 5, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0][..]), (1 << 5, &[0; 10])] {
+        let memory = ScatteredRam::new(RAM);
+        let mut platform = platform(vec![VirtioDevice::Net(Net::new([2; 6], Box::new(DiscardFrames)))]);
+        let frame: Vec<u8> = (1..61).collect();
+        assert!(!platform.receive_frame(&frame, &memory), "the driver is not there yet");
+        let driver = Driver { slot: 0, memory: &memory };
+        let mut queues = driver.start(&mut platform, features, 2);
+        assert!(!platform.receive_frame(&frame, &memory), "there is no buffer");
+        queues[0].add(&memory, &[Buffer::Writable(buffer(0x8000), 20), Buffer::Writable(buffer(0x9000), 1506)]);
+        driver.notify(&mut platform, &queues[0]);
+        assert!(platform.receive_frame(&frame, &memory));
+        assert!(!platform.receive_frame(&frame, &memory), "the buffer is taken");
+        let length = header.len() + frame.len();
+        assert_eq!(queues[0].returned(&memory), [(0, length as u32)]);
+        let parts = [load(&memory, buffer(0x8000), 20), load(&memory, buffer(0x9000), length - 20)].concat();
+        assert_eq!(parts, [header, &frame].concat());
+        assert_eq!(platform.faults(), []);
+        queues[0].add(&memory, &[Buffer::Writable(buffer(0x8000), length as u32 - 1)]);
+        driver.notify(&mut platform, &queues[0]);
+        assert!(!platform.receive_frame(&frame, &memory), "too short");
+        assert!(matches!(platform.faults()[..], [DeviceFault::Queue { fault: QueueFault::Request, .. }]));
+    }
 }
 
 /// Section 5.1.6.1: `num_buffers` is not in its header.

@@ -231,6 +231,29 @@ impl MmioSlot {
         sent
     }
 
+    /// Passes all of `bytes` to the driver in one buffer of held queue `index`; whether there was one. A buffer that is too short is an error
+    /// of the driver's.
+    pub(crate) fn deliver_whole(&mut self, index: usize, bytes: &[u8], memory: &dyn DmaMemory) -> bool {
+        let Some(queue) = self.queues.get_mut(index).and_then(|setup| setup.ready.as_mut()) else { return false };
+        if !self.status.is_live() {
+            return false;
+        }
+        let mut delivered = false;
+        let outcome = queue::serve(queue, memory, Limits { requests: 1, bytes: MAX_REQUEST_BYTES }, |request| {
+            std::io::Write::write_all(&mut request.writable, bytes).map_err(|_| QueueFault::Request)?;
+            delivered = true;
+            // A frame is far below 4 GiB.
+            Ok(bytes.len() as u32)
+        });
+        if outcome.interrupt {
+            self.interrupt_status |= VIRTIO_MMIO_INT_VRING;
+        }
+        if let Some(fault) = outcome.fault {
+            self.fail(fault);
+        }
+        delivered
+    }
+
     /// The device's configuration has changed: tells the driver (section 2.5).
     pub(crate) fn config_changed(&mut self) {
         self.config_generation = self.config_generation.wrapping_add(1);

@@ -20,6 +20,7 @@ pub use console::Console;
 pub(crate) use console::RECEIVE as CONSOLE_RECEIVE;
 pub use disk::{BlockConfig, DiskError, ImageMode};
 pub(crate) use mmio::{CONFIG, MmioSlot, QUEUE_NOTIFY, SlotState, read_empty};
+pub(crate) use net::RECEIVE as NET_RECEIVE;
 pub use net::{DiscardFrames, Net, NetBackend};
 pub use queue::QueueFault;
 pub use rng::Rng;

@@ -1,4 +1,4 @@
-//! The network device (section 5.1): one pair of queues, no offloads. Nothing is ever received.
+//! The network device (section 5.1): one pair of queues, no offloads.
 
 use super::device::{ConfigSpace, Device, QueueKind};
 use super::queue::{MAX_REQUEST_BYTES, QueueFault, Request};
@@ -17,10 +17,16 @@ const LEGACY_HEADER_BYTES: usize = 10;
 /// Longest frame: without offloads an Ethernet frame with one VLAN tag, or a jumbo frame; no driver sends more.
 const LONGEST_FRAME: usize = 64 << 10;
 
+/// The queue of buffers for frames that come in.
+pub(crate) const RECEIVE: usize = 0;
+
 /// Where the guest's frames go.
 pub trait NetBackend: Send {
     /// Takes a frame, from the destination address to the end of the payload. A frame that cannot be sent is dropped.
     fn transmit(&mut self, frame: &[u8]);
+
+    /// Whether frames wait there for someone to carry them on.
+    fn holds_frames(&self) -> bool;
 }
 
 /// Drops every frame: a cable that leads nowhere.
@@ -29,6 +35,10 @@ pub struct DiscardFrames;
 
 impl NetBackend for DiscardFrames {
     fn transmit(&mut self, _frame: &[u8]) {}
+
+    fn holds_frames(&self) -> bool {
+        false
+    }
 }
 
 /// A virtio network card whose link is up.
@@ -50,6 +60,27 @@ impl Net {
     #[must_use]
     pub fn new(mac: [u8; 6], backend: Box<dyn NetBackend>) -> Self {
         Self { mac, backend, header_bytes: HEADER_BYTES, frame: Vec::new() }
+    }
+
+    /// Sends to `backend` from now on.
+    pub(crate) fn connect(&mut self, backend: Box<dyn NetBackend>) {
+        self.backend = backend;
+    }
+
+    /// Whether frames that were sent wait for someone to carry them on.
+    pub(crate) fn holds_frames(&self) -> bool {
+        self.backend.holds_frames()
+    }
+
+    /// A frame as the driver gets it: behind its header, which says that the frame is in one buffer and needs no work.
+    pub(crate) fn with_header(&self, frame: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; self.header_bytes + frame.len()];
+        if self.header_bytes == HEADER_BYTES {
+            // `num_buffers` (section 5.1.6.4.1).
+            bytes[LEGACY_HEADER_BYTES] = 1;
+        }
+        bytes[self.header_bytes..].copy_from_slice(frame);
+        bytes
     }
 
     /// The driver has accepted `features`.

@@ -6,7 +6,7 @@ use super::mappers::{AT, MODE, NoProcessors};
 use devices::map::RAM_BASE;
 use hypervisor::section::{MapRequest, SectionHost, SectionManager, VmProfile};
 use hypervisor::shadow::{
-    Assist, Coherence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
+    Assist, Clear, Coherence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
 };
 use hypervisor::{Backing, Dma, FrameReclaim, LeafStatus, Vm};
 use machine::sections::private_table_bytes;
@@ -126,6 +126,7 @@ impl Guests {
             coherence: Coherence::Fence,
             invalidation: Invalidation::Selective,
             assist: Assist::None,
+            clear: Clear::Stores,
             selection_flag: true,
             harts: 1,
             rules: SoftwareRules { ad: AdPolicy::Fault, svnapot: false },

@@ -190,7 +190,7 @@ impl Hot {
             copy_slots(code, old.slot, entry + ENTRY_SLOTS);
             blocks.push(Block { offset: old.offset, slot: entry + ENTRY_SLOTS });
         }
-        let Some(unit) = compiler.unit::<B>(code, &blocks) else {
+        let Some(unit) = compiler.unit::<B>(code, page, &blocks) else {
             code.release(mark);
             return;
         };

@@ -2,6 +2,7 @@
 
 use crate::{
     Isa,
+    code::models::ModelLayout,
     host_page::HostPage,
     microop::{Link, MicroOp},
     ops::Opcode,
@@ -62,6 +63,8 @@ pub(crate) struct Translations {
     pub(super) isa: Isa,
     /// Bytes of a line of instructions; 0 where the bus does not count lines.
     pub(super) fetch_line: u32,
+    /// The models that the bus has, for compiled code.
+    pub(super) models: Option<ModelLayout>,
     /// Never grows beyond its capacity: micro-ops do not move.
     pub(super) ops: Vec<Slot>,
     pub(super) side: Vec<Side>,
@@ -77,6 +80,7 @@ impl Translations {
         Self {
             isa,
             fetch_line: 0,
+            models: None,
             ops: Vec::with_capacity(ARENA),
             side: Vec::with_capacity(ARENA),
             pages: HashMap::new(),
@@ -127,6 +131,11 @@ impl Translations {
         self.map.fill(0);
     }
 
+    /// The models that the bus has, as compiled code knows them.
+    pub(crate) fn models(&self) -> Option<&ModelLayout> {
+        self.models.as_ref()
+    }
+
     /// How full the arena is, for [`release`](Self::release).
     pub(super) fn mark(&self) -> usize {
         self.ops.len()
@@ -164,6 +173,11 @@ impl Translations {
     pub(crate) fn slot(&self, slot: usize) -> (Opcode, &MicroOp) {
         // SAFETY: a slot's bytes are those of a micro-op wherever the caller comes from the micro-op before.
         (self.side[slot].opcode, unsafe { &self.ops[slot].op })
+    }
+
+    /// Where the instruction of a slot is in its page, and how many of its block are before it.
+    pub(crate) fn place(&self, slot: usize) -> (u16, u8) {
+        (self.side[slot].offset, self.side[slot].instructions)
     }
 
     /// The link behind the micro-op in a slot, its target's offset in the page, and whether it comes from a block that has passed its floating-point

@@ -9,6 +9,7 @@
 //! JUSTIFICATION for unsafe: compiled code is called by address, and calls the functions below with raw pointers. It passes on what it
 //! was entered with.
 
+mod called;
 mod code_memory;
 mod emit;
 mod float;
@@ -16,6 +17,7 @@ mod host;
 mod integer;
 mod loops;
 mod memory;
+mod models;
 mod near;
 mod part;
 
@@ -25,10 +27,10 @@ pub use code_memory::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub(crate) use host::Compiler;
 pub(crate) use part::{Block, compiled_part, is_link, reserve};
 
-use super::environment::Environment;
+use super::environment::{DataUse, Environment};
 use super::exchange::Left;
 use crate::{
-    Bus, Loaded, Stop, Stored,
+    Bus, CacheLines, Loaded, Stop, Stored,
     bus::DataView,
     hart::Hart,
     leave::Leave,
@@ -41,6 +43,7 @@ use crate::{
         operations,
     },
 };
+use types::Access;
 
 /// A unit. `entry` is the number of the block to begin with.
 type Unit = unsafe extern "C" fn(*mut Hart, acc: u64, view: DataView, environment: *mut (), entry: u64) -> Left;
@@ -74,7 +77,7 @@ pub(super) unsafe fn enter<B: Bus>(
     }
 }
 
-/// A load that missed where it hit last: finds where it hits, or loads.
+/// A load that missed where it hit last: finds where it hits, and uses the line there, or loads.
 ///
 /// # Safety
 /// As for the handlers.
@@ -92,12 +95,17 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
         loop {
             if let Some(at) = B::read_hit(view, predicted, address, T::WIDTH, stamp) {
                 (*op).rs2 = predicted;
+                environment.use_line_of(&*hart, op, acc, DataUse { address, at, access: Access::Read });
                 return environment.exchange.hit(at);
             }
-            environment.locate(&*hart, op);
+            environment.locate(&*hart, op, acc);
             match environment.bus().load_miss(address, T::WIDTH, &mut (*op).rs2, stamp) {
-                Ok(Loaded::Retry) => predicted = (*op).rs2,
+                Ok(Loaded::Retry) => {
+                    predicted = (*op).rs2;
+                    environment.watch();
+                }
                 Ok(Loaded::Value(value)) => {
+                    environment.completed(&*hart, op, acc, address);
                     environment.exchange.value = value;
                     let at = &raw const environment.exchange.value;
                     return environment.exchange.hit(at.cast());
@@ -109,7 +117,7 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
     }
 }
 
-/// A store, of the value in the exchange, that missed where it hit last: finds where it hits, or stores.
+/// A store, of the value in the exchange, that missed where it hit last: finds where it hits, or stores. Where lines are modelled, it uses that of a hit.
 ///
 /// # Safety
 /// As for the handlers.
@@ -128,12 +136,23 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
         loop {
             if let Some(at) = B::write_hit(view, predicted, address, T::WIDTH, stamp) {
                 (*op).rs2 = predicted;
+                if B::Lines::STATE.is_some() {
+                    if environment.holds_code(at) {
+                        // An interpreter makes it, and uses its line.
+                        return environment.exchange.leave(acc, op);
+                    }
+                    environment.use_line_of(&*hart, op, acc, DataUse { address, at, access: Access::Write });
+                }
                 return environment.exchange.hit(at);
             }
-            environment.locate(&*hart, op);
+            environment.locate(&*hart, op, acc);
             match environment.bus().store_miss(address, T::WIDTH, value, &mut (*op).rs2, stamp) {
-                Ok(Stored::Retry) => predicted = (*op).rs2,
+                Ok(Stored::Retry) => {
+                    predicted = (*op).rs2;
+                    environment.watch();
+                }
                 Ok(Stored::Done(pages)) => {
+                    environment.completed(&*hart, op, acc, address);
                     pages.into_iter().flatten().for_each(|page| environment.drop_page(page));
                     return environment.exchange.leave(acc.wrapping_add(accumulator::ACCESS), op.add(1));
                 }

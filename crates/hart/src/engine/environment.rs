@@ -14,7 +14,7 @@ use crate::{
     leave::Leave,
     microop::{Link, MicroOp},
     ops::Opcode,
-    report::{Outstanding, RegisterSet, Report, Reports, Serialize},
+    report::{DataPlace, Outstanding, Report, Reports, Serialize},
 };
 use types::Access;
 
@@ -42,6 +42,17 @@ pub(crate) struct CodeParts<'c> {
     pub(crate) jumps: *const Jumps,
 }
 
+/// A load, store or atomic operation that has hit.
+#[derive(Clone, Copy)]
+pub(crate) struct DataUse {
+    /// The guest's address.
+    pub(crate) address: u64,
+    /// The byte there, in the host.
+    pub(crate) at: *const u8,
+    /// How its line is used.
+    pub(crate) access: Access,
+}
+
 /// What the engines reach beside the hart.
 pub(crate) struct Environment<'c, B: Bus> {
     bus: *mut B,
@@ -53,7 +64,7 @@ pub(crate) struct Environment<'c, B: Bus> {
     pub(crate) latest: u16,
     /// What compiled code and the functions that it calls tell each other.
     pub(crate) exchange: Exchange,
-    lines: B::Lines,
+    pub(super) lines: B::Lines,
     /// As the latest report said; at first, whatever may be.
     pub(super) outstanding: Outstanding,
 }
@@ -74,7 +85,7 @@ impl<'c, B: Bus> Environment<'c, B> {
             latest: 0,
             exchange: Exchange::new(),
             lines,
-            outstanding: Outstanding::Something(RegisterSet::ALL),
+            outstanding: Outstanding::ANYTHING,
         }
     }
 
@@ -96,12 +107,14 @@ impl<'c, B: Bus> Environment<'c, B> {
 
     /// Tells the bus, if it has to know, that what follows is of the instruction of the micro-op at `op`, which is in the hart's page.
     #[inline(always)]
-    pub(crate) fn locate(&mut self, hart: &Hart, op: *const MicroOp) {
+    pub(crate) fn locate(&mut self, hart: &Hart, op: *const MicroOp, acc: u64) {
         match B::SITES {
             Sites::Unneeded => {}
             Sites::Needed => {
-                let pc = hart.page.wrapping_add(u64::from(self.side(op).offset));
-                self.bus().at(pc);
+                let side = self.side(op);
+                let pc = hart.page.wrapping_add(u64::from(side.offset));
+                let retired = hart.retired_before_block(acc) + u64::from(side.instructions);
+                self.bus().at(pc, retired);
             }
         }
     }
@@ -125,15 +138,50 @@ impl<'c, B: Bus> Environment<'c, B> {
         at: *const u8,
         access: Access,
     ) {
+        // SAFETY: by the contract.
+        unsafe { self.use_line_of(hart, op, acc, DataUse { address: (*op).address(hart), at, access }) }
+    }
+
+    /// As [`Self::use_data_line`], of an access to an address that is known.
+    ///
+    /// # Safety
+    /// As for [`Self::use_data_line`].
+    #[inline(always)]
+    pub(crate) unsafe fn use_line_of(&mut self, hart: &Hart, op: *const MicroOp, acc: u64, used: DataUse) {
+        // SAFETY: by the contract.
+        unsafe {
+            match B::REPORTS {
+                Reports::None => self.use_line(used),
+                Reports::Instructions => match self.data_place(used.at) {
+                    DataPlace::LatestLine(_) if !self.watches() => {}
+                    place => self.report_data(hart, op, acc, used.address, place),
+                },
+            }
+        }
+    }
+
+    /// An access of a bus without reports uses its line, unless that was used last in its set.
+    ///
+    /// # Safety
+    /// The byte is what this bus said.
+    #[inline(always)]
+    pub(crate) unsafe fn use_line(&mut self, used: DataUse) {
+        // SAFETY: by the contract.
+        match unsafe { self.data_place(used.at) } {
+            DataPlace::LatestLine(_) => {}
+            DataPlace::Line(_) | DataPlace::Completed => self.bus().use_line(used.at, used.access),
+        }
+    }
+
+    /// Where an access has found the byte at `at`.
+    ///
+    /// # Safety
+    /// The byte is what this bus said.
+    #[inline(always)]
+    pub(crate) unsafe fn data_place(&self, at: *const u8) -> DataPlace {
         // SAFETY: by the contract; the lines are of the bus, for this run.
         let latest = unsafe { self.lines.data_is_latest(at) };
-        match B::REPORTS {
-            Reports::None if latest => {}
-            Reports::None => self.bus().use_line(at, access),
-            Reports::Instructions if latest && !self.watches() => {}
-            // SAFETY: by the contract.
-            Reports::Instructions => unsafe { self.report_data(hart, op, acc, Some(at)) },
-        }
+        if latest { DataPlace::LatestLine(at) } else { DataPlace::Line(at) }
     }
 
     /// The hart goes on to the line of instructions at `offset` of its page.
@@ -223,7 +271,7 @@ impl<'c, B: Bus> Environment<'c, B> {
             InPlace::Plain => Some(AfterCsr::Next),
             InPlace::Context => {
                 let context = hart.context();
-                self.locate(hart, op);
+                self.locate(hart, op, acc);
                 self.bus().set_context(&context);
                 self.code_view = self.bus().code_view();
                 Some(AfterCsr::View(self.bus().data_view()))

@@ -196,7 +196,7 @@ macro_rules! define_execute {
 }
 operations!(define_execute);
 
-/// Runs from `op` until the hart leaves the engine, or the sentry stops it; returns the accumulator. Under a sentry that may stop it, blocks that
+/// Runs from `op` until the hart leaves the engine, or the sentry stops it; returns the accumulator. Under a sentry that looks at it, blocks that
 /// are compiled are interpreted.
 ///
 /// # Safety
@@ -207,11 +207,11 @@ pub(crate) unsafe fn run<B: Bus, S: Sentry>(
     mut acc: u64,
     mut view: DataView,
     environment: &mut Environment<B>,
-    sentry: &S,
+    sentry: &mut S,
 ) -> u64 {
     loop {
         let opcode = environment.opcode(op);
-        if S::STOPS {
+        if S::LOOKS {
             // SAFETY: by the contract, and every flow below leads to a micro-op of a live block.
             if let Some(cause) = unsafe { sentry.stops(hart, (opcode, op), acc, environment) } {
                 hart.leave = Leave::Stopped(cause);

@@ -9,20 +9,22 @@ use crate::{
     hart::Hart,
     microop::MicroOp,
     ops::Class,
-    report::{BranchWay, DataKind, DataReport, Outstanding, RegisterSet, Report, Reports, Serialize},
+    report::{BranchWay, DataKind, DataPlace, DataReport, Outstanding, Report, Reports, Serialize},
 };
 
 impl<B: Bus> Environment<'_, B> {
     /// Whether every access is reported.
     #[inline(always)]
     pub(crate) fn watches(&self) -> bool {
-        B::REPORTS == Reports::Instructions && self.outstanding != Outstanding::Nothing
+        B::REPORTS == Reports::Instructions && !self.outstanding.is_nothing()
     }
 
     /// The access that was translated just now is reported, whatever it finds.
     #[inline(always)]
     pub(crate) fn watch(&mut self) {
-        self.outstanding = Outstanding::Something(RegisterSet::ALL);
+        if B::REPORTS == Reports::Instructions {
+            self.outstanding = Outstanding::ANYTHING;
+        }
     }
 
     /// The micro-op at `op`, which computes, is about to be executed.
@@ -31,10 +33,7 @@ impl<B: Bus> Environment<'_, B> {
     /// It is one of a live block.
     #[inline(always)]
     pub(crate) unsafe fn operation(&mut self, hart: &Hart, op: *const MicroOp, acc: u64) {
-        if B::REPORTS == Reports::Instructions
-            && let Outstanding::Something(registers) = self.outstanding
-            && self.side(op).names.intersects(registers)
-        {
+        if B::REPORTS == Reports::Instructions && self.outstanding.concerns(self.side(op).names) {
             // SAFETY: by the contract.
             unsafe { self.report_operation(hart, op, acc) };
         }
@@ -67,6 +66,25 @@ impl<B: Bus> Environment<'_, B> {
         }
     }
 
+    /// The micro-ops in so many adjacent slots from `op` on compute, and are about to be executed. The accumulator is that of the first one's instruction, as
+    /// [`Self::report`] has it.
+    ///
+    /// # Safety
+    /// They are micro-ops of a live block.
+    pub(crate) unsafe fn report_operations(&mut self, hart: &Hart, op: *const MicroOp, acc: u64, number: usize) {
+        let first = hart.retired_before_block(acc);
+        for place in 0..number {
+            // SAFETY: by the contract.
+            let op = unsafe { &*op.add(place) };
+            let side = self.side(op);
+            if self.outstanding.concerns(side.names) {
+                let Operands { read, written } = Operands::reported(side.opcode, op);
+                let report = Report::Operation { reads: read.registers(), writes: written.registers() };
+                self.outstanding = self.bus().report(first + place as u64, report);
+            }
+        }
+    }
+
     /// # Safety
     /// As for [`Self::operation`].
     #[inline(never)]
@@ -77,23 +95,29 @@ impl<B: Bus> Environment<'_, B> {
         self.report_at(hart, op, acc, Report::Operation { reads: read.registers(), writes: written.registers() });
     }
 
-    /// An access of the micro-op at `op`: to the byte at `at`, or wherever the bus has done it.
+    /// An access of the micro-op at `op` to an address, and where it has found its data.
     ///
     /// # Safety
     /// As for [`Self::operation`]; it is a memory micro-op.
     #[inline(never)]
-    pub(crate) unsafe fn report_data(&mut self, hart: &Hart, op: *const MicroOp, acc: u64, at: Option<*const u8>) {
+    pub(crate) unsafe fn report_data(
+        &mut self,
+        hart: &Hart,
+        op: *const MicroOp,
+        acc: u64,
+        address: u64,
+        place: DataPlace,
+    ) {
         let opcode = self.opcode(op);
         // SAFETY: by the contract.
         let &MicroOp { imm, rd, rs1, .. } = unsafe { &*op };
         let nothing = Set::default();
-        let (kind, writes, stores, offset) = match opcode.class() {
-            Class::load => (DataKind::Load, Set::x(rd), nothing, imm),
-            Class::float_load => (DataKind::Load, Set::f(rd), nothing, imm),
-            Class::store => (DataKind::Store, nothing, Set::x(rd), imm),
-            Class::float_store => (DataKind::Store, nothing, Set::f(rd), imm),
-            Class::load_reserved => (DataKind::Load, Set::x(rd), nothing, 0),
-            Class::store_conditional | Class::atomic => (DataKind::Atomic, Set::x(rd), Set::x(imm as u8), 0),
+        let (kind, writes, stores) = match opcode.class() {
+            Class::load | Class::load_reserved => (DataKind::Load, Set::x(rd), nothing),
+            Class::float_load => (DataKind::Load, Set::f(rd), nothing),
+            Class::store => (DataKind::Store, nothing, Set::x(rd)),
+            Class::float_store => (DataKind::Store, nothing, Set::f(rd)),
+            Class::store_conditional | Class::atomic => (DataKind::Atomic, Set::x(rd), Set::x(imm as u8)),
             Class::immediate | Class::register | Class::branch | Class::float | Class::single => return,
         };
         let report = Report::Data(DataReport {
@@ -101,22 +125,28 @@ impl<B: Bus> Environment<'_, B> {
             writes: writes.registers(),
             address_of: Set::x(rs1).registers(),
             stores: stores.registers(),
-            address: hart.register(rs1).wrapping_add(offset as i64 as u64),
-            at,
+            address,
+            place,
         });
         self.report_at(hart, op, acc, report);
     }
 
-    /// The bus has done the access of the micro-op at `op` itself.
+    /// The bus has done the access of the micro-op at `op` to an address itself.
     ///
     /// # Safety
     /// As for [`Self::report_data`].
     #[inline(always)]
-    pub(crate) unsafe fn completed(&mut self, hart: &Hart, op: *const MicroOp, acc: u64) {
+    pub(crate) unsafe fn completed(&mut self, hart: &Hart, op: *const MicroOp, acc: u64, address: u64) {
         if B::REPORTS == Reports::Instructions {
             // SAFETY: by the contract.
-            unsafe { self.report_data(hart, op, acc, None) };
+            unsafe { self.report_data(hart, op, acc, address, DataPlace::Completed) };
         }
+    }
+
+    /// Reports something of an instruction, with an accumulator that has the instructions of its block before it in the budget.
+    #[inline(always)]
+    pub(crate) fn report(&mut self, hart: &Hart, acc: u64, report: Report) {
+        self.outstanding = self.bus().report(hart.retired_before_block(acc), report);
     }
 
     /// Reports something of the instruction at `op`.

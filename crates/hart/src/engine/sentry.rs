@@ -1,25 +1,29 @@
-//! What looks at each micro-op before the matching engine executes it: a debugger's [`Watch`], or nothing.
+//! What looks at each micro-op before the matching engine executes it: a debugger's [`Watch`], a log of accesses, or nothing.
 
 use super::environment::Environment;
 use crate::{
     Bus,
-    hart::Hart,
-    microop::MicroOp,
-    ops::{Class, Opcode, memory, operations},
+    hart::{
+        Hart,
+        accesses::{AccessLog, PageUse},
+    },
+    microop::{MicroOp, accumulator},
+    ops::{Class, Opcode, operations},
     watch::{Place, StopCause, Touched, Watch},
 };
+use types::{Gva, TranslationContext};
 
 /// What looks at each micro-op before the matching engine executes it.
 pub(crate) trait Sentry {
-    /// Whether it ever stops the hart.
-    const STOPS: bool;
+    /// Whether it looks at anything.
+    const LOOKS: bool;
 
     /// Why the hart stops before the micro-op at `op`.
     ///
     /// # Safety
     /// `op` is a micro-op of a live block of this bus, with this opcode.
     unsafe fn stops<B: Bus>(
-        &self,
+        &mut self,
         hart: &Hart,
         op: (Opcode, *const MicroOp),
         acc: u64,
@@ -31,11 +35,11 @@ pub(crate) trait Sentry {
 pub(crate) struct Unwatched;
 
 impl Sentry for Unwatched {
-    const STOPS: bool = false;
+    const LOOKS: bool = false;
 
     #[inline(always)]
     unsafe fn stops<B: Bus>(
-        &self,
+        &mut self,
         _: &Hart,
         _: (Opcode, *const MicroOp),
         _: u64,
@@ -46,10 +50,10 @@ impl Sentry for Unwatched {
 }
 
 impl Sentry for Watch {
-    const STOPS: bool = true;
+    const LOOKS: bool = true;
 
     unsafe fn stops<B: Bus>(
-        &self,
+        &mut self,
         hart: &Hart,
         (opcode, op): (Opcode, *const MicroOp),
         acc: u64,
@@ -69,6 +73,28 @@ impl Sentry for Watch {
     }
 }
 
+impl Sentry for AccessLog {
+    const LOOKS: bool = true;
+
+    #[inline]
+    unsafe fn stops<B: Bus>(
+        &mut self,
+        hart: &Hart,
+        (opcode, op): (Opcode, *const MicroOp),
+        acc: u64,
+        _: &Environment<B>,
+    ) -> Option<StopCause> {
+        let stamp = accumulator::stamp(acc);
+        self.settle(stamp);
+        // SAFETY: by the contract.
+        if let Some(touched) = unsafe { touched(hart, opcode, op) } {
+            let TranslationContext { mode, root, asid, .. } = hart.context();
+            self.begin(stamp, PageUse { page: Gva(touched.address & !0xfff), mode, root, asid, count: 1 });
+        }
+        None
+    }
+}
+
 /// What the instruction of a micro-op accesses.
 ///
 /// # Safety
@@ -84,7 +110,7 @@ unsafe fn touched(hart: &Hart, opcode: Opcode, op: *const MicroOp) -> Option<Tou
         Class::immediate | Class::register | Class::branch | Class::float | Class::single => return None,
     };
     // SAFETY: by the contract; the classes above are memory micro-ops, and `rs2` is what an atomic one has in place of an offset.
-    let address = unsafe { if indexed { memory::address(hart, op) } else { hart.register((*op).rs1) } };
+    let address = unsafe { if indexed { (*op).address(hart) } else { hart.register((*op).rs1) } };
     Some(Touched { address, bytes, reads, writes })
 }
 

@@ -186,10 +186,12 @@ impl Hart {
             // Only an optimised build makes jumps of the threaded engine's calls.
             if self.watch.is_some() {
                 self.run_watched(op, acc, view, &mut environment)
+            } else if self.accesses.is_some() {
+                self.run_logged(op, acc, view, &mut environment)
             } else if engine != Engine::Matching && !cfg!(debug_assertions) {
                 ((*op).handler)(self, op, acc, view, (&raw mut environment).cast())
             } else {
-                matching::run(self, op, acc, view, &mut environment, &Unwatched)
+                matching::run(self, op, acc, view, &mut environment, &mut Unwatched)
             }
         };
         let accesses = i64::from(accumulator::stamp(acc).wrapping_sub(start));
@@ -225,10 +227,30 @@ impl Hart {
         view: DataView,
         environment: &mut Environment<B>,
     ) -> u64 {
-        let Some(watch) = self.watch.take() else { return acc };
+        let Some(mut watch) = self.watch.take() else { return acc };
         // SAFETY: by the contract.
-        let acc = unsafe { matching::run(self, op, acc, view, environment, &*watch) };
+        let acc = unsafe { matching::run(self, op, acc, view, environment, &mut *watch) };
         self.watch = Some(watch);
+        acc
+    }
+
+    /// Executes from `op` until the engine is left, and keeps the accesses.
+    ///
+    /// # Safety
+    /// As of [`matching::run`].
+    #[cold]
+    unsafe fn run_logged<B: Bus>(
+        &mut self,
+        op: *mut MicroOp,
+        acc: u64,
+        view: DataView,
+        environment: &mut Environment<B>,
+    ) -> u64 {
+        let Some(mut log) = self.accesses.take() else { return acc };
+        // SAFETY: by the contract.
+        let acc = unsafe { matching::run(self, op, acc, view, environment, &mut *log) };
+        log.settle(accumulator::stamp(acc));
+        self.accesses = Some(log);
         acc
     }
 

@@ -4,7 +4,7 @@ use super::atomic::Cell;
 use crate::{
     Bus, Loaded, Reached, Stop, Stored, Trap,
     bus::DataView,
-    engine::environment::Environment,
+    engine::environment::{DataUse, Environment},
     hart::Hart,
     leave::Leave,
     microop::{MicroOp, accumulator},
@@ -25,17 +25,6 @@ pub(crate) enum After {
     DoneAndLeave,
 }
 
-/// Where a load or store goes.
-///
-/// # Safety
-/// `op` is a memory micro-op of a live block.
-#[inline(always)]
-pub(crate) unsafe fn address(hart: &Hart, op: *const MicroOp) -> u64 {
-    // SAFETY: by the contract.
-    let op = unsafe { &*op };
-    hart.register(op.rs1).wrapping_add(op.imm as i64 as u64)
-}
-
 /// The value a load hits, if it hits; then its line is used.
 ///
 /// # Safety
@@ -50,7 +39,7 @@ pub(crate) unsafe fn load_hit<T: Cell, B: Bus>(
 ) -> Option<T> {
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` readable bytes.
     unsafe {
-        let at = B::read_hit(view, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
+        let at = B::read_hit(view, (*op).rs2, (*op).address(hart), T::WIDTH, accumulator::stamp(acc))?;
         environment.use_data_line(hart, op, acc, at, Access::Read);
         Some(at.cast::<T>().read_unaligned())
     }
@@ -71,7 +60,7 @@ pub(crate) unsafe fn store_hit<T: Cell, B: Bus>(
 ) -> Option<*mut u8> {
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` writable bytes.
     unsafe {
-        let at = B::write_hit(view, (*op).rs2, address(hart, op), T::WIDTH, accumulator::stamp(acc))?;
+        let at = B::write_hit(view, (*op).rs2, (*op).address(hart), T::WIDTH, accumulator::stamp(acc))?;
         at.cast::<T>().write_unaligned(T::of(value));
         Some(at)
     }
@@ -93,7 +82,7 @@ pub(crate) unsafe fn load_hits_latest<T: Cell, B: Bus>(
     let latest = environment.latest;
     // SAFETY: by the contract; the latest predicted slot was handed out by this bus.
     unsafe {
-        let hits = B::read_hit(view, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        let hits = B::read_hit(view, latest, (*op).address(hart), T::WIDTH, accumulator::stamp(acc)).is_some();
         if hits {
             (*op).rs2 = latest;
         }
@@ -117,7 +106,7 @@ pub(crate) unsafe fn store_hits_latest<T: Cell, B: Bus>(
     let latest = environment.latest;
     // SAFETY: by the contract; the latest predicted slot was handed out by this bus.
     unsafe {
-        let hits = B::write_hit(view, latest, address(hart, op), T::WIDTH, accumulator::stamp(acc)).is_some();
+        let hits = B::write_hit(view, latest, (*op).address(hart), T::WIDTH, accumulator::stamp(acc)).is_some();
         if hits {
             (*op).rs2 = latest;
         }
@@ -138,8 +127,8 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     deliver: impl FnOnce(&mut Hart, &MicroOp, T),
 ) -> After {
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
-    let (address, op) = unsafe { (address(hart, op), &mut *op) };
-    environment.locate(hart, op);
+    let (address, op) = unsafe { ((*op).address(hart), &mut *op) };
+    environment.locate(hart, op, acc);
     match environment.bus().load_miss(address, T::WIDTH, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Loaded::Retry) => {
             environment.latest = op.rs2;
@@ -148,7 +137,7 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
         }
         Ok(Loaded::Value(value)) => {
             // SAFETY: by the contract.
-            unsafe { environment.completed(hart, op, acc) };
+            unsafe { environment.completed(hart, op, acc, address) };
             deliver(hart, op, T::of(value));
             After::Done
         }
@@ -169,10 +158,10 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     environment: &mut Environment<B>,
 ) -> After {
     // SAFETY: by the contract; nothing else refers to the micro-op meanwhile.
-    let (address, op) = unsafe { (address(hart, op), &mut *op) };
+    let (address, op) = unsafe { ((*op).address(hart), &mut *op) };
     // Of a narrow store the bus sees the bytes that go to memory and nothing above them.
     let value = value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
-    environment.locate(hart, op);
+    environment.locate(hart, op, acc);
     match environment.bus().store_miss(address, T::WIDTH, value, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Stored::Retry) => {
             environment.latest = op.rs2;
@@ -181,7 +170,7 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
         }
         Ok(Stored::Done(pages)) => {
             // SAFETY: by the contract.
-            unsafe { environment.completed(hart, op, acc) };
+            unsafe { environment.completed(hart, op, acc, address) };
             for page in pages.into_iter().flatten() {
                 environment.drop_page(page);
             }
@@ -238,7 +227,7 @@ pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
             B::write_hit(view, predicted, address, T::WIDTH, stamp)?
         };
         let access = if operation.kind == Atomic::Reserve { Access::Read } else { Access::Write };
-        environment.use_data_line(hart, op, acc, at, access);
+        environment.use_line_of(hart, op, acc, DataUse { address, at, access });
         atomic_at(hart, op, at, environment, operation);
     }
     Some(())
@@ -305,7 +294,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
     if address & (T::WIDTH.bytes() - 1) != 0 {
         return leave_with(hart, op, Trap { cause: misaligned, value: address }.into());
     }
-    environment.locate(hart, op);
+    environment.locate(hart, op, acc);
     match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Reached::Retry) => {
             environment.watch();
@@ -313,7 +302,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
         }
         Ok(Reached::Once(at)) => {
             // SAFETY: by the contract.
-            unsafe { environment.completed(hart, op, acc) };
+            unsafe { environment.completed(hart, op, acc, address) };
             // SAFETY: by the contract, and the bus's.
             unsafe { atomic_at::<T, B>(hart, op, at, environment, operation) };
             After::Done

@@ -3,6 +3,7 @@
 use hart::{
     Bus, CacheLines, CodeCache, CodeView, DataView, EntryLayout, Exception, Fence, Fetched, Hart, HostPage, Isa,
     Loaded, Reached, Stop, Stored, Trap,
+    models::StateOffsets,
     report::{Outstanding, Report},
 };
 use std::mem::offset_of;
@@ -26,6 +27,8 @@ pub(crate) struct FlatBus {
     pub(crate) leaves: bool,
     /// How often it had to.
     pub(crate) left: u32,
+    /// Whether what lies beyond the memory is a page that the tables do not allow.
+    pub(crate) page_faults: bool,
     /// The uses of lines, in order, by address, once a test wants to see them.
     pub(crate) uses: Option<Vec<(u64, Access)>>,
 }
@@ -35,6 +38,8 @@ pub(crate) struct FlatBus {
 pub(crate) struct Unknown;
 
 impl CacheLines for Unknown {
+    const STATE: Option<StateOffsets> = None;
+
     unsafe fn data_is_latest(self, _: *const u8) -> bool {
         false
     }
@@ -74,6 +79,7 @@ impl FlatBus {
             misses: 0,
             leaves: false,
             left: 0,
+            page_faults: false,
             uses: None,
         }
     }
@@ -112,8 +118,17 @@ impl FlatBus {
     fn reach(&self, address: u64, width: u64, cause: Exception) -> Result<*mut u8, Trap> {
         match address.checked_add(width) {
             Some(end) if end <= self.view.bytes => Ok(self.view.start.wrapping_add(address as usize)),
-            _ => Err(Trap { cause, value: address }),
+            _ => Err(Trap { cause: if self.page_faults { page_fault(cause) } else { cause }, value: address }),
         }
+    }
+}
+
+fn page_fault(cause: Exception) -> Exception {
+    match cause {
+        Exception::LoadAccess => Exception::LoadPage,
+        Exception::StoreAccess => Exception::StorePage,
+        Exception::InstructionAccess => Exception::InstructionPage,
+        other => other,
     }
 }
 
@@ -144,9 +159,9 @@ impl Bus for FlatBus {
         self.uses.iter_mut().for_each(|uses| uses.push((address, access)));
     }
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
-        Outstanding::Nothing
+        Outstanding::NOTHING
     }
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
     fn data_view(&mut self) -> DataView {
         DataView((&raw mut *self.view).cast())
     }

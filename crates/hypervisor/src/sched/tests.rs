@@ -1,5 +1,6 @@
 //! The scheduler against the paper's examples, and what must hold always.
 
+mod counts;
 mod figures;
 mod model;
 mod ratios;

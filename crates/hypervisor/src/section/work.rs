@@ -2,19 +2,20 @@
 //!
 //! | work | steps | why |
 //! |---|---|---|
-//! | a request: create, map, unmap, delete | 512 | dispatch, checks and look-ups, as an invalidation has ([`SELECTIVE`]) |
+//! | a request: create, map, unmap, delete | 512 | dispatch, checks and look-ups |
 //! | an entry of a table, written or cleared | 4 | compose, store, advance, compare |
 //! | a link | 16 | the same, and to find either table |
 //! | a page or a table cleared | 576 | 512 stores of eight bytes, and a loop around eight of them |
-//! | a flush of one VM from every processor | 2048 | as a full invalidation has without what its tables take ([`FULL`]) |
+//! | a flush of one VM from every processor | 2048 | an interrupt to each processor, and the wait for its answer |
 
-use crate::shadow::steps::{FULL, SELECTIVE};
 use crate::table::TableWork;
 use core::ops::AddAssign;
 
+const REQUEST: u64 = 512;
 const ENTRY: u64 = 4;
 const LINK: u64 = 16;
 const CLEAR: u64 = 576;
+const FLUSH: u64 = 2048;
 
 /// The hypervisor's work for sections, counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,11 +35,11 @@ impl SectionWork {
     #[must_use]
     pub const fn steps(&self) -> u64 {
         let TableWork { entries, tables, links } = self.tables;
-        self.requests * SELECTIVE
+        self.requests * REQUEST
             + entries * ENTRY
             + (links + tables) * LINK
             + (tables + self.cleared) * CLEAR
-            + self.flushes * FULL
+            + self.flushes * FLUSH
     }
 }
 

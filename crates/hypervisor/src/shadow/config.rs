@@ -34,6 +34,15 @@ pub enum Invalidation {
     Selective,
 }
 
+/// How a full invalidation clears entries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clear {
+    /// One at a time.
+    Stores,
+    /// By an instruction that clears a cache block.
+    Blocks,
+}
+
 /// What the host's hardware mode does without an exit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Assist {
@@ -54,6 +63,8 @@ pub struct ShadowConfig {
     pub coherence: Coherence,
     /// What a fence invalidates.
     pub invalidation: Invalidation,
+    /// How a full invalidation clears entries.
+    pub clear: Clear,
     /// What takes no exit.
     pub assist: Assist,
     /// Whether a table that was not selected since it was invalidated is spared the next full invalidation.

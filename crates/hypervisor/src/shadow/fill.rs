@@ -5,8 +5,9 @@ use super::reader::GuestReader;
 use super::reverse::Place;
 use super::share::Shared;
 use super::statistics::{Activity, Way, Work};
+use super::steps::{self, Entered};
 use super::tables::BARE;
-use super::{Assist, Coherence, Event, Exited, Shadow, Tlbs, steps};
+use super::{Assist, Coherence, Event, Exited, Shadow, Tlbs};
 use crate::exits::ExitReason;
 use crate::section::Presence;
 use crate::table::{Displaced, Leaf, LeafBits, composed_bits};
@@ -111,7 +112,9 @@ impl Shadow {
         if let Some(Event { reason, work }) = self.switch_walk(exited, gva, &path)? {
             return Ok((ShadowFaultOutcome::Mapped, Some(Event { reason, work: Work { filled, ..work } })));
         }
-        let work = Work { filled, ..Work::new(Activity::Other, Way::Exit, steps::VALIDATION, references) };
+        let exit = steps::exit(Entered::Fault);
+        let steps = exit + steps::fault(references);
+        let work = Work { filled, ..Work::new(Activity::Other, Way::Exit, steps, references) };
         let page = match walked {
             Ok(page) => page,
             Err(fault) => {
@@ -125,7 +128,7 @@ impl Shadow {
         };
         if Platform::contains(page.gpa) {
             // The exit is counted where the device is reached.
-            let work = Work { way: Way::Within, ..work };
+            let work = Work { way: Way::Within, steps: work.steps - exit, ..work };
             return Ok((ShadowFaultOutcome::Device(page.gpa), Some(self.event(ExitReason::ShadowFault, work))));
         }
         let stores = match &self.agile {
@@ -142,7 +145,8 @@ impl Shadow {
             let hpa = Hpa(resolved.leaf.page.0 | page.gpa.offset(resolved.leaf.size));
             let looked_at = self.store_to_table(host, exited.tlbs, page.gpa);
             let references = references + host_references + looked_at;
-            let work = Work { activity: Activity::Validation, references, ..work };
+            let steps = exit + steps::fault(references);
+            let work = Work { activity: Activity::Validation, steps, references, ..work };
             self.settle_modes(vm, &host.memory);
             let event = self.event(ExitReason::TableWrite, work);
             // If that made it an ordinary page, the store faults again and finds one.
@@ -160,7 +164,7 @@ impl Shadow {
                 audit.record(table, gva.page(entry.size), &path);
             }
         }
-        let Shared { steps, references: looked_at } = linked.unwrap_or_default();
+        let Shared { steps: linking, references: looked_at } = linked.unwrap_or_default();
         let table_references = u64::from(self.tables.list[table].shape.levels());
         let assisted = self.config.assist != Assist::None && filled == 0 && !resolved.fresh;
         self.statistics.assisted_validations += u64::from(assisted);
@@ -172,13 +176,15 @@ impl Shadow {
             (false, true) => Way::Assist,
             (false, false) => Way::Exit,
         };
-        let work = Work {
-            activity: Activity::Validation,
-            way,
-            steps: if by_hardware { 0 } else { work.steps + steps },
-            references: references + looked_at + host_references + table_references,
-            filled: filled + u64::from(resolved.fresh),
+        let references = references + looked_at + host_references + table_references;
+        let steps = match way {
+            Way::Exit => exit + steps::validation(references) + linking,
+            Way::Assist => steps::validation(references) + linking,
+            // Hardware sets the bits.
+            Way::Within => 0,
         };
+        let work =
+            Work { activity: Activity::Validation, way, steps, references, filled: filled + u64::from(resolved.fresh) };
         Ok((ShadowFaultOutcome::Mapped, Some(self.event(ExitReason::ShadowFault, work))))
     }
 

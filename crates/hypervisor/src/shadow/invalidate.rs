@@ -10,8 +10,9 @@
 //! done to the TLBs besides, by the machine; only where tables have pieces of larger pages, or everything goes, more is fenced here.
 
 use super::statistics::{Activity, Way, Work};
+use super::steps::{self, Entered, Selective};
 use super::tables::BARE;
-use super::{Assist, Coherence, Event, Invalidation, Shadow, Tables, Tlbs, steps};
+use super::{Assist, Coherence, Event, Invalidation, Shadow, Tables, Tlbs};
 use crate::exits::ExitReason;
 use crate::table::Removed;
 use crate::vm::VmMemory;
@@ -60,7 +61,8 @@ impl Shadow {
                     self.flush(tlbs, fence.remote, &self.everything());
                 }
                 let activity = if pages.is_some() { Activity::Pptlb } else { Activity::PurgeTlb };
-                self.purge(&host.memory, &tables, activity, fence.remote)
+                let entered = if fence.remote { None } else { Some(Entered::Instruction) };
+                self.purge(&host.memory, &tables, activity, entered)
             }
         };
         if self.tables.list.iter_mut().fold(false, |any, table| table.shape.take_unlinked() | any) {
@@ -96,17 +98,25 @@ impl Shadow {
         self.statistics.entries_touched += removed.touched;
         let assisted = self.config.assist == Assist::MultiShadow && !fence.remote;
         self.statistics.assisted_invalidations += u64::from(assisted);
-        let way = match (assisted, fence.remote) {
-            (true, _) => Way::Assist,
-            (false, true) => Way::Within,
-            (false, false) => Way::Exit,
+        let (way, exit) = match (assisted, fence.remote) {
+            (true, _) => (Way::Assist, 0),
+            (false, true) => (Way::Within, 0),
+            (false, false) => (Way::Exit, steps::exit(Entered::Instruction)),
         };
-        let work = Work::new(Activity::Pptlb, way, steps::selective(pages.len() as u64), references);
+        let Removed { touched, cleared, .. } = removed;
+        let done = Selective { tables: tables.len() as u64, references, touched, cleared };
+        let work = Work::new(Activity::Pptlb, way, exit + done.steps(), references);
         self.event(ExitReason::Fence, work)
     }
 
-    /// Invalidates `tables` in full, or those of them that may hold anything.
-    pub(super) fn purge(&mut self, memory: &HostMemory, tables: &[usize], activity: Activity, within: bool) -> Event {
+    /// Invalidates `tables` in full, or those of them that may hold anything; by an exit, unless control was in the hypervisor already.
+    pub(super) fn purge(
+        &mut self,
+        memory: &HostMemory,
+        tables: &[usize],
+        activity: Activity,
+        entered: impl Into<Option<Entered>>,
+    ) -> Event {
         let mut touched = 0;
         for &table in tables {
             if !self.may_be_valid(table) {
@@ -115,8 +125,9 @@ impl Shadow {
             self.statistics.double += u64::from(!self.tables.list[table].selected);
             touched += self.clear_entries(memory, table);
         }
-        let way = if within { Way::Within } else { Way::Exit };
-        self.event(ExitReason::Fence, Work::new(activity, way, steps::full(touched), 0))
+        let (way, exit) = entered.into().map_or((Way::Within, 0), |entered| (Way::Exit, steps::exit(entered)));
+        let steps = exit + steps::full(tables.len() as u64, touched, self.config.clear);
+        self.event(ExitReason::Fence, Work::new(activity, way, steps, 0))
     }
 
     /// Whether a full invalidation has to look at a table: with the selection flag, only if it was selected since the one before.

@@ -14,7 +14,8 @@
 //! | `pptlb` | the paper's PPTLB, with and without its handshake |
 //! | `reverse` | which entries map a page of the guest |
 //! | `share` | leaf tables of sections, linked |
-//! | `steps`, `statistics` | what maintenance takes, and what is counted |
+//! | `steps`, `routines.S` | what maintenance takes, by the instructions of its routines |
+//! | `statistics` | what is counted |
 //! | `agile` | agile paging: a part of the guest's table is walked nested |
 //! | `check` | whether every entry is allowed |
 //!
@@ -37,17 +38,17 @@ mod reader;
 mod reverse;
 mod share;
 mod statistics;
-pub mod steps;
+mod steps;
 mod switch;
 mod tables;
 mod write_protect;
 
 pub use agile::{AgileConfig, AgileStatistics, Back, Start, StatusUpdates};
 pub use audit::{Problem, Violation};
-pub use config::{Assist, Coherence, Invalidation, ShadowConfig, Tables};
+pub use config::{Assist, Clear, Coherence, Invalidation, ShadowConfig, Tables};
 pub use fill::{ShadowFault, ShadowFaultOutcome};
 pub use invalidate::GuestFence;
-pub use statistics::{Activity, ShadowStatistics, ShadowTime, Way, Work};
+pub use statistics::{Activity, ShadowStatistics, ShadowTime, ShadowWork, Way, Work, WorkDone};
 
 use crate::exits::ExitReason;
 use crate::section::SectionManager;
@@ -180,6 +181,7 @@ impl Shadow {
 
     fn event(&mut self, reason: ExitReason, work: Work) -> Event {
         self.statistics.steps += work.steps;
+        self.statistics.work.add_event(work.activity, work.steps);
         Event { reason, work }
     }
 }

@@ -5,8 +5,9 @@
 //! the guest says the whole address, V2, and the paper's five steps find it.
 
 use super::statistics::{Activity, Way, Work};
+use super::steps::{self, Entered, Selective};
 use super::tables::BARE;
-use super::{Assist, Coherence, Event, Invalidation, Shadow, Tlbs, steps};
+use super::{Assist, Coherence, Event, Invalidation, Shadow, Tlbs};
 use crate::exits::ExitReason;
 use crate::sbi::PartialPurge;
 use crate::table::LeafBits;
@@ -61,15 +62,16 @@ impl Shadow {
         if !purge.handshake || self.config.invalidation != Invalidation::Selective {
             tlbs.fence_everywhere(&self.everything());
             let tables: Vec<usize> = (BARE + 1..self.tables.list.len()).collect();
-            let event = self.purge(&host.memory, &tables, Activity::Pptlb, false);
+            let event = self.purge(&host.memory, &tables, Activity::Pptlb, Entered::Call);
             return Ok((old, Some(Event { reason: ExitReason::SbiParavirtual, ..event })));
         }
         // Step (1): V1 is in the entry; V0 is where the host has it. A page that it has not is in no table.
         let page = Gpa((old >> 10 & ((1 << 44) - 1)) << 12);
         let v0 = vm.mapped(&host.memory, page).map(|leaf| Hpa(leaf.page.0 | page.offset(leaf.size)));
-        let mut references = 2 + 2 * u64::from(vm.host_levels());
+        let mut done = Selective { references: 2 + 2 * u64::from(vm.host_levels()), ..Selective::default() };
         // Step (5): in every table.
         for table in BARE + 1..self.tables.list.len() {
+            done.tables += 1;
             if !self.may_be_valid(table) {
                 continue;
             }
@@ -78,7 +80,9 @@ impl Shadow {
             let held = table.shape.lookup(&host.memory, purge.page);
             let holds = |leaf: &crate::table::Leaf| leaf.size > PageSize::Size4K || Some(leaf.page) == v0;
             let removed = table.shape.invalidate(&host.memory, purge.page, &holds);
-            references += u64::from(table.shape.levels());
+            done.references += u64::from(table.shape.levels());
+            done.touched += removed.touched;
+            done.cleared += removed.cleared;
             self.statistics.entries_touched += removed.touched;
             // Step (4), and (4') where nothing was removed.
             if removed.cleared > 0 {
@@ -95,8 +99,8 @@ impl Shadow {
         self.statistics.selective += 1;
         let assisted = self.config.assist == Assist::MultiShadow;
         self.statistics.assisted_invalidations += u64::from(assisted);
-        let way = if assisted { Way::Assist } else { Way::Exit };
-        let work = Work::new(Activity::Pptlb, way, steps::selective(1), references);
+        let (way, exit) = if assisted { (Way::Assist, 0) } else { (Way::Exit, steps::exit(Entered::Call)) };
+        let work = Work::new(Activity::Pptlb, way, exit + done.partial_purge(), done.references);
         Ok((old, Some(self.event(ExitReason::SbiParavirtual, work))))
     }
 }

@@ -12,6 +12,9 @@ macro_rules! counts {
             /// What agile paging does besides.
             #[serde(default)]
             pub agile: AgileStatistics,
+            /// Events and steps by activity.
+            #[serde(default)]
+            pub work: ShadowWork,
             /// Where the time of maintenance went.
             pub time: ShadowTime,
         }
@@ -20,13 +23,14 @@ macro_rules! counts {
             /// What was counted since `earlier`, a copy of the same VM's.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
-                Self { $($name: self.$name - earlier.$name,)* agile: self.agile.since(&earlier.agile), time: self.time.since(&earlier.time) }
+                Self { $($name: self.$name - earlier.$name,)* agile: self.agile.since(&earlier.agile), work: self.work.since(&earlier.work), time: self.time.since(&earlier.time) }
             }
 
             /// Adds what was counted at another time.
             pub fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)*
                 self.agile.add(&other.agile);
+                self.work.add(&other.work);
                 self.time.add(&other.time);
             }
         }
@@ -83,6 +87,64 @@ pub enum Activity {
     PurgeTlb,
     /// Faults that are the guest's own, and accesses to devices.
     Other,
+}
+
+/// Events of one activity, and the steps of all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct WorkDone {
+    /// Events: exits, or assists, or requests within an exit.
+    pub events: u64,
+    /// Their steps.
+    pub steps: u64,
+}
+
+/// Work by activity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct ShadowWork {
+    /// [`Activity::Validation`].
+    pub validation: WorkDone,
+    /// [`Activity::Pptlb`].
+    pub pptlb: WorkDone,
+    /// [`Activity::LoadControl`].
+    pub load_control: WorkDone,
+    /// [`Activity::PurgeTlb`].
+    pub purge_tlb: WorkDone,
+}
+
+impl ShadowWork {
+    /// Adds an event. Those of [`Activity::Other`] are counted in no activity.
+    pub(super) fn add_event(&mut self, activity: Activity, steps: u64) {
+        let done = match activity {
+            Activity::Validation => &mut self.validation,
+            Activity::Pptlb => &mut self.pptlb,
+            Activity::LoadControl => &mut self.load_control,
+            Activity::PurgeTlb => &mut self.purge_tlb,
+            Activity::Other => return,
+        };
+        done.events += 1;
+        done.steps += steps;
+    }
+
+    fn each(&mut self, other: &Self, of: impl Fn(u64, u64) -> u64) {
+        for (done, by) in [
+            (&mut self.validation, other.validation),
+            (&mut self.pptlb, other.pptlb),
+            (&mut self.load_control, other.load_control),
+            (&mut self.purge_tlb, other.purge_tlb),
+        ] {
+            *done = WorkDone { events: of(done.events, by.events), steps: of(done.steps, by.steps) };
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        let mut since = *self;
+        since.each(earlier, |now, before| now - before);
+        since
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.each(other, |one, more| one + more);
+    }
 }
 
 /// Cycles by activity, exits and entries included.

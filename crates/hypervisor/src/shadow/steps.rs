@@ -1,69 +1,157 @@
-//! What the maintenance of shadow tables takes: execution steps, from the ratios that Umeno et al. (1985) give.
+//! What the maintenance of shadow tables takes: execution steps, each an instruction of the hypervisor, or of the microcode where an assist does
+//! the work.
 //!
-//! A step is an instruction of the hypervisor, or of the microcode where an assist does the work. The paper gives ratios and no counts. One
-//! count is assumed here, [`SELECTIVE`]; the others follow from it:
-//!
-//! | work | steps | from |
-//! |---|---|---|
-//! | an invalidation with a virtual page address | [`SELECTIVE`] | assumed: dispatch, decoding, look-ups, and the invalidation itself |
-//! | a full invalidation of N tables of 4096 entries | (7 N + 4) × [`SELECTIVE`] | table 3, row 2 |
-//! | a validation | 1/90 of what one table adds to a full invalidation | table 2, row 4 |
-//! | each further page of one invalidation | 0.8 validations | table 2, row 4 |
-//! | a switch among n tables | 1 + 0.06 n validations | table 2, row 4 |
-//!
-//! 4096 entries are 8 last-level tables of RISC-V.
+//! Steps follow from work that was done: each constant is the number of instructions of a block of `routines.S`, and how often a block runs is
+//! counted over the real tables: entries that walks read, tables on the list, entries looked at and removed. The ratios in tables 2 and 3 of
+//! Umeno et al. (1985) are no input; `pagewalk reproduce umeno1985` compares them with what comes out.
 
-/// Of an invalidation whose operand is a virtual page address.
-pub const SELECTIVE: u64 = 512;
+use super::config::Clear;
 
-/// Of a full invalidation, beside what the tables take.
-pub const FULL: u64 = 4 * SELECTIVE;
+/// From an exit to the routine of its cause, and back.
+const DISPATCH: u64 = 15;
+const DECODE: u64 = 15;
+const CALL: u64 = 15;
+const FAULT: u64 = 8;
+const LOCK: u64 = 4;
+const LEVEL: u64 = 12;
+const TAKE: u64 = 6;
+const TABLE: u64 = 6;
+const MATCH: u64 = 3;
+const REMOVE: u64 = 3;
+const LEAVES: u64 = 5;
+const CLEAR: u64 = 10;
+const BLOCK: u64 = 3;
+const FLUSH: u64 = 2;
+const COMPOSE: u64 = 18;
+const SEARCH: u64 = 4;
+const SELECT: u64 = 10;
 
-/// Entries that a full invalidation clears in 7 × [`SELECTIVE`] steps.
-const ENTRIES: u64 = 4096;
+/// Entries of a last-level table.
+const ENTRIES: u64 = 512;
 
-/// Of making one entry.
-pub const VALIDATION: u64 = 7 * SELECTIVE / 90;
+/// Entries that one turn of the loop clears.
+const TURN: u64 = 8;
 
-/// Of a full invalidation that looks at `entries`.
-#[must_use]
-pub const fn full(entries: u64) -> u64 {
-    FULL + entries * 7 * SELECTIVE / ENTRIES
+/// Why the guest is in the hypervisor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entered {
+    /// By an instruction that exits, which has to be decoded.
+    Instruction,
+    /// By a call.
+    Call,
+    /// By a refused access.
+    Fault,
 }
 
-/// Of an invalidation of `pages` pages by their addresses, in one go.
-#[must_use]
-pub const fn selective(pages: u64) -> u64 {
-    SELECTIVE + pages.saturating_sub(1) * VALIDATION * 8 / 10
+/// Of an exit, until the work itself begins, and from its end on. An assist needs neither: hardware has decoded.
+pub(super) const fn exit(entered: Entered) -> u64 {
+    DISPATCH
+        + match entered {
+            Entered::Instruction => DECODE,
+            Entered::Call => CALL,
+            Entered::Fault => FAULT,
+        }
 }
 
-/// Of a switch by the hypervisor, which looks among `tables`.
-#[must_use]
-pub const fn switch(tables: u64) -> u64 {
-    VALIDATION + search(tables)
+/// An invalidation by address, counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Selective {
+    /// Shadow tables on the list.
+    pub(super) tables: u64,
+    /// Entries that walks in software read, of any table.
+    pub(super) references: u64,
+    /// Last entries looked at.
+    pub(super) touched: u64,
+    /// Entries removed.
+    pub(super) cleared: u64,
 }
 
-/// Of the search alone: that is all of a switch in hardware mode, which loads the register itself.
-#[must_use]
-pub const fn search(tables: u64) -> u64 {
-    tables * VALIDATION * 6 / 100
+impl Selective {
+    /// Its steps.
+    pub(super) const fn steps(&self) -> u64 {
+        LOCK + self.tables * TABLE + self.references * LEVEL + self.touched * MATCH + self.cleared * REMOVE
+    }
+
+    /// Its steps as PPTLB, which takes the guest's own entry away first.
+    pub(super) const fn partial_purge(&self) -> u64 {
+        TAKE + self.steps()
+    }
+}
+
+/// Of a full invalidation of so many tables on the list that clears `entries`.
+pub(super) const fn full(tables: u64, entries: u64, by: Clear) -> u64 {
+    let turn = match by {
+        Clear::Stores => CLEAR,
+        Clear::Blocks => BLOCK,
+    };
+    LOCK + tables * TABLE + entries.div_ceil(ENTRIES) * LEAVES + entries.div_ceil(TURN) * turn + FLUSH
+}
+
+/// Of a refused access for which walks in software read so many entries.
+pub(super) const fn fault(references: u64) -> u64 {
+    LOCK + references * LEVEL
+}
+
+/// Of one that ends with an entry.
+pub(super) const fn validation(references: u64) -> u64 {
+    fault(references) + COMPOSE
+}
+
+/// Of a switch that looks among so many tables.
+pub(super) const fn switch(tables: u64) -> u64 {
+    LOCK + tables * SEARCH + SELECT
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
-    #[test]
-    fn a_full_invalidation_takes_seven_n_plus_four_times_the_steps_of_a_selective_one() {
-        for tables in 1..=10 {
-            assert_eq!(full(tables * ENTRIES), (7 * tables + 4) * selective(1));
+    /// Instructions of each block of the listing.
+    fn listing() -> BTreeMap<&'static str, u64> {
+        let mut blocks = BTreeMap::new();
+        let mut block = "";
+        for line in include_str!("routines.S").lines() {
+            let code = line.split('#').next().unwrap_or_default();
+            let is_label = !code.starts_with(' ') && code.trim_end().ends_with(':');
+            if is_label {
+                block = code.trim_end().trim_end_matches(':');
+            } else if !code.trim().is_empty() {
+                *blocks.entry(block).or_insert(0) += 1;
+            }
         }
+        blocks
     }
 
     #[test]
-    fn the_ratios_of_table_2_hold() {
-        let one_table = full(ENTRIES) - FULL;
-        assert!((89..=92).contains(&(one_table / VALIDATION)), "90 : 1");
-        assert_eq!(switch(100), VALIDATION + 6 * VALIDATION, "1 + 0.06 n");
+    fn steps_are_the_instructions_of_the_listing() {
+        let counted = BTreeMap::from([
+            ("dispatch", DISPATCH),
+            ("decode", DECODE),
+            ("call", CALL),
+            ("fault", FAULT),
+            ("lock", LOCK),
+            ("level", LEVEL),
+            ("take", TAKE),
+            ("table", TABLE),
+            ("match", MATCH),
+            ("remove", REMOVE),
+            ("leaves", LEAVES),
+            ("clear", CLEAR),
+            ("block", BLOCK),
+            ("flush", FLUSH),
+            ("compose", COMPOSE),
+            ("search", SEARCH),
+            ("select", SELECT),
+        ]);
+        assert_eq!(listing(), counted);
+    }
+
+    #[test]
+    fn a_full_invalidation_grows_with_the_entries_that_it_clears() {
+        let one = full(1, 4096, Clear::Stores);
+        assert_eq!(full(2, 8192, Clear::Stores) - one, one - LOCK - FLUSH);
+        assert!(full(1, 4096, Clear::Blocks) * 3 < one);
+        assert_eq!(full(0, 0, Clear::Stores), LOCK + FLUSH);
     }
 }

@@ -1,8 +1,9 @@
 //! A guest's write to `satp`: Load Control (CR1) of the paper, which selects the table of another address space.
 
 use super::statistics::{Activity, Way, Work};
+use super::steps::{self, Entered};
 use super::tables::{BARE, Come, Key};
-use super::{Assist, Event, Shadow, Tables, Tlbs, steps};
+use super::{Assist, Event, Shadow, Tables, Tlbs};
 use crate::exits::ExitReason;
 use memory::{Host, OutOfFrames};
 use mmu::Fence;
@@ -57,9 +58,9 @@ impl Shadow {
         let (way, steps) = if by_hardware {
             (Way::Within, 0)
         } else if assisted {
-            (Way::Assist, steps::search(examined))
+            (Way::Assist, steps::switch(examined))
         } else {
-            (Way::Exit, steps::switch(examined))
+            (Way::Exit, steps::exit(Entered::Instruction) + steps::switch(examined))
         };
         let count = match come {
             Come::Found => &mut self.statistics.switches_found,
@@ -68,7 +69,7 @@ impl Shadow {
         };
         *count += 1;
         self.statistics.assisted_switches += u64::from(assisted);
-        let clearing = if cleared > 0 { steps::full(cleared) } else { 0 };
+        let clearing = if cleared > 0 { steps::full(1, cleared, self.config.clear) } else { 0 };
         let work = Work::new(Activity::LoadControl, way, steps + clearing, 0);
         Ok(Some(self.event(ExitReason::Satp, work)))
     }

@@ -27,6 +27,8 @@ pub struct HostPlan {
     pub registry: Registry,
     /// Memory that guests share.
     pub sections: Vec<SectionPlan>,
+    /// The latency of frames between the guests; `None`: their network cards are not connected with each other.
+    pub switch: Option<Cycles>,
     /// The largest page that preallocated sections are mapped by; `None` for that of the scheme.
     pub granularity: Option<PageSize>,
 }

@@ -30,7 +30,7 @@ pub enum VirtioKind {
     Console,
     /// A disk.
     Block(BlockConfig),
-    /// A network card whose frames go nowhere.
+    /// A network card; its frames go nowhere until [`Machine::connect`](crate::Machine::connect).
     Net,
     /// A source of (repeatable) randomness.
     Rng,

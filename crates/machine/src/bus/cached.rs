@@ -2,7 +2,7 @@
 
 use crate::{caches::lines::MachineLines, state::MachineState};
 use hart::report::{Outstanding, Report, Reports};
-use hart::{Bus, CodeView, DataView, Fence, Fetched, HostPage, Loaded, Stop, Stored};
+use hart::{Bus, CodeView, DataView, EntryLayout, Fence, Fetched, HostPage, Loaded, Stop, Stored};
 use std::marker::PhantomData;
 use types::{Access, TranslationContext, Width};
 
@@ -45,13 +45,16 @@ impl<T: TimeModel> CachedMachine<T> {
 }
 
 impl<T: TimeModel> Bus for CachedMachine<T> {
+    const ENTRY: Option<EntryLayout> = MachineState::ENTRY;
+
     const REPORTS: Reports = T::REPORTS;
 
     type Lines = MachineLines;
 
     fn lines(&mut self) -> MachineLines {
         let processor = self.0.current.processor;
-        self.0.caches.as_mut().expect("this machine has caches").lines(processor)
+        let core = self.0.cores.as_mut().map(|cores| cores.state(processor));
+        self.0.caches.as_mut().expect("this machine has caches").lines(processor, core.as_ref())
     }
 
     #[inline(never)]
@@ -59,13 +62,13 @@ impl<T: TimeModel> Bus for CachedMachine<T> {
         self.0.use_line(at, access);
     }
 
-    #[inline]
+    #[inline(always)]
     fn report(&mut self, retired: u64, report: Report) -> Outstanding {
         self.0.report(retired, report)
     }
 
     /// This bus has no use for it.
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
 
     #[inline]
     fn data_view(&mut self) -> DataView {

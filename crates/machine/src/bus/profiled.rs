@@ -1,7 +1,7 @@
-//! The machine as a hart sees it where it is profiled: the same, and what each call changes is charged.
+//! The machine as a hart sees it where it is profiled or traced: the same, and what each call changes is charged.
 
 use super::cached::{CachedMachine, TimeModel};
-use crate::state::{MachineState, profile};
+use crate::state::{MachineState, pages, profile};
 use hart::report::{Outstanding, Report, Reports};
 use hart::{Bus, CodeView, DataView, EntryLayout, Fence, Fetched, HostPage, Loaded, Sites, Stop, Stored};
 use types::{Access, TranslationContext, Width};
@@ -26,7 +26,7 @@ impl<T: TimeModel> View for CachedMachine<T> {
     }
 }
 
-/// A machine that is profiled. It is a type of its own so that the engines have a miss path of their own for it, and none of this is in the others.
+/// A machine that is profiled, or traced. It is a type of its own so that the engines have a miss path of their own for it, and none of this is in the others.
 #[repr(transparent)]
 pub(crate) struct Profiled<V>(V);
 
@@ -42,7 +42,11 @@ impl<V: View> Profiled<V> {
     fn charged<R>(&mut self, address: u64, access: Access, made: impl FnOnce(&mut V) -> R) -> R {
         let mark = profile::mark(self.0.state(), access);
         let result = made(&mut self.0);
-        profile::charge(self.0.state(), mark, address, access);
+        let state = self.0.state();
+        if state.pages.is_some() {
+            pages::missed(state, mark, address, access);
+        }
+        profile::charge(state, mark, address, access);
         result
     }
 
@@ -72,7 +76,8 @@ impl<V: View> Bus for Profiled<V> {
     }
 
     #[inline]
-    fn at(&mut self, pc: u64) {
+    fn at(&mut self, pc: u64, retired: u64) {
+        self.0.state().note_place(retired);
         profile::at(self.0.state(), pc);
     }
 
@@ -157,6 +162,7 @@ impl<V: View> Bus for Profiled<V> {
             self.sweep();
         }
         profile::enter(self.0.state(), context);
+        pages::enter(self.0.state(), context);
     }
 
     fn fence(&mut self, fence: Fence) {

@@ -131,11 +131,11 @@ impl Bus for Recorded {
     #[inline(always)]
     fn use_line(&mut self, _: *const u8, _: Access) {}
 
-    fn at(&mut self, _: u64) {}
+    fn at(&mut self, _: u64, _: u64) {}
 
     #[inline(always)]
     fn report(&mut self, _: u64, _: Report) -> Outstanding {
-        Outstanding::Nothing
+        Outstanding::NOTHING
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use super::bytes::{read_bytes, write_bytes};
 use super::reached::Reached;
 use crate::parts::recorder::SLOTS;
 use crate::state::MachineState;
-use crate::state::recording::page_at;
+use crate::state::recording::{counts_of, page_at};
 use hart::{Bus, Counts, DataView, Exit, Fence, Hart, Loaded, Stop, Stored};
 use hypervisor::ExitReason;
 use recording::{Decoder, Ends, Event, Leaves, Position, ReadError, Reader};
@@ -123,17 +123,21 @@ impl Player {
             match self.next(state)? {
                 Event::End { leaves, counts } => {
                     self.interrupts(state)?;
-                    let recording::Counts { instructions, loads, stores } = counts;
-                    let before = hart.counts();
+                    let before = counts_of(hart);
                     let rises =
-                        |count: u64, before: u64| count.checked_sub(before).is_some_and(|by| by <= MOST_IN_TURN);
-                    if !rises(instructions, before.instructions)
-                        || !rises(loads, before.loads)
-                        || !rises(stores, before.stores)
+                        |(count, before): (u64, u64)| count.checked_sub(before).is_some_and(|by| by <= MOST_IN_TURN);
+                    let recording::Counts { instructions, loads, stores, page_faults, page_fault_instructions } =
+                        counts;
+                    // The instructions of a page fault count at its end, and it may take many turns.
+                    let in_turn =
+                        recording::Counts { page_fault_instructions: before.page_fault_instructions, ..counts };
+                    if !in_turn.all().into_iter().zip(before.all()).all(rises)
+                        || page_fault_instructions < before.page_fault_instructions
+                        || page_fault_instructions > instructions
                     {
                         return Err(self.nonsense("no turn has so many instructions"));
                     }
-                    hart.set_counts(Counts { instructions, loads, stores });
+                    hart.set_counts(Counts { instructions, loads, stores, page_faults, page_fault_instructions });
                     return Ok(self.leave(leaves, hart, state));
                 }
                 Event::Begin { .. } => return Err(self.nonsense("a turn begins in another")),

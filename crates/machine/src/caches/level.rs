@@ -28,6 +28,60 @@ pub(super) enum Used {
     Filled(Option<u64>),
 }
 
+/// Where a line was put.
+enum Place {
+    /// It was in the row.
+    Held,
+    /// It has come in. This one, which was the last of the row, has gone.
+    Taken(u32),
+}
+
+/// Moves a line to the front of a row. Rows of the usual lengths have code of their own: the search and the move are a few vector operations.
+#[inline(always)]
+fn use_in(row: &mut [u32], line: u32) -> Place {
+    if let Ok(row) = <&mut [u32; 8]>::try_from(&mut *row) {
+        return use_in_fixed(row, line);
+    }
+    if let Ok(row) = <&mut [u32; 16]>::try_from(&mut *row) {
+        return use_in_fixed(row, line);
+    }
+    if let Ok(row) = <&mut [u32; 20]>::try_from(&mut *row) {
+        return use_in_fixed(row, line);
+    }
+    if let Ok(row) = <&mut [u32; 12]>::try_from(&mut *row) {
+        return use_in_fixed(row, line);
+    }
+    move_to_front(row, line)
+}
+
+/// [`move_to_front`] of a row whose length the compiler knows.
+#[inline(always)]
+fn use_in_fixed<const WAYS: usize>(row: &mut [u32; WAYS], line: u32) -> Place {
+    // All places are compared, without a branch for each.
+    let held = row.iter().fold(false, |held, &there| held | (there == line));
+    if held {
+        return move_to_front(row, line);
+    }
+    let before = *row;
+    row[1..].copy_from_slice(&before[..WAYS - 1]);
+    row[0] = line;
+    Place::Taken(before[WAYS - 1])
+}
+
+/// Each line moves down one place, until the place is reached where this one was, or the end.
+#[inline(always)]
+fn move_to_front(row: &mut [u32], line: u32) -> Place {
+    let mut moved = line;
+    for place in row {
+        let there = std::mem::replace(place, moved);
+        if there == line {
+            return Place::Held;
+        }
+        moved = there;
+    }
+    Place::Taken(moved)
+}
+
 impl Level {
     /// An empty cache. The model was checked before.
     pub(super) fn new(model: &CacheModel) -> Self {
@@ -62,16 +116,12 @@ impl Level {
     pub(super) fn use_line(&mut self, offset: u64) -> Used {
         let line = self.line(offset);
         let shift = self.line_shift;
-        // Each line moves down one place, until the place is reached where this one was, or the end.
-        let mut moved = line;
-        for place in self.row(line) {
-            let there = std::mem::replace(place, moved);
-            if there == line {
-                return Used::Hit;
-            }
-            moved = there;
-        }
-        Used::Filled((moved != NONE).then(|| u64::from(moved) << shift))
+        let row = self.row(line);
+        let last = match use_in(row, line) {
+            Place::Held => return Used::Hit,
+            Place::Taken(last) => last,
+        };
+        Used::Filled((last != NONE).then(|| u64::from(last) << shift))
     }
 
     /// Uses the line at an offset if it is there; whether it is.
@@ -88,6 +138,10 @@ impl Level {
         let last = self.line(offset + u64::from(bytes) - 1);
         for line in self.line(offset)..=last {
             let row = self.row(line);
+            // Most lines that go below are gone here: all places are compared first, several at once.
+            if !row.iter().fold(false, |held, &there| held | (there == line)) {
+                continue;
+            }
             if let Some(place) = row.iter().position(|&there| there == line) {
                 row[place..].rotate_left(1);
                 row[row.len() - 1] = NONE;

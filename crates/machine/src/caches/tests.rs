@@ -232,7 +232,7 @@ proptest! {
                 _ => Looks::Data,
             };
             let missed = reference.access(processor, offset, looks);
-            let lines = shipped.lines(processor);
+            let lines = shipped.lines(processor, None);
             // SAFETY: the caches are alive.
             let latest = unsafe {
                 match kind {

@@ -81,6 +81,12 @@ impl Pending {
         self.fetch.take()
     }
 
+    /// Whether the instruction is all that there is to report.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_translated() && self.data.is_none()
+    }
+
     /// Whether there is a translation to report.
     pub(crate) fn is_translated(&self) -> bool {
         self.translated != Translated::FirstLevel || !self.references.is_empty()

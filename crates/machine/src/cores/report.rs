@@ -2,9 +2,14 @@
 
 use super::{Cores, OwnCore, PrefetchPort, pending::Exited};
 use crate::caches::Caches;
-use hart::report::{BranchWay, DataKind, DataReport, Outstanding, RegisterSet, Report, Serialize};
-use timing::{Branch, Index, Load, Operation, Outcome, Registers, Store, Way};
-use types::Access;
+use hart::report::{
+    BranchOutcome, BranchWay, DataKind, DataPlace, DataReport, Outstanding, RegisterSet, Report, Serialize, Walks,
+};
+use timing::{Hit, Index, Load, Operation, Outcome, Registers, Store, Way};
+use types::{Access, Gva};
+
+/// Reports from one question whether the core is idle to the next.
+const LOOK_EVERY: u32 = 4;
 
 const fn registers(set: RegisterSet) -> Registers {
     Registers::of_bits(set.0)
@@ -12,17 +17,21 @@ const fn registers(set: RegisterSet) -> Registers {
 
 impl Cores {
     /// See [`hart::Bus::report`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn report(&mut self, caches: &mut Caches, pcpu: usize, index: Index, report: Report) -> Outstanding {
         self.own[pcpu].report(index, report, &mut PrefetchPort { caches, pcpu })
     }
 }
 
 impl OwnCore {
-    #[inline]
+    #[inline(always)]
     fn report(&mut self, index: Index, report: Report, port: &mut PrefetchPort<'_>) -> Outstanding {
         if let Report::Branch { pc, way, reads } = report {
-            return self.branch(index, Branch { pc, way: way_of(way), sources: registers(reads) });
+            let outcome = self.core.predict(pc, way_of(way));
+            return self.branch(index, outcome, registers(reads));
+        }
+        if let Report::Resolved { outcome, reads } = report {
+            return self.branch(index, outcome_of(outcome), registers(reads));
         }
         self.catch_up(index);
         // Where more may come before the instruction is dispatched, the core is not asked yet.
@@ -36,49 +45,55 @@ impl OwnCore {
                 self.data(index, &data, port);
                 self.look(index)
             }
-            Report::Branch { .. } => self.outstanding,
+            Report::Branch { .. } | Report::Resolved { .. } => self.outstanding,
             Report::FetchLine(at) => {
                 let (_, found) = port.caches.locate(port.pcpu, at, Access::Execute);
                 self.core.fetch_line(index, found);
-                self.something()
+                self.something(index)
             }
             Report::Fetched(address) => {
                 if self.pending.is_translated() {
-                    self.core.fetch_translation(index, types::Gva(address), self.pending.translation());
+                    self.core.fetch_translation(index, Gva(address), self.pending.translation());
                     self.pending.clear();
                 }
-                self.something()
+                self.something(index)
             }
             Report::Serialize(serialize) => {
                 self.serialize(index, serialize, port);
-                self.something()
+                self.something(index)
             }
         };
         self.outstanding
     }
 
+    /// What is outstanding. One report in a few checks whether the core is idle again: reporting more than is needed changes nothing.
     #[inline]
     fn look(&mut self, index: Index) -> Outstanding {
-        if self.core.is_busy(index) { self.something() } else { Outstanding::Nothing }
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks.is_multiple_of(LOOK_EVERY) && !self.core.is_busy(index) {
+            Outstanding::NOTHING
+        } else {
+            self.something(index)
+        }
     }
 
-    /// Something is outstanding, or may be.
+    /// Something is outstanding, or may be, behind the instruction at `index`.
     #[inline]
-    fn something(&self) -> Outstanding {
-        Outstanding::Something(RegisterSet(self.core.waiting().bits()))
+    fn something(&self, index: Index) -> Outstanding {
+        let walks = if self.core.walks(index) { Walks::UnderWay } else { Walks::None };
+        Outstanding::something(RegisterSet(self.core.waiting().bits()), walks)
     }
 
     /// One that is predicted while nothing is outstanding needs no more than the predictor.
     #[inline]
-    fn branch(&mut self, index: Index, branch: Branch) -> Outstanding {
-        let outcome = self.core.predict(branch.pc, branch.way);
-        if outcome == Outcome::Predicted && !self.core.waiting().intersects(branch.sources) {
+    fn branch(&mut self, index: Index, outcome: Outcome, sources: Registers) -> Outstanding {
+        if outcome == Outcome::Predicted && !self.core.waiting().intersects(sources) {
             return self.outstanding;
         }
-        self.core.resolve(index, outcome, branch.sources);
+        self.core.resolve(index, outcome, sources);
         self.outstanding = match outcome {
             Outcome::Predicted => self.look(index),
-            Outcome::Mispredicted => self.something(),
+            Outcome::Mispredicted => self.something(index),
         };
         self.outstanding
     }
@@ -95,8 +110,33 @@ impl OwnCore {
         }
     }
 
+    /// An access. One that changes nothing in caches and TLBs, as most of a busy core do, needs no more than the core.
+    #[inline]
     fn data(&mut self, index: Index, data: &DataReport, port: &mut PrefetchPort<'_>) {
-        let line = data.at.map(|at| port.caches.locate(port.pcpu, at, data.kind.access()));
+        let (address_of, stores) = (registers(data.address_of), registers(data.stores));
+        if let DataPlace::LatestLine(at) = data.place
+            && self.pending.is_empty()
+        {
+            let hit = Hit { address: Gva(data.address), line: port.caches.line_at(at) };
+            match data.kind {
+                DataKind::Load => {
+                    return self.core.load_hit(index, hit, address_of, registers(data.writes).first());
+                }
+                DataKind::Store => return self.core.store_hit(index, hit, address_of, stores),
+                DataKind::Atomic => {}
+            }
+        }
+        self.miss(index, data, port);
+    }
+
+    #[inline(never)]
+    fn miss(&mut self, index: Index, data: &DataReport, port: &mut PrefetchPort<'_>) {
+        let line = match data.place {
+            DataPlace::LatestLine(at) | DataPlace::Line(at) => {
+                Some(port.caches.locate(port.pcpu, at, data.kind.access()))
+            }
+            DataPlace::Completed => None,
+        };
         let access = self.pending.access(data.address, line);
         let (destination, address_of) = (registers(data.writes).first(), registers(data.address_of));
         let stores = registers(data.stores);
@@ -124,6 +164,13 @@ impl OwnCore {
                 Serialize::Trap => timing::Serialize::Trap,
             },
         );
+    }
+}
+
+const fn outcome_of(outcome: BranchOutcome) -> Outcome {
+    match outcome {
+        BranchOutcome::Predicted => Outcome::Predicted,
+        BranchOutcome::Mispredicted => Outcome::Mispredicted,
     }
 }
 

@@ -1,9 +1,10 @@
 //! A run that a debugger controls.
 
 use crate::console::Console;
-use crate::machine::{Advance, Machine, TimeLimit};
+use crate::machine::{Advance, Machine};
 use crate::parts::debug::Steps;
 use crate::results::outcome::Outcome;
+use crate::schedule::TimeLimit;
 use hart::{StopCause, StopPoints};
 use std::sync::Arc;
 

@@ -8,8 +8,9 @@
 //! its VM to run there and has run nowhere else since. It is what KVM does (`last_vcpu_ran`, Linux 6.1, `arch/arm64/kvm/arm.c`, and
 //! `kvm_riscv_local_tlb_sanitize`), and the cost of floating for TLBs: what is still warm is only what one vCPU left behind.
 
-use super::profile;
+use super::{profile, trace};
 use crate::parts::dispatch::{Counted, Residence};
+use crate::results::events::{EventInterrupt, EventKind};
 use crate::state::pmu;
 use crate::state::primary_region;
 use crate::{
@@ -65,6 +66,7 @@ impl Machine {
             vcpu.hart.set_pending(hart::Interrupt::Timer, true);
             vcpu.event = due;
             vcpu.residence.owed.push(ExitReason::Timer);
+            trace::interrupt(self, index, due, EventInterrupt::Timer);
             self.wake_if_due(index, due);
         }
     }
@@ -142,9 +144,15 @@ impl Machine {
         for &(pcpu, why) in &touched {
             self.end_stay(pcpu, why);
         }
+        if price > Cycles(0) {
+            self.state.note_spending(here, price, EventKind::Scheduling);
+        }
         self.state.processors[here].spend_on_scheduling(price);
         for &(pcpu, _) in &touched {
             if let Some(index) = self.seat(pcpu) {
+                if prices.switch > Cycles(0) {
+                    self.state.note_spending(pcpu, prices.switch, EventKind::Scheduling);
+                }
                 self.state.processors[pcpu].spend_on_scheduling(prices.switch);
                 self.begin_stay(index, pcpu, now);
             }
@@ -174,6 +182,7 @@ impl Machine {
         let processor = &mut self.state.processors[pcpu];
         processor.instructions += vcpu.hart.counts().instructions - processor.entered;
         processor.entered = 0;
+        processor.stands = 0;
         let residence = &mut vcpu.residence;
         residence.past.add(&counted.since(&residence.begun));
         residence.pcpu = None;
@@ -200,6 +209,7 @@ impl Machine {
         vcpu.residence.since = clock.max(now);
         self.dispatch.seats[pcpu] = Some(index);
         profile::begin_stay(self, guest, pcpu);
+        trace::begin_stay(self, index);
         let begun = counts_of(&self.state, pcpu);
         self.vcpus[index].residence.begun = begun;
         for reason in std::mem::take(&mut self.vcpus[index].residence.owed) {
@@ -239,6 +249,8 @@ impl Machine {
             instructions: counts.instructions,
             loads: counts.loads,
             stores: counts.stores,
+            page_faults: counts.page_faults,
+            page_fault_instructions: counts.page_fault_instructions,
             // Of the guest, not of one hart of it.
             transactions: 0,
             mmu: counted.mmu,
@@ -280,6 +292,12 @@ impl Machine {
     #[must_use]
     pub fn elapsed(&self) -> Cycles {
         (0..self.state.processors.len()).map(|pcpu| self.clock_of_pcpu(pcpu)).max().unwrap_or_default()
+    }
+
+    /// The stays that have ended since they are kept.
+    #[must_use]
+    pub fn stays(&self) -> &[Stay] {
+        self.dispatch.stays.as_deref().unwrap_or_default()
     }
 
     /// Keeps the stays that end from now on.

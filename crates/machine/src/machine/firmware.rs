@@ -1,5 +1,7 @@
 //! SBI calls, executed: [`hypervisor::sbi`] says what a call asks for, and here it happens to harts, processors and console.
 
+use super::trace;
+use crate::results::events::EventInterrupt;
 use crate::state::pmu;
 use crate::state::primary_region;
 use crate::state::shadow;
@@ -97,6 +99,7 @@ impl Machine {
                     if harts.contains(vcpu.hart_id) {
                         vcpu.hart.set_pending(Interrupt::Software, true);
                         vcpu.event = now;
+                        trace::interrupt(self, target, now, EventInterrupt::Software);
                         self.wake_if_due(target, now);
                     }
                 }

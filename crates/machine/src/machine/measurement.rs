@@ -1,10 +1,15 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
-use super::profile;
 use super::recording::{self, RecordError, Recorded};
+use super::{intervals, pages, profile, trace};
 use crate::bus::{ReplayError, Source};
 use crate::machine::Machine;
+use crate::pages::{Heatmap, Reuse};
+use crate::parts::intervals::RegionChange;
+use crate::parts::page_watch::PageRequest;
 use crate::profile::Profile;
+use crate::results::events::{EventInterrupt, Trace};
+use crate::results::intervals::{IntervalLength, Intervals};
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
 use ::recording::{Reader, Writer};
@@ -12,6 +17,7 @@ use hart::Exit;
 use hypervisor::sched::VmId;
 use std::io::Write;
 use std::time::Duration;
+use types::Cycles;
 
 impl Machine {
     /// The guest has executed a marker; how it ends, if that was its last.
@@ -25,12 +31,13 @@ impl Machine {
                 profile::end_region(self, guest);
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
+                self.region_changes(guest, RegionChange::Ends);
                 self.record_walk(guest);
             }
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
             4 => profile::name_range(self, self.harts_of(guest).start + self.state.current.hart),
             0x100..=0x1ff => {
-                if self.records[guest].walk.is_none() {
+                if self.records[guest].walks.is_none() {
                     self.record_walk(guest);
                 }
                 return Some(Outcome::Finished((number & 0xff) as u8));
@@ -48,6 +55,7 @@ impl Machine {
         } else {
             let until = self.retired_of(guest).saturating_add(self.pace.warmup);
             self.records[guest].region.warm(until);
+            self.region_changes(guest, RegionChange::Warms);
         }
     }
 
@@ -60,6 +68,14 @@ impl Machine {
         profile::begin_region(self, guest);
         let now = self.statistics_of(guest);
         self.records[guest].region.begin(now);
+        self.region_changes(guest, RegionChange::Begins);
+    }
+
+    /// The region of interest of a guest has changed: what is recorded over time knows of it.
+    fn region_changes(&mut self, guest: usize, change: RegionChange) {
+        intervals::cut(self, guest, change);
+        trace::region(self, guest, change);
+        pages::region(self, guest, change);
     }
 
     /// How many instructions are left until a guest's region is measured; `None` if none is about to be.
@@ -69,7 +85,7 @@ impl Machine {
     }
 
     /// Instructions that a guest's harts have retired together.
-    fn retired_of(&self, guest: usize) -> u64 {
+    pub(crate) fn retired_of(&self, guest: usize) -> u64 {
         self.harts_of(guest).map(|index| self.vcpus[index].hart.counts().instructions).sum()
     }
 
@@ -151,19 +167,82 @@ impl Machine {
         recording::take_failure(self)
     }
 
+    /// Keeps what is counted over time, from now on, by intervals of this length. To be called before the machine runs.
+    pub fn record_intervals(&mut self, length: IntervalLength) {
+        intervals::open(self, length);
+    }
+
+    /// The intervals of a guest's run so far; `None` where none are kept.
+    #[must_use]
+    pub fn intervals_of(&self, guest: usize) -> Option<Intervals> {
+        intervals::of(self, guest)
+    }
+
+    /// Keeps what happens when, from now on, and the stays of vCPUs. To be called before the machine runs: its code is translated again.
+    pub fn record_trace(&mut self) {
+        trace::open(self);
+    }
+
+    /// What happened to a guest; `None` where that is not kept.
+    #[must_use]
+    pub fn trace_of(&self, guest: usize) -> Option<Trace> {
+        trace::of(self, guest)
+    }
+
+    /// Watches which pages are used, from now on. To be called before the machine runs: its code is translated again.
+    pub fn record_pages(&mut self, request: PageRequest) {
+        pages::open(self, request);
+    }
+
+    /// The reuse distances of a guest's pages; `None` where they are not kept.
+    #[must_use]
+    pub fn reuse_of(&self, guest: usize) -> Option<Reuse> {
+        pages::reuse(self, guest)
+    }
+
+    /// The heatmap of a guest; `None` where none is kept.
+    #[must_use]
+    pub fn heatmap_of(&self, guest: usize) -> Option<Heatmap> {
+        pages::heatmap(self, guest)
+    }
+
     /// vCPU `index` begins a turn on a pCPU.
     pub(crate) fn begin_profiled_turn(&mut self, index: usize, pcpu: usize) {
         profile::begin_turn(self, index, pcpu);
+        pages::begin_turn(self, index);
     }
 
-    /// The hart of vCPU `index`, whose turn it is, has left.
-    pub(crate) fn leave_profiled(&mut self, index: usize, exit: Exit) {
+    /// The hart of vCPU `index`, whose turn has begun at `from`, has left.
+    pub(crate) fn leave_profiled(&mut self, index: usize, exit: Exit, from: Cycles) {
         profile::leave(self, index, exit);
+        trace::stands(self, index);
+        pages::end_turn(self, index, from);
     }
 
     /// The turn of a pCPU has ended.
     pub(crate) fn end_profiled_turn(&mut self, pcpu: usize) {
         profile::end_turn(self, pcpu);
+    }
+
+    /// vCPU `index`, whose turn begins, has waited on its pCPU from `from` on.
+    pub(crate) fn note_wait(&mut self, index: usize, from: Cycles, waited: Cycles) {
+        trace::waited(self, index, from, waited);
+        trace::stands(self, index);
+    }
+
+    /// An interrupt of vCPU `index` has become pending at `now`.
+    pub(crate) fn note_interrupt(&mut self, index: usize, now: Cycles, which: EventInterrupt) {
+        trace::interrupt(self, index, now, which);
+    }
+
+    /// Nothing happens before `next`: intervals that are over by then end.
+    pub(crate) fn end_intervals(&mut self, next: Option<Cycles>) {
+        intervals::end_due(self, next);
+    }
+
+    /// A guest ends now.
+    pub(crate) fn note_end(&mut self, guest: usize) {
+        intervals::end(self, guest);
     }
 
     /// How a guest ended; `None` of one that runs.

@@ -1,6 +1,8 @@
 //! The paravirtual extension, executed (docs/paravirtual.md).
 
+use super::trace;
 use crate::machine::Machine;
+use crate::results::events::EventKind;
 use crate::sections::calls;
 use crate::state::primary_region;
 use crate::state::shadow;
@@ -81,6 +83,7 @@ impl Machine {
     pub(crate) fn spin(&mut self, index: usize, call: SpinCall) {
         let Some(pcpu) = self.vcpus[index].residence.pcpu else { return };
         self.account(pcpu);
+        trace::instant(self, index, EventKind::Spin(call.reason));
         let now = self.clock_of_pcpu(pcpu);
         self.dispatch.scheduler.spin(VcpuId(index), call, now);
         self.carry_out(now);

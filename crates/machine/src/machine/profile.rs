@@ -1,10 +1,10 @@
-//! A machine that is profiled: when its books are opened, swept and closed.
+//! A machine that is profiled: when profiling begins, and at which moments what the counters have gained is charged.
 
 use crate::code::Code;
 use crate::machine::Machine;
 use crate::profile::{Counters, Ledger, Profile};
 use crate::results::gauge::Phase;
-use crate::state::profile as books;
+use crate::state::profile as counting;
 use hart::Exit;
 use types::{Access, Gpa, Gva, PagingMode};
 
@@ -15,7 +15,7 @@ const A0: u8 = 10;
 const A1: u8 = 11;
 const A2: u8 = 12;
 
-/// Keeps books from now on. To be called before the machine runs.
+/// Profiles from now on. To be called before the machine runs.
 pub(crate) fn open(machine: &mut Machine) {
     machine.state.profile = Some(Box::new(Ledger::new(machine.state.processors.len(), machine.records.len())));
     for index in 0..machine.vcpus.len() {
@@ -24,13 +24,13 @@ pub(crate) fn open(machine: &mut Machine) {
             ledger.seat(pcpu, guest, residence.begun.counters());
         }
     }
-    machine.code = Code::new(machine.isa, &machine.state);
+    machine.code = Code::new(machine.isa, &mut machine.state);
 }
 
-/// The profile of the measured part of a guest's run; `None` where no books are kept.
+/// The profile of the measured part of a guest's run; `None` where nothing is profiled.
 pub(crate) fn of(machine: &Machine, guest: usize) -> Option<Profile> {
     let totals = Counters::of_statistics(&machine.measured_of(guest));
-    let rates = books::rates(&machine.state, &totals);
+    let rates = counting::rates(&machine.state, &totals);
     machine.state.profile.as_ref().map(|ledger| ledger.profile(guest, totals, rates))
 }
 
@@ -39,7 +39,7 @@ pub(super) fn begin_turn(machine: &mut Machine, index: usize, pcpu: usize) {
     if let Some(ledger) = &mut machine.state.profile {
         let vcpu = &machine.vcpus[index];
         ledger.at(pcpu, vcpu.hart.pc());
-        books::sweep(&mut machine.state, pcpu, vcpu.guest);
+        counting::sweep(&mut machine.state, pcpu, vcpu.guest);
     }
 }
 
@@ -49,11 +49,11 @@ pub(super) fn leave(machine: &mut Machine, index: usize, exit: Exit) {
         return;
     }
     let current = machine.state.current;
-    books::sweep(&mut machine.state, current.processor, current.guest);
+    counting::sweep(&mut machine.state, current.processor, current.guest);
     match exit {
         // The turn of a stopped hart goes on later.
         Exit::Stopped(_) => {}
-        Exit::Budget => books::at(&mut machine.state, machine.vcpus[index].hart.pc()),
+        Exit::Budget => counting::at(&mut machine.state, machine.vcpus[index].hart.pc()),
         Exit::SupervisorCall | Exit::Wait | Exit::Marker(_) | Exit::TimerSet | Exit::Pause | Exit::ReservationWait => {}
     }
 }
@@ -64,19 +64,19 @@ pub(super) fn end_turn(machine: &mut Machine, pcpu: usize) {
         && let Some(index) = machine.dispatch.occupant(pcpu)
     {
         let guest = machine.vcpus[index].guest;
-        books::sweep(&mut machine.state, pcpu, guest);
+        counting::sweep(&mut machine.state, pcpu, guest);
     }
 }
 
 /// A vCPU leaves a pCPU.
 pub(super) fn end_stay(machine: &mut Machine, index: usize, pcpu: usize) {
     let guest = machine.vcpus[index].guest;
-    books::sweep(&mut machine.state, pcpu, guest);
+    counting::sweep(&mut machine.state, pcpu, guest);
 }
 
 /// A vCPU of `guest` has a pCPU from now on.
 pub(super) fn begin_stay(machine: &mut Machine, guest: usize, pcpu: usize) {
-    let counters = books::counters(&machine.state, pcpu);
+    let counters = counting::counters(&machine.state, pcpu);
     if let Some(ledger) = &mut machine.state.profile {
         ledger.seat(pcpu, guest, counters);
     }
@@ -84,7 +84,7 @@ pub(super) fn begin_stay(machine: &mut Machine, guest: usize, pcpu: usize) {
 
 /// A region of interest of a guest begins.
 pub(super) fn begin_region(machine: &mut Machine, guest: usize) {
-    sweep(machine, guest);
+    charge_all(machine, guest);
     if let Some(ledger) = &mut machine.state.profile {
         ledger.begin(guest);
     }
@@ -93,17 +93,18 @@ pub(super) fn begin_region(machine: &mut Machine, guest: usize) {
 /// A region of interest of a guest ends.
 pub(super) fn end_region(machine: &mut Machine, guest: usize) {
     if machine.records[guest].region.phase() == Phase::Measure {
-        sweep(machine, guest);
+        charge_all(machine, guest);
         if let Some(ledger) = &mut machine.state.profile {
             ledger.end(guest);
         }
     }
 }
 
-fn sweep(machine: &mut Machine, guest: usize) {
+/// Charges what has changed on every pCPU that a hart of `guest` has.
+fn charge_all(machine: &mut Machine, guest: usize) {
     for index in machine.harts_of(guest) {
         if let Some(pcpu) = machine.vcpus[index].residence.pcpu {
-            books::sweep(&mut machine.state, pcpu, guest);
+            counting::sweep(&mut machine.state, pcpu, guest);
         }
     }
 }

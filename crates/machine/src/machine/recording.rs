@@ -44,7 +44,7 @@ pub(super) fn record(machine: &mut Machine, writer: Writer<Box<dyn Write + Send>
     }
     let ram = vm.ram();
     machine.state.recorder = Some(Box::new(Recorder::new(writer, ram.end.0 - ram.start.0)));
-    machine.code = Code::new(machine.isa, &machine.state);
+    machine.code = Code::new(machine.isa, &mut machine.state);
     Ok(())
 }
 

@@ -1,40 +1,61 @@
 //! Walks are recorded at the end of a region of interest.
 
 use crate::machine::Machine;
-use crate::results::walks::RecordedWalk;
+use crate::results::walks::{ChosenWalk, RecordedWalk, RecordedWalks, choices};
 use hypervisor::WalkMemory;
-use mmu::Memo;
+use mmu::{Memo, WalkRecord};
+use types::{Gva, PageSize};
 
 impl Machine {
-    /// Records a walk of each guest from now on: at the end of its region of interest, or, if it marks none, of its command.
+    /// Records walks of each guest from now on: at the end of its region of interest, or, if it marks none, of its command.
     pub fn record_walks(&mut self) {
         self.records_walks = true;
     }
 
-    /// The walk of a guest that was recorded last; `None` if there is none, or its page was gone.
+    /// The walks of a guest that were recorded last; `None` if there are none, or the page was gone.
     #[must_use]
-    pub fn recorded_walk(&self, guest: usize) -> Option<&RecordedWalk> {
-        self.records[guest].walk.as_ref()
+    pub fn recorded_walks(&self, guest: usize) -> Option<&RecordedWalks> {
+        self.records[guest].walks.as_ref()
     }
 
     /// The guest whose turn it is has come to the end of what is of interest.
     pub(crate) fn record_walk(&mut self, guest: usize) {
         if self.records_walks
-            && let Some(walk) = self.walk_of_current()
+            && let Some(walks) = self.walks_of_current()
         {
-            self.records[guest].walk = Some(walk);
+            self.records[guest].walks = Some(walks);
         }
     }
 
-    fn walk_of_current(&self) -> Option<RecordedWalk> {
+    fn walks_of_current(&self) -> Option<RecordedWalks> {
+        let pages = self.state.processors[self.state.current.processor].mmu.data_pages();
+        let middle = self.walk_of_current(inside(*pages.get(pages.len() / 2)?))?;
+        // A page whose tables have changed since has no walk.
+        let lengths: Vec<(Gva, usize)> = pages
+            .iter()
+            .filter_map(|&page| Some((inside(page), self.record_of(inside(page), Memo::AsItIs)?.references())))
+            .collect();
+        let references: Vec<usize> = lengths.iter().map(|&(_, references)| references).collect();
+        let chosen = choices(&references).into_iter().filter_map(|(choice, index, pages)| {
+            Some(ChosenWalk { choice, pages, walk: self.walk_of_current(lengths[index].0)? })
+        });
+        Some(RecordedWalks { middle, pages: references.len(), chosen: chosen.collect() })
+    }
+
+    fn walk_of_current(&self, gva: Gva) -> Option<RecordedWalk> {
+        Some(RecordedWalk { whole: self.record_of(gva, Memo::Empty)?, cached: self.record_of(gva, Memo::AsItIs)? })
+    }
+
+    /// The walk that the vCPU whose turn it is would make.
+    fn record_of(&self, gva: Gva, memo: Memo) -> Option<WalkRecord> {
         let state = &self.state;
         let mmu = &state.processors[state.current.processor].mmu;
         let second = state.vm().second_stage_of(state.current.hart);
-        let pages = mmu.data_pages();
-        let (page, size) = *pages.get(pages.len() / 2)?;
-        // An address within it that is nothing special.
-        let gva = page.wrapping_add((size.bytes() / 3) & !7);
-        let walk = |memo| mmu.record_walk(&mut WalkMemory::new(&state.host.memory), &second, gva, memo).ok();
-        Some(RecordedWalk { whole: walk(Memo::Empty)?, cached: walk(Memo::AsItIs)? })
+        mmu.record_walk(&mut WalkMemory::new(&state.host.memory), &second, gva, memo).ok()
     }
+}
+
+/// An address within a page that is nothing special.
+fn inside((page, size): (Gva, PageSize)) -> Gva {
+    page.wrapping_add((size.bytes() / 3) & !7)
 }

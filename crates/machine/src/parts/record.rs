@@ -2,7 +2,7 @@
 
 use crate::results::outcome::Outcome;
 use crate::results::region::Region;
-use crate::results::walks::RecordedWalk;
+use crate::results::walks::RecordedWalks;
 use core::ops::Range;
 use hypervisor::sched::{AllocationForm, Handshake, spin::SpinMethod};
 use std::collections::VecDeque;
@@ -22,8 +22,8 @@ pub(crate) struct Record {
     pub(crate) handshake: Handshake,
     /// What happens when it spins.
     pub(crate) spin: SpinMethod,
-    /// A walk of it.
-    pub(crate) walk: Option<RecordedWalk>,
+    /// Walks of it.
+    pub(crate) walks: Option<RecordedWalks>,
 }
 
 impl Record {
@@ -36,7 +36,7 @@ impl Record {
             typed: VecDeque::new(),
             handshake: Handshake::new(form),
             spin,
-            walk: None,
+            walks: None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The books of a machine: what the counters of each pCPU were when they were last looked at, and an account for each guest.
+//! The ledger of a machine: what the counters of each pCPU were when they were last read, and an account for each guest.
 
 use super::account::{Account, NamedRange, Profile};
 use super::counters::{Counter, Counters, SHADOW_FILLS};
@@ -6,7 +6,7 @@ use super::rates::Rates;
 use super::site::{Page, Place, Space};
 use types::{Cycles, Gva, TranslationContext};
 
-/// The books of a machine.
+/// The ledger of a machine.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     seats: Vec<Seat>,
@@ -16,7 +16,7 @@ pub(crate) struct Ledger {
 /// What is known of a pCPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
-    /// Its counters when they were last looked at.
+    /// Its counters when they were last read.
     seen: Counters,
     /// Where its hart is.
     place: Place,

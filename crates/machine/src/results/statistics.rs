@@ -17,6 +17,12 @@ pub struct Statistics {
     pub loads: u64,
     /// Stores, atomic operations among them.
     pub stores: u64,
+    /// Page faults that programs took, in U-mode.
+    #[serde(default)]
+    pub page_faults: u64,
+    /// Instructions of the guest's kernel from each of them to the return to U-mode.
+    #[serde(default)]
+    pub page_fault_instructions: u64,
     /// Transactions that ended (marker 3).
     pub transactions: u64,
     /// What the MMU counted.
@@ -63,6 +69,8 @@ impl Statistics {
             instructions: self.instructions - earlier.instructions,
             loads: self.loads - earlier.loads,
             stores: self.stores - earlier.stores,
+            page_faults: self.page_faults - earlier.page_faults,
+            page_fault_instructions: self.page_fault_instructions - earlier.page_fault_instructions,
             transactions: self.transactions - earlier.transactions,
             mmu: self.mmu.since(&earlier.mmu),
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
@@ -83,6 +91,8 @@ impl Statistics {
         self.instructions += other.instructions;
         self.loads += other.loads;
         self.stores += other.stores;
+        self.page_faults += other.page_faults;
+        self.page_fault_instructions += other.page_fault_instructions;
         self.transactions += other.transactions;
         self.mmu.add(&other.mmu);
         if let Some(caches) = &other.caches {

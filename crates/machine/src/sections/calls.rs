@@ -5,6 +5,7 @@
 
 use super::host::HostSections;
 use super::plan::GuestSection;
+use crate::results::events::EventKind;
 use crate::sections::serve;
 use crate::state::MachineState;
 use hypervisor::sbi::{SbiError, SectionCall};
@@ -30,6 +31,7 @@ pub(crate) fn call(state: &mut MachineState, guest: usize, call: SectionCall) ->
         (result, cycles)
     })
     .unwrap_or((Err(SbiError::InvalidParam), Cycles(0)));
+    state.note_spending(state.current.processor, cycles, EventKind::Sections);
     state.processor().hypervisor += cycles;
     result
 }

@@ -1,13 +1,14 @@
 //! Sections while guests run: faults, and the ends of guests and of the run.
 
 use super::host::HostSections;
+use crate::results::events::EventKind;
 use crate::state::{MachineState, Processor};
 use hypervisor::section::{SectionFault, SectionHost, SectionManager};
 use hypervisor::{FlushTlbs, NestedFaultOutcome, PageUnavailable, Vm};
 use memory::FrameRange;
 use memory::section::FileCounts;
 use mmu::Fence;
-use types::{Access, Gpa};
+use types::{Access, Cycles, Gpa};
 
 /// Every pCPU, and the frames whose code they are to forget.
 pub(crate) struct Flushes<'w> {
@@ -66,6 +67,9 @@ pub(crate) fn fault(
         (resolved, file_counts(&sections.manager).since(before))
     })?;
     let cycles = state.costs.pages_of_files(files);
+    if cycles > Cycles(0) {
+        state.note_spending(state.current.processor, cycles, EventKind::Sections);
+    }
     state.processor().hypervisor += cycles;
     // What came from a file took long, and others may be earlier now.
     state.leave |= files.reads > 0;

@@ -76,7 +76,7 @@ impl Machine {
             harts,
             plic: config.plic.contexts.contexts(),
             input: ConsoleInput::Uart,
-            virtio: crate::assembly::virtio(&guest.image.devices, config.seed)?,
+            virtio: crate::assembly::virtio(&guest.image.devices, config.seed, index)?,
             primary_region: memory.clone(),
         })?;
         platform.set_state(&state.platform)?;

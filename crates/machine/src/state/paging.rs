@@ -1,5 +1,6 @@
 //! Paging, executed: which processors a flush reaches, what it ends, and who pays.
 
+use crate::results::events::EventKind;
 use crate::sections::serve;
 use crate::state::primary_region;
 use crate::state::shadow;
@@ -148,6 +149,7 @@ impl MachineState {
 
     fn charge_paging(&mut self, counts: &PagingCounts) {
         let cycles = self.costs.paging(counts);
+        self.note_spending(self.current.processor, cycles, EventKind::Paging(*counts));
         let processor = self.processor();
         processor.paging.add(counts);
         processor.hypervisor += cycles;

@@ -1,12 +1,13 @@
 //! Segment registers, executed: what a guest sets in them, and when they are loaded.
 
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
+use crate::results::events::EventKind;
 use crate::state::{Current, MachineState};
 use devices::{RegionRequest, RegionStatus};
 use hypervisor::sbi::SbiError;
 use hypervisor::{Refusal, SegmentRequest};
 use mmu::{DirectSegment, Fence, Segment, Segments, SoftwareRules, SoftwareTables, software_walk};
-use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, TranslationContext};
+use types::{Access, Cycles, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, TranslationContext};
 
 /// Loads the registers of a pCPU for hart `hart` of a guest.
 pub(crate) fn load(state: &mut MachineState, processor: usize, guest: usize, hart: usize) {
@@ -111,6 +112,9 @@ fn switch_owned(state: &mut MachineState, (mode, root): (PagingMode, Gpa)) {
     };
     let changed = region.region.switch(hart, &process(mode, root), maps);
     let price = state.costs.table_reference * references;
+    if price > Cycles(0) {
+        state.note_spending(state.current.processor, price, EventKind::Segments);
+    }
     state.processor().hypervisor += price;
     if region.region.is_owned() {
         state.guests[guest].region = Some(region);

@@ -78,13 +78,17 @@ pub(crate) fn mark(state: &mut MachineState, access: Access) -> Mark {
 
 #[inline]
 fn unswept_mark(state: &MachineState, access: Access) -> Mark {
-    let processor = &state.processors[state.current.processor];
-    let mmu = processor.mmu.statistics();
-    let misses = match access {
+    Mark { misses: misses(state, access), hypervisor: state.processors[state.current.processor].hypervisor }
+}
+
+/// L1 misses of the current pCPU, of the side of such an access.
+#[inline]
+pub(crate) fn misses(state: &MachineState, access: Access) -> u64 {
+    let mmu = state.processors[state.current.processor].mmu.statistics();
+    match access {
         Access::Read | Access::Write => mmu.l1d_misses,
         Access::Execute => mmu.l1i_misses,
-    };
-    Mark { misses, hypervisor: processor.hypervisor }
+    }
 }
 
 /// Charges the access to `address` that has been made since `mark`, if it has changed anything.

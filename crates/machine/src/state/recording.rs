@@ -211,9 +211,13 @@ pub(crate) fn end(state: &mut MachineState, hart: &Hart, exit: Exit) {
             Leaves::Budget
         }
     };
-    let Counts { instructions, loads, stores } = hart.counts();
-    let counts = recording::Counts { instructions, loads, stores };
-    recorder(state).event(&Event::End { leaves, counts });
+    recorder(state).event(&Event::End { leaves, counts: counts_of(hart) });
+}
+
+/// What a hart has done, as a recording has it.
+pub(crate) fn counts_of(hart: &Hart) -> recording::Counts {
+    let Counts { instructions, loads, stores, page_faults, page_fault_instructions } = hart.counts();
+    recording::Counts { instructions, loads, stores, page_faults, page_fault_instructions }
 }
 
 /// The guest makes an SBI call: whether what it does depends on more than its registers.

@@ -1,5 +1,6 @@
 //! Guests with shadow tables: what their harts do to translation goes to the hypervisor, and what the hypervisor decides to the processors' MMUs.
 
+use crate::results::events::{EventKind, ShadowEvent};
 use crate::state::{Current, MachineState, Processor};
 use hypervisor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
 use hypervisor::shadow::{Event, GuestFence, ShadowFault, ShadowFaultOutcome, Tlbs, Way, Work};
@@ -156,11 +157,13 @@ pub(crate) fn protected_store(state: &mut MachineState, fault: &NestedFault) -> 
 pub(crate) fn charge(state: &mut MachineState, event: Option<Event>) {
     let Some(Event { reason, work }) = event else { return };
     let Current { processor, guest, .. } = state.current;
+    let cycles = state.costs.of_shadow(&work);
+    let what = EventKind::Shadow(ShadowEvent::new(reason, work.way, work.activity));
+    state.note_spending(processor, cycles, what);
     let processor = &mut state.processors[processor];
     if work.way == Way::Exit {
         processor.exits.count(reason);
     }
-    let cycles = state.costs.of_shadow(&work);
     processor.hypervisor += cycles;
     state.vms[guest].spend_on_shadow(work.activity, cycles);
 }

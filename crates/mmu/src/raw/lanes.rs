@@ -154,7 +154,8 @@ mod tests {
     fn both_engines_agree() {
         let words = [0, 1, 1 << 31, u32::MAX];
         let group = |number: usize| Tags(core::array::from_fn(|lane| words[number >> (2 * lane) & 3]));
-        for number in 0..1 << 16 {
+        // Miri interprets: there, a part of the groups, with every word in every lane.
+        for number in (0..1 << 16).step_by(if cfg!(miri) { 1021 } else { 1 }) {
             let pair = [&group(number), &group(number >> 8)];
             for target in words {
                 assert_eq!(engine::matching(pair[0], target), plain::matching(pair[0], target), "{pair:?} {target}");

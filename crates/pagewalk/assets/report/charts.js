@@ -1,35 +1,69 @@
-// Draws the charts: each element with `data-chart` has its specification in the data, in the same order.
+// Charts are drawn already. This shows the value of a mark that the pointer is on, or that the keyboard has come to: a chart is one stop of
+// the Tab key, and arrow keys go from mark to mark.
 (() => {
   "use strict";
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-  const text = { labelColor: "var(--muted)", titleColor: "var(--muted)", labelFont: font, titleFont: font, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 400 };
-  const config = {
-    background: null,
-    font,
-    view: { stroke: null },
-    axis: { ...text, gridColor: "var(--rule)", domainColor: "var(--rule)", tickColor: "var(--rule)" },
-    axisY: { labelColor: "var(--ink)" },
-    legend: { labelColor: "var(--ink)", titleColor: "var(--muted)", labelFont: font, titleFont: font },
-    text: { color: "var(--ink)", font, fontSize: 12 },
-    bar: { cornerRadiusEnd: 1 },
+  const tip = pagewalk.make("div", [], { class: "tip", "aria-hidden": "true" });
+  tip.hidden = true;
+  document.body.append(tip);
+
+  const box = (mark) => (mark.querySelector("rect") ?? mark).getBoundingClientRect();
+  const hide = () => { tip.hidden = true; };
+  const show = (mark) => {
+    tip.textContent = mark.getAttribute("aria-label");
+    tip.hidden = false;
+    const at = box(mark);
+    const { width, height } = tip.getBoundingClientRect();
+    const left = Math.max(4, Math.min(at.left + at.width / 2 - width / 2, document.documentElement.clientWidth - width - 4));
+    const above = at.top - height - 8;
+    tip.style.left = `${left + scrollX}px`;
+    tip.style.top = `${(above < 4 ? at.bottom + 8 : above) + scrollY}px`;
   };
 
-  const draw = (element, spec) => {
-    const compiled = vegaLite.compile(spec, { config }).spec;
-    // The interpreter needs no `eval`, which the page's policy forbids.
-    const runtime = vega.parse(compiled, null, { ast: true });
-    const view = new vega.View(runtime, {
-      expr: vegaInterpreter.expressionInterpreter,
-      renderer: "svg",
-      container: element,
-      hover: false,
-      logLevel: vega.Warn,
+  // The mark of another curve that is nearest to the same place, above or below.
+  const across = (marks, from, up) => {
+    const here = box(from);
+    const column = marks.filter((mark) => mark !== from && Math.abs(box(mark).left - here.left) < 3 && (up ? box(mark).top < here.top : box(mark).top > here.top));
+    const distance = (mark) => Math.abs(box(mark).top - here.top);
+    return column.reduce((best, mark) => (best && distance(best) <= distance(mark) ? best : mark), null);
+  };
+
+  for (const plot of document.querySelectorAll(".plot")) {
+    const marks = [...plot.querySelectorAll(".mark")];
+    marks.forEach((mark, index) => {
+      // The browser's own tooltip would come on top of this one.
+      const title = mark.querySelector("title");
+      mark.setAttribute("aria-label", title.textContent);
+      title.remove();
+      mark.setAttribute("tabindex", index === 0 ? "0" : "-1");
+      mark.addEventListener("pointerenter", () => show(mark));
+      mark.addEventListener("pointerleave", hide);
+      mark.addEventListener("focus", () => show(mark));
+      mark.addEventListener("blur", hide);
     });
-    return view.runAsync();
-  };
-
-  const elements = document.querySelectorAll("[data-chart]");
-  Promise.all([...elements].map((element, index) => draw(element, data.charts[index])))
-    .then(() => document.documentElement.setAttribute("data-drawn", ""));
+    const go = (from, to) => {
+      if (!to) return;
+      from.setAttribute("tabindex", "-1");
+      to.setAttribute("tabindex", "0");
+      to.focus();
+    };
+    plot.addEventListener("keydown", (event) => {
+      const index = marks.indexOf(event.target);
+      if (index < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+      const from = marks[index];
+      const curves = from.tagName === "use";
+      const to = {
+        ArrowRight: () => marks[index + 1],
+        ArrowLeft: () => marks[index - 1],
+        ArrowDown: () => (curves ? across(marks, from, false) : marks[index + 1]),
+        ArrowUp: () => (curves ? across(marks, from, true) : marks[index - 1]),
+        Home: () => marks[0],
+        End: () => marks[marks.length - 1],
+      }[event.key];
+      if (!to) return;
+      event.preventDefault();
+      go(from, to());
+    });
+  }
+  addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  document.documentElement.setAttribute("data-drawn", "");
 })();

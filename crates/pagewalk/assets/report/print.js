@@ -3,7 +3,7 @@
   "use strict";
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open]):not(.licences):not(.glossary)")];
+    opened = [...document.querySelectorAll("details:not([open]):not(.glossary)")];
     opened.forEach((details) => { details.open = true; });
   });
   addEventListener("afterprint", () => {

@@ -2,7 +2,7 @@
 
 use super::control::ControlArgs;
 use super::format::FormatArgs;
-use super::profile::ProfileArgs;
+use super::profile::{ObserveArgs, ProfileArgs};
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
 use clap::Args;
@@ -32,12 +32,16 @@ pub struct RunArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write which vCPU ran where, for Perfetto or Chrome's about:tracing; of one run
+    /// Write which vCPU ran where, for Perfetto or Chrome's about:tracing; of one run. If the name ends in .pftrace, all that happens, for
+    /// Perfetto (docs/over-time.md)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Recordings over time.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
     /// Control.
     #[command(flatten)]
     pub control: ControlArgs,

@@ -31,7 +31,7 @@ pub use gdb::GdbAddress;
 pub use guest::{CacheArgs, FetchArgs, GuestCommand, ListArgs};
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
-pub use profile::{ProfileArgs, ProfileFormat};
+pub use profile::{HeatmapCounts, ObserveArgs, ProfileArgs, ProfileFormat};
 pub use recording::{RecordArgs, SweepArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
@@ -40,7 +40,7 @@ pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxAr
 pub use sandbox::{SandboxArgs, SandboxMode};
 pub use validate::ValidateArgs;
 pub(crate) use values::address;
-pub use values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec};
+pub use values::{CommandSpec, DiskSpec, FileSpec, NetKind, Setting, WorkloadSpec};
 pub use vlm::VlmArgs;
 
 use crate::error::Failure;
@@ -150,6 +150,6 @@ mod tests {
         assert!(arguments.native && arguments.sweeps[0].count() == 3);
         assert_eq!(arguments.machine.config.settings.len(), 2);
         assert_eq!(arguments.linux.files[1].guest, "/srv/data");
-        assert!(arguments.linux.disks[0].write && arguments.linux.net && arguments.linux.rng);
+        assert!(arguments.linux.disks[0].write && arguments.linux.net == Some(NetKind::User) && arguments.linux.rng);
     }
 }

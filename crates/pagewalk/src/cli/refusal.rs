@@ -65,8 +65,12 @@ fn text(error: &Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// The name of an argument, without the value that follows it: `--harts` of `--harts <N>`.
+/// The name of an argument, without the value that follows it: `--harts` of `--harts <N>`. An argument by position, such as `[SET]...`, has no other
+/// name.
 fn name(argument: &str) -> &str {
+    if !argument.starts_with('-') {
+        return argument;
+    }
     argument.split_once([' ', '[']).map_or(argument, |(name, _)| name)
 }
 
@@ -120,6 +124,7 @@ mod tests {
             ("boot --json", "--json: the value is missing: --json <FILE>"),
             ("boot --run true --run false", "--run is there twice"),
             ("boot --restore a --guest linux", "--restore cannot be used with --guest"),
+            ("guest fetch --only base redis", "--only cannot be used with [SET]..."),
             ("report a.json", "<FILE.html> is missing; see `pagewalk report --help`"),
         ] {
             assert_eq!(refused(words), said);

@@ -24,6 +24,9 @@ pub struct ReproduceArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Write the verdicts alone, with our numbers and the hashes of the rules, as JSON to keep
+    #[arg(long, value_name = "FILE")]
+    pub verdicts: Option<PathBuf>,
     /// Format of tables.
     #[command(flatten)]
     pub format: FormatArgs,

@@ -4,15 +4,16 @@ use super::control::ControlArgs;
 use super::format::FormatArgs;
 use super::gdb::GdbAddress;
 use super::guest::CacheArgs;
-use super::profile::ProfileArgs;
+use super::profile::{ObserveArgs, ProfileArgs};
 use super::sandbox::SandboxArgs;
-use super::values::{CommandSpec, DiskSpec, FileSpec, Setting, WorkloadSpec, address, number};
+use super::values::{CommandSpec, DiskSpec, FileSpec, NetKind, Setting, WorkloadSpec, address, number};
 use clap::Args;
 use config::host_model::HostModel;
 use config::system::{Sweep, System, SystemList};
 use config::units::ByteSize;
 use config::warmup::Warmup;
 use machine::snapshot::SnapshotAt;
+use network::Forward;
 use schemes::registry;
 use std::path::PathBuf;
 use types::Gpa;
@@ -38,6 +39,9 @@ pub struct ConfigArgs {
     /// Set one key of the configuration, such as mmu.walk_caches=off; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<Setting>,
+    /// Choose the time model: counts, cycles or core (docs/time.md); the same as --set fidelity=NAME
+    #[arg(long, value_name = "NAME")]
+    pub fidelity: Option<String>,
 }
 
 /// The registry of reserved memory.
@@ -100,9 +104,13 @@ pub struct LinuxArgs {
     /// Attach a disk; the file stays as it is unless `,write` is added, and `blank:SIZE` is a disk of zeroes for this run
     #[arg(long = "disk", value_name = "FILE[,write]")]
     pub disks: Vec<DiskSpec>,
-    /// Attach a network card
-    #[arg(long)]
-    pub net: bool,
+    /// Attach a network card: to a network of its own, from which the host's sockets lead out (`user`, if nothing is said), or to nothing
+    /// (`none`). With `user`, results depend on what comes from outside (docs/network.md)
+    #[arg(long, value_name = "user|none", num_args = 0..=1, require_equals = true, default_missing_value = "user")]
+    pub net: Option<NetKind>,
+    /// Names of the guests on the switch, as lines of hosts(5).
+    #[arg(skip)]
+    pub hosts: String,
     /// Attach a source of randomness
     #[arg(long)]
     pub rng: bool,
@@ -137,6 +145,16 @@ pub struct BootArgs {
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Lead a port of this host into the guest, at loopback unless an address says otherwise; `/udp` for datagrams. May be repeated
+    #[arg(long = "forward", value_name = "[HOSTADDR:]HOSTPORT:GUESTPORT[/udp]", requires = "net")]
+    pub forwards: Vec<Forward>,
+    /// Write what happens when, for Perfetto (ui.perfetto.dev): which vCPU has each processor, exits, interrupts, work of the hypervisor,
+    /// and counters over time (docs/over-time.md)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Recordings over time.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
     /// Wait for GDB at this port of this host (0: any that is free), or at this socket, before the first instruction; results stay the same (docs/debugging.md)
     #[arg(long, value_name = "PORT|unix:PATH", conflicts_with = "control")]
     pub gdb: Option<GdbAddress>,
@@ -211,6 +229,13 @@ pub struct CompareArgs {
     /// Profile.
     #[command(flatten)]
     pub profile: ProfileArgs,
+    /// Write what happens when, for Perfetto (ui.perfetto.dev): which vCPU has each processor, exits, interrupts, work of the hypervisor,
+    /// and counters over time (docs/over-time.md)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Recordings over time.
+    #[command(flatten)]
+    pub observe: ObserveArgs,
     /// Record a walk of each run, reference by reference, for --json; --html does that anyway
     #[arg(long)]
     pub walks: bool,

@@ -1,5 +1,6 @@
 //! Values of arguments that are more than a word.
 
+use clap::ValueEnum;
 use config::units::ByteSize;
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -111,6 +112,18 @@ impl FromStr for FileSpec {
         };
         Ok(Self { host, guest })
     }
+}
+
+/// What is at the other end of a network card's cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NetKind {
+    /// A network of the guest's own, from which the host's sockets lead out.
+    User,
+    /// Nothing: every frame is lost.
+    None,
+    /// The other guests of a run.
+    #[value(skip)]
+    Switch,
 }
 
 /// `FILE[,write]`: a disk's image, and whether the guest's writes reach it; or `blank:SIZE`, a disk of zeroes for this run.

@@ -1,25 +1,28 @@
 //! `pagewalk boot`.
 
 use super::outputs::{open_control, open_output, unwritten, write_report};
-use crate::cli::BootArgs;
+use crate::cli::{BootArgs, NetKind};
 use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::control::{Server, Snapshots};
 use crate::error::Failure;
 use crate::gdb::{self, Debugger};
 use crate::interrupt::{self, Orderly};
 use crate::multi_vm::report::sections_of_one;
+use crate::observe::{ObserveOutputs, Recordings};
 use crate::output::{Format, Output, Printer, print_console, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::progress::Runs;
 use crate::runs::image::{GuestKind, Work, prepare, program_memory};
 use crate::runs::kernel_panic::KernelPanic;
+use crate::runs::network::{Opened, Outside};
 use crate::runs::start::{self, Start};
 use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::warn_of_refusals;
 use crate::systems::Configured;
-use crate::terminal::{Keyboard, KeyboardState, RawTerminal};
-use machine::{Console, Controller, Machine, Outcome};
+use crate::terminal::{self, Keyboard, KeyboardState, RawTerminal};
+use machine::{Console, Controller, Machine, Outcome, card_address};
+use rustix::event::PollFd;
 use schemes::PagedScheme;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -48,6 +51,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let open_snapshot = |path: &PathBuf| Output::open_seekable(path).map_err(|error| unwritten(path, &error));
     let taken = arguments.snapshot.as_ref().map(open_snapshot).transpose()?;
     let profile = ProfileOutput::open(&arguments.profile)?;
+    let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
     let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let beginning = match &snapshot {
         Some(snapshot) => Start::Snapshot(snapshot.clone()),
@@ -63,19 +67,30 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     beginning.check(&on, &shared)?;
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);
-    if profile.is_some() {
-        machine.record_profile();
+    let recorded = observed.recorded(profile.is_some());
+    recorded.check(&on.config)?;
+    if arguments.gdb.is_some() && recorded.needs_accesses() {
+        let problem = "--gdb watches the instructions that --reuse and --heatmap-of references would: use one of them";
+        return Err(Failure::Usage(problem.to_owned()));
     }
+    recorded.begin(&mut machine);
     let at = arguments.snapshot_at.unwrap_or_default();
     if let Some(path) = &arguments.snapshot {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
         machine.snapshot_at(at).map_err(refused)?;
     }
-    // The sandbox gives up the right to make a socket.
+    // The sandbox gives up the right to bind a port.
+    let opened = match arguments.linux.net {
+        Some(NetKind::User) => Some(Opened::open(&arguments.forwards)?),
+        Some(NetKind::None | NetKind::Switch) | None if !arguments.forwards.is_empty() => {
+            return Err(Failure::Usage("--forward: the guest has no network; --net=user gives it one".to_owned()));
+        }
+        Some(NetKind::None | NetKind::Switch) | None => None,
+    };
     let debugger = arguments.gdb.as_ref().map(Debugger::accept).transpose()?;
     let needs = Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).control(control.as_ref());
-    let needs = needs.output(profile.as_ref().map(ProfileOutput::output));
-    let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
+    let needs = needs.output(profile.as_ref().map(ProfileOutput::output)).network(opened.as_ref());
+    let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
     let progress = Runs::one_drawn();
@@ -83,8 +98,13 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     machine.show_on(running.gauge());
     // What the guest prints and what is drawn would be mixed on one terminal.
     let drawn = io::stdout().is_terminal().then_some(&progress);
+    let network = opened.map(|opened| opened.network(card_address(0)));
+    if let Some(network) = &network {
+        machine.connect(0, Box::new(network.clone()));
+    }
     let mut console = UserConsole {
         keyboard,
+        network,
         early: Vec::new(),
         idle_until: None,
         failed: None,
@@ -111,7 +131,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
         _ => {}
     }
-    if json.is_some() || profile.is_some() {
+    if json.is_some() || recorded.any() {
         let work = about.work.clone();
         let statistics = machine.measured();
         let run = Finished {
@@ -124,7 +144,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             refused: (machine.refused_segments().0, Vec::new()),
             walk: None,
             saturated: None,
-            profile: machine.profile_of(0),
+            recordings: Recordings::of(&machine, 0),
             sections: sections_of_one(&machine),
         };
         let runs = [run];
@@ -133,6 +153,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             profile::print(&profiles, &mut Printer::beside_report(Format::Table)?)?;
             output.write(&profiles)?;
         }
+        observed.write(&[(runs[0].identity(0, &kind.name()), &runs[0].recordings)])?;
         if let Some(output) = json {
             let mut value = report(&kind.name(), &on.config, &on.host, &[], &runs);
             add_beginnings(&mut value, &runs, snapshot.as_deref());
@@ -212,6 +233,8 @@ struct UserConsole<'p> {
     drawn: Option<&'p Runs>,
     /// The socket through which others control the run.
     control: Option<Server>,
+    /// The network outside of the machine, if the guest has one.
+    network: Option<Outside>,
 }
 
 /// The most keys that are kept while the machine is paused.
@@ -231,6 +254,24 @@ enum Typing {
     },
     /// A command runs, without input from the terminal.
     None,
+}
+
+impl UserConsole<'_> {
+    /// Waits for the user, for a client of the control socket or for one of `sockets`; returns whether one of them has something.
+    fn wait(&mut self, patience: Option<Duration>, sockets: Vec<PollFd<'_>>) -> bool {
+        let clients = self.control.as_ref().map(Server::awaited).unwrap_or_default();
+        let sockets: Vec<PollFd<'_>> = sockets.into_iter().chain(clients).collect();
+        let ready = match &self.keyboard {
+            Typing::Keyboard(keyboard) => keyboard.wait(patience, sockets),
+            // The end of input is typed again after a while.
+            Typing::Ended { .. } => terminal::wait(Some(patience.map_or(PATIENCE, |time| time.min(PATIENCE))), sockets),
+            Typing::None => terminal::wait(patience, sockets),
+        };
+        if let Some(control) = &mut self.control {
+            control.look();
+        }
+        ready
+    }
 }
 
 impl Console for UserConsole<'_> {
@@ -266,13 +307,17 @@ impl Console for UserConsole<'_> {
     }
 
     fn listens(&self) -> bool {
+        let network = || self.network.as_ref().is_some_and(Outside::is_awaited);
         match self.keyboard {
             Typing::Keyboard(_) => true,
-            Typing::Ended { .. } | Typing::None => false,
+            Typing::Ended { .. } | Typing::None => network(),
         }
     }
 
     fn idle(&mut self, guest_time: Option<Duration>) -> bool {
+        if let Some(network) = self.network.clone().filter(Outside::is_awaited) {
+            return network.idle(guest_time, |patience, sockets| self.wait(patience, sockets));
+        }
         match (&mut self.keyboard, guest_time) {
             (Typing::Keyboard(keyboard), time) => match &mut self.control {
                 None => keyboard.wait(time, Vec::new()),

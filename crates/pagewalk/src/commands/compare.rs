@@ -1,7 +1,7 @@
 //! `pagewalk compare`.
 
 use super::outputs::{open_output, open_printer, write_page, write_report};
-use crate::cli::{CompareArgs, WorkloadSpec};
+use crate::cli::{CompareArgs, NetKind, WorkloadSpec};
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
     mark_incomplete, model, modes, notes, overview, report, tell_of_interruption,
@@ -10,9 +10,11 @@ use crate::error::Failure;
 use crate::guest::Memory;
 use crate::html;
 use crate::interrupt::Orderly;
+use crate::observe::ObserveOutputs;
 use crate::output::{Output, Printer, print, print_of_guest, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
+use crate::runs::network::Opened;
 use crate::runs::start::{self, Start};
 use crate::runs::workload_size;
 use crate::sandbox::Needs;
@@ -129,13 +131,20 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let walks = arguments.walks || arguments.html.is_some();
     let profile = ProfileOutput::open(&arguments.profile)?;
+    let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
     let sources: Vec<NameSources> = match &profile {
         Some(_) => works.iter().map(|(_, start)| NameSources::of(start, &arguments.linux.files)).collect(),
         None => Vec::new(),
     };
-    let plan = Plan { works, systems, threads, walks, profiles: profile.is_some(), keep, shared };
-    let _sandbox = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)])
-        .enter(arguments.sandbox.sandbox)?;
+    let network = match arguments.linux.net {
+        Some(NetKind::User) => Some(Opened::open(&[])?),
+        Some(NetKind::None | NetKind::Switch) | None => None,
+    };
+    let recorded = observed.recorded(profile.is_some());
+    systems.iter().try_for_each(|on| recorded.check(&on.config))?;
+    let plan = Plan { works, systems, threads, walks, recorded, keep, shared, network };
+    let needs = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)]);
+    let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     // Until the report of an interrupted comparison is written: the thread that waits for signals may run later than the runs end.
     let orderly = Orderly::begin();
     let runs = match execute(&plan)? {
@@ -144,7 +153,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             tell_of_interruption(&plan, &finished, printer);
             // A report without a run would only take the place of an earlier one.
             if let Some(output) = json.filter(|_| !finished.is_empty()) {
-                let caption = caption(&plan.works, &plan.systems);
+                let caption = captions(&plan);
                 let mut value = report(&kind.name(), &config, &host, &caption, &finished);
                 add_beginnings(&mut value, &finished, snapshot.as_deref());
                 mark_incomplete(&mut value, &missing);
@@ -161,7 +170,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         let heading = (plan.works.len() > 1).then_some(own.name.as_str());
         show_outputs(heading, of_work)?;
     }
-    let caption = caption(&plan.works, &plan.systems);
+    let caption = captions(&plan);
     caption.iter().try_for_each(|line| printer.say(&format!("{line}\n")))?;
     let times = TimeModels::of_systems(&plan.systems);
     print_tables(arguments, &plan, &runs, &mut printer)?;
@@ -189,6 +198,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         profile::print(&profiles, &mut printer)?;
         output.write(&profiles)?;
     }
+    let recordings = runs.iter().enumerate().map(|(number, run)| (run.identity(number, &kind.name()), &run.recordings));
+    observed.write(&recordings.collect::<Vec<_>>())?;
     printer.finish()?;
     warnings(&runs);
     if json.is_some() || html.is_some() {
@@ -236,6 +247,14 @@ fn print_tables(arguments: &CompareArgs, plan: &Plan, runs: &[Finished], printer
     Ok(())
 }
 
+/// Lines that go above the tables.
+fn captions(plan: &Plan) -> Vec<String> {
+    let network = plan.network.as_ref().map(|_| {
+        "the guests have a network (--net): results depend on what comes through it, and when, and equal runs may differ".to_owned()
+    });
+    caption(&plan.works, &plan.systems).into_iter().chain(network).collect()
+}
+
 /// Refuses sizes of workloads that no guest of these systems could run with.
 fn check_sizes(arguments: &CompareArgs, systems: &[Arc<Configured>]) -> Result<(), Failure> {
     let least = systems.iter().map(|on| on.config.memory).min();
@@ -255,6 +274,7 @@ fn needs(plan: &Plan, outputs: [Option<&Output>; 3]) -> Needs {
     let kept = plan.keep.as_ref().map(Store::directory);
     let needs = Needs::of_machines(plan.threads).directory(kept).sections(plan.shared.sections());
     let needs = outputs.into_iter().fold(needs, Needs::output);
+    let needs = needs.network(plan.network.as_ref());
     let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     plan.works.iter().fold(needs, |needs, (_, start)| needs.devices(start.devices()))
 }

@@ -5,7 +5,7 @@ use crate::cli::ReproduceArgs;
 use crate::error::Failure;
 use crate::guest::Cache;
 use crate::html;
-use crate::reproduce::{Experiment, Reproduction, Scale, measure, print};
+use crate::reproduce::{Experiment, Reproduction, Scale, Verdicts, measure, print};
 use crate::store::Store;
 use std::process::ExitCode;
 
@@ -17,6 +17,7 @@ pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let experiment = Experiment::load(&arguments.paper).map_err(|error| Failure::Usage(error.to_string()))?;
     let (mut printer, json) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html = open_output(arguments.html.as_deref())?;
+    let verdicts = open_output(arguments.verdicts.as_deref())?;
     let cache = Cache::locate(arguments.cache.directory.as_deref())?;
     let directory = cache.root().join("results");
     let store =
@@ -26,6 +27,7 @@ pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let reproduction = Reproduction::of(&experiment, scale, measurements)?;
     print(&reproduction, &mut printer)?;
     printer.finish()?;
+    verdicts.map_or(Ok(()), |output| write_report(output, &Verdicts::of(&reproduction).json()))?;
     if json.is_some() || html.is_some() {
         let report = reproduction.json();
         json.map_or(Ok(()), |output| write_report(output, &report))?;

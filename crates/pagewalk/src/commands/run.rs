@@ -9,6 +9,7 @@ use crate::interrupt::{self, Orderly};
 use crate::multi_vm::file::{self, MultiVm};
 use crate::multi_vm::methods::{self, Figures};
 use crate::multi_vm::{self, report};
+use crate::observe::{ObserveOutputs, Recorded, Recordings, RunIdentity, is_perfetto};
 use crate::output::{Output, Printer, print, print_of_guest};
 use crate::profile::{self, About, Attribution, ProfileOutput};
 use crate::progress::{Running, Runs};
@@ -21,6 +22,7 @@ use crate::time_model::TimeModels;
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{Console, Controller, GuestPlan, Machine, Outcome};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -33,8 +35,13 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         arguments.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
     let multi_vm = file::read(&arguments.file, &settings, registry(arguments.reserved_memory.as_ref())?)?;
     let mut reports = Reports::open(arguments)?;
-    let trace = open_output(arguments.trace.as_deref())?;
+    let (perfetto, trace): (Option<&Path>, _) = arguments
+        .trace
+        .as_deref()
+        .map_or((None, None), |path| if is_perfetto(path) { (Some(path), None) } else { (None, Some(path)) });
+    let trace = open_output(trace)?;
     let profile = ProfileOutput::open(&arguments.profile)?;
+    let observed = ObserveOutputs::open(&arguments.observe, perfetto)?;
     if arguments.control.control.is_some() && arguments.methods.len() > 1 {
         return Err(Failure::Usage("--control is of one run; --spin names several methods".to_owned()));
     }
@@ -45,9 +52,10 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let needs = needs.configuration(&multi_vm.config).sections(&multi_vm.plan.sections);
     let guests = multi_vm.plan.guests.iter();
     let needs = guests.fold(needs, |needs, guest| needs.devices(&guest.image.devices));
-    let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
+    observed.recorded(profile.is_some()).check(&multi_vm.config)?;
+    let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     if let [_, _, ..] = arguments.methods[..] {
-        return compare_methods(arguments, &multi_vm, reports, profile);
+        return compare_methods(arguments, &multi_vm, reports, (profile, observed));
     }
     let multi_vm = match arguments.methods[..] {
         [method] => methods::with_method(&multi_vm, method),
@@ -55,8 +63,8 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone()], 1);
-    let record = Recorded { stays: trace.is_some(), profile: profile.is_some() };
-    let mut ran = Ran::run(&multi_vm, record, progress.begin(&file, &file), control)?;
+    let recorded = (observed.recorded(profile.is_some()), Stays::of(trace.is_some()));
+    let mut ran = Ran::run(&multi_vm, recorded, progress.begin(&file, &file), control)?;
     drop(progress);
     if arguments.output {
         ran.print_output(&multi_vm)?;
@@ -78,6 +86,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         profile::print(&profiles, printer)?;
         output.write(&profiles)?;
     }
+    observed.write(&ran.take_recordings(&multi_vm, 0))?;
     reports.write(&report::report(&multi_vm, &ran.machine, &ran.outcomes))?;
     if let Some(output) = trace {
         write_report(output, &multi_vm::trace::trace(&multi_vm, &ran.machine.take_stays()))?;
@@ -110,9 +119,9 @@ fn compare_methods(
     arguments: &RunArgs,
     multi_vm: &MultiVm,
     mut outputs: Reports,
-    profile: Option<ProfileOutput>,
+    (profile, observed): (Option<ProfileOutput>, ObserveOutputs),
 ) -> Result<ExitCode, Failure> {
-    if arguments.trace.is_some() {
+    if arguments.trace.as_deref().is_some_and(|path| !is_perfetto(path)) {
         return Err(Failure::Usage("--trace is of one run; --spin names several methods".to_owned()));
     }
     let written = |section: &SectionPlan| matches!(section.store, SectionStore::File { writable: true, .. });
@@ -127,8 +136,8 @@ fn compare_methods(
     let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
         let multi_vm = methods::with_method(multi_vm, method);
         let running = progress.begin(&file, &format!("{file} with {}", method.name()));
-        let record = Recorded { stays: false, profile: profile.is_some() };
-        let ran = Ran::run(&multi_vm, record, running, None)?;
+        let recorded = (observed.recorded(profile.is_some()), Stays::Forgotten);
+        let ran = Ran::run(&multi_vm, recorded, running, None)?;
         let figures = Figures::of(&multi_vm, &ran.machine, method, ran.failed().count());
         let mut report = report::report(&multi_vm, &ran.machine, &ran.outcomes);
         report["total"] = figures.json();
@@ -137,13 +146,14 @@ fn compare_methods(
     drop(progress);
     let runs: Vec<_> = runs.into_iter().collect::<Result<_, Failure>>()?;
     let (mut figures, mut reports, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut profiles = Vec::new();
-    for (of_method, report, multi_vm, ran) in runs {
+    let (mut profiles, mut recordings) = (Vec::new(), Vec::new());
+    for (number, (of_method, report, multi_vm, mut ran)) in runs.into_iter().enumerate() {
         if arguments.output {
             print(&format!("== {}\n", multi_vm.plan.guests[0].spin))?;
             ran.print_output(&multi_vm)?;
         }
         profiles.extend(ran.profiles(&multi_vm));
+        recordings.extend(ran.take_recordings(&multi_vm, number));
         figures.push(of_method);
         reports.push(report);
         verdicts.push(ran.judge(&multi_vm));
@@ -159,6 +169,7 @@ fn compare_methods(
         profile::print(&profiles, &mut outputs.printer)?;
         output.write(&profiles)?;
     }
+    observed.write(&recordings)?;
     outputs.write(&json!({ "runs": reports }))?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
 }
@@ -166,33 +177,39 @@ fn compare_methods(
 /// A host that was run.
 struct Ran {
     machine: Machine,
+    /// By guest: what was recorded of it.
+    recordings: Vec<Recordings>,
     outcomes: Vec<Outcome>,
     console: Transcripts,
     /// The exit code that a client asked for when it ended the run.
     quit: Option<u8>,
 }
 
-/// What is recorded of a run.
-#[derive(Clone, Copy)]
-struct Recorded {
-    stays: bool,
-    profile: bool,
+/// Whether the stays of vCPUs on pCPUs are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stays {
+    Kept,
+    Forgotten,
+}
+
+impl Stays {
+    const fn of(wanted: bool) -> Self {
+        if wanted { Self::Kept } else { Self::Forgotten }
+    }
 }
 
 impl Ran {
     fn run(
         multi_vm: &MultiVm,
-        recorded: Recorded,
+        (recorded, stays): (Recorded, Stays),
         running: Running<'_>,
         control: Option<Server>,
     ) -> Result<Self, Failure> {
         let mut machine = Machine::assemble_host(&multi_vm.config, &multi_vm.plan)?;
-        if recorded.stays {
+        if stays == Stays::Kept {
             machine.record_stays();
         }
-        if recorded.profile {
-            machine.record_profile();
-        }
+        recorded.begin(&mut machine);
         machine.show_on(running.gauge());
         let guests = multi_vm.names.iter().map(|_| Transcript::default()).collect();
         let mut console = Transcripts { guests, control };
@@ -204,7 +221,8 @@ impl Ran {
         }
         let judged = outcomes.into_iter().zip(&mut console.guests).map(|(outcome, guest)| guest.panic.judge(outcome));
         let outcomes = judged.collect();
-        let ran = Self { machine, outcomes, console, quit };
+        let recordings = (0..multi_vm.names.len()).map(|guest| Recordings::of(&machine, guest)).collect();
+        let ran = Self { machine, recordings, outcomes, console, quit };
         let problem =
             ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", multi_vm.names[guest]));
         running.finish(problem.as_deref());
@@ -214,16 +232,33 @@ impl Ran {
     /// The profiles of the guests, if they are recorded. The guest is what differs: it stands where a comparison has the scheme.
     fn profiles(&self, multi_vm: &MultiVm) -> Vec<Attribution> {
         let of = |guest: usize| {
-            let profile = self.machine.profile_of(guest)?;
+            let profile = self.recordings[guest].profile.as_ref()?;
             let about = About {
                 guest: multi_vm.names[guest].clone(),
                 work: format!("{}: {}", multi_vm.names[guest], multi_vm.work[guest]),
                 system: format!("{} with {}", multi_vm.config.scheme, multi_vm.plan.guests[guest].spin.name()),
                 settings: serde_json::Value::Null,
             };
-            Some(Attribution::new(about, &profile, &multi_vm.sources[guest].names()))
+            Some(Attribution::new(about, profile, &multi_vm.sources[guest].names()))
         };
         (0..multi_vm.names.len()).filter_map(of).collect()
+    }
+
+    /// What was recorded of each guest, in the run of this number.
+    fn take_recordings(&mut self, multi_vm: &MultiVm, number: usize) -> Vec<(RunIdentity, Recordings)> {
+        let identity = |guest: usize| RunIdentity {
+            run: number,
+            guest: multi_vm.names[guest].clone(),
+            work: multi_vm.work[guest].clone(),
+            system: multi_vm.config.scheme.to_string(),
+            settings: json!({ "spin": multi_vm.plan.guests[guest].spin.name() }),
+            clock_hz: multi_vm.model.clock_hz,
+        };
+        std::mem::take(&mut self.recordings)
+            .into_iter()
+            .enumerate()
+            .map(|(guest, recordings)| (identity(guest), recordings))
+            .collect()
     }
 
     fn print_output(&self, multi_vm: &MultiVm) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use crate::cli::ValidateArgs;
 use crate::comparison::{Execution, Finished, Plan, execute};
 use crate::error::Failure;
 use crate::html;
+use crate::observe::Recorded;
 use crate::output::Printer;
 use crate::progress::Progress;
 use crate::runs::start::Start;
@@ -48,7 +49,8 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let needs = systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     let names = [0, 1].map(|index: usize| arguments.systems[index].to_string());
-    let plan = Plan { works, systems, threads, walks: false, profiles: false, keep: None, shared };
+    let recorded = Recorded::default();
+    let plan = Plan { works, systems, threads, walks: false, recorded, keep: None, shared, network: None };
     let finished = match execute(&plan)? {
         Execution::Whole(finished) => finished,
         Execution::Interrupted { signal, .. } => return Err(Failure::Interrupted(signal)),

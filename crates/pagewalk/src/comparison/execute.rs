@@ -6,7 +6,9 @@ use super::outcome::failure;
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly, Signal};
 use crate::multi_vm::report::sections_of_one;
+use crate::observe::{Recorded, Recordings};
 use crate::progress::Runs;
+use crate::runs::network::Opened;
 use crate::runs::quiet::QuietConsole;
 use crate::runs::start::Start;
 use crate::shared_memory::{SharedMemory, warn_of_refusals};
@@ -14,6 +16,7 @@ use crate::side_by_side::side_by_side;
 use crate::store::Store;
 use crate::systems::Configured;
 use crate::walks;
+use machine::card_address;
 use std::sync::Arc;
 
 /// What is to be run.
@@ -26,19 +29,21 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
     /// Whether a walk of each run is recorded.
     pub(crate) walks: bool,
-    /// Whether runs are profiled. What is kept of a run has no profile: each runs again.
-    pub(crate) profiles: bool,
+    /// What is recorded of runs. What is kept of a run has no recordings: each runs again for them.
+    pub(crate) recorded: Recorded,
     /// Where finished runs are kept, and found.
     pub(crate) keep: Option<Store>,
     /// What the guests have of sections, and reserved memory.
     pub(crate) shared: SharedMemory,
+    /// The host's sockets, if each guest has a network that leads out through them.
+    pub(crate) network: Option<Opened>,
 }
 
 impl Plan {
     /// Where finished runs are kept, if they are.
     pub(super) fn kept_in(&self) -> Option<&Store> {
-        // What is kept is found by its configuration, which says nothing of what guests share.
-        self.keep.as_ref().filter(|_| self.shared.is_empty())
+        // What is kept is found by its configuration, which says nothing of what guests share, or of what comes through a network.
+        self.keep.as_ref().filter(|_| self.shared.is_empty() && self.network.is_none())
     }
 }
 
@@ -106,7 +111,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
         Some(store) => Kept::place(store, start, on)?,
         None => None,
     };
-    if !plan.profiles
+    if !plan.recorded.any()
         && let Some(found) = kept.as_ref().and_then(|kept| kept.find(work, on))
         && (found.walk.is_some() || !plan.walks)
     {
@@ -119,10 +124,12 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
     if plan.walks {
         machine.record_walks();
     }
-    if plan.profiles {
-        machine.record_profile();
+    plan.recorded.begin(&mut machine);
+    let network = plan.network.as_ref().map(|opened| opened.alone().network(card_address(0)));
+    if let Some(network) = &network {
+        machine.connect(0, Box::new(network.clone()));
     }
-    let mut console = QuietConsole::default();
+    let mut console = QuietConsole { network, ..QuietConsole::default() };
     let outcome = machine.run(&mut console);
     if let Some(signal) = interrupt::requested() {
         return Err(Failure::Interrupted(signal));
@@ -140,9 +147,9 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
             let (count, noted) = machine.refused_segments();
             (count, noted.to_vec())
         },
-        walk: machine.recorded_walk(0).map(walks::value),
+        walk: machine.recorded_walks(0).map(walks::of_run),
         saturated: machine.saturated_filter().map(|filter| filter.to_string()),
-        profile: machine.profile_of(0),
+        recordings: Recordings::of(&machine, 0),
         sections: sections_of_one(&machine),
     };
     warn_of_refusals(&machine);

@@ -1,8 +1,9 @@
 //! A run that came to its end.
 
+use crate::observe::{Recordings, RunIdentity};
 use crate::profile::{About, Attribution, NameSources};
 use crate::systems::Configured;
-use machine::{Outcome, Profile, Statistics};
+use machine::{Outcome, Statistics};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -15,7 +16,19 @@ impl Finished {
             system: self.on.system.to_string(),
             settings: json!(self.on.system.settings()),
         };
-        self.profile.as_ref().map(|profile| Attribution::new(about, profile, &sources.names()))
+        self.recordings.profile.as_ref().map(|profile| Attribution::new(about, profile, &sources.names()))
+    }
+
+    /// Which run it is: the one of this number in its report.
+    pub(crate) fn identity(&self, number: usize, guest: &str) -> RunIdentity {
+        RunIdentity {
+            run: number,
+            guest: guest.to_owned(),
+            work: self.work.clone(),
+            system: self.on.system.to_string(),
+            settings: json!(self.on.system.settings()),
+            clock_hz: self.on.host.clock_hz,
+        }
     }
 }
 
@@ -39,8 +52,8 @@ pub(crate) struct Finished {
     pub(crate) walk: Option<Value>,
     /// That the escape filter of the guest's segment is too small, if it is.
     pub(crate) saturated: Option<String>,
-    /// What translation was charged to, if the user has requested that.
-    pub(crate) profile: Option<Profile>,
+    /// What was recorded of it, as far as the user has requested that.
+    pub(crate) recordings: Recordings,
     /// What there was of sections and reserved memory; null of a kept run, which had neither.
     pub(crate) sections: Value,
 }

@@ -2,6 +2,7 @@
 
 use super::finished::Finished;
 use crate::error::Failure;
+use crate::observe::Recordings;
 use crate::runs::start::Start;
 use crate::store::{Key, Store};
 use crate::systems::Configured;
@@ -86,7 +87,7 @@ impl<'s> Kept<'s> {
             refused,
             saturated,
             walk,
-            profile: None,
+            recordings: Recordings::default(),
             sections: serde_json::Value::Null,
         })
     }

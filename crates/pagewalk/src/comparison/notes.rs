@@ -64,8 +64,45 @@ pub(super) fn of(runs: &[Finished], run: &Finished) -> Vec<String> {
             idle.join(" and the ")
         )
     });
-    idle.into_iter().chain(unequal(runs, run)).collect()
+    idle.into_iter().chain(unequal(runs, run)).chain(short(run)).chain(faulting(run)).collect()
 }
+
+/// That what was measured is too short for the misses to be told from those of a warm-up: it did not fill the largest TLB once, and yet translation
+/// took time.
+fn short(run: &Finished) -> Option<String> {
+    let entries = run.on.config.mmu.largest(&run.on.host);
+    let (mmu, time) = (&run.statistics.mmu, &run.statistics.time);
+    let fills = mmu.l2_misses;
+    // Hits of the second level are no sign of a warm-up.
+    let walks = time.translation.0.saturating_sub(run.on.host.prices.l2_tlb_hit.0 * mmu.l2_hits);
+    let matters = walks as f64 >= MATTERS * time.guest.0 as f64;
+    (fills < entries && matters).then(|| {
+        format!(
+            "{fills} entries were filled into TLBs of up to {entries}: what was measured is shorter than their warm-up, and a longer region of \
+             interest may have other figures"
+        )
+    })
+}
+
+/// The part of the guest's time from which on that of translation matters.
+const MATTERS: f64 = 0.02;
+
+/// That most of what was executed is the kernel's work on page faults.
+fn faulting(run: &Finished) -> Option<String> {
+    let statistics = &run.statistics;
+    let part = statistics.page_fault_instructions as f64 / statistics.instructions.max(1) as f64;
+    (part >= FAULTING).then(|| {
+        format!(
+            "{:.0} % of the instructions are the kernel's work on {} page faults: the figures are those of the kernel, and say little of the \
+             program's own accesses",
+            100.0 * part,
+            statistics.page_faults,
+        )
+    })
+}
+
+/// The part of the instructions from which on page faults are nearly all that was executed.
+const FAULTING: f64 = 0.75;
 
 /// The dimensions whose direct segment the scheme has and no access hit.
 pub(super) fn idle_segments(run: &Finished) -> Vec<&'static str> {

@@ -6,8 +6,7 @@ use super::notes;
 use super::work::{instructions, native_of, overhead, overhead_ideal};
 use config::Config;
 use config::host_model::HostModel;
-use machine::MissClass;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// The report of a comparison of `guest`, with the lines of its caption.
 pub(crate) fn report(guest: &str, config: &Config, host: &HostModel, caption: &[String], runs: &[Finished]) -> Value {
@@ -27,8 +26,10 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
     let statistics = &run.statistics;
     let (mmu, time) = (&statistics.mmu, statistics.time);
     let scheme = run.on.config.scheme;
-    let paging: Map<String, Value> =
-        statistics.paging.iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
+    let mut segments = counts::segments(statistics);
+    segments.insert("refused".to_owned(), run.refused.0.into());
+    segments.insert("idle".to_owned(), notes::idle_segments(run).into());
+    segments.insert("classified".to_owned(), counts::classes(&mmu.classified_misses));
     let mut entry = json!({
         "guest": guest,
         "workload": run.work,
@@ -43,6 +44,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "instructions": statistics.instructions,
         "loads": statistics.loads,
         "stores": statistics.stores,
+        "page_faults": counts::page_faults(statistics),
         "transactions": statistics.transactions,
         "instructions_over_native": native.map(|native| instructions(run, native)),
         "cycles": time.total().0,
@@ -50,24 +52,12 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "overhead_ideal": good.then(|| overhead_ideal(run)),
         "tlb": counts::tlb(statistics),
         "walks": counts::walks(statistics),
-        "refills": {
-            "count": mmu.refills,
-            "instructions": mmu.refill_instructions,
-        },
+        "refills": counts::refills(statistics),
         "segment_hits": mmu.segment_hits,
         "escape_hits": mmu.escape_hits,
-        "segments": {
-            "both": mmu.segment_hits,
-            "guest": mmu.guest_segment_hits,
-            "monitor": mmu.hypervisor_segment_pages,
-            "monitor_steps": mmu.hypervisor_segment_hits,
-            "escaped": mmu.escape_hits,
-            "refused": run.refused.0,
-            "idle": notes::idle_segments(run),
-            "classified": classes(&mmu.classified_misses),
-        },
+        "segments": segments,
         "exits": counts::exits(statistics),
-        "paging": paging,
+        "paging": counts::paging(statistics),
         "caches": super::caches::value(statistics),
         "core": statistics.core,
         "shadow": super::shadow::value(run),
@@ -83,18 +73,4 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         entry["recorded_walk"] = walk.clone();
     }
     entry
-}
-
-/// Misses of the second level by the segments that would hold them, where the user requested that.
-fn classes(counts: &[u64; 4]) -> Value {
-    if counts.iter().all(|&count| count == 0) {
-        return Value::Null;
-    }
-    let of = |class: MissClass| counts[class as usize];
-    json!({
-        "neither": of(MissClass::Neither),
-        "guest": of(MissClass::Guest),
-        "monitor": of(MissClass::Hypervisor),
-        "both": of(MissClass::Both),
-    })
 }

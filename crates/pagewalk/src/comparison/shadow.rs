@@ -3,11 +3,25 @@
 use super::Finished;
 use crate::text::cell::Cell;
 use crate::text::table::Table;
+use machine::Statistics;
 use serde_json::{Value, json};
 
 /// The key `shadow` of a run; null where the guest has no shadow tables.
 pub(super) fn value(run: &Finished) -> Value {
-    let Some(shadow) = &run.statistics.shadow else { return Value::Null };
+    let mut value = counts(&run.statistics);
+    if value.is_null() {
+        return value;
+    }
+    value["not_in_tlb_ratio"] = not_in_tlb_ratio(run).into();
+    value["not_in_buffer_ratio"] = super::caches::not_in_buffer_ratio(&run.statistics).into();
+    value["mean_instruction_cycles"] = mean_instruction_cycles(run).into();
+    value["time"]["rest"] = rest(run).into();
+    value
+}
+
+/// Of the same, what was counted, without what follows from it.
+pub(crate) fn counts(statistics: &Statistics) -> Value {
+    let Some(shadow) = &statistics.shadow else { return Value::Null };
     json!({
         "switches": {
             "found": shadow.switches_found,
@@ -32,15 +46,17 @@ pub(super) fn value(run: &Finished) -> Value {
         "steps": shadow.steps,
         "table_writes": shadow.table_writes,
         "unprotects": shadow.unprotects,
-        "not_in_tlb_ratio": not_in_tlb_ratio(run),
-        "not_in_buffer_ratio": super::caches::not_in_buffer_ratio(&run.statistics),
-        "mean_instruction_cycles": mean_instruction_cycles(run),
+        "work": {
+            "validation": shadow.work.validation,
+            "pptlb": shadow.work.pptlb,
+            "load_control": shadow.work.load_control,
+            "purge_tlb": shadow.work.purge_tlb,
+        },
         "time": {
             "validation": shadow.time.validation.0,
             "pptlb": shadow.time.pptlb.0,
             "load_control": shadow.time.load_control.0,
             "purge_tlb": shadow.time.purge_tlb.0,
-            "rest": rest(run),
         },
     })
 }

@@ -1,6 +1,7 @@
 //! Commands of `monitor`: what GDB does not know of a guest. None of them changes anything.
 
 use crate::cli;
+use crate::comparison::counts as json;
 use crate::text::table::Table;
 use machine::debug::{DebugSession, Permits, ResidentSpace, TlbEntry};
 use machine::{Answer, Reference, Statistics, WalkRecord, WalkStep};
@@ -175,23 +176,18 @@ fn counts(statistics: &Statistics) -> Vec<(String, u64)> {
         ("time.guest", time.guest.0),
         ("time.translation", time.translation.0),
         ("time.monitor", time.hypervisor.0),
-        ("tlb.l1d_misses", mmu.l1d_misses),
-        ("tlb.l1i_misses", mmu.l1i_misses),
-        ("tlb.l2_misses", mmu.l2_misses),
-        ("walks.count", mmu.walks),
-        ("walks.guest_refs", mmu.guest_refs),
-        ("walks.host_refs", mmu.host_refs),
-        ("walks.max_refs", mmu.max_refs),
-        ("walks.steps", mmu.steps()),
-        ("walks.max_steps", mmu.max_steps),
         ("segment_hits", mmu.segment_hits),
         ("escape_hits", mmu.escape_hits),
         ("refills.count", mmu.refills),
     ];
     let named = named.into_iter().map(|(name, count)| (name.to_owned(), count));
-    let exits = statistics.exits.iter().map(|(reason, count)| (format!("exits.{}", reason.name()), count));
+    let groups =
+        [("tlb", json::tlb(statistics)), ("walks", json::walks(statistics)), ("exits", json::exits(statistics))];
+    let grouped = groups.into_iter().flat_map(|(group, counts)| {
+        counts.into_iter().map(move |(name, count)| (format!("{group}.{name}"), count.as_u64().unwrap_or_default()))
+    });
     let paging = statistics.paging.iter().map(|(name, count)| (format!("paging.{name}"), count));
-    named.chain(exits).chain(paging).collect()
+    named.chain(grouped).chain(paging).collect()
 }
 
 fn memory(session: &DebugSession<'_>, kind: &str, address: u64, length: usize) -> Result<String, String> {

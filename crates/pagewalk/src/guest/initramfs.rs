@@ -44,6 +44,20 @@ pub enum Memory {
     OfRegion,
 }
 
+/// How a guest's network card gets its address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GuestNetwork {
+    /// It gets none, or there is no card.
+    None,
+    /// By DHCP, before the task begins.
+    Dhcp,
+    /// From the card's own: the last byte of one is that of the other.
+    Switch {
+        /// The guests, as lines of hosts(5).
+        hosts: String,
+    },
+}
+
 /// A file or directory of the user's, for the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFile {
@@ -66,6 +80,8 @@ pub struct Initramfs<'a> {
     pub sets: Vec<String>,
     /// Devices whose modules are loaded.
     pub devices: BTreeSet<GuestDevice>,
+    /// How the network card gets its address.
+    pub network: GuestNetwork,
     /// Where programs get their large memory from.
     pub memory: Memory,
 }
@@ -89,15 +105,25 @@ const DIRECTORIES: &[(&str, u32)] = &[
     ("var/log", 0o755),
 ];
 
+/// Names of hosts.
+const HOSTS: &str = "etc/hosts";
+
 /// What programs look up about users and hosts.
 const ETC: &[(&str, &str)] = &[
     ("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"),
     ("etc/group", "root:x:0:\nnogroup:x:65534:\n"),
-    ("etc/hosts", "127.0.0.1 localhost pagewalk\n::1 localhost\n"),
+    (HOSTS, "127.0.0.1 localhost pagewalk\n::1 localhost\n"),
     ("etc/hostname", "pagewalk\n"),
     ("etc/fstab", "proc /proc proc\nsys /sys sysfs\ndevpts /dev/pts devpts\ntmpfs /dev/shm tmpfs\ntmpfs /tmp tmpfs\n"),
     ("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
 ];
+
+/// What programs look up where there is a network.
+const NAMES_OF_NETWORK: &[(&str, &str)] =
+    &[("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"), ("etc/resolv.conf", "")];
+
+/// What busybox's DHCP client calls with what it has got.
+const LEASE: &str = "etc/udhcpc/default.script";
 
 /// Puts the parts together. Packages come first, so that what follows may replace their files, and the user's files last.
 pub(crate) struct Builder<'a> {
@@ -171,6 +197,22 @@ impl<'a> Builder<'a> {
         if spec.memory == Memory::OfRegion {
             self.archive.insert(LOADER, program(STATIC_LOADER))?;
             self.archive.insert("pagewalk/primary-region", plain(""))?;
+        }
+        match &spec.network {
+            GuestNetwork::None => {}
+            GuestNetwork::Switch { hosts } => {
+                let local = ETC.iter().find_map(|&(path, text)| (path == HOSTS).then_some(text));
+                self.archive.insert(HOSTS, plain(format!("{}{hosts}", local.unwrap_or_default())))?;
+                self.environment += include_str!("switch.sh");
+            }
+            GuestNetwork::Dhcp => {
+                for &(path, text) in NAMES_OF_NETWORK {
+                    self.archive.insert(path, plain(text))?;
+                }
+                self.archive.insert(LEASE, program(include_bytes!("lease.sh").as_slice()))?;
+                // Sourced by the first program, before the task.
+                self.environment += include_str!("dhcp.sh");
+            }
         }
         self.archive.insert("pagewalk/environment", plain(self.environment))?;
         if let Task::Command { text, region } = &spec.task {

@@ -29,7 +29,7 @@ pub use images::{
     HEADER, PROGRAM_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
     WORKLOADS,
 };
-pub use initramfs::{GuestFile, Initramfs, Memory, Region, Task};
+pub use initramfs::{GuestFile, GuestNetwork, Initramfs, Memory, Region, Task};
 pub use kernel_file::{drivers_outside, release_of};
 pub use linux::{LinuxGuest, ModuleSource};
 pub use manifest::{Entry, ListedPath, Listing, Manifest, PackageId, SetEntry};

@@ -26,7 +26,8 @@ impl GuestDevice {
         match self {
             // ext4 asks for crc32c by algorithm name, not as a dependency.
             Self::Disk => &["virtio_mmio", "virtio_blk", "crc32c_generic", "libcrc32c", "ext4"],
-            Self::Net => &["virtio_mmio", "virtio_net"],
+            // DHCP needs sockets for whole packets.
+            Self::Net => &["virtio_mmio", "virtio_net", "af_packet"],
             Self::Rng => &["virtio_mmio", "virtio_rng"],
             Self::Balloon => &["virtio_mmio", "virtio_balloon"],
         }
@@ -36,7 +37,8 @@ impl GuestDevice {
     pub(crate) const fn drivers(self) -> &'static [&'static str] {
         match self {
             Self::Disk => &["virtio_mmio", "virtio_blk", "ext4"],
-            Self::Net | Self::Rng | Self::Balloon => self.modules(),
+            Self::Net => &["virtio_mmio", "virtio_net"],
+            Self::Rng | Self::Balloon => self.modules(),
         }
     }
 }

@@ -96,6 +96,7 @@ pub const PACKAGE_SETS: &[PackageSet] = &[
         packages: &["linux-perf"],
         ..EXTRA
     },
+    PackageSet { name: "ssh", summary: "dropbear, a server and client for ssh", packages: &["dropbear-bin"], ..EXTRA },
     PackageSet { name: "perl", summary: "Perl interpreter", packages: &["perl-base"], ..EXTRA },
     PackageSet { name: "python", summary: "Python interpreter", packages: &["python3-minimal"], ..EXTRA },
     PackageSet { name: "lua", summary: "Lua interpreter", packages: &["lua5.4"], ..EXTRA },

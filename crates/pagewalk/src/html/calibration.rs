@@ -1,13 +1,13 @@
 //! The report of `calibrate`: what was measured, with the staircases and the levels that were found in them.
 
-use super::charts::{self, Curve};
+use super::charts::{At, Axis, Curve, Lines, Numbers, Point as Mark, Shape, Spacing, Stroke, Vertical};
 use super::document::{Block, Chart, Charts, DataTable, Document, Finding, Section};
 use super::page::page;
-use super::palette;
 use super::read::read;
+use super::{legend, palette};
 use crate::error::Failure;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What `calibrate` writes, as far as the report reads it.
 #[derive(Deserialize)]
@@ -114,23 +114,12 @@ fn numbers(calibration: &Calibration) -> Section {
 
 /// Points, and the levels that were found in them.
 fn staircase(staircase: &Staircase) -> Block {
-    let mut curves = vec![Curve {
-        name: "measured".to_owned(),
-        points: staircase.points.iter().map(|point| (json!(point.size), point.ns)).collect(),
-        colour: palette::of_series(0),
-        quoted: false,
-    }];
-    for (number, level) in (1..).zip(&staircase.levels) {
-        curves.push(Curve {
-            name: format!("level {number}: {:.1} ns", level.ns),
-            points: vec![(json!(level.first), level.ns), (json!(level.last), level.ns)],
-            colour: palette::of_series(1),
-            quoted: true,
-        });
-    }
+    let mut curves = vec![measured(staircase)];
+    curves.extend((1..).zip(&staircase.levels).map(|(number, level)| found(number, level)));
     let description = format!("Curve: nanoseconds by {}; {} levels found", staircase.axis, staircase.levels.len());
-    let mut spec = charts::lines(&description, &curves, &staircase.axis, "nanoseconds");
-    charts::by_doublings(&mut spec);
+    let x = Axis { title: &staircase.axis, spacing: Spacing::Doublings };
+    let y = Vertical { title: "nanoseconds", numbers: Numbers::Plain, end: None };
+    let svg = Lines { description: &description, curves: &curves, x, y }.svg();
     let mut table = DataTable::new(
         &staircase.title,
         &[&format!("#{}", staircase.axis), "#ns", "#first quartile", "#third quartile"],
@@ -139,8 +128,39 @@ fn staircase(staircase: &Staircase) -> Block {
         let number = |value: f64| format!("{value:.2}");
         table.row([point.size.to_string(), number(point.ns), number(point.low), number(point.high)]);
     }
-    let chart = Chart { title: staircase.title.clone(), description, spec };
-    Block::Charts(Charts { caption: staircase.title.clone(), legend: Vec::new(), charts: vec![chart], table })
+    let chart = Chart { title: staircase.title.clone(), svg };
+    let legend = legend::of_curves(&curves);
+    Block::Charts(Charts { caption: staircase.title.clone(), legend, charts: vec![chart], table })
+}
+
+/// The points, with their quartiles.
+fn measured(staircase: &Staircase) -> Curve {
+    let point = |point: &Point| Mark {
+        at: At::Number(point.size as f64),
+        value: point.ns,
+        range: Some([point.low, point.high]),
+        exact: format!("{:.2} ns, quartiles {:.2} and {:.2}", point.ns, point.low, point.high),
+    };
+    Curve {
+        name: "measured".to_owned(),
+        points: staircase.points.iter().map(point).collect(),
+        colour: palette::MEASURED,
+        shape: Shape::of_series(0),
+        stroke: Stroke::Solid,
+    }
+}
+
+/// A level that was found.
+fn found(number: usize, level: &Level) -> Curve {
+    let exact = || format!("{:.2} ns from {} to {}", level.ns, level.first, level.last);
+    let point = |at: u64| Mark { at: At::Number(at as f64), value: level.ns, range: None, exact: exact() };
+    Curve {
+        name: format!("level {number}: {:.1} ns", level.ns),
+        points: vec![point(level.first), point(level.last)],
+        colour: palette::FOUND,
+        shape: Shape::of_series(number),
+        stroke: Stroke::Dashed,
+    }
 }
 
 fn model(calibration: &Calibration) -> Section {

@@ -73,8 +73,8 @@ pub(super) fn recorded_walks(report: &Value) -> Vec<Walk> {
 
 /// The walks that were recorded.
 fn recorded(runs: &[Run]) -> Vec<Walk> {
-    let of = |run: &Run| walks::walk(&run.workload, &run.scheme, &run.system(), run.recorded_walk.as_ref());
-    runs.iter().filter_map(of).collect()
+    let of = |run: &Run| walks::walks(&run.workload, &run.scheme, &run.system(), run.recorded_walk.as_ref());
+    runs.iter().flat_map(of).collect()
 }
 
 fn capitalised(text: &str) -> String {

@@ -75,8 +75,10 @@ pub(super) struct Charts {
 /// A colour of a legend.
 #[derive(Serialize, Debug)]
 pub(super) struct Key {
-    /// A property of the style sheet; see [`super::palette`].
-    pub(super) colour: &'static str,
+    /// Classes of the style sheet; see [`super::palette`].
+    pub(super) class: String,
+    /// The anchor of the shape that marks it, if it is of a curve.
+    pub(super) shape: Option<String>,
     pub(super) name: String,
 }
 
@@ -85,11 +87,8 @@ pub(super) struct Key {
 pub(super) struct Chart {
     /// What it is of: its heading.
     pub(super) title: String,
-    /// What it shows, for those who do not see it.
-    pub(super) description: String,
-    /// The specification, in Vega-Lite.
-    #[serde(skip)]
-    pub(super) spec: Value,
+    /// The picture, from [`super::charts`].
+    pub(super) svg: String,
 }
 
 /// A claim and what became of it.
@@ -102,6 +101,7 @@ pub(super) struct Verdict {
     pub(super) source: String,
     pub(super) rule: String,
     pub(super) evidence: String,
+    pub(super) cause: String,
     pub(super) explanation: String,
 }
 
@@ -110,6 +110,9 @@ pub(super) struct Verdict {
 pub(super) struct Walk {
     pub(super) workload: String,
     pub(super) system: String,
+    /// Which of several of that run it is, in a word and in full.
+    pub(super) kind: String,
+    pub(super) label: String,
     /// What the tables of the first dimension are called, and those of the second.
     pub(super) guest_table: &'static str,
     pub(super) host_table: &'static str,
@@ -133,16 +136,24 @@ pub(super) struct Heading {
     pub(super) text: String,
     /// Whether the column holds numbers, which are aligned to the right.
     pub(super) numeric: bool,
-    /// What the glossary says of the column's term; [`super::glossary`] fills it.
-    pub(super) meaning: Option<String>,
+    /// The column's term, if the glossary has it; [`super::glossary`] fills it.
+    pub(super) term: Option<Explained>,
+}
+
+/// A term that the page's glossary explains.
+#[derive(Serialize, Debug)]
+pub(super) struct Explained {
+    /// Its anchor.
+    pub(super) id: String,
+    pub(super) meaning: String,
 }
 
 impl DataTable {
     /// A table without rows. A heading that begins with `#` is of numbers.
     pub(super) fn new(caption: &str, headings: &[&str]) -> Self {
         let heading = |text: &&str| match text.strip_prefix('#') {
-            Some(text) => Heading { text: text.to_owned(), numeric: true, meaning: None },
-            None => Heading { text: (*text).to_owned(), numeric: false, meaning: None },
+            Some(text) => Heading { text: text.to_owned(), numeric: true, term: None },
+            None => Heading { text: (*text).to_owned(), numeric: false, term: None },
         };
         Self { caption: caption.to_owned(), headings: headings.iter().map(heading).collect(), rows: Vec::new() }
     }

@@ -1,6 +1,6 @@
 //! The terms of a report, with their meanings from `docs/glossary.md`: the book and the reports have one source.
 
-use super::document::{Block, DataTable, Document, Heading};
+use super::document::{Block, DataTable, Document, Explained, Heading};
 use serde::Serialize;
 
 const GLOSSARY: &str = include_str!("../../../../docs/glossary.md");
@@ -11,14 +11,23 @@ pub(super) struct Term {
     /// The words that the row explains, without markup.
     pub(super) term: String,
     pub(super) meaning: String,
+    /// Its anchor in the page.
+    id: String,
     /// The term and its synonyms, in the form of [`name`].
-    #[serde(skip)]
     names: Vec<String>,
 }
 
 /// All rows of the glossary's tables, in their order.
 pub(super) fn terms() -> Vec<Term> {
-    GLOSSARY.lines().filter_map(term).collect()
+    let mut terms: Vec<Term> = Vec::new();
+    for mut term in GLOSSARY.lines().filter_map(term) {
+        // Two words with the same letters.
+        if terms.iter().any(|other| other.id == term.id) {
+            term.id = format!("{}-{}", term.id, terms.len());
+        }
+        terms.push(term);
+    }
+    terms
 }
 
 /// Gives each heading of a column the meaning of its term, if the glossary has the term.
@@ -34,10 +43,10 @@ pub(super) fn explain(document: &mut Document, terms: &[Term]) {
 }
 
 fn explain_table(table: &mut DataTable, terms: &[Term]) {
-    for Heading { text, meaning, .. } in &mut table.headings {
+    for Heading { text, term, .. } in &mut table.headings {
         let sought = name(text);
         let found = terms.iter().find(|term| term.names.contains(&sought));
-        *meaning = found.map(|term| term.meaning.clone());
+        *term = found.map(|term| Explained { id: term.id.clone(), meaning: term.meaning.clone() });
     }
 }
 
@@ -48,8 +57,9 @@ fn term(line: &str) -> Option<Term> {
     if words == "term" || words.starts_with("---") {
         return None;
     }
-    let names = words.split(", ").chain(synonyms.split([',', ';'])).map(name).filter(|name| !name.is_empty()).collect();
-    Some(Term { term: plain(words), meaning: plain(meaning), names })
+    let names: Vec<String> =
+        words.split(", ").chain(synonyms.split([',', ';'])).map(name).filter(|name| !name.is_empty()).collect();
+    Some(Term { term: plain(words), meaning: plain(meaning), id: anchor(names.first()?), names })
 }
 
 /// A term as it is compared: without remarks in parentheses, markup, case and the `s` of a plural.
@@ -57,6 +67,12 @@ fn name(words: &str) -> String {
     let words = words.split(" (").next().unwrap_or_default();
     let lower = plain(words).trim().to_lowercase();
     lower.strip_suffix('s').map(str::to_owned).unwrap_or(lower)
+}
+
+/// The anchor of a name: its letters and digits.
+fn anchor(name: &str) -> String {
+    let letters = name.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' });
+    format!("term-{}", letters.collect::<String>().trim_matches('-'))
 }
 
 /// A text without the markup of Markdown: the words of a link stay.
@@ -87,7 +103,8 @@ mod tests {
     #[test]
     fn rows_are_terms_without_markup() {
         let row = "| hit, walk | See [the *core*](core.md#a) and `x`. | answers; lookups (x86) | `mmu/src` |";
-        let Term { term, meaning, names } = term(row).unwrap();
+        let Term { term, meaning, id, names } = term(row).unwrap();
+        assert_eq!(id, "term-hit");
         assert_eq!((term.as_str(), meaning.as_str()), ("hit, walk", "See the core and x."));
         assert_eq!(names, ["hit", "walk", "answer", "lookup"]);
     }
@@ -99,6 +116,14 @@ mod tests {
         {
             assert!(term(line).is_none(), "{line}");
         }
+    }
+
+    #[test]
+    fn each_term_has_an_anchor_of_its_own() {
+        let terms = terms();
+        let anchors: std::collections::BTreeSet<&str> = terms.iter().map(|term| term.id.as_str()).collect();
+        assert_eq!(anchors.len(), terms.len());
+        assert!(anchors.contains("term-gva") && anchors.contains("term-walk"), "{anchors:?}");
     }
 
     #[test]
@@ -117,8 +142,8 @@ mod tests {
         ];
         let mut table = DataTable::new("", &columns);
         explain_table(&mut table, &terms());
-        for Heading { text, meaning, .. } in table.headings {
-            assert!(meaning.is_some(), "{text}");
+        for Heading { text, term, .. } in table.headings {
+            assert!(term.is_some(), "{text}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod document;
 mod figures;
 mod glossary;
 mod host;
+mod legend;
 mod multi_vm;
 mod page;
 mod palette;

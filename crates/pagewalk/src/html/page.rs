@@ -16,19 +16,28 @@ const BLOCKS: &str = include_str!("../../assets/report/blocks.html");
 const EXPLORER: &str = include_str!("../../assets/report/explorer.html");
 const STYLE: &str = include_str!("../../assets/report/style.css");
 
-/// Scripts in the order in which they run; `assets/report/vendor/README.md` says where the first come from.
-const SCRIPTS: [&str; 6] = [
-    include_str!("../../assets/report/vendor/vega-6.4.0.min.js"),
-    include_str!("../../assets/report/vendor/vega-lite-6.4.3.min.js"),
-    include_str!("../../assets/report/vendor/vega-interpreter-2.3.2.js"),
+/// Scripts in the order in which they run.
+const SCRIPTS: [&str; 8] = [
+    include_str!("../../assets/report/base.js"),
     include_str!("../../assets/report/charts.js"),
-    include_str!("../../assets/report/explorer.js"),
+    include_str!("../../assets/report/tables.js"),
+    include_str!("../../assets/report/explorer/fields.js"),
+    include_str!("../../assets/report/explorer/model.js"),
+    include_str!("../../assets/report/explorer/panel.js"),
+    include_str!("../../assets/report/explorer/explorer.js"),
     include_str!("../../assets/report/print.js"),
 ];
 
-const LICENCES: [(&str, &str); 2] = [
-    ("Vega 6.4.0, vega-interpreter 2.3.2", include_str!("../../assets/report/vendor/LICENSE-vega.txt")),
-    ("Vega-Lite 6.4.3", include_str!("../../assets/report/vendor/LICENSE-vega-lite.txt")),
+/// The shapes that mark the points of curves, by their numbers, as paths of SVG around the point.
+const SHAPES: [&str; 8] = [
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "M-3.6-3.6h7.2v7.2h-7.2z",
+    "M0-4.6L4.6 3.6h-9.2z",
+    "M0-5L5 0L0 5L-5 0z",
+    "M-1.6-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3z",
+    "M0 4.6L4.6-3.6h-9.2z",
+    "M-4.6 0L3.6-4.6v9.2z",
+    "M4.6 0L-3.6-4.6v9.2z",
 ];
 
 /// The page of a document.
@@ -52,24 +61,20 @@ pub(super) fn page(mut document: Document) -> String {
         data => Safe::from_safe_string(data),
         style => Safe::from_safe_string(STYLE.to_owned()),
         scripts => SCRIPTS.map(|script| Safe::from_safe_string(script.to_owned())),
-        licences => LICENCES,
+        shapes => SHAPES,
     });
     page.expect("the template needs what it is given")
 }
 
-/// What the scripts read: specifications in the order of the charts, and walks.
+/// What the scripts read: walks.
 fn data(document: &Document) -> Value {
-    let (mut charts, mut walks): (Vec<&Value>, Vec<&Walk>) = (Vec::new(), Vec::new());
+    let mut walks: Vec<&Walk> = Vec::new();
     for block in document.sections.iter().flat_map(|section| &section.blocks) {
-        match block {
-            Block::Charts(group) | Block::Figure { group, .. } => {
-                charts.extend(group.charts.iter().map(|chart| &chart.spec));
-            }
-            Block::Explorer { walks: some } => walks.extend(some),
-            Block::Table(_) | Block::Folded { .. } | Block::Verdicts { .. } => {}
+        if let Block::Explorer { walks: some } = block {
+            walks.extend(some);
         }
     }
-    json!({ "charts": charts, "walks": walks })
+    json!({ "walks": walks })
 }
 
 /// JSON that is safe inside an element of a page, whatever its texts hold.

@@ -1,11 +1,11 @@
 //! The report of `validate`: predicted against measured.
 
-use super::charts::{self, Bar, Numbers};
+use super::charts::{self, Bar, Bars, Group, Numbers};
 use super::document::{Block, Chart, Charts, DataTable, Document, Finding, Section};
 use super::figures::{percent, signed_percent};
 use super::page::page;
 use super::read::read;
-use super::{host, palette};
+use super::{host, legend, palette};
 use crate::error::Failure;
 use serde::Deserialize;
 use serde_json::Value;
@@ -122,7 +122,7 @@ fn points(validation: &Validation) -> Section {
             "tuning",
         ],
     );
-    let mut bars = Vec::new();
+    let mut groups = Vec::new();
     for point in &validation.validation {
         let Measured { ns_4k, ns_2m, ratio } = &point.measured;
         let number = |value: f64| format!("{value:.2}");
@@ -142,22 +142,19 @@ fn points(validation: &Validation) -> Section {
             if point.held_out { "held out" } else { "" }.to_owned(),
         ]);
         let name = format!("{} {}", point.program, point.size);
-        for (whose, value, index) in [("measured", ratio.median, 0), ("predicted", point.predicted.ratio, 1)] {
-            bars.push(Bar {
-                name: format!("{name}, {whose}"),
-                value,
-                label: number(value),
-                colour: palette::of_series(index),
-            });
-        }
+        let bar = |whose, value, exact, colour| Bar { whose, value, label: number(value), exact, colour };
+        let quartiles = format!("{:.3}, quartiles {:.3} and {:.3}", ratio.median, ratio.low, ratio.high);
+        let predicted = format!("{:.3}, error {}", point.predicted.ratio, signed_percent(point.ratio_error));
+        let bars = vec![
+            bar("measured", ratio.median, quartiles, palette::MEASURED),
+            bar("predicted", point.predicted.ratio, predicted, palette::SIMULATED),
+        ];
+        groups.push(Group { name, bars });
     }
-    let description = format!("Bars: time with 4K pages over time with 2M pages. {}", charts::spoken(&bars));
-    let longest = charts::cut(bars.iter().map(|bar| bar.value));
-    let chart = Chart {
-        title: TITLE.to_owned(),
-        spec: charts::bars(&description, &bars, longest, Numbers::Plain),
-        description,
-    };
+    let description = format!("Bars: time with 4K pages over time with 2M pages. {}", charts::spoken(&groups));
+    let end = charts::cut(groups.iter().flat_map(|group| &group.bars).map(|bar| bar.value));
+    let bars = Bars { description: &description, groups: &groups, end, numbers: Numbers::Plain };
+    let chart = Chart { title: TITLE.to_owned(), svg: bars.svg() };
     Section {
         id: "points",
         title: TITLE.to_owned(),
@@ -166,7 +163,7 @@ fn points(validation: &Validation) -> Section {
         ],
         blocks: vec![Block::Charts(Charts {
             caption: TITLE.to_owned(),
-            legend: Vec::new(),
+            legend: vec![legend::key(palette::MEASURED, "measured"), legend::key(palette::SIMULATED, "predicted")],
             charts: vec![chart],
             table,
         })],

@@ -1,8 +1,9 @@
 //! The report of `vlm`: Figures 4, 8 and 9 of the 1998 paper.
 
-use super::charts::{self, Bar, Curve, Numbers};
+use super::charts::{self, At, Axis, Bars, Curve, Group, Lines, Numbers, Point, Shape, Spacing, Stroke, Vertical};
 use super::document::{Block, Chart, Charts, DataTable, Document, Finding, Section};
 use super::figures::grouped;
+use super::legend;
 use super::page::page;
 use super::palette;
 use super::read::read;
@@ -137,17 +138,16 @@ enum By {
 fn start_up(vlm: &Vlm, id: &'static str, title: &str, intro: &str, points: &[StartUp], by: By) -> Section {
     let milliseconds = |cycles: u64| cycles as f64 * 1e3 / vlm.clock_hz as f64;
     let at = |point: &StartUp| match by {
-        By::Vms => json!(point.vms),
-        By::Section => json!(mib(point.section)),
+        By::Vms => point.vms as f64,
+        By::Section => mib(point.section),
     };
-    let curve = |name: &str, of: &dyn Fn(&StartUp) -> Option<u64>, index| Curve {
-        name: name.to_owned(),
-        points: points.iter().filter_map(|point| Some((at(point), milliseconds(of(point)?)))).collect(),
-        colour: palette::of_series(index),
-        quoted: false,
+    let line = |of: &dyn Fn(&StartUp) -> Option<u64>| {
+        points.iter().filter_map(|point| Some((at(point), milliseconds(of(point)?)))).collect()
     };
-    let curves =
-        [curve("private tables", &|point| point.private, 0), curve("shared tables", &|point| Some(point.shared), 1)];
+    let curves = [
+        curve("private tables", line(&|point| point.private), Stroke::Solid),
+        curve("shared tables", line(&|point| Some(point.shared)), Stroke::Solid),
+    ];
     let axis = match by {
         By::Vms => "VMs",
         By::Section => "MiB of the section",
@@ -159,17 +159,34 @@ fn start_up(vlm: &Vlm, id: &'static str, title: &str, intro: &str, points: &[Sta
         let private = point.private.map_or_else(|| "–".to_owned(), time);
         table.row([format!("{:.1}", mib(point.section)), point.vms.to_string(), private, time(point.shared)]);
     }
-    let spec = charts::lines(&description, &curves, axis, "milliseconds");
-    section(id, title, &[intro], vec![Chart { title: String::new(), description, spec }], table)
+    let x = Axis { title: axis, spacing: Spacing::Even };
+    let y = Vertical { title: "milliseconds", numbers: Numbers::Plain, end: None };
+    let svg = Lines { description: &description, curves: &curves, x, y }.svg();
+    let charts = Charts {
+        caption: title.to_owned(),
+        legend: legend::of_curves(&curves),
+        charts: vec![Chart { title: String::new(), svg }],
+        table,
+    };
+    section(id, intro, charts)
 }
 
-fn section(id: &'static str, title: &str, intro: &[&str], charts: Vec<Chart>, table: DataTable) -> Section {
-    Section {
-        id,
-        title: title.to_owned(),
-        intro: intro.iter().map(|&text| text.to_owned()).collect(),
-        blocks: vec![Block::Charts(Charts { caption: title.to_owned(), legend: Vec::new(), charts, table })],
+/// A curve over numbers; solid ones are ours.
+fn curve(name: &str, line: Vec<(f64, f64)>, stroke: Stroke) -> Curve {
+    let private = name.starts_with("private");
+    let point =
+        |(at, value): (f64, f64)| Point { at: At::Number(at), value, range: None, exact: format!("{value:.3}") };
+    Curve {
+        name: name.to_owned(),
+        points: line.into_iter().map(point).collect(),
+        colour: if private { palette::PRIVATE_TABLES } else { palette::SHARED_TABLES },
+        shape: Shape::of_series(usize::from(!private) + if stroke == Stroke::Dashed { 2 } else { 0 }),
+        stroke,
     }
+}
+
+fn section(id: &'static str, intro: &str, charts: Charts) -> Section {
+    Section { id, title: charts.caption.clone(), intro: vec![intro.to_owned()], blocks: vec![Block::Charts(charts)] }
 }
 
 /// Figure 4.
@@ -192,27 +209,24 @@ fn tables(vlm: &Vlm) -> Section {
     }
     let largest = vlm.figure_4.iter().map(|point| point.section).max().unwrap_or(0);
     let points = || vlm.figure_4.iter().filter(|point| point.section == largest);
-    let curve = |name: &str, of: &dyn Fn(&Tables) -> Option<u64>, index, quoted| Curve {
-        name: name.to_owned(),
-        points: points().filter_map(|point| Some((json!(point.mappers), mib(of(point)?)))).collect(),
-        colour: palette::of_series(index),
-        quoted,
+    let line = |of: &dyn Fn(&Tables) -> Option<u64>| {
+        points().filter_map(|point| Some((point.mappers as f64, mib(of(point)?)))).collect()
     };
     let curves = [
-        curve("private tables", &|point| point.private, 0, false),
-        curve("private tables, the paper's", &|point| Some(point.paper_private), 0, true),
-        curve("shared tables", &|point| Some(point.shared), 1, false),
-        curve("shared tables, the paper's", &|point| Some(point.paper_shared), 1, true),
+        curve("private tables", line(&|point| point.private), Stroke::Solid),
+        curve("private tables, the paper's", line(&|point| Some(point.paper_private)), Stroke::Dashed),
+        curve("shared tables", line(&|point| Some(point.shared)), Stroke::Solid),
+        curve("shared tables, the paper's", line(&|point| Some(point.paper_shared)), Stroke::Dashed),
     ];
     let description =
         format!("Curves: MiB of tables over the number of VMs that map a section of {:.0} MiB", mib(largest));
-    let chart = Chart {
-        title: format!("A section of {:.0} MiB", mib(largest)),
-        spec: charts::lines(&description, &curves, "VMs", "MiB of tables"),
-        description,
-    };
+    let x = Axis { title: "VMs", spacing: Spacing::Even };
+    let y = Vertical { title: "MiB of tables", numbers: Numbers::Plain, end: None };
+    let svg = Lines { description: &description, curves: &curves, x, y }.svg();
+    let chart = Chart { title: format!("A section of {:.0} MiB", mib(largest)), svg };
     let intro = "Figure 4. RISC-V's tables have entries of 8 bytes for pages of 4K, the Alpha's the same for pages of 8K: private tables take twice as much here.";
-    section("tables", TITLE, &[intro], vec![chart], table)
+    let legend = legend::of_curves(&curves);
+    section("tables", intro, Charts { caption: TITLE.to_owned(), legend, charts: vec![chart], table })
 }
 
 /// Misses by the largest page that the section is mapped by.
@@ -227,19 +241,14 @@ fn granularity(vlm: &Vlm) -> Section {
     let longest = charts::cut(rows().map(|(_, pages)| per(pages.host_refs, pages.updates)));
     let mut charts = Vec::new();
     for Granularity { host, pages } in &vlm.granularity {
-        let bars: Vec<Bar> = pages
-            .iter()
-            .map(|pages| {
-                let value = per(pages.host_refs, pages.updates);
-                Bar { name: pages.page.clone(), value, label: format!("{value:.1}"), colour: palette::of_series(0) }
-            })
-            .collect();
-        let description = format!("Bars: table references of 1000 updates on {host}. {}", charts::spoken(&bars));
-        charts.push(Chart {
-            title: host.clone(),
-            spec: charts::bars(&description, &bars, longest, Numbers::Plain),
-            description,
-        });
+        let group = |pages: &Pages| {
+            let value = per(pages.host_refs, pages.updates);
+            Group::single(pages.page.clone(), value, format!("{value:.1}"), palette::PLAIN)
+        };
+        let groups: Vec<Group> = pages.iter().map(group).collect();
+        let description = format!("Bars: table references of 1000 updates on {host}. {}", charts::spoken(&groups));
+        let bars = Bars { description: &description, groups: &groups, end: longest, numbers: Numbers::Plain };
+        charts.push(Chart { title: host.clone(), svg: bars.svg() });
     }
     for (Granularity { host, .. }, pages) in rows() {
         let count = |count: u64| format!("{:.1}", per(count, pages.updates));
@@ -253,5 +262,5 @@ fn granularity(vlm: &Vlm) -> Section {
         ]);
     }
     let intro = "Table references of 1000 random updates inside a section of 1 GiB that is mapped by pages, or groups, of this size at the most.";
-    section("granularity", TITLE, &[intro], charts, table)
+    section("granularity", intro, Charts { caption: TITLE.to_owned(), legend: Vec::new(), charts, table })
 }

@@ -1,7 +1,7 @@
 //! The TOML file of `pagewalk run`; its keys are documented in docs/hosting-howto.md.
 
 use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
-use crate::cli::{DiskSpec, FileSpec, LinuxArgs};
+use crate::cli::{DiskSpec, FileSpec, LinuxArgs, NetKind};
 use crate::error::Failure;
 use crate::input;
 use crate::profile::NameSources;
@@ -18,6 +18,12 @@ use serde::Deserialize;
 use std::path::Path;
 use std::str::FromStr;
 use types::Cycles;
+
+/// The most guests on a switch: addresses of a network.
+const MOST_ON_SWITCH: usize = 254;
+
+/// The longest latency of a switch, a second.
+const MOST_NET_LATENCY_US: u64 = 1_000_000;
 
 /// The most pCPUs, vcpu ones and guests of a host.
 const MOST: usize = 4096;
@@ -37,6 +43,17 @@ struct HostFile {
     #[serde(default)]
     section: Vec<SectionKeys>,
     granularity: Option<PageSizeName>,
+    net: Option<NetKey>,
+    #[serde(default = "default_net_latency")]
+    net_latency_us: u64,
+}
+
+/// What the guests' network cards are connected to.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum NetKey {
+    /// Each other.
+    Switch,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +101,11 @@ struct GuestKeys {
 }
 
 impl GuestKeys {
+    /// The name of the guest of this number.
+    fn numbered(&self, number: u32) -> String {
+        if self.count == 1 { self.name.clone() } else { format!("{}-{number}", self.name) }
+    }
+
     fn sharing(&self) -> SharingKeys<'_> {
         SharingKeys { sections: &self.sections, group: self.group, quota: self.quota }
     }
@@ -132,6 +154,11 @@ const fn default_slice() -> u64 {
 
 fn default_kernel() -> String {
     "vos".to_owned()
+}
+
+/// About what two hosts in one rack have between them.
+const fn default_net_latency() -> u64 {
+    20
 }
 
 const fn default_weight() -> u32 {
@@ -207,8 +234,18 @@ pub(crate) fn of_text(
     multi_vm.plan.granularity = file.granularity.map(|size| size.0);
     let windows: Vec<&WindowKeys> = file.guest.iter().flat_map(|guest| &guest.sections).collect();
     multi_vm.plan.sections = sections::host(&file.section, &windows).map_err(wrong)?;
+    let network = match file.net {
+        None => LinuxArgs::default(),
+        Some(NetKey::Switch) => {
+            if !(1..=MOST_NET_LATENCY_US).contains(&file.net_latency_us) {
+                return Err(wrong(format!("net_latency_us: 1 to {MOST_NET_LATENCY_US}")));
+            }
+            multi_vm.plan.switch = Some(cycles(file.net_latency_us));
+            LinuxArgs { net: Some(NetKind::Switch), hosts: hosts(&file.guest).map_err(wrong)?, ..LinuxArgs::default() }
+        }
+    };
     for keys in &file.guest {
-        multi_vm.add(keys).map_err(|failure| match failure {
+        multi_vm.add(keys, &network).map_err(|failure| match failure {
             Failure::Usage(problem) => wrong(format!("guest `{}`: {problem}", keys.name)),
             other => other,
         })?;
@@ -231,6 +268,18 @@ pub(crate) fn of_text(
     Ok(multi_vm)
 }
 
+/// The guests as lines of hosts(5): each has the address that ends in its number. A name that no host can have is left out.
+fn hosts(guests: &[GuestKeys]) -> Result<String, String> {
+    let names = || guests.iter().flat_map(|keys| (1..=keys.count).map(|number| keys.numbered(number)));
+    if names().take(MOST_ON_SWITCH + 1).count() > MOST_ON_SWITCH {
+        return Err(format!("net: a switch has room for {MOST_ON_SWITCH} guests"));
+    }
+    let is_host =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let lines = names().enumerate().filter(|(_, name)| is_host(name));
+    Ok(lines.map(|(index, name)| format!("10.0.3.{} {name}\n", index + 1)).collect())
+}
+
 /// The values of a key that has them as text.
 fn parsed<T: FromStr<Err = String>>(key: &str, texts: &[String]) -> Result<Vec<T>, Failure> {
     let parse = |text: &String| text.parse().map_err(|problem| Failure::Usage(format!("{key}: {problem}")));
@@ -239,7 +288,7 @@ fn parsed<T: FromStr<Err = String>>(key: &str, texts: &[String]) -> Result<Vec<T
 
 impl MultiVm {
     /// Adds the guests of one entry.
-    fn add(&mut self, keys: &GuestKeys) -> Result<(), Failure> {
+    fn add(&mut self, keys: &GuestKeys, network: &LinuxArgs) -> Result<(), Failure> {
         let usage = |problem: String| Err(Failure::Usage(problem));
         let Some(spin) = SpinMethod::of(&keys.spin) else {
             return usage(unknown("spin method", &keys.spin, SpinMethod::ALL.map(SpinMethod::name)));
@@ -268,7 +317,7 @@ impl MultiVm {
             disks,
             append: (!keys.append.is_empty()).then(|| keys.append.clone()),
             programs: keys.programs.clone(),
-            ..LinuxArgs::default()
+            ..network.clone()
         };
         let memory = keys.memory.unwrap_or(self.config.memory);
         let config = Config { harts: keys.processors, memory, ..self.config.clone() };
@@ -287,7 +336,7 @@ impl MultiVm {
                 .map_err(Failure::Usage)?,
         };
         for number in 1..=keys.count {
-            let name = if keys.count == 1 { keys.name.clone() } else { format!("{}-{number}", keys.name) };
+            let name = keys.numbered(number);
             if self.names.contains(&name) {
                 return usage("two guests have this name".to_owned());
             }

@@ -129,6 +129,7 @@ pub(crate) fn report(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]
         "config": multi_vm.config,
         "processors": multi_vm.plan.pcpus,
         "slice": multi_vm.plan.slice.0,
+        "net": multi_vm.plan.switch.map(|latency| json!({ "kind": "switch", "latency": latency.0 })),
         "elapsed": machine.elapsed().0,
         "scheduling": machine.scheduling_time().0,
         "overhead": overhead(multi_vm, machine),

@@ -1,29 +1,54 @@
-//! Claims of a paper, judged by rules that were written to its file before anything was measured.
+//! Claims of a paper, judged by bands that were written to its file before anything was measured.
 
-use super::experiment::Claim;
 use super::expression::Measured;
+use super::interval::{Estimate, text};
+use super::rule::{Claim, Target};
 use crate::error::Failure;
-use minijinja::value::ValueKind;
 use std::fmt;
 
 /// What becomes of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// By the rule.
+    /// All of the interval is inside the band.
     Holds,
-    /// By the weaker rule: what is more is more, but not by as much.
-    InDirection,
-    /// By neither.
-    DoesNotHold,
+    /// All of it is outside, and the controlled experiment of the claim shows why.
+    Refuted,
+    /// Neither: outside for a cause that is not shown, or with an interval across an end of the band, or without an interval.
+    Open,
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Holds => "holds",
-            Self::InDirection => "holds in direction",
-            Self::DoesNotHold => "does not hold",
+            Self::Refuted => "refuted",
+            Self::Open => "open",
         })
+    }
+}
+
+/// Where an interval is, as seen from a band.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// All of it inside.
+    Inside,
+    /// All of it outside.
+    Outside,
+    /// Across an end: what was measured cannot tell.
+    Across,
+}
+
+impl Place {
+    /// Where the interval of `estimate` is.
+    pub(crate) fn of(estimate: &Estimate, band: [f64; 2]) -> Self {
+        let [low, high] = estimate.interval();
+        if low >= band[0] && high <= band[1] {
+            Self::Inside
+        } else if high < band[0] || low > band[1] {
+            Self::Outside
+        } else {
+            Self::Across
+        }
     }
 }
 
@@ -34,69 +59,89 @@ pub(crate) struct Judged<'e> {
     pub(crate) claim: &'e Claim,
     /// What becomes of it.
     pub(crate) verdict: Verdict,
-    /// The numbers that it rests on.
-    pub(crate) evidence: String,
+    /// Our number.
+    pub(crate) ours: Estimate,
+    /// What came out of the controlled experiment, if the claim has one, and where that is.
+    pub(crate) cause: Option<(Estimate, Place)>,
 }
 
 impl<'e> Judged<'e> {
-    /// Judges `claim` by what was measured.
+    /// Judges `claim` by what was measured in each repeat.
     ///
     /// # Errors
-    /// [`Failure::Usage`]: a rule that does not read, or is neither true nor false.
-    pub(crate) fn of(claim: &'e Claim, measured: &Measured) -> Result<Self, Failure> {
-        let failed = |key: &str, problem: String| Failure::Usage(format!("claim `{}`, {key}: {problem}", claim.id));
-        let is_true = |key: &str, rule: &str| {
-            let value = measured.evaluate(rule).map_err(|error| failed(key, error.to_string()))?;
-            match value.kind() {
-                ValueKind::Bool => Ok(value.is_true()),
-                other => Err(failed(key, format!("neither true nor false but a {other}"))),
-            }
+    /// [`Failure::Usage`]: an expression that does not read, or is no finite number.
+    pub(crate) fn of(claim: &'e Claim, repeats: &[Measured]) -> Result<Self, Failure> {
+        let estimate = |key: &str, target: &Target| {
+            let failed =
+                |problem: String| Failure::Usage(format!("claim `{}`, {key}: {problem}: {}", claim.id, target.ours));
+            let number = |measured: &Measured| {
+                let value = measured.evaluate(&target.ours).map_err(|error| failed(error.to_string()))?;
+                f64::try_from(value).map_err(|error| failed(error.to_string()))
+            };
+            let values = repeats.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+            let place = |estimate: Estimate| (Place::of(&estimate, target.band), estimate);
+            Estimate::of(values).map(place).ok_or_else(|| failed("no finite number".to_owned()))
         };
-        let verdict = if is_true("holds", &claim.holds)? {
-            Verdict::Holds
-        } else if claim.direction.as_ref().map_or(Ok(false), |rule| is_true("direction", rule))? {
-            Verdict::InDirection
-        } else {
-            Verdict::DoesNotHold
+        let (place, ours) = estimate("ours", &claim.target)?;
+        let cause = claim.cause.as_ref().map(|cause| estimate("cause", &cause.target())).transpose()?;
+        let known = claim.exact.is_some() || ours.margin().is_some();
+        let shown = cause.as_ref().is_some_and(|(place, _)| *place == Place::Inside);
+        let verdict = match place {
+            Place::Inside if known => Verdict::Holds,
+            Place::Outside if known && shown => Verdict::Refuted,
+            Place::Inside | Place::Outside | Place::Across => Verdict::Open,
         };
-        let evidence = measured.render(&claim.evidence).map_err(|error| failed("evidence", error.to_string()))?;
-        Ok(Self { claim, verdict, evidence })
+        Ok(Self { claim, verdict, ours, cause: cause.map(|(place, estimate)| (estimate, place)) })
+    }
+
+    /// The number with its interval, the paper's, and the band.
+    pub(crate) fn evidence(&self) -> String {
+        let Claim { axis, digits, target, .. } = self.claim;
+        let digits = *digits;
+        let paper = match self.claim.paper[..] {
+            [] => String::new(),
+            [one] => format!("; the paper has {}", text(one, digits)),
+            [low, high, ..] => format!("; the paper has {} to {}", text(low, digits), text(high, digits)),
+        };
+        format!("{axis}: {}{paper}; band {}", self.ours.text(digits), band(target.band, digits))
+    }
+
+    /// What the controlled experiment shows, if the verdict needs one.
+    pub(crate) fn shown(&self) -> String {
+        let (Some(cause), Some((estimate, place))) = (&self.claim.cause, &self.cause) else { return String::new() };
+        let Claim { digits, .. } = self.claim;
+        let outcome = match place {
+            Place::Inside => "so it is",
+            Place::Outside => "it is not so",
+            Place::Across => "the runs cannot tell",
+        };
+        let target = cause.target();
+        let (ours, band) = (estimate.text(*digits), band(target.band, *digits));
+        format!("Cause: {} Measured {ours}, predicted {band}: {outcome}.", cause.shows)
+    }
+
+    /// The explanation that goes with the verdict.
+    pub(crate) fn explanation(&self) -> &str {
+        let explanation = &self.claim.explanation;
+        match self.verdict {
+            Verdict::Holds => &explanation.holds,
+            Verdict::Refuted => &explanation.refuted,
+            Verdict::Open => &explanation.open,
+        }
+    }
+}
+
+/// `1.0 to 2.0`, or what is left of it where an end is infinite.
+pub(crate) fn band(band: [f64; 2], digits: usize) -> String {
+    match band.map(f64::is_finite) {
+        [true, true] if band[0].total_cmp(&band[1]).is_eq() => text(band[0], digits),
+        [true, true] => format!("{} to {}", text(band[0], digits), text(band[1], digits)),
+        [true, false] => format!("{} or more", text(band[0], digits)),
+        [false, true] => format!("{} or less", text(band[1], digits)),
+        [false, false] => "anything".to_owned(),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use minijinja::Value;
-
-    fn verdict(holds: &str, direction: Option<&str>) -> Result<Verdict, Failure> {
-        let mut measured = Measured::new();
-        measured.insert("a", Value::from(3));
-        let claim = Claim {
-            id: "c".to_owned(),
-            claim: String::new(),
-            source: String::new(),
-            holds: holds.to_owned(),
-            direction: direction.map(ToOwned::to_owned),
-            evidence: "{{ a }}".to_owned(),
-            explanation: String::new(),
-        };
-        Judged::of(&claim, &measured).map(|judged| judged.verdict)
-    }
-
-    #[test]
-    fn the_stronger_rule_that_is_true_decides() {
-        assert_eq!(verdict("a > 2", Some("a > 1")).unwrap(), Verdict::Holds);
-        assert_eq!(verdict("a > 3", Some("a > 1")).unwrap(), Verdict::InDirection);
-        assert_eq!(verdict("a > 3", Some("a > 4")).unwrap(), Verdict::DoesNotHold);
-        assert_eq!(verdict("a > 3", None).unwrap(), Verdict::DoesNotHold);
-    }
-
-    #[test]
-    fn a_rule_that_cannot_be_judged_is_named() {
-        for rule in ["a >", "b > 1", "a + 1"] {
-            let line = verdict(rule, None).unwrap_err().line();
-            assert!(line.contains("claim `c`, holds"), "{line}");
-        }
-    }
-}
+#[path = "claim_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! The experiment file: what is measured, and what the paper says of it. docs/reproduce.md has its keys.
 
 use super::expression::Measured;
+use super::rule::Claim;
 use crate::input;
 use config::toml_problem;
 use serde::Deserialize;
@@ -28,6 +29,12 @@ pub(crate) struct Experiment {
     /// What is unlike the paper in all of it.
     #[serde(default)]
     pub(crate) note: String,
+    /// Why there are no results of it in experiments/results/, if there are none.
+    #[serde(default)]
+    pub(crate) pending: Option<String>,
+    /// What the runs of one measurement differ in, one for each repeat: `{repeat}` in a command or its file is replaced by each.
+    #[serde(default)]
+    pub(crate) repeats: Vec<String>,
     /// Values that differ between the short and the full run; `{name}` in a command is replaced by one.
     #[serde(default)]
     pub(crate) size: BTreeMap<String, Size>,
@@ -67,9 +74,20 @@ pub(crate) struct Measure {
     /// `{each}` in the command is replaced by each of these; the result is then a map from value to result.
     #[serde(default)]
     pub(crate) each: Vec<String>,
+    /// In place of the experiment's repeats, as many of its own.
+    #[serde(default)]
+    pub(crate) repeats: Vec<String>,
     /// A configuration file of the command's: its path is the command's last argument.
     #[serde(default)]
     pub(crate) file: Option<toml::Table>,
+}
+
+impl Measure {
+    /// Whether it runs once for each repeat: its words name what these differ in.
+    pub(crate) fn is_repeated(&self) -> bool {
+        let named = |text: &str| text.contains("{repeat}");
+        named(&self.command) || self.file.as_ref().is_some_and(|file| named(&file.to_string()))
+    }
 }
 
 /// A name for an expression.
@@ -192,28 +210,6 @@ impl Numbers {
     }
 }
 
-/// What the paper claims, and when we say that it holds.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Claim {
-    /// A name without spaces.
-    pub(crate) id: String,
-    /// The claim, in words.
-    pub(crate) claim: String,
-    /// Where the paper makes it.
-    pub(crate) source: String,
-    /// It holds if this expression is true.
-    pub(crate) holds: String,
-    /// It holds in direction if not, but this is true.
-    #[serde(default)]
-    pub(crate) direction: Option<String>,
-    /// What the verdict rests on: a text with expressions in `{{ }}`.
-    pub(crate) evidence: String,
-    /// Why it comes out as it does.
-    #[serde(default)]
-    pub(crate) explanation: String,
-}
-
 /// Why there is no such experiment.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExperimentError {
@@ -234,6 +230,17 @@ impl Experiment {
     /// The papers that are built in.
     pub(crate) fn names() -> [&'static str; BUILT_IN.len()] {
         BUILT_IN.map(|(name, _)| name)
+    }
+
+    /// What the repeats of `measure` differ in.
+    pub(crate) fn repeats_of<'e>(&'e self, measure: &'e Measure) -> &'e [String] {
+        if measure.repeats.is_empty() { &self.repeats } else { &measure.repeats }
+    }
+
+    /// How often measurements that differ in something are made; 1 where none does.
+    pub(crate) fn repeats(&self) -> usize {
+        let repeated = self.measure.iter().filter(|measure| measure.is_repeated());
+        repeated.map(|measure| self.repeats_of(measure).len()).max().unwrap_or(1)
     }
 
     /// The experiment of that name, or in that file.
@@ -269,6 +276,7 @@ impl Experiment {
         once("measure and define", names)?;
         once("figure", self.figure.iter().map(|figure| &figure.id))?;
         once("claim", self.claim.iter().map(|claim| &claim.id))?;
+        self.check_repeats()?;
         for figure in &self.figure {
             let points = match &figure.x {
                 Points::List(list) => Some(list.len()),
@@ -294,9 +302,26 @@ impl Experiment {
             reads(&format!("define `{}`", define.name), [&define.value])?;
         }
         for claim in &self.claim {
-            reads(&format!("claim `{}`", claim.id), [&claim.holds].into_iter().chain(&claim.direction))?;
-            Measured::check_text(&claim.evidence)
-                .map_err(|error| format!("claim `{}`, evidence: {error}", claim.id))?;
+            let cause = claim.cause.as_ref().map(super::rule::Cause::target);
+            reads(
+                &format!("claim `{}`", claim.id),
+                [&claim.target].into_iter().chain(&cause).map(|target| &target.ours),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// All repeated measurements have as many repeats, and only those have any of their own.
+    fn check_repeats(&self) -> Result<(), String> {
+        let repeats = self.repeats();
+        for measure in &self.measure {
+            let own = self.repeats_of(measure).len();
+            if measure.is_repeated() && own != repeats {
+                return Err(format!("measure `{}`: it has {own} repeats, and another one {repeats}", measure.id));
+            }
+            if !measure.is_repeated() && !measure.repeats.is_empty() {
+                return Err(format!("measure `{}`: nothing in it names {{repeat}}", measure.id));
+            }
         }
         Ok(())
     }

@@ -21,8 +21,11 @@ series = [{ name = "nested", paper = [1, nan], ours = "m.of[x].native" }]
 id = "c"
 claim = "more"
 source = "page 1"
-holds = "1 > 0"
-evidence = "{{ 1 }}"
+axis = "times"
+paper = 1
+ours = "1"
+band = [0.5, 1.5]
+because = "rounding"
 "#;
 
 fn problem(from: &str, to: &str) -> String {
@@ -43,8 +46,14 @@ fn what_is_wrong_is_named_with_its_place_before_anything_runs() {
     for (from, to, expected) in [
         ("paper = [1, nan]", "paper = [1]", "series `nested`: paper has not 2 values"),
         ("m.of[x].native", "m.of[", "figure `f`, series `nested`"),
-        ("holds = \"1 > 0\"", "holds = \"1 >\"", "claim `c`"),
-        ("{{ 1 }}", "{{ 1", "claim `c`, evidence"),
+        ("ours = \"1\"", "ours = \"1 >\"", "claim `c`"),
+        (
+            "band = [0.5, 1.5]",
+            "band = [0.5, 1.5]\ncause = { shows = 's', ours = '1 +', band = [1, inf], because = 'b' }",
+            "claim `c`",
+        ),
+        ("band = [0.5, 1.5]", "band = [1.5, 0.5]", "claim `c`: `band`"),
+        ("id = \"m\"", "id = \"m\"\nrepeats = [\"1\"]", "measure `m`: nothing in it names {repeat}"),
         ("id = \"m\"", "id = \"m\"\nids = 3", "ids"),
     ] {
         let problem = problem(from, to);

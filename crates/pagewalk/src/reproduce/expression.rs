@@ -16,7 +16,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Nothing yet, but the functions `every`, `some` and `each` of a list and an expression of `it`, `mean` of a list,
+    /// Nothing yet, but the functions `every`, `some` and `each` of a list and an expression of `it`, `mean` and `geometric_mean` of a list,
     /// `means` of a list of results of the same form (each number in it the mean of theirs), and
     /// `least_at` of a list of points and one of values: the point with the least value, the first of several.
     pub(crate) fn new() -> Self {
@@ -26,6 +26,7 @@ impl Measured {
         environment.add_function("some", some);
         environment.add_function("each", each);
         environment.add_function("mean", mean);
+        environment.add_function("geometric_mean", geometric_mean);
         environment.add_function("means", means);
         environment.add_function("least_at", least_at);
         Self { environment }
@@ -63,22 +64,6 @@ impl Measured {
     /// [`Error`]: it does not.
     pub(crate) fn check(expression: &str) -> Result<(), Error> {
         Environment::new().compile_expression(expression).map(drop)
-    }
-
-    /// Whether a text with expressions reads.
-    ///
-    /// # Errors
-    /// [`Error`]: it does not.
-    pub(crate) fn check_text(text: &str) -> Result<(), Error> {
-        Environment::new().template_from_str(text).map(drop)
-    }
-
-    /// The text, each `{{ expression }}` in it replaced by its value.
-    ///
-    /// # Errors
-    /// As [`Self::evaluate`].
-    pub(crate) fn render(&self, text: &str) -> Result<String, Error> {
-        self.environment.render_str(text, context! {})
     }
 }
 
@@ -140,11 +125,20 @@ fn each(state: &State, list: &Value, expression: &str) -> Result<Value, Error> {
 }
 
 fn mean(list: &Value) -> Result<f64, Error> {
+    mean_by(list, |value| value)
+}
+
+fn geometric_mean(list: &Value) -> Result<f64, Error> {
+    mean_by(list, f64::ln).map(f64::exp)
+}
+
+fn mean_by(list: &Value, scale: impl Fn(f64) -> f64) -> Result<f64, Error> {
     let values = list.try_iter()?.map(f64::try_from).collect::<Result<Vec<_>, _>>()?;
     if values.is_empty() {
         return Err(Error::new(ErrorKind::InvalidOperation, "the mean of nothing"));
     }
-    Ok(values.iter().sum::<f64>() / values.len() as f64)
+    let count = values.len() as f64;
+    Ok(values.into_iter().map(scale).sum::<f64>() / count)
 }
 
 fn means(list: &Value) -> Result<Value, Error> {
@@ -212,6 +206,7 @@ mod tests {
         assert!(value("every([1, 2], 'it <= x')").is_true());
         assert!(!value("some([3, 4], 'it <= x')").is_true());
         assert_eq!(value("mean(each([1, 2], 'it * x'))"), Value::from(3.0));
+        assert_eq!(value("geometric_mean([2, 8]) | round(9)"), Value::from(4.0));
         assert_eq!(
             value("means([{'a': [1, 'w'], 'b': 1}, {'a': [2, 'v'], 'b': 4}])|string"),
             Value::from("{\"a\": [1.5, None], \"b\": 2.5}")
@@ -232,13 +227,5 @@ mod tests {
         ] {
             assert!(measured.evaluate(text).and_then(|value| truth(&value)).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn texts_are_filled_in() {
-        assert_eq!(
-            measured().render("gups {{ (tlb.of.gups['nested:4K+4K'].overhead * 100)|round(1) }} %").unwrap(),
-            "gups 250.0 %"
-        );
     }
 }

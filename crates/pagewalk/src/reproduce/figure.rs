@@ -2,6 +2,7 @@
 
 use super::experiment::{Figure, Numbers, Points, Series};
 use super::expression::Measured;
+use super::interval::Estimate;
 use crate::error::Failure;
 use minijinja::Value;
 use serde_json::Value as Json;
@@ -25,7 +26,7 @@ pub(crate) struct Column<'e> {
     /// The paper's; empty if it has none.
     pub(crate) paper: Vec<Option<f64>>,
     /// Ours; empty if the column is the paper's alone.
-    pub(crate) ours: Vec<Option<f64>>,
+    pub(crate) ours: Vec<Option<Estimate>>,
 }
 
 impl<'e> Filled<'e> {
@@ -33,12 +34,16 @@ impl<'e> Filled<'e> {
     ///
     /// # Errors
     /// [`Failure::Usage`]: an expression that does not read, or is no number.
-    pub(crate) fn of(figure: &'e Figure, measured: &Measured) -> Result<Self, Failure> {
-        let x = points(figure, measured)?;
+    pub(crate) fn of(figure: &'e Figure, repeats: &[Measured]) -> Result<Self, Failure> {
+        let x = points(figure, &repeats[0])?;
         let column = |series: &'e Series| {
-            let fill =
-                |numbers| fill(&format!("figure `{}`, series `{}`", figure.id, series.name), numbers, &x, measured);
-            Ok(Column { series, paper: fill(&series.paper)?, ours: fill(&series.ours)? })
+            let place = format!("figure `{}`, series `{}`", figure.id, series.name);
+            let ours = repeats.iter().map(|measured| fill(&place, &series.ours, &x, measured));
+            let ours = ours.collect::<Result<Vec<_>, _>>()?;
+            // A point that some repeat has no number of has none.
+            let point = |index: usize| Estimate::of(ours.iter().map(|repeat| repeat[index]).collect::<Option<_>>()?);
+            let paper = fill(&place, &series.paper, &x, &repeats[0])?;
+            Ok(Column { series, paper, ours: (0..ours[0].len()).map(point).collect() })
         };
         let columns = figure.series.iter().map(column).collect::<Result<_, Failure>>()?;
         Ok(Self { figure, x, columns })

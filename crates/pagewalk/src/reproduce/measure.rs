@@ -40,8 +40,15 @@ pub(crate) struct Done {
     pub(crate) commands: Vec<String>,
     /// The subcommand.
     pub(crate) kind: String,
-    /// Its JSON; of several values, a map of each one's.
-    pub(crate) result: Value,
+    /// Its JSON in each repeat; of several values, a map of each one's. There is one where repeats do not differ.
+    pub(crate) results: Vec<Value>,
+}
+
+impl Done {
+    /// The JSON in the repeat of this index.
+    pub(crate) fn result(&self, repeat: usize) -> &Value {
+        &self.results[if self.results.len() == 1 { 0 } else { repeat }]
+    }
 }
 
 /// What all measurements are run with.
@@ -62,6 +69,8 @@ struct Setting<'k> {
 struct Job {
     measure: usize,
     each: Option<String>,
+    /// What this repeat differs in.
+    repeat: Option<String>,
     arguments: Vec<String>,
     file: Option<String>,
 }
@@ -101,25 +110,28 @@ pub(crate) fn measure(
 }
 
 fn jobs(experiment: &Experiment, scale: Scale, index: usize, measure: &Measure) -> Result<Vec<Job>, Failure> {
-    let values: Vec<Option<&String>> =
-        if measure.each.is_empty() { vec![None] } else { measure.each.iter().map(Some).collect() };
-    let job = |each: Option<&String>| {
+    let all = |values: &'_ [String]| -> Vec<Option<String>> {
+        if values.is_empty() { vec![None] } else { values.iter().cloned().map(Some).collect() }
+    };
+    let repeats = if measure.is_repeated() { all(experiment.repeats_of(measure)) } else { vec![None] };
+    let values = all(&measure.each);
+    let job = |(repeat, each): (&Option<String>, &Option<String>)| {
         let fill = |text: &str| {
-            let mut text = text.to_owned();
-            for (name, size) in &experiment.size {
-                let value = if scale == Scale::Full { &size.full } else { &size.short };
-                text = text.replace(&format!("{{{name}}}"), value);
-            }
-            each.map_or(text.clone(), |each| text.replace("{each}", each))
+            let sizes = experiment.size.iter().map(|(name, size)| {
+                (name.as_str(), if scale == Scale::Full { size.full.as_str() } else { size.short.as_str() })
+            });
+            let named = [("each", each.as_deref()), ("repeat", repeat.as_deref())];
+            let named = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            sizes.chain(named).fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
         };
         let line = fill(&measure.command);
         let arguments = shlex::split(&line)
             .filter(|words| !words.is_empty())
             .ok_or_else(|| Failure::Usage(format!("measure `{}`: the command does not read: {line}", measure.id)))?;
         let file = measure.file.as_ref().map(|table| filled(table, &fill).to_string());
-        Ok(Job { measure: index, each: each.cloned(), arguments, file })
+        Ok(Job { measure: index, each: each.clone(), repeat: repeat.clone(), arguments, file })
     };
-    values.into_iter().map(job).collect()
+    repeats.iter().flat_map(|repeat| values.iter().map(move |each| (repeat, each))).map(job).collect()
 }
 
 /// The table with `fill` of all texts in it.
@@ -143,7 +155,8 @@ impl Job {
 
     fn result(&self, id: &str, progress: &Runs, setting: Setting<'_>) -> Result<Value, Failure> {
         let Setting { store, guests, .. } = setting;
-        let name = self.each.as_ref().map_or_else(|| id.to_owned(), |each| format!("{id}, {each}"));
+        let name = [Some(id), self.each.as_deref(), self.repeat.as_deref()].into_iter().flatten();
+        let name = name.collect::<Vec<_>>().join(", ");
         let words = self.arguments.iter().map(String::as_bytes);
         let key = store.key(words.chain([self.file.as_deref().unwrap_or_default().as_bytes(), guests]));
         if let Some(value) = store.get(&key) {
@@ -218,7 +231,7 @@ pub fn end_with_parent() {
 impl Done {
     fn of(index: usize, measure: &Measure, results: &[(Job, Value)]) -> Self {
         let of_this: Vec<&(Job, Value)> = results.iter().filter(|(job, _)| job.measure == index).collect();
-        let result = match &of_this[..] {
+        let of_repeat = |several: &[&(Job, Value)]| match several {
             [(Job { each: None, .. }, value)] => value.clone(),
             several => {
                 let named = |(job, value): &&(Job, Value)| (job.each.clone().unwrap_or_default(), value.clone());
@@ -230,7 +243,7 @@ impl Done {
             about: measure.about.clone(),
             commands: of_this.iter().map(|(job, _)| format!("pagewalk {}", job.line())).collect(),
             kind: of_this[0].0.arguments[0].clone(),
-            result,
+            results: of_this.chunk_by(|one, next| one.0.repeat == next.0.repeat).map(of_repeat).collect(),
         }
     }
 }

@@ -3,20 +3,25 @@
 //! ```text
 //! experiment file ─► measurements: commands of Pagewalk, each kept once it is done (measure.rs, ../store.rs)
 //!                        └─► figures: the paper's numbers and ours (figure.rs)
-//!                        └─► claims: verdicts by rules that are in the file (claim.rs)
-//!                                └─► text (table.rs) and JSON (report.rs)
+//!                        └─► claims: verdicts by bands in the file (rule.rs, claim.rs), of means over repeats (interval.rs)
+//!                                └─► text (table.rs), JSON (report.rs) and verdicts to keep (verdicts.rs), with hashes of rules (manifest.rs)
 //! ```
 
 mod claim;
 mod experiment;
 mod expression;
 mod figure;
+mod interval;
+mod manifest;
 mod measure;
 mod report;
+mod rule;
 mod table;
+mod verdicts;
 
 pub(crate) use experiment::Experiment;
 pub use measure::end_with_parent;
 pub(crate) use measure::{Scale, measure};
 pub(crate) use report::Reproduction;
 pub(crate) use table::print;
+pub(crate) use verdicts::Verdicts;

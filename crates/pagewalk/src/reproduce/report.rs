@@ -1,10 +1,13 @@
 //! A reproduction: all of a paper's figures and claims, as JSON. docs/reproduce.md has the keys.
 
-use super::claim::{Judged, Verdict};
+use super::claim::{Judged, Place, Verdict};
 use super::experiment::{Experiment, Numbers};
 use super::expression::Measured;
 use super::figure::Filled;
+use super::interval::Estimate;
+use super::manifest::Hashes;
 use super::measure::{Done, Scale};
+use super::rule::Target;
 use crate::error::Failure;
 use serde_json::{Value, json};
 
@@ -29,18 +32,11 @@ impl<'e> Reproduction<'e> {
     /// # Errors
     /// [`Failure::Usage`]: an expression of the file that does not read.
     pub(crate) fn of(experiment: &'e Experiment, scale: Scale, measurements: Vec<Done>) -> Result<Self, Failure> {
-        let mut measured = Measured::new();
-        measured.insert("full", (scale == Scale::Full).into());
-        for done in &measurements {
-            measured.insert_result(&done.id, &done.result);
-        }
-        for define in &experiment.define {
-            let value = measured.evaluate(&define.value);
-            let failed = |error| Failure::Usage(format!("define `{}`: {error}", define.name));
-            measured.insert(&define.name, value.map_err(failed)?);
-        }
-        let figures = experiment.figure.iter().map(|figure| Filled::of(figure, &measured)).collect::<Result<_, _>>()?;
-        let claims = experiment.claim.iter().map(|claim| Judged::of(claim, &measured)).collect::<Result<_, _>>()?;
+        let repeats: Vec<Measured> = (0..experiment.repeats())
+            .map(|repeat| measured(experiment, scale, &measurements, repeat))
+            .collect::<Result<_, _>>()?;
+        let figures = experiment.figure.iter().map(|figure| Filled::of(figure, &repeats)).collect::<Result<_, _>>()?;
+        let claims = experiment.claim.iter().map(|claim| Judged::of(claim, &repeats)).collect::<Result<_, _>>()?;
         Ok(Self { experiment, scale, measurements, figures, claims })
     }
 
@@ -61,14 +57,33 @@ impl<'e> Reproduction<'e> {
             "full": self.scale == Scale::Full,
             "measurements": self.measurements.iter().map(measurement).collect::<Vec<_>>(),
             "figures": self.figures.iter().map(figure).collect::<Vec<_>>(),
-            "claims": self.claims.iter().map(claim).collect::<Vec<_>>(),
+            "repeats": self.experiment.repeats(),
+            "pending": self.experiment.pending,
+            "claims": self.claims.iter().map(|judged| claim(self.experiment, judged)).collect::<Vec<_>>(),
         })
     }
 }
 
+/// What was measured in one repeat, with the definitions over it.
+fn measured(experiment: &Experiment, scale: Scale, measurements: &[Done], repeat: usize) -> Result<Measured, Failure> {
+    let mut measured = Measured::new();
+    measured.insert("full", (scale == Scale::Full).into());
+    for done in measurements {
+        measured.insert_result(&done.id, done.result(repeat));
+    }
+    for define in &experiment.define {
+        let value = measured.evaluate(&define.value);
+        let failed = |error| Failure::Usage(format!("define `{}`: {error}", define.name));
+        measured.insert(&define.name, value.map_err(failed)?);
+    }
+    Ok(measured)
+}
+
 fn measurement(done: &Done) -> Value {
-    let Done { id, about, commands, kind, result } = done;
-    json!({ "id": id, "about": about, "commands": commands, "kind": kind, "result": result })
+    let Done { id, about, commands, kind, results } = done;
+    // All of them where there are several; readers of one result have the first.
+    let repeats = if results.len() > 1 { &results[..] } else { &[] };
+    json!({ "id": id, "about": about, "commands": commands, "kind": kind, "result": results[0], "repeats": repeats })
 }
 
 fn figure(filled: &Filled) -> Value {
@@ -79,7 +94,16 @@ fn figure(filled: &Filled) -> Value {
             Some(Numbers::Each(one)) => one.as_str().into(),
             Some(Numbers::Expressions(list)) => list.clone().into(),
         };
-        json!({ "name": column.series.name, "paper": column.paper, "ours": column.ours, "expression": expressions })
+        let ours = |of: &dyn Fn(&Estimate) -> Value| {
+            column.ours.iter().map(|number| number.as_ref().map_or(Value::Null, of)).collect::<Vec<_>>()
+        };
+        json!({
+            "name": column.series.name,
+            "paper": column.paper,
+            "ours": ours(&|number| number.mean().into()),
+            "interval": ours(&|number| number.margin().map_or(Value::Null, |_| number.interval().to_vec().into())),
+            "expression": expressions,
+        })
     });
     json!({
         "id": figure.id,
@@ -95,19 +119,41 @@ fn figure(filled: &Filled) -> Value {
     })
 }
 
-fn claim(judged: &Judged) -> Value {
+fn claim(experiment: &Experiment, judged: &Judged) -> Value {
     let claim = judged.claim;
-    let rule = match &claim.direction {
-        Some(direction) => format!("holds if {}; in direction if {direction}", claim.holds),
-        None => format!("holds if {}", claim.holds),
-    };
+    let Target { ours, band, because } = &claim.target;
+    let [low, high] = band.map(|end| end.to_string());
+    let hashes = Hashes::of(experiment, claim);
+    let cause = claim.cause.as_ref().zip(judged.cause.as_ref()).map(|(cause, (estimate, place))| {
+        let target = cause.target();
+        json!({
+            "shows": cause.shows,
+            "ours": estimate.json(),
+            "expression": target.ours,
+            "band": target.band.map(|end| end.is_finite().then_some(end)),
+            "because": target.because,
+            "shown": *place == Place::Inside,
+        })
+    });
     json!({
         "id": claim.id,
         "claim": claim.claim,
         "source": claim.source,
-        "rule": rule,
+        "axis": claim.axis,
+        "paper": claim.paper,
+        "band": band,
+        "because": because,
+        "exact": claim.exact,
+        "ours": judged.ours.json(),
+        "expression": ours,
+        "rule": format!("holds if {low} <= {ours} <= {high}: {because}"),
+        "rule_hash": hashes.rule,
+        "inputs_hash": hashes.inputs,
+        "revised": claim.revised,
         "verdict": judged.verdict.to_string(),
-        "evidence": judged.evidence,
-        "explanation": claim.explanation,
+        "evidence": judged.evidence(),
+        "cause": cause,
+        "shown": judged.shown(),
+        "explanation": judged.explanation(),
     })
 }

@@ -1,7 +1,9 @@
 //! A reproduction as text and tables.
 
 use super::claim::Verdict;
+use super::experiment::Figure;
 use super::figure::Filled;
+use super::interval::{Estimate, text};
 use super::report::Reproduction;
 use crate::output::Printer;
 use crate::text::cell::Cell;
@@ -28,21 +30,22 @@ pub(crate) fn print(reproduction: &Reproduction<'_>, printer: &mut Printer) -> i
         let verdict = format!("{:INDENT$}", judged.verdict);
         let width = printer.line_width();
         let text = paragraph(&verdict, &indent, &format!("{} ({})", claim.claim, claim.source), width)
-            + &paragraph(&indent, &indent, &judged.evidence, width)
-            + &paragraph(&indent, &indent, &claim.explanation, width);
+            + &paragraph(&indent, &indent, &judged.evidence(), width)
+            + &paragraph(&indent, &indent, &judged.shown(), width)
+            + &paragraph(&indent, &indent, judged.explanation(), width);
         printer.say(&format!("\n{text}"))?;
     }
     printer.say(&format!(
-        "\nOf {} claims {} hold, {} hold in direction, {} do not.\n",
+        "\nOf {} claims {} hold, {} are refuted, {} are open.\n",
         reproduction.claims.len(),
         reproduction.count(Verdict::Holds),
-        reproduction.count(Verdict::InDirection),
-        reproduction.count(Verdict::DoesNotHold)
+        reproduction.count(Verdict::Refuted),
+        reproduction.count(Verdict::Open)
     ))
 }
 
 /// Where claims begin, behind their verdicts.
-const INDENT: usize = 20;
+const INDENT: usize = 9;
 
 /// A column for the paper's numbers and one for ours of each series.
 fn table(filled: &Filled) -> Table {
@@ -57,8 +60,8 @@ fn table(filled: &Filled) -> Table {
     let any_paper = filled.columns.iter().any(|column| !column.paper.is_empty());
     for column in &filled.columns {
         let name = &column.series.name;
-        for (whose, numbers) in [("paper", &column.paper), ("ours", &column.ours)] {
-            if !numbers.is_empty() {
+        for (whose, empty) in [("paper", column.paper.is_empty()), ("ours", column.ours.is_empty())] {
+            if !empty {
                 columns.push(named(if any_paper { format!("{name}, {whose}") } else { name.clone() }));
             }
         }
@@ -66,13 +69,14 @@ fn table(filled: &Filled) -> Table {
     let mut table = Table::new(&figure.id, columns).captioned(Caption::Above(caption));
     for (row, x) in filled.x.iter().enumerate() {
         let mut cells = vec![Cell::new(x.as_str().map_or_else(|| x.to_string(), ToOwned::to_owned), x.clone())];
-        for numbers in filled.columns.iter().flat_map(|column| [&column.paper, &column.ours]) {
-            if let Some(number) = numbers.get(row) {
-                cells.push(
-                    number.map_or_else(Cell::missing, |number| {
-                        Cell::new(cell(number, figure.digits, &figure.unit), number)
-                    }),
-                );
+        for column in &filled.columns {
+            if let Some(number) = column.paper.get(row) {
+                let shown = |number: f64| Cell::new(cell(number, None, figure), number);
+                cells.push(number.map_or_else(Cell::missing, shown));
+            }
+            if let Some(number) = column.ours.get(row) {
+                let shown = |number: &Estimate| Cell::new(cell(number.mean(), number.margin(), figure), number.mean());
+                cells.push(number.as_ref().map_or_else(Cell::missing, shown));
             }
         }
         table.row(cells);
@@ -80,14 +84,10 @@ fn table(filled: &Filled) -> Table {
     table
 }
 
-/// A number with its unit, if that is short enough for each cell.
-fn cell(number: f64, digits: usize, unit: &str) -> String {
-    let text = format!("{number:.digits$}");
-    // There is no such number as -0.0.
-    let text = if text.trim_start_matches(['-', '0', '.']).is_empty() {
-        text.trim_start_matches('-').to_owned()
-    } else {
-        text
-    };
-    if unit == "%" { format!("{text} %") } else { text }
+/// A number with half of its interval, if it has one, and its unit, if that is short enough for each cell.
+fn cell(number: f64, margin: Option<f64>, figure: &Figure) -> String {
+    let number = text(number, figure.digits);
+    let margin = margin.map(|margin| format!(" ± {}", text(margin, figure.digits))).unwrap_or_default();
+    let unit = if figure.unit == "%" { " %" } else { "" };
+    format!("{number}{margin}{unit}")
 }

@@ -5,11 +5,11 @@ mod work;
 
 pub(crate) use work::{GuestKind, Work};
 
-use crate::cli::{DiskSpec, LinuxArgs};
+use crate::cli::{DiskSpec, LinuxArgs, NetKind};
 use crate::error::Failure;
 use crate::guest::{
-    Cache, GuestDevice, GuestError, GuestFile, Initramfs, LinuxGuest, Memory, ModuleSource, Region, Task, VOS,
-    WORKLOADS, drivers_outside, kernel_command_line, release_of,
+    Cache, GuestDevice, GuestError, GuestFile, GuestNetwork, Initramfs, LinuxGuest, Memory, ModuleSource, Region, Task,
+    VOS, WORKLOADS, drivers_outside, kernel_command_line, release_of,
 };
 use crate::input::read;
 use crate::progress::note;
@@ -344,7 +344,7 @@ fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest, memory: Memo
     if !arguments.disks.is_empty() {
         devices.insert(GuestDevice::Disk);
     }
-    if arguments.net {
+    if arguments.net.is_some() {
         devices.insert(GuestDevice::Net);
     }
     if arguments.rng {
@@ -353,7 +353,12 @@ fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest, memory: Memo
     if arguments.balloon {
         devices.insert(GuestDevice::Balloon);
     }
-    Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices, memory })
+    let network = match arguments.net {
+        Some(NetKind::User) => GuestNetwork::Dhcp,
+        Some(NetKind::Switch) => GuestNetwork::Switch { hosts: arguments.hosts.clone() },
+        Some(NetKind::None) | None => GuestNetwork::None,
+    };
+    Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices, network, memory })
 }
 
 fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
@@ -369,7 +374,7 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
         })
     };
     let mut devices: Vec<VirtioKind> = arguments.disks.iter().enumerate().map(disk).collect();
-    if arguments.net {
+    if arguments.net.is_some() {
         devices.push(VirtioKind::Net);
     }
     if arguments.rng {

@@ -2,6 +2,7 @@
 
 pub(crate) mod image;
 pub(crate) mod kernel_panic;
+pub(crate) mod network;
 pub(crate) mod quiet;
 pub(crate) mod start;
 pub(crate) mod workload_size;

@@ -2,6 +2,8 @@
 
 use crate::interrupt;
 use crate::runs::kernel_panic::KernelPanic;
+use crate::runs::network::Outside;
+use crate::terminal;
 use machine::Console;
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ pub(crate) struct QuietConsole {
     pub(crate) output: Vec<u8>,
     /// Whether its kernel gave up.
     pub(crate) panic: KernelPanic,
+    /// The guest's network outside of the machine, if it has one.
+    pub(crate) network: Option<Outside>,
 }
 
 impl Console for QuietConsole {
@@ -29,10 +33,11 @@ impl Console for QuietConsole {
     }
 
     fn listens(&self) -> bool {
-        false
+        self.network.as_ref().is_some_and(Outside::is_awaited)
     }
 
-    fn idle(&mut self, _: Option<Duration>) -> bool {
-        false
+    fn idle(&mut self, guest_time: Option<Duration>) -> bool {
+        let network = self.network.as_ref().filter(|network| network.is_awaited());
+        network.is_some_and(|network| network.idle(guest_time, terminal::wait))
     }
 }

@@ -30,6 +30,11 @@ pub(crate) struct Page {
 impl Page {
     /// Opens the file `path`, without a network, in a window of that size.
     pub(crate) fn open(path: &Path, width: u32, scheme: &str) -> Self {
+        Self::open_at(path, "", width, scheme)
+    }
+
+    /// The same, at the place that `fragment` says: the part of an address behind `#`, with it.
+    pub(crate) fn open_at(path: &Path, fragment: &str, width: u32, scheme: &str) -> Self {
         let profile = tempfile::tempdir().unwrap();
         // The browser reads commands from descriptor 3 and writes to 4.
         let mut child = Command::new("sh")
@@ -55,7 +60,7 @@ impl Page {
         page.call("Network.emulateNetworkConditions", &offline);
         page.resize(width);
         page.medium("", scheme);
-        page.call("Page.navigate", &json!({ "url": format!("file://{}", path.display()) }));
+        page.call("Page.navigate", &json!({ "url": format!("file://{}{fragment}", path.display()) }));
         page.wait_for("document.readyState === 'complete' && document.documentElement.hasAttribute('data-drawn')");
         page
     }
@@ -83,8 +88,17 @@ impl Page {
     /// Presses and releases a key.
     pub(crate) fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
-            self.call("Input.dispatchKeyEvent", &json!({ "type": kind, "key": key, "code": key }));
+            let mut event = json!({ "type": kind, "key": key, "code": key });
+            if key == "Enter" && kind == "keyDown" {
+                event["text"] = "\r".into();
+            }
+            self.call("Input.dispatchKeyEvent", &event);
         }
+    }
+
+    /// Types a text into what has the focus.
+    pub(crate) fn type_text(&mut self, text: &str) {
+        self.call("Input.insertText", &json!({ "text": text }));
     }
 
     /// The page on paper, in base64.
@@ -101,7 +115,8 @@ impl Page {
         found.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
     }
 
-    fn wait_for(&mut self, condition: &str) {
+    /// Waits until a condition holds.
+    pub(crate) fn wait_for(&mut self, condition: &str) {
         // A page that never gets there is one that complains; ten seconds are for a machine that is busy.
         let waiting = format!(
             "new Promise((done) => {{ const end = Date.now() + 60000; const look = () => ({condition}) ? done(true) : Date.now() > end ? done(false) : setTimeout(look, 50); look(); }})"

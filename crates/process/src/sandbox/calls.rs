@@ -45,15 +45,17 @@ const THREAD: u64 =
     (libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::CLONE_THREAD) as u64;
 
 macro_rules! calls {
-    ($($(#[$only:meta])? $name:ident $number:ident $rule:expr, $why:literal;)*) => {
-        /// All of them. They are asked in the order of their numbers.
-        pub const CALLS: &[Call] = &[$(
+    ($(#[$about:meta])* $list:ident; $($(#[$only:meta])? $name:ident $number:ident $rule:expr, $why:literal;)*) => {
+        $(#[$about])*
+        pub const $list: &[Call] = &[$(
             $(#[$only])? Call { name: stringify!($name), number: libc::$number, rule: $rule, why: $why },
         )*];
     };
 }
 
 calls! {
+    /// Those of every run. They are asked in the order of their numbers.
+    CALLS;
     brk SYS_brk Always, "memory of the allocator";
     mmap SYS_mmap If(&[&[Clear(2, libc::PROT_EXEC as u64)]]), "memory of guests, files and threads, never executable";
     munmap SYS_munmap Always, "the same memory, given back";
@@ -130,6 +132,25 @@ calls! {
     #[cfg(target_arch = "x86_64")] unlink SYS_unlink Always, "a temporary file is removed";
 }
 
+calls! {
+    /// Those of a run that reaches the network, beside [`CALLS`].
+    NETWORK_CALLS;
+    socket SYS_socket If(&[
+        &[Is(0, libc::AF_INET as u64), Is(1, STREAM), Is(2, libc::IPPROTO_TCP as u64)],
+        &[Is(0, libc::AF_INET6 as u64), Is(1, STREAM), Is(2, libc::IPPROTO_TCP as u64)],
+        &[Is(0, libc::AF_INET as u64), Is(1, DATAGRAMS), Is(2, libc::IPPROTO_UDP as u64)],
+        &[Is(0, libc::AF_INET6 as u64), Is(1, DATAGRAMS), Is(2, libc::IPPROTO_UDP as u64)],
+    ]), "sockets for TCP and UDP, and no others";
+    connect SYS_connect Always, "what the guest sends goes where the guest says";
+    getsockopt SYS_getsockopt If(&[&[Is(1, libc::SOL_SOCKET as u64), Is(2, libc::SO_ERROR as u64)]]), "whether a connection was made";
+    getpeername SYS_getpeername Always, "the same";
+    shutdown SYS_shutdown Always, "the guest has ended its half of a connection";
+}
+
+/// The kinds of sockets, which never block.
+const STREAM: u64 = (libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) as u64;
+const DATAGRAMS: u64 = (libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) as u64;
+
 /// The terminal's mode with its speed as a number: asm-generic/ioctls.h, `_IOR('T', 0x2A, struct termios2)` and what follows.
 const TCGETS2: u64 = 0x802c_542a;
 const TCSETS2: u64 = 0x402c_542b;
@@ -163,13 +184,24 @@ mod tests {
         let numbers: BTreeSet<i64> = CALLS.iter().map(|call| call.number).collect();
         assert_eq!(numbers.len(), CALLS.len());
         assert!(NEVER.iter().all(|call| !numbers.contains(call)));
+        assert!(NETWORK_CALLS.iter().all(|call| !numbers.contains(&call.number)));
+    }
+
+    #[test]
+    fn a_run_that_reaches_the_network_binds_no_port_and_makes_no_other_sockets() {
+        let numbers: Vec<i64> = NETWORK_CALLS.iter().map(|call| call.number).collect();
+        assert!([libc::SYS_bind, libc::SYS_listen, libc::SYS_sendmsg].iter().all(|call| !numbers.contains(call)));
+        let socket = NETWORK_CALLS.iter().find(|call| call.number == libc::SYS_socket).unwrap();
+        let Rule::If(alternatives) = socket.rule else { panic!("any socket") };
+        assert!(alternatives.iter().all(|all| all.len() == 3));
     }
 
     #[test]
     fn the_documentation_has_the_list_with_the_reasons() {
         let page = include_str!("../../../../docs/sandbox.md");
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
-        let expected: Vec<String> = CALLS.iter().map(|call| format!("| `{}` | {} |", call.name, call.why)).collect();
+        let expected: Vec<String> =
+            CALLS.iter().chain(NETWORK_CALLS).map(|call| format!("| `{}` | {} |", call.name, call.why)).collect();
         assert_eq!(rows, expected, "docs/sandbox.md: the table of system calls");
     }
 }

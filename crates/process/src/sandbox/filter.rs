@@ -1,6 +1,6 @@
 //! System calls, by seccomp (seccomp(2)): the list of [`CALLS`] as a filter.
 
-use super::calls::{CALLS, Condition, Rule};
+use super::calls::{CALLS, Condition, NETWORK_CALLS, Rule};
 use super::error::SandboxError;
 use super::needs::{CodeRange, Sandbox};
 use seccompiler::{
@@ -41,9 +41,14 @@ impl Filters {
         for call in CALLS {
             rules.insert(call.number, compiled(call.rule, sandbox.code.as_ref())?);
         }
-        if let Some(listener) = sandbox.listener {
-            let rule = SeccompRule::new(vec![equal(0, listener.into())?]);
-            rules.insert(libc::SYS_accept4, vec![rule.map_err(|error| SandboxError::Seccomp(error.to_string()))?]);
+        if !sandbox.listeners.is_empty() {
+            rules.insert(libc::SYS_accept4, on(&sandbox.listeners)?);
+        }
+        if let Some(datagrams) = &sandbox.network {
+            for call in NETWORK_CALLS {
+                rules.insert(call.number, compiled(call.rule, None)?);
+            }
+            rules.entry(libc::SYS_sendto).or_default().extend(on(&datagrams.anywhere)?);
         }
         programs.push(program(rules, SeccompAction::Trap, SeccompAction::Allow)?);
         Ok(Self { programs })
@@ -90,6 +95,12 @@ fn compiled(rule: Rule, code: Option<&CodeRange>) -> Result<Vec<SeccompRule>, Sa
     };
     let made = alternatives.into_iter().map(SeccompRule::new).collect::<Result<_, _>>();
     made.map_err(|error| SandboxError::Seccomp(error.to_string()))
+}
+
+/// A call whose first argument is one of these sockets.
+fn on(sockets: &[u32]) -> Result<Vec<SeccompRule>, SandboxError> {
+    let wrong = |error: seccompiler::BackendError| SandboxError::Seccomp(error.to_string());
+    sockets.iter().map(|&socket| SeccompRule::new(vec![equal(0, socket.into())?]).map_err(wrong)).collect()
 }
 
 /// `mprotect`: memory that is not executable, or compiled code that is not writable.

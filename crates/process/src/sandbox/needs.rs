@@ -10,8 +10,17 @@ pub struct Sandbox {
     pub code: Option<CodeRange>,
     /// Files and directories that are opened or changed while the guest runs.
     pub paths: Vec<(PathBuf, Access)>,
-    /// A socket that is listened on: the only one on which connections are accepted.
-    pub listener: Option<u32>,
+    /// Sockets that are listened on: the only ones on which connections are accepted.
+    pub listeners: Vec<u32>,
+    /// Whether the run reaches the network: if so, it makes sockets for TCP and UDP, and connects them.
+    pub network: Option<Datagrams>,
+}
+
+/// What a run that reaches the network does with datagrams beside sending them where their socket is connected to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Sockets from which datagrams go to any address.
+    pub anywhere: Vec<u32>,
 }
 
 impl Sandbox {

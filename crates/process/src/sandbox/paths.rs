@@ -1,7 +1,7 @@
 //! Files, by Landlock (landlock(7)): everything is refused but what is done beneath the stated paths.
 
 use super::error::SandboxError;
-use super::needs::Access;
+use super::needs::{Access, Datagrams};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetStatus, Scope, make_bitflags,
@@ -12,11 +12,14 @@ use std::path::{Path, PathBuf};
 const VERSION: ABI = ABI::V6;
 
 /// Restricts the calling thread, and those that it starts. Returns whether the kernel has Landlock.
-pub(super) fn restrict(paths: &[(PathBuf, Access)]) -> Result<bool, SandboxError> {
+///
+/// Of a run that reaches the network, connections are not restricted: guests name the ports.
+pub(super) fn restrict(paths: &[(PathBuf, Access)], network: Option<&Datagrams>) -> Result<bool, SandboxError> {
     let failed = |error: landlock::RulesetError| SandboxError::Landlock(error.to_string());
+    let ports = if network.is_some() { AccessNet::BindTcp.into() } else { AccessNet::from_all(VERSION) };
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_all(VERSION))
-        .and_then(|rules| rules.handle_access(AccessNet::from_all(VERSION)))
+        .and_then(|rules| rules.handle_access(ports))
         .and_then(|rules| rules.scope(Scope::from_all(VERSION)))
         .and_then(Ruleset::create)
         .map_err(failed)?;

@@ -8,6 +8,7 @@
 
 use super::{
     host::{Compiler, trampoline_signature},
+    integer::integer,
     loops,
     near::Near,
     part::{Block, compiled_part, reserve, slots_of},
@@ -18,6 +19,7 @@ use crate::{
     code::translations::Translations,
     engine::operands::{Operands, Set},
     hart::{Hart, SINK},
+    host_page::HostPage,
     microop::{Link, MicroOp, accumulator},
     ops::{Class, Opcode},
 };
@@ -71,6 +73,10 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     /// Holds the addresses of the hart and the environment, which only rare paths need: in registers they would be in the way.
     frame: StackSlot,
     pub(super) acc: Variable,
+    /// What is outstanding in the modelled core.
+    pub(super) outstanding: Variable,
+    /// The page of the blocks.
+    pub(super) page: HostPage,
     pub(super) near: Near,
     /// The entries that are kept in registers, by the slots of the accesses.
     pub(super) kept: Vec<(usize, Variable)>,
@@ -93,12 +99,14 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
 impl Compiler {
     /// Compiles `blocks`, which all lie in one page; `None` where that fails. The address is that of a [`Unit`](super::Unit) whose entries are
     /// numbered as the blocks are.
-    pub(crate) fn unit<B: Bus>(&mut self, code: &Translations, blocks: &[Block]) -> Option<usize> {
+    pub(crate) fn unit<B: Bus>(&mut self, code: &Translations, page: HostPage, blocks: &[Block]) -> Option<usize> {
         let layout = B::ENTRY?;
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([AbiParam::new(I64); 5]);
         signature.returns.extend([AbiParam::new(I64); 2]);
-        self.compile(signature, |f, trampoline| Emitter::<B>::emit(f, code, layout, trampoline, blocks))
+        self.compile(signature, |f, trampoline| {
+            Emitter::<B>::emit(f, code, layout, trampoline, (page, blocks));
+        })
     }
 }
 
@@ -108,7 +116,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         code: &'e Translations,
         layout: EntryLayout,
         trampoline: usize,
-        blocks: &[Block],
+        (page, blocks): (HostPage, &[Block]),
     ) {
         let entry = f.create_block();
         f.append_block_params_for_function_params(entry);
@@ -122,6 +130,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         f.ins().stack_store(I64, environment, frame, FRAME_ENVIRONMENT);
         let acc = f.declare_var(I64);
         f.def_var(acc, acc_value);
+        let outstanding = f.declare_var(I64);
         let x = (0..32).map(|_| f.declare_var(I64)).collect();
         let fs = (0..32).map(|_| f.declare_var(F64)).collect();
         let kept = loops::kept(code, blocks).into_iter().map(|slot| (slot, f.declare_var(I64))).collect();
@@ -148,6 +157,8 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             view,
             frame,
             acc,
+            outstanding,
+            page,
             near: Near::default(),
             kept,
             x,
@@ -192,6 +203,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             let value = self.f.ins().load(F64, PLAIN, hart, Hart::f_offset(register) as i32);
             self.f.def_var(self.fs[usize::from(register)], value);
         }
+        self.read_outstanding();
         for (slot, variable) in self.kept.clone() {
             let entry = self.slot_entry(slot);
             self.f.def_var(variable, entry);
@@ -237,7 +249,11 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             self.f.switch_to_block(labels.past_gate);
             slot += 1;
         }
+        let mut reported = slot;
         loop {
+            if slot >= reported {
+                reported = self.report_operations(slot);
+            }
             let (opcode, op) = self.code.slot(slot);
             if self.micro_op(opcode, op, slot) == Flow::End {
                 return;
@@ -250,12 +266,12 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         match opcode.class() {
             Class::immediate => {
                 let (a, b) = (self.x(op.rs1), self.constant(i64::from(op.imm)));
-                let value = self.integer(opcode, a, b);
+                let value = integer(self.f, opcode, a, b);
                 self.set_x(op.rd, value);
             }
             Class::register => {
                 let (a, b) = (self.x(op.rs1), self.x(op.rs2 as u8));
-                let value = self.integer(opcode, a, b);
+                let value = integer(self.f, opcode, a, b);
                 self.set_x(op.rd, value);
             }
             Class::load | Class::float_load => self.load(opcode, op, slot),
@@ -264,11 +280,14 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             Class::branch => {
                 let (a, b) = (self.x(op.rs1), self.x(op.rd));
                 let holds = self.f.ins().icmp(condition(opcode), a, b);
+                let prediction = self.predict(slot);
                 let [taken, not_taken] = [(); 2].map(|()| self.f.create_block());
                 self.f.ins().brif(holds, taken, &[], not_taken, &[]);
                 self.begin(taken);
+                self.goes(slot, prediction, 1);
                 self.take(slot);
                 self.begin(not_taken);
+                self.goes(slot, prediction, 0);
             }
             Class::single => match opcode {
                 Opcode::Li => {
@@ -279,7 +298,8 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
                     let value = self.in_page(i64::from(op.imm));
                     self.set_x(op.rd, value);
                 }
-                Opcode::Nop => {}
+                Opcode::Nop => self.report_fence(slot),
+                Opcode::FetchLine => self.fetch_line(slot, op.imm),
                 Opcode::Jal => {
                     if op.rd != SINK {
                         let next = self.in_page(i64::from(op.rs2));

@@ -26,8 +26,9 @@ impl<B: Bus> Emitter<'_, '_, B> {
     pub(super) fn load(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
         let width = width(opcode);
         let address = self.address(op);
-        let found = self.f.create_block();
-        let at = self.f.append_block_param(found, I64);
+        let used = self.f.create_block();
+        let at = self.f.append_block_param(used, I64);
+        let found = if self.is_modelled() { self.f.create_block() } else { used };
         self.hit(slot, address, width, self.layout.read_tag, found);
 
         let miss = match width {
@@ -37,10 +38,15 @@ impl<B: Bus> Emitter<'_, '_, B> {
             _ => load_miss::<u64, B>,
         };
         self.call(miss, slot, address);
-        self.come_back(slot, found);
+        self.come_back(slot, used);
 
-        self.begin(found);
-        self.hand_on(slot, found);
+        if self.is_modelled() {
+            let (at, entry) = self.begin_found(found);
+            self.use_data_line(slot, address, at);
+            self.go_to(used, at, entry, slot);
+        }
+        self.begin(used);
+        self.hand_on(slot, used);
         let value = self.f.ins().load(if opcode == Opcode::Fld { F64 } else { width }, PLAIN, at, 0);
         self.deliver(opcode, op, value);
         self.count_access();
@@ -49,8 +55,9 @@ impl<B: Bus> Emitter<'_, '_, B> {
     pub(super) fn store(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
         let width = width(opcode);
         let address = self.address(op);
-        let found = self.f.create_block();
-        let at = self.f.append_block_param(found, I64);
+        let used = self.f.create_block();
+        let at = self.f.append_block_param(used, I64);
+        let found = if self.is_modelled() { self.f.create_block() } else { used };
         self.hit(slot, address, width, self.layout.write_tag, found);
 
         let miss = match width {
@@ -64,15 +71,19 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let environment = self.environment();
         self.f.ins().store(PLAIN, value, environment, (exchange + offset_of!(Exchange, value)) as i32);
         self.call(miss, slot, address);
-        self.come_back(slot, found);
+        self.come_back(slot, used);
 
-        self.begin(found);
-        self.hand_on(slot, found);
-        // A store to translated code is made by an interpreter, from the beginning: what happened so far may happen again.
-        let (map, page) = (self.constant(self.code.biased_map() as i64), self.f.ins().ushr_imm_u(at, 12));
-        let byte = self.f.ins().iadd(map, page);
-        let holds_code = self.f.ins().load(I8, PLAIN, byte, 0);
-        self.when(holds_code, |emitter| emitter.exit_at(slot));
+        if self.is_modelled() {
+            let (at, entry) = self.begin_found(found);
+            self.leave_if_code(slot, at);
+            self.use_data_line(slot, address, at);
+            self.go_to(used, at, entry, slot);
+        }
+        self.begin(used);
+        self.hand_on(slot, used);
+        if !self.is_modelled() {
+            self.leave_if_code(slot, at);
+        }
         let value = match width {
             I64 => value,
             _ if opcode.class() == Class::float_store => {
@@ -115,8 +126,27 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().store(PLAIN, stamp, entry, self.layout.stamp as i32);
         let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
         let at = self.f.ins().iadd(address, addend);
-        self.go_to(found, at, entry, slot);
+        if self.is_modelled() {
+            self.f.ins().jump(found, &[at.into(), entry.into()]);
+        } else {
+            self.go_to(found, at, entry, slot);
+        }
         self.begin(miss);
+    }
+
+    /// Begins where an access has hit, before its line is used: where the byte lies, and the entry.
+    fn begin_found(&mut self, found: Block) -> (Value, Value) {
+        let [at, entry] = [(); 2].map(|()| self.f.append_block_param(found, I64));
+        self.begin(found);
+        (at, entry)
+    }
+
+    /// A store to translated code is made by an interpreter, from the beginning: what happened so far may happen again.
+    fn leave_if_code(&mut self, slot: usize, at: Value) {
+        let (map, page) = (self.constant(self.code.biased_map() as i64), self.f.ins().ushr_imm_u(at, 12));
+        let byte = self.f.ins().iadd(map, page);
+        let holds_code = self.f.ins().load(I8, PLAIN, byte, 0);
+        self.when(holds_code, |emitter| emitter.exit_at(slot));
     }
 
     /// Goes to `found`; the entry's address is handed on if it is asked for later.
@@ -156,6 +186,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let hit = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
         self.f.ins().brif(hit, back, &[], self.exit_as_told, &[]);
         self.begin(back);
+        self.read_outstanding();
         let entry = self.slot_entry(slot);
         if let Some(kept) = self.kept_entry(slot) {
             self.f.def_var(kept, entry);
@@ -176,6 +207,13 @@ impl<B: Bus> Emitter<'_, '_, B> {
     fn told(&mut self, offset: usize) -> Value {
         let environment = self.environment();
         self.f.ins().load(I64, PLAIN, environment, (offset_of!(Environment<B>, exchange) + offset) as i32)
+    }
+
+    /// Tells a function that is called next where an access has hit.
+    pub(super) fn exchange_at(&mut self, at: Value) {
+        let environment = self.environment();
+        let offset = offset_of!(Environment<B>, exchange) + offset_of!(Exchange, at);
+        self.f.ins().store(PLAIN, at, environment, offset as i32);
     }
 
     fn count_access(&mut self) {

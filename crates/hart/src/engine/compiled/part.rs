@@ -38,7 +38,8 @@ fn executes(opcode: Opcode) -> bool {
     match opcode.class() {
         Class::load_reserved | Class::store_conditional | Class::atomic => false,
         Class::single => {
-            matches!(opcode, Opcode::Li | Opcode::Auipc | Opcode::Nop | Opcode::Jal | Opcode::Next | Opcode::FloatGate)
+            use Opcode as O;
+            matches!(opcode, O::Li | O::Auipc | O::Nop | O::Jal | O::Next | O::FloatGate | O::FetchLine)
         }
         _ => true,
     }

@@ -5,8 +5,9 @@ use super::root_cache::Root;
 use crate::exits::ExitReason;
 use crate::shadow::guest_tables::Derived;
 use crate::shadow::statistics::{Activity, Way, Work};
+use crate::shadow::steps::{self, Entered};
 use crate::shadow::tables::TableSet;
-use crate::shadow::{Event, Shadow, Tlbs, steps};
+use crate::shadow::{Event, Shadow, Tlbs};
 use crate::vm::{Vm, VmMemory};
 use memory::{Host, HostMemory};
 use mmu::Fence;
@@ -55,7 +56,7 @@ impl Shadow {
         self.settle_modes(vm, &host.memory);
         self.statistics.agile.intervals += 1;
         let references = pages * (1 + u64::from(vm.host_levels())) + returned;
-        let steps = (pages + spaces) * steps::VALIDATION;
+        let steps = steps::exit(Entered::Fault) + steps::fault(references + spaces);
         Some(self.event(ExitReason::Timer, Work::new(Activity::PurgeTlb, Way::Exit, steps, references)))
     }
 

@@ -8,7 +8,8 @@ use crate::exits::ExitReason;
 use crate::shadow::guest_tables::Derived;
 use crate::shadow::reader::Path;
 use crate::shadow::statistics::{Activity, Way, Work};
-use crate::shadow::{Event, Exited, Shadow, Tlbs, steps};
+use crate::shadow::steps::{self, Entered};
+use crate::shadow::{Event, Exited, Shadow, Tlbs};
 use crate::table::{Displaced, GuestTable};
 use crate::vm::{ReclaimRequest, VmMemory};
 use memory::HostMemory;
@@ -78,7 +79,8 @@ impl Shadow {
         }
         let host_levels = u64::from(exited.vm.host_levels());
         let references = (depth as u64 + 1) * (1 + host_levels) + u64::from(levels);
-        let work = Work::new(Activity::Validation, Way::Exit, steps::VALIDATION, references);
+        let steps = steps::exit(Entered::Fault) + steps::validation(references);
+        let work = Work::new(Activity::Validation, Way::Exit, steps, references);
         Ok(Some(self.event(ExitReason::ShadowFault, work)))
     }
 

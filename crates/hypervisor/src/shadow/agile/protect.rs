@@ -2,7 +2,8 @@
 
 use crate::exits::ExitReason;
 use crate::shadow::statistics::{Activity, Way, Work};
-use crate::shadow::{Event, Shadow, ShadowFaultOutcome, Tlbs, steps};
+use crate::shadow::steps::{self, Entered};
+use crate::shadow::{Event, Shadow, ShadowFaultOutcome, Tlbs};
 use crate::vm::{Vm, VmMemory};
 use memory::{FrameAllocator, Host, HostMemory, OutOfFrames};
 use mmu::{Cause, Fault, Fence, NestedFault, Purpose};
@@ -56,7 +57,8 @@ impl Shadow {
         };
         self.statistics.agile.nested_table_writes += 1;
         self.settle_modes(vm, &host.memory);
-        let work = Work::new(Activity::Validation, Way::Exit, steps::VALIDATION, references);
+        let steps = steps::exit(Entered::Fault) + steps::fault(references);
+        let work = Work::new(Activity::Validation, Way::Exit, steps, references);
         (outcome, Some(self.event(ExitReason::TableWrite, work)))
     }
 

@@ -185,6 +185,7 @@ fn choice() -> impl Strategy<Value = Choice> {
             coherence,
             invalidation,
             assist,
+            clear: Choice::default().clear,
             selection_flag,
             attribute,
             host_page,

@@ -2,8 +2,8 @@
 //! the guest writes its tables.
 
 use crate::shadow::{
-    AgileConfig, Assist, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome,
-    ShadowStatistics, Tables, Tlbs,
+    AgileConfig, Assist, Clear, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFault,
+    ShadowFaultOutcome, ShadowStatistics, Tables, Tlbs,
 };
 use crate::table::{LeafBits, Radix, ShadowFormat};
 use crate::vm::{Backing, LeafStatus, MemoryAttribute, Vm};
@@ -42,6 +42,7 @@ pub(super) struct Choice {
     pub(super) coherence: Coherence,
     pub(super) invalidation: Invalidation,
     pub(super) assist: Assist,
+    pub(super) clear: Clear,
     pub(super) selection_flag: bool,
     pub(super) attribute: MemoryAttribute,
     pub(super) host_page: PageSize,
@@ -58,6 +59,7 @@ impl Default for Choice {
             coherence: Coherence::Fence,
             invalidation: Invalidation::Selective,
             assist: Assist::None,
+            clear: Clear::Stores,
             selection_flag: true,
             attribute: MemoryAttribute::Virtual,
             host_page: PageSize::Size4K,
@@ -121,6 +123,7 @@ impl Fixture {
             coherence: choice.coherence,
             invalidation: choice.invalidation,
             assist: choice.assist,
+            clear: choice.clear,
             selection_flag: choice.selection_flag,
             harts: choice.harts,
             rules: SoftwareRules { ad: choice.ad, svnapot: true },

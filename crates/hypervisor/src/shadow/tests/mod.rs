@@ -3,6 +3,7 @@
 mod agile;
 mod agreement;
 mod derive;
+mod fills;
 mod fixture;
 mod hashed;
 mod hostile;

@@ -7,6 +7,7 @@ use crate::cli::SweepArgs;
 use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly};
+use crate::observe::Recordings;
 use crate::progress::{Runs, note};
 use crate::runs::quiet::QuietConsole;
 use crate::runs::start::Promise;
@@ -187,7 +188,7 @@ fn replay(recording: &Recording<'_>, on: &Arc<Configured>, arguments: &SweepArgs
         refused: (0, Vec::new()),
         walk: None,
         saturated: None,
-        profile: None,
+        recordings: Recordings::default(),
         sections: Value::Null,
     };
     let mut report = report(guest, &on.config, &on.host, &[], std::slice::from_ref(&finished));

@@ -1,9 +1,9 @@
 //! Overhead by workload and scheme.
 
 use super::measured::Run;
-use crate::html::charts::{self, Bar, Numbers};
+use crate::html::charts::{self, Bars, Group, Numbers};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
-use crate::html::figures::{percent, signed_percent};
+use crate::html::figures::{grouped, percent, signed_percent};
 use crate::html::palette;
 
 /// Overhead by workload and scheme, as the figures of the 2014 paper have it.
@@ -15,20 +15,11 @@ pub(super) fn overhead(works: &[&[Run]]) -> Section {
     );
     let mut charts = Vec::new();
     for runs in works {
-        let bars: Vec<Bar> = runs
-            .iter()
-            .filter(|run| run.is_good())
-            .map(|run| Bar {
-                name: run.system(),
-                value: run.over_ideal(),
-                label: percent(run.over_ideal()),
-                colour: palette::of_scheme(&run.scheme),
-            })
-            .collect();
+        let groups: Vec<Group> = runs.iter().filter(|run| run.is_good()).map(bar).collect();
         let workload = &runs[0].workload;
-        let description = format!("Bars: overhead of {workload} over free translation. {}", charts::spoken(&bars));
-        let spec = charts::bars(&description, &bars, longest, Numbers::Ratios);
-        charts.push(Chart { title: workload.clone(), description, spec });
+        let description = format!("Bars: overhead of {workload} over free translation. {}", charts::spoken(&groups));
+        let bars = Bars { description: &description, groups: &groups, end: longest, numbers: Numbers::Ratios };
+        charts.push(Chart { title: workload.clone(), svg: bars.svg() });
         for run in *runs {
             let over_native = run.overhead.map_or_else(|| "–".to_owned(), signed_percent);
             let over_ideal = run.overhead_ideal.map_or_else(|| "failed".to_owned(), signed_percent);
@@ -55,4 +46,12 @@ pub(super) fn overhead(works: &[&[Run]]) -> Section {
             table,
         })],
     }
+}
+
+/// The bar of a run.
+fn bar(run: &Run) -> Group {
+    let overhead = run.over_ideal();
+    let group = Group::single(run.system(), overhead, percent(overhead), palette::of_scheme(&run.scheme));
+    let native = run.overhead.map_or_else(String::new, |ratio| format!(", {} over native", signed_percent(ratio)));
+    group.exactly(&format!("{:+.3} % over free translation{native}, {} cycles", 100.0 * overhead, grouped(run.cycles)))
 }

@@ -1,10 +1,10 @@
 //! The guests one by one.
 
-use super::measured::{MultiVm, Time};
-use crate::html::charts;
+use super::measured::{Guest, MultiVm, Time};
+use crate::html::charts::{self, Part, Stack, Stacked};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
-use crate::html::figures::{millions, percent};
-use crate::html::palette;
+use crate::html::figures::{grouped, millions, percent};
+use crate::html::{legend, palette};
 
 /// Where each guest's time goes.
 pub(super) fn time(runs: &[MultiVm]) -> Section {
@@ -14,22 +14,20 @@ pub(super) fn time(runs: &[MultiVm]) -> Section {
         &["spin", "guest", "#instructions", "#translation", "#hypervisor"],
     );
     let mut charts = Vec::new();
-    for run in runs {
-        let mut bars = Vec::new();
+    // Runs are compared, so they have one scale.
+    let stacks: Vec<Vec<Stack>> = runs.iter().map(|run| run.guests.iter().map(stack).collect()).collect();
+    let end = stacks.iter().flatten().map(Stack::sum).fold(0.0, f64::max);
+    for (run, stacks) in runs.iter().zip(&stacks) {
         for guest in &run.guests {
-            let Time { guest: own, translation, hypervisor } = guest.time;
-            let parts = [own, translation, hypervisor];
-            bars.push((guest.name.clone(), parts.map(|cycles| cycles as f64 / 1e6).to_vec()));
-            table.row([run.spin().to_owned(), guest.name.clone()].into_iter().chain(parts.map(millions)));
+            table.row([run.spin().to_owned(), guest.name.clone()].into_iter().chain(parts(guest).map(millions)));
         }
         let description = format!(
-            "Stacked bars: millions of cycles of each guest with {}, of its instructions, of translation and of the hypervisor",
+            "Stacked bars: cycles of each guest with {}, of its instructions, of translation and of the hypervisor",
             run.spin()
         );
         charts.push(Chart {
             title: if runs.len() > 1 { run.spin().to_owned() } else { "By guest".to_owned() },
-            spec: charts::stacked(&description, &bars, &palette::TIMES, "million cycles"),
-            description,
+            svg: Stacked { description: &description, stacks, end }.svg(),
         });
     }
     Section {
@@ -38,7 +36,28 @@ pub(super) fn time(runs: &[MultiVm]) -> Section {
         intro: vec![
             "Cycles of all processors that ran the guest; waiting is not among them. Instructions that spin count as the guest's own.".to_owned(),
         ],
-        blocks: vec![Block::Charts(Charts { caption: TITLE.to_owned(), legend: palette::legend_of_times(), charts, table })],
+        blocks: vec![Block::Charts(Charts { caption: TITLE.to_owned(), legend: legend::of_times(), charts, table })],
+    }
+}
+
+/// The cycles of its instructions, of translation and of the hypervisor.
+fn parts(guest: &Guest) -> [u64; 3] {
+    let Time { guest, translation, hypervisor } = guest.time;
+    [guest, translation, hypervisor]
+}
+
+/// The bar of a guest.
+fn stack(guest: &Guest) -> Stack {
+    let all: u64 = parts(guest).iter().sum();
+    let part = |(cycles, (what, colour)): (u64, (&str, _))| Part {
+        value: cycles as f64,
+        exact: format!("{what}, {} cycles, {}", grouped(cycles), percent(cycles as f64 / all.max(1) as f64)),
+        colour,
+    };
+    Stack {
+        name: guest.name.clone(),
+        parts: parts(guest).into_iter().zip(palette::TIMES).map(part).collect(),
+        label: charts::short(all as f64),
     }
 }
 

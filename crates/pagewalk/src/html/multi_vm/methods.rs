@@ -1,7 +1,7 @@
 //! Spin methods side by side.
 
 use super::measured::{Guest, MultiVm};
-use crate::html::charts::{self, Bar, Numbers};
+use crate::html::charts::{self, Bars, Group, Numbers};
 use crate::html::document::{Block, Chart, Charts, DataTable, Section};
 use crate::html::figures::{grouped, percent};
 use crate::html::palette;
@@ -37,16 +37,15 @@ impl Sums {
 
 /// A chart of one figure for all methods.
 fn figure(runs: &[MultiVm], title: &str, numbers: Numbers, of: impl Fn(&MultiVm) -> (f64, String)) -> Chart {
-    let bars: Vec<Bar> = runs
-        .iter()
-        .map(|run| {
-            let (value, label) = of(run);
-            Bar { name: run.spin().to_owned(), value, label, colour: palette::of_series(0) }
-        })
-        .collect();
-    let longest = charts::cut(bars.iter().map(|bar| bar.value));
-    let description = format!("Bars by spin method: {title}. {}", charts::spoken(&bars));
-    Chart { title: title.to_owned(), spec: charts::bars(&description, &bars, longest, numbers), description }
+    let group = |run: &MultiVm| {
+        let (value, label) = of(run);
+        Group::single(run.spin().to_owned(), value, label, palette::PLAIN)
+    };
+    let groups: Vec<Group> = runs.iter().map(group).collect();
+    let end = charts::cut(groups.iter().flat_map(|group| &group.bars).map(|bar| bar.value));
+    let description = format!("Bars by spin method: {title}. {}", charts::spoken(&groups));
+    let bars = Bars { description: &description, groups: &groups, end, numbers };
+    Chart { title: title.to_owned(), svg: bars.svg() }
 }
 
 /// The section: the items of the paper's tables, as charts and as a table.

@@ -4,8 +4,11 @@ use crate::html::document::{Block, Section, Verdict};
 use serde::Deserialize;
 
 /// Verdicts in the order of their goodness: how the style sheet calls each, and what this many claims do.
-pub(super) const VERDICTS: [(&str, &str, &str); 4] = [
+pub(super) const VERDICTS: [(&str, &str, &str); 6] = [
     ("holds", "good", "hold"),
+    ("refuted", "bad", "are refuted"),
+    ("open", "fair", "are open"),
+    // Of reports from before the verdicts above.
     ("holds in direction", "fair", "hold in direction"),
     ("does not hold", "bad", "do not hold"),
     ("not measured", "none", "were not measured"),
@@ -19,6 +22,8 @@ pub(super) struct Claim {
     rule: String,
     pub(super) verdict: String,
     evidence: Option<String>,
+    /// What the claim's controlled experiment shows.
+    shown: Option<String>,
     explanation: Option<String>,
 }
 
@@ -31,13 +36,14 @@ pub(super) fn section(claims: &[Claim]) -> Section {
         source: claim.source.clone(),
         rule: claim.rule.clone(),
         evidence: claim.evidence.clone().unwrap_or_default(),
+        cause: claim.shown.clone().unwrap_or_default(),
         explanation: claim.explanation.clone().unwrap_or_default(),
     };
     Section {
         id: "claims",
         title: "The paper's claims".to_owned(),
         intro: vec![
-            "Each verdict follows a rule that was in the experiment's file before anything was measured.".to_owned(),
+            "Each verdict follows from a band that was in the experiment's file before anything was measured: a claim holds where the 95 % interval of our number is inside, is refuted where it is outside and a controlled experiment shows the cause, and is open otherwise.".to_owned(),
         ],
         blocks: vec![Block::Verdicts { verdicts: claims.iter().map(verdict).collect() }],
     }

@@ -1,8 +1,10 @@
 //! A paper's figures, with what was measured beside what it says.
 
-use crate::html::charts::{self, Curve, Pair};
-use crate::html::document::{Block, Chart, Charts, DataTable, Heading, Key, Section};
-use crate::html::palette;
+use crate::html::charts::{
+    self, At, Axis, Bar, Bars, Curve, Group, Lines, Numbers, Point, Shape, Spacing, Stroke, Vertical,
+};
+use crate::html::document::{Block, Chart, Charts, DataTable, Heading, Section};
+use crate::html::{legend, palette};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -29,10 +31,6 @@ struct Series {
     ours: Vec<Option<f64>>,
 }
 
-/// The paper's and ours.
-const PAPER: &str = "var(--c-paper)";
-const OURS: &str = "var(--c-nested)";
-
 /// The section with all figures; `None` if there are none.
 pub(super) fn section(figures: &[Figure]) -> Option<Section> {
     (!figures.is_empty()).then(|| Section {
@@ -48,18 +46,22 @@ impl Figure {
         let table = self.table();
         let mut notes = vec![format!("{}.", self.source.trim_end_matches('.'))];
         notes.extend(self.note.clone());
-        let charts = match self.kind.as_str() {
-            "bars" => self.bars(),
-            "lines" => vec![self.lines()],
-            _ => Vec::new(),
+        let (legend, charts) = match self.kind.as_str() {
+            "bars" => {
+                let paired = self.series.iter().any(|series| series.paper.iter().any(Option::is_some));
+                let keys = || vec![legend::key(palette::PAPER, "the paper's"), legend::key(palette::SIMULATED, "ours")];
+                (if paired { keys() } else { Vec::new() }, self.bars())
+            }
+            "lines" => {
+                let curves = self.curves();
+                (legend::of_curves(&curves), vec![self.lines(&curves)])
+            }
+            _ => Default::default(),
         };
         let caption = match &self.unit {
             Some(unit) if !unit.is_empty() => format!("{}, {unit}", self.title),
             _ => self.title.clone(),
         };
-        let paired = self.kind == "bars" && self.series.iter().any(|series| series.paper.iter().any(Option::is_some));
-        let key = |colour, name: &str| Key { colour, name: name.to_owned() };
-        let legend = if paired { vec![key(PAPER, "the paper's"), key(OURS, "ours")] } else { Vec::new() };
         Block::Figure { notes, group: Charts { caption, legend, charts, table } }
     }
 
@@ -88,7 +90,7 @@ impl Figure {
                     table.headings.push(Heading {
                         text: format!("{}, {whose}", series.name),
                         numeric: true,
-                        meaning: None,
+                        term: None,
                     });
                 }
             }
@@ -107,54 +109,67 @@ impl Figure {
 
     /// Pairs of bars. There is a chart for each series, or for each point, whichever are fewer.
     fn bars(&self) -> Vec<Chart> {
-        let pair = |name: &str, series: &Series, index: usize| {
-            let (paper, ours) = (series.paper.get(index), series.ours.get(index));
-            let of = |value: Option<&Option<f64>>| value.copied().flatten().map(|number| (number, self.number(value)));
-            Pair { name: name.to_owned(), paper: of(paper), ours: of(ours) }
-        };
-        let groups: Vec<(String, Vec<Pair>)> = if self.series.len() <= self.x.len() {
-            let of = |series: &Series| (0..self.x.len()).map(|index| pair(&self.at(index), series, index)).collect();
+        let panels: Vec<(String, Vec<Group>)> = if self.series.len() <= self.x.len() {
+            let of = |series: &Series| (0..self.x.len()).map(|at| self.pair(self.at(at), series, at)).collect();
             self.series.iter().map(|series| (series.name.clone(), of(series))).collect()
         } else {
-            let of = |index: usize| self.series.iter().map(|series| pair(&series.name, series, index)).collect();
-            (0..self.x.len()).map(|index| (self.at(index), of(index))).collect()
+            let of = |at: usize| self.series.iter().map(|series| self.pair(series.name.clone(), series, at)).collect();
+            (0..self.x.len()).map(|at| (self.at(at), of(at))).collect()
         };
-        let values = groups.iter().flat_map(|(_, pairs)| pairs.iter().flat_map(Pair::values));
+        let values = panels.iter().flat_map(|(_, groups)| groups).flat_map(|group| &group.bars).map(|bar| bar.value);
         // A scale on which numbers that read as nothing look like nothing.
         let least = 10_f64.powi(1 - self.digits() as i32);
-        let longest = charts::cut(values).max(least);
-        groups
-            .into_iter()
-            .map(|(title, pairs)| {
-                let description = format!(
-                    "Pairs of bars: {}, {title}: the paper's and ours. {}",
-                    self.title,
-                    charts::spoken_pairs(&pairs)
-                );
-                Chart { spec: charts::pairs(&description, &pairs, longest, [PAPER, OURS]), title, description }
-            })
-            .collect()
+        let end = charts::cut(values).max(least);
+        let chart = |(title, groups): (String, Vec<Group>)| {
+            let spoken = charts::spoken(&groups);
+            let description = format!("Pairs of bars: {}, {title}: the paper's and ours. {spoken}", self.title);
+            let bars = Bars { description: &description, groups: &groups, end, numbers: Numbers::Plain };
+            Chart { svg: bars.svg(), title }
+        };
+        panels.into_iter().map(chart).collect()
     }
 
-    fn lines(&self) -> Chart {
+    /// The paper's number and ours, as far as there are such.
+    fn pair(&self, name: String, series: &Series, index: usize) -> Group {
+        let sides = [("the paper's", &series.paper, palette::PAPER), ("ours", &series.ours, palette::SIMULATED)];
+        let bar = |(whose, values, colour): (_, &Vec<Option<f64>>, _)| {
+            let value = values.get(index).copied().flatten()?;
+            Some(Bar { whose, value, label: self.number(Some(&Some(value))), exact: value.to_string(), colour })
+        };
+        Group { name, bars: sides.into_iter().filter_map(bar).collect() }
+    }
+
+    fn curves(&self) -> Vec<Curve> {
         let mut curves = Vec::new();
+        let only = self.series.iter().all(|series| series.paper.iter().all(Option::is_none));
         for (number, series) in self.series.iter().enumerate() {
-            let only = self.series.iter().all(|series| series.paper.iter().all(Option::is_none));
-            for (whose, values, quoted) in [("the paper's", &series.paper, true), ("ours", &series.ours, false)] {
-                let points: Vec<(Value, f64)> =
-                    self.x.iter().zip(values).filter_map(|(x, value)| Some((x.clone(), (*value)?))).collect();
+            let sides = [("the paper's", &series.paper, Stroke::Dashed), ("ours", &series.ours, Stroke::Solid)];
+            for (whose, values, stroke) in sides {
+                let points: Vec<Point> =
+                    self.x.iter().zip(values).filter_map(|(at, value)| Some(point(at, (*value)?))).collect();
                 if points.is_empty() {
                     continue;
                 }
                 let name = if only { series.name.clone() } else { format!("{}, {whose}", series.name) };
-                curves.push(Curve { name, points, colour: palette::of_series(number), quoted });
+                let (colour, shape) = (palette::of_series(&series.name, number), Shape::of_series(curves.len()));
+                curves.push(Curve { name, points, colour, shape, stroke });
             }
         }
-        let description = format!("Curves: {} over {}; the table has the numbers", self.title, self.x_label);
-        Chart {
-            title: String::new(),
-            spec: charts::lines(&description, &curves, &self.x_label, self.unit.as_deref().unwrap_or_default()),
-            description,
-        }
+        curves
     }
+
+    fn lines(&self, curves: &[Curve]) -> Chart {
+        let description = format!("Curves: {} over {}; the table has the numbers", self.title, self.x_label);
+        let x = Axis { title: &self.x_label, spacing: Spacing::Even };
+        let y = Vertical { title: self.unit.as_deref().unwrap_or_default(), numbers: Numbers::Plain, end: None };
+        Chart { title: String::new(), svg: Lines { description: &description, curves, x, y }.svg() }
+    }
+}
+
+fn point(at: &Value, value: f64) -> Point {
+    let at = match at {
+        Value::String(text) => At::Text(text.clone()),
+        number => number.as_f64().map_or_else(|| At::Text(number.to_string()), At::Number),
+    };
+    Point { at, value, range: None, exact: value.to_string() }
 }

@@ -44,11 +44,16 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
     /// Calls a function for the micro-op at `slot`.
     pub(in crate::engine::compiled) fn call(&mut self, function: Call, slot: usize, address: Value) {
+        let acc = self.f.use_var(self.acc);
+        self.call_with(function, slot, acc, address);
+    }
+
+    /// The same, with an accumulator of its own.
+    pub(in crate::engine::compiled) fn call_with(&mut self, function: Call, slot: usize, acc: Value, address: Value) {
         let function = self.constant(function as usize as i64);
         let op = self.constant(self.code.address(slot) as i64);
         let trampoline = self.constant(self.trampoline as i64);
         let (hart, environment) = (self.hart(), self.environment());
-        let acc = self.f.use_var(self.acc);
         let arguments = [function, hart, op, acc, environment, address];
         self.f.ins().call_indirect(self.trampoline_signature, trampoline, &arguments);
     }

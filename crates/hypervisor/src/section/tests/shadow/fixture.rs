@@ -3,7 +3,7 @@
 
 use crate::section::{MapRequest, SectionHost, SectionManager, VmProfile, Window};
 use crate::shadow::{
-    Assist, Coherence, GuestFence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
+    Assist, Clear, Coherence, GuestFence, Invalidation, ShadowConfig, ShadowFault, ShadowFaultOutcome, Tables, Tlbs,
 };
 use crate::table::FlushTlbs;
 use crate::vm::{Backing, LeafStatus, ReclaimRequest, Vm};
@@ -114,6 +114,7 @@ impl Fixture {
                 coherence,
                 invalidation: Invalidation::Selective,
                 assist: Assist::None,
+                clear: Clear::Stores,
                 selection_flag: true,
                 harts: HARTS,
                 rules: SoftwareRules { ad: AdPolicy::Fault, svnapot: true },
