@@ -1,7 +1,7 @@
 //! `pagewalk compare`.
 
 use super::outputs::{open_output, open_printer, write_page, write_report};
-use crate::cli::{CompareArgs, NetKind};
+use crate::cli::{CompareArgs, NetKind, WorkloadSpec};
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
     mark_incomplete, model, modes, notes, overview, report, tell_of_interruption,
@@ -336,30 +336,28 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
         return Ok(WORKLOADS.map(work).into());
     }
     let commands = arguments.runs.iter().map(|run| Ok((run.name.clone(), Work::Command(run.command.clone()))));
-    arguments
-        .workloads
-        .iter()
-        .map(|spec| {
-            if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
-                return Err(Failure::Usage(format!(
-                    "--workload: {}",
-                    unknown("workload", &spec.name, KNOWN_WORKLOADS)
-                )));
-            }
-            if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
-                return Err(Failure::Usage(format!(
-                    "--workload: `{}` is for --guest vos, whose system calls it needs",
-                    spec.name
-                )));
-            }
-            let (label, options) = match &spec.size {
-                Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
-                None => (spec.name.clone(), String::new()),
-            };
-            Ok((label, Work::Workload { name: spec.name.clone(), options }))
-        })
-        .chain(commands)
-        .collect()
+    arguments.workloads.iter().map(|spec| work_of(spec, kind)).chain(commands).collect()
+}
+
+/// A workload, with the name that reports give it.
+///
+/// # Errors
+/// [`Failure::Usage`]: there is no such workload, or the guest has none of that name.
+pub(super) fn work_of(spec: &WorkloadSpec, kind: &GuestKind) -> Result<(String, Work), Failure> {
+    if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
+        return Err(Failure::Usage(format!("--workload: {}", unknown("workload", &spec.name, KNOWN_WORKLOADS))));
+    }
+    if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
+        return Err(Failure::Usage(format!(
+            "--workload: `{}` is for --guest vos, whose system calls it needs",
+            spec.name
+        )));
+    }
+    let (label, options) = match &spec.size {
+        Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
+        None => (spec.name.clone(), String::new()),
+    };
+    Ok((label, Work::Workload { name: spec.name.clone(), options }))
 }
 
 /// Prints what the guests printed: of the first, and of each other that printed something else.
