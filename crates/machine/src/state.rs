@@ -336,7 +336,7 @@ impl MachineState {
         cores.report(caches, self.current.processor, index, report)
     }
 
-    /// The hart on the current pCPU has left, with so many instructions retired in this run.
+    /// The time of the current pCPU is needed before the instruction that follows `retired` others in this run.
     pub(crate) fn settle_core(&mut self, retired: u64) {
         let index = self.index(retired);
         if let Some(cores) = &mut self.cores {

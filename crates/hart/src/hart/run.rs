@@ -3,7 +3,7 @@
 use super::suspended::{Entry, Suspended, SuspendedAt};
 use super::{Exit, Hart};
 use crate::{
-    Bus, CodeCache, Engine, Interrupt, Stop,
+    Bus, CodeCache, Engine, Interrupt, Sites, Stop,
     bus::DataView,
     code::jumps::Jump,
     engine::{
@@ -137,6 +137,9 @@ impl Hart {
         budget: u32,
         engine: Engine,
     ) -> Result<Leave, Stop> {
+        if B::SITES == Sites::Needed {
+            bus.at(self.pc, self.retired_in_run());
+        }
         let fetched = bus.fetch(self.pc)?;
         self.report(bus, Report::Fetched(self.pc));
         let offset = (self.pc & 0xfff) as u16;

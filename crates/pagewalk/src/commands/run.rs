@@ -52,7 +52,6 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let needs = needs.configuration(&multi_vm.config).sections(&multi_vm.plan.sections);
     let guests = multi_vm.plan.guests.iter();
     let needs = guests.fold(needs, |needs, guest| needs.devices(&guest.image.devices));
-    observed.recorded(profile.is_some()).check(&multi_vm.config)?;
     let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     if let [_, _, ..] = arguments.methods[..] {
         return compare_methods(arguments, &multi_vm, reports, (profile, observed));
