@@ -1,6 +1,6 @@
 //! `pagewalk compare`.
 
-use super::outputs::{open_output, open_printer, write_page, write_report};
+use super::outputs::{open_output, open_printer, page_recordings, write_page, write_report};
 use crate::cli::{CompareArgs, NetKind, WorkloadSpec};
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
@@ -190,22 +190,29 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         printer.say("\n")?;
         noted.iter().try_for_each(|note| printer.say(&format!("note: {note}\n")))?;
     }
+    let mut profiled = None;
     if let Some(output) = profile {
         let named = runs.iter().zip(sources.iter().flat_map(|of| std::iter::repeat_n(of, plan.systems.len())));
         let profiles: Vec<Attribution> =
             named.filter_map(|(run, sources)| run.attribution(&kind.name(), sources)).collect();
         profile::print(&profiles, &mut printer)?;
         output.write(&profiles)?;
+        profiled = html.as_ref().map(|_| profile::document(&profiles));
     }
-    let recordings = runs.iter().enumerate().map(|(number, run)| (run.identity(number, &kind.name()), &run.recordings));
-    observed.write(&recordings.collect::<Vec<_>>())?;
+    let over_time = runs.iter().enumerate().map(|(number, run)| (run.identity(number, &kind.name()), &run.recordings));
+    let over_time = over_time.collect::<Vec<_>>();
+    let for_page = match &html {
+        Some(_) => page_recordings(profiled, observed.documents(&over_time)?)?,
+        None => html::Recordings::default(),
+    };
+    observed.write(&over_time)?;
     printer.finish()?;
     warnings(&runs);
     if json.is_some() || html.is_some() {
         let mut value = report(&kind.name(), &config, &host, &caption, &runs);
         add_beginnings(&mut value, &runs, snapshot.as_deref());
         json.map_or(Ok(()), |output| write_report(output, &value))?;
-        html.map_or(Ok(()), |output| write_page(output, &html::comparison(&value)?))?;
+        html.map_or(Ok(()), |output| write_page(output, &html::comparison(&value, &for_page)?))?;
     }
     failures(&runs)
 }
