@@ -10,6 +10,7 @@
 //! | [`virtqueues`] | rings and requests behind working drivers | no panic, no byte outside RAM, the disk's image stays as it was |
 //! | [`registers`] | accesses to registers of devices | the same |
 //! | [`packets`] | frames to the user network, and what the host's sockets do | no panic, no more sockets and frames than allowed |
+//! | [`files`] | FUSE messages to the server of a shared directory | no panic, nothing outside is read or changed, no more is kept than allowed |
 //! | [`kernels`] | the file of a kernel | an error, or segments inside RAM |
 //! | [`snapshots`] | the file of a snapshot | an error, or a machine that goes on |
 //! | [`settings`] | configuration in TOML, and options on the command line | an error, or what can be read again from what it prints |
@@ -23,6 +24,7 @@ pub mod calls;
 mod code;
 mod device_guest;
 pub mod documents;
+pub mod files;
 mod guest_memory;
 pub mod guests;
 pub mod host_models;
@@ -42,9 +44,10 @@ pub mod virtqueues;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     ("calls", calls::run),
     ("documents", documents::run),
+    ("files", files::run),
     ("guests", guests::run),
     ("host_models", host_models::run),
     ("instructions", instructions::run),

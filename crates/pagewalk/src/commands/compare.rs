@@ -129,6 +129,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         let problem = format!("these runs would all write to the file of section {}", section.name);
         return Err(Failure::Usage(problem));
     }
+    check_shares(arguments)?;
     let walks = arguments.walks || arguments.html.is_some();
     let profile = ProfileOutput::open(&arguments.profile)?;
     let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
@@ -305,6 +306,21 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot
         warn(&format!("without {}, for which memory would have to be {least}", names.join(" and ")));
     }
     fitting
+}
+
+/// What is shared with the guests of several runs is the same for all, and no part of what is kept of one.
+fn check_shares(arguments: &CompareArgs) -> Result<(), Failure> {
+    let Some(first) = arguments.linux.shares.first() else { return Ok(()) };
+    if let Some(written) = arguments.linux.shares.iter().find(|share| share.write) {
+        let host = written.host.display();
+        return Err(Failure::Usage(format!(
+            "--share {host}: the runs would all write to it; only `boot` takes `,write`"
+        )));
+    }
+    match arguments.keep {
+        Some(_) => Err(Failure::Usage(format!("--keep: a run depends on what it finds in {}", first.host.display()))),
+        None => Ok(()),
+    }
 }
 
 /// Reports which segments guests requested without success, and which escape filters are too small.
