@@ -13,6 +13,7 @@
 //! | [`files`] | FUSE messages to the server of a shared directory | no panic, nothing outside is read or changed, no more is kept than allowed |
 //! | [`kernels`] | the file of a kernel | an error, or segments inside RAM |
 //! | [`snapshots`] | the file of a snapshot | an error, or a machine that goes on |
+//! | [`recordings`] | the file of a recording, or events | an error, or machines that do the events |
 //! | [`settings`] | configuration in TOML, and options on the command line | an error, or what can be read again from what it prints |
 //! | [`host_models`] | a host model in TOML | an error, or an MMU that can be built |
 //! | [`documents`] | a file for `run`, an experiment, or a report in JSON | an error, or a page of HTML |
@@ -33,6 +34,7 @@ pub mod kernels;
 pub mod packets;
 pub mod page_tables;
 pub mod programs;
+pub mod recordings;
 pub mod registers;
 mod same;
 pub mod settings;
@@ -55,6 +57,7 @@ pub const TARGETS: [Target; 14] = [
     ("packets", packets::run),
     ("page_tables", page_tables::run),
     ("programs", programs::run),
+    ("recordings", recordings::run),
     ("registers", registers::run),
     ("settings", settings::run),
     ("snapshots", snapshots::run),

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::process::{cargo, root, run, target};
-use crate::tools::Tool;
+use crate::tools::{self, Tool};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -88,6 +88,8 @@ fn test(profile: &str, targets: &[&str], ignored: Ignored) -> Result<(), Failure
         "--run-ignored",
         which,
     ]);
+    // Where Python packages are that tests import.
+    command.env("PYTHONPATH", tools::directory());
     run(command.args(targets).current_dir(root()))
 }
 

@@ -1,4 +1,5 @@
-//! What CI needs beside the toolchain and Debian's packages: programs, by pip, and the script that checks pages for accessibility, by npm.
+//! What CI needs beside the toolchain and Debian's packages: programs and Perfetto's definitions, by pip, and the script that checks pages for
+//! accessibility, by npm.
 
 use crate::failure::Failure;
 use crate::process::{in_search_path, root, run, target};
@@ -34,7 +35,8 @@ impl Tool {
     }
 }
 
-fn directory() -> PathBuf {
+/// Where tools are, and the Python packages that tests import.
+pub(crate) fn directory() -> PathBuf {
     target().join("tools")
 }
 
@@ -44,10 +46,11 @@ pub(crate) fn install() -> Result<(), Failure> {
     install_scripts()
 }
 
-/// Installs the programs that `.ci/tools.txt` pins, unless each is there. They come as binaries: compiling them takes longer than all else that
+/// Installs the programs and Python packages that `.ci/tools.txt` pins, unless each is there. Programs come as binaries: compiling them takes longer than all else that
 /// CI does.
 fn install_programs() -> Result<(), Failure> {
-    if Tool::ALL.iter().all(|tool| tool.path().is_some()) {
+    let has_packages = directory().join("perfetto").is_dir();
+    if has_packages && Tool::ALL.iter().all(|tool| tool.path().is_some()) {
         println!("no program is missing");
         return Ok(());
     }

@@ -32,7 +32,7 @@ pub use faulty::FaultyKeys;
 pub use guest::{GuestKeys, HugePages};
 pub use isa::IsaKeys;
 pub use mmu::{AdName, MmuKeys};
-pub use names::{AttributeName, EngineName, FidelityName};
+pub use names::{AttributeName, EngineName, FidelityName, GuestTimeName};
 pub use paging::{GuestPaging, HostPaging, PagingKeys};
 pub use plic::{PlicContextsName, PlicKeys};
 pub use reference::{reference, table};
@@ -61,6 +61,10 @@ settings! {
             "how time is kept: `counts`, a table reference has a fixed cost; `cycles`, data, instructions and table entries \
              come through modelled caches ([caches.md](caches.md)); `core`, through the same, and what waits for them \
              overlaps as in an out-of-order core ([core.md](core.md))"
+        ),
+        pub guest_time: GuestTimeName = GuestTimeName::Cycles => key(
+            "what the guest's `time` and its timers follow: `cycles`, all that a pCPU takes; `instructions`, those of instructions \
+             without translation and exits, so that no scheme changes when a timer is due ([record.md](record.md))"
         ),
         pub scheme: PagedScheme = PagedScheme::default() => key(
             "a scheme of those below, with the guest's page size and, after a plus, that of the hypervisor's pages: \

@@ -69,7 +69,7 @@ impl<B: Bus> CodeCache<B> {
     /// state is where [`CacheLines::STATE`] says.
     ///
     /// # Panics
-    /// As there.
+    /// As [`with_fetch_lines`](Self::with_fetch_lines) does.
     #[must_use]
     pub fn with_models(mut self, fetch_line: u32, models: ModelLayout) -> Self {
         self.translations.models = Some(models);

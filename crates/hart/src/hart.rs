@@ -257,6 +257,11 @@ impl Hart {
         self.counts
     }
 
+    /// Sets what the hart has done, for a machine that replays a recording and executes nothing.
+    pub fn set_counts(&mut self, counts: Counts) {
+        self.counts = counts;
+    }
+
     /// Raises or lowers a pending interrupt.
     pub fn set_pending(&mut self, interrupt: Interrupt, pending: bool) {
         if pending {

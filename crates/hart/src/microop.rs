@@ -53,6 +53,9 @@ pub(crate) struct Link {
 
 const _: () = assert!(size_of::<MicroOp>() == 16 && size_of::<Link>() == 16);
 
+/// Slots before a compiled block that enter its unit: a micro-op `Compiled`, and the address of the unit.
+pub(crate) const ENTRY_SLOTS: usize = 2;
+
 /// The accumulator that the engine keeps in a register: `budget(16, signed) | stores(16) | accesses(32)`.
 ///
 /// One addition at the end of a block counts instructions and stores and tells, by the sign, whether the budget is used

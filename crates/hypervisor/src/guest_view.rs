@@ -152,6 +152,23 @@ impl VmMemory {
         Ok(bytes)
     }
 
+    /// Replaces the content of the page of RAM at `page`, for a machine that replays a recording. It is as silent as a look: shadow tables and
+    /// TLBs learn nothing of it. A page without a frame has zeroes already, and takes nothing else.
+    ///
+    /// # Errors
+    /// [`PeekError`].
+    pub fn put_page(&self, memory: &HostMemory, page: Gpa, words: &[u64; ENTRIES as usize]) -> Result<(), PeekError> {
+        let Some(leaf) = self.anywhere(memory, page) else {
+            let zeroes = words.iter().all(|&word| word == 0);
+            return if zeroes { Ok(()) } else { Err(PeekError::NoFrame) };
+        };
+        let first = Hpa(leaf.page.0 | page.page(PageSize::Size4K).offset(leaf.size));
+        for (number, &word) in words.iter().enumerate() {
+            memory.write(first.wrapping_add(number as u64 * 8), word).map_err(|_| PeekError::NotMemory)?;
+        }
+        Ok(())
+    }
+
     /// Whether the page of RAM at `gpa` has a frame.
     #[must_use]
     pub fn has_frame(&self, memory: &HostMemory, gpa: Gpa) -> bool {

@@ -92,6 +92,7 @@ impl Machine {
         let sections = start::start(config, plan, &configs, sizes, &mut host)?;
         let pager = pager(config, &host)?;
         let mut state = MachineState::new(host, pager, costs, model.clock());
+        state.time_source = config.guest_time;
         state.caches = caches(config, &model, plan.pcpus, &state.host)?;
         state.cores = cores(config, &model, plan.pcpus, state.caches.as_ref())?;
         state.sections = sections;

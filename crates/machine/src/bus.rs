@@ -4,11 +4,18 @@
 //! the hypervisor maps the page or finds a device there, the guest enters again and the access is made again.
 
 mod access;
+mod bytes;
 mod cached;
 mod profiled;
+mod reached;
+mod recorded;
+mod replayed;
 
 pub(crate) use cached::{CachedMachine, Overlap, Stalls};
 pub(crate) use profiled::Profiled;
+pub(crate) use recorded::Recorded;
+pub(crate) use replayed::Player;
+pub use replayed::{ReplayError, Source};
 
 use crate::state::MachineState;
 use crate::state::pmu;
@@ -16,22 +23,12 @@ use crate::state::primary_region;
 use crate::state::shadow;
 use hart::report::{Outstanding, Report};
 use hart::{Bus, CodeView, DataView, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap};
-use mmu::{Hit, L1Entry};
-use types::{Access, Gpa, Gva, TranslationContext, Width};
+use mmu::L1Entry;
+use reached::Reached;
+use types::{Access, Gva, TranslationContext, Width};
 
 /// The most faults of one access that the hypervisor handles: each entry of the longest walk may need a page of the host, and there are 35 at most.
 const MOST_FAULTS: u32 = 64;
-
-/// What an address leads to.
-#[derive(Clone, Copy)]
-enum Reached {
-    /// Memory: the predicted slot of the entry that was hit, and where the byte lies in the host.
-    Ram(u16, *mut u8),
-    /// Memory that this access alone may store to: nothing was cached.
-    Once(*mut u8),
-    /// A device's register.
-    Device(Gpa),
-}
 
 impl Bus for MachineState {
     const ENTRY: Option<EntryLayout> = {
@@ -229,26 +226,6 @@ impl Bus for MachineState {
     }
 }
 
-impl Reached {
-    #[inline(always)]
-    fn of(hit: &Hit) -> Self {
-        match hit.host {
-            Some(at) => Self::Ram(hit.slot, at),
-            None => Self::Device(hit.gpa),
-        }
-    }
-
-    /// The predicted slot of an access that has hit an entry; any other outcome is `elsewhere`.
-    #[inline(always)]
-    fn slot_or(elsewhere: &mut Option<Result<Self, Stop>>, outcome: Result<Self, Stop>) -> Option<u16> {
-        if let Ok(Self::Ram(predicted, _)) = outcome {
-            return Some(predicted);
-        }
-        *elsewhere = Some(outcome);
-        None
-    }
-}
-
 /// How a misaligned access divides at a page's end.
 #[derive(Clone, Copy)]
 struct Split {
@@ -268,32 +245,6 @@ impl Split {
             Self { first, second: bytes - first }
         })
     }
-}
-
-/// # Safety
-/// `bytes`, at most 8, are readable at `at`.
-unsafe fn read_bytes(at: *const u8, bytes: u64) -> u64 {
-    let mut value = [0; 8];
-    // SAFETY: by the contract.
-    unsafe { at.copy_to_nonoverlapping(value.as_mut_ptr(), bytes as usize) };
-    u64::from_le_bytes(value)
-}
-
-/// # Safety
-/// `bytes`, at most 8, are writable at `at`.
-unsafe fn write_bytes(at: *mut u8, bytes: u64, value: u64) {
-    // SAFETY: by the contract.
-    unsafe { at.copy_from_nonoverlapping(value.to_le_bytes().as_ptr(), bytes as usize) };
-}
-
-/// A store that is complete with this.
-///
-/// # Safety
-/// The bytes of `width` are writable at `at`.
-unsafe fn store_bytes(at: *mut u8, width: Width, value: u64) -> Stored {
-    // SAFETY: by the contract.
-    unsafe { write_bytes(at, width.bytes(), value) };
-    Stored::Done([Some(HostPage::containing(at)), None])
 }
 
 const fn page_fault(access: Access) -> Exception {

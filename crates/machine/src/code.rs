@@ -1,8 +1,8 @@
 //! A machine's translated code: for the one or the other way to see the world, as its fidelity has it and a profile needs it.
 
 use crate::{
-    bus::{CachedMachine, Overlap, Profiled, Stalls},
-    state::MachineState,
+    bus::{CachedMachine, Overlap, Player, Profiled, Recorded, Stalls},
+    state::{MachineState, recording},
 };
 use hart::{CodeCache, CodeMemoryError, Engine, Exit, Hart, Isa};
 
@@ -20,12 +20,19 @@ pub(crate) enum Code {
     ProfiledCycles(CodeCache<Profiled<CachedMachine<Stalls>>>),
     /// As `Core`, and a profile is kept.
     ProfiledCore(CodeCache<Profiled<CachedMachine<Overlap>>>),
+    /// As `Counts`, and the run is recorded.
+    Recorded(CodeCache<Recorded>),
+    /// None: a recording is replayed.
+    Replayed(Box<Player>),
 }
 
 impl Code {
     /// None yet, for harts with `isa` in `state`.
     pub(crate) fn new(isa: Isa, state: &mut MachineState) -> Self {
         let (start, bytes) = state.host.memory.host_range();
+        if state.recorder.is_some() {
+            return Self::Recorded(CodeCache::new(isa, start, bytes));
+        }
         let observed = state.is_observed();
         let Some(caches) = &mut state.caches else {
             return if observed {
@@ -53,6 +60,13 @@ impl Code {
             Self::ProfiledCycles(code) => {
                 return hart.run(code, Profiled::of(CachedMachine::of(state)), budget, engine);
             }
+            Self::Recorded(code) => {
+                recording::begin(state);
+                let exit = hart.run(code, Recorded::of(state), budget, engine);
+                recording::end(state, hart, exit);
+                return exit;
+            }
+            Self::Replayed(player) => return player.run(hart, state),
             Self::Core(code) => hart.run(code, CachedMachine::of(state), budget, engine),
             Self::ProfiledCore(code) => hart.run(code, Profiled::of(CachedMachine::of(state)), budget, engine),
         };
@@ -67,6 +81,8 @@ impl Code {
             Self::Cycles(code) => return hart.resume(code, CachedMachine::of(state), engine),
             Self::ProfiledCounts(code) => return hart.resume(code, Profiled::of(state), engine),
             Self::ProfiledCycles(code) => return hart.resume(code, Profiled::of(CachedMachine::of(state)), engine),
+            Self::Recorded(code) => return hart.resume(code, Recorded::of(state), engine),
+            Self::Replayed(player) => return player.run(hart, state),
             Self::Core(code) => hart.resume(code, CachedMachine::of(state), engine),
             Self::ProfiledCore(code) => hart.resume(code, Profiled::of(CachedMachine::of(state)), engine),
         };
@@ -91,6 +107,8 @@ impl Code {
             Self::ProfiledCounts(code) => code.written(at, bytes),
             Self::ProfiledCycles(code) => code.written(at, bytes),
             Self::ProfiledCore(code) => code.written(at, bytes),
+            Self::Recorded(code) => code.written(at, bytes),
+            Self::Replayed(_) => {}
         }
     }
 
@@ -103,6 +121,8 @@ impl Code {
             Self::ProfiledCounts(code) => code.take_failure(),
             Self::ProfiledCycles(code) => code.take_failure(),
             Self::ProfiledCore(code) => code.take_failure(),
+            Self::Recorded(code) => code.take_failure(),
+            Self::Replayed(_) => None,
         }
     }
 }

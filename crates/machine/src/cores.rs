@@ -26,7 +26,7 @@ struct OwnCore {
     pending: Pending,
     /// What was outstanding behind the latest report.
     outstanding: Outstanding,
-    /// How often that was to be found out.
+    /// How often [`Self::outstanding`] was due to be computed.
     looks: u32,
 }
 

@@ -13,6 +13,7 @@ mod pages;
 mod paravirtual;
 mod profile;
 mod progress;
+pub(crate) mod recording;
 mod sections;
 mod shadow_intervals;
 mod steal;
@@ -20,6 +21,7 @@ mod trace;
 mod walks;
 
 pub use balloon::BalloonError;
+pub use recording::{RecordError, Recorded};
 
 use crate::sections::serve;
 use crate::state::primary_region;

@@ -5,6 +5,7 @@ mod paging;
 pub(crate) mod pmu;
 pub(crate) mod primary_region;
 pub(crate) mod profile;
+pub(crate) mod recording;
 pub(crate) mod shadow;
 
 use crate::caches::{CacheStatistics, Caches};
@@ -12,10 +13,12 @@ use crate::cores::{CoreStatistics, Cores};
 use crate::parts::address_spaces::RecentSpaces;
 use crate::parts::page_watch::PageWatch;
 use crate::parts::primary_region::{GuestRegion, SegmentHardware};
+use crate::parts::recorder::Recorder;
 use crate::parts::tracer::Tracer;
 use crate::profile::Ledger;
 use crate::results::events::EventKind;
 use crate::sections::host::HostSections;
+use config::GuestTimeName;
 use config::clock::Clock;
 use devices::{BusError, DiskNotification, Platform};
 use hart::report::{Outstanding, Report};
@@ -127,6 +130,8 @@ pub(crate) struct MachineState {
     /// The processors' cores, if they are modelled; then caches are too.
     pub(crate) cores: Option<Cores>,
     clock: Clock,
+    /// What the clocks of pCPUs count.
+    pub(crate) time_source: GuestTimeName,
     /// The address spaces that the guest was in, of a machine that a snapshot is taken of.
     pub(crate) spaces: Option<RecentSpaces>,
     /// Which segment registers the processors have.
@@ -143,6 +148,8 @@ pub(crate) struct MachineState {
     pub(crate) foreign_writes: Vec<(usize, usize)>,
     /// What is charged to which instruction, if a profile is kept.
     pub(crate) profile: Option<Box<Ledger>>,
+    /// What is kept of the run, if it is recorded.
+    pub(crate) recorder: Option<Box<Recorder>>,
     /// What happens when, if that is kept.
     pub(crate) tracer: Option<Box<Tracer>>,
     /// Which pages are used when, if that is kept.
@@ -191,6 +198,7 @@ impl MachineState {
             caches: None,
             cores: None,
             clock,
+            time_source: GuestTimeName::Cycles,
             spaces: None,
             segments: SegmentHardware::default(),
             current: Current::default(),
@@ -199,6 +207,7 @@ impl MachineState {
             leave: false,
             foreign_writes: Vec::new(),
             profile: None,
+            recorder: None,
             tracer: None,
             pages: None,
         }
@@ -327,7 +336,7 @@ impl MachineState {
         cores.report(caches, self.current.processor, index, report)
     }
 
-    /// The hart on the current pCPU has left, with so many instructions retired in this run.
+    /// The time of the current pCPU is needed before the instruction that follows `retired` others in this run.
     pub(crate) fn settle_core(&mut self, retired: u64) {
         let index = self.index(retired);
         if let Some(cores) = &mut self.cores {
@@ -344,11 +353,17 @@ impl MachineState {
     pub(crate) fn clock_of(&self, processor: usize, instructions: u64) -> Cycles {
         let waits = self.waits(processor);
         let processor = &self.processors[processor];
-        self.guest_time(processor.instructions + instructions - processor.entered, &waits)
-            + self.translation(processor.mmu.statistics(), &waits)
-            + processor.idle
-            + processor.traps
-            + processor.hypervisor
+        let instructions = processor.instructions + instructions - processor.entered;
+        let own = processor.idle + processor.traps;
+        match self.time_source {
+            GuestTimeName::Instructions => self.clock.instructions(instructions) + own,
+            GuestTimeName::Cycles => {
+                self.guest_time(instructions, &waits)
+                    + self.translation(processor.mmu.statistics(), &waits)
+                    + own
+                    + processor.hypervisor
+            }
+        }
     }
 
     /// The current processor's clock, `retired` instructions into the run.
@@ -366,6 +381,11 @@ impl MachineState {
     /// Counts an exit of `guest` on `processor`, and charges for it and for the entry after it. A native machine has no exits: the work of its
     /// firmware costs cycles and is not counted as an exit.
     pub(crate) fn charge(&mut self, processor: usize, guest: usize, reason: ExitReason) {
+        if reason == ExitReason::ExternalInterrupt
+            && let Some(recorder) = &mut self.recorder
+        {
+            recorder.interrupted(processor);
+        }
         let counts = !self.vms[guest].is_native();
         let what = if counts { EventKind::Exit(reason) } else { EventKind::Firmware(reason) };
         self.note_spending(processor, self.costs.of(reason), what);

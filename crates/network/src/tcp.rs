@@ -36,7 +36,7 @@ enum Stage {
     Connecting { first: Vec<u8>, since: Duration },
     /// The guest has a connection, or is about to.
     Open { handle: SocketHandle, host: Reading },
-    /// The host's end has failed; the guest is told with the packets that are sent next.
+    /// The host's end has failed; the next packets that are sent reset the guest's connection.
     Broken { handle: SocketHandle },
 }
 

@@ -81,7 +81,7 @@ impl<D: Datagrams> Flows<D> {
         let now = host.now();
         let known = self.flows.iter().position(|flow| (flow.guest, flow.other) == (from, to));
         let unanswered = known.map_or(0, |index| self.flows[index].unanswered);
-        // Who asks the name server again has had no answer: the next one of the host's is asked.
+        // A guest that repeats its query has had no answer: the query goes to the host's next name server.
         let is_name_server = plan::is_name_server(*to.ip(), to.port());
         let index = match known {
             Some(index) if !(is_name_server && unanswered > 0 && resolvers.len() > 1) => index,

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// [`Failure::Usage`]: it is no JSON, or no command's.
 pub fn report(text: &str) -> Result<String, Failure> {
     let report: Value = serde_json::from_str(text).map_err(|error| Failure::Usage(error.to_string()))?;
-    html::of_report(&report)
+    html::of_report(&report, &html::Recordings::default())
 }
 
 /// Reads an experiment of `pagewalk reproduce`.

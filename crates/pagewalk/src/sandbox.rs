@@ -54,6 +54,12 @@ impl Needs {
         self
     }
 
+    /// Also opens a file for reading.
+    pub(crate) fn reads(mut self, path: &Path) -> Self {
+        self.paths.push((path.to_owned(), Access::Read));
+        self
+    }
+
     /// Also makes machines with this configuration.
     pub(crate) fn configuration(mut self, config: &Config) -> Self {
         // Each machine reads its host model.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, command, ended, number, run, runs_of};
+use common::{Scratch, command, ended, number, run, runs_of, two_guests};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -198,26 +198,11 @@ fn a_boot_has_intervals() {
     adds_up("boot", &lines.iter().collect::<Vec<_>>(), &report["runs"][0]);
 }
 
-const HOST: &str = r#"
-processors = 2
-slice_us = 250
-[config]
-scheme = "shadow"
-memory = "64M"
-timeout = 20
-[[guest]]
-name = "work"
-count = 2
-workload = "jobs"
-options = "size=64K"
-processors = 2
-"#;
-
 #[test]
 fn guests_that_share_processors_have_intervals_of_their_own() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    fs::write(at("host.toml"), HOST).unwrap();
+    fs::write(at("host.toml"), two_guests("shadow")).unwrap();
     let run = |arguments: &[&str]| {
         ended(command(["run", "host.toml"].iter().chain(arguments)).current_dir(directory.path())).succeeded()
     };

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, command, ended, number, run, runs_of};
+use common::{Scratch, command, ended, number, run, runs_of, two_guests};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs;
@@ -254,27 +254,12 @@ fn stacks_weigh_what_the_profile_has() {
     assert_eq!(packed, written("p.json.gz"), "equal runs give equal bytes");
 }
 
-const HOST: &str = r#"
-processors = 2
-slice_us = 250
-[config]
-scheme = "shadow"
-memory = "64M"
-timeout = 20
-[[guest]]
-name = "work"
-count = 2
-workload = "jobs"
-options = "size=64K"
-processors = 2
-"#;
-
 #[test]
 fn guests_that_share_processors_have_profiles_of_their_own() {
     for scheme in ["nested", "shadow"] {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
-        fs::write(at("host.toml"), HOST.replace("shadow", scheme)).unwrap();
+        fs::write(at("host.toml"), two_guests(scheme)).unwrap();
         let run = |arguments: &[&str]| {
             ended(command(["run", "host.toml"].iter().chain(arguments)).current_dir(directory.path())).succeeded()
         };
@@ -325,7 +310,7 @@ fn what_cannot_be_written_is_named_before_anything_runs() {
         .chain(&guest)
         .chain(&[directory.as_str()]))
     .failed(1, &[&directory]);
-    let host = scratch.write("host.toml", HOST);
+    let host = scratch.write("host.toml", two_guests("shadow"));
     run(["run", &host, "--profile", &missing]).failed(1, &[&missing]);
     let nameless = scratch.text("profile");
     run(["compare", "--scheme", "native", "--workload", "gups"].iter().chain(&guest).chain(&[nameless.as_str()]))

@@ -30,6 +30,90 @@ fn compare_writes_the_same_page_as_is_made_of_its_json_and_the_same_again() {
     assert_eq!(scratch.names(), ["out.html", "out.json"]);
 }
 
+/// A guest with one function that reads an array at random, and one that reads another in order.
+const TWO_ARRAYS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/profile/two-arrays.elf");
+
+#[test]
+fn a_profile_is_on_the_page_whether_it_comes_from_the_run_or_from_its_file() {
+    let scratch = Scratch::new();
+    let [json, html, profile, again] = ["out.json", "out.html", "p.json", "again.html"].map(|name| scratch.text(name));
+    let arguments = ["--guest", TWO_ARRAYS, "--scheme", "native,nested", "--memory", "128M", "--profile", &profile];
+    run(["compare", "--json", &json, "--html", &html].iter().chain(&arguments)).succeeded();
+    run(["report", &json, &again, "--with", &profile]).succeeded();
+    let page = fs::read_to_string(&html).unwrap();
+    assert_eq!(fs::read_to_string(&again).unwrap(), page);
+    // The widest frame of functions, and its number in the file.
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(&profile).unwrap()).unwrap();
+    let costliest = &document["runs"][1]["symbols"][0];
+    let of = |name: &str| costliest["counts"][name].as_u64().unwrap_or(0);
+    let cycles = html_grouped(of("translation_ticks") + of("hypervisor_ticks"));
+    assert_eq!(costliest["name"], "read_at_random");
+    assert!(page.contains(&format!("<title>read_at_random: {cycles} cycles")), "{cycles}");
+    assert!(page.contains("data-name=\"hostile\"") && page.contains("Costliest data of"));
+    // Other formats of the file make the same page.
+    let folded = scratch.text("p.folded");
+    let arguments = ["--guest", TWO_ARRAYS, "--scheme", "native,nested", "--memory", "128M", "--profile", &folded];
+    run(["compare", "--html", &again].iter().chain(&arguments)).succeeded();
+    assert_eq!(fs::read_to_string(&again).unwrap(), page);
+}
+
+#[test]
+fn what_was_recorded_over_time_is_on_the_page_whether_it_comes_from_the_run_or_from_its_files() {
+    let scratch = Scratch::new();
+    let [json, html, again] = ["out.json", "out.html", "again.html"].map(|name| scratch.text(name));
+    let files = ["i.jsonl", "map.json", "reuse.json"].map(|name| scratch.text(name));
+    let over_time = ["--interval", "100us", "--interval-file", &files[0], "--heatmap", &files[1], "--reuse", &files[2]];
+    run(["compare", "--json", &json, "--html", &html].iter().chain(&SMALL).chain(&over_time)).succeeded();
+    let with = files.iter().flat_map(|file| ["--with", file]);
+    run(["report", &json, &again].into_iter().chain(with)).succeeded();
+    let page = fs::read_to_string(&html).unwrap();
+    assert_eq!(fs::read_to_string(&again).unwrap(), page);
+    // Sums of a run, as the report has them.
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let first = &report["runs"][0];
+    let of = |pointer: &str| first.pointer(pointer).unwrap().as_u64().unwrap();
+    let misses = html_grouped(of("/tlb/l1d_misses") + of("/tlb/l1i_misses"));
+    assert!(page.contains(&format!("gups:1M under native:4K: {misses} L1 misses")), "{misses}");
+    let accesses = html_grouped(of("/loads") + of("/stores"));
+    assert!(page.contains(&format!("of {accesses} accesses miss")), "{accesses}");
+    // The measured intervals add up to the report.
+    let table =
+        page.split("Counters of gups:1M under native:4K over time").nth(2).unwrap().split("</table>").next().unwrap();
+    let rows = table.split("<tr>").filter(|row| row.contains(">measure<"));
+    let instructions = rows.map(|row| {
+        let cell = row.split("<td class=\"number\">").nth(2).unwrap().split("</td>").next().unwrap();
+        cell.replace('\u{202f}', "").parse::<u64>().unwrap()
+    });
+    assert_eq!(instructions.sum::<u64>(), of("/instructions"));
+}
+
+/// A number as the page has it.
+fn html_grouped(count: u64) -> String {
+    let digits: Vec<char> = count.to_string().chars().collect();
+    digits.rchunks(3).rev().map(|part| part.iter().collect::<String>()).collect::<Vec<_>>().join("\u{202f}")
+}
+
+#[test]
+fn what_is_no_recording_is_refused_by_name() {
+    let scratch = Scratch::new();
+    let report = scratch.write("report.json", compare_bytes(&SMALL));
+    let html = scratch.text("out.html");
+    let good = scratch.write("good.json", r#"{"format": "pagewalk-profile", "runs": []}"#);
+    let old = scratch.write("old.json", r#"{"format": "pagewalk-profile", "runs": [{}]}"#);
+    for (with, says) in [
+        (vec![report.as_str()], ["report.json", "not what --profile"]),
+        (vec![&good, &good], ["good.json", "second profile"]),
+        (vec![&old], ["old.json", "key `workload` is missing"]),
+        (vec!["no/such.json"], ["no/such.json", "No such file"]),
+    ] {
+        let with = with.into_iter().flat_map(|file| ["--with", file]);
+        run(["report", &report, &html].into_iter().chain(with)).failed(2, &says);
+    }
+    let other = scratch.write("calibrate.json", r#"{"staircases": []}"#);
+    run(["report", &other, &html, "--with", &good]).failed(2, &["calibrate.json", "recordings go with"]);
+    run(["report", &report, &html, "--with", &good]).succeeded();
+}
+
 #[test]
 fn hostile_texts_stay_texts() {
     const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"x &amp; '\u{2028}";

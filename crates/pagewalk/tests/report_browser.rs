@@ -17,6 +17,26 @@ fn comparison(scratch: &Scratch) -> PathBuf {
     scratch.path("compare.html")
 }
 
+/// Two systems with a profile: one function and one array have nearly all of the cost.
+fn profiled(scratch: &Scratch) -> PathBuf {
+    let (html, profile) = (scratch.text("profile.html"), scratch.text("profile.json"));
+    let guest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guests/profile/two-arrays.elf");
+    let arguments = ["--scheme", "nested,shadow", "--memory", "128M", "--profile", &profile, "--html", &html];
+    run(["compare", "--guest", guest.to_str().unwrap()].iter().chain(&arguments)).succeeded();
+    scratch.path("profile.html")
+}
+
+/// Two workloads with everything that is recorded over time.
+fn recorded(scratch: &Scratch) -> PathBuf {
+    let [html, intervals, map, reuse] =
+        ["over-time.html", "i.jsonl", "map.json", "reuse.json"].map(|name| scratch.text(name));
+    let arguments =
+        "compare --workload gups:1M,hello --scheme native,nested --memory 128M --interval 50us --interval-file";
+    let files = [intervals.as_str(), "--heatmap", &map, "--reuse", &reuse, "--html", &html];
+    run(arguments.split_whitespace().chain(files)).succeeded();
+    scratch.path("over-time.html")
+}
+
 /// Spin methods side by side.
 fn spin(scratch: &Scratch) -> PathBuf {
     let html = scratch.text("run.html");
@@ -124,9 +144,9 @@ fn page_of(scratch: &Scratch, name: &str, json: &str) -> PathBuf {
 /// Texts of charts that are not inside their figure, and ticks that touch each other.
 const OUTSIDE: &str = "[...document.querySelectorAll('.plot')].flatMap((plot) => { \
      const frame = plot.closest('figure').getBoundingClientRect(); \
-     const texts = [...plot.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width > 0); \
+     const texts = [...plot.querySelectorAll('text')].filter((text) => text.checkVisibility()).map((text) => [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width > 0); \
      const outside = texts.filter(([, box]) => box.left < frame.left - 9 || box.right > frame.right + 9).map(([text]) => text); \
-     const ticks = [...plot.querySelectorAll('.tick:not(.beside)')].map((tick) => [tick.textContent, tick.getBoundingClientRect()]).filter(([, box]) => box.width > 0); \
+     const ticks = [...plot.querySelectorAll('.tick:not(.beside)')].filter((tick) => tick.checkVisibility()).map((tick) => [tick.textContent, tick.getBoundingClientRect()]).filter(([, box]) => box.width > 0); \
      const touching = ticks.filter(([, box], index) => index > 0 && Math.abs(ticks[index - 1][1].top - box.top) < 2 && ticks[index - 1][1].right > box.left - 2).map(([text]) => text); \
      return [...outside, ...touching]; })";
 
@@ -154,10 +174,15 @@ fn check_tooltips(page: &mut Page) {
 
 /// What holds of every report.
 fn check(path: &Path) {
+    check_within(path, 400 << 10);
+}
+
+/// The same of a page of that many bytes at most: one of recordings may have more than others.
+fn check_within(path: &Path, most: u64) {
     let mut page = Page::open(path, 1200, "light");
     let name = path.display();
     let bytes = std::fs::metadata(path).unwrap().len();
-    assert!(bytes < 400 << 10, "{name} has {bytes} bytes");
+    assert!(bytes < most, "{name} has {bytes} bytes");
     // Each chart has an image with marks, and a table with the same numbers near it.
     let charts = page.evaluate(
         "[...document.querySelectorAll('[data-chart]')].map((chart) => chart.querySelectorAll('svg.plot .mark').length)",
@@ -187,6 +212,8 @@ fn check(path: &Path) {
     page.medium("", "light");
     for width in [1280, 390, 320] {
         page.resize(width);
+        // Scripts write what fits once the page has its new width.
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
         assert_eq!(page.evaluate(OUTSIDE), serde_json::json!([]), "{name} at {width} pixels");
     }
     for width in [320, 360] {
@@ -253,6 +280,122 @@ fn comparisons_are_good_pages_and_their_walks_can_be_explored_by_keyboard() {
             "{scheme}: {found:?} of {references:?}"
         );
     }
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_frame_of_a_flame_graph_grows_when_it_is_chosen() {
+    let scratch = Scratch::new();
+    let path = profiled(&scratch);
+    check_within(&path, 5 << 20);
+    let mut page = Page::open(&path, 1200, "light");
+    let frame = |name: &str| format!("document.querySelector('.flame [data-name=\"{name}\"]')");
+    let part = |page: &mut Page, name: &str| -> f64 {
+        let width = "getBoundingClientRect().width";
+        page.evaluate(&format!("{}.{width} / document.querySelector('.flame').closest('.plot').{width}", frame(name)))
+            .as_f64()
+            .unwrap()
+    };
+    let text =
+        |page: &mut Page, name: &str| page.evaluate(&format!("{}.querySelector('text').textContent", frame(name)));
+    let shown = "[...document.querySelector('.flame').querySelectorAll('.mark')].filter((mark) => mark.style.display !== 'none').length";
+    let whole = "document.querySelector('.tools button').hidden";
+    let all = page.evaluate(shown);
+    assert!(part(&mut page, "read_at_random") > 0.9 && part(&mut page, "read_in_order") < 0.05);
+    assert_eq!(
+        (text(&mut page, "read_at_random"), text(&mut page, "read_in_order")),
+        ("read_at_random".into(), "".into())
+    );
+    assert_eq!(page.evaluate(whole), true);
+    // A click: as wide as the graph, below what it is a part of, without the frames beside it.
+    page.evaluate(&format!("{}.dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))", frame("read_in_order")));
+    assert!(part(&mut page, "read_in_order") > 0.99);
+    assert_eq!(text(&mut page, "read_in_order"), "read_in_order");
+    assert!(page.evaluate(shown).as_u64() < all.as_u64() && page.evaluate(whole) == false);
+    assert_eq!(page.accessibility(), [""; 0]);
+    page.evaluate("document.querySelector('.tools button').click()");
+    assert_eq!((page.evaluate(shown), page.evaluate(whole)), (all.clone(), true.into()));
+    // The keyboard: down to the process, its costliest function, and that function's data; Enter, and Escape.
+    let name = "document.activeElement.dataset.name";
+    page.press("ArrowDown");
+    page.press("ArrowDown");
+    assert_eq!(page.evaluate(name), "read_at_random");
+    page.press("ArrowRight");
+    let beside = page.evaluate(name);
+    assert_ne!(beside, "read_at_random");
+    page.press("ArrowLeft");
+    page.press("ArrowDown");
+    assert_eq!(page.evaluate(name), "hostile");
+    let tip = page.evaluate("document.querySelector('.tip').textContent");
+    assert!(tip.as_str().is_some_and(|tip| tip.starts_with("hostile: ") && tip.contains("L1 misses")), "{tip}");
+    page.press("Enter");
+    assert!(part(&mut page, "hostile") > 0.99 && part(&mut page, "read_at_random") > 0.99);
+    page.press("Escape");
+    assert_eq!(page.evaluate(shown), all);
+    page.press("ArrowUp");
+    assert_eq!(page.evaluate(name), "read_at_random");
+    // The costliest function stands first in its table.
+    let first = "[...document.querySelectorAll('#profile .run table')].map((table) => table.tBodies[0].rows[0].cells[0].textContent)";
+    let first = page.evaluate(first);
+    assert_eq!((&first[1], &first[2]), (&"read_at_random".into(), &"hostile".into()));
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn time_is_marked_with_the_pointer_and_zoomed_by_buttons_and_keys() {
+    let scratch = Scratch::new();
+    let path = recorded(&scratch);
+    check_within(&path, 5 << 20);
+    let mut page = Page::open(&path, 1200, "light");
+    for section in ["intervals", "heatmap"] {
+        let window = format!("document.querySelector('#{section} .window')");
+        let view = |page: &mut Page| -> (f64, f64) {
+            let numbers = page.evaluate(&format!("{window}.getAttribute('viewBox').split(' ').map(Number)"));
+            (numbers[0].as_f64().unwrap(), numbers[2].as_f64().unwrap())
+        };
+        let near = |(one, other): (f64, f64), (a, b): (f64, f64)| (one - a).abs() < 20.0 && (other - b).abs() < 20.0;
+        let button = |page: &mut Page, name: &str| {
+            page.evaluate(&format!(
+                "[...document.querySelectorAll('#{section} .tools button')].find((button) => button.textContent === '{name}').click()"
+            ));
+        };
+        assert_eq!(view(&mut page), (0.0, 10000.0), "{section}");
+        let ticks = format!("document.querySelector('#{section} .times').textContent");
+        let all = page.evaluate(&ticks);
+        page.evaluate(&format!("{window}.scrollIntoView({{ block: 'center', behavior: 'instant' }})"));
+        let place = page.evaluate(&format!(
+            "(() => {{ const box = {window}.getBoundingClientRect(); return [box.left, box.top + 40, box.width]; }})()"
+        ));
+        let [left, top, width] = [0, 1, 2].map(|index| place[index].as_f64().unwrap());
+        page.drag((left + 0.5 * width, top), (left + 0.75 * width, top));
+        assert!(near(view(&mut page), (5000.0, 2500.0)), "{section}: {:?}", view(&mut page));
+        assert_ne!(page.evaluate(&ticks), all);
+        assert_eq!(page.accessibility(), [""; 0], "{section}");
+        button(&mut page, "Later");
+        assert!(near(view(&mut page), (6250.0, 2500.0)), "{section}: {:?}", view(&mut page));
+        button(&mut page, "Zoom out");
+        assert!(near(view(&mut page), (5000.0, 5000.0)), "{section}: {:?}", view(&mut page));
+        // The keyboard: a mark that is not shown comes into view, and Escape shows everything.
+        page.evaluate(&format!("document.querySelector('#{section} .step').focus()"));
+        let tip = page.evaluate("document.querySelector('.tip').textContent");
+        assert!(tip.as_str().is_some_and(|tip| tip.contains("misses")), "{section}: {tip}");
+        if section == "intervals" {
+            assert!(near(view(&mut page), (0.0, 5000.0)), "{:?}", view(&mut page));
+        }
+        page.press("Escape");
+        assert_eq!((view(&mut page), page.evaluate(&ticks)), ((0.0, 10000.0), all), "{section}");
+    }
+    // The cell of a map below the pointer has its count: that of the page's data.
+    let counts = page.evaluate(
+        "(() => { const row = document.querySelector('#heatmap [data-cells]'); const [column, count] = row.dataset.cells.split(',')[0].split(' ').map(Number); \
+             const shown = row.closest('.window'); const box = shown.getBoundingClientRect(); \
+             const part = ((column + 0.5) * Number(shown.dataset.column)) / (Number(shown.dataset.to) - Number(shown.dataset.from)); \
+             row.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + part * box.width, bubbles: true })); \
+             return [document.querySelector('.tip').textContent.match(/; (\\d+) of them/)[1], String(count)]; })()",
+    );
+    assert_eq!(counts[0], counts[1]);
     assert_eq!(page.complaints, [""; 0]);
 }
 

@@ -3,7 +3,7 @@
 mod common;
 mod perfetto;
 
-use common::{Scratch, command, ended, number, run, runs_of};
+use common::{Scratch, command, ended, number, run, runs_of, two_guests};
 use perfetto::{Slice, Trace, read};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,26 +126,11 @@ fn exits_of_a_vcpu_do_not_overlap() {
     }
 }
 
-const HOST: &str = r#"
-processors = 2
-slice_us = 250
-[config]
-scheme = "nested"
-memory = "64M"
-timeout = 20
-[[guest]]
-name = "work"
-count = 2
-workload = "jobs"
-options = "size=64K"
-processors = 2
-"#;
-
 #[test]
 fn guests_that_share_processors_are_on_their_tracks() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    fs::write(at("host.toml"), HOST).unwrap();
+    fs::write(at("host.toml"), two_guests("nested")).unwrap();
     let run = |arguments: &[&str]| {
         ended(command(["run", "host.toml"].iter().chain(arguments)).current_dir(directory.path())).succeeded()
     };

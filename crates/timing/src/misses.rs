@@ -97,7 +97,7 @@ impl Misses {
         self.request(used, user, arrives)
     }
 
-    /// A line that the L1D has not is asked for; it does not arrive before a time.
+    /// Requests a line that the L1D does not hold, and returns when it arrives: not before `earliest`.
     #[inline(never)]
     fn request(&mut self, used: Use, user: User, earliest: Ticks) -> Ticks {
         let Use { line, found, time, dispatch } = used;

@@ -16,6 +16,17 @@ pub enum FidelityName {
     Core,
 }
 
+/// `guest_time`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GuestTimeName {
+    /// All cycles of a pCPU.
+    #[default]
+    Cycles,
+    /// The cycles of instructions whose translation costs nothing.
+    Instructions,
+}
+
 /// `memory_attribute`, by the names of paper 000.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum AttributeName {

@@ -14,7 +14,7 @@ use crate::{
     },
     hart::SINK,
     host_page::HostPage,
-    microop::{Link, MicroOp},
+    microop::{ENTRY_SLOTS, Link, MicroOp},
     ops::{Class, Opcode},
     report::RegisterSet,
 };
@@ -23,9 +23,6 @@ use std::collections::{HashMap, VecDeque};
 /// The most blocks of a unit, and the most micro-ops.
 const MOST_BLOCKS: usize = 16;
 const MOST_OPS: usize = 400;
-
-/// Slots before a block that enter its unit: the micro-op, and the address of the unit.
-const ENTRY_SLOTS: usize = 2;
 
 /// How often dropping a page doubles the hotness that its next unit takes.
 const MOST_DOUBLINGS: u32 = 12;

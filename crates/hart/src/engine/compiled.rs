@@ -34,7 +34,7 @@ use crate::{
     bus::DataView,
     hart::Hart,
     leave::Leave,
-    microop::{Link, MicroOp, accumulator},
+    microop::{ENTRY_SLOTS, Link, MicroOp, accumulator},
     ops::{
         Opcode,
         atomic::Cell,
@@ -67,7 +67,7 @@ pub(super) unsafe fn enter<B: Bus>(
     // blocks are. The block's usual micro-ops follow.
     unsafe {
         if accumulator::budget(acc) < i32::from((*op).rs2) {
-            return Left { acc, next: op.add(2) };
+            return Left { acc, next: op.add(ENTRY_SLOTS) };
         }
         let unit = std::mem::transmute::<usize, Unit>((*op.add(1).cast::<Link>()).cost as usize);
         (*environment.cast::<Environment<B>>()).exchange.view = view;

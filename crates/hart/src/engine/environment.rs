@@ -145,7 +145,7 @@ impl<'c, B: Bus> Environment<'c, B> {
     /// As [`Self::use_data_line`], of an access to an address that is known.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`Self::use_data_line`].
     #[inline(always)]
     pub(crate) unsafe fn use_line_of(&mut self, hart: &Hart, op: *const MicroOp, acc: u64, used: DataUse) {
         // SAFETY: by the contract.

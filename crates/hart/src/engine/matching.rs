@@ -10,7 +10,7 @@ use crate::{
     bus::DataView,
     hart::Hart,
     leave::Leave,
-    microop::{Link, MicroOp, accumulator},
+    microop::{ENTRY_SLOTS, Link, MicroOp, accumulator},
     ops::{Opcode, alu, atomic, float, memory, operations},
     report::Serialize,
 };
@@ -220,7 +220,7 @@ pub(crate) unsafe fn run<B: Bus, S: Sentry>(
             }
             if opcode == Opcode::Compiled {
                 // SAFETY: the block that is compiled follows.
-                op = unsafe { op.add(1) };
+                op = unsafe { op.add(ENTRY_SLOTS) };
                 continue;
             }
         }

@@ -3,7 +3,7 @@
 use super::suspended::{Entry, Suspended, SuspendedAt};
 use super::{Exit, Hart};
 use crate::{
-    Bus, CodeCache, Engine, Interrupt, Stop,
+    Bus, CodeCache, Engine, Interrupt, Sites, Stop,
     bus::DataView,
     code::jumps::Jump,
     engine::{
@@ -42,12 +42,15 @@ impl Hart {
     fn run_from<B: Bus>(&mut self, code: &mut CodeCache<B>, bus: &mut B, from: Suspended, engine: Engine) -> Exit {
         // Traps taken use up budget too, so that a guest whose trap handler traps comes to an end.
         let Suspended { mut at, mut left } = from;
+        // An engine goes on with a budget of 0 exactly. Where it leaves only to look up a fetch, so does this loop: how long a run is does not
+        // depend on what the fetch TLB holds.
+        let mut looks_up = false;
         loop {
             bus.set_context(&self.context());
             let retired = self.counts.instructions;
             let left_with = match std::mem::replace(&mut at, SuspendedAt::Pc) {
                 SuspendedAt::Pc => {
-                    if left <= 0 {
+                    if left < i64::from(!std::mem::take(&mut looks_up)) {
                         return Exit::Budget;
                     }
                     if self.pending(Interrupt::External) {
@@ -61,12 +64,14 @@ impl Hart {
                     }
                     let budget = left.min(i64::from(accumulator::MAX_BUDGET)) as u32;
                     let left_with = self.enter(code, bus, budget, engine);
+                    looks_up = matches!(left_with, Ok(Leave::Lookup));
                     self.after_engine(code, bus, left_with, engine)
                 }
                 SuspendedAt::Block(entry) => {
                     // Handlers of the other engines expect to be entered at the start of a block.
                     self.execute_from(code, bus, entry, Engine::Matching);
                     let left_with = Ok(self.leave);
+                    looks_up = self.leave == Leave::Lookup;
                     self.after_engine(code, bus, left_with, engine)
                 }
                 SuspendedAt::Instruction(bits) => {
@@ -132,6 +137,9 @@ impl Hart {
         budget: u32,
         engine: Engine,
     ) -> Result<Leave, Stop> {
+        if B::SITES == Sites::Needed {
+            bus.at(self.pc, self.retired_in_run());
+        }
         let fetched = bus.fetch(self.pc)?;
         self.report(bus, Report::Fetched(self.pc));
         let offset = (self.pc & 0xfff) as u16;

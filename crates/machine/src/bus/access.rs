@@ -1,6 +1,8 @@
 //! Accesses that hit no entry of the first TLB level: translated, with the faults of the hypervisor's tables handled, and made.
 
-use super::{MOST_FAULTS, Reached, Split, access_fault, page_fault, read_bytes, store_bytes, write_bytes};
+use super::bytes::{read_bytes, store_bytes, write_bytes};
+use super::reached::Reached;
+use super::{MOST_FAULTS, Split, access_fault, page_fault};
 use crate::caches::CachedWalk;
 use crate::state::primary_region;
 use crate::state::shadow;

@@ -77,8 +77,12 @@ impl<V: View> Bus for Profiled<V> {
 
     #[inline]
     fn at(&mut self, pc: u64, retired: u64) {
-        self.0.state().note_place(retired);
-        profile::at(self.0.state(), pc);
+        let state = self.0.state();
+        state.note_place(retired);
+        // What a core's clock says depends on the latest report, and engines differ in which reports they leave out. The time before an instruction
+        // does not.
+        state.settle_core(retired);
+        profile::at(state, pc);
     }
 
     #[inline]

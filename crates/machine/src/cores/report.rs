@@ -66,7 +66,7 @@ impl OwnCore {
         self.outstanding
     }
 
-    /// What is outstanding. Whether the core is idle again is asked once in a few reports: to report more than is needed changes nothing.
+    /// What is outstanding. One report in a few checks whether the core is idle again: reporting more than is needed changes nothing.
     #[inline]
     fn look(&mut self, index: Index) -> Outstanding {
         self.looks = self.looks.wrapping_add(1);

@@ -1,6 +1,8 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
+use super::recording::{self, RecordError, Recorded};
 use super::{intervals, pages, profile, trace};
+use crate::bus::{ReplayError, Source};
 use crate::machine::Machine;
 use crate::pages::{Heatmap, Reuse};
 use crate::parts::intervals::RegionChange;
@@ -10,8 +12,10 @@ use crate::results::events::{EventInterrupt, Trace};
 use crate::results::intervals::{IntervalLength, Intervals};
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
+use ::recording::{Reader, Writer};
 use hart::Exit;
 use hypervisor::sched::VmId;
+use std::io::Write;
 use std::time::Duration;
 use types::Cycles;
 
@@ -124,6 +128,43 @@ impl Machine {
     #[must_use]
     pub fn profile_of(&self, guest: usize) -> Option<Profile> {
         profile::of(self, guest)
+    }
+
+    /// Records the run from now on. To be called before the machine runs: its code is translated again.
+    ///
+    /// # Errors
+    /// [`RecordError::Machine`].
+    pub fn record(&mut self, writer: Writer<Box<dyn Write + Send>>) -> Result<(), RecordError> {
+        recording::record(self, writer)
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    ///
+    /// # Panics
+    /// If the run is not recorded.
+    pub fn finish_recording(&mut self) -> Result<Recorded, RecordError> {
+        recording::finish(self)
+    }
+
+    /// Does what a recording says, in the place of the guest. To be called before the machine runs. It is assembled of what the recorded machine
+    /// was assembled of, but for what only translation depends on.
+    pub fn replay(&mut self, recording: Reader<Box<dyn Source>>) {
+        recording::replay(self, recording);
+    }
+
+    /// How often the replay has filled an L1 with a second entry for an address. Which of them a hart uses is the one that it predicts, and a
+    /// recording does not have that. If this is not 0, counts may differ from those of a run.
+    #[must_use]
+    pub fn replay_rivals(&self) -> u64 {
+        recording::rivals(self)
+    }
+
+    /// Why the replay has ended early, if it has.
+    pub fn take_replay_failure(&mut self) -> Option<ReplayError> {
+        recording::take_failure(self)
     }
 
     /// Keeps what is counted over time, from now on, by intervals of this length. To be called before the machine runs.

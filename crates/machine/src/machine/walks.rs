@@ -33,7 +33,7 @@ impl Machine {
         // A page whose tables have changed since has no walk.
         let lengths: Vec<(Gva, usize)> = pages
             .iter()
-            .filter_map(|&page| Some((inside(page), self.record(inside(page), Memo::AsItIs)?.references())))
+            .filter_map(|&page| Some((inside(page), self.record_of(inside(page), Memo::AsItIs)?.references())))
             .collect();
         let references: Vec<usize> = lengths.iter().map(|&(_, references)| references).collect();
         let chosen = choices(&references).into_iter().filter_map(|(choice, index, pages)| {
@@ -43,11 +43,11 @@ impl Machine {
     }
 
     fn walk_of_current(&self, gva: Gva) -> Option<RecordedWalk> {
-        Some(RecordedWalk { whole: self.record(gva, Memo::Empty)?, cached: self.record(gva, Memo::AsItIs)? })
+        Some(RecordedWalk { whole: self.record_of(gva, Memo::Empty)?, cached: self.record_of(gva, Memo::AsItIs)? })
     }
 
     /// The walk that the vCPU whose turn it is would make.
-    fn record(&self, gva: Gva, memo: Memo) -> Option<WalkRecord> {
+    fn record_of(&self, gva: Gva, memo: Memo) -> Option<WalkRecord> {
         let state = &self.state;
         let mmu = &state.processors[state.current.processor].mmu;
         let second = state.vm().second_stage_of(state.current.hart);

@@ -11,6 +11,7 @@ pub(crate) mod network;
 pub(crate) mod page_watch;
 pub(crate) mod primary_region;
 pub(crate) mod record;
+pub(crate) mod recorder;
 pub(crate) mod shadow_intervals;
 pub(crate) mod steal;
 pub(crate) mod switch;

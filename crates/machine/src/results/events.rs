@@ -52,7 +52,7 @@ pub enum EventKind {
     Idle,
     /// An interrupt became pending.
     Interrupt(EventInterrupt),
-    /// The guest spun, and told so or was found out.
+    /// The guest spun, as it reported by a call, or as the hypervisor detected.
     Spin(SpinReason),
 }
 

@@ -99,6 +99,13 @@ pub struct TlbContents {
     pub l2: Vec<TlbEntry>,
 }
 
+/// Whether there is an address space in which entries of both answer.
+fn spaces_meet(one: Space, other: Space) -> bool {
+    let everywhere = |space: Space| space.asid().is_none() && !space.is_bare();
+    let alike = one.is_bare() == other.is_bare();
+    one.vmid() == other.vmid() && (one == other || alike && (everywhere(one) || everywhere(other)))
+}
+
 impl TlbEntry {
     fn of(gva: Gva, entry: &Translation) -> Self {
         let (space, rights) = (entry.space(), entry.rights());
@@ -120,6 +127,23 @@ impl TlbEntry {
 }
 
 impl<O: Observer> Mmu<O> {
+    /// Whether the L1 of this kind of access has another entry for an address of the page that the entry at `slot` holds, in an address space in
+    /// which both answer. Pages of 4K of a larger page, from an L2 that does not hold that size, are such entries beside the page itself. Which
+    /// entry an access there uses is the one that the hart predicts.
+    #[must_use]
+    pub fn has_rival(&self, slot: usize, gva: Gva, access: Access) -> bool {
+        let l1 = if access == Access::Execute { self.l1i() } else { self.l1d() };
+        let entry = l1.entry(slot);
+        let (size, space) = (entry.size(), entry.space());
+        let first = gva.page(size).0;
+        let rivals = l1.pages().filter(|(page, other)| {
+            let (own, others) = (size.bytes(), other.size().bytes());
+            let meet = page.0.wrapping_sub(first) < own || first.wrapping_sub(page.0) < others;
+            meet && spaces_meet(space, other.space())
+        });
+        rivals.count() > 1
+    }
+
     /// The entries of `vmid` in the TLBs. Nothing changes.
     #[must_use]
     pub fn tlb_contents(&self, vmid: Vmid) -> TlbContents {

@@ -10,6 +10,7 @@ mod guest;
 mod host;
 mod install;
 mod profile;
+mod recording;
 mod refusal;
 mod report;
 mod reproduce;
@@ -31,6 +32,7 @@ pub use guest::{CacheArgs, FetchArgs, GuestCommand, ListArgs};
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
 pub use profile::{HeatmapCounts, ObserveArgs, ProfileArgs, ProfileFormat};
+pub use recording::{RecordArgs, SweepArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
@@ -78,6 +80,10 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Run a host with several guests that share its processors
     Run(RunArgs),
+    /// Run a guest once, and write what translation depends on to a file that `sweep` replays
+    Record(RecordArgs),
+    /// Replay a recording on many systems: the counts are those of full runs, as lines of JSON
+    Sweep(SweepArgs),
     /// Fetch the Linux guest, list what is fetched, or print the header that marks regions of interest
     #[command(subcommand)]
     Guest(GuestCommand),

@@ -10,6 +10,10 @@ pub struct ReportArgs {
     /// What `--json` of `compare`, `run`, `vlm`, `reproduce`, `calibrate` or `validate` wrote
     #[arg(value_name = "FILE.json")]
     pub json: PathBuf,
+    /// What was recorded of the same runs, which the page then has too: the files of --profile (JSON), --interval-file, --heatmap
+    /// and --reuse. May be repeated
+    #[arg(long, value_name = "FILE")]
+    pub with: Vec<PathBuf>,
     /// The page: one file that needs no network
     #[arg(value_name = "FILE.html")]
     pub html: PathBuf,

@@ -71,7 +71,6 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);
     let recorded = observed.recorded(profile.is_some());
-    recorded.check(&on.config)?;
     if arguments.gdb.is_some() && recorded.needs_accesses() {
         let problem = "--gdb watches the instructions that --reuse and --heatmap-of references would: use one of them";
         return Err(Failure::Usage(problem.to_owned()));

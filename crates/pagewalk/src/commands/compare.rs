@@ -1,7 +1,7 @@
 //! `pagewalk compare`.
 
-use super::outputs::{open_output, open_printer, write_page, write_report};
-use crate::cli::{CompareArgs, NetKind};
+use super::outputs::{open_output, open_printer, page_recordings, write_page, write_report};
+use crate::cli::{CompareArgs, NetKind, WorkloadSpec};
 use crate::comparison::{
     Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
     mark_incomplete, model, modes, notes, overview, report, tell_of_interruption,
@@ -142,7 +142,6 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         Some(NetKind::None | NetKind::Switch) | None => None,
     };
     let recorded = observed.recorded(profile.is_some());
-    systems.iter().try_for_each(|on| recorded.check(&on.config))?;
     let plan = Plan { works, systems, threads, walks, recorded, keep, shared, network };
     let needs = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)]);
     let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
@@ -192,22 +191,29 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         printer.say("\n")?;
         noted.iter().try_for_each(|note| printer.say(&format!("note: {note}\n")))?;
     }
+    let mut profiled = None;
     if let Some(output) = profile {
         let named = runs.iter().zip(sources.iter().flat_map(|of| std::iter::repeat_n(of, plan.systems.len())));
         let profiles: Vec<Attribution> =
             named.filter_map(|(run, sources)| run.attribution(&kind.name(), sources)).collect();
         profile::print(&profiles, &mut printer)?;
         output.write(&profiles)?;
+        profiled = html.as_ref().map(|_| profile::document(&profiles));
     }
-    let recordings = runs.iter().enumerate().map(|(number, run)| (run.identity(number, &kind.name()), &run.recordings));
-    observed.write(&recordings.collect::<Vec<_>>())?;
+    let over_time = runs.iter().enumerate().map(|(number, run)| (run.identity(number, &kind.name()), &run.recordings));
+    let over_time = over_time.collect::<Vec<_>>();
+    let for_page = match &html {
+        Some(_) => page_recordings(profiled, observed.documents(&over_time)?)?,
+        None => html::Recordings::default(),
+    };
+    observed.write(&over_time)?;
     printer.finish()?;
     warnings(&runs);
     if json.is_some() || html.is_some() {
         let mut value = report(&kind.name(), &config, &host, &caption, &runs);
         add_beginnings(&mut value, &runs, snapshot.as_deref());
         json.map_or(Ok(()), |output| write_report(output, &value))?;
-        html.map_or(Ok(()), |output| write_page(output, &html::comparison(&value)?))?;
+        html.map_or(Ok(()), |output| write_page(output, &html::comparison(&value, &for_page)?))?;
     }
     failures(&runs)
 }
@@ -352,30 +358,28 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
         return Ok(WORKLOADS.map(work).into());
     }
     let commands = arguments.runs.iter().map(|run| Ok((run.name.clone(), Work::Command(run.command.clone()))));
-    arguments
-        .workloads
-        .iter()
-        .map(|spec| {
-            if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
-                return Err(Failure::Usage(format!(
-                    "--workload: {}",
-                    unknown("workload", &spec.name, KNOWN_WORKLOADS)
-                )));
-            }
-            if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
-                return Err(Failure::Usage(format!(
-                    "--workload: `{}` is for --guest vos, whose system calls it needs",
-                    spec.name
-                )));
-            }
-            let (label, options) = match &spec.size {
-                Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
-                None => (spec.name.clone(), String::new()),
-            };
-            Ok((label, Work::Workload { name: spec.name.clone(), options }))
-        })
-        .chain(commands)
-        .collect()
+    arguments.workloads.iter().map(|spec| work_of(spec, kind)).chain(commands).collect()
+}
+
+/// A workload, with the name that reports give it.
+///
+/// # Errors
+/// [`Failure::Usage`]: there is no such workload, or the guest has none of that name.
+pub(super) fn work_of(spec: &WorkloadSpec, kind: &GuestKind) -> Result<(String, Work), Failure> {
+    if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
+        return Err(Failure::Usage(format!("--workload: {}", unknown("workload", &spec.name, KNOWN_WORKLOADS))));
+    }
+    if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
+        return Err(Failure::Usage(format!(
+            "--workload: `{}` is for --guest vos, whose system calls it needs",
+            spec.name
+        )));
+    }
+    let (label, options) = match &spec.size {
+        Some(size) => (format!("{}:{size}", spec.name), format!("size={size}")),
+        None => (spec.name.clone(), String::new()),
+    };
+    Ok((label, Work::Workload { name: spec.name.clone(), options }))
 }
 
 /// Prints what the guests printed: of the first, and of each other that printed something else.

@@ -13,6 +13,7 @@ mod guest;
 mod hosts;
 mod man;
 mod outputs;
+mod recording;
 mod report;
 mod reproduce;
 mod reserve;
@@ -38,6 +39,8 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Record(arguments) => recording::record::run(arguments),
+        Command::Sweep(arguments) => recording::sweep::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),
         Command::Config(arguments) => config::run(arguments),

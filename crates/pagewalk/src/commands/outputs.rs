@@ -3,6 +3,8 @@
 use crate::cli::{ControlArgs, FormatArgs};
 use crate::control::{Server, Snapshots, SocketAddress};
 use crate::error::Failure;
+use crate::html::Recordings;
+use crate::observe::Documents;
 use crate::output::{Format, Output, Printer, json};
 use serde_json::Value;
 use std::io;
@@ -54,6 +56,20 @@ pub(super) fn write_report(output: Output, report: &Value) -> Result<(), Failure
 pub(super) fn write_page(output: Output, page: &str) -> Result<(), Failure> {
     let name = output.name().to_owned();
     output.write(page.as_bytes()).map_err(|error| unwritten(&name, &error))
+}
+
+/// What a page shows beside its report: a profile, and what was recorded over time.
+///
+/// # Errors
+/// [`Failure::Run`]: it is not what a page can read.
+pub(super) fn page_recordings(profile: Option<Value>, over_time: Documents) -> Result<Recordings, Failure> {
+    let mut recordings = Recordings::default();
+    let Documents { intervals, others } = over_time;
+    if !intervals.is_empty() {
+        recordings.add_file(&intervals).map_err(Failure::Run)?;
+    }
+    profile.into_iter().chain(others).try_for_each(|document| recordings.add(document)).map_err(Failure::Run)?;
+    Ok(recordings)
 }
 
 /// That the output at `path` could not be written.

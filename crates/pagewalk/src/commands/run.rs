@@ -1,6 +1,6 @@
 //! `pagewalk run`.
 
-use super::outputs::{open_control, open_output, open_printer, write_page, write_report};
+use super::outputs::{open_control, open_output, open_printer, page_recordings, write_page, write_report};
 use crate::cli::RunArgs;
 use crate::control::{Server, Snapshots};
 use crate::error::Failure;
@@ -53,7 +53,6 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let needs = needs.configuration(&multi_vm.config).sections(&multi_vm.plan.sections);
     let guests = multi_vm.plan.guests.iter();
     let needs = guests.fold(needs, |needs, guest| needs.devices(&guest.image.devices));
-    observed.recorded(profile.is_some()).check(&multi_vm.config)?;
     let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     if let [_, _, ..] = arguments.methods[..] {
         return compare_methods(arguments, &multi_vm, reports, (profile, observed));
@@ -82,13 +81,17 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         printer.table(sections)?;
         printer.say("\n")?;
     }
+    let mut profiled = None;
     if let Some(output) = profile {
         let profiles = ran.profiles(&multi_vm);
         profile::print(&profiles, printer)?;
         output.write(&profiles)?;
+        profiled = reports.html.as_ref().map(|_| profile::document(&profiles));
     }
-    observed.write(&ran.take_recordings(&multi_vm, 0))?;
-    reports.write(&report::report(&multi_vm, &ran.machine, &ran.outcomes))?;
+    let over_time = ran.take_recordings(&multi_vm, 0);
+    let recorded = reports.recordings(profiled, &observed, &over_time)?;
+    observed.write(&over_time)?;
+    reports.write(&report::report(&multi_vm, &ran.machine, &ran.outcomes), &recorded)?;
     if let Some(output) = trace {
         write_report(output, &multi_vm::trace::trace(&multi_vm, &ran.machine.take_stays()))?;
     }
@@ -108,10 +111,23 @@ impl Reports {
         Ok(Self { printer, json, html: open_output(arguments.html.as_deref())? })
     }
 
-    fn write(self, report: &Value) -> Result<(), Failure> {
+    /// What the page shows beside the report, if there is one.
+    fn recordings(
+        &self,
+        profile: Option<Value>,
+        observed: &ObserveOutputs,
+        over_time: &[(RunIdentity, Recordings)],
+    ) -> Result<html::Recordings, Failure> {
+        match self.html {
+            Some(_) => page_recordings(profile, observed.documents(over_time)?),
+            None => Ok(html::Recordings::default()),
+        }
+    }
+
+    fn write(self, report: &Value, recorded: &html::Recordings) -> Result<(), Failure> {
         self.printer.finish()?;
         self.json.map_or(Ok(()), |output| write_report(output, report))?;
-        self.html.map_or(Ok(()), |output| write_page(output, &html::multi_vm(report)?))
+        self.html.map_or(Ok(()), |output| write_page(output, &html::multi_vm(report, recorded)?))
     }
 }
 
@@ -170,12 +186,15 @@ fn compare_methods(
     );
     outputs.printer.table(methods::table(&figures).captioned(Caption::Below(caption)))?;
     outputs.printer.say(&format!("{}\n", report::MEANINGS))?;
+    let mut profiled = None;
     if let Some(output) = profile {
         profile::print(&profiles, &mut outputs.printer)?;
         output.write(&profiles)?;
+        profiled = outputs.html.as_ref().map(|_| profile::document(&profiles));
     }
+    let recorded = outputs.recordings(profiled, &observed, &recordings)?;
     observed.write(&recordings)?;
-    outputs.write(&json!({ "runs": reports }))?;
+    outputs.write(&json!({ "runs": reports }), &recorded)?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
 }
 

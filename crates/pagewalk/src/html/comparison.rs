@@ -12,17 +12,18 @@ use super::document::{Document, Walk};
 use super::figures::{counted, listed};
 use super::page::page;
 use super::read::read;
+use super::recordings::{self, Recordings};
 use super::{host, walks};
 use crate::error::Failure;
 use crate::time_model::TimeModels;
 use measured::{Comparison, Run};
 use serde_json::Value;
 
-/// The page.
+/// The page, with what was recorded beside the report.
 ///
 /// # Errors
 /// [`Failure::Usage`]: it is not what `compare` writes.
-pub(crate) fn comparison(report: &Value) -> Result<String, Failure> {
+pub(crate) fn comparison(report: &Value, recordings: &Recordings) -> Result<String, Failure> {
     let comparison: Comparison = read(report)?;
     let Comparison { host: model, config, caption, runs } = &comparison;
     let works = by_work(runs);
@@ -51,12 +52,12 @@ pub(crate) fn comparison(report: &Value) -> Result<String, Failure> {
             Some(overhead::overhead(&works)),
             remarks::section(runs),
             Some(time::time(&works)),
-            walks::section(recorded(runs)),
-            Some(events::events(runs)),
-            Some(host::section(&hosts, config)),
         ]
         .into_iter()
         .flatten()
+        .chain(recordings::sections(recordings))
+        .chain(walks::section(recorded(runs)))
+        .chain([events::events(runs), host::section(&hosts, config)])
         .collect(),
     }))
 }

@@ -59,6 +59,21 @@ pub(super) enum Block {
     },
     /// A table behind a summary.
     Folded { summary: String, table: DataTable },
+    /// What was recorded of a run.
+    Run(RunBlock),
+}
+
+/// What was recorded of a run, behind a summary.
+#[derive(Serialize, Debug)]
+pub(super) struct RunBlock {
+    pub(super) summary: String,
+    /// Whether it is there before a reader asks for it.
+    pub(super) open: bool,
+    /// Below the summary.
+    pub(super) notes: Vec<String>,
+    pub(super) group: Charts,
+    /// Tables below the charts.
+    pub(super) tables: Vec<DataTable>,
 }
 
 /// Charts of one kind, side by side where there is room.

@@ -34,6 +34,11 @@ pub(super) fn grouped(count: u64) -> String {
     text
 }
 
+/// The same of a number that may be below zero.
+pub(super) fn grouped_signed(count: i64) -> String {
+    format!("{}{}", if count < 0 { "−" } else { "" }, grouped(count.unsigned_abs()))
+}
+
 /// `a`, `b` and `c`.
 pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
     match names {
@@ -68,6 +73,7 @@ mod tests {
     fn numbers_and_lists_read_well() {
         assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!((grouped(123), grouped(0)), ("123".to_owned(), "0".to_owned()));
+        assert_eq!((grouped_signed(-1234), grouped_signed(7)), ("−1\u{202f}234".to_owned(), "7".to_owned()));
         assert_eq!((listed(&["a"]), listed(&["a", "b", "c"])), ("a".to_owned(), "a, b and c".to_owned()));
         assert_eq!((counted(1, "run"), counted(2, "run")), ("1 run".to_owned(), "2 runs".to_owned()));
     }

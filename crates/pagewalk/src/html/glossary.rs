@@ -1,6 +1,6 @@
 //! The terms of a report, with their meanings from `docs/glossary.md`: the book and the reports have one source.
 
-use super::document::{Block, DataTable, Document, Explained, Heading};
+use super::document::{Block, DataTable, Document, Explained, Heading, RunBlock};
 use serde::Serialize;
 
 const GLOSSARY: &str = include_str!("../../../../docs/glossary.md");
@@ -36,6 +36,10 @@ pub(super) fn explain(document: &mut Document, terms: &[Term]) {
         let table = match block {
             Block::Charts(group) | Block::Figure { group, .. } => &mut group.table,
             Block::Table(table) | Block::Folded { table, .. } => table,
+            Block::Run(RunBlock { group, tables, .. }) => {
+                tables.iter_mut().for_each(|table| explain_table(table, terms));
+                &mut group.table
+            }
             Block::Verdicts { .. } | Block::Explorer { .. } => continue,
         };
         explain_table(table, terms);

@@ -15,6 +15,7 @@ mod multi_vm;
 mod page;
 mod palette;
 mod read;
+mod recordings;
 mod reproduction;
 mod validation;
 mod vlm;
@@ -23,6 +24,7 @@ mod walks;
 pub(crate) use calibration::calibration;
 pub(crate) use comparison::comparison;
 pub(crate) use multi_vm::multi_vm;
+pub(crate) use recordings::Recordings;
 pub(crate) use reproduction::reproduction;
 pub(crate) use validation::validation;
 pub(crate) use vlm::vlm;
@@ -31,16 +33,19 @@ use crate::error::Failure;
 use crate::input::REPORT;
 use serde_json::Value;
 
-/// The page for the JSON of any command that has one.
+/// The page for the JSON of any command that has one, with what was recorded beside it.
 ///
 /// # Errors
-/// [`Failure::Usage`]: it is of another command, or a key is missing.
-pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
+/// [`Failure::Usage`]: it is of another command, or a key is missing; or that command records nothing.
+pub(crate) fn of_report(report: &Value, recordings: &Recordings) -> Result<String, Failure> {
     let has = |key: &str| report.get(key).is_some();
-    if has("claims") {
+    let guests = report.pointer("/runs/0/guests").is_some() || has("guests");
+    if recordings.any() && !guests && (has("claims") || has("figure_4") || has("staircases") || has("validation")) {
+        Err(Failure::Usage("recordings go with the JSON of compare or run, not with this".to_owned()))
+    } else if has("claims") {
         reproduction(report)
-    } else if report.pointer("/runs/0/guests").is_some() || has("guests") {
-        multi_vm(report)
+    } else if guests {
+        multi_vm(report, recordings)
     } else if has("figure_4") {
         vlm(report)
     } else if has("staircases") {
@@ -48,7 +53,7 @@ pub(crate) fn of_report(report: &Value) -> Result<String, Failure> {
     } else if has("validation") {
         validation(report)
     } else if has("runs") {
-        comparison(report)
+        comparison(report, recordings)
     } else {
         Err(Failure::Usage(format!("JSON, but not {REPORT}")))
     }

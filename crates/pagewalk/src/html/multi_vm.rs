@@ -9,16 +9,17 @@ use super::figures::{counted, listed, percent};
 use super::host;
 use super::page::page;
 use super::read::read;
+use super::recordings::{self, Recordings};
 use crate::error::Failure;
 use crate::time_model::TimeModels;
 use measured::MultiVm;
 use serde_json::Value;
 
-/// The page.
+/// The page, with what was recorded beside the report.
 ///
 /// # Errors
 /// [`Failure::Usage`]: it is not what `run` writes.
-pub(crate) fn multi_vm(report: &Value) -> Result<String, Failure> {
+pub(crate) fn multi_vm(report: &Value, recordings: &Recordings) -> Result<String, Failure> {
     let runs: Vec<MultiVm> = match report.get("runs") {
         Some(runs) => read(runs)?,
         None => vec![read(report)?],
@@ -33,7 +34,8 @@ pub(crate) fn multi_vm(report: &Value) -> Result<String, Failure> {
         (format!("One host, {}", counted(guests.len(), "guest")), "")
     };
     let side_by_side = (runs.len() > 1).then(|| methods::section(&runs));
-    let others = [guests::time(&runs), guests::all(&runs), host::section(&[&first.host], &first.config)];
+    let recorded = recordings::sections(recordings);
+    let others = [guests::all(&runs), host::section(&[&first.host], &first.config)];
     Ok(page(Document {
         command: "run".to_owned(),
         title,
@@ -44,7 +46,7 @@ pub(crate) fn multi_vm(report: &Value) -> Result<String, Failure> {
             counted(first.processors as usize, "processor"),
         ),
         findings: findings(&runs),
-        sections: side_by_side.into_iter().chain(others).collect(),
+        sections: side_by_side.into_iter().chain([guests::time(&runs)]).chain(recorded).chain(others).collect(),
     }))
 }
 

@@ -17,9 +17,11 @@ const EXPLORER: &str = include_str!("../../assets/report/explorer.html");
 const STYLE: &str = include_str!("../../assets/report/style.css");
 
 /// Scripts in the order in which they run.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../../assets/report/base.js"),
     include_str!("../../assets/report/charts.js"),
+    include_str!("../../assets/report/flame.js"),
+    include_str!("../../assets/report/brush.js"),
     include_str!("../../assets/report/tables.js"),
     include_str!("../../assets/report/explorer/fields.js"),
     include_str!("../../assets/report/explorer/model.js"),

@@ -1,4 +1,4 @@
-//! Colours by meaning: a colour stands for the same thing on all charts of all pages. The style sheet has a light and a dark value of
+//! Colours by meaning: a colour means the same thing on all charts of all pages. The style sheet has a light and a dark value of
 //! each. Marks never distinguish by colour alone.
 
 use schemes::{Family, registry};
@@ -46,13 +46,22 @@ pub(super) const FOUND: Colour = Colour::of("found");
 pub(super) const PRIVATE_TABLES: Colour = Colour::of("private");
 /// Page tables that processes share.
 pub(super) const SHARED_TABLES: Colour = Colour::of("shared");
+/// Address spaces, by the name of what runs in them.
+pub(super) const PROCESS: Colour = Colour::of("process");
+/// Functions.
+pub(super) const FUNCTION: Colour = Colour::of("function");
+/// What functions load from and store to.
+pub(super) const DATA: Colour = Colour::of("data");
 
 /// The parts of time, each with its colour.
-pub(super) const TIMES: [(&str, Colour); 3] = [
-    ("the guest's instructions", Colour::of("guest")),
-    ("translation", Colour::of("translation")),
-    ("the hypervisor", Colour::of("hypervisor")),
-];
+pub(super) const TIMES: [(&str, Colour); 3] =
+    [("the guest's instructions", GUEST), ("translation", TRANSLATION), ("the hypervisor", HYPERVISOR)];
+/// What the guest does itself.
+pub(super) const GUEST: Colour = Colour::of("guest");
+/// What translation does.
+pub(super) const TRANSLATION: Colour = Colour::of("translation");
+/// What the hypervisor does.
+pub(super) const HYPERVISOR: Colour = Colour::of("hypervisor");
 
 /// Of a scheme, by its family. A report may be of a scheme that this program does not have.
 pub(super) fn of_scheme(scheme: &str) -> Colour {

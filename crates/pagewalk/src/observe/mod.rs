@@ -9,5 +9,5 @@ mod perfetto;
 mod recorded;
 
 pub(crate) use identity::RunIdentity;
-pub(crate) use outputs::{ObserveOutputs, is_perfetto};
+pub(crate) use outputs::{Documents, ObserveOutputs, is_perfetto};
 pub(crate) use recorded::{Recorded, Recordings};

@@ -70,6 +70,22 @@ impl ObserveOutputs {
         needs.output(self.reuse.as_ref()).output(self.heatmap.as_ref().map(|(_, output)| output))
     }
 
+    /// What the files will have, for a page: all but the trace.
+    ///
+    /// # Errors
+    /// [`Failure::Run`]: a count has no form in JSON.
+    pub(crate) fn documents<R: Borrow<Recordings>>(&self, runs: &[(RunIdentity, R)]) -> Result<Documents, Failure> {
+        let mut lines = Vec::new();
+        if self.intervals.is_some() {
+            let mut with = runs.iter().filter_map(|(about, run)| Some((about, run.borrow().intervals.as_ref()?)));
+            let written = with.try_for_each(|(about, intervals)| lines::write(&mut lines, about, intervals));
+            written.map_err(|error| Failure::Run(error.to_string()))?;
+        }
+        let reuse = self.reuse.as_ref().map(|_| reuse(runs));
+        let heatmap = self.heatmap.as_ref().map(|(counts, _)| heatmap(*counts, runs));
+        Ok(Documents { intervals: lines, others: reuse.into_iter().chain(heatmap).collect() })
+    }
+
     /// Writes what was recorded of each guest's run.
     ///
     /// # Errors
@@ -86,16 +102,34 @@ impl ObserveOutputs {
             write_with(output, |to| perfetto::write(to, runs))?;
         }
         if let Some(output) = self.reuse {
-            let runs = runs.iter().filter_map(|(about, run)| Some(pages::reuse(about, run.borrow().reuse.as_ref()?)));
-            write_json(output, &pages::document("pagewalk-reuse", &runs.collect::<Vec<_>>()))?;
+            write_json(output, &reuse(runs))?;
         }
         if let Some((counts, output)) = self.heatmap {
-            let map =
-                |(about, run): &(RunIdentity, R)| Some(pages::heatmap(about, counts, run.borrow().heatmap.as_ref()?));
-            write_json(output, &pages::document("pagewalk-heatmap", &runs.iter().filter_map(map).collect::<Vec<_>>()))?;
+            write_json(output, &heatmap(counts, runs))?;
         }
         Ok(())
     }
+}
+
+/// Recordings over time as JSON.
+#[derive(Debug, Default)]
+pub(crate) struct Documents {
+    /// Counters over time as JSON Lines; empty if there are none.
+    pub(crate) intervals: Vec<u8>,
+    /// Reuse distances, and the map.
+    pub(crate) others: Vec<Value>,
+}
+
+/// The document of reuse distances.
+fn reuse<R: Borrow<Recordings>>(runs: &[(RunIdentity, R)]) -> Value {
+    let of = |(about, run): &(RunIdentity, R)| Some(pages::reuse(about, run.borrow().reuse.as_ref()?));
+    pages::document("pagewalk-reuse", &runs.iter().filter_map(of).collect::<Vec<_>>())
+}
+
+/// The document of maps.
+fn heatmap<R: Borrow<Recordings>>(counts: HeatmapCounts, runs: &[(RunIdentity, R)]) -> Value {
+    let of = |(about, run): &(RunIdentity, R)| Some(pages::heatmap(about, counts, run.borrow().heatmap.as_ref()?));
+    pages::document("pagewalk-heatmap", &runs.iter().filter_map(of).collect::<Vec<_>>())
 }
 
 /// Says of which runs a trace has not all events.

@@ -76,7 +76,7 @@ pub(super) fn heatmap(about: &RunIdentity, counts: HeatmapCounts, map: &Heatmap)
     run
 }
 
-/// Bytes of the pages that are told apart.
+/// Bytes of a page, the unit of accesses here.
 const PAGE_BYTES: u64 = 4096;
 
 fn heading(about: &RunIdentity) -> Value {

@@ -1,7 +1,5 @@
-//! What a machine is asked to record, and what it has recorded.
+//! What a machine records beside its statistics, and the result.
 
-use crate::error::Failure;
-use config::{Config, FidelityName};
 use machine::{Heatmap, HeatmapOf, IntervalLength, Intervals, Machine, PageRequest, Profile, Reuse, Stay, Trace};
 
 /// What is recorded of each run of a command beside its statistics.
@@ -26,19 +24,6 @@ impl Recorded {
     /// Whether harts have to keep every access.
     pub(crate) fn needs_accesses(&self) -> bool {
         self.pages.reuse || self.pages.heatmap == Some(HeatmapOf::References)
-    }
-
-    /// Refuses to keep every access of a system with a modelled core: its results would be others than without.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
-    pub(crate) fn check(&self, config: &Config) -> Result<(), Failure> {
-        if self.needs_accesses() && config.fidelity == FidelityName::Core {
-            let problem =
-                "--reuse and --heatmap-of references: fidelity core cannot be recorded; counts and cycles can";
-            return Err(Failure::Usage(problem.to_owned()));
-        }
-        Ok(())
     }
 
     /// Has a machine record it from now on.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use types::{Access, PagingMode};
 
 /// The profiles of a command.
-pub(super) fn document(profiles: &[Attribution]) -> Value {
+pub(crate) fn document(profiles: &[Attribution]) -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "format": "pagewalk-profile",

@@ -13,5 +13,6 @@ mod symbols;
 mod table;
 
 pub(crate) use attribution::{About, Attribution};
+pub(crate) use json::document;
 pub(crate) use request::{NameSources, ProfileOutput};
 pub(crate) use table::print;

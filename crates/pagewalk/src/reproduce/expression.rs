@@ -6,7 +6,7 @@
 
 use crate::systems::reported_system;
 use minijinja::value::ValueKind;
-use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value, context};
+use minijinja::{Environment, Error, ErrorKind, Expression, State, UndefinedBehavior, Value, context};
 use serde_json::{Map, Value as Json};
 
 /// What expressions can name.
@@ -47,7 +47,7 @@ impl Measured {
     /// # Errors
     /// [`Error`]: it does not read, or names what is not there.
     pub(crate) fn evaluate(&self, expression: &str) -> Result<Value, Error> {
-        self.environment.compile_expression(expression)?.eval(context! {})
+        compiled(&self.environment, expression)?.eval(context! {})
     }
 
     /// The value of `expression` at the point `x`, which has this index `i`.
@@ -55,7 +55,7 @@ impl Measured {
     /// # Errors
     /// As [`Self::evaluate`].
     pub(crate) fn evaluate_at(&self, expression: &str, x: &Value, i: usize) -> Result<Value, Error> {
-        self.environment.compile_expression(expression)?.eval(context! { x => x, i => i })
+        compiled(&self.environment, expression)?.eval(context! { x => x, i => i })
     }
 
     /// Whether an expression reads, before anything is measured.
@@ -63,8 +63,37 @@ impl Measured {
     /// # Errors
     /// [`Error`]: it does not.
     pub(crate) fn check(expression: &str) -> Result<(), Error> {
-        Environment::new().compile_expression(expression).map(drop)
+        compiled(&Environment::new(), expression).map(drop)
     }
+}
+
+/// Compiles an expression. Jinja's lexer takes braces that close nothing for the end of a template, and panics behind it, so they are refused here.
+fn compiled<'e, 't>(environment: &'e Environment<'t>, expression: &'t str) -> Result<Expression<'e, 't>, Error> {
+    if closes_too_much(expression) {
+        return Err(Error::new(ErrorKind::SyntaxError, "a bracket closes nothing"));
+    }
+    environment.compile_expression(expression)
+}
+
+/// Whether an expression closes more brackets than it has opened, of any kind, outside its strings.
+fn closes_too_much(expression: &str) -> bool {
+    let (mut open, mut string, mut escaped) = (0_u32, None, false);
+    for byte in expression.bytes() {
+        match (string, byte) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(quote), _) if byte == quote => string = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => string = Some(byte),
+            (None, b'(' | b'[' | b'{') => open += 1,
+            (None, b')' | b']' | b'}') => match open.checked_sub(1) {
+                Some(left) => open = left,
+                None => return true,
+            },
+            (None, _) => {}
+        }
+    }
+    false
 }
 
 /// The result with `of`, where it has runs of workloads under schemes, and `guest`, where it has guests; in those of each value as well.
@@ -99,7 +128,7 @@ fn indexed(result: &Json) -> Json {
 
 /// `expression` for each element of the list, which it calls `it`.
 fn over(state: &State, list: &Value, expression: &str) -> Result<Vec<Value>, Error> {
-    let compiled = state.env().compile_expression(expression)?;
+    let compiled = compiled(state.env(), expression)?;
     let outer = |name| state.lookup(name).unwrap_or_default();
     let (x, i) = (outer("x"), outer("i"));
     list.try_iter()?.map(|it| compiled.eval(context! { it => it, x => x, i => i })).collect()
@@ -197,6 +226,17 @@ mod tests {
         assert_eq!(value("tlb.of.gups['nested:4K+4K'].overhead * 100"), Value::from(250.0));
         assert_eq!(value("tlb.of.kv['nested:4K+4K/harts=4'].overhead"), Value::from(0.5));
         assert_eq!(value("spin.wapd.guest.a.etr"), Value::from(3));
+    }
+
+    /// Found by fuzzing: Jinja's lexer panicked.
+    #[test]
+    fn a_brace_that_closes_nothing_is_an_error() {
+        for text in ["a.c}}]}lock", "(1 + 2) }} 3", "{'x': 1}}} ", "each(list, 'it }} it')"] {
+            let error = measured().evaluate(text).unwrap_err();
+            assert!(format!("{error:#} {error:?}").contains("closes nothing") || text.starts_with("each"), "{error:#}");
+            assert!(Measured::check(text).is_err() || text.starts_with("each"));
+        }
+        assert_eq!(measured().evaluate("'}}' ~ \"\\\"}}\" ~ {'x': {'y': 1}}.x.y").unwrap(), Value::from("}}\"}}1"));
     }
 
     #[test]

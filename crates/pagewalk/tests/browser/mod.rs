@@ -96,6 +96,14 @@ impl Page {
         }
     }
 
+    /// Presses the button of the mouse at one point, and releases it at another.
+    pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
+        for (kind, (x, y)) in [("mousePressed", from), ("mouseMoved", to), ("mouseReleased", to)] {
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1 });
+            self.call("Input.dispatchMouseEvent", &event);
+        }
+    }
+
     /// Types a text into what has the focus.
     pub(crate) fn type_text(&mut self, text: &str) {
         self.call("Input.insertText", &json!({ "text": text }));

@@ -34,6 +34,26 @@ pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<It
     command
 }
 
+/// A host of two processors with two equal guests of two harts each, under `scheme`.
+pub(crate) fn two_guests(scheme: &str) -> String {
+    format!(
+        r#"
+processors = 2
+slice_us = 250
+[config]
+scheme = "{scheme}"
+memory = "64M"
+timeout = 20
+[[guest]]
+name = "work"
+count = 2
+workload = "jobs"
+options = "size=64K"
+processors = 2
+"#
+    )
+}
+
 /// Runs `command` to its end.
 pub(crate) fn ended(command: &mut Command) -> Ended {
     let output = command.env(QUIET, "1").output().expect("the command starts");

@@ -15,7 +15,7 @@ use crate::{
 };
 use types::Access;
 
-/// The access at `op` has hit the byte that the exchange names, and its line may matter. What a core is told of it, but for the place.
+/// The access at `op` has hit the byte that the exchange names, and its line may matter. `report` is what the core gets, except for the place.
 ///
 /// # Safety
 /// As for the handlers.

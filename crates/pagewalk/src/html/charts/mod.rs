@@ -8,18 +8,24 @@
 
 mod bars;
 mod element;
+mod flame;
 mod frame;
+mod heat;
 mod lines;
 mod number;
 mod scale;
 mod stacked;
 mod text;
+mod timeline;
 
 pub(super) use bars::{Bar, Bars, Group};
+pub(super) use flame::{Flame, Part as FlamePart};
+pub(super) use heat::{Heat, HeatRow, Region, SHADES, shade};
 pub(super) use lines::{At, Axis, Curve, Lines, Point, Shape, Spacing, Stroke, Vertical};
 pub(super) use number::{Numbers, short};
 pub(super) use scale::{cut, shared};
 pub(super) use stacked::{Part, Stack, Stacked};
+pub(super) use timeline::{Layer, Panel, Span, Step, Timeline};
 
 /// The words that a screen reader speaks for groups of values.
 pub(super) fn spoken(groups: &[Group]) -> String {

@@ -1,0 +1,71 @@
+//! Arguments of `record` and `sweep`.
+
+use super::run::{LinuxArgs, MachineArgs};
+use super::sandbox::SandboxArgs;
+use super::values::{CommandSpec, Setting, WorkloadSpec, number};
+use clap::Args;
+use config::system::{Sweep, SystemList};
+use config::warmup::Warmup;
+use std::path::PathBuf;
+use types::PageSize;
+
+/// `pagewalk record`.
+#[derive(Args, Clone, Debug)]
+pub struct RecordArgs {
+    /// Guest: `vos` (our own small kernel, built in), `linux` (see `guest fetch`), or the file of a kernel of yours
+    #[arg(long, value_name = "GUEST", default_value = "vos")]
+    pub guest: String,
+    /// Record this workload, with its size if you want: gups:256M (docs/workloads.md)
+    #[arg(long, value_name = "NAME[:SIZE]")]
+    pub workload: Option<WorkloadSpec>,
+    /// Record this command, run in the Linux guest's shell
+    #[arg(long = "run", value_name = "[NAME: ]COMMAND", conflicts_with = "workload")]
+    pub command: Option<CommandSpec>,
+    /// Size of the guest's pages: 4K, 2M or 1G
+    #[arg(long, value_name = "SIZE", default_value = "4K")]
+    pub page: PageSize,
+    /// Write the recording to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// What comes before measurement: `touch`, or this many instructions of the region of interest [default: none]
+    #[arg(long, value_name = "none|touch|INSTRUCTIONS")]
+    pub warmup: Option<Warmup>,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
+    /// The guest.
+    #[command(flatten)]
+    pub linux: LinuxArgs,
+}
+
+/// `pagewalk sweep`.
+#[derive(Args, Clone, Debug)]
+pub struct SweepArgs {
+    /// The recording
+    #[arg(value_name = "RECORDING")]
+    pub recording: PathBuf,
+    /// Systems to replay it on, as `compare` takes them [default: native,nested,shadow,flat, with the recorded guest's pages]
+    #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
+    pub schemes: Vec<SystemList>,
+    /// Replay on each system with each of these values of a key: mmu.nested_tlb=off,16,32
+    #[arg(long = "sweep", value_name = "KEY=VALUE,..|KEY=FROM..TO")]
+    pub sweeps: Vec<Sweep>,
+    /// Set one key of the configuration in all systems; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<Setting>,
+    /// Write one line of JSON for each system to this file. Lines that it has already are kept, and not made again
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write a line also where counts may differ from those of a run by a little; such a line has "exact": false (docs/record.md)
+    #[arg(long)]
+    pub inexact: bool,
+    /// Host threads that replay side by side [default: the host's processors]
+    #[arg(long, value_name = "N", value_parser = number::<u32, 1, { u32::MAX as u64 }>)]
+    pub threads: Option<u32>,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
+}

@@ -1,0 +1,176 @@
+//! `pagewalk record`.
+
+use super::about::About;
+use crate::cli::{RecordArgs, SandboxMode};
+use crate::commands::compare::work_of;
+use crate::commands::outputs::unwritten;
+use crate::comparison::failure;
+use crate::error::Failure;
+use crate::interrupt::{self, Orderly};
+use crate::output::{Output, print, warn};
+use crate::progress::Runs;
+use crate::runs::image::{GuestKind, Prepared, Work, prepare, program_memory};
+use crate::runs::quiet::QuietConsole;
+use crate::runs::start::Promise;
+use crate::sandbox::Needs;
+use crate::setup::{builder, machine_flags};
+use crate::systems::Configured;
+use config::system::System;
+use config::{Config, FidelityName, GuestTimeName};
+use machine::{Image, Machine, Recorded};
+use recording::Writer;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A run to record.
+struct Plan {
+    work: String,
+    guest: String,
+    promise: Promise,
+    on: Configured,
+    image: Image,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure`]: bad usage, a guest that does not come to a good end, or one whose run cannot be replayed.
+pub(in crate::commands) fn run(arguments: &RecordArgs) -> Result<ExitCode, Failure> {
+    let plan = plan(arguments)?;
+    let path = &arguments.output;
+    let output = Output::open(path).map_err(|error| unwritten(path, &error))?;
+    let needs = Needs::of_machines(1).configuration(&plan.on.config).output(Some(&output));
+    let about = about(&plan)?;
+    let mut machine = Machine::assemble(&plan.on.config, &plan.image)?;
+    let mut result = None;
+    let written = output.write_with(|file| {
+        // The sandbox gives up the right to duplicate it.
+        let file = file.try_clone()?;
+        let recorded = record(&plan, &mut machine, (file, &about), |mode| needs.enter(mode), arguments);
+        let stays = recorded.is_ok();
+        result = Some(recorded);
+        if stays { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
+    });
+    let recorded = match (result, written) {
+        (Some(recorded), Ok(())) => recorded?,
+        (Some(Err(failure)), Err(_)) => return Err(failure),
+        (_, Err(error)) => return Err(unwritten(path, &error)),
+        (None, Ok(())) => return Err(Failure::Run(format!("{}: nothing was recorded", path.display()))),
+    };
+    report(&plan, &machine, path, &recorded)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn plan(arguments: &RecordArgs) -> Result<Plan, Failure> {
+    let kind = GuestKind::parse(&arguments.guest);
+    let mut flags = machine_flags(&arguments.machine);
+    flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
+    let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
+    let builder = builder(defaults, &arguments.machine.config, &flags)?;
+    let system: System =
+        format!("native:{}", arguments.page).parse().map_err(|error| Failure::Usage(format!("--page: {error}")))?;
+    let on = Configured::new(&builder, system)?;
+    check(&on.config)?;
+    let (name, work) = match (&arguments.workload, &arguments.command) {
+        (Some(spec), _) => work_of(spec, &kind)?,
+        (None, Some(command)) if kind == GuestKind::Linux => {
+            (command.name.clone(), Work::Command(command.command.clone()))
+        }
+        (None, Some(_)) => return Err(Failure::Usage("--run is for --guest linux; vos runs workloads".to_owned())),
+        (None, None) => match kind {
+            GuestKind::File(_) => (kind.name(), Work::Console),
+            GuestKind::Vos | GuestKind::Linux => {
+                return Err(Failure::Usage("record: which --workload?".to_owned()));
+            }
+        },
+    };
+    let guest = kind.name();
+    let promise = if kind.reports_status() { Promise::Status } else { Promise::Nothing };
+    let prepared: Prepared = prepare(kind, work, &arguments.linux, program_memory(&on.config))?;
+    let image = prepared.image(&on.config)?;
+    if !image.devices.is_empty() {
+        return Err(Failure::Usage(
+            "record: a recording has no disks, network cards or other virtio devices".to_owned(),
+        ));
+    }
+    Ok(Plan { work: name, guest, promise, on, image })
+}
+
+/// Refuses what a recording cannot have.
+fn check(config: &Config) -> Result<(), Failure> {
+    let problem = if config.fidelity != FidelityName::Counts {
+        "fidelity: a recording is made with `counts`: caches change how long the guest's turns are"
+    } else if config.harts != 1 {
+        "harts: a recording has one hart: how several take turns depends on translation"
+    } else if config.timeout != 0 {
+        "timeout: a recording has no end by time, which depends on translation"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage(problem.to_owned()))
+}
+
+/// The description of the recording, as JSON.
+fn about(plan: &Plan) -> Result<String, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Run(format!("the configuration cannot be written: {error}"));
+    let toml = toml::to_string(&plan.on.config).map_err(|error| failed(&error))?;
+    let about = About::new(plan.guest.clone(), plan.work.clone(), (&plan.on.config, toml), &plan.image);
+    serde_json::to_string(&about).map_err(|error| failed(&error))
+}
+
+/// Runs the guest and writes the recording.
+fn record<E>(
+    plan: &Plan,
+    machine: &mut Machine,
+    (file, about): (File, &str),
+    enter: impl FnOnce(SandboxMode) -> Result<E, Failure>,
+    arguments: &RecordArgs,
+) -> Result<Recorded, Failure> {
+    let unwritten = |error: io::Error| unwritten(&arguments.output, &error);
+    let files: Vec<&[u8]> =
+        [Some(&plan.image.kernel), plan.image.initrd.as_ref()].into_iter().flatten().map(|file| &file[..]).collect();
+    let out: Box<dyn Write + Send> = Box::new(BufWriter::new(file));
+    let writer = Writer::new(out, about, &files).map_err(unwritten)?;
+    machine.record(writer).map_err(|error| Failure::Usage(error.to_string()))?;
+    let _sandbox = enter(arguments.sandbox.sandbox)?;
+    let _orderly = Orderly::begin();
+    let progress = Runs::new(vec![plan.work.clone()], 1);
+    let running = progress.begin(&plan.work, &format!("recording {}", plan.work));
+    machine.show_on(running.gauge());
+    let mut console = QuietConsole::default();
+    let outcome = machine.run(&mut console);
+    if let Some(signal) = interrupt::requested() {
+        return Err(Failure::Interrupted(signal));
+    }
+    let outcome = console.panic.judge(outcome);
+    if let Some(problem) = failure(&outcome, plan.promise, &[], Some(&console.output)) {
+        return Err(Failure::Run(format!("{}: {problem}", plan.work)));
+    }
+    let recorded = machine.finish_recording().map_err(|error| match error {
+        machine::RecordError::Write(error) => unwritten(error),
+        other => Failure::Run(format!("{}: {other}", plan.work)),
+    })?;
+    running.finish(None);
+    Ok(recorded)
+}
+
+fn report(plan: &Plan, machine: &Machine, path: &Path, recorded: &Recorded) -> Result<(), Failure> {
+    let Recorded { totals, used_time } = recorded;
+    let instructions = machine.statistics().instructions;
+    let bytes = totals.frame_bytes as f64 / totals.events.max(1) as f64;
+    print(&format!(
+        "{}: {:.1} M instructions, {:.2} M events, {bytes:.2} bytes an event: {}\n",
+        plan.work,
+        instructions as f64 / 1e6,
+        totals.events as f64 / 1e6,
+        path.display(),
+    ))?;
+    if *used_time && plan.on.config.guest_time == GuestTimeName::Cycles {
+        warn(
+            "the guest has used the time, which depends on translation: to replay it, record it with --set guest_time=instructions",
+        );
+    }
+    Ok(())
+}
