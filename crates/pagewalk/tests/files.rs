@@ -25,7 +25,7 @@ fn the_guest_reads_a_directory_and_nothing_beside_it() {
     let (scratch, data) = shared();
     let big: Vec<u8> = (0..3 << 20).map(|index: u32| (index ^ index >> 9) as u8).collect();
     fs::write(scratch.path("data/big"), &big).unwrap();
-    let command = "cat /mnt/data/hello /mnt/data/sub/inner; ls /mnt/data; wc -c < /mnt/data/big; \
+    let command = "cat /mnt/data/hello /mnt/data/sub/inner; ls -1 /mnt/data; wc -c < /mnt/data/big; \
                    cat /mnt/data/relative /mnt/data/absolute 2> /dev/null || echo not here; \
                    cat /mnt/data/../secret /mnt/secret 2> /dev/null || echo nor here; \
                    echo x 2> /dev/null > /mnt/data/hello || echo read-only; \
@@ -53,7 +53,7 @@ fn the_guest_writes_a_directory_where_it_may() {
                    echo more >> renamed; chmod 700 made/deep/numbers; ln -s renamed link; cat link; \
                    ln -s ../secret out 2> /dev/null || echo no link; ln -s /etc/passwd out 2> /dev/null || echo no link; \
                    mkfifo pipe 2> /dev/null || echo no pipe; mknod node c 1 3 2> /dev/null || echo no device; \
-                   touch 'a b' $'tab\\there' '-n'; ls; \
+                   touch -- 'a b' $'tab\\there' -n; \
                    touch unlinked; exec 3> unlinked; rm unlinked; echo gone >&3 && echo written";
     let end = linux(command, &["--share", &share]).succeeded();
     let told = "from the host\nmore\nno link\nno link\nno pipe\nno device\n";

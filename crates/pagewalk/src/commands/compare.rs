@@ -117,7 +117,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         }
         works.push((name, Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux, memory)?))));
     }
-    // Whatever cannot be is said before anything runs.
+    // Whatever cannot be is said before anything runs, or is made.
+    check_shares(arguments)?;
     works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let opened = |directory: &PathBuf| {
@@ -129,7 +130,6 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         let problem = format!("these runs would all write to the file of section {}", section.name);
         return Err(Failure::Usage(problem));
     }
-    check_shares(arguments)?;
     let walks = arguments.walks || arguments.html.is_some();
     let profile = ProfileOutput::open(&arguments.profile)?;
     let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
