@@ -20,7 +20,7 @@ pub(crate) fn open(state: &mut State, node: u64) -> Result<Answer, Errno> {
     Ok(Answer::default().u64(handle).zeroes(8))
 }
 
-/// `FUSE_READDIR`, with an answer of at most `room` bytes. From the beginning on, the directory is read anew.
+/// `FUSE_READDIR`, with an answer of at most `room` bytes. From the beginning on, the directory is read again.
 pub(crate) fn read(state: &mut State, body: &mut Body<'_>, room: usize) -> Result<Answer, Errno> {
     let handle = body.u64()?;
     let offset = body.u64()?;

@@ -54,7 +54,7 @@ impl Eq for Root {}
 const CONFINED: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-/// How often a path is resolved anew that was renamed meanwhile (`EAGAIN` of openat2(2)).
+/// How often a path is resolved again that was renamed meanwhile (`EAGAIN` of openat2(2)).
 const ATTEMPTS: usize = 16;
 
 impl Root {
@@ -105,7 +105,7 @@ impl Root {
 /// # Errors
 /// As [`Root::resolve`].
 pub(crate) fn resolve(from: BorrowedFd<'_>, path: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-    // A pipe that somebody puts there must not block the machine, and a terminal must not become the process's own.
+    // A pipe that another process puts there must not block the machine, and a terminal must not become the process's own.
     let flags = if flags.contains(OFlags::PATH) { flags } else { flags | OFlags::NONBLOCK | OFlags::NOCTTY };
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let attempt = || openat2(from, path, flags, mode, CONFINED);

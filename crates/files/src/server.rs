@@ -78,7 +78,7 @@ impl Server {
         (self.state.nodes.count(), self.state.handles.count())
     }
 
-    /// There is nobody to tell what is wrong with such a message.
+    /// Such a message has no answer, so an error in it is dropped.
     fn forget(&mut self, opcode: Option<Opcode>, header: Header, body: &mut Body<'_>) {
         let _ = match opcode {
             Some(Opcode::Forget) => names::forget(&mut self.state, header.node, body),
@@ -126,7 +126,7 @@ impl Server {
         }
     }
 
-    /// `FUSE_INIT`: the guest begins, perhaps anew, and knows no files.
+    /// `FUSE_INIT`: the guest begins, perhaps again, and knows no files.
     fn begin(&mut self, body: &mut Body<'_>) -> Result<Answer, Errno> {
         let [major, minor, read_ahead, offered] = [body.u32()?, body.u32()?, body.u32()?, body.u32()?];
         if major < MAJOR || major == MAJOR && minor < OLDEST_MINOR {

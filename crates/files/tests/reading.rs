@@ -156,7 +156,7 @@ fn a_guest_opens_no_more_than_it_may() {
     assert_eq!(client.ask(common::OPENDIR, ROOT, &[0; 8]), Err(EMFILE));
     client.ask(common::RELEASE, file, &longs(&[first, 0, 0], &[])).unwrap();
     client.open(file, 0).unwrap();
-    // A driver that starts anew has nothing open.
+    // A driver that starts again has nothing open.
     client.ask(INIT, 0, &words(&[7, 31, 0, 0], &[])).unwrap();
     assert_eq!(client.0.held(), (0, 0));
 }
