@@ -9,7 +9,8 @@
 //! | [`calls`] | SBI calls of several harts | the same |
 //! | [`virtqueues`] | rings and requests behind working drivers | no panic, no byte outside RAM, the disk's image stays as it was |
 //! | [`registers`] | accesses to registers of devices | the same |
-//! | [`packets`] | frames to the user network, and what the host's sockets do | no panic, no more sockets and frames than allowed |
+//! | [`packets`](services::packets) | frames to the user network, and what the host's sockets do | no panic, no more sockets and frames than allowed |
+//! | [`files`](services::files) | FUSE messages to the server of a shared directory | no panic, nothing outside is read or changed, no more is kept than allowed |
 //! | [`kernels`] | the file of a kernel | an error, or segments inside RAM |
 //! | [`snapshots`] | the file of a snapshot | an error, or a machine that goes on |
 //! | [`recordings`] | the file of a recording, or events | an error, or machines that do the events |
@@ -29,12 +30,12 @@ pub mod guests;
 pub mod host_models;
 pub mod instructions;
 pub mod kernels;
-pub mod packets;
 pub mod page_tables;
 pub mod programs;
 pub mod recordings;
 pub mod registers;
 mod same;
+pub mod services;
 pub mod settings;
 mod snapshot_file;
 pub mod snapshots;
@@ -44,14 +45,15 @@ pub mod virtqueues;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: &[Target] = &[
     ("calls", calls::run),
     ("documents", documents::run),
+    ("files", services::files::run),
     ("guests", guests::run),
     ("host_models", host_models::run),
     ("instructions", instructions::run),
     ("kernels", kernels::run),
-    ("packets", packets::run),
+    ("packets", services::packets::run),
     ("page_tables", page_tables::run),
     ("programs", programs::run),
     ("recordings", recordings::run),

@@ -28,8 +28,8 @@ pub use platform::{
 pub use plic::PlicContexts;
 pub use primary_region::{RegionRegisters, RegionRequest, RegionStatus};
 pub use virtio::{
-    Balloon, Block, BlockConfig, Console, DiscardFrames, DiskError, ImageMode, Net, NetBackend, QueueFault, Rng,
-    VirtioDevice,
+    Balloon, Block, BlockConfig, Console, DiscardFrames, DiskError, FileServer, FileSystem, ImageMode, Net, NetBackend,
+    QueueFault, Rng, TAG_BYTES, VirtioDevice,
 };
 /// What [`DmaMemory`] hands out.
 pub use vm_memory::VolatileSlice;

@@ -29,9 +29,10 @@ use config::host_model::HostModel;
 use config::warmup::Warmup;
 use config::{Config, ConfigError, FidelityName, SwapKeys};
 use devices::{
-    Block, ConsoleInput, DiscardFrames, DiskError, Net, Platform, PlatformConfig, Rng, TreeDescription, VirtioDevice,
-    device_tree, leave_room,
+    Block, ConsoleInput, DiscardFrames, DiskError, FileServer, FileSystem, Net, Platform, PlatformConfig, Rng,
+    TreeDescription, VirtioDevice, device_tree, leave_room,
 };
+use files::Server;
 use hypervisor::pmu::Pmu;
 use hypervisor::sched::{Allocation, Parameters, VmParameters};
 use hypervisor::shadow::ShadowConfig;
@@ -284,5 +285,17 @@ fn device(kind: &VirtioKind, seed: u64, guest: usize) -> Result<VirtioDevice, Di
         VirtioKind::Net => VirtioDevice::Net(Net::new(card_address(guest), Box::new(DiscardFrames))),
         VirtioKind::Rng => VirtioDevice::Rng(Rng::new(seed)),
         VirtioKind::Balloon => VirtioDevice::Balloon(devices::Balloon::new()),
+        VirtioKind::Share(share) => {
+            VirtioDevice::FileSystem(FileSystem::new(&share.tag, Box::new(Files(Server::new(share.root.clone())))))
+        }
     })
+}
+
+/// The server of a shared directory, as its device calls it.
+struct Files(Server);
+
+impl FileServer for Files {
+    fn answer(&mut self, message: &[u8], room: usize) -> Option<Vec<u8>> {
+        self.0.answer(message, room).ok()
+    }
 }

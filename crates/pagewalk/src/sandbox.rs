@@ -10,7 +10,7 @@ use crate::runs::network::Opened;
 use config::Config;
 use config::host_model::HostModel;
 use machine::sections::{SectionPlan, SectionStore};
-use machine::{CODE_BYTES, ImageMode, VirtioKind, reserve_code};
+use machine::{CODE_BYTES, ImageMode, Share, ShareAccess, VirtioKind, reserve_code};
 use process::sandbox::{CodeRange, Missing};
 use process::{Access, Datagrams, Sandbox};
 use std::path::{Path, PathBuf};
@@ -76,7 +76,14 @@ impl Needs {
     /// Also makes guests with these devices.
     pub(crate) fn devices(mut self, devices: &[VirtioKind]) -> Self {
         for device in devices {
-            let VirtioKind::Block(disk) = device else { continue };
+            let disk = match device {
+                VirtioKind::Block(disk) => disk,
+                VirtioKind::Share(share) => {
+                    self.share(share);
+                    continue;
+                }
+                VirtioKind::Console | VirtioKind::Net | VirtioKind::Rng | VirtioKind::Balloon => continue,
+            };
             match disk.mode {
                 ImageMode::WriteThrough => self.paths.push((disk.path.clone(), Access::ReadWrite)),
                 ImageMode::ReadOnly => self.paths.push((disk.path.clone(), Access::Read)),
@@ -87,6 +94,30 @@ impl Needs {
                 ImageMode::Blank(_) => self.temporaries = true,
             }
         }
+        self
+    }
+
+    /// Also serves the directories among the devices of a guest that is made already.
+    pub(crate) fn shares(mut self, devices: &[VirtioKind]) -> Self {
+        for device in devices {
+            if let VirtioKind::Share(share) = device {
+                self.share(share);
+            }
+        }
+        self
+    }
+
+    fn share(&mut self, share: &Share) {
+        let access = match share.root.access() {
+            ShareAccess::Read => Access::ShareRead,
+            ShareAccess::Write => Access::ShareWrite,
+        };
+        self.paths.push((share.root.path().to_owned(), access));
+    }
+
+    /// Also has these accesses.
+    pub(crate) fn paths(mut self, paths: Vec<(PathBuf, Access)>) -> Self {
+        self.paths.extend(paths);
         self
     }
 

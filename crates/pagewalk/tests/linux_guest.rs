@@ -2,7 +2,7 @@
 //! file system, its modules and its programs. `cargo xtask test` runs these; they need the fetched guest and QEMU.
 
 use pagewalk::guest::{
-    Cache, GuestDevice, GuestFile, GuestNetwork, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS,
+    Cache, GuestDevice, GuestFile, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS,
     kernel_command_line,
 };
 use std::collections::BTreeSet;
@@ -84,6 +84,7 @@ fn command_spec(command: &str) -> Initramfs<'static> {
         sets: Vec::new(),
         devices: BTreeSet::new(),
         network: GuestNetwork::None,
+        shares: GuestShares::default(),
         memory: Memory::OfKernel,
     }
 }

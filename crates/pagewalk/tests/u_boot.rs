@@ -6,7 +6,8 @@ mod common;
 use common::screen::{PATIENCE, Screen};
 use common::{Scratch, run};
 use pagewalk::guest::{
-    Cache, GuestDevice, GuestNetwork, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS, kernel_command_line,
+    Cache, GuestDevice, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS,
+    kernel_command_line,
 };
 use std::collections::BTreeSet;
 use std::fs;
@@ -128,6 +129,7 @@ fn disk(scratch: &Scratch, command: &str) -> String {
         sets: Vec::new(),
         devices: BTreeSet::from([GuestDevice::Disk]),
         network: GuestNetwork::None,
+        shares: GuestShares::default(),
         memory: Memory::OfKernel,
     };
     fs::create_dir(scratch.path("tree")).expect("the scratch directory takes another");

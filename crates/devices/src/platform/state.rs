@@ -4,7 +4,7 @@ use super::Platform;
 use crate::plic::state::PlicState;
 use crate::primary_region::RegionRegistersState;
 use crate::uart::state::UartState;
-use crate::virtio::SlotState;
+use crate::virtio::{MmioSlot, SlotState, VirtioDevice};
 use serde::{Deserialize, Serialize};
 
 /// The state of all devices of a guest in a snapshot. It belongs to a platform with the same harts and devices.
@@ -22,6 +22,9 @@ pub enum StateError {
     /// A disk's contents are not the machine's.
     #[error("the guest has a disk")]
     Disk,
+    /// Nor are those of a directory of the host.
+    #[error("the guest has a shared directory")]
+    Share,
     /// To take: it is that of other devices.
     #[error("the saved state of {0} is not valid")]
     Mismatch(&'static str),
@@ -31,13 +34,19 @@ impl Platform {
     /// The state of every device. What the guest has written to a console and the host has not read is not in it.
     ///
     /// # Errors
-    /// [`StateError::Disk`].
+    /// [`StateError::Disk`], [`StateError::Share`].
     pub fn state(&self) -> Result<PlatformState, StateError> {
-        let slots: Option<Vec<_>> = self.slots.iter().map(crate::virtio::MmioSlot::state).collect();
+        let of_slot = |slot: &MmioSlot| {
+            slot.state().ok_or(match slot.device() {
+                VirtioDevice::FileSystem(_) => StateError::Share,
+                _ => StateError::Disk,
+            })
+        };
+        let slots: Result<Vec<_>, StateError> = self.slots.iter().map(of_slot).collect();
         Ok(PlatformState {
             plic: self.plic.state(),
             uart: self.uart.state(),
-            slots: slots.ok_or(StateError::Disk)?,
+            slots: slots?,
             region: self.region.as_ref().map(crate::RegionRegisters::state),
         })
     }

@@ -2,6 +2,7 @@
 
 mod balloon;
 mod block;
+mod file_system;
 mod fuzz;
 
 use super::*;

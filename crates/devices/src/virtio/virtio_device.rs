@@ -4,6 +4,7 @@ use super::balloon::Balloon;
 use super::block::Block;
 use super::console::Console;
 use super::device::Device;
+use super::file_system::FileSystem;
 use super::net::Net;
 use super::rng::Rng;
 
@@ -20,6 +21,8 @@ pub enum VirtioDevice {
     Rng(Rng),
     /// A memory balloon.
     Balloon(Balloon),
+    /// A directory of the host.
+    FileSystem(FileSystem),
 }
 
 impl VirtioDevice {
@@ -30,6 +33,7 @@ impl VirtioDevice {
             Self::Net(device) => device,
             Self::Rng(device) => device,
             Self::Balloon(device) => device,
+            Self::FileSystem(device) => device,
         }
     }
 
@@ -40,6 +44,7 @@ impl VirtioDevice {
             Self::Net(device) => device,
             Self::Rng(device) => device,
             Self::Balloon(device) => device,
+            Self::FileSystem(device) => device,
         }
     }
 
@@ -47,7 +52,7 @@ impl VirtioDevice {
     pub(crate) fn set_features(&mut self, features: u64) {
         match self {
             Self::Net(net) => net.set_features(features),
-            Self::Console(_) | Self::Block(_) | Self::Rng(_) | Self::Balloon(_) => {}
+            Self::Console(_) | Self::Block(_) | Self::Rng(_) | Self::Balloon(_) | Self::FileSystem(_) => {}
         }
     }
 
@@ -55,7 +60,7 @@ impl VirtioDevice {
     pub(crate) fn write_config(&mut self, offset: u64, bytes: &[u8]) {
         match self {
             Self::Balloon(balloon) => balloon.write_config(offset, bytes),
-            Self::Console(_) | Self::Block(_) | Self::Net(_) | Self::Rng(_) => {}
+            Self::Console(_) | Self::Block(_) | Self::Net(_) | Self::Rng(_) | Self::FileSystem(_) => {}
         }
     }
 }

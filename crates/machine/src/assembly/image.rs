@@ -1,6 +1,7 @@
 //! What boots.
 
 use devices::BlockConfig;
+use files::Root;
 use std::sync::Arc;
 use types::Gpa;
 
@@ -36,4 +37,15 @@ pub enum VirtioKind {
     Rng,
     /// A memory balloon.
     Balloon,
+    /// A directory of the host.
+    Share(Share),
+}
+
+/// A directory of the host, for a guest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// The name by which the guest mounts it, at most [`devices::TAG_BYTES`] bytes.
+    pub tag: String,
+    /// The directory, open.
+    pub root: Root,
 }

@@ -13,6 +13,7 @@ use crate::results::outcome::Outcome;
 use crate::state::pmu;
 use crate::state::primary_region;
 use config::Config;
+use devices::StateError;
 use memory::MemoryImage;
 use mmu::{ResidentPage, ResidentSpace};
 use std::fs::File;
@@ -33,8 +34,10 @@ impl Machine {
         if self.state.sections.is_some() {
             return Err(CaptureError::Unsupported("sections"));
         }
-        if self.state.guests[GUEST].platform.state().is_err() {
-            return Err(CaptureError::Unsupported("a disk"));
+        match self.state.guests[GUEST].platform.state() {
+            Ok(_) => {}
+            Err(StateError::Share) => return Err(CaptureError::Unsupported("a shared directory")),
+            Err(_) => return Err(CaptureError::Unsupported("a disk")),
         }
         if primary_region::hot_adds(&self.state, GUEST) {
             return Err(CaptureError::Unsupported("memory that is added for its balloon (segment.hot_add)"));
@@ -163,7 +166,7 @@ impl Machine {
         about: &About,
     ) -> Result<(), CaptureError> {
         let state = self.capture.taken.take().ok_or(CaptureError::NotTaken)?;
-        let shape = Shape::new(config, devices).ok_or(CaptureError::Unsupported("a disk"))?;
+        let shape = Shape::new(config, devices).ok_or(CaptureError::Unsupported("files of the host"))?;
         let ram = self.state.vms[GUEST].ram();
         let mut writer = Writer::new(file)?;
         let mut buffer = vec![0; MemoryImage::CHUNK as usize];

@@ -41,14 +41,14 @@ enum DeviceName {
 }
 
 impl DeviceName {
-    /// The name of a device; `None` of a disk.
+    /// The name of a device; `None` of a disk or a shared directory.
     const fn of(kind: &VirtioKind) -> Option<Self> {
         match kind {
             VirtioKind::Console => Some(Self::Console),
             VirtioKind::Net => Some(Self::Net),
             VirtioKind::Rng => Some(Self::Rng),
             VirtioKind::Balloon => Some(Self::Balloon),
-            VirtioKind::Block(_) => None,
+            VirtioKind::Block(_) | VirtioKind::Share(_) => None,
         }
     }
 
@@ -83,7 +83,7 @@ pub struct About {
 }
 
 impl Shape {
-    /// That of a machine with this configuration and these devices; `None` where one of them is a disk.
+    /// That of a machine with this configuration and these devices; `None` where one of them is a disk or a shared directory.
     pub(super) fn new(config: &Config, devices: &[VirtioKind]) -> Option<Self> {
         Some(Self {
             architecture: ARCHITECTURE.to_owned(),

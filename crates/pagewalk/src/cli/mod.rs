@@ -39,8 +39,8 @@ pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCom
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use sandbox::{SandboxArgs, SandboxMode};
 pub use validate::ValidateArgs;
-pub(crate) use values::address;
-pub use values::{CommandSpec, DiskSpec, FileSpec, NetKind, Setting, WorkloadSpec};
+pub(crate) use values::{COPY_TAG, address, is_tag};
+pub use values::{CommandSpec, CopySpec, Copying, DiskSpec, FileSpec, NetKind, Setting, ShareSpec, WorkloadSpec};
 pub use vlm::VlmArgs;
 
 use crate::error::Failure;

@@ -6,7 +6,9 @@ use super::gdb::GdbAddress;
 use super::guest::CacheArgs;
 use super::profile::{ObserveArgs, ProfileArgs};
 use super::sandbox::SandboxArgs;
-use super::values::{CommandSpec, DiskSpec, FileSpec, NetKind, Setting, WorkloadSpec, address, number};
+use super::values::{
+    CommandSpec, CopySpec, Copying, DiskSpec, FileSpec, NetKind, Setting, ShareSpec, WorkloadSpec, address, number,
+};
 use clap::Args;
 use config::host_model::HostModel;
 use config::system::{Sweep, System, SystemList};
@@ -104,6 +106,13 @@ pub struct LinuxArgs {
     /// Attach a disk; the file stays as it is unless `,write` is added, and `blank:SIZE` is a disk of zeroes for this run
     #[arg(long = "disk", value_name = "FILE[,write]")]
     pub disks: Vec<DiskSpec>,
+    /// Share a directory of this host, which the guest mounts at /mnt/TAG; TAG is the directory's name unless given. The guest reads it; `,write` lets
+    /// it change it, too (docs/files.md). May be repeated
+    #[arg(long = "share", value_name = "HOSTDIR[:TAG][,write]")]
+    pub shares: Vec<ShareSpec>,
+    /// What the guest copies to the host at its end.
+    #[arg(skip)]
+    pub copying: Vec<Copying>,
     /// Attach a network card: to a network of its own, from which the host's sockets lead out (`user`, if nothing is said), or to nothing
     /// (`none`). With `user`, results depend on what comes from outside (docs/network.md)
     #[arg(long, value_name = "user|none", num_args = 0..=1, require_equals = true, default_missing_value = "user")]
@@ -148,6 +157,10 @@ pub struct BootArgs {
     /// Lead a port of this host into the guest, at loopback unless an address says otherwise; `/udp` for datagrams. May be repeated
     #[arg(long = "forward", value_name = "[HOSTADDR:]HOSTPORT:GUESTPORT[/udp]", requires = "net")]
     pub forwards: Vec<Forward>,
+    /// Linux: when the command has ended, copy a file or directory of the guest to this host, into HOST if that is a directory (docs/files.md). May be
+    /// repeated
+    #[arg(long = "copy-out", value_name = "GUEST:HOST", conflicts_with = "snapshot")]
+    pub copy_outs: Vec<CopySpec>,
     /// Write what happens when, for Perfetto (ui.perfetto.dev): which vCPU has each processor, exits, interrupts, work of the hypervisor,
     /// and counters over time (docs/over-time.md)
     #[arg(long, value_name = "FILE")]
@@ -168,7 +181,7 @@ pub struct BootArgs {
     #[command(flatten)]
     pub control: ControlArgs,
     /// Continue the guest of this snapshot, instead of booting one
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "copy_outs", "disks", "shares", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// The machine.
     #[command(flatten)]
@@ -221,7 +234,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Compare from the instant of this snapshot on, which `boot --snapshot` took, instead of from a boot
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "net", "rng", "balloon"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "shares", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// Write the comparison as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]

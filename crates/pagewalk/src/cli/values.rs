@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use config::units::ByteSize;
+use machine::{Share, TAG_BYTES};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -156,6 +157,77 @@ impl FromStr for DiskSpec {
     }
 }
 
+/// `HOSTDIR[:TAG][,write]`: a directory of the host, what it is called in the guest, and whether the guest may change it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShareSpec {
+    /// The directory.
+    pub host: PathBuf,
+    /// Its name in the guest; otherwise its own.
+    pub tag: Option<String>,
+    /// Whether the guest may change it.
+    pub write: bool,
+}
+
+impl FromStr for ShareSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (rest, write) = text.strip_suffix(",write").map_or((text, false), |rest| (rest, true));
+        let (host, tag) = rest.split_once(':').map_or((rest, None), |(host, tag)| (host, Some(tag)));
+        if host.is_empty() {
+            return Err(format!("`{text}` is not HOSTDIR[:TAG][,write]"));
+        }
+        if let Some(tag) = tag.filter(|tag| !is_tag(tag)) {
+            let rule = format!("at most {TAG_BYTES} letters, digits, `.`, `_` and `-`");
+            return Err(format!("`{text}`: `{tag}` cannot be the name of a directory in /mnt: {rule}"));
+        }
+        Ok(Self { host: host.into(), tag: tag.map(str::to_owned), write })
+    }
+}
+
+/// What is in front of the tags of directories that copies go to.
+pub(crate) const COPY_TAG: &str = "pagewalk-out-";
+
+/// Whether a guest can mount a directory by that name: at most 36 letters, digits, `.`, `_` and `-`, of which the first is a letter or a digit.
+pub(crate) fn is_tag(name: &str) -> bool {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    begins && name.len() <= TAG_BYTES && name.bytes().all(known) && !name.starts_with(COPY_TAG)
+}
+
+/// `GUEST:HOST`: a file or directory of the guest, and where it goes on the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopySpec {
+    /// Path in the guest.
+    pub guest: String,
+    /// Path on the host; a directory that is there gets the copy under its own name.
+    pub host: PathBuf,
+}
+
+impl FromStr for CopySpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some((guest, host)) if !guest.is_empty() && !host.is_empty() => {
+                Ok(Self { guest: guest.to_owned(), host: host.into() })
+            }
+            _ => Err(format!("`{text}` is not GUEST:HOST")),
+        }
+    }
+}
+
+/// A copy that a guest makes at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copying {
+    /// The path in the guest.
+    pub path: String,
+    /// The directory that it is copied into.
+    pub to: Share,
+    /// Its name there.
+    pub number: usize,
+}
+
 /// Reads `0x80200000` or `2149580800`: a guest physical address.
 ///
 /// # Errors
@@ -219,6 +291,35 @@ mod tests {
         assert!(disk(",write").is_err());
         assert_eq!("blank:4M".parse::<DiskSpec>().map(|disk| (disk.blank, disk.write)), Ok((Some(4 << 20), false)));
         assert!(disk("blank:").is_err() && disk("blank:much").is_err());
+    }
+
+    #[test]
+    fn directories_are_read_unless_told() {
+        let share = |text: &str| text.parse::<ShareSpec>().map(|share| (share.host, share.tag, share.write));
+        assert_eq!(share("data"), Ok(("data".into(), None, false)));
+        assert_eq!(share("/srv/a:b"), Ok(("/srv/a".into(), Some("b".to_owned()), false)));
+        assert_eq!(share("a,b:c,write"), Ok(("a,b".into(), Some("c".to_owned()), true)));
+        assert_eq!(share(".,write"), Ok((".".into(), None, true)));
+        for wrong in ["", ":a", ",write", "a:", "a:b c", "a:..", "a:b:c", "a:pagewalk-out-0"] {
+            assert!(share(wrong).unwrap_err().contains(&format!("`{wrong}`")), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_tag_is_a_name_in_mnt() {
+        for good in ["a", "data", "v1.2_x-y", &"n".repeat(36)] {
+            assert!(is_tag(good), "{good}");
+        }
+        for wrong in ["", ".", "..", ".hidden", "-o", "a b", "a/b", "ä", "a'b", &"n".repeat(37), "pagewalk-out-0"] {
+            assert!(!is_tag(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn copies_have_two_ends() {
+        let copy = |text: &str| text.parse::<CopySpec>().map(|copy| (copy.guest, copy.host));
+        assert_eq!(copy("/a:b/c"), Ok(("/a".to_owned(), "b/c".into())));
+        assert!(copy("/a").is_err() && copy(":b").is_err() && copy("/a:").is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `pagewalk boot`.
 
 use super::outputs::{open_control, open_output, unwritten, write_report};
-use crate::cli::{BootArgs, NetKind};
+use crate::cli::{BootArgs, LinuxArgs, NetKind};
 use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::control::{Server, Snapshots};
 use crate::error::Failure;
@@ -12,6 +12,7 @@ use crate::observe::{ObserveOutputs, Recordings};
 use crate::output::{Format, Output, Printer, print_console, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::progress::Runs;
+use crate::runs::copy_out::CopyOuts;
 use crate::runs::image::{GuestKind, Work, prepare, program_memory};
 use crate::runs::kernel_panic::KernelPanic;
 use crate::runs::network::{Opened, Outside};
@@ -53,12 +54,14 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let profile = ProfileOutput::open(&arguments.profile)?;
     let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
     let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
+    let copies = CopyOuts::prepare(&arguments.copy_outs, &kind, &arguments.linux)?;
     let beginning = match &snapshot {
         Some(snapshot) => Start::Snapshot(snapshot.clone()),
         None => {
             let work = arguments.run.clone().map_or(Work::Console, Work::Command);
             let memory = program_memory(&on.config);
-            Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux, memory)?))
+            let linux = LinuxArgs { copying: copies.copying(), ..arguments.linux.clone() };
+            Start::Boot(Box::new(prepare(kind.clone(), work, &linux, memory)?))
         }
     };
     let about = beginning.about(&on.config)?;
@@ -89,6 +92,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let debugger = arguments.gdb.as_ref().map(Debugger::accept).transpose()?;
     let needs = Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).control(control.as_ref());
     let needs = needs.output(profile.as_ref().map(ProfileOutput::output)).network(opened.as_ref());
+    let needs = needs.shares(beginning.devices()).paths(copies.paths());
     let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     // A command has no use for keys, and a guest that waits for none goes on at once.
     let keyboard = if about.command { Typing::None } else { Typing::Keyboard(Keyboard::new()) };
@@ -182,6 +186,10 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             }
             other => Err(Failure::Run(format!("{}: no snapshot: {other} before it came to {at}", path.display()))),
         };
+    }
+    // Of a guest that failed, why it did is what there is to say.
+    if matches!(outcome, Outcome::Finished(_) | Outcome::Shutdown | Outcome::Reset | Outcome::Interrupted) {
+        copies.finish()?;
     }
     match &outcome {
         // A command's status is the user's; that of a guest which was asked for none says only that it failed.

@@ -117,7 +117,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         }
         works.push((name, Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux, memory)?))));
     }
-    // Whatever cannot be is said before anything runs.
+    // Whatever cannot be is said before anything runs, or is made.
+    check_shares(arguments)?;
     works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let opened = |directory: &PathBuf| {
@@ -311,6 +312,21 @@ fn systems(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot
         warn(&format!("without {}, for which memory would have to be {least}", names.join(" and ")));
     }
     fitting
+}
+
+/// What is shared with the guests of several runs is the same for all, and no part of what is kept of one.
+fn check_shares(arguments: &CompareArgs) -> Result<(), Failure> {
+    let Some(first) = arguments.linux.shares.first() else { return Ok(()) };
+    if let Some(written) = arguments.linux.shares.iter().find(|share| share.write) {
+        let host = written.host.display();
+        return Err(Failure::Usage(format!(
+            "--share {host}: the runs would all write to it; only `boot` takes `,write`"
+        )));
+    }
+    match arguments.keep {
+        Some(_) => Err(Failure::Usage(format!("--keep: a run depends on what it finds in {}", first.host.display()))),
+        None => Ok(()),
+    }
 }
 
 /// Reports which segments guests requested without success, and which escape filters are too small.

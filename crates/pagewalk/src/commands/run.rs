@@ -14,6 +14,7 @@ use crate::output::{Output, Printer, print, print_of_guest};
 use crate::profile::{self, About, Attribution, ProfileOutput};
 use crate::progress::{Running, Runs};
 use crate::runs::kernel_panic::KernelPanic;
+use crate::runs::share;
 use crate::sandbox::Needs;
 use crate::shared_memory::{registry, warn_of_refusals};
 use crate::side_by_side::{default_threads, side_by_side};
@@ -144,6 +145,10 @@ fn compare_methods(
     if let Some(section) = multi_vm.plan.sections.iter().find(|section| written(section)) {
         let problem =
             format!("--spin names several methods, whose runs would all write to the file of section {}", section.name);
+        return Err(Failure::Usage(problem));
+    }
+    if let Some(shared) = multi_vm.plan.guests.iter().find_map(|guest| share::written(&guest.image.devices)) {
+        let problem = format!("--spin names several methods, whose runs would all write to {}", shared.display());
         return Err(Failure::Usage(problem));
     }
     // Whatever guests do, they do it under every method.

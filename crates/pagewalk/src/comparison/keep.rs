@@ -40,7 +40,7 @@ enum Good {
 }
 
 impl<'s> Kept<'s> {
-    /// The place of a run; `None` if it depends on more than its image and configuration, which is what a disk holds.
+    /// The place of a run; `None` if it depends on more than its image and configuration: on what a disk holds, or a directory.
     ///
     /// # Errors
     /// [`Failure`], as of [`Prepared::image`](crate::runs::image::Prepared::image).
@@ -58,7 +58,7 @@ impl<'s> Kept<'s> {
     }
 
     fn of_boot(store: &'s Store, image: &Image, on: &Configured) -> Option<Self> {
-        if image.devices.iter().any(|device| matches!(device, VirtioKind::Block(_))) {
+        if image.devices.iter().any(|device| matches!(device, VirtioKind::Block(_) | VirtioKind::Share(_))) {
             return None;
         }
         let devices = format!("{:?}", image.devices);

@@ -5,6 +5,7 @@ use super::cpio::{Archive, MERGED, Node};
 use super::images::{REGION_LIBRARY, STATIC_LOADER};
 use super::modules::GuestDevice;
 use super::sets::PackageSet;
+use super::shares::GuestShares;
 use super::static_program::{LOADER, with_loader};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -82,9 +83,18 @@ pub struct Initramfs<'a> {
     pub devices: BTreeSet<GuestDevice>,
     /// How the network card gets its address.
     pub network: GuestNetwork,
+    /// Directories of the host.
+    pub shares: GuestShares,
     /// Where programs get their large memory from.
     pub memory: Memory,
 }
+
+/// The guest's first program.
+const INIT: &str = include_str!("init.sh");
+
+/// Where its end begins, and the same with copies to the host. Guests without any have not an instruction more for them.
+const FINISH: &str = "finish() {\n";
+const FINISH_WITH_COPIES: &str = "finish() {\n\t. /pagewalk/copy-out\n";
 
 const BUSYBOX: &str = "usr/bin/busybox";
 const WORKLOADS: &str = "usr/bin/pagewalk-workloads";
@@ -146,7 +156,7 @@ impl<'a> Builder<'a> {
         }
         // The kernel opens it for the first program, before anything is mounted.
         archive.insert("dev/console", Node::CharacterDevice { mode: 0o600, major: 5, minor: 1 })?;
-        archive.insert("init", program(include_bytes!("init.sh").as_slice()))?;
+        archive.insert("init", program(INIT.as_bytes()))?;
         Ok(Self { archive, environment: String::new() })
     }
 
@@ -214,7 +224,12 @@ impl<'a> Builder<'a> {
                 self.environment += include_str!("dhcp.sh");
             }
         }
+        self.environment += &spec.shares.mount_script();
         self.archive.insert("pagewalk/environment", plain(self.environment))?;
+        if let Some(script) = spec.shares.copy_script()? {
+            self.archive.insert("pagewalk/copy-out", plain(script))?;
+            self.archive.insert("init", program(INIT.replacen(FINISH, FINISH_WITH_COPIES, 1).into_bytes()))?;
+        }
         if let Task::Command { text, region } = &spec.task {
             self.archive.insert("pagewalk/command", plain(format!("{text}\n")))?;
             if *region == Region::WholeCommand {
@@ -313,6 +328,11 @@ mod tests {
         let bytes = String::from_utf8_lossy(&archive.encode()).into_owned();
         assert!(bytes.contains("000081ed") && bytes.contains("data/run\0"), "a regular file of mode 755");
         assert!(bytes.contains("0000a1ff") && bytes.contains("data/again\0"), "a link");
+    }
+
+    #[test]
+    fn copies_are_made_where_the_guest_ends() {
+        assert_eq!(INIT.matches(FINISH).count(), 1);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod module_files;
 mod modules;
 mod package;
 mod sets;
+mod shares;
 mod slim;
 mod static_program;
 mod tool;
@@ -35,6 +36,7 @@ pub use linux::{LinuxGuest, ModuleSource};
 pub use manifest::{Entry, ListedPath, Listing, Manifest, PackageId, SetEntry};
 pub use modules::GuestDevice;
 pub use sets::{BASE, LIBRARIES, PACKAGE_SETS, PackageSet, package_set};
+pub use shares::{CopyOut, GuestShares, Mount};
 
 /// The sets that `cache` holds; none if nothing was fetched.
 ///

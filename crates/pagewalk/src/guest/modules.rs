@@ -15,11 +15,13 @@ pub enum GuestDevice {
     Rng,
     /// A virtio memory balloon.
     Balloon,
+    /// A virtio file system.
+    Share,
 }
 
 impl GuestDevice {
     /// Every device.
-    pub const ALL: [Self; 4] = [Self::Disk, Self::Net, Self::Rng, Self::Balloon];
+    pub const ALL: [Self; 5] = [Self::Disk, Self::Net, Self::Rng, Self::Balloon, Self::Share];
 
     /// The modules that drive it, without those that they depend on. One that a kernel does not have is built in there.
     pub(crate) const fn modules(self) -> &'static [&'static str] {
@@ -30,6 +32,8 @@ impl GuestDevice {
             Self::Net => &["virtio_mmio", "virtio_net", "af_packet"],
             Self::Rng => &["virtio_mmio", "virtio_rng"],
             Self::Balloon => &["virtio_mmio", "virtio_balloon"],
+            // Debian builds it in.
+            Self::Share => &["virtio_mmio", "virtiofs"],
         }
     }
 
@@ -38,7 +42,7 @@ impl GuestDevice {
         match self {
             Self::Disk => &["virtio_mmio", "virtio_blk", "ext4"],
             Self::Net => &["virtio_mmio", "virtio_net"],
-            Self::Rng | Self::Balloon => self.modules(),
+            Self::Rng | Self::Balloon | Self::Share => self.modules(),
         }
     }
 }

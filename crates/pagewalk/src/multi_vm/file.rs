@@ -1,7 +1,7 @@
 //! The TOML file of `pagewalk run`; its keys are documented in docs/hosting-howto.md.
 
 use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
-use crate::cli::{DiskSpec, FileSpec, LinuxArgs, NetKind};
+use crate::cli::{DiskSpec, FileSpec, LinuxArgs, NetKind, ShareSpec};
 use crate::error::Failure;
 use crate::input;
 use crate::profile::NameSources;
@@ -81,6 +81,8 @@ struct GuestKeys {
     files: Vec<String>,
     #[serde(default)]
     disks: Vec<String>,
+    #[serde(default)]
+    shares: Vec<String>,
     #[serde(default = "one")]
     processors: u32,
     memory: Option<ByteSize>,
@@ -312,9 +314,11 @@ impl MultiVm {
         if let Some(shared) = disks.iter().find(|disk| disk.write && keys.count > 1) {
             return usage(format!("disks: {} guests cannot all write to {}", keys.count, shared.path.display()));
         }
+        let shares: Vec<ShareSpec> = parsed("shares", &keys.shares)?;
         let arguments = LinuxArgs {
             files,
             disks,
+            shares,
             append: (!keys.append.is_empty()).then(|| keys.append.clone()),
             programs: keys.programs.clone(),
             ..network.clone()
@@ -383,6 +387,8 @@ mod tests {
             (&format!("processors = 1\n{GUEST}background = true"), "foreground"),
             (&format!("processors = 1\n{GUEST}disks = [',write']"), "disks"),
             (&format!("processors = 1\n{GUEST}files = ['/']"), "files"),
+            (&format!("processors = 1\n{GUEST}shares = ['d:a b']"), "shares"),
+            (&format!("processors = 1\n{GUEST}shares = ['/:root']"), "vos has no files"),
             (&format!("processors = 1\n{GUEST}count = 2\ndisks = ['d.img,write']"), "d.img"),
             (&format!("processors = 1\n{GUEST}{GUEST}"), "two guests"),
             (&format!("processors = 1\n{GUEST}[[change]]\nat_us = 1\nguest = 'c'\nallocation = 'shared'"), "`c`"),

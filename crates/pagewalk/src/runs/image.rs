@@ -8,11 +8,12 @@ pub(crate) use work::{GuestKind, Work};
 use crate::cli::{DiskSpec, LinuxArgs, NetKind};
 use crate::error::Failure;
 use crate::guest::{
-    Cache, GuestDevice, GuestError, GuestFile, GuestNetwork, Initramfs, LinuxGuest, Memory, ModuleSource, Region, Task,
-    VOS, WORKLOADS, drivers_outside, kernel_command_line, release_of,
+    Cache, GuestDevice, GuestError, GuestFile, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, ModuleSource,
+    Region, Task, VOS, WORKLOADS, drivers_outside, kernel_command_line, release_of,
 };
 use crate::input::read;
 use crate::progress::note;
+use crate::runs::share;
 use config::Config;
 use config::units::{ByteSize, PageSizeName};
 use machine::snapshot::About;
@@ -61,6 +62,7 @@ pub(crate) fn program_memory(config: &Config) -> Memory {
 /// [`Failure`], naming the file, or what the guest cannot do.
 pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory: Memory) -> Result<Prepared, Failure> {
     let load_address = load_address(&kind, arguments)?;
+    let devices = virtio(arguments)?;
     let (kernel, kernel_name, initrd) = match &kind {
         GuestKind::Vos => vos(arguments)?,
         GuestKind::Linux => linux(&work, arguments, memory)?,
@@ -77,7 +79,7 @@ pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory
         load_address,
         initrd: initrd.map(Into::into),
         append: arguments.append.clone().unwrap_or_default(),
-        devices: virtio(arguments),
+        devices,
     })
 }
 
@@ -102,6 +104,7 @@ fn vos(arguments: &LinuxArgs) -> Result<Parts, Failure> {
         (arguments.modules.is_some(), "--modules"),
         (arguments.initrd.is_some(), "--initrd"),
         (!arguments.files.is_empty(), "--file"),
+        (!arguments.shares.is_empty(), "--share"),
         (!arguments.programs.is_empty(), "--programs"),
     ] {
         if given {
@@ -353,15 +356,20 @@ fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest, memory: Memo
     if arguments.balloon {
         devices.insert(GuestDevice::Balloon);
     }
+    let shares = share::in_guest(arguments)?;
+    if shares != GuestShares::default() {
+        devices.insert(GuestDevice::Share);
+    }
     let network = match arguments.net {
         Some(NetKind::User) => GuestNetwork::Dhcp,
         Some(NetKind::Switch) => GuestNetwork::Switch { hosts: arguments.hosts.clone() },
         Some(NetKind::None) | None => GuestNetwork::None,
     };
-    Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices, network, memory })
+    Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices, network, shares, memory })
 }
 
-fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
+/// Directories come last: the others keep their slots.
+fn virtio(arguments: &LinuxArgs) -> Result<Vec<VirtioKind>, Failure> {
     let disk = |(number, disk): (usize, &DiskSpec)| {
         VirtioKind::Block(BlockConfig {
             path: disk.path.clone(),
@@ -383,7 +391,8 @@ fn virtio(arguments: &LinuxArgs) -> Vec<VirtioKind> {
     if arguments.balloon {
         devices.push(VirtioKind::Balloon);
     }
-    devices
+    devices.extend(share::devices(arguments)?);
+    Ok(devices)
 }
 
 /// The least memory of a guest that is to have a page of 1G, with a root file system of this many bytes.

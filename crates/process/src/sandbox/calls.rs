@@ -147,6 +147,20 @@ calls! {
     shutdown SYS_shutdown Always, "the guest has ended its half of a connection";
 }
 
+calls! {
+    /// Those of a run that shares a directory with a guest, beside [`CALLS`].
+    SHARE_CALLS;
+    openat2 SYS_openat2 Always, "a file of the directory, found beneath it and through no link";
+}
+
+calls! {
+    /// Those of a run whose guest may change such a directory, beside [`SHARE_CALLS`].
+    SHARE_WRITE_CALLS;
+    mkdirat SYS_mkdirat Always, "the guest makes a directory";
+    symlinkat SYS_symlinkat Always, "the guest makes a link";
+    utimensat SYS_utimensat Always, "the guest sets the times of a file";
+}
+
 /// The kinds of sockets, which never block.
 const STREAM: u64 = (libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) as u64;
 const DATAGRAMS: u64 = (libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) as u64;
@@ -184,7 +198,8 @@ mod tests {
         let numbers: BTreeSet<i64> = CALLS.iter().map(|call| call.number).collect();
         assert_eq!(numbers.len(), CALLS.len());
         assert!(NEVER.iter().all(|call| !numbers.contains(call)));
-        assert!(NETWORK_CALLS.iter().all(|call| !numbers.contains(&call.number)));
+        let others = [NETWORK_CALLS, SHARE_CALLS, SHARE_WRITE_CALLS].concat();
+        assert!(others.iter().all(|call| !numbers.contains(&call.number)));
     }
 
     #[test]
@@ -200,8 +215,8 @@ mod tests {
     fn the_documentation_has_the_list_with_the_reasons() {
         let page = include_str!("../../../../docs/sandbox.md");
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
-        let expected: Vec<String> =
-            CALLS.iter().chain(NETWORK_CALLS).map(|call| format!("| `{}` | {} |", call.name, call.why)).collect();
+        let all = [CALLS, NETWORK_CALLS, SHARE_CALLS, SHARE_WRITE_CALLS].concat();
+        let expected: Vec<String> = all.iter().map(|call| format!("| `{}` | {} |", call.name, call.why)).collect();
         assert_eq!(rows, expected, "docs/sandbox.md: the table of system calls");
     }
 }

@@ -1,6 +1,6 @@
 //! System calls, by seccomp (seccomp(2)): the list of [`CALLS`] as a filter.
 
-use super::calls::{CALLS, Condition, NETWORK_CALLS, Rule};
+use super::calls::{CALLS, Condition, NETWORK_CALLS, Rule, SHARE_CALLS, SHARE_WRITE_CALLS};
 use super::error::SandboxError;
 use super::needs::{CodeRange, Sandbox};
 use seccompiler::{
@@ -49,6 +49,12 @@ impl Filters {
                 rules.insert(call.number, compiled(call.rule, None)?);
             }
             rules.entry(libc::SYS_sendto).or_default().extend(on(&datagrams.anywhere)?);
+        }
+        let (shares, changes) = sandbox.shares();
+        for (wanted, calls) in [(shares, SHARE_CALLS), (changes, SHARE_WRITE_CALLS)] {
+            for call in calls.iter().filter(|_| wanted) {
+                rules.insert(call.number, compiled(call.rule, None)?);
+            }
         }
         programs.push(program(rules, SeccompAction::Trap, SeccompAction::Allow)?);
         Ok(Self { programs })

@@ -24,6 +24,12 @@ pub struct Datagrams {
 }
 
 impl Sandbox {
+    /// Whether a directory is shared with a guest that reads it, or changes it.
+    pub(super) fn shares(&self) -> (bool, bool) {
+        let any = |wanted: &[Access]| self.paths.iter().any(|(_, access)| wanted.contains(access));
+        (any(&[Access::ShareRead, Access::ShareWrite]), any(&[Access::ShareWrite]))
+    }
+
     /// Whether any file is opened.
     pub(super) fn opens(&self) -> bool {
         self.paths.iter().any(|(_, access)| access.opens())
@@ -54,6 +60,12 @@ pub enum Access {
     RemoveDirectory,
     /// Removes files in the directory.
     RemoveFile,
+    /// Serves the files of the directory to a guest, which reads them.
+    ShareRead,
+    /// Serves the files of the directory to a guest, which reads and changes them.
+    ShareWrite,
+    /// Gives files and directories in one of its directories a name in the directory, in the place of what has it.
+    MoveUp,
 }
 
 impl Access {
@@ -61,7 +73,9 @@ impl Access {
     const fn opens(self) -> bool {
         match self {
             Self::Read | Self::ReadWrite | Self::Directory => true,
-            Self::Rename | Self::RemoveDirectory | Self::RemoveFile => false,
+            Self::Rename | Self::RemoveDirectory | Self::RemoveFile | Self::MoveUp => false,
+            // With a call of its own.
+            Self::ShareRead | Self::ShareWrite => false,
         }
     }
 }

@@ -48,5 +48,11 @@ fn rights(access: Access) -> BitFlags<AccessFs> {
         Access::Rename => make_bitflags!(AccessFs::{MakeReg | RemoveFile}),
         Access::RemoveDirectory => make_bitflags!(AccessFs::{RemoveDir}),
         Access::RemoveFile => make_bitflags!(AccessFs::{RemoveFile}),
+        Access::ShareRead => make_bitflags!(AccessFs::{ReadFile | ReadDir}),
+        // Neither devices nor pipes nor sockets.
+        Access::ShareWrite => make_bitflags!(AccessFs::{
+            ReadFile | ReadDir | WriteFile | Truncate | MakeReg | MakeDir | MakeSym | RemoveFile | RemoveDir | Refer
+        }),
+        Access::MoveUp => make_bitflags!(AccessFs::{MakeReg | MakeDir | RemoveFile | RemoveDir | Refer}),
     }
 }

@@ -60,10 +60,10 @@ struct ReadyState {
 }
 
 impl MmioSlot {
-    /// All that the slot holds; `None` of a device whose contents are not the machine's to keep: a disk.
+    /// All that the slot holds; `None` of a device whose contents are not the machine's to keep: a disk, or a directory of the host.
     pub(crate) fn state(&self) -> Option<SlotState> {
         let device = match &self.device {
-            VirtioDevice::Block(_) => return None,
+            VirtioDevice::Block(_) | VirtioDevice::FileSystem(_) => return None,
             VirtioDevice::Console(console) => {
                 let (columns, rows) = console.size();
                 DeviceState::Console { columns, rows }

@@ -4,7 +4,7 @@ use super::super::fetch::commit;
 use super::super::manifest::{FORMAT, PackageId, SetEntry};
 use super::super::package::enter;
 use super::*;
-use crate::guest::{GuestNetwork, Memory, Region, Task};
+use crate::guest::{GuestNetwork, GuestShares, Memory, Region, Task};
 use std::fs;
 use tempfile::TempDir;
 
@@ -48,6 +48,7 @@ fn spec(sets: &[&str]) -> Initramfs<'static> {
         sets: sets.iter().map(ToString::to_string).collect(),
         devices: BTreeSet::new(),
         network: GuestNetwork::None,
+        shares: GuestShares::default(),
         memory: Memory::OfKernel,
     }
 }
