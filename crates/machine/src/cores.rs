@@ -5,6 +5,8 @@ mod pending;
 mod report;
 mod statistics;
 
+#[cfg(test)]
+pub(crate) use pending::Exited;
 pub(crate) use pending::Pending;
 pub use statistics::CoreStatistics;
 

@@ -160,10 +160,13 @@ pub(crate) fn charge(state: &mut MachineState, event: Option<Event>) {
     let cycles = state.costs.of_shadow(&work);
     let what = EventKind::Shadow(ShadowEvent::new(reason, work.way, work.activity));
     state.note_spending(processor, cycles, what);
-    let processor = &mut state.processors[processor];
     if work.way == Way::Exit {
-        processor.exits.count(reason);
+        state.processors[processor].exits.count(reason);
+        if let Some(cores) = &mut state.cores {
+            cores.pending(processor).exit();
+        }
     }
+    let processor = &mut state.processors[processor];
     processor.hypervisor += cycles;
     state.vms[guest].spend_on_shadow(work.activity, cycles);
 }
@@ -174,4 +177,38 @@ pub(crate) fn end_interval(state: &mut MachineState) {
     let (vms, host, mut tlbs) = parts(state);
     let event = vms[guest].end_shadow_interval(host, &mut tlbs);
     charge(state, event);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cores::Exited;
+    use crate::machine::Machine;
+    use crate::{Image, LEAST_MEMORY};
+    use config::ConfigBuilder;
+    use hypervisor::ExitReason;
+    use hypervisor::shadow::Activity;
+
+    /// The hypervisor's exits for shadow tables had no effect on the core: earlier instructions and stores overlapped them.
+    #[test]
+    fn an_exit_for_a_shadow_table_serializes_a_core_and_an_assist_does_not() {
+        let image = Image {
+            kernel: include_bytes!("../../../../guests/vos/vos.elf").as_slice().into(),
+            kernel_name: "vos".to_owned(),
+            load_address: None,
+            initrd: None,
+            command_line: "workload=hello".to_owned(),
+            least_memory: LEAST_MEMORY,
+            devices: Vec::new(),
+        };
+        let settings = [("scheme", "shadow"), ("memory", "64M"), ("fidelity", "core")];
+        let config = settings.iter().fold(ConfigBuilder::default(), |all, (key, value)| all.set(key, value).unwrap());
+        let mut machine = Machine::assemble_all(&config.build().unwrap(), &[image]).unwrap();
+        for (way, exited) in [(Way::Exit, Exited::Yes), (Way::Assist, Exited::No)] {
+            let work = Work { activity: Activity::Validation, way, steps: 10, references: 4, filled: 0 };
+            charge(&mut machine.state, Some(Event { reason: ExitReason::ShadowFault, work }));
+            let pending = machine.state.cores.as_mut().unwrap().pending(0);
+            assert_eq!(pending.take_exit(), exited, "{way:?}");
+        }
+    }
 }
