@@ -64,6 +64,10 @@ pub fn plain(message: &str) -> String {
 fn of_type(message: &str) -> Option<String> {
     let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
     let (found, expected) = rest.rsplit_once(", expected ")?;
+    // A number or a truth value where one of several names belongs. serde does not say which.
+    if found == "unit variant" {
+        return Some("the value is not one of the known names".to_owned());
+    }
     Some(format!("{} is not {}", found_value(found), wanted(expected)))
 }
 
@@ -127,6 +131,20 @@ mod tests {
         name: String,
         #[serde(default)]
         sizes: [u32; 4],
+    }
+
+    /// `--set shadow.assist=5` printed `unit variant is not string only`.
+    #[test]
+    fn a_number_in_place_of_a_name_is_no_known_name() {
+        #[derive(Deserialize, Debug)]
+        enum Name {
+            #[serde(rename = "none")]
+            None,
+        }
+        let error = toml::Value::Integer(5).try_into::<Name>().unwrap_err();
+        assert_eq!(plain(error.message()), "the value is not one of the known names");
+        let read = toml::Value::String("none".to_owned()).try_into::<Name>();
+        assert!(matches!(read, Ok(Name::None)));
     }
 
     #[test]
