@@ -5,7 +5,7 @@
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use keys::suggestion::unknown;
+use keys::suggestion::{distance, unknown};
 use std::error::Error as _;
 
 /// The error as one line. `cli` is the whole command line; `command` the subcommand that was named, if there is such a one.
@@ -16,8 +16,10 @@ pub(super) fn line(error: &Error, cli: &Command, command: Option<&str>) -> Strin
             .map(|word| unknown("command", word, commands(cli, command).iter().map(String::as_str))),
         ErrorKind::UnknownArgument => text(error, ContextKind::InvalidArg).map(|word| {
             let what = if word.starts_with('-') { "unknown option" } else { "unexpected argument" };
-            match text(error, ContextKind::SuggestedArg) {
-                Some(near) => format!("{what} `{word}`; did you mean `{}`?", name(near)),
+            // clap suggests what merely begins alike, too.
+            let near = text(error, ContextKind::SuggestedArg).map(name);
+            match near.filter(|near| distance(word.trim_start_matches('-'), near.trim_start_matches('-')).is_some()) {
+                Some(near) => format!("{what} `{word}`; did you mean `{near}`?"),
                 None => format!("{what} `{word}`; {help} lists what there is"),
             }
         }),
