@@ -36,7 +36,7 @@ fn files_are_made_written_and_removed() {
     client.ask(UNLINK, ROOT, b"new\0").unwrap();
     assert!(!path.exists());
     // It is open, and without a name.
-    assert_eq!(long(&client.attributes(file).unwrap(), 8), 6);
+    assert_eq!(long(&client.attributes(file).unwrap(), 8), 5);
     client.ask(SETATTR, file, &set(8, 2, 0, [0, 0])).unwrap();
     assert_eq!(long(&client.attributes(file).unwrap(), 8), 2);
     client.ask(common::RELEASE, file, &longs(&[handle, 0, 0], &[])).unwrap();
