@@ -258,3 +258,18 @@ fn the_report_has_the_misses_that_hit_a_segment_apart() {
     assert_eq!(classified("guest") + classified("neither"), 0, "the hypervisor's holds all memory: {base:#}");
     assert!(number(&of(&runs, "dual-direct:4K"), "/segment_hits") > 1000);
 }
+
+#[test]
+fn the_report_has_the_linear_models_predictions() {
+    let arguments = ["--workload", "gups:8M", "--append", "updates=10000", "--memory", "64M"];
+    let predicted = |more: &[&str], scheme: &str| {
+        let runs = common::runs_of(&compare(&[&arguments[..], more].concat()));
+        let run = of(&runs, scheme);
+        (run["predicted_overhead_ideal"].as_f64(), run["overhead_ideal"].as_f64().unwrap())
+    };
+    let (vmm, simulated) = predicted(&["--model"], "vmm-direct:4K");
+    assert!(vmm.is_some_and(|vmm| (vmm / simulated - 1.0).abs() < 0.1), "{vmm:?} {simulated}");
+    assert!(predicted(&["--model"], "dual-direct:4K").0.is_some_and(|dual| dual < 0.01));
+    assert_eq!(predicted(&["--model"], "nested:4K+4K").0, None, "it is what predictions are made from");
+    assert_eq!(predicted(&[], "vmm-direct:4K").0, None, "no miss has a class");
+}

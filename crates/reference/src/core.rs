@@ -156,6 +156,8 @@ struct Clock {
     /// Before when the next instruction is not dispatched.
     redirected: u64,
     lost: Lost,
+    /// Slots from the begin of each walk to its end, summed.
+    walking: u64,
 }
 
 /// Prefetches a line into a level (0 or 1): the level that had it.
@@ -183,6 +185,12 @@ impl Core {
     #[must_use]
     pub fn translation(&self) -> i64 {
         self.real.lost.total() as i64 - self.ideal.lost.total() as i64
+    }
+
+    /// Slots from the begin of each walk to its end, summed over all walks of the core as it is.
+    #[must_use]
+    pub fn walking(&self) -> u64 {
+        self.real.walking
     }
 
     /// Executes an instruction: its times on the core as it is.
@@ -234,6 +242,7 @@ impl Clock {
             stores: Vec::new(),
             redirected: 0,
             lost: Lost::default(),
+            walking: 0,
         }
     }
 
@@ -384,7 +393,8 @@ impl Clock {
             Translates::FirstLevel => time,
             Translates::SecondLevel => time + self.cycles(self.shape.l2_tlb),
             Translates::Walk(steps, shift) => {
-                let (walker, mut at) = self.choose(2, time + self.cycles(self.shape.l2_tlb));
+                let (walker, begin) = self.choose(2, time + self.cycles(self.shape.l2_tlb));
+                let mut at = begin;
                 for step in steps {
                     let entries: Vec<u64> = step
                         .iter()
@@ -393,6 +403,7 @@ impl Clock {
                     at = entries.into_iter().max().unwrap_or(at);
                 }
                 self.taken[2][walker] = at;
+                self.walking += at - begin;
                 self.pages.push((address >> shift, *shift, at.max(arrives)));
                 at
             }

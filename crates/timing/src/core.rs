@@ -247,11 +247,13 @@ impl Core {
     #[must_use]
     pub fn time(&self) -> Time {
         let Before { ideal, real, translation } = self.before;
+        let walking = self.real.walking();
         match self.clocks {
-            Clocks::Joined => Time { stalls: ideal + (self.real.stalls() - real), translation },
+            Clocks::Joined => Time { stalls: ideal + (self.real.stalls() - real), translation, walking },
             Clocks::Apart => Time {
                 stalls: ideal + (self.ideal.stalls() - real),
                 translation: translation + (self.real.delay().0 as i64 - self.ideal.delay().0 as i64),
+                walking,
             },
         }
     }
@@ -284,7 +286,7 @@ impl Core {
 
     /// Nothing is outstanding in either clock: from here on they differ by a constant.
     fn join(&mut self) {
-        let Time { stalls, translation } = self.time();
+        let Time { stalls, translation, walking: _ } = self.time();
         self.before = Before { ideal: stalls, real: self.real.stalls(), translation };
         self.clocks = Clocks::Joined;
     }

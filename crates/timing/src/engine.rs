@@ -237,6 +237,11 @@ impl Engine {
         Stalls { data: self.stalls.data + self.window.waited(), ..self.stalls }
     }
 
+    /// Time of its walks.
+    pub(crate) fn walking(&self) -> Ticks {
+        self.walkers.walking()
+    }
+
     /// Translates an address that is known at a time, and requests its line.
     #[inline(always)]
     fn issue(&mut self, access: &Access<'_>, address: Ticks, now: Ticks) -> Issued {

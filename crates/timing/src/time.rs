@@ -11,6 +11,9 @@ pub struct Time {
     /// Ticks that the core is later than if translation took no time. They can be negative: an access that translation delays can take a miss
     /// register, or a place in the order of stores, from which the core gains.
     pub translation: i64,
+    /// Time from the begin of each page walk to its end, summed over all walks: what a performance counter of walks' duration counts, whether or not
+    /// the core waits. It is in no total.
+    pub walking: Ticks,
 }
 
 /// Time that dispatch waits, by what for.
@@ -27,7 +30,7 @@ pub struct Stalls {
 }
 
 impl Time {
-    /// All of it.
+    /// All that delays the next instruction.
     #[must_use]
     pub fn total(&self) -> Ticks {
         Ticks(self.stalls.total().0.wrapping_add_signed(self.translation))

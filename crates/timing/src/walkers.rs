@@ -39,11 +39,13 @@ pub(crate) struct Walkers {
     walkers: Slots,
     pages: Arrivals<Page>,
     l2_tlb: Ticks,
+    /// Time from the begin of each walk to its end, summed.
+    walking: Ticks,
 }
 
 impl Walkers {
     pub(crate) fn new(walkers: u32, l2_tlb: Ticks) -> Self {
-        Self { walkers: Slots::new(walkers), pages: Arrivals::new(), l2_tlb }
+        Self { walkers: Slots::new(walkers), pages: Arrivals::new(), l2_tlb, walking: Ticks(0) }
     }
 
     /// When the translation of an address is there. A page that a walk is under way for is in the TLBs when that ends.
@@ -72,15 +74,21 @@ impl Walkers {
             begin = uses.map(|used| misses.use_line(used, User::Walker)).max().unwrap_or(begin);
         }
         self.walkers.occupy(walker, begin);
+        self.walking += begin.since(walker.begin);
         begin
     }
 
     /// Becomes a copy of other walkers, of which there are as many.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self { walkers, pages, l2_tlb } = other;
+        let Self { walkers, pages, l2_tlb, walking } = other;
         self.walkers.copy_from(walkers);
         self.pages.copy_from(pages);
-        self.l2_tlb = *l2_tlb;
+        (self.l2_tlb, self.walking) = (*l2_tlb, *walking);
+    }
+
+    /// Time from the begin of each walk to its end, summed over all walks.
+    pub(crate) fn walking(&self) -> Ticks {
+        self.walking
     }
 
     /// When all walks under way have ended.

@@ -328,6 +328,7 @@ fn the_core_keeps_the_time_of_the_reference() {
         let parts = [stalls.data, stalls.stores, stalls.redirects, stalls.fetch].map(|part| part.0);
         assert_eq!(parts, [lost.data, lost.stores, lost.redirects, lost.fetch], "stream {stream}");
         assert_eq!(time.translation, obvious.translation(), "stream {stream}");
+        assert_eq!(time.walking.0, obvious.walking(), "stream {stream}");
     }
     assert!(quiet > reported / 20, "{quiet} instructions of {} were not reported", quiet + reported);
 }

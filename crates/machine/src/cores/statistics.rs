@@ -19,23 +19,34 @@ pub struct CoreStatistics {
     pub redirects: u64,
     /// Lines of instructions.
     pub fetch: u64,
+    /// Time from the begin of each page walk to its end, summed over all walks. The core need not wait for any of it.
+    pub walking: u64,
 }
 
 impl CoreStatistics {
     pub(crate) fn of(time: &Time, width: u64) -> Self {
-        let Time { stalls: Stalls { data, stores, redirects, fetch }, translation } = *time;
-        Self { width, data: data.0, translation, stores: stores.0, redirects: redirects.0, fetch: fetch.0 }
+        let Time { stalls: Stalls { data, stores, redirects, fetch }, translation, walking } = *time;
+        Self {
+            width,
+            data: data.0,
+            translation,
+            stores: stores.0,
+            redirects: redirects.0,
+            fetch: fetch.0,
+            walking: walking.0,
+        }
     }
 
     /// Adds what was counted elsewhere.
     pub fn add(&mut self, other: &Self) {
-        let Self { width, data, translation, stores, redirects, fetch } = *other;
+        let Self { width, data, translation, stores, redirects, fetch, walking } = *other;
         self.width = width;
         self.data += data;
         self.translation += translation;
         self.stores += stores;
         self.redirects += redirects;
         self.fetch += fetch;
+        self.walking += walking;
     }
 
     /// What was counted since `earlier`, a copy of the same statistics.
@@ -48,6 +59,7 @@ impl CoreStatistics {
             stores: self.stores - earlier.stores,
             redirects: self.redirects - earlier.redirects,
             fetch: self.fetch - earlier.fetch,
+            walking: self.walking - earlier.walking,
         }
     }
 

@@ -91,6 +91,7 @@ pub(crate) fn of_hart(statistics: &Statistics) -> Value {
             "stores": core.stores,
             "redirects": core.redirects,
             "fetch": core.fetch,
+            "walking": core.walking,
         })),
         "time": {
             "guest": time.guest.0,

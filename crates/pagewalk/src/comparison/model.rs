@@ -76,6 +76,30 @@ fn predict(scheme: &Facts, native: &Measured, base: Option<&Measured>) -> Option
     Some((walks + hits + from.hypervisor) / from.guest.max(1.0))
 }
 
+/// The model's overhead of a run, in the terms of [`overhead_ideal`], from the native run and the one with nested paging of the same workload on the same host.
+/// `None` where the scheme has no segments, or where these runs are missing, have failed, or did not classify their misses.
+pub(crate) fn predicted(runs: &[Finished], run: &Finished) -> Option<f64> {
+    let find = |wanted: SchemeRef| {
+        let same = |on: &Configured| {
+            let scheme = on.config.scheme;
+            scheme.name() == wanted.facts().name && scheme.guest_page() == run.on.config.scheme.guest_page()
+        };
+        let mut good = runs.iter().filter(|other| other.failed.is_none() && is_classified(other));
+        good.find(|other| other.work == run.work && same(&other.on) && other.on.host == run.on.host)
+    };
+    if run.failed.is_some() {
+        return None;
+    }
+    let native = find(builtin::NATIVE).map(Measured::of)?;
+    let base = find(builtin::NESTED).map(Measured::of);
+    predict(run.on.config.scheme.facts(), &native, base.as_ref())
+}
+
+/// Whether misses have classes.
+fn is_classified(run: &Finished) -> bool {
+    run.statistics.mmu.classified_misses.iter().any(|&count| count > 0)
+}
+
 /// One line for each run under a scheme with segments. `None` if there is none, or nothing to predict it from.
 pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
     let mut table = Table::new(
@@ -89,18 +113,8 @@ pub(crate) fn model(runs: &[Finished]) -> Option<Table> {
         ],
     );
     let mut any = false;
-    for run in runs.iter().filter(|run| run.failed.is_none()) {
-        let find = |wanted: SchemeRef| {
-            let same = |on: &Configured| {
-                let scheme = on.config.scheme;
-                scheme.name() == wanted.facts().name && scheme.guest_page() == run.on.config.scheme.guest_page()
-            };
-            let mut good = runs.iter().filter(|other| other.failed.is_none());
-            good.find(|other| other.work == run.work && same(&other.on) && other.on.host == run.on.host)
-        };
-        let Some(native) = find(builtin::NATIVE).map(Measured::of) else { continue };
-        let base = find(builtin::NESTED).map(Measured::of);
-        let Some(predicted) = predict(run.on.config.scheme.facts(), &native, base.as_ref()) else { continue };
+    for run in runs {
+        let Some(predicted) = predicted(runs, run) else { continue };
         any = true;
         let simulated = overhead_ideal(run);
         table.row([

@@ -2,6 +2,7 @@
 
 use super::Finished;
 use super::counts;
+use super::model;
 use super::notes;
 use super::work::{instructions, native_of, overhead, overhead_ideal};
 use config::Config;
@@ -50,6 +51,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "cycles": time.total().0,
         "overhead": native.map(|native| overhead(run, native)),
         "overhead_ideal": good.then(|| overhead_ideal(run)),
+        "predicted_overhead_ideal": model::predicted(runs, run),
         "tlb": counts::tlb(statistics),
         "walks": counts::walks(statistics),
         "refills": counts::refills(statistics),
