@@ -279,7 +279,7 @@ fn listings(cache: &Cache, manifest: &Manifest, name: &str) -> Result<Vec<Listin
 
 fn program_name(path: &str) -> Option<&str> {
     let (directory, name) = path.rsplit_once('/')?;
-    matches!(directory, "usr/bin" | "usr/sbin" | "bin" | "sbin").then_some(name)
+    matches!(directory, "usr/bin" | "usr/sbin" | "bin" | "sbin" | "usr/games").then_some(name)
 }
 
 /// Whether the file at `path` is a program that asks for an interpreter, and with it for shared libraries. What cannot be

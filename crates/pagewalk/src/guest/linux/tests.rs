@@ -30,12 +30,13 @@ fn cache() -> (TempDir, Cache) {
     add("linux", &[("boot/vmlinux-6.1-riscv64", b"kernel"), ("boot/config-6.1", b"")]);
     add("busybox", &[("usr/bin/busybox", BUSYBOX)]);
     add("redis-tools", &[("usr/bin/redis-cli", b"client"), ("usr/lib/libredis.so", b"library")]);
+    add("sjeng", &[("usr/games/sjeng", b"game")]);
     let set = |name: &str, packages: &[&str]| SetEntry {
         name: name.to_owned(),
         packages: packages.iter().map(|name| package(name)).collect(),
         suite: None,
     };
-    let sets = vec![set(BASE, &["linux", "busybox"]), set("redis", &["redis-tools"])];
+    let sets = vec![set(BASE, &["linux", "busybox"]), set("redis", &["redis-tools"]), set("sjeng", &["sjeng"])];
     commit(&cache, &Manifest { format: FORMAT, suite: "trixie".to_owned(), sets }).unwrap();
     (directory, cache)
 }
@@ -77,6 +78,13 @@ fn a_guest_holds_what_was_asked_for() {
     assert!(holds(&with_set, "usr/lib/libredis.so", b"library"));
     assert_eq!(guest.sets_for_command("exec /usr/bin/redis-cli -h x").unwrap(), ["redis"]);
     assert_eq!(guest.sets_for_command("redis").unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_command_of_a_game_has_its_package() {
+    let (_directory, cache) = cache();
+    let guest = LinuxGuest::open(cache).unwrap();
+    assert_eq!(guest.sets_for_command("/usr/games/sjeng < commands").unwrap(), ["sjeng"]);
 }
 
 /// A module for the kernel of `release`.
