@@ -8,6 +8,7 @@
 #include "../vos/process.h"
 #include "../vos/sched.h"
 #include "../vos/timer.h"
+#include "keyboard.h"
 #include "tables.h"
 #include "wrapped.h"
 
@@ -106,6 +107,8 @@ void children_wait(struct process *shell, uint64_t id)
     if (child != NULL && child->state == SHELL_READY) {
         waiting = shell;
         awaited = child;
+        /* The user may be faster than the shell. */
+        child->is_to_die = child->is_to_die || keyboard_take_interrupt();
         /* Unlocks. */
         sched_wait(NULL);
         return;

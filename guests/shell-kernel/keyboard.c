@@ -64,6 +64,17 @@ static void drain(void)
     }
 }
 
+bool keyboard_take_interrupt(void)
+{
+    for (unsigned i = 0; i < typed.count; i++)
+        if (typed.keys[(typed.first + i) % KEYS] == INTERRUPT_KEY) {
+            typed.first = (typed.first + i + 1) % KEYS;
+            typed.count -= i + 1;
+            return true;
+        }
+    return false;
+}
+
 static void find_source(const struct fdt *fdt, fdt_node parent)
 {
     if (parent == FDT_NO_NODE)
