@@ -30,6 +30,8 @@ static struct {
     uint8_t keys[KEYS];
     unsigned first;
     unsigned count;
+    /* No more is taken from the UART, which says so to whoever types, until there is room. */
+    bool full;
     struct process *reader;
 } typed;
 
@@ -38,10 +40,10 @@ static volatile uint8_t *uart_register(unsigned number)
     return (volatile uint8_t *)linear(platform.uart) + number;
 }
 
-static void put(uint8_t key)
+static void listen(bool wanted)
 {
-    if (typed.count < KEYS)
-        typed.keys[(typed.first + typed.count++) % KEYS] = key;
+    typed.full = !wanted;
+    *uart_register(UART_INTERRUPT_ENABLE) = wanted ? UART_RECEIVE_INTERRUPT : 0;
 }
 
 static uint8_t take(void)
@@ -50,18 +52,22 @@ static uint8_t take(void)
 
     typed.first = (typed.first + 1) % KEYS;
     typed.count--;
+    if (typed.full && typed.count < KEYS / 2)
+        listen(true);
     return key;
 }
 
 /* Ctrl-C is for the process that the shell waits for, if there is one. */
 static void drain(void)
 {
-    while ((*uart_register(UART_LINE_STATUS) & UART_DATA_READY) != 0) {
+    while (typed.count < KEYS && (*uart_register(UART_LINE_STATUS) & UART_DATA_READY) != 0) {
         uint8_t key = *uart_register(UART_RECEIVE);
 
         if (key != INTERRUPT_KEY || !children_interrupt())
-            put(key);
+            typed.keys[(typed.first + typed.count++) % KEYS] = key;
     }
+    if (typed.count == KEYS)
+        listen(false);
 }
 
 bool keyboard_take_interrupt(void)
@@ -70,6 +76,8 @@ bool keyboard_take_interrupt(void)
         if (typed.keys[(typed.first + i) % KEYS] == INTERRUPT_KEY) {
             typed.first = (typed.first + i + 1) % KEYS;
             typed.count -= i + 1;
+            if (typed.full)
+                listen(true);
             return true;
         }
     return false;
@@ -108,7 +116,7 @@ void __wrap_disk_start(void)
     }
     plic_enable(hart_this(), source);
     plic_start_hart();
-    *uart_register(UART_INTERRUPT_ENABLE) = UART_RECEIVE_INTERRUPT;
+    listen(true);
 }
 
 void __wrap_plic_interrupt(void)
