@@ -7,6 +7,7 @@ mod build;
 use crate::failure::Failure;
 use crate::process::{in_search_path, output_of, root, run, target};
 use archive::{File, Files};
+use build::Built;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
@@ -22,9 +23,12 @@ const COMPLETIONS: [(&str, &str); 3] = [
 
 /// Makes the tarball and its checksum in `target/dist`.
 pub(crate) fn make() -> Result<(), Failure> {
-    let built = build::build()?;
-    let directory = target().join("dist");
-    fs::create_dir_all(&directory).map_err(|error| unwritten(&directory, &error))?;
+    pack(&build::build()?, &target().join("dist"))
+}
+
+/// Makes them in `directory`, of a program that is built.
+fn pack(built: &Built, directory: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(directory).map_err(|error| unwritten(directory, &error))?;
     let mut files = Files::new();
     files.insert("bin/pagewalk".to_owned(), File { executable: true, content: read(&built.program)? });
     for name in ["CHANGELOG.md", "LICENSE", "README.md"] {
