@@ -115,6 +115,11 @@ static void command_run_workload(const struct words *words)
         say("usage: run WORKLOAD [OPTION=VALUE]... [&]");
         return;
     }
+    if (string_equal(words->word[1], "jobs")) {
+        /* Its control space is the first process, which the shell is. */
+        say("jobs: needs a machine without a shell: pagewalk boot --run jobs");
+        return;
+    }
     for (unsigned i = 1; i < count; i++) {
         const char *size = string_after_prefix(words->word[i], "page=");
 
