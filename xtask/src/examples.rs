@@ -2,7 +2,9 @@
 //!
 //! A block of `docs/*.md` that is fenced as `console` holds commands behind `$ `, each followed by all that it prints to the standard output. Its
 //! numbers are simulated, so they are the same everywhere. What depends on the host or on a guest that was fetched, or changes anything of the
-//! user's, is in other blocks.
+//! user's, is in other blocks. Those that are fenced as `sh run` are [scripts].
+
+mod scripts;
 
 use crate::failure::Failure;
 use crate::process::{printed_by, root, run as run_command, target};
@@ -17,20 +19,22 @@ const CLOSING: &str = "```";
 /// What precedes a command.
 const PROMPT: &str = "$ ";
 
-/// Runs every command, and compares what it prints with what is shown. Out-of-tree crates with schemes are tested first.
+/// Runs every command, and compares what it prints with what is shown; runs every script. Out-of-tree crates with schemes are tested first.
 pub(crate) fn check() -> Result<(), Failure> {
     test_out_of_tree()?;
+    let pagewalk = command()?;
     for path in documents()? {
         let text = read(&path)?;
         let printed = rewritten(&text, &run)?;
         let differing = printed.lines().zip(text.lines()).find(|(printed, shown)| printed != shown);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((printed, shown)) = differing {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
             return Err(format!(
                 "docs/{name} shows `{shown}` where the command prints `{printed}`; if that is meant, `cargo xtask update-docs` writes it, and \
                  the text around it is to be read again"
             ));
         }
+        scripts::run(&name, &text, &pagewalk)?;
     }
     Ok(())
 }

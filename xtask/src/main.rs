@@ -5,6 +5,7 @@ mod commits;
 mod cycles;
 mod dependencies;
 mod directories;
+mod dist;
 mod examples;
 mod failure;
 mod fuzz;

@@ -17,6 +17,7 @@ struct Need {
 const NEEDS: &[Need] = &[
     Need { thing: "pip3", packages: &["python3-pip"] },
     Need { thing: "riscv64-linux-gnu-gcc", packages: &["gcc-riscv64-linux-gnu"] },
+    Need { thing: "riscv64-linux-gnu-g++", packages: &["g++-riscv64-linux-gnu"] },
     Need { thing: "/usr/riscv64-linux-gnu/lib/libc.a", packages: &["libc6-dev-riscv64-cross"] },
     Need { thing: "c++", packages: &["g++"] },
     Need { thing: "make", packages: &["make"] },

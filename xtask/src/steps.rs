@@ -2,8 +2,8 @@
 
 use crate::step::{BOTH, FULL, QUICK, Step};
 use crate::{
-    commits, cycles, dependencies, directories, examples, fuzz, guests, impls, lints, packages, readme, suites, tools,
-    words,
+    commits, cycles, dependencies, directories, dist, examples, fuzz, guests, impls, lints, packages, readme, suites,
+    tools, words,
 };
 
 /// All steps, in the order in which they build on each other; those that take seconds come first.
@@ -110,7 +110,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "examples",
-        summary: "run the commands that docs/ shows with what they print, and compare; test the crates in examples/",
+        summary: "run the commands that docs/ shows with what they print, and compare; run its scripts; test the crates in examples/",
         tiers: FULL,
         run: examples::check,
     },
@@ -129,6 +129,12 @@ pub(crate) const CHORES: &[Step] = &[
         summary: "write what the commands in docs/ print into docs/",
         tiers: &[],
         run: examples::update,
+    },
+    Step {
+        name: "dist",
+        summary: "make a tarball of the program, linked statically, with manual pages, completions, docs and a checksum",
+        tiers: &[],
+        run: dist::make,
     },
     Step {
         name: "fuzz-corpus",

@@ -135,6 +135,66 @@ fn the_terminal_is_restored_whatever_signal_ends_pagewalk() {
 }
 
 #[test]
+fn vos_has_a_shell_at_a_terminal() {
+    let mut user = User::runs(&["boot", "--scheme", "nested", "--harts", "2", "--set", "sbi.pmu=true"]);
+    user.sees("Type help for the commands");
+    user.sees("vos> ");
+    assert!(user.is_raw());
+    // Edited: Home, Right, and Backspace and Delete at the end.
+    user.types("wlk 0x10000xy\x1b[H\x1b[Ca\x1b[F\x1b[D\x1b[D\x1b[3~\x1b[F\x7f\r");
+    user.sees("vos> walk 0x10000\x1b[K\r\nsv39, asid 1, root table at 0x");
+    user.sees("entry  16 at 0x");
+    user.sees("vr-xu-a-, page of 4K at 0x");
+    user.sees("0x10000 is at guest physical 0x");
+    user.sees("\r\n\rvos> ");
+    user.types("run gups size=64K\r");
+    user.sees("\ngups: ok table=65536 updates=32768 errors=0");
+    // History: two lines back, and then one.
+    user.types("\x1b[A\x1b[A\x1b[B\r");
+    user.sees("gups: ok");
+    user.types("tlb\r");
+    user.sees("references to host tables");
+    // Ctrl-C is for the workload, and without one for the line.
+    user.types("run spin\r");
+    user.sees("run spin\x1b[K\r\n");
+    user.types("\x03");
+    user.sees("killed: spin\r\n");
+    user.types("nonsense\x03run spin &\r");
+    user.sees("nonsense\x1b[K^C\r\n");
+    user.types("ps\r");
+    user.sees("ready    spin\r\n");
+    user.types("kill 5\rmem\r");
+    user.sees("memory 0x80000000 to 0xc0000000: 1G");
+    user.types("no\r");
+    user.sees("no: no such command; help shows them\r\n");
+    user.types("exit\r");
+    assert_eq!(user.ends(), Some(0));
+    assert!(!user.is_raw(), "the terminal is as it was");
+}
+
+#[test]
+fn the_shell_of_vos_reads_a_pipe_to_its_end() {
+    let shell = |input: &str| {
+        let scratch = Scratch::new();
+        let file = scratch.write("input", input);
+        let line = format!("'{}' boot --run shell <'{file}'", env!("CARGO_BIN_EXE_pagewalk"));
+        ended(Command::new("sh").args(["-c", &line])).succeeded().stdout
+    };
+    let shown = shell("run hello there\nwalk 0x8000000000\nrun gups size=3\nwalk\nexit\nnever read\n");
+    let (_, said) = shown.split_once("to end.\n").expect("a greeting");
+    let expected = "vos> run hello there\nhello: ok there\nvos> walk 0x8000000000\nwalk: 0x8000000000 is no address of sv39\n\
+                    vos> run gups size=3\nsize=3: must be in ";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(said.contains("status 2: gups size=3\nvos> walk\nusage: walk ADDRESS"), "{said}");
+    assert!(said.ends_with("vos> exit\n"), "{said}");
+    // An end of input ends the last line, and then the shell; more than any buffer on the way holds at once.
+    let many: String = (0..300).map(|number| format!("run hello {number}\n")).collect();
+    let shown = shell(&(many + "run hello last"));
+    assert!(shown.contains("hello: ok 0\n") && shown.contains("hello: ok 299\n"), "{shown}");
+    assert!(shown.ends_with("vos> run hello last\nhello: ok last\nvos> exit\n"), "{shown}");
+}
+
+#[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn a_shell_answers_at_a_terminal() {
     for scheme in ["native", "nested"] {

@@ -145,7 +145,7 @@ pub struct BootArgs {
     /// [default: native:4K]
     #[arg(long, value_name = "SCHEME[/KEY=VALUE]...")]
     pub scheme: Option<System>,
-    /// Run this command in the guest's shell (vos: this workload) and end with its status, instead of an interactive console
+    /// Run this command in the guest's shell (vos: this workload, or `shell`) and end with its status, instead of an interactive console
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,
     /// Write the run's statistics as JSON

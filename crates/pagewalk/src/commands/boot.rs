@@ -13,7 +13,7 @@ use crate::output::{Format, Output, Printer, print_console, warn};
 use crate::profile::{self, Attribution, NameSources, ProfileOutput};
 use crate::progress::Runs;
 use crate::runs::copy_out::CopyOuts;
-use crate::runs::image::{GuestKind, Work, prepare, program_memory};
+use crate::runs::image::{GuestKind, SHELL, ShellConsole, Work, prepare, program_memory};
 use crate::runs::kernel_panic::KernelPanic;
 use crate::runs::network::{Opened, Outside};
 use crate::runs::start::{self, Start};
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let beginning = match &snapshot {
         Some(snapshot) => Start::Snapshot(snapshot.clone()),
         None => {
-            let work = arguments.run.clone().map_or(Work::Console, Work::Command);
+            let work = work(&kind, arguments);
             let memory = program_memory(&on.config);
             let linux = LinuxArgs { copying: copies.copying(), ..arguments.linux.clone() };
             Start::Boot(Box::new(prepare(kind.clone(), work, &linux, memory)?))
@@ -205,6 +205,20 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         Outcome::Interrupted => Ok(quit.map_or(ExitCode::SUCCESS, ExitCode::from)),
         Outcome::Shutdown => Ok(ExitCode::SUCCESS),
         failure => Err(Failure::Run(failure.to_string())),
+    }
+}
+
+/// What the guest is to do. `vos` has a shell for a user at a terminal, or one who asks for it; otherwise, and where the user appends the name of a
+/// workload, it is the workload's.
+fn work(kind: &GuestKind, arguments: &BootArgs) -> Work {
+    let console = ShellConsole::of_input();
+    let appended = arguments.linux.append.as_deref().unwrap_or_default();
+    match &arguments.run {
+        Some(command) if *kind == GuestKind::Vos && command == SHELL => Work::Shell(console),
+        Some(command) => Work::Command(command.clone()),
+        None if *kind != GuestKind::Vos || console == ShellConsole::Stream => Work::Console,
+        None if appended.split_whitespace().any(|word| word.starts_with("workload=")) => Work::Console,
+        None => Work::Shell(console),
     }
 }
 

@@ -6,6 +6,9 @@ pub const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
 /// `vos` with the programs of `validate`.
 pub const VALIDATION_VOS: &[u8] = include_bytes!("../../../../guests/validation/vos-validation.elf");
 
+/// `vos` with the shell of `boot`.
+pub const SHELL_VOS: &[u8] = include_bytes!("../../../../guests/shell/vos-shell.elf");
+
 /// The workloads as a static multi-call program for Linux, which also gives the markers.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
 
@@ -15,11 +18,17 @@ pub const VOS_SYMBOLS: &str = include_str!("../../../../guests/vos/vos.elf.symbo
 /// The symbols of [`VALIDATION_VOS`].
 pub const VALIDATION_VOS_SYMBOLS: &str = include_str!("../../../../guests/validation/vos-validation.elf.symbols");
 
+/// The symbols of [`SHELL_VOS`].
+pub const SHELL_VOS_SYMBOLS: &str = include_str!("../../../../guests/shell/vos-shell.elf.symbols");
+
 /// The symbols of [`WORKLOADS`], which is also the program of [`VOS`].
 pub const PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/workloads/pagewalk-workloads.symbols");
 
 /// The symbols of the program of [`VALIDATION_VOS`].
 pub const VALIDATION_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/validation/pagewalk-validation.symbols");
+
+/// The symbols of the program of [`SHELL_VOS`].
+pub const SHELL_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/shell/pagewalk-shell.symbols");
 
 /// What static programs of the user's are started by, for the same purpose.
 pub(super) const STATIC_LOADER: &[u8] = include_bytes!("../../../../guests/static/pagewalk-static-loader");

@@ -27,8 +27,8 @@ pub use command_line::kernel_command_line;
 pub use error::GuestError;
 pub use fetch::{FetchRequest, Fetched, KernelRequest, fetch};
 pub use images::{
-    HEADER, PROGRAM_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
-    WORKLOADS,
+    HEADER, PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS,
+    VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS, WORKLOADS,
 };
 pub use initramfs::{GuestFile, GuestNetwork, Initramfs, Memory, Region, Task};
 pub use kernel_file::{drivers_outside, release_of};

@@ -3,7 +3,8 @@
 use super::kallsyms;
 use super::symbols::Symbols;
 use crate::guest::{
-    PROGRAM_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
+    PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS,
+    VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
 };
 
 /// The size of the pages that profiles have.
@@ -57,8 +58,11 @@ pub(crate) struct Names {
 impl Names {
     /// Of the guest with this kernel, and with these programs.
     pub(crate) fn of(kernel_name: &str, kernel: &[u8], programs: &[Program]) -> Self {
-        let own =
-            [(VOS, VOS_SYMBOLS, PROGRAM_SYMBOLS), (VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS)];
+        let own = [
+            (VOS, VOS_SYMBOLS, PROGRAM_SYMBOLS),
+            (VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS),
+            (SHELL_VOS, SHELL_VOS_SYMBOLS, SHELL_PROGRAM_SYMBOLS),
+        ];
         let kernel_name = kernel_name.to_owned();
         if let Some((_, kernel, program)) = own.into_iter().find(|(image, ..)| *image == kernel) {
             // It begins with translation off, at physical addresses.

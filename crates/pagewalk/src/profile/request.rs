@@ -84,7 +84,7 @@ impl NameSources {
         let kind = prepared.kind();
         let programs = match (kind, prepared.work()) {
             (GuestKind::Linux, Work::Workload { .. }) => vec![Program::Workloads],
-            (GuestKind::Linux, Work::Console | Work::Command(_)) => {
+            (GuestKind::Linux, Work::Console | Work::Shell(_) | Work::Command(_)) => {
                 files.iter().filter_map(|file| std::fs::read(&file.host).ok()).map(Program::File).collect()
             }
             (GuestKind::Vos | GuestKind::File(_), _) => Vec::new(),

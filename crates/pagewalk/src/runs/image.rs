@@ -3,13 +3,13 @@
 mod foreign;
 mod work;
 
-pub(crate) use work::{GuestKind, Work};
+pub(crate) use work::{GuestKind, ShellConsole, Work};
 
 use crate::cli::{DiskSpec, LinuxArgs, NetKind};
 use crate::error::Failure;
 use crate::guest::{
     Cache, GuestDevice, GuestError, GuestFile, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, ModuleSource,
-    Region, Task, VOS, WORKLOADS, drivers_outside, kernel_command_line, release_of,
+    Region, SHELL_VOS, Task, VOS, WORKLOADS, drivers_outside, kernel_command_line, release_of,
 };
 use crate::input::read;
 use crate::progress::note;
@@ -34,7 +34,10 @@ const LINUX_ITSELF: u64 = 76 << 20;
 const DEVICE_TREE_ROOM: u64 = 1 << 20;
 
 /// Workloads that allocate no heap, the only memory that `vos` maps in pages of 1G.
-const WITHOUT_HEAP: [&str; 4] = ["hello", "spin", "crash", "jobs"];
+const WITHOUT_HEAP: [&str; 5] = ["hello", "spin", "crash", "jobs", SHELL];
+
+/// The name of the shell of `vos`, as a workload.
+pub(crate) const SHELL: &str = "shell";
 
 /// A guest made ready once, from which images for many runs are made.
 pub(crate) struct Prepared {
@@ -64,7 +67,7 @@ pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory
     let load_address = load_address(&kind, arguments)?;
     let devices = virtio(arguments)?;
     let (kernel, kernel_name, initrd) = match &kind {
-        GuestKind::Vos => vos(arguments)?,
+        GuestKind::Vos => vos(&work, arguments)?,
         GuestKind::Linux => linux(&work, arguments, memory)?,
         GuestKind::File(path) => {
             let initrd = arguments.initrd.as_deref().map(read).transpose()?;
@@ -98,7 +101,7 @@ fn load_address(kind: &GuestKind, arguments: &LinuxArgs) -> Result<Option<Gpa>, 
 /// A kernel's content and name, and the root file system.
 type Parts = (Vec<u8>, String, Option<Vec<u8>>);
 
-fn vos(arguments: &LinuxArgs) -> Result<Parts, Failure> {
+fn vos(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
     for (given, flag) in [
         (arguments.kernel.is_some(), "--kernel"),
         (arguments.modules.is_some(), "--modules"),
@@ -111,7 +114,8 @@ fn vos(arguments: &LinuxArgs) -> Result<Parts, Failure> {
             return Err(Failure::Usage(format!("{flag} is for --guest linux; vos has no files")));
         }
     }
-    Ok((VOS.to_vec(), "vos".to_owned(), None))
+    let kernel = if matches!(work, Work::Shell(_)) { SHELL_VOS } else { VOS };
+    Ok((kernel.to_vec(), "vos".to_owned(), None))
 }
 
 /// Whatever the user does not give comes from the cache.
@@ -220,6 +224,7 @@ impl Prepared {
     pub(crate) fn about(&self, config: &Config, image: &Image) -> About {
         let (work, command) = match &self.work {
             Work::Console => ("console".to_owned(), false),
+            Work::Shell(_) => (SHELL.to_owned(), false),
             Work::Workload { name, .. } => (name.clone(), true),
             Work::Command(text) => (text.clone(), true),
         };
@@ -288,6 +293,7 @@ impl Prepared {
         let name = match (&self.kind, &self.work) {
             (GuestKind::Vos, Work::Workload { name, .. }) => appended().unwrap_or(name),
             (GuestKind::Vos, Work::Console) => appended().unwrap_or("hello"),
+            (GuestKind::Vos, Work::Shell(_)) => SHELL,
             (GuestKind::Vos, Work::Command(text)) => text.split_whitespace().next().unwrap_or_default(),
             // A boot parameter sets one aside.
             (GuestKind::Linux, _) => return true,
@@ -299,6 +305,8 @@ impl Prepared {
     fn vos_command_line(&self, config: &Config) -> String {
         let (name, options) = match &self.work {
             Work::Console => ("hello", ""),
+            Work::Shell(ShellConsole::Terminal) => (SHELL, "terminal"),
+            Work::Shell(ShellConsole::Stream) => (SHELL, ""),
             Work::Workload { name, options } => (name.as_str(), options.as_str()),
             Work::Command(text) => (text.as_str(), ""),
         };
@@ -331,7 +339,7 @@ fn joined<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
 /// The root file system for `work`.
 fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest, memory: Memory) -> Result<Initramfs<'a>, Failure> {
     let task = match work {
-        Work::Console => Task::Shell,
+        Work::Console | Work::Shell(_) => Task::Shell,
         Work::Workload { name, options } => {
             Task::Command { text: joined(["pagewalk-workloads", name, options]), region: Region::OfProgram }
         }

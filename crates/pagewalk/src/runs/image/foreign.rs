@@ -26,7 +26,7 @@ pub(crate) fn check(files: &[FileSpec], work: &Work) -> Result<(), Failure> {
             format!("--file {}: a program for {architecture}, which the RISC-V guest cannot run", file.host.display());
         match work {
             Work::Command(command) if runs(command, &file.guest) => return Err(Failure::Usage(problem)),
-            Work::Command(_) | Work::Console | Work::Workload { .. } => note(&problem),
+            Work::Command(_) | Work::Console | Work::Shell(_) | Work::Workload { .. } => note(&problem),
         }
     }
     Ok(())

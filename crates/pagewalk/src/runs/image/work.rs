@@ -1,5 +1,6 @@
 //! Which guest a command boots, and what it is to do.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 /// Which guest a command boots.
@@ -41,11 +42,29 @@ impl GuestKind {
     }
 }
 
+/// What a shell is typed at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ShellConsole {
+    /// A terminal: it shows what is typed, and begins its lines where it is told to.
+    Terminal,
+    /// A file or a pipe.
+    Stream,
+}
+
+impl ShellConsole {
+    /// What standard input is.
+    pub(crate) fn of_input() -> Self {
+        if io::stdin().is_terminal() { Self::Terminal } else { Self::Stream }
+    }
+}
+
 /// What the guest is to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
     /// A console for the user.
     Console,
+    /// The shell of `vos`.
+    Shell(ShellConsole),
     /// One of our workloads.
     Workload {
         /// Its name.
