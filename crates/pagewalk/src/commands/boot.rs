@@ -22,6 +22,7 @@ use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::warn_of_refusals;
 use crate::systems::Configured;
 use crate::terminal::{self, Keyboard, KeyboardState, RawTerminal};
+use machine::snapshot::DiskContents;
 use machine::{Console, Controller, Machine, Outcome, card_address};
 use rustix::event::PollFd;
 use schemes::PagedScheme;
@@ -79,7 +80,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let at = arguments.snapshot_at.unwrap_or_default();
     if let Some(path) = &arguments.snapshot {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
-        machine.snapshot_at(at).map_err(refused)?;
+        machine.snapshot_at(at, DiskContents::Lost).map_err(refused)?;
     }
     // The sandbox gives up the right to bind a port.
     let opened = match arguments.linux.net {

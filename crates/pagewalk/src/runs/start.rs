@@ -62,7 +62,7 @@ impl Start {
                 let plan = shared.plan(&on.config, prepared.image(&on.config)?)?;
                 Machine::assemble_host(&on.config, &plan)
             }
-            Self::Snapshot(snapshot) => Machine::restore(&on.config, snapshot),
+            Self::Snapshot(snapshot) => Machine::restore(&on.config, snapshot, &[]),
         };
         made.map_err(|error| {
             let text = named(&on.system, &error);
@@ -121,7 +121,8 @@ impl Start {
     ) -> Result<(), Failure> {
         let devices = match self {
             Self::Boot(prepared) => prepared.image(config)?.devices,
-            Self::Snapshot(snapshot) => snapshot.shape().devices(),
+            // One with disks was not gone on with.
+            Self::Snapshot(snapshot) => snapshot.shape().devices(&[]).unwrap_or_default(),
         };
         let path = output.name().to_owned();
         let written = output.write_with(|file| {
