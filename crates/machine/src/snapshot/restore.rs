@@ -81,6 +81,9 @@ impl Machine {
             primary_region: memory.clone(),
         })?;
         platform.set_state(&state.platform)?;
+        if self.disks.take_time() {
+            platform.postpone_disks();
+        }
         let standing: Vec<Standing> = state.harts.iter().map(|hart| self.standing(hart)).collect();
         let region = match &state.region {
             None => None,

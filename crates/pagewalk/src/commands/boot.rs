@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
     let flags = machine_flags(&arguments.machine);
     let registry = arguments.reserved.reserved_memory.as_ref();
-    let defaults = start::defaults(snapshot.as_deref(), &[]);
+    let defaults = start::defaults(snapshot.as_deref(), start::of_guest(&arguments.guest, arguments.linux.cold));
     let (builder, shared) =
         builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let config = built(&builder)?;
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
     let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let copies = CopyOuts::prepare(&arguments.copy_outs, &kind, &arguments.linux)?;
-    let beginning = match &snapshot {
+    let mut beginning = match &snapshot {
         Some(snapshot) => Start::Snapshot(snapshot.clone()),
         None => {
             let work = arguments.run.clone().map_or(Work::Console, Work::Command);
@@ -65,6 +65,10 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             Start::Boot(Box::new(prepare(kind.clone(), work, &linux, memory)?))
         }
     };
+    let anew = arguments.linux.cold || arguments.snapshot.is_some() || !shared.is_empty();
+    if !anew {
+        beginning.boot_once(std::slice::from_ref(&on))?;
+    }
     let about = beginning.about(&on.config)?;
     let sources = NameSources::of(&beginning, &arguments.linux.files);
     let control = open_control(&arguments.control, std::slice::from_ref(&about.work), Snapshots::Offered)?;
@@ -160,7 +164,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         observed.write(&[(runs[0].identity(0, &kind.name()), &runs[0].recordings)])?;
         if let Some(output) = json {
             let mut value = report(&kind.name(), &on.config, &on.host, &[], &runs);
-            add_beginnings(&mut value, &runs, snapshot.as_deref());
+            add_beginnings(&mut value, &runs, beginning.past(&on)?.as_deref());
             write_report(output, &value)?;
         }
     }
