@@ -2,8 +2,8 @@
 
 use super::format::FormatArgs;
 use super::sandbox::SandboxArgs;
-use config::units::ByteSize;
 use clap::{Args, Subcommand, ValueEnum};
+use config::units::ByteSize;
 use std::path::PathBuf;
 
 /// Which cache of guests is used.

@@ -134,6 +134,14 @@ pub struct LinuxArgs {
     pub cache: CacheArgs,
 }
 
+impl LinuxArgs {
+    /// Whether a Debian guest boots anew, because it is to, or has what no state of a guest can hold.
+    #[must_use]
+    pub fn boots_anew(&self) -> bool {
+        self.cold || self.balloon || !self.disks.is_empty() || !self.shares.is_empty()
+    }
+}
+
 /// `pagewalk boot`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = format!(
@@ -177,8 +185,8 @@ pub struct BootArgs {
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
-    /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, or when a region of interest begins for the Nth time
-    #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
+    /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, or when a region of interest begins for the Nth time, or when it marks that it is ready
+    #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N|ready", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
     /// Control.
     #[command(flatten)]

@@ -38,9 +38,10 @@ use std::time::{Duration, Instant};
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
+    let anew = arguments.linux.boots_anew() || arguments.snapshot.is_some() || !arguments.copy_outs.is_empty();
     let flags = machine_flags(&arguments.machine);
     let registry = arguments.reserved.reserved_memory.as_ref();
-    let defaults = start::defaults(snapshot.as_deref(), start::of_guest(&arguments.guest, arguments.linux.cold));
+    let defaults = start::defaults(snapshot.as_deref(), start::of_guest(&arguments.guest, anew));
     let (builder, shared) =
         builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let config = built(&builder)?;
@@ -65,8 +66,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             Start::Boot(Box::new(prepare(kind.clone(), work, &linux, memory)?))
         }
     };
-    let anew = arguments.linux.cold || arguments.snapshot.is_some() || !shared.is_empty();
-    if !anew {
+    if !anew && shared.is_empty() {
         beginning.boot_once(std::slice::from_ref(&on))?;
     }
     let about = beginning.about(&on.config)?;

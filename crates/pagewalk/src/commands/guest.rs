@@ -3,7 +3,8 @@
 use crate::cli::{Distribution, FetchArgs, GuestCommand, ImageArgs, ListArgs};
 use crate::error::Failure;
 use crate::guest::{
-    self, BASE, Cache, FetchRequest, Fetched, GuestError, ImageRequest, KernelRequest, LinuxGuest, PACKAGE_SETS, SetEntry, Source,
+    self, BASE, Cache, FetchRequest, Fetched, GuestError, ImageRequest, KernelRequest, LinuxGuest, PACKAGE_SETS,
+    SetEntry, Source,
 };
 use crate::output::{Printer, print};
 use crate::progress::Progress;

@@ -4,8 +4,8 @@
 mod apt;
 mod cache;
 mod command_line;
-mod debian;
 mod cpio;
+mod debian;
 mod error;
 mod fetch;
 mod images;

@@ -49,7 +49,8 @@ impl CopyOuts {
     pub(crate) fn prepare(specs: &[CopySpec], kind: &GuestKind, arguments: &LinuxArgs) -> Result<Self, Failure> {
         let mut made = Self::default();
         if !specs.is_empty() && (!kind.runs_commands() || arguments.initrd.is_some()) {
-            let problem = "--copy-out is for --guest linux or debian with a root file system of Pagewalk's, whose /init copies";
+            let problem =
+                "--copy-out is for --guest linux or debian with a root file system of Pagewalk's, whose /init copies";
             return Err(Failure::Usage(problem.to_owned()));
         }
         for (number, spec) in specs.iter().enumerate() {

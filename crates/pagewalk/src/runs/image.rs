@@ -101,10 +101,12 @@ pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory
 /// Where a kernel of the user's is loaded, if its format does not say so.
 fn load_address(kind: &GuestKind, arguments: &LinuxArgs) -> Result<Option<Gpa>, Failure> {
     match kind {
-        GuestKind::Vos | GuestKind::Linux | GuestKind::Debian if arguments.load_address.is_some() => Err(Failure::Usage(format!(
-            "--load-address is for a flat binary of yours; {} says itself where it is loaded",
-            kind.name()
-        ))),
+        GuestKind::Vos | GuestKind::Linux | GuestKind::Debian if arguments.load_address.is_some() => {
+            Err(Failure::Usage(format!(
+                "--load-address is for a flat binary of yours; {} says itself where it is loaded",
+                kind.name()
+            )))
+        }
         GuestKind::Vos | GuestKind::Linux | GuestKind::Debian => Ok(None),
         GuestKind::File(_) => Ok(arguments.load_address),
     }

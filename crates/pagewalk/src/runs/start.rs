@@ -63,10 +63,13 @@ impl Start {
     pub(crate) fn machine(&self, on: &Configured, shared: &SharedMemory) -> Result<Machine, Failure> {
         let made = match self {
             Self::Boot(prepared) => match prepared.state(&on.config)? {
-                Some(state) => Machine::restore(&on.config, &state.snapshot, &disks_of(prepared.devices(), &state.disk)),
+                Some(state) => {
+                    Machine::restore(&on.config, &state.snapshot, &disks_of(prepared.devices(), &state.disk))
+                }
                 None => {
-                    let plan = shared.plan(&on.config, prepared.image(&on.config)?)?;
-                    Machine::assemble_host(&on.config, &plan)
+                    let config = booting(&on.config, prepared, shared);
+                    let plan = shared.plan(&config, prepared.image(&config)?)?;
+                    Machine::assemble_host(&config, &plan)
                 }
             },
             Self::Snapshot(snapshot) => Machine::restore(&on.config, snapshot, &[]),
@@ -172,6 +175,15 @@ impl Start {
     }
 }
 
+/// The configuration of a guest that boots. What is shared is known only once a configuration is read, whose default was that a Debian guest goes on.
+fn booting(config: &Config, prepared: &Prepared, shared: &SharedMemory) -> Config {
+    let mut config = config.clone();
+    if *prepared.kind() == GuestKind::Debian && !shared.is_empty() && config.warmup == Warmup::Snapshot {
+        config.warmup = Warmup::None;
+    }
+    config
+}
+
 /// The disks among `devices`, the first with what it held at `root`.
 fn disks_of(devices: &[VirtioKind], root: &Path) -> Vec<BlockConfig> {
     let disks = devices.iter().filter_map(|device| match device {
@@ -228,10 +240,10 @@ pub(crate) fn native(snapshot: &Snapshot) -> System {
         .expect("a native scheme has pages of any size that a guest is told to use")
 }
 
-/// What the configuration of a guest begins with that boots: a Debian guest goes on as warm as it was, unless it is to boot anew.
-pub(crate) fn of_guest(guest: &str, cold: bool) -> &'static [(&'static str, &'static str)] {
+/// What the configuration of a guest begins with that boots: a Debian guest goes on as warm as it was, unless it boots anew.
+pub(crate) fn of_guest(guest: &str, boots_anew: bool) -> &'static [(&'static str, &'static str)] {
     match GuestKind::parse(guest) {
-        GuestKind::Debian if !cold => &[("warmup", "snapshot")],
+        GuestKind::Debian if !boots_anew => &[("warmup", "snapshot")],
         GuestKind::Debian | GuestKind::Vos | GuestKind::Linux | GuestKind::File(_) => &[],
     }
 }

@@ -1,11 +1,11 @@
 //! What the kernel of a Debian guest unpacks first: modules, and what Pagewalk puts beside the root file system, which stays Debian's own.
 
 use super::ready;
+use crate::guest::GuestError;
 use crate::guest::cpio::{Archive, Node};
 use crate::guest::images::WORKLOADS;
 use crate::guest::linux::{LinuxGuest, ModuleSource};
 use crate::guest::modules::GuestDevice;
-use crate::guest::GuestError;
 use std::collections::BTreeSet;
 
 const INIT: &str = include_str!("init.sh");
@@ -42,6 +42,10 @@ pub fn debian_initramfs(linux: &LinuxGuest, devices: &BTreeSet<GuestDevice>) -> 
     archive.insert("init", program(INIT.as_bytes().to_vec()))?;
     let busybox = linux.busybox()?;
     archive.insert("usr/bin/busybox", program(busybox.clone()))?;
+    // The shell finds its applets by name only where /proc is mounted.
+    for name in ["cp", "insmod", "mount", "switch_root"] {
+        archive.insert(&format!("usr/bin/{name}"), Node::Link { target: "busybox".into() })?;
+    }
     let mut list = String::new();
     for (name, content) in linux.modules(devices, &ModuleSource::Base)? {
         list += &format!("/modules/{name}.ko\n");

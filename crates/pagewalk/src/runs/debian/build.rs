@@ -62,7 +62,8 @@ pub(crate) fn image(cache: &Cache, order: &Order) -> Result<(DebianImage, Made),
         return Ok((image, Made::AlreadyThere));
     }
     if matches!(LinuxGuest::open(cache.clone()), Err(GuestError::NotFetched { .. })) {
-        let base = FetchRequest { sets: vec![BASE.to_owned()], source: order.source.clone(), ..FetchRequest::default() };
+        let base =
+            FetchRequest { sets: vec![BASE.to_owned()], source: order.source.clone(), ..FetchRequest::default() };
         fetch(cache, &base, &mut progress)?;
     }
     let lock = cache.lock(|| progress.say("waiting for another `pagewalk guest`"))?;
@@ -82,13 +83,19 @@ pub(crate) fn image(cache: &Cache, order: &Order) -> Result<(DebianImage, Made),
 }
 
 /// Runs the guest that makes `image`, and gives its disk its name.
-fn make(cache: &Cache, order: &Order, image: &DebianImage, opened: &Opened) -> Result<crate::sandbox::Entered, Failure> {
+fn make(
+    cache: &Cache,
+    order: &Order,
+    image: &DebianImage,
+    opened: &Opened,
+) -> Result<crate::sandbox::Entered, Failure> {
     let at = |path: &Path| GuestError::at(path);
-    let disk = TemporaryPath::remove_later(cache.debian().join("work/unfinished.ext4"));
-    File::create(disk.path()).and_then(|file| file.set_len(image.request.size)).map_err(at(disk.path()))?;
     let path = image.path(cache);
     let images = path.parent().unwrap_or(Path::new("/")).to_owned();
     fs::create_dir_all(&images).map_err(at(&images))?;
+    // In the directory of its name: the sandbox lets no file go from one to another.
+    let disk = TemporaryPath::remove_later(images.join("unfinished"));
+    File::create(disk.path()).and_then(|file| file.set_len(image.request.size)).map_err(at(disk.path()))?;
     let share = ShareSpec { host: opened.directory.clone(), tag: Some("packages".to_owned()), write: false };
     let arguments = LinuxArgs {
         disks: vec![DiskSpec { path: disk.path().to_owned(), write: true, blank: None }],
@@ -101,7 +108,8 @@ fn make(cache: &Cache, order: &Order, image: &DebianImage, opened: &Opened) -> R
     let config = Config { memory: MEMORY, ..Config::default() };
     let needs = Needs::of_machines(1).devices(prepared.devices()).configuration(&config);
     // Afterwards the image gets its name, and what it replaces goes.
-    let sandbox = needs.paths(vec![(cache.debian(), Access::Directory)]).enter(order.sandbox)?;
+    let afterwards = [Access::Directory, Access::RemoveDirectory].map(|access| (cache.debian(), access));
+    let sandbox = needs.paths(afterwards.into()).enter(order.sandbox)?;
     configure(&prepared, &config)?;
     File::open(disk.path()).and_then(|file| file.sync_all()).map_err(at(disk.path()))?;
     fs::rename(disk.path(), &path).map_err(at(&path))?;

@@ -99,7 +99,11 @@ fn refuse(arguments: &LinuxArgs) -> Result<(), Failure> {
     let refused = [
         (arguments.kernel.is_some(), "--kernel", "its kernel is that of --guest linux"),
         (arguments.initrd.is_some(), "--initrd", "its root file system is the image"),
-        (!arguments.programs.is_empty(), "--programs", "`guest image debian --packages NAME` puts packages into its image"),
+        (
+            !arguments.programs.is_empty(),
+            "--programs",
+            "`guest image debian --packages NAME` puts packages into its image",
+        ),
     ];
     match refused.into_iter().find(|(given, ..)| *given) {
         Some((_, option, why)) => Err(Failure::Usage(format!("{option} is not for --guest debian: {why}"))),

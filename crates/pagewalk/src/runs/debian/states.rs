@@ -23,6 +23,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Seconds of the guest's time after which a boot has failed.
+const LONGEST_BOOT: u64 = 600;
+
 /// States that are kept at the most. The oldest go first.
 const MOST: usize = 8;
 
@@ -105,6 +108,7 @@ fn seen(config: &Config) -> Config {
         harts: config.harts,
         memory: config.memory,
         seed: config.seed,
+        timeout: LONGEST_BOOT,
         scheme: PagedScheme::native(config.scheme.guest_page()),
         isa: config.isa,
         sbi: config.sbi,
@@ -176,7 +180,8 @@ fn boot(root: &Path, image: &Image, config: &Config, (snapshot, disk): (&Path, &
     let outcome = console.panic.judge(outcome);
     if outcome != Outcome::SnapshotTaken {
         let said = String::from_utf8_lossy(&console.output);
-        let said = said.lines().map(str::trim).filter(|line| !line.is_empty()).next_back().unwrap_or_default().to_owned();
+        let said =
+            said.lines().map(str::trim).filter(|line| !line.is_empty()).next_back().unwrap_or_default().to_owned();
         return Err(Failure::Run(format!("Debian has not come up: {outcome}: {said}")));
     }
     let file = File::options().read(true).write(true).create(true).truncate(true).open(new_snapshot.path());
