@@ -22,7 +22,7 @@ pub enum SnapshotAt {
 /// Who keeps what the guest's disks hold when its state is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DiskContents {
-    /// Nobody: a guest with a disk has no snapshots.
+    /// It is lost, so a guest with a disk has no snapshots.
     Lost,
     /// The caller, who gives the same disks with the same contents when the guest goes on.
     KeptByCaller,

@@ -135,9 +135,9 @@ pub struct LinuxArgs {
 }
 
 impl LinuxArgs {
-    /// Whether a Debian guest boots anew, because it is to, or has what no state of a guest can hold.
+    /// Whether a Debian guest boots again, because it is to, or has what no state of a guest can hold.
     #[must_use]
-    pub fn boots_anew(&self) -> bool {
+    pub fn boots_again(&self) -> bool {
         self.cold || self.balloon || !self.disks.is_empty() || !self.shares.is_empty()
     }
 }

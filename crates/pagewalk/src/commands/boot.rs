@@ -38,10 +38,10 @@ use std::time::{Duration, Instant};
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
-    let anew = arguments.linux.boots_anew() || arguments.snapshot.is_some() || !arguments.copy_outs.is_empty();
+    let again = arguments.linux.boots_again() || arguments.snapshot.is_some() || !arguments.copy_outs.is_empty();
     let flags = machine_flags(&arguments.machine);
     let registry = arguments.reserved.reserved_memory.as_ref();
-    let defaults = start::defaults(snapshot.as_deref(), start::of_guest(&arguments.guest, anew));
+    let defaults = start::defaults(snapshot.as_deref(), start::of_guest(&arguments.guest, again));
     let (builder, shared) =
         builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let config = built(&builder)?;
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             Start::Boot(Box::new(prepare(kind.clone(), work, &linux, memory)?))
         }
     };
-    if !anew && shared.is_empty() {
+    if !again && shared.is_empty() {
         beginning.boot_once(std::slice::from_ref(&on))?;
     }
     let about = beginning.about(&on.config)?;

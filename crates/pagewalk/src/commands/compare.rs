@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     // vos takes 1G pages from a whole free gigabyte.
     let defaults: &[(&str, &str)] = match kind {
         GuestKind::Vos => &[("memory", "'4G'")],
-        _ => start::of_guest(&arguments.guest, arguments.linux.boots_anew()),
+        _ => start::of_guest(&arguments.guest, arguments.linux.boots_again()),
     };
     if arguments.model {
         flags.push(("segment.classify", "true".to_owned()));
@@ -122,7 +122,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     // Whatever cannot be is said before anything runs, or is made.
     check_shares(arguments)?;
-    if !arguments.linux.boots_anew() && shared.is_empty() {
+    if !arguments.linux.boots_again() && shared.is_empty() {
         works.iter_mut().try_for_each(|(_, start)| start.boot_once(&systems))?;
     }
     works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;

@@ -240,10 +240,10 @@ pub(crate) fn native(snapshot: &Snapshot) -> System {
         .expect("a native scheme has pages of any size that a guest is told to use")
 }
 
-/// What the configuration of a guest begins with that boots: a Debian guest goes on as warm as it was, unless it boots anew.
-pub(crate) fn of_guest(guest: &str, boots_anew: bool) -> &'static [(&'static str, &'static str)] {
+/// What the configuration of a guest begins with that boots: a Debian guest goes on as warm as it was, unless it boots again.
+pub(crate) fn of_guest(guest: &str, boots_again: bool) -> &'static [(&'static str, &'static str)] {
     match GuestKind::parse(guest) {
-        GuestKind::Debian if !boots_anew => &[("warmup", "snapshot")],
+        GuestKind::Debian if !boots_again => &[("warmup", "snapshot")],
         GuestKind::Debian | GuestKind::Vos | GuestKind::Linux | GuestKind::File(_) => &[],
     }
 }
