@@ -120,6 +120,7 @@ fn without_an_image_the_guest_says_how_to_make_one() {
     let arguments = ["boot", "--guest", "debian", "--run", "true", "--cache", empty.to_str().unwrap()];
     run(arguments).failed(1, &["guest image debian"]);
     run(["boot", "--guest", "debian", "--programs", "gcc"]).failed(2, &["--programs", "--packages"]);
+    run(["boot", "--cold"]).failed(2, &["--cold", "--guest debian"]);
     run(["guest", "image", "debian", "--size", "1M"]).failed(2, &["--size", "512M"]);
     run(["guest", "image", "fedora"]).failed(2, &["fedora", "debian"]);
 }

@@ -68,6 +68,9 @@ pub(crate) fn program_memory(config: &Config) -> Memory {
 /// [`Failure`], naming the file, or what the guest cannot do.
 pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory: Memory) -> Result<Prepared, Failure> {
     let load_address = load_address(&kind, arguments)?;
+    if arguments.cold && kind != GuestKind::Debian {
+        return Err(Failure::Usage("--cold is for --guest debian; another guest boots in any case".to_owned()));
+    }
     let mut devices = virtio(arguments)?;
     let mut debian = None;
     let (kernel, kernel_name, initrd) = match &kind {
