@@ -113,8 +113,8 @@ impl DebianImage {
     /// Whether it was made for `request` by this version's rules.
     #[must_use]
     pub fn serves(&self, request: &ImageRequest) -> bool {
-        let has = |name: &&str| self.packages.iter().any(|package| package.package.name == **name);
-        self.request == *request && PACKAGES.iter().all(|name| has(&name))
+        let has = |name: &&str| self.packages.iter().any(|package| package.package.name == *name);
+        self.request == *request && PACKAGES.iter().all(has)
     }
 
     /// The script of the guest that puts the image together.

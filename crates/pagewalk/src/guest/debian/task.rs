@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn archive(task: DebianTask) -> String {
+    fn archive(task: &DebianTask) -> String {
         String::from_utf8_lossy(&task.archive().unwrap()).into_owned()
     }
 
@@ -82,10 +82,10 @@ mod tests {
 
     #[test]
     fn a_task_says_nothing_of_a_network_that_is_not_there() {
-        let without = archive(command());
+        let without = archive(&command());
         assert!(!without.contains("date --set") && without.contains("command\0"));
-        assert!(archive(DebianTask { network: Some(5), ..command() }).contains("date --set @5 "));
-        assert!(!archive(DebianTask { task: Task::Shell, ..command() }).contains("command\0"));
+        assert!(archive(&DebianTask { network: Some(5), ..command() }).contains("date --set @5 "));
+        assert!(!archive(&DebianTask { task: Task::Shell, ..command() }).contains("command\0"));
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
         let host = directory.path().join("p");
         fs::write(&host, "content").unwrap();
         let files = vec![GuestFile { host, guest: "/bin/p".to_owned() }];
-        let archive = archive(DebianTask { files, ..command() });
+        let archive = archive(&DebianTask { files, ..command() });
         assert!(archive.contains("files/usr/bin/p\0"), "a merged directory");
     }
 }

@@ -136,7 +136,7 @@ fn configure(prepared: &Prepared, config: &Config) -> Result<(), Failure> {
         Outcome::Finished(0) => Ok(()),
         other => {
             let said = String::from_utf8_lossy(&console.output);
-            let last = said.lines().map(str::trim).filter(|line| !line.is_empty()).next_back();
+            let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
             Err(GuestError::Image(format!("{other}: {}", last.unwrap_or("the guest said nothing"))).into())
         }
     }

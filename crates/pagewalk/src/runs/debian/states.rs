@@ -112,7 +112,7 @@ fn seen(config: &Config) -> Config {
         scheme: PagedScheme::native(config.scheme.guest_page()),
         isa: config.isa,
         sbi: config.sbi,
-        plic: config.plic.clone(),
+        plic: config.plic,
         ..Config::default()
     };
     seen.paging.guest = config.paging.guest;
@@ -180,8 +180,7 @@ fn boot(root: &Path, image: &Image, config: &Config, (snapshot, disk): (&Path, &
     let outcome = console.panic.judge(outcome);
     if outcome != Outcome::SnapshotTaken {
         let said = String::from_utf8_lossy(&console.output);
-        let said =
-            said.lines().map(str::trim).filter(|line| !line.is_empty()).next_back().unwrap_or_default().to_owned();
+        let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned();
         return Err(Failure::Run(format!("Debian has not come up: {outcome}: {said}")));
     }
     let file = File::options().read(true).write(true).create(true).truncate(true).open(new_snapshot.path());
