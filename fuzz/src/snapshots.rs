@@ -65,7 +65,7 @@ pub fn run(input: &[u8]) {
         if snapshot.check(&config).is_err() {
             continue;
         }
-        if let Ok(mut machine) = Machine::restore(&config, &snapshot) {
+        if let Ok(mut machine) = Machine::restore(&config, &snapshot, &[]) {
             let _outcome = machine.run(&mut NoConsole(0));
         }
     }
@@ -85,7 +85,7 @@ mod tests {
         for scheme in SCHEMES {
             let config = configuration(&snapshot, scheme).unwrap();
             snapshot.check(&config).unwrap();
-            let mut machine = Machine::restore(&config, &snapshot).unwrap();
+            let mut machine = Machine::restore(&config, &snapshot, &[]).unwrap();
             let before = machine.statistics().instructions;
             machine.run(&mut NoConsole(0));
             assert!(machine.statistics().instructions > before, "{scheme}");

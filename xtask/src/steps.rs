@@ -68,7 +68,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "fetch",
-        summary: "fetch the Linux guest, with all package sets that tests use",
+        summary: "fetch the Linux guest, with all package sets that tests use, and make the Debian image",
         tiers: FULL,
         run: suites::fetch,
     },

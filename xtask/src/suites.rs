@@ -24,9 +24,11 @@ enum Ignored {
     Leave,
 }
 
-/// Fetches the Linux guest with what tests use of it.
+/// Fetches the Linux guest with what tests use of it, and makes the Debian image.
 pub(crate) fn fetch() -> Result<(), Failure> {
-    run(Command::new(command()?).args(["guest", "fetch"]).args(FURTHER_SETS))
+    let command = command()?;
+    run(Command::new(&command).args(["guest", "fetch"]).args(FURTHER_SETS))?;
+    run(Command::new(&command).args(["guest", "image", "debian"]))
 }
 
 /// The command, as the step `release` builds it, so that nothing is built twice: `cargo run` would choose other features for some crates, and

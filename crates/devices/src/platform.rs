@@ -210,6 +210,12 @@ impl Platform {
         self.postponed = Some(Vec::new());
     }
 
+    /// Whether one of the devices is a disk.
+    #[must_use]
+    pub fn has_disk(&self) -> bool {
+        self.slots.iter().any(|slot| matches!(slot.device(), VirtioDevice::Block(_)))
+    }
+
     fn postpones(&self, slot: usize, offset: u32) -> bool {
         let notifies = offset == crate::virtio::QUEUE_NOTIFY && self.postponed.is_some();
         notifies && matches!(self.slots[slot].device(), VirtioDevice::Block(_))

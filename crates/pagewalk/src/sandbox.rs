@@ -84,14 +84,14 @@ impl Needs {
                 }
                 VirtioKind::Console | VirtioKind::Net | VirtioKind::Rng | VirtioKind::Balloon => continue,
             };
-            match disk.mode {
+            match &disk.mode {
                 ImageMode::WriteThrough => self.paths.push((disk.path.clone(), Access::ReadWrite)),
                 ImageMode::ReadOnly => self.paths.push((disk.path.clone(), Access::Read)),
                 ImageMode::Overlay => {
                     self.paths.push((disk.path.clone(), Access::Read));
                     self.temporaries = true;
                 }
-                ImageMode::Blank(_) => self.temporaries = true,
+                ImageMode::Blank(_) | ImageMode::Filled { .. } => self.temporaries = true,
             }
         }
         self

@@ -21,6 +21,13 @@ pub(crate) struct Store {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key(String);
 
+impl Key {
+    /// The hash, in hexadecimal.
+    pub(crate) fn name(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Store {
     /// The results in `directory`, which is made if it is not there.
     ///

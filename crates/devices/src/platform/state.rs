@@ -4,7 +4,7 @@ use super::Platform;
 use crate::plic::state::PlicState;
 use crate::primary_region::RegionRegistersState;
 use crate::uart::state::UartState;
-use crate::virtio::{MmioSlot, SlotState, VirtioDevice};
+use crate::virtio::{MmioSlot, SlotState};
 use serde::{Deserialize, Serialize};
 
 /// The state of all devices of a guest in a snapshot. It belongs to a platform with the same harts and devices.
@@ -19,10 +19,7 @@ pub struct PlatformState {
 /// Why devices have no state that can be kept or taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StateError {
-    /// A disk's contents are not the machine's.
-    #[error("the guest has a disk")]
-    Disk,
-    /// Nor are those of a directory of the host.
+    /// The open files of a directory of the host are not the machine's.
     #[error("the guest has a shared directory")]
     Share,
     /// To take: it is that of other devices.
@@ -31,22 +28,16 @@ pub enum StateError {
 }
 
 impl Platform {
-    /// The state of every device. What the guest has written to a console and the host has not read is not in it.
+    /// The state of every device. What the guest has written to a console and the host has not read is not in it, nor is what a disk holds.
     ///
     /// # Errors
-    /// [`StateError::Disk`], [`StateError::Share`].
+    /// [`StateError::Share`].
     pub fn state(&self) -> Result<PlatformState, StateError> {
-        let of_slot = |slot: &MmioSlot| {
-            slot.state().ok_or(match slot.device() {
-                VirtioDevice::FileSystem(_) => StateError::Share,
-                _ => StateError::Disk,
-            })
-        };
-        let slots: Result<Vec<_>, StateError> = self.slots.iter().map(of_slot).collect();
+        let slots: Option<Vec<_>> = self.slots.iter().map(MmioSlot::state).collect();
         Ok(PlatformState {
             plic: self.plic.state(),
             uart: self.uart.state(),
-            slots: slots?,
+            slots: slots.ok_or(StateError::Share)?,
             region: self.region.as_ref().map(crate::RegionRegisters::state),
         })
     }

@@ -56,7 +56,7 @@ impl Block {
         let length = config.id.len().min(id.len());
         id[..length].copy_from_slice(&config.id.as_bytes()[..length]);
         Ok(Self {
-            disk: Disk::open(&config.path, config.mode)?,
+            disk: Disk::open(&config.path, &config.mode)?,
             id,
             chunk: vec![0; CHUNK_BYTES],
             host_errors: 0,

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes of a virtio disk's sector, whatever the disk's own block size (section 5.2.4).
 pub(crate) const SECTOR_BYTES: u64 = 512;
@@ -12,7 +13,7 @@ pub(crate) const SECTOR_BYTES: u64 = 512;
 const UNIT_BYTES: u64 = 4096;
 
 /// What becomes of a guest's writes to its disk.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub enum ImageMode {
     /// They go to a temporary file that is gone with the machine; the image is never altered.
     #[default]
@@ -23,6 +24,13 @@ pub enum ImageMode {
     ReadOnly,
     /// There is no image: the disk is this many bytes of zeroes, in a temporary file that is gone with the machine.
     Blank(u64),
+    /// The same, with something at its beginning.
+    Filled {
+        /// Bytes of the disk.
+        bytes: u64,
+        /// What it begins with; of what is beyond the disk's end, the guest sees nothing.
+        content: Arc<[u8]>,
+    },
 }
 
 /// A disk to open.
@@ -86,10 +94,15 @@ enum Writes {
 
 impl Disk {
     /// Opens the image at `path`.
-    pub(crate) fn open(path: &Path, mode: ImageMode) -> Result<Self, DiskError> {
+    pub(crate) fn open(path: &Path, mode: &ImageMode) -> Result<Self, DiskError> {
         let image_error = |source| DiskError::Image { path: path.to_owned(), source };
-        if let ImageMode::Blank(bytes) = mode {
-            return Self::blank(bytes)
+        let filled: Option<(u64, &[u8])> = match mode {
+            ImageMode::Blank(bytes) => Some((*bytes, &[])),
+            ImageMode::Filled { bytes, content } => Some((*bytes, content)),
+            ImageMode::Overlay | ImageMode::WriteThrough | ImageMode::ReadOnly => None,
+        };
+        if let Some((bytes, content)) = filled {
+            return Self::filled(bytes, content)
                 .map_err(|source| DiskError::Overlay { path: path.to_owned(), source })?
                 .whole(path);
         }
@@ -99,23 +112,24 @@ impl Disk {
             return Err(DiskError::Kind { path: path.to_owned() });
         }
         let mut image =
-            File::options().read(true).write(mode == ImageMode::WriteThrough).open(path).map_err(image_error)?;
+            File::options().read(true).write(*mode == ImageMode::WriteThrough).open(path).map_err(image_error)?;
         // The end of the file, not its metadata's length: a block device has only the former.
         let end = io::Seek::seek(&mut image, io::SeekFrom::End(0)).map_err(image_error)?;
         let writes = match mode {
             ImageMode::Overlay => {
                 Writes::Overlay(Overlay::new().map_err(|source| DiskError::Overlay { path: path.to_owned(), source })?)
             }
-            ImageMode::WriteThrough | ImageMode::Blank(_) => Writes::Through,
+            ImageMode::WriteThrough | ImageMode::Blank(_) | ImageMode::Filled { .. } => Writes::Through,
             ImageMode::ReadOnly => Writes::Refused,
         };
         Self { image, bytes: end - end % SECTOR_BYTES, writes }.whole(path)
     }
 
-    /// Zeroes, in a sparse temporary file.
-    fn blank(bytes: u64) -> io::Result<Self> {
+    /// `content` and then zeroes, in a sparse temporary file.
+    fn filled(bytes: u64, content: &[u8]) -> io::Result<Self> {
         let image = tempfile::tempfile()?;
         let bytes = bytes - bytes % SECTOR_BYTES;
+        image.write_all_at(content, 0)?;
         image.set_len(bytes)?;
         Ok(Self { image, bytes, writes: Writes::Through })
     }

@@ -81,6 +81,9 @@ pub enum BuildError {
     /// Devices, in a snapshot.
     #[error("the snapshot is not valid: {0}")]
     SnapshotDevices(#[from] devices::StateError),
+    /// Disks, in a snapshot.
+    #[error("the snapshot's guest has disks whose contents are not in it")]
+    SnapshotDisks,
     /// The primary region, in a snapshot.
     #[error("the snapshot is not valid: its primary region is not possible on this guest")]
     SnapshotRegion,

@@ -42,6 +42,7 @@ impl Machine {
                 }
                 return Some(Outcome::Finished((number & 0xff) as u8));
             }
+            5 => return self.capture_if_ready(),
             // Any other HINT is one: it does nothing.
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use super::About;
 use super::file::Writer;
-use super::request::{CaptureError, SnapshotAt};
+use super::request::{CaptureError, DiskContents, SnapshotAt};
 use super::shape::Shape;
 use super::state::{State, VcpuState};
 use super::translations::Translations;
@@ -13,7 +13,6 @@ use crate::results::outcome::Outcome;
 use crate::state::pmu;
 use crate::state::primary_region;
 use config::Config;
-use devices::StateError;
 use memory::MemoryImage;
 use mmu::{ResidentPage, ResidentSpace};
 use std::fs::File;
@@ -23,21 +22,29 @@ use types::Cycles;
 const GUEST: usize = 0;
 
 impl Machine {
-    /// Takes the first guest's state at `at`, where the run then ends.
+    /// Takes the first guest's state at `at`, where the run then ends. What the guest's disks hold is not part of it: `disks` says who keeps it.
     ///
     /// # Errors
     /// [`CaptureError::Unsupported`]: the machine, or its guest, is none that a snapshot can hold.
-    pub fn snapshot_at(&mut self, at: SnapshotAt) -> Result<(), CaptureError> {
+    pub fn snapshot_at(&mut self, at: SnapshotAt, disks: DiskContents) -> Result<(), CaptureError> {
         if self.records.len() != 1 {
             return Err(CaptureError::Unsupported("others beside it"));
         }
         if self.state.sections.is_some() {
             return Err(CaptureError::Unsupported("sections"));
         }
-        match self.state.guests[GUEST].platform.state() {
-            Ok(_) => {}
-            Err(StateError::Share) => return Err(CaptureError::Unsupported("a shared directory")),
-            Err(_) => return Err(CaptureError::Unsupported("a disk")),
+        if self.state.guests[GUEST].platform.state().is_err() {
+            return Err(CaptureError::Unsupported("a shared directory"));
+        }
+        if self.state.guests[GUEST].platform.has_disk() {
+            match disks {
+                DiskContents::Lost => return Err(CaptureError::Unsupported("a disk")),
+                // A request that is under way is in no file, and not in the state of the device.
+                DiskContents::KeptByCaller if self.disks.take_time() => {
+                    return Err(CaptureError::Unsupported("a disk that takes time (disk.latency_us)"));
+                }
+                DiskContents::KeptByCaller => {}
+            }
         }
         if primary_region::hot_adds(&self.state, GUEST) {
             return Err(CaptureError::Unsupported("memory that is added for its balloon (segment.hot_add)"));
@@ -70,12 +77,17 @@ impl Machine {
         None
     }
 
+    /// The guest has marked that it is ready.
+    pub(crate) fn capture_if_ready(&mut self) -> Option<Outcome> {
+        (self.capture.at == Some(SnapshotAt::Ready)).then(|| self.capture())
+    }
+
     /// Everybody stands still until `next`: takes the state, if it is time.
     pub(crate) fn capture_if_due(&mut self, next: Cycles) -> bool {
         let due = match self.capture.at {
             Some(SnapshotAt::Instructions(count)) => self.instret() >= count,
             Some(SnapshotAt::Milliseconds(_)) => self.capture_time().is_some_and(|at| next >= at),
-            Some(SnapshotAt::Region(_)) | None => false,
+            Some(SnapshotAt::Region(_) | SnapshotAt::Ready) | None => false,
         };
         if due {
             let outcome = self.capture();

@@ -19,6 +19,6 @@ mod translations;
 mod warm;
 
 pub use file::{Snapshot, SnapshotError, SnapshotProblem};
-pub use request::{CaptureError, SnapshotAt};
+pub use request::{CaptureError, DiskContents, SnapshotAt};
 pub use shape::{About, Shape};
 pub(crate) use state::State;

@@ -15,6 +15,17 @@ pub enum SnapshotAt {
     Instructions(u64),
     /// At this many milliseconds of its time, or up to a turn later.
     Milliseconds(u64),
+    /// When the guest marks that it is ready: it has booted, and looks next at what it is to do.
+    Ready,
+}
+
+/// Who keeps what the guest's disks hold when its state is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DiskContents {
+    /// It is lost, so a guest with a disk has no snapshots.
+    Lost,
+    /// The caller, who gives the same disks with the same contents when the guest goes on.
+    KeptByCaller,
 }
 
 impl Default for SnapshotAt {
@@ -27,9 +38,13 @@ impl FromStr for SnapshotAt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is not `region:N`, a time such as `2s` or `1500ms`, or a number of instructions");
+        let wrong = || {
+            format!("`{text}` is not `ready`, `region:N`, a time such as `2s` or `1500ms`, or a number of instructions")
+        };
         let number = |digits: &str| digits.parse::<u64>().ok().filter(|&number| number > 0).ok_or_else(wrong);
+        if text == "ready" {
+            return Ok(Self::Ready);
+        }
         if let Some(digits) = text.strip_prefix("region:") {
             return number(digits).map(Self::Region);
         }
@@ -49,6 +64,7 @@ impl fmt::Display for SnapshotAt {
             Self::Region(1) => f.write_str("the beginning of a region of interest"),
             Self::Region(count) => write!(f, "the beginning of region of interest number {count}"),
             Self::Instructions(count) => write!(f, "{count} instructions"),
+            Self::Ready => f.write_str("the guest's mark that it is ready"),
             Self::Milliseconds(count) => write!(f, "{count} ms of guest time"),
         }
     }
@@ -94,6 +110,7 @@ mod tests {
             ("region:2", SnapshotAt::Region(2)),
             ("2s", SnapshotAt::Milliseconds(2000)),
             ("1500ms", SnapshotAt::Milliseconds(1500)),
+            ("ready", SnapshotAt::Ready),
         ] {
             assert_eq!(text.parse(), Ok(at));
         }

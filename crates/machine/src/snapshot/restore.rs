@@ -13,7 +13,7 @@ use crate::sections::GuestSections;
 use crate::state::Guest;
 use config::Config;
 use config::warmup::Warmup;
-use devices::{ConsoleInput, Platform, PlatformConfig};
+use devices::{BlockConfig, ConsoleInput, Platform, PlatformConfig};
 use hart::Hart;
 use hypervisor::sched::{Allocation, PcpuId, VmParameters, spin::SpinMethod};
 use hypervisor::{Pager, PrimaryRegion};
@@ -21,11 +21,12 @@ use std::sync::Arc;
 use types::{Cycles, Gpa};
 
 impl Machine {
-    /// A machine with the guest of `snapshot`, which goes on where it stood; all that the guest cannot tell is as `config` says.
+    /// A machine with the guest of `snapshot`, which goes on where it stood; all that the guest cannot tell is as `config` says. `disks` are the
+    /// guest's, with what they held.
     ///
     /// # Errors
     /// [`BuildError`]: among others, the snapshot's guest is another machine's than `config` makes.
-    pub fn restore(config: &Config, snapshot: &Snapshot) -> Result<Self, BuildError> {
+    pub fn restore(config: &Config, snapshot: &Snapshot, disks: &[BlockConfig]) -> Result<Self, BuildError> {
         snapshot.check(config)?;
         let harts = config.harts as usize;
         let image = Image {
@@ -35,7 +36,7 @@ impl Machine {
             initrd: None,
             command_line: snapshot.about().command_line.clone(),
             least_memory: 0,
-            devices: snapshot.shape().devices(),
+            devices: snapshot.shape().devices(disks).ok_or(BuildError::SnapshotDisks)?,
         };
         let guest = GuestPlan {
             image,
@@ -80,6 +81,9 @@ impl Machine {
             primary_region: memory.clone(),
         })?;
         platform.set_state(&state.platform)?;
+        if self.disks.take_time() {
+            platform.postpone_disks();
+        }
         let standing: Vec<Standing> = state.harts.iter().map(|hart| self.standing(hart)).collect();
         let region = match &state.region {
             None => None,

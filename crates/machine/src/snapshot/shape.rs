@@ -3,6 +3,7 @@
 use crate::assembly::image::VirtioKind;
 use config::units::{ByteSize, PageSizeName};
 use config::{AdName, Config, ConfigError, GuestPaging, IsaKeys, PlicContextsName, SbiKeys};
+use devices::BlockConfig;
 use serde::{Deserialize, Serialize};
 
 /// What a host must provide for a snapshot: harts, memory, devices.
@@ -38,27 +39,32 @@ enum DeviceName {
     Net,
     Rng,
     Balloon,
+    /// What it holds is in a file that is given when the guest goes on.
+    Disk,
 }
 
 impl DeviceName {
-    /// The name of a device; `None` of a disk or a shared directory.
+    /// The name of a device; `None` of a shared directory.
     const fn of(kind: &VirtioKind) -> Option<Self> {
         match kind {
             VirtioKind::Console => Some(Self::Console),
             VirtioKind::Net => Some(Self::Net),
             VirtioKind::Rng => Some(Self::Rng),
             VirtioKind::Balloon => Some(Self::Balloon),
-            VirtioKind::Block(_) | VirtioKind::Share(_) => None,
+            VirtioKind::Block(_) => Some(Self::Disk),
+            VirtioKind::Share(_) => None,
         }
     }
 
-    const fn kind(self) -> VirtioKind {
-        match self {
+    /// The device, a disk being the next of `disks`; `None` if there is none left.
+    fn kind(self, disks: &mut impl Iterator<Item = BlockConfig>) -> Option<VirtioKind> {
+        Some(match self {
             Self::Console => VirtioKind::Console,
             Self::Net => VirtioKind::Net,
             Self::Rng => VirtioKind::Rng,
             Self::Balloon => VirtioKind::Balloon,
-        }
+            Self::Disk => VirtioKind::Block(disks.next()?),
+        })
     }
 }
 
@@ -83,7 +89,7 @@ pub struct About {
 }
 
 impl Shape {
-    /// That of a machine with this configuration and these devices; `None` where one of them is a disk or a shared directory.
+    /// That of a machine with this configuration and these devices; `None` where one of them is a shared directory.
     pub(super) fn new(config: &Config, devices: &[VirtioKind]) -> Option<Self> {
         Some(Self {
             architecture: ARCHITECTURE.to_owned(),
@@ -98,10 +104,18 @@ impl Shape {
         })
     }
 
-    /// Virtio devices, by slot.
+    /// Virtio devices, by slot; the disks are `disks`, in their order. `None` if those are too few or too many.
     #[must_use]
-    pub fn devices(&self) -> Vec<VirtioKind> {
-        self.devices.iter().map(|name| name.kind()).collect()
+    pub fn devices(&self, disks: &[BlockConfig]) -> Option<Vec<VirtioKind>> {
+        let mut disks = disks.iter().cloned();
+        let devices = self.devices.iter().map(|name| name.kind(&mut disks)).collect::<Option<_>>()?;
+        disks.next().is_none().then_some(devices)
+    }
+
+    /// How many of the devices are disks.
+    #[must_use]
+    pub fn disks(&self) -> usize {
+        self.devices.iter().filter(|name| **name == DeviceName::Disk).count()
     }
 
     /// The keys that the snapshot gives, unless the user does, with their values.

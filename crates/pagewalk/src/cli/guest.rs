@@ -1,7 +1,9 @@
 //! Arguments of `guest`, and where guests are kept.
 
 use super::format::FormatArgs;
-use clap::{Args, Subcommand};
+use super::sandbox::SandboxArgs;
+use clap::{Args, Subcommand, ValueEnum};
+use config::units::ByteSize;
 use std::path::PathBuf;
 
 /// Which cache of guests is used.
@@ -17,6 +19,8 @@ pub struct CacheArgs {
 pub enum GuestCommand {
     /// Fetch Debian's riscv64 kernel and programs with this system's apt
     Fetch(FetchArgs),
+    /// Make the image of a whole Debian, with systemd and apt, for `boot --guest debian` (docs/debian.md)
+    Image(ImageArgs),
     /// List package sets, and what of them is in the cache
     List(ListArgs),
     /// Print pagewalk.h, which marks the region of interest in your own C and C++ programs
@@ -58,6 +62,42 @@ pub struct FetchArgs {
     /// Keyring that signs the archive [default: that of debian-archive-keyring]
     #[arg(long, value_name = "FILE")]
     pub keyring: Option<PathBuf>,
+    /// Which cache.
+    #[command(flatten)]
+    pub cache: CacheArgs,
+}
+
+/// Which distribution an image is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Distribution {
+    /// Debian trixie.
+    Debian,
+}
+
+/// `pagewalk guest image`.
+#[derive(Args, Clone, Debug)]
+pub struct ImageArgs {
+    /// The distribution
+    #[arg(value_name = "DISTRIBUTION")]
+    pub distribution: Distribution,
+    /// Packages to put in beside those that every image has
+    #[arg(long, value_name = "PACKAGE", value_delimiter = ',')]
+    pub packages: Vec<String>,
+    /// Size of the disk; it takes no more of the host than is in it
+    #[arg(long, value_name = "SIZE", default_value = "4G")]
+    pub size: ByteSize,
+    /// Look for newer versions of the packages
+    #[arg(long)]
+    pub renew: bool,
+    /// Address of a Debian archive [default: that of this system's apt configuration]
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+    /// Keyring that signs the archive [default: that of debian-archive-keyring]
+    #[arg(long, value_name = "FILE")]
+    pub keyring: Option<PathBuf>,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
     /// Which cache.
     #[command(flatten)]
     pub cache: CacheArgs,

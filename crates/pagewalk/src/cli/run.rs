@@ -110,6 +110,9 @@ pub struct LinuxArgs {
     /// it change it, too (docs/files.md). May be repeated
     #[arg(long = "share", value_name = "HOSTDIR[:TAG][,write]")]
     pub shares: Vec<ShareSpec>,
+    /// Debian: boot, instead of going on from the state that such a machine was in when it had booted first (docs/debian.md)
+    #[arg(long)]
+    pub cold: bool,
     /// What the guest copies to the host at its end.
     #[arg(skip)]
     pub copying: Vec<Copying>,
@@ -131,6 +134,14 @@ pub struct LinuxArgs {
     pub cache: CacheArgs,
 }
 
+impl LinuxArgs {
+    /// Whether a Debian guest boots again, because it is to, or has what no state of a guest can hold.
+    #[must_use]
+    pub fn boots_again(&self) -> bool {
+        self.cold || self.balloon || !self.disks.is_empty() || !self.shares.is_empty()
+    }
+}
+
 /// `pagewalk boot`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = format!(
@@ -138,7 +149,7 @@ pub struct LinuxArgs {
     schemes_help()
 ))]
 pub struct BootArgs {
-    /// Guest: `vos` (our own small kernel, built in), `linux` (see `guest fetch`), or the file of a kernel of yours
+    /// Guest: `vos` (our own small kernel, built in), `linux` (see `guest fetch`), `debian` (see `guest image`), or the file of a kernel of yours
     #[arg(long, value_name = "GUEST", default_value = "vos")]
     pub guest: String,
     /// Translation scheme, with its page sizes and settings of its own if you want: nested, nested:4K+2M, native:2M
@@ -174,14 +185,14 @@ pub struct BootArgs {
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
-    /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, or when a region of interest begins for the Nth time
-    #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N", requires = "snapshot")]
+    /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, or when a region of interest begins for the Nth time, or when it marks that it is ready
+    #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N|ready", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
     /// Control.
     #[command(flatten)]
     pub control: ControlArgs,
     /// Continue the guest of this snapshot, instead of booting one
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "copy_outs", "disks", "shares", "net", "rng", "balloon"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "cold", "files", "programs", "copy_outs", "disks", "shares", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// The machine.
     #[command(flatten)]
@@ -201,7 +212,7 @@ pub struct BootArgs {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = schemes_help())]
 pub struct CompareArgs {
-    /// Guest: `vos` (our own small kernel, built in), `linux` (see `guest fetch`), or the file of a kernel of yours
+    /// Guest: `vos` (our own small kernel, built in), `linux` (see `guest fetch`), `debian` (see `guest image`), or the file of a kernel of yours
     #[arg(long, value_name = "GUEST", default_value = "vos")]
     pub guest: String,
     /// Workloads of gups, bfs, cg, stream, kv, sieve, triad, triadp, qsort, each with its size if you want: gups:256M,bfs,kv (docs/workloads.md)
@@ -234,7 +245,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Compare from the instant of this snapshot on, which `boot --snapshot` took, instead of from a boot
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "modules", "initrd", "load_address", "append", "files", "programs", "disks", "shares", "net", "rng", "balloon"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "modules", "initrd", "load_address", "append", "cold", "files", "programs", "disks", "shares", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// Write the comparison as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]

@@ -22,6 +22,7 @@ use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::warn_of_refusals;
 use crate::systems::Configured;
 use crate::terminal::{self, Keyboard, KeyboardState, RawTerminal};
+use machine::snapshot::DiskContents;
 use machine::{Console, Controller, Machine, Outcome, card_address};
 use rustix::event::PollFd;
 use schemes::PagedScheme;
@@ -37,9 +38,10 @@ use std::time::{Duration, Instant};
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
+    let again = arguments.linux.boots_again() || arguments.snapshot.is_some() || !arguments.copy_outs.is_empty();
     let flags = machine_flags(&arguments.machine);
     let registry = arguments.reserved.reserved_memory.as_ref();
-    let defaults = start::defaults(snapshot.as_deref(), &[]);
+    let defaults = start::defaults(snapshot.as_deref(), start::of_guest(&arguments.guest, again));
     let (builder, shared) =
         builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
     let config = built(&builder)?;
@@ -55,7 +57,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let observed = ObserveOutputs::open(&arguments.observe, arguments.trace.as_deref())?;
     let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let copies = CopyOuts::prepare(&arguments.copy_outs, &kind, &arguments.linux)?;
-    let beginning = match &snapshot {
+    let mut beginning = match &snapshot {
         Some(snapshot) => Start::Snapshot(snapshot.clone()),
         None => {
             let work = work(&kind, arguments);
@@ -64,6 +66,9 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             Start::Boot(Box::new(prepare(kind.clone(), work, &linux, memory)?))
         }
     };
+    if !again && shared.is_empty() {
+        beginning.boot_once(std::slice::from_ref(&on))?;
+    }
     let about = beginning.about(&on.config)?;
     let sources = NameSources::of(&beginning, &arguments.linux.files);
     let control = open_control(&arguments.control, std::slice::from_ref(&about.work), Snapshots::Offered)?;
@@ -79,7 +84,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let at = arguments.snapshot_at.unwrap_or_default();
     if let Some(path) = &arguments.snapshot {
         let refused = |error| Failure::Usage(format!("--snapshot {}: {error}", path.display()));
-        machine.snapshot_at(at).map_err(refused)?;
+        machine.snapshot_at(at, DiskContents::Lost).map_err(refused)?;
     }
     // The sandbox gives up the right to bind a port.
     let opened = match arguments.linux.net {
@@ -159,7 +164,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         observed.write(&[(runs[0].identity(0, &kind.name()), &runs[0].recordings)])?;
         if let Some(output) = json {
             let mut value = report(&kind.name(), &on.config, &on.host, &[], &runs);
-            add_beginnings(&mut value, &runs, snapshot.as_deref());
+            add_beginnings(&mut value, &runs, beginning.past(&on)?.as_deref());
             write_report(output, &value)?;
         }
     }

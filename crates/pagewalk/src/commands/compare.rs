@@ -75,7 +75,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let mut flags = machine_flags(&arguments.machine);
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     // vos takes 1G pages from a whole free gigabyte.
-    let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
+    let defaults: &[(&str, &str)] = match kind {
+        GuestKind::Vos => &[("memory", "'4G'")],
+        _ => start::of_guest(&arguments.guest, arguments.linux.boots_again()),
+    };
     if arguments.model {
         flags.push(("segment.classify", "true".to_owned()));
     }
@@ -97,7 +100,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if arguments.native {
         systems = with_natives(&builder, &systems)?;
     }
-    let commands = kind == GuestKind::Linux && !arguments.runs.is_empty();
+    let commands = kind.runs_commands() && !arguments.runs.is_empty();
     if commands && systems.iter().any(|on| on.has_guest_segment()) {
         systems = systems.into_iter().map(Configured::with_like_region).collect();
     }
@@ -119,7 +122,14 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     // Whatever cannot be is said before anything runs, or is made.
     check_shares(arguments)?;
+    if !arguments.linux.boots_again() && shared.is_empty() {
+        works.iter_mut().try_for_each(|(_, start)| start.boot_once(&systems))?;
+    }
     works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
+    let past = match (works.first(), systems.first()) {
+        (Some((_, start)), Some(on)) => start.past(on)?,
+        _ => None,
+    };
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let opened = |directory: &PathBuf| {
         let failed = |error| Failure::Usage(format!("--keep: {}: {error}", directory.display()));
@@ -155,7 +165,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             if let Some(output) = json.filter(|_| !finished.is_empty()) {
                 let caption = captions(&plan);
                 let mut value = report(&kind.name(), &config, &host, &caption, &finished);
-                add_beginnings(&mut value, &finished, snapshot.as_deref());
+                add_beginnings(&mut value, &finished, past.as_deref());
                 mark_incomplete(&mut value, &missing);
                 write_report(output, &value)?;
             }
@@ -174,7 +184,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     caption.iter().try_for_each(|line| printer.say(&format!("{line}\n")))?;
     let times = TimeModels::of_systems(&plan.systems);
     print_tables(arguments, &plan, &runs, &mut printer)?;
-    let beginnings = beginnings(&runs, snapshot.as_deref());
+    let beginnings = beginnings(&runs, past.as_deref());
     if !beginnings.is_empty() {
         printer.say(&format!("\n{beginnings}"))?;
     }
@@ -211,7 +221,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     warnings(&runs);
     if json.is_some() || html.is_some() {
         let mut value = report(&kind.name(), &config, &host, &caption, &runs);
-        add_beginnings(&mut value, &runs, snapshot.as_deref());
+        add_beginnings(&mut value, &runs, past.as_deref());
         json.map_or(Ok(()), |output| write_report(output, &value))?;
         html.map_or(Ok(()), |output| write_page(output, &html::comparison(&value, &for_page)?))?;
     }
@@ -283,7 +293,9 @@ fn needs(plan: &Plan, outputs: [Option<&Output>; 3]) -> Needs {
     let needs = outputs.into_iter().fold(needs, Needs::output);
     let needs = needs.network(plan.network.as_ref());
     let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
-    plan.works.iter().fold(needs, |needs, (_, start)| needs.devices(start.devices()))
+    plan.works.iter().fold(needs, |needs, (_, start)| {
+        start.files().iter().fold(needs.devices(start.devices()), |needs, file| needs.reads(file))
+    })
 }
 
 /// The requested systems, before sweeps.
@@ -347,8 +359,8 @@ fn warnings(runs: &[Finished]) {
 }
 
 fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Work)>, Failure> {
-    if !arguments.runs.is_empty() && *kind != GuestKind::Linux {
-        return Err(Failure::Usage("--run is for --guest linux; vos runs workloads".to_owned()));
+    if !arguments.runs.is_empty() && !kind.runs_commands() {
+        return Err(Failure::Usage("--run is for --guest linux or debian; vos runs workloads".to_owned()));
     }
     if let GuestKind::File(_) = kind {
         return Ok(vec![(kind.name(), Work::Console)]);
@@ -369,7 +381,7 @@ pub(super) fn work_of(spec: &WorkloadSpec, kind: &GuestKind) -> Result<(String, 
     if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
         return Err(Failure::Usage(format!("--workload: {}", unknown("workload", &spec.name, KNOWN_WORKLOADS))));
     }
-    if *kind == GuestKind::Linux && VOS_WORKLOADS.contains(&spec.name.as_str()) {
+    if kind.runs_commands() && VOS_WORKLOADS.contains(&spec.name.as_str()) {
         return Err(Failure::Usage(format!(
             "--workload: `{}` is for --guest vos, whose system calls it needs",
             spec.name

@@ -1,12 +1,14 @@
 //! `pagewalk guest`: fetches the Linux guest, lists what is fetched, and prints the header for programs that run in a guest.
 
-use crate::cli::{FetchArgs, GuestCommand, ListArgs};
+use crate::cli::{Distribution, FetchArgs, GuestCommand, ImageArgs, ListArgs};
 use crate::error::Failure;
 use crate::guest::{
-    self, BASE, Cache, FetchRequest, Fetched, GuestError, KernelRequest, LinuxGuest, PACKAGE_SETS, SetEntry, Source,
+    self, BASE, Cache, FetchRequest, Fetched, GuestError, ImageRequest, KernelRequest, LinuxGuest, PACKAGE_SETS,
+    SetEntry, Source,
 };
 use crate::output::{Printer, print};
 use crate::progress::Progress;
+use crate::runs::debian::build::{self, Made, Order};
 use crate::text::table::Table;
 use std::process::ExitCode;
 
@@ -17,6 +19,7 @@ use std::process::ExitCode;
 pub(super) fn run(command: &GuestCommand) -> Result<ExitCode, Failure> {
     match command {
         GuestCommand::Fetch(arguments) => fetch(arguments),
+        GuestCommand::Image(arguments) => image(arguments),
         GuestCommand::List(arguments) => list(arguments),
         GuestCommand::Header => header(),
     }
@@ -48,6 +51,25 @@ fn fetch(arguments: &FetchArgs) -> Result<ExitCode, Failure> {
         Err(error) => return Err(error.into()),
     };
     print(&format!("{what} {state} in {}: {}\n", place.display(), sets.join(", ")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn image(arguments: &ImageArgs) -> Result<ExitCode, Failure> {
+    let Distribution::Debian = arguments.distribution;
+    let cache = Cache::locate(arguments.cache.directory.as_deref())?;
+    let mut packages = arguments.packages.clone();
+    packages.sort();
+    packages.dedup();
+    let request = ImageRequest { packages, size: arguments.size.0 };
+    let source = Source { mirror: arguments.mirror.clone(), keyring: arguments.keyring.clone() };
+    let order = Order { request, source, renew: arguments.renew, sandbox: arguments.sandbox.sandbox };
+    let (image, made) = build::image(&cache, &order)?;
+    let state = match made {
+        Made::Now => "made",
+        Made::AlreadyThere => "already there",
+    };
+    let (count, path) = (image.packages.len(), image.path(&cache));
+    print(&format!("Debian with {count} packages {state}: {}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

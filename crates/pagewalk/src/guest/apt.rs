@@ -56,6 +56,8 @@ pub(crate) struct Apt {
     status: PathBuf,
     archives: PathBuf,
     no_archives: PathBuf,
+    /// What counts as installed.
+    stand_ins: &'static [&'static str],
 }
 
 impl Apt {
@@ -83,6 +85,7 @@ impl Apt {
             status: directory.join("status"),
             archives: directory.join("archives"),
             no_archives: directory.join("no-archives"),
+            stand_ins: STAND_INS,
         };
         make_directory(&apt.archives.join("partial"))?;
         make_directory(&apt.no_archives.join("partial"))?;
@@ -90,6 +93,11 @@ impl Apt {
         let root = config_text(directory, |c| c == '"')?;
         write(&apt.config, &configuration(root))?;
         Ok(apt)
+    }
+
+    /// The same for a whole system: nothing counts as installed.
+    pub(crate) fn whole(self) -> Self {
+        Self { stand_ins: &[], ..self }
     }
 
     /// Brings the suite's index, its signature checked.
@@ -133,7 +141,7 @@ impl Apt {
 
     /// The archives that installing `packages` beside the stand-ins takes, in apt's order.
     pub(crate) fn resolve(&self, set: &str, packages: &[&str]) -> Result<Vec<Archive>, GuestError> {
-        write(&self.status, &status(packages))?;
+        write(&self.status, &status(self.stand_ins, packages))?;
         // apt leaves out of its list what the download directory has already; an empty one makes the list complete.
         let mut empty = OsString::from("Dir::Cache::Archives=");
         empty.push(&self.no_archives);
@@ -158,7 +166,7 @@ impl Apt {
         archives: &[Archive],
         mut progress: impl FnMut(u64),
     ) -> Result<(), GuestError> {
-        write(&self.status, &status(packages))?;
+        write(&self.status, &status(self.stand_ins, packages))?;
         let mut command = self.command();
         command.args(["--download-only", "install", "--"]).args(packages);
         let child = APT_GET.start(&mut command)?;
@@ -193,7 +201,7 @@ impl Apt {
 }
 
 /// The address of the main Debian archive in the system's apt configuration.
-fn system_mirror() -> Result<String, GuestError> {
+pub(crate) fn system_mirror() -> Result<String, GuestError> {
     let mut query = APT_GET.command();
     query.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian", "Label: Debian"]);
     let text = APT_GET.run(&mut query)?;
@@ -246,9 +254,9 @@ Dir::Log "{root}";
     )
 }
 
-/// dpkg's status of a machine on which only the stand-ins are installed, but for what is `wanted` itself.
-fn status(wanted: &[&str]) -> String {
-    STAND_INS.iter().filter(|name| !wanted.contains(name)).fold(String::new(), |mut text, name| {
+/// dpkg's status of a machine on which only `stand_ins` are installed, but for what is `wanted` itself.
+fn status(stand_ins: &[&str], wanted: &[&str]) -> String {
+    stand_ins.iter().filter(|name| !wanted.contains(name)).fold(String::new(), |mut text, name| {
         write!(
             text,
             "Package: {name}\nStatus: install ok installed\nVersion: 99:0\nArchitecture: riscv64\nMulti-Arch: allowed\n\
@@ -350,8 +358,8 @@ mod tests {
 
     #[test]
     fn a_stand_in_is_brought_when_it_is_asked_for() {
-        assert!(status(&["gcc"]).contains("Package: perl-base\n"));
-        let without = status(&["perl-base"]);
+        assert!(status(STAND_INS, &["gcc"]).contains("Package: perl-base\n"));
+        let without = status(STAND_INS, &["perl-base"]);
         assert!(!without.contains("Package: perl-base\n") && without.contains("Package: perl\n"), "{without}");
     }
 

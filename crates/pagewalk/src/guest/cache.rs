@@ -49,6 +49,12 @@ impl Cache {
         self.root.join("linux")
     }
 
+    /// The directory of the Debian guest.
+    #[must_use]
+    pub fn debian(&self) -> PathBuf {
+        self.root.join("debian")
+    }
+
     pub(crate) fn manifest(&self) -> PathBuf {
         self.linux().join("manifest.json")
     }

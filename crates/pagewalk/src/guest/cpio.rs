@@ -52,6 +52,14 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
+    /// Puts everything into `other`, below `directory`.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub(crate) fn move_below(self, directory: &str, other: &mut Self) -> Result<(), GuestError> {
+        self.nodes.into_iter().try_for_each(|(path, node)| other.insert(&format!("{directory}/{path}"), node))
+    }
+
     /// Whether there is a node at `path`.
     pub(crate) fn contains(&self, path: &str) -> bool {
         canonical(path).is_ok_and(|path| self.nodes.contains_key(&path))

@@ -81,6 +81,15 @@ pub enum GuestError {
         /// What to add to the command that brings it.
         argument: String,
     },
+    /// The cache holds no Debian image.
+    #[error("no Debian image in the cache {}: run `pagewalk guest image debian`", cache.display())]
+    NoImage {
+        /// The cache's directory.
+        cache: PathBuf,
+    },
+    /// An image could not be made.
+    #[error("the image was not made: {0}")]
+    Image(String),
     /// A file of the cache is not what was fetched.
     #[error("{}: damaged ({problem}): run `pagewalk guest fetch`", path.display())]
     Damaged {

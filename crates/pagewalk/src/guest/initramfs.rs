@@ -244,7 +244,12 @@ impl<'a> Builder<'a> {
 }
 
 /// Adds the file or directory at `host`, following it if it is a link; links inside a directory stay links.
-fn add_user_file(archive: &mut Archive<'_>, host: &Path, guest: &str, memory: Memory) -> Result<(), GuestError> {
+pub(crate) fn add_user_file(
+    archive: &mut Archive<'_>,
+    host: &Path,
+    guest: &str,
+    memory: Memory,
+) -> Result<(), GuestError> {
     let metadata = fs::metadata(host).map_err(GuestError::at(host))?;
     let mode = metadata.permissions().mode() & 0o7777;
     if metadata.is_file() {

@@ -167,7 +167,7 @@ impl LinuxGuest {
         kernel_in(&self.base)
     }
 
-    fn busybox(&self) -> Result<Vec<u8>, GuestError> {
+    pub(crate) fn busybox(&self) -> Result<Vec<u8>, GuestError> {
         let (listing, listed) = self.find_base(|path| path.ends_with("bin/busybox")).ok_or_else(|| {
             GuestError::Package { package: "busybox-static".to_owned(), problem: "no busybox in it".to_owned() }
         })?;
@@ -179,7 +179,7 @@ impl LinuxGuest {
     }
 
     /// The modules that `devices` need, in the order in which they load.
-    fn modules(
+    pub(crate) fn modules(
         &self,
         devices: &BTreeSet<GuestDevice>,
         source: &ModuleSource,

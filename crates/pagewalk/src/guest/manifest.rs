@@ -207,7 +207,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The value at `path`; `None` if there is no file, or one that is not such a value (half written, or another format).
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, GuestError> {
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, GuestError> {
     match fs::read(path) {
         Ok(text) => Ok(serde_json::from_slice(&text).ok()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -5,6 +5,7 @@ mod apt;
 mod cache;
 mod command_line;
 mod cpio;
+mod debian;
 mod error;
 mod fetch;
 mod images;
@@ -24,6 +25,7 @@ mod tool;
 pub use apt::{KERNEL_SUITES, SUITE, Source};
 pub use cache::Cache;
 pub use command_line::kernel_command_line;
+pub use debian::{DebianImage, DebianTask, ImageRequest, Opened, TASK_BYTES, debian_initramfs, open_packages};
 pub use error::GuestError;
 pub use fetch::{FetchRequest, Fetched, KernelRequest, fetch};
 pub use images::{

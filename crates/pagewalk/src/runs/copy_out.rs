@@ -48,8 +48,9 @@ impl CopyOuts {
     /// [`Failure::Usage`], naming what cannot be written, or why the guest copies nothing.
     pub(crate) fn prepare(specs: &[CopySpec], kind: &GuestKind, arguments: &LinuxArgs) -> Result<Self, Failure> {
         let mut made = Self::default();
-        if !specs.is_empty() && (*kind != GuestKind::Linux || arguments.initrd.is_some()) {
-            let problem = "--copy-out is for --guest linux with a root file system of Pagewalk's, whose /init copies";
+        if !specs.is_empty() && (!kind.runs_commands() || arguments.initrd.is_some()) {
+            let problem =
+                "--copy-out is for --guest linux or debian with a root file system of Pagewalk's, whose /init copies";
             return Err(Failure::Usage(problem.to_owned()));
         }
         for (number, spec) in specs.iter().enumerate() {

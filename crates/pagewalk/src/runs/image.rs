@@ -13,13 +13,15 @@ use crate::guest::{
 };
 use crate::input::read;
 use crate::progress::note;
+use crate::runs::debian::guest::{self as debian_guest, Debian};
+use crate::runs::debian::states::State;
 use crate::runs::share;
 use config::Config;
 use config::units::{ByteSize, PageSizeName};
 use machine::snapshot::About;
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::{Gpa, PageSize};
 
@@ -29,6 +31,9 @@ const VOS_MOST_MEMORY: ByteSize = ByteSize(253 << 30);
 
 /// What Linux takes for its image and its own tables, when memory is small.
 const LINUX_ITSELF: u64 = 76 << 20;
+
+/// What systemd and a shell take beside Linux.
+const LEAST_DEBIAN_MEMORY: u64 = 192 << 20;
 
 /// More than any device tree takes.
 const DEVICE_TREE_ROOM: u64 = 1 << 20;
@@ -49,6 +54,7 @@ pub(crate) struct Prepared {
     initrd: Option<Arc<[u8]>>,
     append: String,
     devices: Vec<VirtioKind>,
+    debian: Option<Debian>,
 }
 
 /// Where programs get their large memory from on a machine with this configuration.
@@ -65,10 +71,21 @@ pub(crate) fn program_memory(config: &Config) -> Memory {
 /// [`Failure`], naming the file, or what the guest cannot do.
 pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory: Memory) -> Result<Prepared, Failure> {
     let load_address = load_address(&kind, arguments)?;
-    let devices = virtio(arguments)?;
+    if arguments.cold && kind != GuestKind::Debian {
+        return Err(Failure::Usage("--cold is for --guest debian; another guest boots in any case".to_owned()));
+    }
+    let mut devices = virtio(arguments)?;
+    let mut debian = None;
     let (kernel, kernel_name, initrd) = match &kind {
         GuestKind::Vos => vos(&work, arguments)?,
         GuestKind::Linux => linux(&work, arguments, memory)?,
+        GuestKind::Debian => {
+            foreign::check(&arguments.files, &work)?;
+            let parts = debian_guest::parts(&work, arguments)?;
+            devices.splice(0..0, parts.disks.map(VirtioKind::Block));
+            debian = Some(parts.debian);
+            (parts.kernel, parts.kernel_name, Some(parts.initrd))
+        }
         GuestKind::File(path) => {
             let initrd = arguments.initrd.as_deref().map(read).transpose()?;
             (read(path)?, path.display().to_string(), initrd)
@@ -83,17 +100,20 @@ pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory
         initrd: initrd.map(Into::into),
         append: arguments.append.clone().unwrap_or_default(),
         devices,
+        debian,
     })
 }
 
 /// Where a kernel of the user's is loaded, if its format does not say so.
 fn load_address(kind: &GuestKind, arguments: &LinuxArgs) -> Result<Option<Gpa>, Failure> {
     match kind {
-        GuestKind::Vos | GuestKind::Linux if arguments.load_address.is_some() => Err(Failure::Usage(format!(
-            "--load-address is for a flat binary of yours; {} says itself where it is loaded",
-            kind.name()
-        ))),
-        GuestKind::Vos | GuestKind::Linux => Ok(None),
+        GuestKind::Vos | GuestKind::Linux | GuestKind::Debian if arguments.load_address.is_some() => {
+            Err(Failure::Usage(format!(
+                "--load-address is for a flat binary of yours; {} says itself where it is loaded",
+                kind.name()
+            )))
+        }
+        GuestKind::Vos | GuestKind::Linux | GuestKind::Debian => Ok(None),
         GuestKind::File(_) => Ok(arguments.load_address),
     }
 }
@@ -200,6 +220,31 @@ impl Prepared {
         Self { kernel: kernel.into(), ..self }
     }
 
+    /// A Debian guest goes on from a state from here on, under each of these configurations. Any other boots.
+    ///
+    /// # Errors
+    /// [`Failure`], if it has to boot for that and does not come up.
+    pub(crate) fn boot_once<'c>(&mut self, configs: impl IntoIterator<Item = &'c Config>) -> Result<(), Failure> {
+        let Some(mut debian) = self.debian.take() else { return Ok(()) };
+        let result = configs.into_iter().try_for_each(|config| debian.boot_once(&self.image(config)?, config));
+        self.debian = Some(debian);
+        result
+    }
+
+    /// The state that the guest goes on from under this configuration.
+    ///
+    /// # Errors
+    /// As [`Self::image`].
+    pub(crate) fn state(&self, config: &Config) -> Result<Option<State>, Failure> {
+        let Some(debian) = &self.debian else { return Ok(None) };
+        Ok(debian.state(&self.image(config)?, config).cloned())
+    }
+
+    /// Files that are opened for each of its machines, beside those of its devices.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.debian.iter().flat_map(Debian::files).map(Path::to_owned).collect()
+    }
+
     /// Its devices.
     pub(crate) fn devices(&self) -> &[VirtioKind] {
         &self.devices
@@ -228,7 +273,7 @@ impl Prepared {
             Work::Workload { name, .. } => (name.clone(), true),
             Work::Command(text) => (text.clone(), true),
         };
-        let told = matches!(self.kind, GuestKind::Vos | GuestKind::Linux);
+        let told = matches!(self.kind, GuestKind::Vos | GuestKind::Linux | GuestKind::Debian);
         About {
             guest: self.kind.name(),
             work,
@@ -252,6 +297,10 @@ impl Prepared {
             }
             GuestKind::Vos => (self.vos_command_line(config), LEAST_MEMORY),
             GuestKind::Linux => (kernel_command_line(&self.linux_parameters(config)), self.least_linux_memory()),
+            GuestKind::Debian => {
+                let parameters = joined([Debian::parameters(), &self.linux_parameters(config)]);
+                (kernel_command_line(&parameters), LEAST_DEBIAN_MEMORY)
+            }
             GuestKind::File(_) => (self.append.clone(), LEAST_MEMORY),
         };
         Ok(Image {
@@ -296,7 +345,7 @@ impl Prepared {
             (GuestKind::Vos, Work::Shell(_)) => SHELL,
             (GuestKind::Vos, Work::Command(text)) => text.split_whitespace().next().unwrap_or_default(),
             // A boot parameter sets one aside.
-            (GuestKind::Linux, _) => return true,
+            (GuestKind::Linux | GuestKind::Debian, _) => return true,
             (GuestKind::File(_), _) => return false,
         };
         !WITHOUT_HEAP.contains(&name)

@@ -1,6 +1,7 @@
 //! Runs: what boots, where it starts, and what is heard of it.
 
 pub(crate) mod copy_out;
+pub(crate) mod debian;
 pub(crate) mod image;
 pub(crate) mod kernel_panic;
 pub(crate) mod network;

@@ -10,8 +10,8 @@ use config::system::System;
 use config::units::PageSizeName;
 use config::warmup::Warmup;
 use machine::snapshot::{About, CaptureError, Snapshot};
-use machine::{Machine, VirtioKind};
-use std::path::Path;
+use machine::{BlockConfig, Machine, VirtioKind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::PageSize;
 
@@ -40,6 +40,10 @@ impl Start {
     pub(crate) fn check(&self, on: &Configured, shared: &SharedMemory) -> Result<(), Failure> {
         match self {
             Self::Boot(prepared) => {
+                if let Some(state) = prepared.state(&on.config)? {
+                    let cold = |error| Failure::Usage(format!("{} (--cold boots it)", named(&on.system, &error)));
+                    return state.snapshot.check(&on.config).map_err(cold);
+                }
                 let plan = shared.plan(&on.config, prepared.image(&on.config)?);
                 plan.map(drop).map_err(|failure| Failure::Usage(named(&on.system, &failure.line())))
             }
@@ -58,16 +62,52 @@ impl Start {
     /// [`Failure`].
     pub(crate) fn machine(&self, on: &Configured, shared: &SharedMemory) -> Result<Machine, Failure> {
         let made = match self {
-            Self::Boot(prepared) => {
-                let plan = shared.plan(&on.config, prepared.image(&on.config)?)?;
-                Machine::assemble_host(&on.config, &plan)
-            }
-            Self::Snapshot(snapshot) => Machine::restore(&on.config, snapshot),
+            Self::Boot(prepared) => match prepared.state(&on.config)? {
+                Some(state) => {
+                    Machine::restore(&on.config, &state.snapshot, &disks_of(prepared.devices(), &state.disk))
+                }
+                None => {
+                    let config = booting(&on.config, prepared, shared);
+                    let plan = shared.plan(&config, prepared.image(&config)?)?;
+                    Machine::assemble_host(&config, &plan)
+                }
+            },
+            Self::Snapshot(snapshot) => Machine::restore(&on.config, snapshot, &[]),
         };
         made.map_err(|error| {
             let text = named(&on.system, &error);
             if error.is_usage() { Failure::Usage(text) } else { Failure::Run(text) }
         })
+    }
+
+    /// A guest that can go on from a state of its first boot does so from here on, under each of these systems.
+    ///
+    /// # Errors
+    /// [`Failure`], if it has to boot for that and does not come up.
+    pub(crate) fn boot_once(&mut self, systems: &[Arc<Configured>]) -> Result<(), Failure> {
+        match self {
+            Self::Boot(prepared) => prepared.boot_once(systems.iter().map(|on| &on.config)),
+            Self::Snapshot(_) => Ok(()),
+        }
+    }
+
+    /// What the guest's past has left: it goes on from a snapshot, or from a state of its own.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub(crate) fn past(&self, on: &Configured) -> Result<Option<Arc<Snapshot>>, Failure> {
+        Ok(match self {
+            Self::Boot(prepared) => prepared.state(&on.config)?.map(|state| state.snapshot),
+            Self::Snapshot(snapshot) => Some(snapshot.clone()),
+        })
+    }
+
+    /// Files that are opened for each machine, beside those of its devices.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Boot(prepared) => prepared.files(),
+            Self::Snapshot(_) => Vec::new(),
+        }
     }
 
     /// Devices that are made for each machine. Those of a snapshot have no files.
@@ -81,7 +121,7 @@ impl Start {
     /// Linux's policy for transparent huge pages, as the kernel's command line says it last; `None` of another guest.
     pub(crate) fn huge_pages(&self, config: &Config) -> Option<String> {
         let line = match self {
-            Self::Boot(prepared) if *prepared.kind() == GuestKind::Linux => prepared.linux_parameters(config),
+            Self::Boot(prepared) if prepared.kind().runs_commands() => prepared.linux_parameters(config),
             Self::Boot(_) => return None,
             Self::Snapshot(snapshot) => snapshot.about().command_line.clone(),
         };
@@ -121,7 +161,8 @@ impl Start {
     ) -> Result<(), Failure> {
         let devices = match self {
             Self::Boot(prepared) => prepared.image(config)?.devices,
-            Self::Snapshot(snapshot) => snapshot.shape().devices(),
+            // One with disks was not gone on with.
+            Self::Snapshot(snapshot) => snapshot.shape().devices(&[]).unwrap_or_default(),
         };
         let path = output.name().to_owned();
         let written = output.write_with(|file| {
@@ -132,6 +173,28 @@ impl Start {
         });
         written.map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
     }
+}
+
+/// The configuration of a guest that boots. What is shared is known only once a configuration is read, whose default was that a Debian guest goes on.
+fn booting(config: &Config, prepared: &Prepared, shared: &SharedMemory) -> Config {
+    let mut config = config.clone();
+    if *prepared.kind() == GuestKind::Debian && !shared.is_empty() && config.warmup == Warmup::Snapshot {
+        config.warmup = Warmup::None;
+    }
+    config
+}
+
+/// The disks among `devices`, the first with what it held at `root`.
+fn disks_of(devices: &[VirtioKind], root: &Path) -> Vec<BlockConfig> {
+    let disks = devices.iter().filter_map(|device| match device {
+        VirtioKind::Block(disk) => Some(disk.clone()),
+        _ => None,
+    });
+    let mut disks: Vec<BlockConfig> = disks.collect();
+    if let Some(first) = disks.first_mut() {
+        first.path = root.to_owned();
+    }
+    disks
 }
 
 /// Reads a snapshot.
@@ -175,4 +238,12 @@ pub(crate) fn native(snapshot: &Snapshot) -> System {
     format!("native:{}", page(snapshot))
         .parse()
         .expect("a native scheme has pages of any size that a guest is told to use")
+}
+
+/// What the configuration of a guest begins with that boots: a Debian guest goes on as warm as it was, unless it boots again.
+pub(crate) fn of_guest(guest: &str, boots_again: bool) -> &'static [(&'static str, &'static str)] {
+    match GuestKind::parse(guest) {
+        GuestKind::Debian if !boots_again => &[("warmup", "snapshot")],
+        GuestKind::Debian | GuestKind::Vos | GuestKind::Linux | GuestKind::File(_) => &[],
+    }
 }

@@ -102,10 +102,14 @@ fn the_state_of_other_devices_is_refused() {
 }
 
 #[test]
-fn a_disk_is_named() {
+fn the_state_of_a_disk_is_that_of_its_queue_alone() {
     let image = tempfile::NamedTempFile::new().unwrap();
     image.as_file().set_len(4096).unwrap();
     let config = BlockConfig { path: image.path().to_owned(), mode: ImageMode::Overlay, id: String::new() };
-    let disk = VirtioDevice::Block(Block::open(&config).unwrap());
-    assert_eq!(platform(vec![disk]).state(), Err(StateError::Disk));
+    let disk = || VirtioDevice::Block(Block::open(&config).unwrap());
+    let state = platform(vec![disk()]).state().unwrap();
+    assert!(platform(vec![disk()]).has_disk());
+    assert_eq!(platform(vec![disk()]).set_state(&state), Ok(()));
+    let rng = platform(vec![VirtioDevice::Rng(crate::Rng::new(1))]).set_state(&state);
+    assert_eq!(rng, Err(StateError::Mismatch("a virtio device")));
 }

@@ -29,6 +29,8 @@ enum DeviceState {
         rows: u16,
     },
     Net,
+    /// A disk. What it holds is in its file.
+    Disk,
     /// Where the generator is.
     Rng(u64),
     /// Pages asked for, and pages that the guest says to have given up.
@@ -60,10 +62,11 @@ struct ReadyState {
 }
 
 impl MmioSlot {
-    /// All that the slot holds; `None` of a device whose contents are not the machine's to keep: a disk, or a directory of the host.
+    /// All that the slot holds, without the contents of a disk; `None` of a directory of the host, whose open files are not the machine's to keep.
     pub(crate) fn state(&self) -> Option<SlotState> {
         let device = match &self.device {
-            VirtioDevice::Block(_) | VirtioDevice::FileSystem(_) => return None,
+            VirtioDevice::FileSystem(_) => return None,
+            VirtioDevice::Block(_) => DeviceState::Disk,
             VirtioDevice::Console(console) => {
                 let (columns, rows) = console.size();
                 DeviceState::Console { columns, rows }
@@ -96,7 +99,7 @@ impl MmioSlot {
             (VirtioDevice::Console(console), &DeviceState::Console { columns, rows }) => {
                 console.resize(columns, rows);
             }
-            (VirtioDevice::Net(_), DeviceState::Net) => {}
+            (VirtioDevice::Net(_), DeviceState::Net) | (VirtioDevice::Block(_), DeviceState::Disk) => {}
             (VirtioDevice::Rng(rng), &DeviceState::Rng(at)) => rng.set_state(at),
             (VirtioDevice::Balloon(balloon), &DeviceState::Balloon { target, actual }) => {
                 balloon.set_state(target, actual);

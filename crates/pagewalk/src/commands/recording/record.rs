@@ -81,7 +81,7 @@ fn plan(arguments: &RecordArgs) -> Result<Plan, Failure> {
         (None, Some(_)) => return Err(Failure::Usage("--run is for --guest linux; vos runs workloads".to_owned())),
         (None, None) => match kind {
             GuestKind::File(_) => (kind.name(), Work::Console),
-            GuestKind::Vos | GuestKind::Linux => {
+            GuestKind::Vos | GuestKind::Linux | GuestKind::Debian => {
                 return Err(Failure::Usage("record: which --workload?".to_owned()));
             }
         },

@@ -10,6 +10,8 @@ pub(crate) enum GuestKind {
     Vos,
     /// Debian's Linux, with a root file system made for the run.
     Linux,
+    /// Debian, from its image.
+    Debian,
     /// A kernel's file.
     File(PathBuf),
 }
@@ -20,6 +22,7 @@ impl GuestKind {
         match text {
             "vos" => Self::Vos,
             "linux" => Self::Linux,
+            "debian" => Self::Debian,
             path => Self::File(path.into()),
         }
     }
@@ -27,8 +30,16 @@ impl GuestKind {
     /// Whether such a guest says how the work that it was given ended. Where one shuts down without a word, the work has not been done.
     pub(crate) fn reports_status(&self) -> bool {
         match self {
-            Self::Vos | Self::Linux => true,
+            Self::Vos | Self::Linux | Self::Debian => true,
             Self::File(_) => false,
+        }
+    }
+
+    /// Whether it is a Linux whose root file system Pagewalk makes, so that it has files and runs commands.
+    pub(crate) fn runs_commands(&self) -> bool {
+        match self {
+            Self::Linux | Self::Debian => true,
+            Self::Vos | Self::File(_) => false,
         }
     }
 
@@ -37,6 +48,7 @@ impl GuestKind {
         match self {
             Self::Vos => "vos".to_owned(),
             Self::Linux => "linux".to_owned(),
+            Self::Debian => "debian".to_owned(),
             Self::File(path) => path.display().to_string(),
         }
     }

@@ -1,0 +1,287 @@
+//! States of Debian guests that have booted: each a snapshot, and a disk with what it held then. A run goes on from one instead of booting.
+//!
+//! A state is named by a hash of all that it depends on: this program, the image, the kernel, the command line, the devices, and what the guest sees of its
+//! machine. It is always taken on the same kind of host: natively, and by the default model. So it does not matter which run made it.
+
+use crate::cleanup::TemporaryPath;
+use crate::error::Failure;
+use crate::guest::TASK_BYTES;
+use crate::interrupt::{self, Orderly};
+use crate::progress::note;
+use crate::runs::quiet::QuietConsole;
+use crate::shared_memory::SharedMemory;
+use crate::store::Store;
+use config::Config;
+use machine::snapshot::{About, DiskContents, Snapshot, SnapshotAt};
+use machine::{BlockConfig, Image, ImageMode, Machine, Outcome, VirtioKind};
+use rustix::fs::{SeekFrom, seek};
+use schemes::PagedScheme;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Seconds of the guest's time after which a boot has failed.
+const LONGEST_BOOT: u64 = 600;
+
+/// States that are kept at the most. The oldest go first.
+const MOST: usize = 8;
+
+/// A state.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The guest.
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// What its root file system was.
+    pub(crate) disk: PathBuf,
+}
+
+/// The states of one guest's runs.
+#[derive(Debug)]
+pub(crate) struct States {
+    directory: PathBuf,
+    /// By what they depend on, as far as it differs among the runs of a command.
+    found: BTreeMap<Vec<u8>, State>,
+}
+
+impl States {
+    /// Those in `directory`.
+    pub(crate) const fn new(directory: PathBuf) -> Self {
+        Self { directory, found: BTreeMap::new() }
+    }
+
+    /// Finds or makes the state that a guest goes on from that would boot `image` under `config`, from the root file system at `root`.
+    ///
+    /// # Errors
+    /// [`Failure`]: the guest does not come up, or the host's system refuses.
+    pub(crate) fn provide(&mut self, key: &str, root: &Path, image: &Image, config: &Config) -> Result<(), Failure> {
+        let differing = differing(key, image, config);
+        if self.found.contains_key(&differing) || !has_state(&image.devices) {
+            return Ok(());
+        }
+        let failed = |error: io::Error| Failure::Run(format!("{}: {error}", self.directory.display()));
+        let store = Store::open(self.directory.clone()).map_err(failed)?;
+        let initrd = image.initrd.as_deref().unwrap_or_default();
+        let name = store.key([b"debian", &*differing, &image.kernel, initrd]).name().to_owned();
+        let (snapshot, disk) =
+            (self.directory.join(format!("{name}.snapshot")), self.directory.join(format!("{name}.ext4")));
+        let state = match Snapshot::open(&snapshot) {
+            Ok(snapshot) if disk.is_file() => State { snapshot: Arc::new(snapshot), disk },
+            _ => {
+                note("booting Debian once for such a machine; later runs go on from there");
+                boot(root, image, config, (&snapshot, &disk))?;
+                remove_oldest(&self.directory).map_err(failed)?;
+                let snapshot = Snapshot::open(&snapshot).map_err(|error| Failure::Run(error.to_string()))?;
+                State { snapshot: Arc::new(snapshot), disk }
+            }
+        };
+        self.found.insert(differing, state);
+        Ok(())
+    }
+
+    /// A state that was provided.
+    pub(crate) fn find(&self, key: &str, image: &Image, config: &Config) -> Option<&State> {
+        if self.found.is_empty() { None } else { self.found.get(&differing(key, image, config)) }
+    }
+
+    /// The disks.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.found.values().map(|state| state.disk.as_path())
+    }
+}
+
+/// Whether a state can be kept of a guest with these devices: what is in other disks, in directories and in a balloon is not part of it.
+fn has_state(devices: &[VirtioKind]) -> bool {
+    let kept = |device: &VirtioKind| match device {
+        VirtioKind::Block(_) | VirtioKind::Net | VirtioKind::Rng | VirtioKind::Console => true,
+        VirtioKind::Balloon | VirtioKind::Share(_) => false,
+    };
+    let disks = devices.iter().filter(|device| matches!(device, VirtioKind::Block(_))).count();
+    disks == 2 && devices.iter().all(kept)
+}
+
+/// What the guest sees of its machine, and nothing else.
+fn seen(config: &Config) -> Config {
+    let mut seen = Config {
+        harts: config.harts,
+        memory: config.memory,
+        seed: config.seed,
+        timeout: LONGEST_BOOT,
+        scheme: PagedScheme::native(config.scheme.guest_page()),
+        isa: config.isa,
+        sbi: config.sbi,
+        plic: config.plic,
+        ..Config::default()
+    };
+    seen.paging.guest = config.paging.guest;
+    seen.mmu.ad = config.mmu.ad;
+    seen
+}
+
+fn differing(key: &str, image: &Image, config: &Config) -> Vec<u8> {
+    let kinds: Vec<&str> = image
+        .devices
+        .iter()
+        .map(|device| match device {
+            VirtioKind::Console => "console",
+            VirtioKind::Block(_) => "disk",
+            VirtioKind::Net => "net",
+            VirtioKind::Rng => "rng",
+            VirtioKind::Balloon => "balloon",
+            VirtioKind::Share(_) => "share",
+        })
+        .collect();
+    serde_json::to_vec(&(key, &image.command_line, kinds, seen(config))).expect("a configuration is plain data")
+}
+
+/// Boots, and keeps the state at which the guest is ready. The disk has its name before the snapshot, which is what is looked for.
+fn boot(root: &Path, image: &Image, config: &Config, (snapshot, disk): (&Path, &Path)) -> Result<(), Failure> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| Failure::Run(format!("{}: {error}", path.display()))
+    };
+    let config = seen(config);
+    let unfinished = [snapshot, disk].map(|path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{}", std::process::id()));
+        TemporaryPath::remove_later(name.into())
+    });
+    let [new_snapshot, new_disk] = &unfinished;
+    copy(root, new_disk.path()).map_err(failed(new_disk.path()))?;
+    let mut image = image.clone();
+    let modes = [(new_disk.path(), ImageMode::WriteThrough), (Path::new("task"), ImageMode::Blank(TASK_BYTES))];
+    for (device, (path, mode)) in image.devices.iter_mut().zip(modes) {
+        if let VirtioKind::Block(block) = device {
+            *block = BlockConfig { path: path.to_owned(), mode, id: block.id.clone() };
+        }
+    }
+    let about = About {
+        guest: "debian".to_owned(),
+        work: "console".to_owned(),
+        command: false,
+        command_line: image.command_line.clone(),
+        page: Some(config::units::PageSizeName(config.scheme.guest_page())),
+        scheme: config.scheme.to_string(),
+    };
+    let devices = image.devices.clone();
+    let plan = SharedMemory::default().plan(&config, image)?;
+    let mut machine = Machine::assemble_host(&config, &plan)?;
+    let refused = |error: machine::snapshot::CaptureError| Failure::Run(error.to_string());
+    machine.snapshot_at(SnapshotAt::Ready, DiskContents::KeptByCaller).map_err(refused)?;
+    let orderly = Orderly::begin();
+    let mut console = QuietConsole::default();
+    let outcome = machine.run(&mut console);
+    if let Some(signal) = interrupt::requested() {
+        return Err(Failure::Interrupted(signal));
+    }
+    drop(orderly);
+    let outcome = console.panic.judge(outcome);
+    if outcome != Outcome::SnapshotTaken {
+        let said = String::from_utf8_lossy(&console.output);
+        let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned();
+        return Err(Failure::Run(format!("Debian has not come up: {outcome}: {said}")));
+    }
+    let file = File::options().read(true).write(true).create(true).truncate(true).open(new_snapshot.path());
+    let file = file.map_err(failed(new_snapshot.path()))?;
+    machine.write_snapshot(&file, &config, &devices, &about).map_err(refused)?;
+    for (new, name) in [(new_disk, disk), (new_snapshot, snapshot)] {
+        File::open(new.path()).and_then(|file| file.sync_all()).map_err(failed(name))?;
+        fs::rename(new.path(), name).map_err(failed(name))?;
+    }
+    Ok(())
+}
+
+/// Copies a file, but not its holes.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let (source, target) = (File::open(from)?, File::create(to)?);
+    let end = source.metadata()?.len();
+    target.set_len(end)?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut at = 0;
+    while at < end {
+        at = match seek(&source, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            // Nothing but a hole is left.
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        let hole = seek(&source, SeekFrom::Hole(at))?;
+        while at < hole {
+            let part = &mut buffer[..(hole - at).min(1 << 20) as usize];
+            source.read_exact_at(part, at)?;
+            target.write_all_at(part, at)?;
+            at += part.len() as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the states that were made first, beyond [`MOST`], and disks without a snapshot.
+fn remove_oldest(directory: &Path) -> io::Result<()> {
+    let mut states = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|kind| kind == "snapshot") {
+            states.push((entry.metadata()?.modified()?, entry.path()));
+        }
+    }
+    states.sort();
+    let excess = states.len().saturating_sub(MOST);
+    for (_, path) in &states[..excess] {
+        // Another process may have removed it.
+        let _ = fs::remove_file(path);
+        let _ = fs::remove_file(path.with_extension("ext4"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::units::ByteSize;
+
+    #[test]
+    fn what_the_guest_does_not_see_makes_no_other_state() {
+        let one = Config::default();
+        let mut other = Config { warmup: config::warmup::Warmup::Touch, timeout: 5, ..Config::default() };
+        other.scheme = "nested:4K+2M".parse().unwrap();
+        assert_eq!(seen(&one), seen(&other));
+        for other in [
+            Config { memory: ByteSize(2 << 30), ..Config::default() },
+            Config { harts: 2, ..Config::default() },
+            Config { scheme: PagedScheme::native(types::PageSize::Size2M), ..Config::default() },
+        ] {
+            assert_ne!(seen(&one), seen(&other));
+        }
+    }
+
+    #[test]
+    fn a_copy_has_the_same_bytes_and_holes() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let file = File::create(at("a")).unwrap();
+        file.set_len(64 << 20).unwrap();
+        file.write_all_at(&[7; 5000], 20 << 20).unwrap();
+        copy(&at("a"), &at("b")).unwrap();
+        let [a, b] = ["a", "b"].map(|name| fs::read(at(name)).unwrap());
+        assert!(a == b);
+        let blocks = std::os::unix::fs::MetadataExt::blocks(&fs::metadata(at("b")).unwrap());
+        assert!(blocks * 512 < 1 << 20, "{blocks}");
+    }
+
+    #[test]
+    fn the_newest_states_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        for number in 0..MOST as u64 + 2 {
+            for kind in ["snapshot", "ext4"] {
+                let file = File::create(directory.path().join(format!("{number:02}.{kind}"))).unwrap();
+                file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number)).unwrap();
+            }
+        }
+        remove_oldest(directory.path()).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2 * MOST);
+        assert!(!directory.path().join("01.ext4").exists() && directory.path().join("02.ext4").exists());
+    }
+}
