@@ -30,7 +30,7 @@ static struct {
     uint8_t keys[KEYS];
     unsigned first;
     unsigned count;
-    /* No more is taken from the UART, which says so to whoever types, until there is room. */
+    /* The UART keeps what else is typed until there is room. */
     bool full;
     struct process *reader;
 } typed;

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_sorted_and_belong_to_nobody() {
+    fn entries_are_sorted_and_have_no_owner() {
         let bytes = archive(&files(&["z", "bin/a", "docs/c.md"]), "top", 1_700_000_000).unwrap();
         let mut found = Vec::new();
         for entry in Archive::new(GzDecoder::new(bytes.as_slice())).entries().unwrap() {

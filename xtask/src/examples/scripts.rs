@@ -74,6 +74,6 @@ mod tests {
         run("test -f first; echo \"$PATH\" | grep -q '^/nowhere:'").unwrap();
         assert!(run("false\ntouch second").unwrap_err().contains("exit status: 1"));
         assert!(!directory.path().join("second").exists());
-        assert!(run("echo $UNSET").is_err(), "a name that nobody has set");
+        assert!(run("echo $UNSET").is_err(), "a name that is not set");
     }
 }
