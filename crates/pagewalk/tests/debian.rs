@@ -9,7 +9,10 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 
 fn debian(command: &str, arguments: &[&str]) -> Ended {
-    run(["boot", "--guest", "debian", "--run", command].iter().chain(arguments))
+    let mut end = run(["boot", "--guest", "debian", "--run", command].iter().chain(arguments));
+    // The first run on a kind of machine says that it boots.
+    end.stderr = end.stderr.lines().filter(|line| !line.contains("booting Debian once")).collect();
+    end
 }
 
 /// The cache of the user, in which the image is.
