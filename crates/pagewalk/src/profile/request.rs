@@ -83,13 +83,8 @@ impl NameSources {
     pub(crate) fn of_boot(prepared: &Prepared, files: &[FileSpec]) -> Self {
         let kind = prepared.kind();
         let programs = match (kind, prepared.work()) {
-<<<<<<< HEAD
-            (GuestKind::Linux, Work::Workload { .. }) => vec![Program::Workloads],
-            (GuestKind::Linux, Work::Console | Work::Shell(_) | Work::Command(_)) => {
-=======
             (GuestKind::Linux | GuestKind::Debian, Work::Workload { .. }) => vec![Program::Workloads],
-            (GuestKind::Linux | GuestKind::Debian, Work::Console | Work::Command(_)) => {
->>>>>>> debian
+            (GuestKind::Linux | GuestKind::Debian, Work::Console | Work::Shell(_) | Work::Command(_)) => {
                 files.iter().filter_map(|file| std::fs::read(&file.host).ok()).map(Program::File).collect()
             }
             (GuestKind::Vos | GuestKind::File(_), _) => Vec::new(),

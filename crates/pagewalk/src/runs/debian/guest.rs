@@ -113,7 +113,7 @@ fn refuse(arguments: &LinuxArgs) -> Result<(), Failure> {
 
 fn task(work: &Work, arguments: &LinuxArgs) -> Result<DebianTask, Failure> {
     let task = match work {
-        Work::Console => Task::Shell,
+        Work::Console | Work::Shell(_) => Task::Shell,
         Work::Workload { name, options } => {
             Task::Command { text: format!("pagewalk-workloads {name} {options}"), region: Region::OfProgram }
         }
