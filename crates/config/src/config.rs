@@ -32,7 +32,7 @@ pub use faulty::FaultyKeys;
 pub use guest::{GuestKeys, HugePages};
 pub use isa::IsaKeys;
 pub use mmu::{AdName, MmuKeys};
-pub use names::{AttributeName, EngineName, FidelityName, GuestTimeName};
+pub use names::{AttributeName, EngineName, FidelityName, FootprintName, GuestTimeName};
 pub use paging::{GuestPaging, HostPaging, PagingKeys};
 pub use plic::{PlicContextsName, PlicKeys};
 pub use reference::{reference, table};
@@ -66,6 +66,11 @@ settings! {
             "what the guest's `time` and its timers follow: `cycles`, all that a pCPU takes; `instructions`, those of instructions \
              without translation and exits, so that no scheme changes when a timer is due ([record.md](record.md))"
         ),
+        #[serde(skip_serializing_if = "FootprintName::is_off")]
+        pub footprint: FootprintName = FootprintName::Off => key(
+            "whether the hypervisor's own work displaces lines and TLB entries of guests: `off` or `on`, by `[footprint]` of the host model \
+             ([footprint.md](footprint.md))"
+        ).virtual_only(),
         pub scheme: PagedScheme = PagedScheme::default() => key(
             "a scheme of those below, with the guest's page size and, after a plus, that of the hypervisor's pages: \
              `native:2M`, `nested:4K+2M`. Sizes 4K, 2M, 1G. `compare` and `bench` take their schemes from `--scheme`"

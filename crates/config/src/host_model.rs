@@ -17,8 +17,10 @@ pub use refill::RefillModel;
 pub use tlb::{ArrayModel, GroupsName, TlbModel, WalkCacheModel};
 
 use crate::clock::Clock;
+use crate::config::FootprintName;
 use caches::CachesModel;
 use hypervisor::Prices;
+use hypervisor::footprint::FootprintModel;
 use keys::suggestion::unknown;
 use keys::{key, model};
 use timing::CoreModel;
@@ -53,6 +55,9 @@ model! {
         /// An out-of-order core; without it there is no fidelity `core`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub core: Option<CoreModel>,
+        /// What the hypervisor touches; without it there is no `footprint`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub footprint: Option<FootprintModel>,
         /// How the TLBs are refilled.
         pub refill: RefillModel,
         /// What events cost, in cycles.
@@ -111,6 +116,14 @@ impl HostModel {
     /// The names of the shipped models.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|&(name, _)| name)
+    }
+
+    /// The model as a report has it: without what the hypervisor touches where that is not used.
+    #[must_use]
+    pub fn as_used(&self, footprint: FootprintName) -> Self {
+        let mut model = self.clone();
+        model.footprint = model.footprint.filter(|_| !footprint.is_off());
+        model
     }
 
     /// The processors' clock.

@@ -15,6 +15,7 @@
 mod cost;
 mod dma;
 mod exits;
+pub mod footprint;
 mod guest_view;
 mod hart_state;
 mod paging;

@@ -1,6 +1,7 @@
 //! Putting a machine together: a configuration and an image in, a machine ready to run out.
 
 pub(crate) mod build_error;
+mod footprint;
 mod harts;
 pub(crate) mod host_plan;
 pub(crate) mod image;
@@ -95,6 +96,8 @@ impl Machine {
         state.time_source = config.guest_time;
         state.caches = caches(config, &model, plan.pcpus, &state.host)?;
         state.cores = cores(config, &model, plan.pcpus, state.caches.as_ref())?;
+        state.footprint = footprint::footprint(config, &model, plan, &state.host)?;
+        state.misses_do_more = state.caches.is_some() || state.footprint.is_some();
         state.sections = sections;
         start::create(&mut state, &plan.sections)?;
         state.segments = SegmentHardware::of(config.scheme.facts().segments, config.segment.classify);

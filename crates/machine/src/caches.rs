@@ -7,8 +7,8 @@
 //! The levels above are asked for every use, but a use of the line that was used last in its set changes nothing, and costs nothing beside
 //! the instruction: the hart sees that by itself, through [`lines::MachineLines`], and does not come here.
 //!
-//! What is not modelled: write-backs, coherence between processors, prefetchers, several misses at a time, and the hypervisor's own accesses
-//! (docs/caches.md).
+//! What is not modelled: write-backs, coherence between processors, prefetchers and several misses at a time (docs/caches.md). The hypervisor's own
+//! accesses are, if the user asks for them (docs/footprint.md).
 
 mod level;
 pub(crate) mod lines;
@@ -33,6 +33,15 @@ enum Asks {
     Walker,
     /// A prefetcher, for the L1D or the L2.
     Prefetcher(Level),
+    /// The hypervisor, for data or instructions of its own.
+    Hypervisor(Access),
+}
+
+impl Asks {
+    /// Whether it is no part of the guest's counts.
+    const fn is_uncounted(self) -> bool {
+        matches!(self, Self::Prefetcher(_) | Self::Hypervisor(_))
+    }
 }
 
 /// The caches of all pCPUs.
@@ -131,7 +140,7 @@ impl Caches {
         let statistics = &mut self.own[processor].statistics;
         match asks {
             Asks::Fetch => statistics.fetch_stalls += stall,
-            Asks::Data | Asks::Walker | Asks::Prefetcher(_) => statistics.data_stalls += stall,
+            Asks::Data | Asks::Walker | Asks::Prefetcher(_) | Asks::Hypervisor(_) => statistics.data_stalls += stall,
         }
     }
 
@@ -163,6 +172,17 @@ impl Caches {
     pub(crate) fn prefetch(&mut self, processor: usize, line: Line, into: Level) -> Level {
         let offset = line.0 * u64::from(self.own[0].l1d.line_bytes());
         self.find(processor, offset, Asks::Prefetcher(into)).into()
+    }
+
+    /// The hypervisor uses a line of its own, `offset` bytes behind the start of memory: where it was.
+    pub(crate) fn use_line_of_hypervisor(&mut self, processor: usize, offset: u64, access: Access) -> Found {
+        self.find(processor, offset, Asks::Hypervisor(access))
+    }
+
+    /// Bytes of a line of an L1.
+    pub(crate) fn line_bytes(&self, access: Access) -> u32 {
+        let OwnCaches { l1d, l1i, .. } = &self.own[0];
+        if access == Access::Execute { l1i.line_bytes() } else { l1d.line_bytes() }
     }
 
     /// The line of data at an offset.
@@ -201,12 +221,14 @@ impl Caches {
     /// Looks for a line from the top down, and brings it to where it was missed.
     fn find(&mut self, processor: usize, offset: u64, asks: Asks) -> Found {
         let OwnCaches { l1d, l1i, l2, l2_contents, statistics, pace: _ } = &mut self.own[processor];
-        // Prefetches are not counted.
+        // Prefetches and the hypervisor's uses are not counted.
         let mut uncounted = CacheStatistics::default();
-        let statistics = if matches!(asks, Asks::Prefetcher(_)) { &mut uncounted } else { statistics };
+        let statistics = if asks.is_uncounted() { &mut uncounted } else { statistics };
         let first = match asks {
-            Asks::Data | Asks::Prefetcher(Level::L1) => Some((&mut *l1d, &mut statistics.l1d_misses)),
-            Asks::Fetch => Some((&mut *l1i, &mut statistics.l1i_misses)),
+            Asks::Fetch | Asks::Hypervisor(Access::Execute) => Some((&mut *l1i, &mut statistics.l1i_misses)),
+            Asks::Data | Asks::Prefetcher(Level::L1) | Asks::Hypervisor(Access::Read | Access::Write) => {
+                Some((&mut *l1d, &mut statistics.l1d_misses))
+            }
             Asks::Walker | Asks::Prefetcher(Level::L2 | Level::Llc | Level::Memory) => None,
         };
         if let Some((l1, misses)) = first {
@@ -237,7 +259,7 @@ impl Caches {
         }
         statistics.llc_accesses += 1;
         let found = self.find_in_llc(offset, evicted);
-        if found == Found::Memory && !matches!(asks, Asks::Prefetcher(_)) {
+        if found == Found::Memory && !asks.is_uncounted() {
             self.own[processor].statistics.llc_misses += 1;
         }
         found

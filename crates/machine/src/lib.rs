@@ -45,6 +45,7 @@ pub use profile::{Counter, Counters, NamedRange, Profile, Rates, Row, Site, Spac
 pub use results::events::{
     Event, EventInterrupt, EventKind, EventPlace, MeasuredRegion, ShadowActivity, ShadowEvent, ShadowWay, Trace,
 };
+pub use results::footprint::FootprintStatistics;
 pub use results::gauge::{Gauge, Phase};
 pub use results::intervals::{HartReading, Interval, IntervalLength, Intervals, Reading};
 pub use results::outcome::Outcome;

@@ -1,5 +1,6 @@
 //! Everything of a machine but its harts and its translated code: pCPUs, guests, host memory. It is what a hart sees as its bus.
 
+pub(crate) mod footprint;
 pub(crate) mod pages;
 mod paging;
 pub(crate) mod pmu;
@@ -21,7 +22,9 @@ use crate::sections::host::HostSections;
 use config::GuestTimeName;
 use config::clock::Clock;
 use devices::{BusError, DiskNotification, Platform};
+use footprint::Footprint;
 use hart::report::{Outstanding, Report};
+use hypervisor::footprint::{FootprintEvent, FootprintPlace};
 use hypervisor::pmu::Pmu;
 use hypervisor::{
     CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
@@ -129,6 +132,10 @@ pub(crate) struct MachineState {
     pub(crate) caches: Option<Caches>,
     /// The processors' cores, if they are modelled; then caches are too.
     pub(crate) cores: Option<Cores>,
+    /// What the hypervisor's own work displaces, if that is modelled.
+    pub(crate) footprint: Option<Box<Footprint>>,
+    /// Whether an access that no view was hit for has more to do than to be translated: caches or footprint are modelled.
+    pub(crate) misses_do_more: bool,
     clock: Clock,
     /// What the clocks of pCPUs count.
     pub(crate) time_source: GuestTimeName,
@@ -197,6 +204,8 @@ impl MachineState {
             costs,
             caches: None,
             cores: None,
+            footprint: None,
+            misses_do_more: false,
             clock,
             time_source: GuestTimeName::Cycles,
             spaces: None,
@@ -392,10 +401,12 @@ impl MachineState {
         if let Some(cores) = &mut self.cores {
             cores.pending(processor).exit();
         }
-        let processor = &mut self.processors[processor];
+        let pcpu = processor;
+        let processor = &mut self.processors[pcpu];
         processor.hypervisor += self.costs.of(reason);
         if counts {
             processor.exits.count(reason);
+            footprint::exit(self, FootprintPlace { pcpu, vm: guest }, FootprintEvent::of_exit(reason));
         }
     }
 

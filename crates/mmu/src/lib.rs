@@ -80,6 +80,7 @@
 //!
 //! ```text
 //! record, resident, software          what looks at an MMU from outside, or walks without one
+//! host_pages                          the hypervisor's own pages in the TLBs
 //! mmu                                 TLB levels in front of a walk: the fast path, the general path, fences
 //! walkers                             what a processor has for walks
 //! translate                           both stages for one access
@@ -129,6 +130,7 @@ pub use fence::Fence;
 pub use memory::{HostPage, TableMemory};
 pub use mmu::fast::UnfinishedAccess;
 pub use mmu::hints::Hints;
+pub use mmu::host_pages::HostPages;
 pub use mmu::record::{Answer, Memo, Reference, WalkRecord, WalkRequest, WalkStep};
 pub use mmu::resident::{Permits, ResidentPage, ResidentSpace, TlbContents, TlbEntry};
 pub use mmu::{Hit, Mmu};

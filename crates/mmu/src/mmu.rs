@@ -4,6 +4,7 @@ pub(crate) mod fast;
 mod fences;
 mod general;
 pub(crate) mod hints;
+pub(crate) mod host_pages;
 mod observed;
 mod outer;
 pub(crate) mod record;

@@ -109,6 +109,10 @@ fn assert_reached(coverage: &Coverage) {
         "fast L2",
         "left at once",
         "left before the walk",
+        "host page, in L1",
+        "host page, not in L1",
+        "host page, in L2",
+        "host page, not in L2",
     ];
     expected.extend(others.map(String::from));
     for stage in ["native", "nested", "agile", "flat", "reserved"] {

@@ -1,7 +1,7 @@
-//! The time model that numbers come from, for captions: a host model and a fidelity.
+//! The time model that numbers come from, for captions: a host model, a fidelity, and whether the hypervisor's work has a footprint.
 
 use crate::systems::Configured;
-use config::{Config, FidelityName};
+use config::{Config, FidelityName, FootprintName};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub(crate) struct TimeModel {
     host: String,
     fidelity: FidelityName,
+    footprint: FootprintName,
 }
 
 /// The time models of a table or page: each once, in the order of the systems.
@@ -18,30 +19,34 @@ pub(crate) struct TimeModel {
 pub(crate) struct TimeModels(Vec<TimeModel>);
 
 impl TimeModel {
-    /// Of a host and a fidelity as JSON has them.
-    fn read(host: &Value, fidelity: &Value) -> Option<Self> {
-        let fidelity = serde_json::from_value(fidelity.clone()).ok()?;
-        Some(Self { host: host["name"].as_str()?.to_owned(), fidelity })
+    /// Of a configuration, on the host model of this name.
+    fn of(host: &str, config: &Config) -> Self {
+        Self { host: host.to_owned(), fidelity: config.fidelity, footprint: config.footprint }
+    }
+
+    /// Of a host and of the values of keys as JSON has them. A footprint that is not there is off.
+    fn read<'v>(host: &Value, value: impl Fn(&str) -> Option<&'v Value>) -> Option<Self> {
+        let fidelity = serde_json::from_value(value("fidelity")?.clone()).ok()?;
+        let footprint = value("footprint").and_then(|value| serde_json::from_value(value.clone()).ok());
+        Some(Self { host: host["name"].as_str()?.to_owned(), fidelity, footprint: footprint.unwrap_or_default() })
     }
 }
 
 impl TimeModels {
     /// Of one configuration, on the host model of this name.
     pub(crate) fn of(host: &str, config: &Config) -> Self {
-        Self(vec![TimeModel { host: host.to_owned(), fidelity: config.fidelity }])
+        Self(vec![TimeModel::of(host, config)])
     }
 
     /// Of the systems of a report as JSON that have neither a host nor a fidelity of their own.
     pub(crate) fn shared(report: &Value) -> Self {
-        Self(TimeModel::read(&report["host"], &report["config"]["fidelity"]).into_iter().collect())
+        Self(TimeModel::read(&report["host"], |key| report["config"].get(key)).into_iter().collect())
     }
 
     /// Of all systems of a comparison.
     pub(crate) fn of_systems(systems: &[Arc<Configured>]) -> Self {
         let mut models = Self(Vec::new());
-        systems
-            .iter()
-            .for_each(|on| models.add(TimeModel { host: on.host.name.clone(), fidelity: on.config.fidelity }));
+        systems.iter().for_each(|on| models.add(TimeModel::of(&on.host.name, &on.config)));
         models
     }
 
@@ -49,11 +54,11 @@ impl TimeModels {
     /// What is no fidelity is left out: reports of other versions are read as well.
     pub(crate) fn of_report(report: &Value) -> Self {
         let mut models = Self(Vec::new());
-        let shared = &report["config"]["fidelity"];
+        let shared = &report["config"];
         for run in report["runs"].as_array().into_iter().flatten() {
             let host = if run["host"].is_null() { &report["host"] } else { &run["host"] };
-            let fidelity = run["settings"].get("fidelity").unwrap_or(shared);
-            if let Some(model) = TimeModel::read(host, fidelity) {
+            let value = |key: &str| run["settings"].get(key).or_else(|| shared.get(key));
+            if let Some(model) = TimeModel::read(host, value) {
                 models.add(model);
             }
         }
@@ -80,7 +85,11 @@ impl TimeModels {
 
 impl fmt::Display for TimeModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "host {}, fidelity {}", self.host, fidelity_name(self.fidelity))
+        write!(f, "host {}, fidelity {}", self.host, fidelity_name(self.fidelity))?;
+        match self.footprint {
+            FootprintName::Off => Ok(()),
+            FootprintName::On => f.write_str(", footprint on"),
+        }
     }
 }
 
@@ -135,13 +144,14 @@ mod tests {
                 { "host": null, "settings": {} },
                 { "host": { "name": "other" }, "settings": { "host": "other" } },
                 { "host": null, "settings": { "fidelity": "core" } },
+                { "host": null, "settings": { "footprint": "on" } },
                 { "host": null, "settings": {} },
             ],
         });
         let models = TimeModels::of_report(&report);
         assert_eq!(
             models.to_string(),
-            "host one, fidelity cycles; host other, fidelity cycles; host one, fidelity core"
+            "host one, fidelity cycles; host other, fidelity cycles; host one, fidelity core; host one, fidelity cycles, footprint on"
         );
         let explained = models.explained();
         assert_eq!(explained.lines().count(), 4, "{explained}");

@@ -402,6 +402,37 @@ impl Mmu {
         })
     }
 
+    /// The hypervisor uses a page of its own, of 4K, at the same address behind the lower half of the address space: in the L1 of this kind of
+    /// access, or in the L2. Whether it was there.
+    pub fn use_host_page(&mut self, page: Hpa, l1: Option<Access>) -> bool {
+        let address = 0xffff_8000_0000_0000 + page.0;
+        let entry = Entry {
+            vmid: Vmid(0),
+            owner: Owner::Global,
+            page: address,
+            size: PageSize::Size4K,
+            gpa: Gpa(0),
+            hpa: page,
+            memory: false,
+            // It permits nothing.
+            first: Some(0),
+            second: None,
+        };
+        let time = self.tick();
+        let tlb = match l1 {
+            Some(access) => self.l1(access),
+            None => &mut self.l2,
+        };
+        let found = tlb.find(address, |entry| entry.vmid == Vmid(0) && entry.owner == Owner::Global);
+        match found {
+            Some((position, _)) => tlb.use_at(position, time),
+            None => {
+                tlb.fill(address, &entry, time);
+            }
+        }
+        found.is_some()
+    }
+
     /// `sfence.vma` or `hfence.vvma`.
     pub fn fence_first(&mut self, vmid: Vmid, gva: Option<Gva>, asid: Option<Asid>) {
         let named = move |of: Vmid, owner: Owner| {

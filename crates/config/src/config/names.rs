@@ -16,6 +16,25 @@ pub enum FidelityName {
     Core,
 }
 
+/// `footprint`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FootprintName {
+    /// The hypervisor's work costs its cycles, and leaves caches and TLBs as they are.
+    #[default]
+    Off,
+    /// It touches the lines and pages that the host model says.
+    On,
+}
+
+impl FootprintName {
+    /// Whether it is the default, which reports leave out.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
+}
+
 /// `guest_time`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -7,6 +7,9 @@ use keys::{Declared, out_of_range};
 use std::path::Path;
 use toml::Table;
 
+/// Bytes of the shortest line that a cache may have.
+const LEAST_LINE: u32 = 16;
+
 impl HostModel {
     /// The shipped model `name`, or the one in the file of that path.
     ///
@@ -50,6 +53,9 @@ impl HostModel {
         let table = Table::try_from(self).expect("a model is a table");
         let wrong = out_of_range(&keys::keys("", Self::KEYS), &table);
         let wrong = wrong.map(|wrong| format!("{}: {}", wrong.key, wrong.problem));
-        wrong.or_else(|| self.caches.as_ref().and_then(CachesModel::problem))
+        let line = self.caches.as_ref().map_or(LEAST_LINE, |caches| caches.l1d.line.max(caches.l1i.line));
+        wrong
+            .or_else(|| self.caches.as_ref().and_then(CachesModel::problem))
+            .or_else(|| self.footprint.as_ref().and_then(|footprint| footprint.problem(line)))
     }
 }

@@ -4,6 +4,7 @@ use super::bytes::{read_bytes, store_bytes, write_bytes};
 use super::reached::Reached;
 use super::{MOST_FAULTS, Split, access_fault, page_fault};
 use crate::caches::CachedWalk;
+use crate::state::footprint;
 use crate::state::primary_region;
 use crate::state::shadow;
 use crate::state::{MachineState, Processor};
@@ -24,7 +25,7 @@ impl MachineState {
         stamp: u32,
         elsewhere: &mut Option<Result<Reached, Stop>>,
     ) -> Option<u16> {
-        if self.leave || self.caches.is_some() {
+        if self.leave || self.misses_do_more {
             return Reached::slot_or(elsewhere, self.reach(address, access, stamp));
         }
         self.processor().hints.expect(Gva(address));
@@ -167,6 +168,9 @@ impl MachineState {
 
     #[inline(always)]
     fn translate(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
+        if self.footprint.is_some() {
+            footprint::before_access(self, Gva(address), access, stamp);
+        }
         if self.caches.is_some() {
             return self.translate_through_caches(address, access, stamp);
         }

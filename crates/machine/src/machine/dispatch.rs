@@ -11,6 +11,7 @@
 use super::{profile, trace};
 use crate::parts::dispatch::{Counted, Residence};
 use crate::results::events::{EventInterrupt, EventKind};
+use crate::state::footprint;
 use crate::state::pmu;
 use crate::state::primary_region;
 use crate::{
@@ -22,6 +23,7 @@ use crate::{
 };
 use hypervisor::{
     ExitReason,
+    footprint::{FootprintEvent, FootprintPlace},
     sched::{Change, PcpuId, State, VcpuId, VmId, VmStatistics, Why},
 };
 use mmu::Fence;
@@ -37,6 +39,7 @@ fn counts_of(state: &MachineState, pcpu: usize) -> Counted {
         traps: processor.traps,
         caches: state.cache_statistics(pcpu),
         core: state.core_statistics(pcpu),
+        footprint: state.footprint_statistics(pcpu),
     }
 }
 
@@ -154,6 +157,8 @@ impl Machine {
                     self.state.note_spending(pcpu, prices.switch, EventKind::Scheduling);
                 }
                 self.state.processors[pcpu].spend_on_scheduling(prices.switch);
+                let at = FootprintPlace { pcpu, vm: self.vcpus[index].guest };
+                footprint::touch(&mut self.state, at, FootprintEvent::Dispatch);
                 self.begin_stay(index, pcpu, now);
             }
         }
@@ -162,7 +167,9 @@ impl Machine {
     /// The same while the machine is put together, when nothing costs anything.
     pub(crate) fn carry_out_for_free(&mut self) {
         let prices = std::mem::take(&mut self.dispatch.prices);
+        let footprint = self.state.footprint.take();
         self.carry_out(Cycles(0));
+        self.state.footprint = footprint;
         self.dispatch.prices = prices;
     }
 
@@ -258,6 +265,7 @@ impl Machine {
             paging: counted.paging,
             caches: counted.caches,
             core: counted.core,
+            footprint: counted.footprint,
             shadow: None,
             time: Time {
                 guest: state.guest_time(counts.instructions, &waits) + counted.traps,

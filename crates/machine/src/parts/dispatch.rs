@@ -1,7 +1,7 @@
 //! Who is where: the pCPUs that vcpu ones have and had, and what their stays counted. What happens at a dispatch is in
 //! `machine/dispatch.rs`.
 
-use crate::{caches::CacheStatistics, cores::CoreStatistics, profile::Counters, results::trace::Stay};
+use crate::{caches::CacheStatistics, cores::CoreStatistics, profile::Counters, results::footprint::FootprintStatistics, results::trace::Stay};
 use config::host_model::SchedulingModel;
 use hypervisor::{
     ExitCounts, ExitReason, PagingCounts,
@@ -57,6 +57,8 @@ pub(crate) struct Counted {
     pub(crate) caches: Option<CacheStatistics>,
     /// If cores are.
     pub(crate) core: Option<CoreStatistics>,
+    /// If the hypervisor's own accesses are.
+    pub(crate) footprint: Option<FootprintStatistics>,
 }
 
 impl Counted {
@@ -69,6 +71,7 @@ impl Counted {
             traps: self.traps - earlier.traps,
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
             core: self.core.map(|core| core.since(&earlier.core.unwrap_or_default())),
+            footprint: self.footprint.map(|all| all.since(&earlier.footprint.unwrap_or_default())),
         }
     }
 
@@ -83,6 +86,9 @@ impl Counted {
         }
         if let Some(core) = &other.core {
             self.core.get_or_insert_default().add(core);
+        }
+        if let Some(footprint) = &other.footprint {
+            self.footprint.get_or_insert_default().add(footprint);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::caches::CacheStatistics;
 use crate::cores::CoreStatistics;
+use crate::results::footprint::FootprintStatistics;
 use hypervisor::shadow::ShadowStatistics;
 use hypervisor::{ExitCounts, PagingCounts};
 use mmu::MmuStatistics;
@@ -32,6 +33,9 @@ pub struct Statistics {
     /// What the cores counted, if they are modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<CoreStatistics>,
+    /// What the hypervisor touched, if that is modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footprint: Option<FootprintStatistics>,
     /// Exits by reason.
     pub exits: ExitCounts,
     /// Pages that were taken away and brought back.
@@ -75,6 +79,7 @@ impl Statistics {
             mmu: self.mmu.since(&earlier.mmu),
             caches: self.caches.map(|caches| caches.since(&earlier.caches.unwrap_or_default())),
             core: self.core.map(|core| core.since(&earlier.core.unwrap_or_default())),
+            footprint: self.footprint.map(|all| all.since(&earlier.footprint.unwrap_or_default())),
             exits: self.exits.since(&earlier.exits),
             paging: self.paging.since(&earlier.paging),
             shadow: self.shadow.map(|shadow| shadow.since(&earlier.shadow.unwrap_or_default())),
@@ -100,6 +105,9 @@ impl Statistics {
         }
         if let Some(core) = &other.core {
             self.core.get_or_insert_default().add(core);
+        }
+        if let Some(footprint) = &other.footprint {
+            self.footprint.get_or_insert_default().add(footprint);
         }
         self.exits.add(&other.exits);
         self.paging.add(&other.paging);

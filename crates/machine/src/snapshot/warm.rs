@@ -39,6 +39,7 @@ impl Machine {
         let before = self.state.current;
         // Step 3 is not to bring table entries into caches whose lines of data are cold.
         let caches = self.state.caches.take();
+        let footprint = self.state.footprint.take();
         let started: Vec<usize> = (0..contexts.len())
             .filter(|hart| self.vcpus[self.records[guest].vcpus.start + hart].state != HartState::Stopped)
             .collect();
@@ -47,6 +48,7 @@ impl Machine {
         let warmed = warming.all(translations);
         warming.forget_counts();
         self.state.caches = caches;
+        self.state.footprint = footprint;
         self.state.current = before;
         warmed
     }

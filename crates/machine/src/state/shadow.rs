@@ -1,7 +1,9 @@
 //! Guests with shadow tables: what their harts do to translation goes to the hypervisor, and what the hypervisor decides to the processors' MMUs.
 
 use crate::results::events::{EventKind, ShadowEvent};
+use crate::state::footprint;
 use crate::state::{Current, MachineState, Processor};
+use hypervisor::footprint::{FootprintEvent, FootprintPlace};
 use hypervisor::sbi::{FenceRange, HartSet, ParavirtualRequest, PartialPurge, Request, SbiError};
 use hypervisor::shadow::{Event, GuestFence, ShadowFault, ShadowFaultOutcome, Tlbs, Way, Work};
 use hypervisor::{ReclaimRequest, Vm};
@@ -169,6 +171,8 @@ pub(crate) fn charge(state: &mut MachineState, event: Option<Event>) {
     let processor = &mut state.processors[processor];
     processor.hypervisor += cycles;
     state.vms[guest].spend_on_shadow(work.activity, cycles);
+    let at = FootprintPlace { pcpu: state.current.processor, vm: guest };
+    FootprintEvent::of_shadow(&work).for_each(|event| footprint::touch(state, at, event));
 }
 
 /// An interval of the current guest ends.

@@ -119,7 +119,7 @@ impl<O: Observer> Mmu<O> {
     }
 }
 
-fn eviction(level: TlbLevel, page: &Page) -> Eviction {
+pub(super) fn eviction(level: TlbLevel, page: &Page) -> Eviction {
     let Page { first, translation } = page;
     Eviction { level, vmid: translation.space().vmid(), page: *first, size: translation.size() }
 }

@@ -10,6 +10,7 @@ use crate::config::TlbArray;
 use crate::context::{Query, View};
 use crate::raw::lanes::{self, LANES, Words};
 use crate::raw::{Answers, FastCopies, L1Entry};
+use crate::space::Space;
 use crate::tlb::tag_array::{BasePage, Miss, TagArray};
 use crate::tlb::way::Way;
 use types::{Access, Gva, PageSize};
@@ -135,6 +136,11 @@ impl L1 {
     #[inline(always)]
     pub(crate) fn find(&self, gva: Gva, query: &Query) -> Result<usize, Miss> {
         Ok(self.tag_array.find(gva.0, |entry| entry.answers(query)).way()?.slot)
+    }
+
+    /// The entry of a page of one space, whatever it permits.
+    pub(crate) fn find_in_space(&self, gva: Gva, space: Space) -> Result<usize, Miss> {
+        Ok(self.tag_array.find(gva.0, |entry| entry.space() == space).way()?.slot)
     }
 
     /// Whether in a region there are base pages and nothing else, in sets of one group.

@@ -11,7 +11,7 @@ use super::format::FlatByFormat;
 use super::memory::{HostMemory, POINTERS};
 use super::ops::{Op, PCS, Place, SegmentOp, TABLES, VMS};
 use mmu::{
-    AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Groups, Hit, L1Entry, Mmu, MmuConfig, Purpose,
+    AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Groups, Hit, HostPages, L1Entry, Mmu, MmuConfig, Purpose,
     Registers, SecondStage, Segment, Segments, ShadowRoot,
 };
 use reference::{Answer, Position, Prediction, Stage2};
@@ -490,12 +490,25 @@ impl Harness {
                 let fence = fence.make(|place| self.gva(place), |place| self.gpa(place), vmid);
                 self.fence(fence);
             }
+            Op::HostPage { page, l1 } => self.use_host_page(Hpa(u64::from(page) << 12), l1),
         }
         // As for a hart whose counter is about to wrap.
         if self.clock.is_multiple_of(1021) {
             self.clock = self.mmu.renumber_stamps();
         }
         self.compare();
+    }
+
+    fn use_host_page(&mut self, page: Hpa, l1: Option<Access>) {
+        self.clock += 1;
+        let mut pages = HostPages::of(&mut self.mmu);
+        let found = match l1 {
+            Some(access) => pages.use_in_l1(page, access, self.clock),
+            None => pages.use_in_l2(page),
+        };
+        assert_eq!(found, self.model.use_host_page(page, l1), "{page} {l1:?}");
+        let level = if l1.is_some() { "L1" } else { "L2" };
+        self.coverage.note(format!("host page, {}in {level}", if found { "" } else { "not " }));
     }
 
     fn compare(&mut self) {

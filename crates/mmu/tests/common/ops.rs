@@ -43,6 +43,8 @@ pub enum Op {
     Segments { guest: Option<SegmentOp>, hypervisor: Option<SegmentOp> },
     /// A fence.
     Fence(FenceOp),
+    /// The hypervisor uses one of its own pages, in the L1 of this kind of access or in the L2.
+    HostPage { page: u16, l1: Option<Access> },
 }
 
 /// A segment, its addresses to be made.
@@ -217,7 +219,11 @@ impl Op {
             60..63 => {
                 Self::BreakTable { table: rng.below(8) as u16, level: rng.below(2) as u32, flags: rng.below(256) }
             }
-            63..500 => Self::Again { pc: pc(rng), double_word: rng.below(512) as u16, access: access(rng) },
+            63..70 => {
+                let l1 = rng.pick(&[None, Some(Access::Read), Some(Access::Write), Some(Access::Execute)]);
+                Self::HostPage { page: rng.below(24) as u16, l1 }
+            }
+            70..500 => Self::Again { pc: pc(rng), double_word: rng.below(512) as u16, access: access(rng) },
             _ => {
                 let place = Place::random(rng);
                 // An instruction mostly stays with its page.

@@ -14,7 +14,7 @@ pub(crate) fn report(guest: &str, config: &Config, host: &HostModel, caption: &[
     let runs: Vec<Value> = runs.iter().map(|run| entry(guest, host, runs, run)).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "host": host,
+        "host": host.as_used(config.footprint),
         "config": config,
         "caption": caption,
         "runs": runs,
@@ -36,7 +36,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "workload": run.work,
         "scheme": scheme.to_string(),
         "settings": run.on.system.settings(),
-        "host": (run.on.host != *host).then_some(&run.on.host),
+        "host": (run.on.host != *host).then(|| run.on.host.as_used(run.on.config.footprint)),
         "guest_page": scheme.guest_page().to_string(),
         "host_page": scheme.host_page().map(|page| page.to_string()),
         "outcome": run.outcome.to_string(),
@@ -71,6 +71,9 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
             "monitor": time.hypervisor.0,
         },
     });
+    if let Some(footprint) = &statistics.footprint {
+        entry["footprint"] = serde_json::json!(footprint);
+    }
     if let Some(walk) = &run.walk {
         entry["recorded_walk"] = walk.clone();
     }

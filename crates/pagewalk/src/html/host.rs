@@ -1,6 +1,7 @@
 //! What a report was measured on: the host's model with the sources of its numbers, and the configuration.
 
 use super::document::{Block, DataTable, Section};
+use config::FootprintName;
 use config::host_model::HostModel;
 use serde_json::Value;
 
@@ -27,7 +28,10 @@ fn model(host: &Value) -> Option<Block> {
     let name = host.get("name")?.as_str()?;
     // A configuration may have changed numbers of a model: what its file says is then not what was run.
     let known = HostModel::names().any(|known| known == name)
-        && HostModel::load(name).is_ok_and(|model| serde_json::json!(model) == *host);
+        && HostModel::load(name).is_ok_and(|model| {
+            let used = |footprint| serde_json::json!(model.as_used(footprint));
+            used(FootprintName::Off) == *host || used(FootprintName::On) == *host
+        });
     let table = match HostModel::text(name).ok().filter(|_| known) {
         Some(text) => sourced(&text),
         None => {

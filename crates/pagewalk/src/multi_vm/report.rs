@@ -125,7 +125,7 @@ pub(crate) fn report(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]
     let guests: Vec<Value> = (0..multi_vm.names.len()).map(|guest| entry(multi_vm, machine, outcomes, guest)).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "host": multi_vm.model,
+        "host": multi_vm.model.as_used(multi_vm.config.footprint),
         "config": multi_vm.config,
         "processors": multi_vm.plan.pcpus,
         "slice": multi_vm.plan.slice.0,

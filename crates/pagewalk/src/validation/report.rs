@@ -34,7 +34,7 @@ pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Val
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "machine": { "processor": host.processor, "hypervisor": host.hypervisor },
-        "host": made.model,
+        "host": made.model.as_used(made.config.footprint),
         "config": made.config,
         "systems": made.systems,
         "layouts": made.layouts,

@@ -3,7 +3,7 @@
 use super::about::About;
 use crate::error::Failure;
 use crate::systems::Configured;
-use config::{FidelityName, GuestTimeName};
+use config::{FidelityName, FootprintName, GuestTimeName};
 use recording::Summary;
 use schemes::registry;
 
@@ -13,7 +13,8 @@ const TRANSLATION: [&str; 6] = ["mmu", "shadow", "paging.host", "memory_attribut
 /// Refuses a key that changes what the guest does.
 pub(super) fn check_key(key: &str) -> Result<(), Failure> {
     let is_of = |group: &str| key.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    if TRANSLATION.into_iter().chain(registry::names()).any(is_of) {
+    // A system with it is refused for a reason of its own.
+    if TRANSLATION.into_iter().chain(registry::names()).chain(["footprint"]).any(is_of) {
         return Ok(());
     }
     Err(Failure::Usage(format!(
@@ -30,6 +31,9 @@ pub(super) fn check_system(about: &About, summary: &Summary, on: &Configured) ->
     }
     if config.fidelity != FidelityName::Counts {
         return refused("fidelity: caches change how long the guest's turns are, which a recording does not have");
+    }
+    if config.footprint == FootprintName::On {
+        return refused("footprint: what the hypervisor displaces depends on accesses that a recording leaves out");
     }
     let facts = config.scheme.facts();
     if facts.segments.has_guest() || config.segment.region_bytes(facts.segments, config.memory) > 0 {
