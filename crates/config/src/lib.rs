@@ -14,7 +14,7 @@ pub mod warmup;
 
 pub use config::{
     AdName, AttributeName, BalloonKeys, Config, ConfigBuilder, ConfigError, DiskKeys, EngineName, FaultyKeys,
-    FidelityName, FootprintName, FilterBits, FilterKeys, GuestKeys, GuestPaging, GuestTimeName, HostPaging, HostSettings, HugePages,
-    IsaKeys, MmuKeys, OpenKeys, PagingKeys, PlicContextsName, PlicKeys, ReplacementKeys, SbiKeys, SegmentKeys,
-    SwapKeys, Switch, reference, table,
+    FidelityName, FilterBits, FilterKeys, FootprintName, GuestKeys, GuestPaging, GuestTimeName, HostPaging,
+    HostSettings, HugePages, IsaKeys, MmuKeys, OpenKeys, PagingKeys, PlicContextsName, PlicKeys, ReplacementKeys,
+    SbiKeys, SegmentKeys, SwapKeys, Switch, reference, table,
 };

@@ -47,6 +47,8 @@ pub struct Mmu {
     host_cache: WalkCache,
     nested_tlb: Option<Tlb>,
     time: u64,
+    /// Of the latest access of a load or store.
+    latest_data: u64,
     counts: Counts,
     context: TranslationContext,
     vmid: Vmid,
@@ -80,6 +82,7 @@ impl Mmu {
             host_cache: WalkCache::new(config.host_cache),
             nested_tlb: config.nested_tlb.as_ref().map(|array| Tlb::new(core::slice::from_ref(array))),
             time: 0,
+            latest_data: 0,
             counts: Counts::default(),
             context: TranslationContext::default(),
             vmid: Vmid(0),
@@ -208,6 +211,14 @@ impl Mmu {
         gva: Gva,
         access: Access,
     ) -> Result<Answer, Fault> {
+        let answer = self.make(memory, stage, gva, access);
+        if access != Access::Execute {
+            self.latest_data = self.time;
+        }
+        answer
+    }
+
+    fn make(&mut self, memory: &mut impl Memory, stage: &Stage2, gva: Gva, access: Access) -> Result<Answer, Fault> {
         if let Some(fault) = self.refuse_address(gva) {
             return Err(fault);
         }
@@ -402,9 +413,28 @@ impl Mmu {
         })
     }
 
-    /// The hypervisor uses a page of its own, of 4K, at the same address behind the lower half of the address space: in the L1 of this kind of
-    /// access, or in the L2. Whether it was there.
+    /// Whether an L1 entry answers an access. Nothing changes.
+    #[must_use]
+    pub fn would_hit(&self, gva: Gva, access: Access) -> bool {
+        let (seen, wants) = (self.seen(), demand(&self.context, access));
+        let l1 = if access == Access::Execute { &self.l1i } else { &self.l1d };
+        l1.find(gva.0, |entry| seen(entry.vmid, entry.owner) && answers(entry, wants)).is_some()
+    }
+
+    /// The hypervisor uses a page of its own, of 4K: in the L1 of this kind of access, or in the L2. Whether it was there.
     pub fn use_host_page(&mut self, page: Hpa, l1: Option<Access>) -> bool {
+        let time = self.tick();
+        self.use_host_page_at(page, l1, time)
+    }
+
+    /// The same in an L1 when an access is about to miss there. Among loads and stores, the page has the time of the latest of them.
+    pub fn use_host_page_before(&mut self, page: Hpa, access: Access) -> bool {
+        let time = if access == Access::Execute { self.tick() } else { self.latest_data };
+        self.use_host_page_at(page, Some(access), time)
+    }
+
+    /// The page is at the same address in the upper half of the address space.
+    fn use_host_page_at(&mut self, page: Hpa, l1: Option<Access>, time: u64) -> bool {
         let address = 0xffff_8000_0000_0000 + page.0;
         let entry = Entry {
             vmid: Vmid(0),
@@ -418,7 +448,6 @@ impl Mmu {
             first: Some(0),
             second: None,
         };
-        let time = self.tick();
         let tlb = match l1 {
             Some(access) => self.l1(access),
             None => &mut self.l2,

@@ -1,7 +1,7 @@
 //! What the hypervisor's own work touches, as a configuration asks for it.
 
 use crate::assembly::host_plan::HostPlan;
-use crate::state::footprint::Footprint;
+use crate::parts::footprint::Footprint;
 use config::host_model::HostModel;
 use config::{Config, ConfigError, FidelityName, FootprintName};
 use hypervisor::footprint::FootprintPlan;

@@ -217,7 +217,7 @@ proptest! {
     #[test]
     fn caches_do_what_the_reference_does(
         (model, shape) in hierarchies(),
-        accesses in prop::collection::vec((0..2_usize, 0..3_u8, 0..100_u64, 0..64_u64), 1..400),
+        accesses in prop::collection::vec((0..2_usize, 0..5_u8, 0..100_u64, 0..64_u64), 1..400),
     ) {
         prop_assert_eq!(model.problem(), None);
         let mut shipped = Caches::new(&model, 2, at(0));
@@ -226,8 +226,8 @@ proptest! {
             // Half of the lines come far more often than the others.
             let offset = (if line < 50 { line % 12 } else { line }) * 32 + byte;
             let looks = match kind {
-                0 => Looks::Data,
-                1 => Looks::Fetch,
+                0 | 3 => Looks::Data,
+                1 | 4 => Looks::Fetch,
                 _ if model.walker == WalkerName::L2 => Looks::AtL2,
                 _ => Looks::Data,
             };
@@ -245,7 +245,8 @@ proptest! {
                 prop_assert_eq!(missed, [false; 3], "the hit path would go on");
                 continue;
             }
-            let asks = [Asks::Data, Asks::Fetch, Asks::Walker][usize::from(kind)];
+            let own = [Asks::Hypervisor(Access::Read), Asks::Hypervisor(Access::Execute)];
+            let asks = [Asks::Data, Asks::Fetch, Asks::Walker, own[0], own[1]][usize::from(kind)];
             let found = match missed {
                 [false, ..] => Found::L1,
                 [_, false, _] => Found::L2,
@@ -268,4 +269,35 @@ fn entries_that_are_read_at_once_take_as_long_as_the_longest() {
     assert_eq!((counts.walk, counts.walk_time), ([1, 0, 0, 2], Cycles(100)));
     caches.use_table_lines(0, std::iter::empty());
     assert_eq!(caches.statistics(0).since(&before).walk_time, Cycles(100));
+}
+
+/// The hypervisor's lines are in a level that maps each line to one place: they take out the lines of their sets and no others.
+#[test]
+fn lines_of_the_hypervisor_evict_those_of_their_sets_in_a_direct_mapped_cache() {
+    for touched in 0..=64 {
+        let mut model = small();
+        model.l1d = cache(64, 1, 64, 4);
+        let mut caches = caches(&model);
+        let lines = || (0..64).map(|line| line * 64);
+        load(&mut caches, lines());
+        let before = *caches.statistics(0);
+        for line in 0..touched {
+            assert_ne!(caches.use_line_of_hypervisor(0, 1 << 20 | line * 64, Access::Read), Found::L1);
+        }
+        assert_eq!(*caches.statistics(0), before, "nothing of it is the guest's");
+        assert_eq!(load(&mut caches, lines().skip(touched as usize)).l1d_misses, 0);
+        assert_eq!(load(&mut caches, lines().take(touched as usize)).l1d_misses, touched);
+    }
+}
+
+#[test]
+fn instructions_of_the_hypervisor_go_through_the_l1i() {
+    let mut caches = caches(&small());
+    load(&mut caches, [0, 64]);
+    for _ in 0..2 {
+        (0..32).for_each(|line| drop(caches.use_line_of_hypervisor(0, 1 << 20 | line * 64, Access::Execute)));
+    }
+    assert_eq!(load(&mut caches, [0, 64]).l1d_misses, 0);
+    assert_eq!(caches.use_line_of_hypervisor(0, 1 << 20 | 31 * 64, Access::Execute), Found::L1);
+    assert_eq!(caches.use_line_of_hypervisor(0, 1 << 20 | 31 * 64, Access::Read), Found::L2);
 }

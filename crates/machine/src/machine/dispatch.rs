@@ -39,7 +39,7 @@ fn counts_of(state: &MachineState, pcpu: usize) -> Counted {
         traps: processor.traps,
         caches: state.cache_statistics(pcpu),
         core: state.core_statistics(pcpu),
-        footprint: state.footprint_statistics(pcpu),
+        footprint: footprint::statistics(state, pcpu),
     }
 }
 

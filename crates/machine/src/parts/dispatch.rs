@@ -1,7 +1,10 @@
 //! Who is where: the pCPUs that vcpu ones have and had, and what their stays counted. What happens at a dispatch is in
 //! `machine/dispatch.rs`.
 
-use crate::{caches::CacheStatistics, cores::CoreStatistics, profile::Counters, results::footprint::FootprintStatistics, results::trace::Stay};
+use crate::{
+    caches::CacheStatistics, cores::CoreStatistics, profile::Counters, results::footprint::FootprintStatistics,
+    results::trace::Stay,
+};
 use config::host_model::SchedulingModel;
 use hypervisor::{
     ExitCounts, ExitReason, PagingCounts,

@@ -11,8 +11,8 @@ use super::format::FlatByFormat;
 use super::memory::{HostMemory, POINTERS};
 use super::ops::{Op, PCS, Place, SegmentOp, TABLES, VMS};
 use mmu::{
-    AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Groups, Hit, HostPages, L1Entry, Mmu, MmuConfig, Purpose,
-    Registers, SecondStage, Segment, Segments, ShadowRoot,
+    AccessCause, Cause, DirectSegment, EscapeFilter, Fault, Fence, Groups, Hit, HostPages, L1Entry, Mmu, MmuConfig,
+    Purpose, Registers, SecondStage, Segment, Segments, ShadowRoot,
 };
 use reference::{Answer, Position, Prediction, Stage2};
 use std::collections::{BTreeMap, HashMap};

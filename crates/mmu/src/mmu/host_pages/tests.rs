@@ -18,7 +18,11 @@ impl TableMemory for Plain {
     }
 
     fn host_page(&self, page: Hpa, size: PageSize) -> HostPage {
-        if size == PageSize::Size4K { HostPage::Ram(std::ptr::without_provenance_mut(page.0 as usize)) } else { HostPage::Mixed }
+        if size == PageSize::Size4K {
+            HostPage::Ram(std::ptr::without_provenance_mut(page.0 as usize))
+        } else {
+            HostPage::Mixed
+        }
     }
 }
 
@@ -110,5 +114,7 @@ fn no_guest_hits_a_page_of_the_hypervisors() {
         assert!(!HostPages::of(&mut guest.mmu).guest_hits(Gva(DIRECT_MAP), access));
     }
     let mut host = HostPages::of(&mut guest.mmu);
-    assert!(host.use_in_l1(Hpa(0), Access::Read, 2) && host.use_in_l1(Hpa(0), Access::Execute, 2) && host.use_in_l2(Hpa(0)));
+    assert!(
+        host.use_in_l1(Hpa(0), Access::Read, 2) && host.use_in_l1(Hpa(0), Access::Execute, 2) && host.use_in_l2(Hpa(0))
+    );
 }
