@@ -295,7 +295,9 @@ fn instructions_of_the_hypervisor_go_through_the_l1i() {
     let mut caches = caches(&small());
     load(&mut caches, [0, 64]);
     for _ in 0..2 {
-        (0..32).for_each(|line| drop(caches.use_line_of_hypervisor(0, 1 << 20 | line * 64, Access::Execute)));
+        (0..32).for_each(|line| {
+            caches.use_line_of_hypervisor(0, 1 << 20 | line * 64, Access::Execute);
+        });
     }
     assert_eq!(load(&mut caches, [0, 64]).l1d_misses, 0);
     assert_eq!(caches.use_line_of_hypervisor(0, 1 << 20 | 31 * 64, Access::Execute), Found::L1);

@@ -188,7 +188,9 @@ const fn data(pages: u32) -> FootprintModel {
 fn a_level_of_n_ways_loses_the_lesser_of_n_and_k_entries() {
     for pages in 0..12 {
         let mut both = Both::new(&data(pages), [(1, 8), (64, 8)]);
-        (0..8).for_each(|page| drop(both.access(page, Access::Read)));
+        (0..8).for_each(|page| {
+            both.access(page, Access::Read);
+        });
         both.event(0, FootprintEvent::Exit);
         // They wait for a miss: until then the L1 answers as before.
         assert_eq!((0..8).map(|page| both.access(page, Access::Read)).collect::<Vec<_>>(), [[false; 2]; 8], "{pages}");
