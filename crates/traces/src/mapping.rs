@@ -21,6 +21,8 @@ const LEAF: u64 = 0xdf;
 const BRANCH: u64 = 1;
 /// The most pages of 4K that a trace may touch: 64 GiB.
 pub(crate) const MOST_PAGES: usize = 1 << 24;
+/// The most tables, of 4 KiB each.
+const MOST_TABLES: usize = 1 << 17;
 /// A region of 2M gets a large page under [`Policy::Thp`] if so many of its pages are touched.
 const THP_PAGES: u32 = 256;
 
@@ -92,6 +94,9 @@ pub enum MappingError {
     /// An address is beyond what Sv57 translates.
     #[error("address {0:#x} is in no address space of RISC-V")]
     Address(u64),
+    /// The pages lie so far apart that their tables take more than 512 MiB.
+    #[error("its pages lie too far apart: their tables take more than 512 MiB")]
+    Sparse,
 }
 
 /// Frames and tables.
@@ -121,11 +126,13 @@ impl Mapping {
         let (large, small) = sized(pages, policy);
         let levels = mode.levels();
         let mut tree = Tree::new(levels);
-        for &region in &large {
-            tree.table(region, LARGE, 1);
-        }
-        for &page in &small {
-            tree.table(page, SMALL, 0);
+        for (pages, shift, level) in [(&large, LARGE, 1), (&small, SMALL, 0)] {
+            for &page in pages {
+                tree.table(page, shift, level);
+                if tree.tables.len() > MOST_TABLES {
+                    return Err(MappingError::Sparse);
+                }
+            }
         }
         let tables = TABLES;
         let large_base = (tables + (tree.tables.len() as u64) * 4096).next_multiple_of(1 << LARGE);

@@ -48,7 +48,7 @@ pub(in crate::commands) fn run(arguments: &RecordArgs) -> Result<ExitCode, Failu
     let about = about(&plan)?;
     let mut machine = Machine::assemble(&plan.on.config, &plan.image)?;
     let mut result = None;
-    let mut run = |file: &File, trace: Option<&File>| {
+    let run = |file: &File, trace: Option<&File>| {
         // The sandbox gives up the right to duplicate them.
         let (file, trace) = (file.try_clone()?, trace.map(File::try_clone).transpose()?);
         let tracing = trace.zip(arguments.trace.as_ref()).map(|(file, spec)| Tracing::new(spec.sink(file)));
