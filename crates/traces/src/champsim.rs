@@ -14,7 +14,7 @@
 //! machine that was traced does.
 
 use crate::error::TraceError;
-use crate::operands::{FLAGS, INSTRUCTION_POINTER, Operands, STACK_POINTER};
+use crate::operands::{FLAGS, INSTRUCTION_POINTER, Operands, STACK_POINTER, ZERO};
 use crate::record::{Branch, BranchKind, Data, DataKind, Instruction, Record};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -26,12 +26,11 @@ const LOADS: usize = 4;
 /// The registers of a branch of this kind, by which `ChampSim` takes it for one.
 fn as_branch(kind: BranchKind, operands: &Operands) -> Operands {
     // What a branch reads beside the pointers. RISC-V has no flags.
-    let others = operands.reads.map(|register| match register {
-        STACK_POINTER | FLAGS | INSTRUCTION_POINTER => 0,
-        other => other,
-    });
-    let [first, second, ..] = others;
-    let indirect = if first == 0 { FLAGS } else { first };
+    let is_other = |register: &u8| !matches!(*register, 0 | STACK_POINTER | FLAGS | INSTRUCTION_POINTER);
+    let mut others = operands.reads.into_iter().filter(is_other);
+    let (first, second) = (others.next().unwrap_or(0), others.next().unwrap_or(0));
+    // An indirect branch reads another register, or `ChampSim` does not know it.
+    let indirect = if first == 0 { ZERO } else { first };
     match kind {
         BranchKind::Jump => Operands::new(&[], &[INSTRUCTION_POINTER]),
         BranchKind::IndirectJump => Operands::new(&[indirect, second], &[INSTRUCTION_POINTER]),

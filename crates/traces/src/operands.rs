@@ -19,6 +19,8 @@ pub(crate) const INSTRUCTION_POINTER: u8 = 26;
 
 /// Where RISC-V's integer registers begin.
 const INTEGER: u8 = 64;
+/// `x0`, where a branch has to read a register.
+pub(crate) const ZERO: u8 = INTEGER;
 /// Where its floating-point registers begin.
 const FLOAT: u8 = 128;
 

@@ -101,7 +101,7 @@ fn what_is_written_reads_back_equal() {
                 let again = read(file.clone(), format);
                 let compared: Vec<Record> = again.iter().copied().map(without_operands).collect();
                 assert_eq!(compared, expected, "{} {index} of seed {seed}", format.name());
-                assert_eq!(written(&again, format, compressed), file, "{} {index} of seed {seed}", format.name());
+                assert!(written(&again, format, compressed) == file, "{} {index} of seed {seed}", format.name());
             }
         }
     }
