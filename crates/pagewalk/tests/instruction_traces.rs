@@ -13,13 +13,26 @@ const SMALL: &str = r#"mmu.l1d=[{ sizes = ["4K", "2M", "1G"], sets = 1, ways = 8
 /// Entries of that L2.
 const L2_ENTRIES: i64 = 64;
 
+trait Done {
+    fn done(self) -> Self;
+}
+
+impl Done for common::Ended {
+    /// It succeeded, whatever it told of its speed.
+    #[track_caller]
+    fn done(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+}
+
 /// Records a workload and writes a trace of it; the two files, and how many instructions of the trace are of the warm-up.
 fn record(scratch: &Scratch, arguments: &[&str], trace: &str) -> (String, String, u64) {
     let (recording, file) = (scratch.text("run.rec"), scratch.text(trace));
     let format = if trace.contains("champsim") { "champsim" } else { "lackey" };
     let spec = format!("{format}:{file}");
     let fixed = ["record", "--set", "guest_time=instructions", "-o", &recording, "--trace", &spec];
-    let ended = run(fixed.iter().chain(arguments)).succeeded();
+    let ended = run(fixed.iter().chain(arguments)).done();
     let line = ended.stdout.lines().nth(1).unwrap();
     let warmup = line.split(", ").nth(1).and_then(|words| words.split(' ').next()).unwrap().parse().unwrap();
     (recording, file, warmup)
@@ -29,14 +42,14 @@ fn record(scratch: &Scratch, arguments: &[&str], trace: &str) -> (String, String
 fn native(scratch: &Scratch, recording: &str, page: &str) -> Value {
     let _ = fs::remove_file(scratch.path("lines"));
     let scheme = format!("native:{page}/{SMALL}");
-    run(["sweep", recording, "--scheme", &scheme, "-o", &scratch.text("lines")]).succeeded();
+    run(["sweep", recording, "--scheme", &scheme, "-o", &scratch.text("lines")]).done();
     serde_json::from_str(fs::read_to_string(scratch.path("lines")).unwrap().trim()).unwrap()
 }
 
 fn import(scratch: &Scratch, trace: &str, arguments: &[&str]) -> String {
     let file = scratch.text("trace.rec");
     let format = if trace.contains("champsim") { "champsim" } else { "lackey" };
-    run(["import", trace, "--format", format, "-o", &file].iter().chain(arguments)).succeeded();
+    run(["import", trace, "--format", format, "-o", &file].iter().chain(arguments)).done();
     file
 }
 
@@ -47,13 +60,13 @@ fn number(line: &Value, keys: &[&str]) -> i64 {
 #[test]
 fn an_imported_trace_misses_as_its_run_does() {
     let scratch = Scratch::new();
-    let (recording, trace, warmup) =
-        record(&scratch, &["--workload", "gups:64K", "--warmup", "20000"], "gups.lackey");
+    let (recording, trace, warmup) = record(&scratch, &["--workload", "gups:64K", "--warmup", "20000"], "gups.lackey");
     let ran = native(&scratch, &recording, "4K");
     let replayed = native(&scratch, &import(&scratch, &trace, &["--warmup", &warmup.to_string()]), "4K");
     for key in ["instructions", "loads", "stores"] {
         assert_eq!(replayed[key], ran[key], "{key}");
     }
+    assert_eq!(replayed["recording"]["imported"]["pages"], "4K");
     let misses = |key: &str| (number(&ran, &["tlb", key]), number(&replayed, &["tlb", key]));
     assert!(misses("l1d_misses").0 > 10_000);
     for key in ["l1d_misses", "l1i_misses"] {
@@ -63,14 +76,13 @@ fn an_imported_trace_misses_as_its_run_does() {
     // The run has filled its L2 before the trace begins.
     let (ran, replayed) = misses("l2_misses");
     assert!((ran..=ran + L2_ENTRIES).contains(&replayed), "{ran} of the run, {replayed} of its trace");
-    assert_eq!(replayed["recording"]["imported"]["pages"], "4K");
 }
 
 #[test]
 fn a_trace_has_the_instructions_of_the_region_and_changes_nothing() {
     let scratch = Scratch::new();
     let plain = scratch.text("plain.rec");
-    run(["record", "--set", "guest_time=instructions", "--workload", "bfs:8", "-o", &plain]).succeeded();
+    run(["record", "--set", "guest_time=instructions", "--workload", "bfs:8", "-o", &plain]).done();
     let (recording, trace, warmup) = record(&scratch, &["--workload", "bfs:8"], "bfs.champsim.xz");
     assert_eq!(fs::read(&plain).unwrap(), fs::read(&recording).unwrap(), "the recording is the same");
     assert_eq!(warmup, 0);
@@ -103,7 +115,7 @@ fn every_scheme_replays_a_trace_under_every_policy() {
     ] {
         let file = import(&scratch, &trace, &["--pages", pages, "--frames", "random:3", "--warmup", "5"]);
         let _ = fs::remove_file(scratch.path("lines"));
-        run(["sweep", &file, "--scheme", schemes, "--inexact", "-o", &scratch.text("lines")]).succeeded();
+        run(["sweep", &file, "--scheme", schemes, "--inexact", "-o", &scratch.text("lines")]).done();
         let text = fs::read_to_string(scratch.path("lines")).unwrap();
         assert_eq!(text.lines().count(), schemes.split(',').count());
         for line in text.lines() {

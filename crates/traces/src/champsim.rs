@@ -34,18 +34,14 @@ fn as_branch(kind: BranchKind, operands: &Operands) -> Operands {
     match kind {
         BranchKind::Jump => Operands::new(&[], &[INSTRUCTION_POINTER]),
         BranchKind::IndirectJump => Operands::new(&[indirect, second], &[INSTRUCTION_POINTER]),
-        BranchKind::Conditional => {
-            Operands::new(&[INSTRUCTION_POINTER, if first | second == 0 { FLAGS } else { first }, second], &[
-                INSTRUCTION_POINTER,
-            ])
+        BranchKind::Conditional => Operands::new(
+            &[INSTRUCTION_POINTER, if first | second == 0 { FLAGS } else { first }, second],
+            &[INSTRUCTION_POINTER],
+        ),
+        BranchKind::Call => Operands::new(&[INSTRUCTION_POINTER, STACK_POINTER], &[INSTRUCTION_POINTER, STACK_POINTER]),
+        BranchKind::IndirectCall => {
+            Operands::new(&[INSTRUCTION_POINTER, STACK_POINTER, indirect], &[INSTRUCTION_POINTER, STACK_POINTER])
         }
-        BranchKind::Call => {
-            Operands::new(&[INSTRUCTION_POINTER, STACK_POINTER], &[INSTRUCTION_POINTER, STACK_POINTER])
-        }
-        BranchKind::IndirectCall => Operands::new(&[INSTRUCTION_POINTER, STACK_POINTER, indirect], &[
-            INSTRUCTION_POINTER,
-            STACK_POINTER,
-        ]),
         BranchKind::Return => Operands::new(&[STACK_POINTER], &[INSTRUCTION_POINTER, STACK_POINTER]),
     }
 }
@@ -97,22 +93,18 @@ impl Reading {
             _ => Err(wrong("a flag is neither 0 nor 1; is this a trace of ChampSim?")),
         };
         let (is_branch, taken) = (flag(bytes[8])?, flag(bytes[9])?);
-        let operands = Operands {
-            writes: [bytes[10], bytes[11]],
-            reads: [bytes[12], bytes[13], bytes[14], bytes[15]],
-        };
+        let operands = Operands { writes: [bytes[10], bytes[11]], reads: [bytes[12], bytes[13], bytes[14], bytes[15]] };
         if taken && !is_branch {
             return Err(wrong("it is taken, and no branch"));
         }
         let branch = is_branch.then(|| Branch { kind: kind_of(&operands), taken });
         let loads = (4..8).map(|number| (DataKind::Load, word(number)));
         let stores = (2..4).map(|number| (DataKind::Store, word(number)));
-        self.data.extend(
-            loads
-                .chain(stores)
-                .filter(|&(_, address)| address != 0)
-                .map(|(kind, address)| Data { kind, address, bytes: 1 }),
-        );
+        self.data.extend(loads.chain(stores).filter(|&(_, address)| address != 0).map(|(kind, address)| Data {
+            kind,
+            address,
+            bytes: 1,
+        }));
         self.records += 1;
         Ok(Some(Record::Instruction(Instruction { pc: word(0), bytes: 0, branch, operands })))
     }

@@ -110,6 +110,11 @@ impl<W: Write> Importer<W> {
     /// Begins a recording: the guest has its tables, and translates. `warmup` instructions are not measured.
     pub fn new(mut writer: Writer<W>, mapping: &Mapping, warmup: u64) -> Self {
         writer.event(&Event::Begin { hart: 0 });
+        // A kernel writes its tables, and clears frames, before a program has them. So the host has given memory for them.
+        writer.event(&Event::Context(TranslationContext::default()));
+        for page in mapping.used.clone() {
+            writer.access(Access::Write, page);
+        }
         for (page, words) in &mapping.tables {
             writer.event(&Event::TablePage { page: *page, words: words.clone() });
         }
@@ -120,6 +125,7 @@ impl<W: Write> Importer<W> {
             privilege: Privilege::User,
             ..TranslationContext::default()
         }));
+        writer.event(&Event::Fence { gva: None, asid: None });
         let counts = Counts::default();
         let mut importer = Self { writer, counts, turn: 0, warmup: Some(warmup), fetched: None, data: None };
         importer.begin_region();

@@ -4,6 +4,7 @@
 //! are set, as a kernel sets them that maps a page at its first use.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::str::FromStr;
 use types::{Gpa, PagingMode};
 
@@ -108,7 +109,9 @@ pub struct Mapping {
     pub root: Gpa,
     /// The tables, the root first: the number of a page of guest physical memory, and its content.
     pub tables: Vec<(u64, Box<[u64; 512]>)>,
-    /// Bytes of RAM that are used.
+    /// Pages of 4K of guest physical memory, by number: the tables, and the frames that have been given to pages.
+    pub used: Range<u64>,
+    /// Bytes of RAM from its beginning to the end of these.
     pub bytes: u64,
     /// Pages of 4K.
     pub small: u64,
@@ -148,11 +151,13 @@ impl Mapping {
                 tree.map(page, shift, level, at >> 2 | LEAF);
             }
         }
+        let bytes = (small_base + ((small.len() as u64) << SMALL)).next_multiple_of(1 << LARGE);
         Ok(Self {
             mode,
             root: Gpa(first_table),
             tables: tree.into_tables(first_table),
-            bytes: (small_base + ((small.len() as u64) << SMALL)).next_multiple_of(1 << LARGE),
+            used: first_table >> SMALL..(ram.0 + bytes) >> SMALL,
+            bytes,
             small: small.len() as u64,
             large: large.len() as u64,
         })
@@ -300,7 +305,8 @@ mod tests {
 
     #[test]
     fn every_page_has_a_frame_of_its_own() {
-        let pages: Vec<u64> = (0..700).map(|number| number * 3 % 1024).chain([1 << 40 >> SMALL, u64::MAX >> SMALL]).collect();
+        let pages: Vec<u64> =
+            (0..700).map(|number| number * 3 % 1024).chain([1 << 40 >> SMALL, u64::MAX >> SMALL]).collect();
         let mut unique = BTreeSet::new();
         let pages: Vec<u64> = pages.into_iter().filter(|&page| unique.insert(page)).collect();
         for policy in [Policy::Small, Policy::Large, Policy::Thp] {
@@ -319,7 +325,8 @@ mod tests {
 
     #[test]
     fn the_mode_is_the_smallest_that_has_all_addresses() {
-        let mode = |address: u64| Mapping::new(RAM, &[address >> SMALL], Policy::Small, Frames::FirstTouch).map(|m| m.mode);
+        let mode =
+            |address: u64| Mapping::new(RAM, &[address >> SMALL], Policy::Small, Frames::FirstTouch).map(|m| m.mode);
         assert_eq!(mode(0x3f_ffff_f000), Ok(PagingMode::Sv39));
         assert_eq!(mode(0xffff_ffc0_0000_0000), Ok(PagingMode::Sv39));
         assert_eq!(mode(0x7fff_ffff_f000), Ok(PagingMode::Sv48));

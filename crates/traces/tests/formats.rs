@@ -16,8 +16,19 @@ use types::Gpa;
 fn program(random: &mut Random) -> Vec<Record> {
     // add, ld, sd, amoadd, beq, jal ra, jal x0, jalr ra, ret, c.jr a5, c.mv, fmadd, csrrw
     let encodings = [
-        0x00c5_8533, 0x0081_3503, 0x00b5_3023, 0x00b6_352f, 0x00b5_0463, 0x0000_00ef, 0x0000_006f, 0x0007_80e7,
-        0x0000_8067, 0x8782, 0x852e, 0x6ac5_f543, 0x1805_1073,
+        0x00c5_8533,
+        0x0081_3503,
+        0x00b5_3023,
+        0x00b6_352f,
+        0x00b5_0463,
+        0x0000_00ef,
+        0x0000_006f,
+        0x0007_80e7,
+        0x0000_8067,
+        0x8782,
+        0x852e,
+        0x6ac5_f543,
+        0x1805_1073,
     ];
     let mut records = Vec::new();
     let mut pc = 0x8000_0000 + 2 * random.below(1 << 30);
@@ -163,8 +174,7 @@ fn independent_readers_find_every_rule_kept() {
             let name = format!("pagewalk-traces-{}-{}{suffix}", std::process::id(), format.name());
             let file = Removed(std::env::temp_dir().join(name));
             fs::write(&file.0, written(&records, format, !suffix.is_empty())).unwrap();
-            let script = Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join(format!("tests/readers/read_{}.py", format.name()));
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/readers/read_{}.py", format.name()));
             let output = Command::new(&python).arg(script).arg(&file.0).output().unwrap();
             let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{} of seed {seed}: {stderr}", format.name());

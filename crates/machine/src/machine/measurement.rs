@@ -1,7 +1,7 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
-use super::recording::{self, RecordError, Recorded};
 use super::instructions::InstructionSink;
+use super::recording::{self, RecordError, Recorded};
 use super::{instructions, intervals, pages, profile, trace};
 use crate::bus::{ReplayError, Source};
 use crate::machine::Machine;

@@ -147,7 +147,8 @@ fn about(arguments: &ImportArgs, mapping: &Mapping) -> Result<String, Failure> {
         .and_then(|builder| set(builder, "paging.guest", mode))
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let page = if arguments.pages == Policy::Large { "2M" } else { "4K" };
-    let system: System = format!("native:{page}").parse().map_err(|error| Failure::Usage(format!("--pages: {error}")))?;
+    let system: System =
+        format!("native:{page}").parse().map_err(|error| Failure::Usage(format!("--pages: {error}")))?;
     let on = Configured::new(&builder, system)?;
     let failed = |error: &dyn std::fmt::Display| Failure::Run(format!("the configuration cannot be written: {error}"));
     let toml = toml::to_string(&on.config).map_err(|error| failed(&error))?;

@@ -83,7 +83,10 @@ fn finish_trace(tracing: Option<&Tracing<File>>, file: Option<&Path>) -> Result<
     let Some((tracing, file)) = tracing.zip(file) else { return Ok(None) };
     let traced = tracing.finish().map_err(|error| unwritten(file, &error))?;
     if traced.instructions == 0 {
-        return Err(Failure::Run(format!("{}: the guest marks no region of interest, so nothing is traced", file.display())));
+        return Err(Failure::Run(format!(
+            "{}: the guest marks no region of interest, so nothing is traced",
+            file.display()
+        )));
     }
     Ok(Some(traced))
 }
