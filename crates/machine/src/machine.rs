@@ -7,6 +7,7 @@ mod faults;
 mod firmware;
 mod inconsistency;
 mod input_output;
+mod instructions;
 mod intervals;
 mod measurement;
 mod pages;
@@ -21,6 +22,7 @@ mod trace;
 mod walks;
 
 pub use balloon::BalloonError;
+pub use instructions::InstructionSink;
 pub use recording::{RecordError, Recorded};
 
 use crate::sections::serve;
@@ -118,6 +120,8 @@ pub struct Machine {
     pub(crate) intervals: Option<Box<IntervalLog>>,
     /// What a debugger wants.
     pub(crate) debug: DebugState,
+    /// Who gets the instructions that harts retire.
+    pub(crate) instructions: Option<Box<dyn InstructionSink>>,
 }
 
 /// How the run loop goes on.
@@ -154,6 +158,7 @@ impl Machine {
             watched: Watched::default(),
             intervals: None,
             debug: DebugState::default(),
+            instructions: None,
         }
     }
 
