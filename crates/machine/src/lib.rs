@@ -34,11 +34,12 @@ pub use hart::{CODE_BYTES, CodeMemoryError, DataAccess, DataUse, Retired, reserv
 pub use hypervisor::FaultyFrame;
 pub use hypervisor::sched;
 pub use loader::LoadError;
-pub use machine::{BalloonError, Controller, InstructionSink, Machine, Pace, RecordError, Recorded};
+pub use machine::{BalloonError, Controller, Machine, Pace, RecordError, Recorded};
 pub use memory::registry;
 pub use memory::{FrameError, HOST_BASE, Inconsistency};
 pub use mmu::{Answer, MissClass, Reference, Segment, WalkRecord, WalkStep};
 pub use pages::{DistanceBucket, DistanceHistogram, HartReuse, Heatmap, HeatmapCell, Reuse, SpacePage};
+pub use parts::instruction_sink::InstructionSink;
 pub use parts::network::Network;
 pub use parts::page_watch::{HeatmapOf, PageRequest};
 pub use profile::{Counter, Counters, NamedRange, Profile, Rates, Row, Site, Space, Touched};

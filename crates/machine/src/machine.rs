@@ -22,7 +22,6 @@ mod trace;
 mod walks;
 
 pub use balloon::BalloonError;
-pub use instructions::InstructionSink;
 pub use recording::{RecordError, Recorded};
 
 use crate::sections::serve;
@@ -36,6 +35,7 @@ use crate::{
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
     parts::faulty::Faults,
+    parts::instruction_sink::InstructionSink,
     parts::intervals::IntervalLog,
     parts::network::Cable,
     parts::record::Record,

@@ -1,14 +1,7 @@
 //! A machine whose instructions are traced: who gets them.
 
 use crate::machine::Machine;
-use crate::results::gauge::Phase;
-use hart::Retired;
-
-/// Who gets the instructions of a guest, turn by turn.
-pub trait InstructionSink: Send {
-    /// The hart has retired these in a turn, all in one phase of the run.
-    fn retired(&mut self, retired: &[Retired], phase: Phase);
-}
+use crate::parts::instruction_sink::InstructionSink;
 
 /// See [`Machine::trace_instructions`].
 pub(super) fn open(machine: &mut Machine, sink: Box<dyn InstructionSink>) {
