@@ -261,7 +261,8 @@ fn the_report_has_the_misses_that_hit_a_segment_apart() {
 
 #[test]
 fn the_report_has_the_linear_models_predictions() {
-    let arguments = ["--workload", "gups:8M", "--append", "updates=10000", "--memory", "64M"];
+    let schemes = "native,nested,vmm-direct,dual-direct";
+    let arguments = ["--workload", "gups:8M", "--append", "updates=10000", "--memory", "64M", "--scheme", schemes];
     let predicted = |more: &[&str], scheme: &str| {
         let runs = common::runs_of(&compare(&[&arguments[..], more].concat()));
         let run = of(&runs, scheme);

@@ -107,7 +107,7 @@ mod tests {
             ("comapre", "unknown command `comapre`; did you mean `compare`?"),
             ("guest fetsh", "unknown command `fetsh`; did you mean `fetch`?"),
             ("compare --schem native", "unknown option `--schem`; did you mean `--scheme`?"),
-            ("guest fly", "unknown command `fly` (fetch, list, header)"),
+            ("guest fly", "unknown command `fly` (fetch, image, list, header)"),
             ("boot --colour", "unknown option `--colour`; `pagewalk boot --help` lists what there is"),
             ("compare gups", "unexpected argument `gups`; `pagewalk compare --help` lists what there is"),
         ] {

@@ -84,7 +84,7 @@ pub(crate) fn predicted(runs: &[Finished], run: &Finished) -> Option<f64> {
             let scheme = on.config.scheme;
             scheme.name() == wanted.facts().name && scheme.guest_page() == run.on.config.scheme.guest_page()
         };
-        let mut good = runs.iter().filter(|other| other.failed.is_none() && is_classified(other));
+        let mut good = runs.iter().filter(|other| other.failed.is_none() && other.on.config.segment.classify);
         good.find(|other| other.work == run.work && same(&other.on) && other.on.host == run.on.host)
     };
     if run.failed.is_some() {
@@ -93,11 +93,6 @@ pub(crate) fn predicted(runs: &[Finished], run: &Finished) -> Option<f64> {
     let native = find(builtin::NATIVE).map(Measured::of)?;
     let base = find(builtin::NESTED).map(Measured::of);
     predict(run.on.config.scheme.facts(), &native, base.as_ref())
-}
-
-/// Whether misses have classes.
-fn is_classified(run: &Finished) -> bool {
-    run.statistics.mmu.classified_misses.iter().any(|&count| count > 0)
 }
 
 /// One line for each run under a scheme with segments. `None` if there is none, or nothing to predict it from.
