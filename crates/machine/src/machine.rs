@@ -590,13 +590,6 @@ impl Machine {
         primary_region::refused(&self.state, 0)
     }
 
-    /// What is wrong with the tables that the hypervisor keeps: one line each. Empty unless a guest has shadow tables that are checked.
-    #[must_use]
-    pub fn check(&self) -> Vec<String> {
-        let vms = self.state.vms.iter();
-        vms.flat_map(|vm| vm.check_shadow(&self.state.host.memory)).map(|wrong| wrong.to_string()).collect()
-    }
-
     pub(crate) fn clock(&self) -> &Clock {
         self.state.clock()
     }

@@ -1,11 +1,11 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
-use super::instructions::InstructionSink;
 use super::recording::{self, RecordError, Recorded};
 use super::{instructions, intervals, pages, profile, trace};
 use crate::bus::{ReplayError, Source};
 use crate::machine::Machine;
 use crate::pages::{Heatmap, Reuse};
+use crate::parts::instruction_sink::InstructionSink;
 use crate::parts::intervals::RegionChange;
 use crate::parts::page_watch::PageRequest;
 use crate::profile::Profile;
