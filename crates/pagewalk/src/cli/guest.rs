@@ -56,15 +56,23 @@ pub struct FetchArgs {
     /// Look for newer versions of what is there
     #[arg(long)]
     pub renew: bool,
+    /// Where packages come from.
+    #[command(flatten)]
+    pub archive: ArchiveArgs,
+    /// Which cache.
+    #[command(flatten)]
+    pub cache: CacheArgs,
+}
+
+/// The archive that packages come from.
+#[derive(Args, Clone, Debug)]
+pub struct ArchiveArgs {
     /// Address of a Debian archive [default: that of this system's apt configuration]
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
     /// Keyring that signs the archive [default: that of debian-archive-keyring]
     #[arg(long, value_name = "FILE")]
     pub keyring: Option<PathBuf>,
-    /// Which cache.
-    #[command(flatten)]
-    pub cache: CacheArgs,
 }
 
 /// Which distribution an image is of.
@@ -89,12 +97,9 @@ pub struct ImageArgs {
     /// Look for newer versions of the packages
     #[arg(long)]
     pub renew: bool,
-    /// Address of a Debian archive [default: that of this system's apt configuration]
-    #[arg(long, value_name = "URL")]
-    pub mirror: Option<String>,
-    /// Keyring that signs the archive [default: that of debian-archive-keyring]
-    #[arg(long, value_name = "FILE")]
-    pub keyring: Option<PathBuf>,
+    /// Where packages come from.
+    #[command(flatten)]
+    pub archive: ArchiveArgs,
     /// Sandbox.
     #[command(flatten)]
     pub sandbox: SandboxArgs,

@@ -28,7 +28,7 @@ pub use config::ConfigReferenceArgs;
 pub use control::{ControlArgs, CtlArgs, CtlRequest};
 pub use format::FormatArgs;
 pub use gdb::GdbAddress;
-pub use guest::{CacheArgs, Distribution, FetchArgs, GuestCommand, ImageArgs, ListArgs};
+pub use guest::{ArchiveArgs, CacheArgs, Distribution, FetchArgs, GuestCommand, ImageArgs, ListArgs};
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
 pub use profile::{HeatmapCounts, ObserveArgs, ProfileArgs, ProfileFormat};

@@ -185,7 +185,7 @@ pub struct BootArgs {
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
-    /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, or when a region of interest begins for the Nth time, or when it marks that it is ready
+    /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, when a region of interest begins for the Nth time, or when the guest marks that it is ready
     #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N|ready", requires = "snapshot")]
     pub snapshot_at: Option<SnapshotAt>,
     /// Control.

@@ -1,6 +1,6 @@
 //! `pagewalk guest`: fetches the Linux guest, lists what is fetched, and prints the header for programs that run in a guest.
 
-use crate::cli::{Distribution, FetchArgs, GuestCommand, ImageArgs, ListArgs};
+use crate::cli::{ArchiveArgs, Distribution, FetchArgs, GuestCommand, ImageArgs, ListArgs};
 use crate::error::Failure;
 use crate::guest::{
     self, BASE, Cache, FetchRequest, Fetched, GuestError, ImageRequest, KernelRequest, LinuxGuest, PACKAGE_SETS,
@@ -33,7 +33,7 @@ fn fetch(arguments: &FetchArgs) -> Result<ExitCode, Failure> {
     } else {
         arguments.only.clone()
     };
-    let source = Source { mirror: arguments.mirror.clone(), keyring: arguments.keyring.clone() };
+    let source = source(&arguments.archive);
     let kernel = arguments.kernel.clone().map(|release| KernelRequest { release, suite: arguments.suite.clone() });
     let request = FetchRequest { sets, kernel, renew: arguments.renew, source };
     let fetched = guest::fetch(&cache, &request, &mut Progress::new())?;
@@ -54,6 +54,10 @@ fn fetch(arguments: &FetchArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn source(archive: &ArchiveArgs) -> Source {
+    Source { mirror: archive.mirror.clone(), keyring: archive.keyring.clone() }
+}
+
 fn image(arguments: &ImageArgs) -> Result<ExitCode, Failure> {
     let Distribution::Debian = arguments.distribution;
     let cache = Cache::locate(arguments.cache.directory.as_deref())?;
@@ -61,7 +65,7 @@ fn image(arguments: &ImageArgs) -> Result<ExitCode, Failure> {
     packages.sort();
     packages.dedup();
     let request = ImageRequest { packages, size: arguments.size.0 };
-    let source = Source { mirror: arguments.mirror.clone(), keyring: arguments.keyring.clone() };
+    let source = source(&arguments.archive);
     let order = Order { request, source, renew: arguments.renew, sandbox: arguments.sandbox.sandbox };
     let (image, made) = build::image(&cache, &order)?;
     let state = match made {

@@ -218,7 +218,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the states that were made first, beyond [`MOST`], and disks without a snapshot.
+/// Removes the states that were made first, beyond [`MOST`].
 fn remove_oldest(directory: &Path) -> io::Result<()> {
     let mut states = Vec::new();
     for entry in fs::read_dir(directory)? {

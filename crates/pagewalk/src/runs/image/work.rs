@@ -57,7 +57,7 @@ impl GuestKind {
 /// What a shell is typed at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ShellConsole {
-    /// A terminal: it shows what is typed, and begins its lines where it is told to.
+    /// A terminal: the guest echoes what is typed, and sends CR LF at the end of a line.
     Terminal,
     /// A file or a pipe.
     Stream,
