@@ -14,6 +14,7 @@
 //! | [`kernels`] | the file of a kernel | an error, or segments inside RAM |
 //! | [`snapshots`] | the file of a snapshot | an error, or a machine that goes on |
 //! | [`recordings`] | the file of a recording, or events | an error, or machines that do the events |
+//! | [`traces`](recordings::traces) | a trace of another simulator | an error, or a recording |
 //! | [`settings`] | configuration in TOML, and options on the command line | an error, or what can be read again from what it prints |
 //! | [`host_models`] | a host model in TOML | an error, or an MMU that can be built |
 //! | [`documents`] | a file for `run`, an experiment, or a report in JSON | an error, or a page of HTML |
@@ -60,5 +61,6 @@ pub const TARGETS: &[Target] = &[
     ("registers", registers::run),
     ("settings", settings::run),
     ("snapshots", snapshots::run),
+    ("traces", recordings::traces::run),
     ("virtqueues", virtqueues::run),
 ];

@@ -1,6 +1,8 @@
 //! The file of a recording, and its events done to machines. Checksums are made to be right most of the time, or nothing behind them would be
 //! reached.
 
+pub mod traces;
+
 use config::ConfigBuilder;
 use machine::{Console, Image, Machine, Source};
 use recording::{Decoder, Ends, Event, Reader, Writer};

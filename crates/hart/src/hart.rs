@@ -1,6 +1,7 @@
 //! One vCPU: its state. The loop that runs it is in `hart/run.rs`.
 
 pub(crate) mod accesses;
+pub(crate) mod instructions;
 mod run;
 mod suspended;
 
@@ -14,6 +15,7 @@ use crate::{
     watch::{Place, StopCause, Watch},
 };
 use accesses::{AccessLog, PageUse};
+use instructions::{InstructionLog, Retired};
 use suspended::Suspended;
 use types::{PagingMode, Privilege, TranslationContext};
 
@@ -102,6 +104,8 @@ pub struct Hart {
     faulted: Option<u64>,
     /// The pages that it accesses, if they are kept.
     accesses: Option<Box<AccessLog>>,
+    /// The instructions that it retires, if they are kept.
+    pub(crate) instructions: Option<Box<InstructionLog>>,
 }
 
 impl Hart {
@@ -134,6 +138,7 @@ impl Hart {
             suspended: None,
             faulted: None,
             accesses: None,
+            instructions: None,
         };
         hart.update_float_open();
         hart
@@ -147,6 +152,25 @@ impl Hart {
     /// The pages that were accessed since this was last asked, in order.
     pub fn take_accesses(&mut self) -> Vec<PageUse> {
         self.accesses.as_mut().map(|log| log.take()).unwrap_or_default()
+    }
+
+    /// Keeps the instructions that the hart retires, from now on. It is then slower.
+    pub fn log_instructions(&mut self) {
+        self.instructions.get_or_insert_default();
+    }
+
+    /// What has retired since this was last asked, in order.
+    pub fn take_instructions(&mut self) -> Vec<Retired> {
+        let retired = self.counts.instructions;
+        self.instructions.as_mut().map(|log| log.take(retired)).unwrap_or_default()
+    }
+
+    /// Notes a trap or a return for those who keep instructions.
+    fn note_transfer(&mut self, what: Retired) {
+        let retired = self.counts.instructions;
+        if let Some(log) = &mut self.instructions {
+            log.transfer(retired, what);
+        }
     }
 
     /// The hart, counting on from where `former` is: for one that is started again.
@@ -359,6 +383,7 @@ impl Hart {
 
     /// Trap entry to S-mode (Privileged 1.13, section 12.1.1).
     fn enter_handler(&mut self, cause: u64, value: u64, pc: u64) {
+        self.note_transfer(Retired::Trap { pc });
         self.sampled = 0;
         self.csrs.sepc = pc;
         self.csrs.scause = cause;
@@ -383,5 +408,6 @@ impl Hart {
         }
         self.csrs.spp = Privilege::User;
         self.pc = self.csrs.sepc;
+        self.note_transfer(Retired::Return { pc: self.pc });
     }
 }

@@ -27,6 +27,12 @@ impl Hart {
             bus.at(self.pc, self.retired_in_run());
         }
         let bits = self.instruction_bits(bus)?;
+        if self.instructions.is_some() {
+            let (place, context) = ((self.counts().instructions, self.pc), self.context());
+            if let Some(log) = &mut self.instructions {
+                log.stepped(place, bits, &context);
+            }
+        }
         self.step_bits(code, bus, bits, engine)
     }
 
@@ -89,6 +95,19 @@ impl Hart {
         };
         // SAFETY: two bytes of a page of readable memory, at an even offset.
         Ok(low | u32::from(unsafe { second.cast::<u16>().read_unaligned() }) << 16)
+    }
+
+    /// The bits of the instruction at an offset in the page that the hart executes from; of a compressed one, or one that continues in the next
+    /// page, the low 16.
+    pub(crate) fn bits_in_page(&self, offset: u16) -> u32 {
+        let at = self.host_page.start().wrapping_add(usize::from(offset));
+        // SAFETY: the page is 4 KiB of readable memory, and the offset even.
+        let low = u32::from(unsafe { at.cast::<u16>().read_unaligned() });
+        if low & 3 != 3 || offset > 0xffc {
+            return low;
+        }
+        // SAFETY: the instruction ends in the page.
+        low | u32::from(unsafe { at.wrapping_add(2).cast::<u16>().read_unaligned() }) << 16
     }
 
     /// At a floating-point gate: passes it if the unit is on and the rounding mode valid. The unit becomes dirty here, before the

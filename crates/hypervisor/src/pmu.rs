@@ -42,7 +42,7 @@ struct Counter {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pmu {
     /// By number.
-    counters: Vec<Counter>,
+    counters: [Counter; COUNTERS],
     /// Firmware events, by [`FirmwareEvent::index`].
     firmware: [u64; FirmwareEvent::ALL.len()],
 }
@@ -50,7 +50,7 @@ pub struct Pmu {
 impl Default for Pmu {
     /// `cycle` and `instret` count from 0, and no other counter does.
     fn default() -> Self {
-        let mut counters = vec![Counter::default(); COUNTERS];
+        let mut counters = [Counter::default(); COUNTERS];
         for (number, event) in [(CYCLE, PmuEvent::Cycles), (INSTRET, PmuEvent::Instructions)] {
             counters[number as usize] = Counter { event: Some(event), started: true, value: 0 };
         }

@@ -7,6 +7,7 @@ mod faults;
 mod firmware;
 mod inconsistency;
 mod input_output;
+mod instructions;
 mod intervals;
 mod measurement;
 mod pages;
@@ -34,6 +35,7 @@ use crate::{
     parts::disk::Disks,
     parts::dispatch::{Dispatch, Residence},
     parts::faulty::Faults,
+    parts::instruction_sink::InstructionSink,
     parts::intervals::IntervalLog,
     parts::network::Cable,
     parts::record::Record,
@@ -118,6 +120,8 @@ pub struct Machine {
     pub(crate) intervals: Option<Box<IntervalLog>>,
     /// What a debugger wants.
     pub(crate) debug: DebugState,
+    /// Who gets the instructions that harts retire.
+    pub(crate) instructions: Option<Box<dyn InstructionSink>>,
 }
 
 /// How the run loop goes on.
@@ -154,6 +158,7 @@ impl Machine {
             watched: Watched::default(),
             intervals: None,
             debug: DebugState::default(),
+            instructions: None,
         }
     }
 
@@ -583,13 +588,6 @@ impl Machine {
     #[must_use]
     pub fn refused_segments(&self) -> (u64, &[String]) {
         primary_region::refused(&self.state, 0)
-    }
-
-    /// What is wrong with the tables that the hypervisor keeps: one line each. Empty unless a guest has shadow tables that are checked.
-    #[must_use]
-    pub fn check(&self) -> Vec<String> {
-        let vms = self.state.vms.iter();
-        vms.flat_map(|vm| vm.check_shadow(&self.state.host.memory)).map(|wrong| wrong.to_string()).collect()
     }
 
     pub(crate) fn clock(&self) -> &Clock {

@@ -98,9 +98,18 @@ impl Target {
         if status.success() {
             return Ok(text);
         }
+        // A log may be gone with the machine that the step ran on.
+        eprintln!("{}: the end of its log:\n{}", self.name, last_lines(&text));
         let input = text.lines().find_map(|line| line.split_once("Test unit written to ")).map(|(_, path)| path);
         Err(failed(input.map_or_else(|| status.to_string(), |input| format!("fails on {input}"))))
     }
+}
+
+/// The end of a log, without the lines in which libFuzzer reports progress.
+fn last_lines(log: &str) -> String {
+    const MOST: usize = 60;
+    let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with('#')).collect();
+    lines[lines.len().saturating_sub(MOST)..].join("\n")
 }
 
 /// Makes a directory, and those above it.
@@ -111,6 +120,13 @@ pub(super) fn create(directory: &Path) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_log_has_no_progress() {
+        let log = "seed 7\n#1 NEW\nthread panicked\n#2 pulse\nTest unit written to x";
+        assert_eq!(last_lines(log), "seed 7\nthread panicked\nTest unit written to x");
+        assert_eq!(last_lines(&"line\n".repeat(100)).lines().count(), 60);
+    }
 
     #[test]
     fn every_binary_is_a_target() {

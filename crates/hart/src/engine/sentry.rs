@@ -6,6 +6,7 @@ use crate::{
     hart::{
         Hart,
         accesses::{AccessLog, PageUse},
+        instructions::{DataUse, InstructionLog},
     },
     microop::{MicroOp, accumulator},
     ops::{Class, Opcode, operations},
@@ -91,6 +92,39 @@ impl Sentry for AccessLog {
             let TranslationContext { mode, root, asid, .. } = hart.context();
             self.begin(stamp, PageUse { page: Gva(touched.address & !0xfff), mode, root, asid, count: 1 });
         }
+        None
+    }
+}
+
+impl Sentry for InstructionLog {
+    const LOOKS: bool = true;
+
+    #[inline]
+    unsafe fn stops<B: Bus>(
+        &mut self,
+        hart: &Hart,
+        (opcode, op): (Opcode, *const MicroOp),
+        acc: u64,
+        environment: &Environment<B>,
+    ) -> Option<StopCause> {
+        match opcode {
+            // These begin no instruction, or the run loop executes what is behind them.
+            Opcode::Next
+            | Opcode::Resolve
+            | Opcode::FetchLine
+            | Opcode::Stale
+            | Opcode::Moved
+            | Opcode::Compiled
+            | Opcode::FloatGate
+            | Opcode::Straddle => return None,
+            _ => {}
+        }
+        let (offset, before) = environment.position(op);
+        let number = hart.instructions_at(acc) + u64::from(before);
+        // SAFETY: by the contract.
+        let data = unsafe { touched(hart, opcode, op) }.map(|touched| DataUse::of(opcode.class(), &touched));
+        let bits = hart.bits_in_page(offset);
+        self.begin((number, hart.page + u64::from(offset)), bits, &hart.context(), data);
         None
     }
 }

@@ -191,6 +191,8 @@ impl Hart {
                 self.run_watched(op, acc, view, &mut environment)
             } else if self.accesses.is_some() {
                 self.run_logged(op, acc, view, &mut environment)
+            } else if self.instructions.is_some() {
+                self.run_traced(op, acc, view, &mut environment)
             } else if engine != Engine::Matching && !cfg!(debug_assertions) {
                 ((*op).handler)(self, op, acc, view, (&raw mut environment).cast())
             } else {
@@ -254,6 +256,25 @@ impl Hart {
         let acc = unsafe { matching::run(self, op, acc, view, environment, &mut *log) };
         log.settle(accumulator::stamp(acc));
         self.accesses = Some(log);
+        acc
+    }
+
+    /// Executes from `op` until the engine is left, and keeps the instructions.
+    ///
+    /// # Safety
+    /// As of [`matching::run`].
+    #[cold]
+    unsafe fn run_traced<B: Bus>(
+        &mut self,
+        op: *mut MicroOp,
+        acc: u64,
+        view: DataView,
+        environment: &mut Environment<B>,
+    ) -> u64 {
+        let Some(mut log) = self.instructions.take() else { return acc };
+        // SAFETY: by the contract.
+        let acc = unsafe { matching::run(self, op, acc, view, environment, &mut *log) };
+        self.instructions = Some(log);
         acc
     }
 

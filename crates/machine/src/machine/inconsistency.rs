@@ -4,6 +4,13 @@ use crate::machine::Machine;
 use crate::results::outcome::Outcome;
 
 impl Machine {
+    /// What is wrong with the tables that the hypervisor keeps: one line each. Empty unless a guest has shadow tables that are checked.
+    #[must_use]
+    pub fn check(&self) -> Vec<String> {
+        let vms = self.state.vms.iter();
+        vms.flat_map(|vm| vm.check_shadow(&self.state.host.memory)).map(|wrong| wrong.to_string()).collect()
+    }
+
     /// Ends the guest in whose turn something was found.
     pub(crate) fn end_if_inconsistent(&mut self, guest: usize) {
         if let Some(inconsistency) = self.state.host.take_inconsistency() {

@@ -1,10 +1,11 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
 use super::recording::{self, RecordError, Recorded};
-use super::{intervals, pages, profile, trace};
+use super::{instructions, intervals, pages, profile, trace};
 use crate::bus::{ReplayError, Source};
 use crate::machine::Machine;
 use crate::pages::{Heatmap, Reuse};
+use crate::parts::instruction_sink::InstructionSink;
 use crate::parts::intervals::RegionChange;
 use crate::parts::page_watch::PageRequest;
 use crate::profile::Profile;
@@ -207,10 +208,16 @@ impl Machine {
         pages::heatmap(self, guest)
     }
 
+    /// Gives `sink` the instructions of the guest, from now on. To be called before the machine runs. Every engine interprets then.
+    pub fn trace_instructions(&mut self, sink: Box<dyn InstructionSink>) {
+        instructions::open(self, sink);
+    }
+
     /// vCPU `index` begins a turn on a pCPU.
     pub(crate) fn begin_profiled_turn(&mut self, index: usize, pcpu: usize) {
         profile::begin_turn(self, index, pcpu);
         pages::begin_turn(self, index);
+        instructions::begin_turn(self, index);
     }
 
     /// The hart of vCPU `index`, whose turn has begun at `from`, has left.
@@ -218,6 +225,7 @@ impl Machine {
         profile::leave(self, index, exit);
         trace::stands(self, index);
         pages::end_turn(self, index, from);
+        instructions::end_turn(self, index);
     }
 
     /// The turn of a pCPU has ended.

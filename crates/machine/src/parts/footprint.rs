@@ -1,8 +1,8 @@
 //! What the hypervisor's own work displaces (docs/footprint.md).
 //!
-//! An event uses its lines, and its pages in the L2 TLB, at once. An L1 TLB gets the pages when the guest next misses in it, each once, in the order of
-//! their last uses. Between two misses of an L1, a guest cannot tell which other pages it holds. So a hart may go on in the middle of a block, with
-//! the page that it executes from, and no engine looks that page up again. In the L1D the pages have the time of the guest's access before the miss.
+//! An event uses its lines, and its pages in the L2 TLB, at once. They enter an L1 TLB when the guest next misses in it, each once, in the order of
+//! their last uses. The reason is that engines keep the entries that a block hits: an exit in the middle of a block may not take away the page that the
+//! hart executes from. In the L1D the pages have the time of the guest's access before the miss.
 
 use crate::caches::{Caches, Found};
 use crate::results::footprint::FootprintStatistics;
@@ -21,7 +21,7 @@ pub(crate) struct Footprint {
 /// The part of one pCPU.
 #[derive(Debug, Default)]
 struct OwnFootprint {
-    /// Pages that the L1D has not got yet, from the least to the most recently used.
+    /// Pages that have not entered the L1D yet, from the least to the most recently used.
     data: Vec<Hpa>,
     /// The same of the L1I.
     code: Vec<Hpa>,
@@ -57,21 +57,21 @@ impl Footprint {
         }
     }
 
-    /// The guest on a pCPU is about to be translated an access, a load or store at the time `stamp`. If it misses the L1, the L1 gets its pages first.
+    /// An access of the guest on a pCPU is about to be translated; a load or store has the time `stamp`. If it misses in the L1, pending pages enter the L1 first.
     pub(crate) fn before_access(&mut self, pcpu: usize, mmu: &mut Mmu, (gva, access): (Gva, Access), stamp: u64) {
-        let owed = self.own[pcpu].owed(access);
+        let pending = self.own[pcpu].pending(access);
         let mut pages = HostPages::of(mmu);
-        if owed.is_empty() || pages.guest_hits(gva, access) {
+        if pending.is_empty() || pages.guest_hits(gva, access) {
             return;
         }
-        for page in owed.drain(..) {
+        for page in pending.drain(..) {
             pages.use_in_l1(page, access, stamp.saturating_sub(1));
         }
     }
 }
 
 impl OwnFootprint {
-    fn owed(&mut self, access: Access) -> &mut Vec<Hpa> {
+    fn pending(&mut self, access: Access) -> &mut Vec<Hpa> {
         if access == Access::Execute { &mut self.code } else { &mut self.data }
     }
 
@@ -80,9 +80,9 @@ impl OwnFootprint {
         for page in touched.pages() {
             self.statistics.pages += 1;
             self.statistics.page_misses += u64::from(!pages.use_in_l2(page));
-            let owed = self.owed(touched.access);
-            owed.retain(|&other| other != page);
-            owed.push(page);
+            let pending = self.pending(touched.access);
+            pending.retain(|&other| other != page);
+            pending.push(page);
         }
     }
 

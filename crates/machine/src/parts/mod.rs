@@ -7,6 +7,7 @@ pub(crate) mod disk;
 pub(crate) mod dispatch;
 pub(crate) mod faulty;
 pub(crate) mod footprint;
+pub(crate) mod instruction_sink;
 pub(crate) mod intervals;
 pub(crate) mod network;
 pub(crate) mod page_watch;

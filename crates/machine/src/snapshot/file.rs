@@ -158,8 +158,8 @@ impl Snapshot {
         if shape.architecture != ARCHITECTURE {
             return Err(SnapshotProblem::Architecture(shape.architecture));
         }
-        if state.harts.len() != shape.harts as usize {
-            return Err(content("harts are missing".to_owned()));
+        if let Some(problem) = state.problem(shape.harts as usize, shape.memory.0) {
+            return Err(content(problem.to_owned()));
         }
         let numbers = chunks.iter().map(|chunk| chunk.0).collect();
         let image = MemoryImage::new(file, HEADER, shape.memory.0, numbers)

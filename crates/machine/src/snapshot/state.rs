@@ -2,6 +2,7 @@
 
 use super::translations::Translations;
 use devices::PlatformState;
+use devices::map::RAM_BASE;
 use hart::Registers;
 use hypervisor::pmu::Pmu;
 use hypervisor::{Entry, HartState, PrimaryRegionState, Suspend};
@@ -21,6 +22,23 @@ pub(crate) struct State {
     pub(super) in_region: bool,
     /// What had been translated. The guest cannot tell; how long it takes depends on it.
     pub(super) translations: Translations,
+}
+
+impl State {
+    /// Why this cannot be the state of a machine with so many harts and bytes of memory, if it cannot be.
+    pub(super) fn problem(&self, harts: usize, memory: u64) -> Option<&'static str> {
+        let Some(first) = self.harts.first().filter(|_| self.harts.len() == harts) else {
+            return Some("harts are missing");
+        };
+        if self.harts.iter().any(|hart| hart.pmu.is_some() != first.pmu.is_some()) {
+            return Some("counters of a hart are missing");
+        }
+        let ram = RAM_BASE..RAM_BASE.wrapping_add(memory);
+        let region = self.region.as_ref().map(PrimaryRegionState::memory);
+        let outside =
+            region.filter(|region| ram.start > region.start || region.start > region.end || region.end > ram.end);
+        outside.map(|_| "the primary region is outside memory")
+    }
 }
 
 /// A hart, and where it stands under the SBI.

@@ -22,7 +22,7 @@ pub(crate) fn touch(state: &mut MachineState, at: FootprintPlace, event: Footpri
     footprint.touch(at, event, &mut processors[at.pcpu].mmu, caches.as_mut());
 }
 
-/// The current hart is about to be translated an access of this kind, at the time `stamp`.
+/// An access of the current hart is about to be translated, at the time `stamp`.
 #[cold]
 #[inline(never)]
 pub(crate) fn before_access(state: &mut MachineState, gva: Gva, access: Access, stamp: u32) {

@@ -32,7 +32,7 @@ pub use guest::{ArchiveArgs, CacheArgs, Distribution, FetchArgs, GuestCommand, I
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
 pub use profile::{HeatmapCounts, ObserveArgs, ProfileArgs, ProfileFormat};
-pub use recording::{RecordArgs, SweepArgs};
+pub use recording::{ImportArgs, RecordArgs, SweepArgs, TraceSpec};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
@@ -82,6 +82,8 @@ pub enum Command {
     Run(RunArgs),
     /// Run a guest once, and write what translation depends on to a file that `sweep` replays
     Record(RecordArgs),
+    /// Make a recording of a trace that another tool wrote; a policy for pages stands for its operating system
+    Import(ImportArgs),
     /// Replay a recording on many systems: the counts are those of full runs, as lines of JSON
     Sweep(SweepArgs),
     /// Fetch the Linux guest, list what is fetched, or print the header that marks regions of interest

@@ -40,6 +40,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Record(arguments) => recording::record::run(arguments),
+        Command::Import(arguments) => recording::import::run(arguments),
         Command::Sweep(arguments) => recording::sweep::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Guest(command) => guest::run(command),

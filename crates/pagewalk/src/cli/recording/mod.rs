@@ -1,4 +1,4 @@
-//! Arguments of `record` and `sweep`.
+//! Arguments of `record`, `import` and `sweep`.
 
 use super::run::{LinuxArgs, MachineArgs};
 use super::sandbox::SandboxArgs;
@@ -6,7 +6,10 @@ use super::values::{CommandSpec, Setting, WorkloadSpec, number};
 use clap::Args;
 use config::system::{Sweep, SystemList};
 use config::warmup::Warmup;
+use std::fs::File;
 use std::path::PathBuf;
+use std::str::FromStr;
+use traces::{Format, Frames, Policy, Sink};
 use types::PageSize;
 
 /// `pagewalk record`.
@@ -27,6 +30,9 @@ pub struct RecordArgs {
     /// Write the recording to this file
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Also write a trace of the region of interest, for another tool. It is compressed if the name ends with .xz (docs/traces.md)
+    #[arg(long, value_name = "champsim|lackey:FILE")]
+    pub trace: Option<TraceSpec>,
     /// What comes before measurement: `touch`, or this many instructions of the region of interest [default: none]
     #[arg(long, value_name = "none|touch|INSTRUCTIONS")]
     pub warmup: Option<Warmup>,
@@ -39,6 +45,59 @@ pub struct RecordArgs {
     /// The guest.
     #[command(flatten)]
     pub linux: LinuxArgs,
+}
+
+/// A trace to write: `FORMAT:FILE`.
+#[derive(Clone, Debug)]
+pub struct TraceSpec {
+    /// Its format.
+    pub format: Format,
+    /// The file.
+    pub file: PathBuf,
+}
+
+impl FromStr for TraceSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some((format, file)) if !file.is_empty() => Ok(Self { format: format.parse()?, file: PathBuf::from(file) }),
+            _ => Err("it is FORMAT:FILE".to_owned()),
+        }
+    }
+}
+
+impl TraceSpec {
+    /// Begins to write the trace to the file, which is open.
+    pub fn sink(&self, file: File) -> Sink<File> {
+        traces::create(file, self.format, self.file.extension().is_some_and(|extension| extension == "xz"))
+    }
+}
+
+/// `pagewalk import`.
+#[derive(Args, Clone, Debug)]
+pub struct ImportArgs {
+    /// The trace. It may be compressed by xz
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Its format: champsim or lackey
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Format,
+    /// Sizes of the pages that it gets: 4K, 2M, or thp (2M where half or more of a region is touched)
+    #[arg(long, value_name = "4K|2M|thp", default_value = "4K")]
+    pub pages: Policy,
+    /// Frames that its pages get, in the order of first touch or at random
+    #[arg(long, value_name = "first-touch|random:SEED", default_value = "first-touch")]
+    pub frames: Frames,
+    /// Instructions at the beginning that are not measured
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 0)]
+    pub warmup: u64,
+    /// Write the recording to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 /// `pagewalk sweep`.

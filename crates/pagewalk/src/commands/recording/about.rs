@@ -24,6 +24,20 @@ pub(super) struct About {
     load_address: Option<u64>,
     command_line: String,
     least_memory: u64,
+    /// What stands for the operating system, if it is of a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) imported: Option<Origin>,
+}
+
+/// Where a recording comes from that is of a trace, and what stands for the operating system.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Origin {
+    /// The format of the trace.
+    pub(super) format: String,
+    /// The policy for the sizes of pages.
+    pub(super) pages: String,
+    /// The policy for frames.
+    pub(super) frames: String,
 }
 
 impl About {
@@ -39,7 +53,13 @@ impl About {
             load_address: image.load_address.map(|at| at.0),
             command_line: image.command_line.clone(),
             least_memory: image.least_memory,
+            imported: None,
         }
+    }
+
+    /// The same, of a trace.
+    pub(super) fn imported(self, origin: Origin) -> Self {
+        Self { imported: Some(origin), ..self }
     }
 
     /// The image that was recorded, with its files: the kernel, and the root file system if there is one. `None` if they are not these.

@@ -1,7 +1,9 @@
-//! `pagewalk record` and `pagewalk sweep`.
+//! `pagewalk record`, `pagewalk import` and `pagewalk sweep`.
 
 mod about;
+pub(super) mod import;
 mod lines;
 mod permitted;
 pub(super) mod record;
 pub(super) mod sweep;
+mod tracing;

@@ -27,7 +27,12 @@ pub(super) fn check_system(about: &About, summary: &Summary, on: &Configured) ->
     let config = &on.config;
     let refused = |problem: &str| Err(Failure::Usage(format!("{}: {problem}", on.system)));
     if config.scheme.guest_page() != about.page.0 {
-        return refused(&format!("the recorded guest has pages of {}; record it again with --page", about.page.0));
+        let again = if about.imported.is_some() {
+            "import the trace again with --pages"
+        } else {
+            "record it again with --page"
+        };
+        return refused(&format!("the recorded guest has pages of {}; {again}", about.page.0));
     }
     if config.fidelity != FidelityName::Counts {
         return refused("fidelity: caches change how long the guest's turns are, which a recording does not have");

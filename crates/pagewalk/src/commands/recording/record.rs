@@ -1,9 +1,10 @@
 //! `pagewalk record`.
 
 use super::about::About;
+use super::tracing::{Traced, Tracing};
 use crate::cli::{RecordArgs, SandboxMode};
 use crate::commands::compare::work_of;
-use crate::commands::outputs::unwritten;
+use crate::commands::outputs::{open_output, unwritten};
 use crate::comparison::failure;
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly};
@@ -41,26 +42,62 @@ pub(in crate::commands) fn run(arguments: &RecordArgs) -> Result<ExitCode, Failu
     let plan = plan(arguments)?;
     let path = &arguments.output;
     let output = Output::open(path).map_err(|error| unwritten(path, &error))?;
-    let needs = Needs::of_machines(1).configuration(&plan.on.config).output(Some(&output));
+    let traced = arguments.trace.as_ref().map(|trace| &*trace.file);
+    let trace = open_output(traced)?;
+    let needs = Needs::of_machines(1).configuration(&plan.on.config).output(Some(&output)).output(trace.as_ref());
     let about = about(&plan)?;
     let mut machine = Machine::assemble(&plan.on.config, &plan.image)?;
     let mut result = None;
-    let written = output.write_with(|file| {
-        // The sandbox gives up the right to duplicate it.
-        let file = file.try_clone()?;
-        let recorded = record(&plan, &mut machine, (file, &about), |mode| needs.enter(mode), arguments);
+    let run = |file: &File, trace: Option<&File>| {
+        // The sandbox gives up the right to duplicate them.
+        let (file, trace) = (file.try_clone()?, trace.map(File::try_clone).transpose()?);
+        let tracing = trace.zip(arguments.trace.as_ref()).map(|(file, spec)| Tracing::new(spec.sink(file)));
+        if let Some(tracing) = &tracing {
+            machine.trace_instructions(Box::new(tracing.clone()));
+        }
+        let recorded = record(&plan, &mut machine, (file, &about), |mode| needs.enter(mode), arguments)
+            .and_then(|recorded| Ok((recorded, finish_trace(tracing.as_ref(), traced)?)));
         let stays = recorded.is_ok();
         result = Some(recorded);
         if stays { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
+    };
+    let written = output.write_with(|file| match trace {
+        Some(trace) => trace.write_with(|traced| run(file, Some(traced))),
+        None => run(file, None),
     });
-    let recorded = match (result, written) {
+    let (recorded, traces) = match (result, written) {
         (Some(recorded), Ok(())) => recorded?,
         (Some(Err(failure)), Err(_)) => return Err(failure),
         (_, Err(error)) => return Err(unwritten(path, &error)),
         (None, Ok(())) => return Err(Failure::Run(format!("{}: nothing was recorded", path.display()))),
     };
     report(&plan, &machine, path, &recorded)?;
+    if let Some((traces, file)) = traces.zip(traced) {
+        report_trace(&traces, file)?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends the trace that was requested.
+fn finish_trace(tracing: Option<&Tracing<File>>, file: Option<&Path>) -> Result<Option<Traced>, Failure> {
+    let Some((tracing, file)) = tracing.zip(file) else { return Ok(None) };
+    let traced = tracing.finish().map_err(|error| unwritten(file, &error))?;
+    if traced.instructions == 0 {
+        return Err(Failure::Run(format!(
+            "{}: the guest marks no region of interest, so nothing is traced",
+            file.display()
+        )));
+    }
+    Ok(Some(traced))
+}
+
+fn report_trace(traced: &Traced, file: &Path) -> Result<(), Failure> {
+    let Traced { instructions, warmup, spaces } = traced;
+    print(&format!("trace: {instructions} instructions, {warmup} of them of the warm-up: {}\n", file.display()))?;
+    if *spaces > 1 {
+        warn(&format!("the trace is of {spaces} address spaces, and its format does not say which"));
+    }
+    Ok(())
 }
 
 fn plan(arguments: &RecordArgs) -> Result<Plan, Failure> {

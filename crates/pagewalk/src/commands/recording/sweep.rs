@@ -1,6 +1,6 @@
 //! `pagewalk sweep`.
 
-use super::about::About;
+use super::about::{About, Origin};
 use super::lines::Lines;
 use super::permitted::{check_key, check_system};
 use crate::cli::SweepArgs;
@@ -145,11 +145,15 @@ fn identified(recording: &Recording<'_>, on: &Configured) -> Value {
 
 /// What a recording is, in a line: its work, events and instructions.
 fn identity(recording: &Recording<'_>) -> Value {
-    json!({
+    let mut identity = json!({
         "work": recording.about.work,
         "events": recording.summary.events,
         "instructions": recording.summary.instructions,
-    })
+    });
+    if let Some(Origin { format, pages, frames }) = &recording.about.imported {
+        identity["imported"] = json!({ "format": format, "pages": pages, "frames": frames });
+    }
+    identity
 }
 
 /// Replays the recording on a system; the line of its results.

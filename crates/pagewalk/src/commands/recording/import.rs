@@ -1,0 +1,172 @@
+//! `pagewalk import`: a recording of a trace.
+
+use super::about::{About, Origin};
+use crate::cli::ImportArgs;
+use crate::commands::outputs::unwritten;
+use crate::error::Failure;
+use crate::interrupt::{self, Orderly};
+use crate::output::{Output, print};
+use crate::sandbox::Needs;
+use crate::systems::Configured;
+use config::ConfigBuilder;
+use config::system::System;
+use machine::{HOST_BASE, Image};
+use recording::{Totals, Writer};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use traces::{Imported, Importer, Mapping, Policy, Source, Touches, TraceError};
+use types::{Gpa, PagingMode};
+
+/// The guest's name in reports.
+const GUEST: &str = "trace";
+/// A jump to itself, which is not executed: a machine has a kernel.
+const KERNEL: [u8; 4] = [0x6f, 0, 0, 0];
+/// Where it lies.
+const KERNEL_AT: Gpa = Gpa(0x8020_0000);
+/// The least memory of the guest.
+const LEAST_MEMORY: u64 = 64 << 20;
+/// Records between two looks at whether the user has interrupted.
+const LOOK: u64 = 1 << 20;
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Failure`]: a trace that cannot be read, or an output that cannot be written.
+pub(in crate::commands) fn run(arguments: &ImportArgs) -> Result<ExitCode, Failure> {
+    // Both passes are opened before the sandbox closes the rest of the file system.
+    let passes = [open(arguments)?, open(arguments)?];
+    let path = &arguments.output;
+    let output = Output::open(path).map_err(|error| unwritten(path, &error))?;
+    let needs = Needs::of_machines(1).output(Some(&output));
+    let mut result = None;
+    let written = output.write_with(|file| {
+        let file = file.try_clone()?;
+        let imported = needs.enter(arguments.sandbox.sandbox).and_then(|_sandbox| import(arguments, passes, file));
+        let stays = imported.is_ok();
+        result = Some(imported);
+        if stays { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
+    });
+    match (result, written) {
+        (Some(Ok(line)), Ok(())) => print(&line)?,
+        (Some(Err(failure)), _) => return Err(failure),
+        (_, Err(error)) => return Err(unwritten(path, &error)),
+        (None, Ok(())) => return Err(Failure::Run(format!("{}: nothing was imported", path.display()))),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open(arguments: &ImportArgs) -> Result<Source, Failure> {
+    let file = File::open(&arguments.trace).map_err(|error| named(&arguments.trace, &error))?;
+    traces::open(file, arguments.format).map_err(|error| named(&arguments.trace, &error))
+}
+
+fn named(path: &Path, problem: &dyn std::fmt::Display) -> Failure {
+    Failure::Usage(format!("{}: {problem}", path.display()))
+}
+
+/// Does `action` to each record of a trace.
+fn each(
+    trace: &mut Source,
+    path: &Path,
+    mut action: impl FnMut(&traces::Record) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for number in 0_u64.. {
+        if number % LOOK == 0
+            && let Some(signal) = interrupt::requested()
+        {
+            return Err(Failure::Interrupted(signal));
+        }
+        let record = trace.next_record().map_err(|error: TraceError| named(path, &error))?;
+        let Some(record) = record else { break };
+        action(&record)?;
+    }
+    Ok(())
+}
+
+/// Writes the recording; returns what to tell of it.
+fn import(arguments: &ImportArgs, [mut first, mut second]: [Source; 2], file: File) -> Result<String, Failure> {
+    let _orderly = Orderly::begin();
+    let path = &arguments.trace;
+    let mut touches = Touches::default();
+    each(&mut first, path, |record| {
+        touches.add(record).then_some(()).ok_or_else(|| named(path, &"it touches more than 64 GiB of memory"))
+    })?;
+    if touches.instructions() == 0 {
+        return Err(named(path, &"it has no instructions"));
+    }
+    if arguments.warmup >= touches.instructions() {
+        return Err(Failure::Usage(format!(
+            "--warmup {}: the trace has {} instructions",
+            arguments.warmup,
+            touches.instructions()
+        )));
+    }
+    let mapping = Mapping::new(Gpa(HOST_BASE.0), touches.pages(), arguments.pages, arguments.frames)
+        .map_err(|error| named(path, &error))?;
+    let about = about(arguments, &mapping)?;
+    let out = BufWriter::new(file);
+    let unwritten = |error: io::Error| unwritten(&arguments.output, &error);
+    let writer = Writer::new(out, &about, &[&KERNEL]).map_err(unwritten)?;
+    let mut importer = Importer::new(writer, &mapping, arguments.warmup);
+    each(&mut second, path, |record| {
+        importer.record(record);
+        Ok(())
+    })?;
+    let (totals, imported) = importer.finish().map_err(unwritten)?;
+    if imported.instructions != touches.instructions() {
+        return Err(named(path, &"it has changed while it was read"));
+    }
+    Ok(line(arguments, &mapping, &totals, &imported))
+}
+
+fn line(arguments: &ImportArgs, mapping: &Mapping, totals: &Totals, imported: &Imported) -> String {
+    let Imported { instructions, loads, stores } = imported;
+    format!(
+        "{}: {instructions} instructions, {loads} loads, {stores} stores; {} pages of 4K, {} of 2M; {} events: {}\n",
+        arguments.trace.display(),
+        mapping.small,
+        mapping.large,
+        totals.events,
+        arguments.output.display(),
+    )
+}
+
+/// The description of the recording, as JSON.
+fn about(arguments: &ImportArgs, mapping: &Mapping) -> Result<String, Failure> {
+    let memory = mapping.bytes.max(LEAST_MEMORY) >> 20;
+    let mode = match mapping.mode {
+        PagingMode::Bare | PagingMode::Sv39 => "sv39",
+        PagingMode::Sv48 => "sv48",
+        PagingMode::Sv57 => "sv57",
+    };
+    let set = |builder: ConfigBuilder, key: &str, value: &str| builder.set(key, value);
+    let builder = set(ConfigBuilder::default(), "memory", &format!("'{memory}M'"))
+        .and_then(|builder| set(builder, "paging.guest", mode))
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let page = if arguments.pages == Policy::Large { "2M" } else { "4K" };
+    let system: System =
+        format!("native:{page}").parse().map_err(|error| Failure::Usage(format!("--pages: {error}")))?;
+    let on = Configured::new(&builder, system)?;
+    let failed = |error: &dyn std::fmt::Display| Failure::Run(format!("the configuration cannot be written: {error}"));
+    let toml = toml::to_string(&on.config).map_err(|error| failed(&error))?;
+    let image = Image {
+        kernel: Arc::from(KERNEL),
+        kernel_name: GUEST.to_owned(),
+        load_address: Some(KERNEL_AT),
+        initrd: None,
+        command_line: String::new(),
+        least_memory: 0,
+        devices: Vec::new(),
+    };
+    let name = arguments.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let origin = Origin {
+        format: arguments.format.name().to_owned(),
+        pages: arguments.pages.name().to_owned(),
+        frames: arguments.frames.name(),
+    };
+    let about = About::new(GUEST.to_owned(), name, (&on.config, toml), &image).imported(origin);
+    serde_json::to_string(&about).map_err(|error| failed(&error))
+}

@@ -1,0 +1,150 @@
+//! Traces of instructions: what a run writes for other tools is what it does, and what is imported is replayed.
+
+mod common;
+
+use common::{Scratch, run};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Small TLBs, with every size in each: replays are exact.
+const SMALL: &str = r#"mmu.l1d=[{ sizes = ["4K", "2M", "1G"], sets = 1, ways = 8 }]/mmu.l1i=[{ sizes = ["4K", "2M", "1G"], sets = 1, ways = 2 }]/mmu.l2=[{ sizes = ["4K", "2M", "1G"], sets = 16, ways = 4 }]"#;
+/// Entries of that L2.
+const L2_ENTRIES: i64 = 64;
+
+trait Done {
+    fn done(self) -> Self;
+}
+
+impl Done for common::Ended {
+    /// It succeeded, whatever it told of its speed.
+    #[track_caller]
+    fn done(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+}
+
+/// Records a workload and writes a trace of it; the two files, and how many instructions of the trace are of the warm-up.
+fn record(scratch: &Scratch, arguments: &[&str], trace: &str) -> (String, String, u64) {
+    let (recording, file) = (scratch.text("run.rec"), scratch.text(trace));
+    let format = if trace.contains("champsim") { "champsim" } else { "lackey" };
+    let spec = format!("{format}:{file}");
+    let fixed = ["record", "--set", "guest_time=instructions", "-o", &recording, "--trace", &spec];
+    let ended = run(fixed.iter().chain(arguments)).done();
+    let line = ended.stdout.lines().nth(1).unwrap();
+    let warmup = line.split(", ").nth(1).and_then(|words| words.split(' ').next()).unwrap().parse().unwrap();
+    (recording, file, warmup)
+}
+
+/// The line of a sweep on a native machine.
+fn native(scratch: &Scratch, recording: &str, page: &str) -> Value {
+    let _ = fs::remove_file(scratch.path("lines"));
+    let scheme = format!("native:{page}/{SMALL}");
+    run(["sweep", recording, "--scheme", &scheme, "-o", &scratch.text("lines")]).done();
+    serde_json::from_str(fs::read_to_string(scratch.path("lines")).unwrap().trim()).unwrap()
+}
+
+fn import(scratch: &Scratch, trace: &str, arguments: &[&str]) -> String {
+    let file = scratch.text("trace.rec");
+    let format = if trace.contains("champsim") { "champsim" } else { "lackey" };
+    run(["import", trace, "--format", format, "-o", &file].iter().chain(arguments)).done();
+    file
+}
+
+fn number(line: &Value, keys: &[&str]) -> i64 {
+    keys.iter().fold(line, |value, key| &value[key]).as_i64().unwrap_or_else(|| panic!("{keys:?} of {line}"))
+}
+
+#[test]
+fn an_imported_trace_misses_as_its_run_does() {
+    let scratch = Scratch::new();
+    let (recording, trace, warmup) = record(&scratch, &["--workload", "gups:64K", "--warmup", "20000"], "gups.lackey");
+    let ran = native(&scratch, &recording, "4K");
+    let replayed = native(&scratch, &import(&scratch, &trace, &["--warmup", &warmup.to_string()]), "4K");
+    for key in ["instructions", "loads", "stores"] {
+        assert_eq!(replayed[key], ran[key], "{key}");
+    }
+    assert_eq!(replayed["recording"]["imported"]["pages"], "4K");
+    let misses = |key: &str| (number(&ran, &["tlb", key]), number(&replayed, &["tlb", key]));
+    assert!(misses("l1d_misses").0 > 10_000);
+    for key in ["l1d_misses", "l1i_misses"] {
+        let (ran, replayed) = misses(key);
+        assert_eq!(replayed, ran, "{key}: the warm-up has filled the L1");
+    }
+    // The run has filled its L2 before the trace begins.
+    let (ran, replayed) = misses("l2_misses");
+    assert!((ran..=ran + L2_ENTRIES).contains(&replayed), "{ran} of the run, {replayed} of its trace");
+}
+
+#[test]
+fn a_trace_has_the_instructions_of_the_region_and_changes_nothing() {
+    let scratch = Scratch::new();
+    let plain = scratch.text("plain.rec");
+    run(["record", "--set", "guest_time=instructions", "--workload", "bfs:8", "-o", &plain]).done();
+    let (recording, trace, warmup) = record(&scratch, &["--workload", "bfs:8"], "bfs.champsim.xz");
+    assert_eq!(fs::read(&plain).unwrap(), fs::read(&recording).unwrap(), "the recording is the same");
+    assert_eq!(warmup, 0);
+    let line = native(&scratch, &recording, "4K");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/readers/read_champsim.py");
+    let python = std::env::var("PAGEWALK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let output = Command::new(python).arg(script).arg(&trace).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count() as i64, number(&line, &["instructions"]));
+    let words = |letter: char| text.split_whitespace().filter(|word| word.starts_with(letter)).count() as i64;
+    assert_eq!(words('S'), number(&line, &["stores"]));
+    assert!(words('L') >= number(&line, &["loads"]), "atomic operations load as well");
+    assert!(text.contains(" conditional 1") && text.contains(" conditional 0") && text.contains(" return 1"));
+}
+
+#[test]
+fn every_scheme_replays_a_trace_under_every_policy() {
+    let scratch = Scratch::new();
+    let mut lines = String::from("==1== Lackey\n");
+    for page in 0..2000_u64 {
+        let address = 0x7fff_0000_0000 + page * 4096;
+        lines.push_str(&format!("I  00400000,4\n S {address:08x},8\nI  00400004,2\n L {:08x},8\n", address - 4));
+    }
+    let trace = scratch.write("program.lackey", &lines);
+    for (pages, small, schemes) in [
+        ("4K", 2001, "native:4K,nested:4K+4K,nested:4K+2M,shadow:4K,flat:4K"),
+        ("2M", 0, "native:2M,nested:2M+2M,shadow:2M"),
+        ("thp", 2, "native:4K,nested:4K+2M"),
+    ] {
+        let file = import(&scratch, &trace, &["--pages", pages, "--frames", "random:3", "--warmup", "5"]);
+        let _ = fs::remove_file(scratch.path("lines"));
+        run(["sweep", &file, "--scheme", schemes, "--inexact", "-o", &scratch.text("lines")]).done();
+        let text = fs::read_to_string(scratch.path("lines")).unwrap();
+        assert_eq!(text.lines().count(), schemes.split(',').count());
+        for line in text.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["recording"]["imported"]["frames"], "random:3");
+            assert_eq!(number(&line, &["instructions"]), 3995);
+            // A store to each page that is not large, and a load before it.
+            assert!(number(&line, &["tlb", "l1d_misses"]) >= small / 2, "{line}");
+        }
+    }
+    run(["sweep", &scratch.text("trace.rec"), "--scheme", "native:2M"]).failed(2, &["import the trace again"]);
+}
+
+#[test]
+fn what_cannot_be_imported_is_one_line_and_no_file() {
+    let scratch = Scratch::new();
+    let output = scratch.text("out.rec");
+    for (content, format, says) in [
+        ("", "lackey", "it has no instructions"),
+        ("I  1000,4\nI  ten,4\n", "lackey", "line 2: "),
+        ("I  1000,4\n", "champsim", "record 0: the trace is cut off"),
+        ("I  4000000000000000,4\n", "lackey", "address 0x4000000000000000 is in no address space"),
+    ] {
+        let trace = scratch.write("trace", content);
+        run(["import", &trace, "--format", format, "-o", &output]).failed(2, &[says, &trace]);
+        assert!(!Path::new(&output).exists());
+    }
+    let trace = scratch.write("trace", "I  1000,4\n");
+    run(["import", &trace, "--format", "lackey", "--warmup", "1", "-o", &output]).failed(2, &["--warmup 1"]);
+    run(["import", &trace, "--format", "pin", "-o", &output]).failed(2, &["champsim and lackey"]);
+    run(["record", "--workload", "gups:64K", "-o", &output, "--trace", "lackey"]).failed(2, &["FORMAT:FILE"]);
+}

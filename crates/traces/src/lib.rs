@@ -1,0 +1,36 @@
+//! Traces of instructions in the formats of other simulators, and recordings made of them (docs/traces.md).
+//!
+//! A trace is a stream of [`Record`]s. Each format has a file with its reader and its writer. [`Mapping`] stands for the operating system: it gives
+//! frames and page tables to the pages of a trace. [`Importer`] makes the events of a recording of both.
+//!
+//! Modules use those of the lines below theirs:
+//!
+//! ```text
+//! importer            records as events of a recording
+//! mapping             frames and tables for pages
+//! input, output       files, compressed or not
+//! champsim, lackey    formats
+//! riscv, operands     what an encoding reads and writes
+//! record, error
+//! ```
+#![forbid(unsafe_code)]
+
+mod champsim;
+mod error;
+mod importer;
+mod input;
+mod lackey;
+mod mapping;
+mod operands;
+mod output;
+mod record;
+mod riscv;
+
+pub use error::TraceError;
+pub use importer::{Imported, Importer, Touches};
+pub use input::{Source, open};
+pub use mapping::{Frames, Mapping, MappingError, Policy};
+pub use operands::Operands;
+pub use output::{Sink, create};
+pub use record::{Branch, BranchKind, Data, DataKind, Format, Instruction, Record};
+pub use riscv::{Decoded, decode};
