@@ -1,6 +1,6 @@
 //! The MMU against the model of `reference`: the harness of the MMU's differential test, whose choices a fuzzer makes.
 
-#[path = "../../crates/mmu/tests/common/mod.rs"]
+#[path = "../../crates/mmu/tests/suite/common/mod.rs"]
 mod common;
 
 use common::config;

@@ -8,7 +8,7 @@ mod scripts;
 
 use crate::failure::Failure;
 use crate::process::{printed_by, root, run as run_command, target};
-use crate::suites::command;
+use crate::suites::{PROFILE, command};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -108,7 +108,7 @@ fn test_out_of_tree() -> Result<(), Failure> {
         let mut cargo = Command::new(env!("CARGO"));
         run_command(
             cargo
-                .args(["test", "--profile", "optimized", "--manifest-path"])
+                .args(["test", "--profile", PROFILE, "--manifest-path"])
                 .arg(manifest)
                 .env("CARGO_TARGET_DIR", &target),
         )

@@ -11,6 +11,7 @@ mod target;
 
 use crate::failure::Failure;
 use crate::process::{root, run};
+use crate::suites::PROFILE;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use target::Target;
@@ -85,7 +86,7 @@ fn build() -> Result<(), Failure> {
         return Err("no C++ compiler, which libFuzzer is built with (Debian's package g++)".to_owned());
     }
     run(Command::new(env!("CARGO"))
-        .args(["build", "--profile", "optimized", "--package", "pagewalk-fuzz", "--features", "libfuzzer", "--bins"])
+        .args(["build", "--profile", PROFILE, "--package", "pagewalk-fuzz", "--features", "libfuzzer", "--bins"])
         .env("RUSTC_WORKSPACE_WRAPPER", root().join("fuzz/instrument.sh"))
         .current_dir(root()))
 }

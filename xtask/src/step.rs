@@ -14,8 +14,6 @@ pub(crate) enum Tier {
 
 /// Steps of every run.
 pub(crate) const BOTH: &[Tier] = &[Tier::Quick, Tier::Full];
-/// Steps of quick runs, which a full one does more thoroughly.
-pub(crate) const QUICK: &[Tier] = &[Tier::Quick];
 /// Steps of full runs.
 pub(crate) const FULL: &[Tier] = &[Tier::Full];
 

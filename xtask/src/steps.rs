@@ -1,6 +1,6 @@
 //! The steps of `cargo xtask test`, each also a chore of its own, and the other chores.
 
-use crate::step::{BOTH, FULL, QUICK, Step};
+use crate::step::{BOTH, FULL, Step};
 use crate::{
     commits, cycles, dependencies, directories, dist, examples, fuzz, guests, impls, lints, packages, readme, suites,
     tools, words,
@@ -34,12 +34,6 @@ pub(crate) const STEPS: &[Step] = &[
         run: impls::check,
     },
     Step { name: "words", summary: "words are those of the field", tiers: BOTH, run: words::check },
-    Step {
-        name: "quick",
-        summary: "unit tests of every crate, and the tests of those below the command",
-        tiers: QUICK,
-        run: suites::quick,
-    },
     Step {
         name: "packages",
         summary: "install the Debian packages that tests need, if any is missing (root or sudo)",
@@ -79,10 +73,10 @@ pub(crate) const STEPS: &[Step] = &[
         run: guests::check,
     },
     Step {
-        name: "debug",
-        summary: "all tests that need only Rust, with debug assertions",
-        tiers: FULL,
-        run: suites::debug,
+        name: "quick",
+        summary: "unit tests of every crate, and the tests of those below the command, with debug assertions",
+        tiers: BOTH,
+        run: suites::quick,
     },
     Step {
         name: "release",

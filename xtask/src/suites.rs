@@ -11,6 +11,9 @@ use std::process::Command;
 const FURTHER_SETS: [&str; 11] =
     ["gcc", "stress-ng", "rt-tests", "sysbench", "perf", "perl", "python", "lua", "compressors", "ssh", "u-boot-qemu"];
 
+/// The profile in which everything is tested at full speed.
+pub(crate) const PROFILE: &str = "optimized";
+
 /// The crate whose tests run the command from end to end.
 const COMMAND: &str = "pagewalk";
 
@@ -34,8 +37,8 @@ pub(crate) fn fetch() -> Result<(), Failure> {
 /// The command, as the step `release` builds it, so that nothing is built twice: `cargo run` would choose other features for some crates, and
 /// the profile `release` takes four times as long to build.
 pub(crate) fn command() -> Result<PathBuf, Failure> {
-    cargo(&["test", "--workspace", "--profile", "optimized", "--tests", "--no-run"])?;
-    Ok(target().join("optimized").join(COMMAND))
+    cargo(&["test", "--workspace", "--profile", PROFILE, "--tests", "--no-run"])?;
+    Ok(target().join(PROFILE).join(COMMAND))
 }
 
 /// Runs the tests that take seconds, with debug assertions.
@@ -45,16 +48,11 @@ pub(crate) fn quick() -> Result<(), Failure> {
     test("dev", &["--lib", "--bins"].into_iter().chain(named).collect::<Vec<_>>(), Ignored::Leave)
 }
 
-/// Runs the tests that need only Rust, with debug assertions.
-pub(crate) fn debug() -> Result<(), Failure> {
-    test("dev", &["--tests"], Ignored::Leave)?;
-    // cargo-nextest runs no examples in comments.
-    cargo(&["test", "--workspace", "--doc"])
-}
-
 /// Runs every test at full speed.
 pub(crate) fn release() -> Result<(), Failure> {
-    test("optimized", &["--tests"], Ignored::Run)
+    test(PROFILE, &["--tests"], Ignored::Run)?;
+    // cargo-nextest runs no examples in comments.
+    cargo(&["test", "--workspace", "--profile", PROFILE, "--doc"])
 }
 
 /// Runs the tests of a build with a hole in the engine, which no other build has.
@@ -103,10 +101,14 @@ fn quick_tests(crates: &Path) -> Result<Vec<String>, Failure> {
         if !tests.is_dir() {
             continue;
         }
-        let files = names_in(&tests)?;
-        let tests = files.iter().filter_map(|file| file.strip_suffix(".rs"));
+        let found = names_in(&tests)?;
+        let of_one_file = found.iter().filter_map(|file| file.strip_suffix(".rs"));
+        let of_a_directory = found.iter().filter(|name| tests.join(name).join("main.rs").is_file()).map(String::as_str);
         names.extend(
-            tests.filter(|name| directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(name)).map(str::to_owned),
+            of_one_file
+                .chain(of_a_directory)
+                .filter(|name| directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(name))
+                .map(str::to_owned),
         );
     }
     names.sort();
@@ -128,7 +130,7 @@ mod tests {
     #[test]
     fn a_quick_run_has_the_tests_below_the_command_and_its_quick_ones() {
         let names = quick_tests(&root().join("crates")).unwrap();
-        for name in ["closed_form", "execution", "agreement"].iter().chain(&QUICK_TESTS_OF_COMMAND) {
+        for name in ["suite", "execution", "agreement"].iter().chain(&QUICK_TESTS_OF_COMMAND) {
             assert!(names.iter().any(|found| found == name), "no {name} in {names:?}");
         }
         for slow in ["linux", "reproduce", "shadow"] {

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::process::{root, target};
+use crate::suites::PROFILE;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -83,7 +84,7 @@ impl Target {
         let output = File::create(&log).map_err(|error| failed(error.to_string()))?;
         let errors = output.try_clone().map_err(|error| failed(error.to_string()))?;
         let prefix = self.found().with_file_name(format!("{}-", self.name));
-        let status = Command::new(target().join("optimized").join(&self.name))
+        let status = Command::new(target().join(PROFILE).join(&self.name))
             .arg(format!("-max_len={LONGEST}"))
             .arg(format!("-timeout={TIMEOUT}"))
             .arg(format!("-artifact_prefix={}", prefix.display()))

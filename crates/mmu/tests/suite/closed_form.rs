@@ -4,10 +4,8 @@
 //! translated and read, and then the page itself is translated. So 2g + 1 with a flat table, where h is 1, and g with reserved memory, where
 //! it is 0. A refill routine makes the same references, and its instructions follow from them.
 
-mod common;
-
-use common::builder::{A, D, R, Shape, Tree, U, W, X, flat, leaf, map_page, pte};
-use common::memory::HostMemory;
+use crate::common::builder::{A, D, R, Shape, Tree, U, W, X, flat, leaf, map_page, pte};
+use crate::common::memory::HostMemory;
 use mmu::{Cause, Fault, Hit, Memo, Mmu, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, WalkCaches};
 use std::collections::BTreeMap;
 use types::{Access, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, SecondStageMode, TranslationContext, Vmid};

@@ -6,11 +6,9 @@
 //! that proptest reduces; what it finds is kept in `differential.proptest-regressions`, and what was found and fixed in
 //! `regressions.rs`.
 
-mod common;
-
-use common::config;
-use common::harness::{Coverage, Harness};
-use common::ops::Op;
+use crate::common::config;
+use crate::common::harness::{Coverage, Harness};
+use crate::common::ops::Op;
 use mmu::Cause;
 use proptest::prelude::*;
 use testing::Random;

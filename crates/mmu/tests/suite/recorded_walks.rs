@@ -1,9 +1,7 @@
 //! The walks that reports show: with what the processor remembers, and with nothing.
 
-mod common;
-
-use common::builder::{A, D, R, U, W};
-use common::fixture::Fixture;
+use crate::common::builder::{A, D, R, U, W};
+use crate::common::fixture::Fixture;
 use mmu::{Memo, MmuConfig};
 use types::{Access, Gva, PageSize};
 

@@ -1,9 +1,7 @@
 //! Observers of the miss path: they receive what happens, and an observer changes nothing.
 
-mod common;
-
-use common::builder::{A, D, R, U, W, X};
-use common::fixture::Fixture;
+use crate::common::builder::{A, D, R, U, W, X};
+use crate::common::fixture::Fixture;
 use mmu::{
     DirectSegment, EscapeFilter, EventCounts, Eviction, Fill, Miss, MmuConfig, Observer, ResidentPage, Segment,
     Segments, Source, TlbArray, TlbLevel, Walk,

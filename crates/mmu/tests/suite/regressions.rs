@@ -1,9 +1,7 @@
 //! What the fuzz found, named after the bug.
 
-mod common;
-
-use common::builder::{A, D, R, U, W, X};
-use common::fixture::Fixture;
+use crate::common::builder::{A, D, R, U, W, X};
+use crate::common::fixture::Fixture;
 use mmu::{
     Cause, DirectSegment, EscapeFilter, Fault, L1Entry, MmuConfig, NestedFault, Purpose, SecondStage, Segment,
     Segments, ShadowRoot,

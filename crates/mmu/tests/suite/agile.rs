@@ -1,10 +1,8 @@
 //! Agile paging: references of a walk that begins in a shadow table, against the closed form s + (n − s)(m + 1), and what walk caches keep of its
 //! mode.
 
-mod common;
-
-use common::builder::{A, D, R, Shape, Tree, U, V, W, X, leaf, map_page, pte, slot};
-use common::memory::HostMemory;
+use crate::common::builder::{A, D, R, Shape, Tree, U, V, W, X, leaf, map_page, pte, slot};
+use crate::common::memory::HostMemory;
 use mmu::{
     AdPolicy, Cause, Fault, Fence, Hit, Memo, Mmu, MmuConfig, Purpose, SWITCHING, SecondStage, ShadowRoot,
     WalkCacheSizes, WalkCaches,

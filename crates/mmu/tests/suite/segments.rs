@@ -1,9 +1,7 @@
 //! Direct segments: references of a walk by closed form, in the three modes and natively, at the boundaries, and where a page escapes.
 
-mod common;
-
-use common::builder::{A, D, R, Shape, Tree, U, W, X, leaf, map_page, pte};
-use common::memory::HostMemory;
+use crate::common::builder::{A, D, R, Shape, Tree, U, W, X, leaf, map_page, pte};
+use crate::common::memory::HostMemory;
 use mmu::{
     DirectSegment, Fault, Fence, Mmu, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, Segment, Segments,
     WalkCaches,

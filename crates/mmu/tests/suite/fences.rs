@@ -1,9 +1,7 @@
 //! Every form of fence, and exactly what it removes.
 
-mod common;
-
-use common::builder::{A, D, G, R, U, W, X};
-use common::fixture::{Fixture, GUEST_ROOT};
+use crate::common::builder::{A, D, G, R, U, W, X};
+use crate::common::fixture::{Fixture, GUEST_ROOT};
 use mmu::{Fence, MmuConfig};
 use types::{Asid, Gpa, Gva, PageSize, PagingMode, Vmid};
 

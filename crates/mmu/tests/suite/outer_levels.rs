@@ -1,9 +1,7 @@
 //! Levels between the L2 and the walker: a TLB in memory that is looked up by one reference, and an L3.
 
-mod common;
-
-use common::builder::{A, D, R, U, W};
-use common::fixture::Fixture;
+use crate::common::builder::{A, D, R, U, W};
+use crate::common::fixture::Fixture;
 use mmu::{Fence, L3, MmuConfig, MmuStatistics, OuterEntry, OuterTlb, References, TlbArray, WalkCaches};
 use types::{Access, Asid, Gva, Hpa, PageSize::Size4K, Vmid};
 

@@ -1,10 +1,8 @@
 //! What a walk counts does not depend on where in its page the access falls: the tables do not see those bits. Every offset is tried, through
 //! every kind of second stage, on the fast path and on the general one.
 
-mod common;
-
-use common::builder::{A, D, R, U, W, X, flat, leaf};
-use common::fixture::{Fixture, HOST_ROOT};
+use crate::common::builder::{A, D, R, U, W, X, flat, leaf};
+use crate::common::fixture::{Fixture, HOST_ROOT};
 use mmu::{Fence, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, WalkCaches};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
