@@ -66,7 +66,6 @@ settings! {
             "what the guest's `time` and its timers follow: `cycles`, all that a pCPU takes; `instructions`, those of instructions \
              without translation and exits, so that no scheme changes when a timer is due ([record.md](record.md))"
         ),
-        #[serde(skip_serializing_if = "FootprintName::is_off")]
         pub footprint: FootprintName = FootprintName::Off => key(
             "whether the hypervisor's own work displaces lines and TLB entries of guests: `off` or `on`, by `[footprint]` of the host model \
              ([footprint.md](footprint.md))"

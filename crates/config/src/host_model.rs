@@ -122,7 +122,7 @@ impl HostModel {
     #[must_use]
     pub fn as_used(&self, footprint: FootprintName) -> Self {
         let mut model = self.clone();
-        model.footprint = model.footprint.filter(|_| !footprint.is_off());
+        model.footprint = model.footprint.filter(|_| footprint == FootprintName::On);
         model
     }
 

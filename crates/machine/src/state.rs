@@ -401,12 +401,16 @@ impl MachineState {
         if let Some(cores) = &mut self.cores {
             cores.pending(processor).exit();
         }
-        let pcpu = processor;
-        let processor = &mut self.processors[pcpu];
+        let at = FootprintPlace { pcpu: processor, vm: guest };
+        let processor = &mut self.processors[processor];
         processor.hypervisor += self.costs.of(reason);
         if counts {
             processor.exits.count(reason);
-            footprint::exit(self, FootprintPlace { pcpu, vm: guest }, FootprintEvent::of_exit(reason));
+            if let Some(footprint) = &mut self.footprint {
+                for event in [FootprintEvent::Exit, FootprintEvent::of_exit(reason)] {
+                    footprint.touch(at, event, &mut processor.mmu, self.caches.as_mut());
+                }
+            }
         }
     }
 

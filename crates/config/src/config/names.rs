@@ -27,14 +27,6 @@ pub enum FootprintName {
     On,
 }
 
-impl FootprintName {
-    /// Whether it is the default, which reports leave out.
-    #[must_use]
-    pub fn is_off(&self) -> bool {
-        *self == Self::Off
-    }
-}
-
 /// `guest_time`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

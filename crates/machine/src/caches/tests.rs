@@ -282,7 +282,7 @@ fn lines_of_the_hypervisor_evict_those_of_their_sets_in_a_direct_mapped_cache() 
         load(&mut caches, lines());
         let before = *caches.statistics(0);
         for line in 0..touched {
-            assert_ne!(caches.use_line_of_hypervisor(0, 1 << 20 | line * 64, Access::Read), Found::L1);
+            assert_ne!(caches.use_line_of_hypervisor(0, (1 << 20) | (line * 64), Access::Read), Found::L1);
         }
         assert_eq!(*caches.statistics(0), before, "nothing of it is the guest's");
         assert_eq!(load(&mut caches, lines().skip(touched as usize)).l1d_misses, 0);
@@ -296,10 +296,10 @@ fn instructions_of_the_hypervisor_go_through_the_l1i() {
     load(&mut caches, [0, 64]);
     for _ in 0..2 {
         (0..32).for_each(|line| {
-            caches.use_line_of_hypervisor(0, 1 << 20 | line * 64, Access::Execute);
+            caches.use_line_of_hypervisor(0, (1 << 20) | (line * 64), Access::Execute);
         });
     }
     assert_eq!(load(&mut caches, [0, 64]).l1d_misses, 0);
-    assert_eq!(caches.use_line_of_hypervisor(0, 1 << 20 | 31 * 64, Access::Execute), Found::L1);
-    assert_eq!(caches.use_line_of_hypervisor(0, 1 << 20 | 31 * 64, Access::Read), Found::L2);
+    assert_eq!(caches.use_line_of_hypervisor(0, (1 << 20) | (31 * 64), Access::Execute), Found::L1);
+    assert_eq!(caches.use_line_of_hypervisor(0, (1 << 20) | (31 * 64), Access::Read), Found::L2);
 }

@@ -10,12 +10,6 @@ pub(crate) fn statistics(state: &MachineState, pcpu: usize) -> Option<FootprintS
     state.footprint.as_ref().map(|footprint| footprint.statistics(pcpu))
 }
 
-/// The hypervisor handles an exit of a guest on a pCPU.
-pub(crate) fn exit(state: &mut MachineState, at: FootprintPlace, event: FootprintEvent) {
-    touch(state, at, FootprintEvent::Exit);
-    touch(state, at, event);
-}
-
 /// The hypervisor touches what an event needs, if that is modelled.
 pub(crate) fn touch(state: &mut MachineState, at: FootprintPlace, event: FootprintEvent) {
     let MachineState { footprint: Some(footprint), processors, caches, .. } = state else { return };
