@@ -1,5 +1,9 @@
 //! Threaded dispatch: every handler ends in a call of the next one's, which an optimised build turns into a jump.
 
+#[macro_use]
+mod shared;
+mod pairs;
+
 use super::{
     compiled,
     environment::{AfterCsr, Environment},
@@ -14,15 +18,10 @@ use crate::{
     report::Serialize,
 };
 use memory::{After, Atomic, AtomicOperation};
+use shared::{atomic_op, go_after, step, target_of, wrote_code};
 use types::Access;
 
-/// Continues at `$op`, a micro-op of a live block of this engine's bus.
-macro_rules! go {
-    ($hart:expr, $op:expr, $acc:expr, $view:expr, $env:expr) => {{
-        let next: *mut MicroOp = $op;
-        return ((*next).handler)($hart, next, $acc, $view, $env);
-    }};
-}
+pub(crate) use pairs::pair;
 
 /// Takes the link in the slot behind `$op`, which has one: accounts for the block so far, and leaves where the budget is used up.
 macro_rules! take {
@@ -523,9 +522,3 @@ macro_rules! define_handlers {
     };
 }
 operations!(define_handlers);
-
-mod pairs;
-mod shared;
-
-pub(crate) use pairs::pair;
-use shared::{atomic_op, go_after, step, target_of, wrote_code};

@@ -14,6 +14,14 @@ use crate::{
 };
 use types::Access;
 
+/// Continues at `$op`, a micro-op of a live block of this engine's bus.
+macro_rules! go {
+    ($hart:expr, $op:expr, $acc:expr, $view:expr, $env:expr) => {{
+        let next: *mut MicroOp = $op;
+        return ((*next).handler)($hart, next, $acc, $view, $env);
+    }};
+}
+
 /// Where the resolver (or stale entry) at `op` leads.
 ///
 /// # Safety
