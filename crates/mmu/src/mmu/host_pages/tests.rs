@@ -56,7 +56,7 @@ impl Guest {
         pages().for_each(|page| self.access(page, access));
         self.stamp += 1;
         for number in 0..host_pages {
-            let page = Hpa(number * SETS << 12);
+            let page = Hpa((number * SETS) << 12);
             let mut host = HostPages::of(&mut self.mmu);
             assert!(!host.use_in_l1(page, access, self.stamp));
             assert!(!host.use_in_l2(page));
