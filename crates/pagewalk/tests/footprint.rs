@@ -74,5 +74,5 @@ fn a_replay_with_a_footprint_is_refused() {
     let record = ["record", "--workload", "gups:64K", "--set", "guest_time=instructions", "--output", &recording];
     run(record).succeeded();
     let sweep = ["sweep", &recording, "--scheme", "nested", "--set", "footprint=on"];
-    run(sweep).failed(1, &["footprint", "a recording leaves out"]);
+    run(sweep).failed(2, &["footprint", "a recording leaves out"]);
 }
