@@ -10,9 +10,10 @@ use std::process::{Command, Stdio};
 /// Sets and ways of an L1D for pages of 4K, with LRU replacement.
 const TLBS: [(u64, u64); 6] = [(1, 16), (1, 64), (4, 4), (16, 4), (64, 8), (128, 1)];
 
-/// Workloads of `vos`, by their `size`: random, streaming, pointers, sorting, a graph, key-value pairs.
-const WORKLOADS: [(&str, &str); 6] =
-    [("gups", "1M"), ("stream", "1M"), ("mcf", "200"), ("qsort", "1M"), ("bfs", "11"), ("kv", "1M")];
+/// Workloads of `vos` that take no page fault in their regions, and their sizes: random, streaming, strided, pointers, sorting, a graph,
+/// key-value pairs. The plugin leaves out the kernel, which `stream` enters 480 times.
+const WORKLOADS: [(&str, &str); 7] =
+    [("gups", "1M"), ("triad", "1M"), ("sieve", "1M"), ("mcf", "200"), ("qsort", "1M"), ("bfs", "11"), ("kv", "1M")];
 
 /// The version of the plugin interface that the installed QEMU has.
 fn plugin_version() -> u32 {

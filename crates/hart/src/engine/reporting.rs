@@ -62,8 +62,14 @@ impl<B: Bus> Environment<'_, B> {
     #[inline(always)]
     pub(crate) fn serialize(&mut self, hart: &Hart, op: *const MicroOp, acc: u64, serialize: Serialize) {
         if B::REPORTS == Reports::Instructions {
-            self.report_at(hart, op, acc, Report::Serialize(serialize));
+            self.report_serialize(hart, op, acc, serialize);
         }
+    }
+
+    /// Not inlined: a handler that passes the address of a report on could not end in a jump.
+    #[inline(never)]
+    fn report_serialize(&mut self, hart: &Hart, op: *const MicroOp, acc: u64, serialize: Serialize) {
+        self.report_at(hart, op, acc, Report::Serialize(serialize));
     }
 
     /// The micro-ops in so many adjacent slots from `op` on compute, and are about to be executed. The accumulator is that of the first one's instruction, as

@@ -114,11 +114,13 @@ pub(crate) unsafe fn store_hits_latest<T: Cell, B: Bus>(
     }
 }
 
-/// The miss path of a load, which is inlined as far as the bus, because a program that misses often spends its time there; a value that the bus loaded itself goes through `deliver`.
+/// The miss path of a load; a value that the bus loaded itself goes through `deliver`. The bus is inlined here, because a program that misses often
+/// spends its time there. It has locals whose addresses it passes on: a handler with such locals in it could not end in a jump, so this is not inlined
+/// into handlers.
 ///
 /// # Safety
 /// `op` is a load of a live block.
-#[inline(always)]
+#[inline(never)]
 pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     hart: &mut Hart,
     op: *mut MicroOp,
@@ -145,11 +147,11 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     }
 }
 
-/// The miss path of a store.
+/// The miss path of a store, which is not inlined for the same reason.
 ///
 /// # Safety
 /// `op` is a store of a live block.
-#[inline(always)]
+#[inline(never)]
 pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     hart: &mut Hart,
     value: u64,
