@@ -1,6 +1,6 @@
 //! Traces of instructions in the formats of other simulators, and recordings made of them (docs/traces.md).
 //!
-//! A trace is a stream of [`Record`]s. Each format has a file with its reader and its writer. [`Mapping`] stands for the operating system: it gives
+//! A trace is a stream of [`Record`]s. Each format has a file with its reader and its writer. [`Mapping`] replaces the operating system: it gives
 //! frames and page tables to the pages of a trace. [`Importer`] makes the events of a recording of both.
 //!
 //! Modules use those of the lines below theirs:

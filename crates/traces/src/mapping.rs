@@ -1,4 +1,4 @@
-//! Frames and page tables for the pages of a trace: what stands for the operating system, which a trace does not have.
+//! Frames and page tables for the pages of a trace: what replaces the operating system, which a trace does not have.
 //!
 //! Guest physical memory has the tables first, then the frames of large pages, then those of small ones. An entry has all rights, and its A and D bits
 //! are set, as a kernel sets them that maps a page at its first use.

@@ -42,7 +42,7 @@ fn gpa_for(size: PageSize, bits: u32) -> u64 {
 }
 
 /// No two steps, nor small multiples of them, add up to another.
-const ROUTINE: RefillRoutine = RefillRoutine {
+pub(crate) const ROUTINE: RefillRoutine = RefillRoutine {
     begin: 1,
     guest_level: 100,
     nested_lookup: 10_000,

@@ -1,9 +1,10 @@
 //! What a walk counts does not depend on where in its page the access falls: the tables do not see those bits. Every offset is tried, through
 //! every kind of second stage, on the fast path and on the general one.
 
+use crate::closed_form::ROUTINE;
 use crate::common::builder::{A, D, R, U, W, X, flat, leaf};
 use crate::common::fixture::{Fixture, HOST_ROOT};
-use mmu::{Fence, MmuConfig, MmuStatistics, Refill, RefillRoutine, SecondStage, WalkCaches};
+use mmu::{Fence, MmuConfig, MmuStatistics, Refill, SecondStage, WalkCaches};
 use types::{Access, Gpa, Gva, Hpa, PageSize};
 
 const FLAGS: u64 = R | W | X | U | A | D;
@@ -135,15 +136,5 @@ fn a_walk_at_any_page_offset_is_counted_as_one_at_the_pages_start() {
 /// Walks by a refill routine count alike at any page offset, too. None of them is on the fast path.
 #[test]
 fn a_refill_at_any_page_offset_takes_the_same_instructions() {
-    let routine = RefillRoutine {
-        begin: 1,
-        guest_level: 100,
-        nested_lookup: 10_000,
-        nested_level: 1_000_000,
-        flat_lookup: 10_000_000,
-        reserved_lookup: 20_000_000,
-        update: 30_000_000,
-        fill: 100_000_000,
-    };
-    every_walk_counts_alike(&MmuConfig { nested_tlb: None, refill: Refill::Software(routine), ..MmuConfig::default() });
+    every_walk_counts_alike(&MmuConfig { nested_tlb: None, refill: Refill::Software(ROUTINE), ..MmuConfig::default() });
 }

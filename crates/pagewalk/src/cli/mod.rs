@@ -82,7 +82,7 @@ pub enum Command {
     Run(RunArgs),
     /// Run a guest once, and write what translation depends on to a file that `sweep` replays
     Record(RecordArgs),
-    /// Make a recording of a trace that another tool wrote; a policy for pages stands for its operating system
+    /// Make a recording of a trace that another tool wrote; a policy for pages replaces its operating system
     Import(ImportArgs),
     /// Replay a recording on many systems: the counts are those of full runs, as lines of JSON
     Sweep(SweepArgs),

@@ -24,12 +24,12 @@ pub(super) struct About {
     load_address: Option<u64>,
     command_line: String,
     least_memory: u64,
-    /// What stands for the operating system, if it is of a trace.
+    /// What replaces the operating system, if it is of a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) imported: Option<Origin>,
 }
 
-/// Where a recording comes from that is of a trace, and what stands for the operating system.
+/// Where a recording comes from that is of a trace, and what replaces the operating system.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Origin {
     /// The format of the trace.
