@@ -13,6 +13,8 @@ pub enum StopCause {
     Step,
     /// A breakpoint is at `pc`.
     Breakpoint,
+    /// It has retired as many instructions as it was allowed to.
+    Instructions,
     /// The instruction accesses watched data.
     Data {
         /// The first watched address of the access.
@@ -117,13 +119,15 @@ pub struct Watch {
     steps: bool,
     /// Where it has stopped already, and for what.
     from: Option<(Place, StopCause)>,
+    /// How many instructions it has retired when it stops in any case.
+    last: Option<u64>,
 }
 
 impl Watch {
     /// Stops at `points`.
     #[must_use]
     pub fn new(points: Arc<StopPoints>) -> Self {
-        Self { points, steps: false, from: None }
+        Self { points, steps: false, from: None, last: None }
     }
 
     /// Stops at the next instruction in any case.
@@ -138,14 +142,25 @@ impl Watch {
         Self { from: Some((place, cause)), ..self }
     }
 
+    /// Stops once the hart has retired `retired` instructions since it was made.
+    #[must_use]
+    pub fn until(self, retired: u64) -> Self {
+        Self { last: Some(retired), ..self }
+    }
+
     /// Why the hart stops before the instruction at `place`, which accesses what `touched` says.
     pub(crate) fn cause(&self, place: Place, touched: impl FnOnce() -> Option<Touched>) -> Option<StopCause> {
+        if self.last.is_some_and(|last| place.retired >= last) {
+            return Some(StopCause::Instructions);
+        }
         let before = self.from.filter(|(from, _)| *from == place).map(|(_, cause)| cause);
         match before {
             None if self.steps => return Some(StopCause::Step),
-            None if self.points.breaks_at(place.pc) => return Some(StopCause::Breakpoint),
+            None | Some(StopCause::Instructions) if self.points.breaks_at(place.pc) => {
+                return Some(StopCause::Breakpoint);
+            }
             Some(StopCause::Data { .. }) => return None,
-            None | Some(StopCause::Step | StopCause::Breakpoint) => {}
+            None | Some(StopCause::Step | StopCause::Breakpoint | StopCause::Instructions) => {}
         }
         if self.points.data.is_empty() {
             return None;
@@ -194,6 +209,18 @@ mod tests {
         // A trap retires nothing, and a branch to itself does not move.
         assert_eq!(watch.cause(Place { pc: 0x2000, ..PLACE }, || None), Some(StopCause::Step));
         assert_eq!(watch.cause(Place { retired: 8, ..PLACE }, || None), Some(StopCause::Step));
+    }
+
+    #[test]
+    fn a_limit_of_instructions_stops_before_everything_else_and_hides_no_breakpoint() {
+        let watch = Watch::new(Arc::new(StopPoints::new(vec![0x1000], Vec::new()))).until(7);
+        assert_eq!(watch.cause(Place { pc: 0x2000, retired: 6 }, || None), None);
+        assert_eq!(watch.cause(PLACE, || None), Some(StopCause::Instructions));
+        let watch = watch.after(PLACE, StopCause::Instructions).until(8);
+        assert_eq!(watch.cause(PLACE, || None), Some(StopCause::Breakpoint));
+        let watch = watch.after(PLACE, StopCause::Breakpoint);
+        assert_eq!(watch.cause(PLACE, || None), None);
+        assert_eq!(watch.cause(Place { pc: 0x2000, retired: 8 }, || None), Some(StopCause::Instructions));
     }
 
     #[test]

@@ -40,12 +40,21 @@ impl Failure {
     /// The process's exit code: 1 if the run failed, 2 if the usage or configuration is wrong.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
-        let usage = match self {
-            Self::Interrupted(signal) => return ExitCode::from(128 + signal.number() as u8),
+        match self {
+            Self::Interrupted(signal) => ExitCode::from(128 + signal.number() as u8),
+            _ if self.is_usage() => ExitCode::from(2),
+            _ => ExitCode::from(1),
+        }
+    }
+
+    /// Whether the usage or the configuration is wrong.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        match self {
             Self::Usage(_) | Self::Host(_) => true,
             Self::Build(error) => error.is_usage(),
             Self::Registry(error) => !matches!(error, RegistryError::Io { .. }),
-            Self::Run(_) | Self::Output(_) => false,
+            Self::Run(_) | Self::Output(_) | Self::Interrupted(_) => false,
             Self::Guest(error) => {
                 matches!(
                     error,
@@ -56,8 +65,7 @@ impl Failure {
                         | GuestError::NoCache
                 )
             }
-        };
-        ExitCode::from(if usage { 2 } else { 1 })
+        }
     }
 
     /// The failure as one line, whatever the texts in it hold. The numbers of the system's errors stay out of it: their words say as much.

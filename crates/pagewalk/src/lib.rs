@@ -13,6 +13,7 @@ mod gdb;
 pub mod guest;
 mod html;
 mod input;
+pub mod interactive;
 pub mod interrupt;
 mod multi_vm;
 mod observe;

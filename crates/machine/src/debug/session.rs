@@ -5,7 +5,7 @@ use crate::machine::{Advance, Machine};
 use crate::parts::debug::Steps;
 use crate::results::outcome::Outcome;
 use crate::schedule::TimeLimit;
-use hart::{StopCause, StopPoints};
+use hart::{StopCause, StopPoints, Watch};
 use std::sync::Arc;
 
 /// The guest that is debugged.
@@ -71,6 +71,13 @@ impl<'m> DebugSession<'m> {
         }
     }
 
+    /// The run stops once the guest's harts have retired this many more instructions together; `None`: it has no such limit. The engine is that of a run
+    /// without a debugger except in the turn that the limit is in.
+    pub fn limit(&mut self, instructions: Option<u64>) {
+        let retired = self.machine.retired_of(GUEST);
+        self.machine.debug.last = instructions.map(|instructions| retired.saturating_add(instructions));
+    }
+
     /// Runs a turn, or up to where a hart stops.
     pub fn advance(&mut self, console: &mut dyn Console) -> DebugEvent {
         match self.machine.advance(self.limit, console) {
@@ -128,8 +135,30 @@ impl<'m> DebugSession<'m> {
         (!self.machine.debug.from.iter().any(stands)).then_some(index)
     }
 
+    /// Whether a hart stands in the middle of its turn.
+    #[must_use]
+    pub fn is_within_turn(&self) -> bool {
+        self.machine.debug.interrupted.is_some()
+    }
+
     /// The index of a hart.
     pub(super) fn index(&self, hart: usize) -> usize {
         self.machine.harts_of(GUEST).start + hart
+    }
+}
+
+impl Machine {
+    /// What a vCPU looks at in a turn of `budget` instructions, or in what is left of it; `None` where nothing stops it there.
+    pub(crate) fn watch_of(&self, index: usize, budget: u32) -> Option<Watch> {
+        let watch = self.debug.watch(index);
+        let Some(last) = self.debug.last.filter(|_| self.debug.attached && self.vcpus[index].guest == GUEST) else {
+            return watch;
+        };
+        let left = last.saturating_sub(self.retired_of(GUEST));
+        if left > u64::from(budget) {
+            return watch;
+        }
+        let retired = self.vcpus[index].hart.place().retired;
+        Some(watch.unwrap_or_else(|| Watch::new(self.debug.points.clone())).until(retired.saturating_add(left)))
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct DebugState {
     pub(crate) from: Vec<(usize, Place, StopCause)>,
     /// The turn in whose middle a vCPU was stopped, and why; no other turn is taken before it ends.
     pub(crate) interrupted: Option<(TurnUnderWay, StopCause)>,
+    /// How many instructions the harts of the debugged guest have retired together when the run stops in any case.
+    pub(crate) last: Option<u64>,
 }
 
 /// Who stops after one instruction.

@@ -131,6 +131,20 @@ pub fn parse() -> Result<Cli, Failure> {
     })
 }
 
+/// Reads options of `boot`, as a program gives them that is no command line.
+///
+/// # Errors
+/// [`Failure::Usage`] with what is wrong.
+pub(crate) fn boot_arguments(options: &[String]) -> Result<BootArgs, Failure> {
+    let words = ["pagewalk", "boot"].into_iter().chain(options.iter().map(String::as_str));
+    let cli = Cli::try_parse_from(words)
+        .map_err(|error| Failure::Usage(refusal::line(&error, &Cli::command(), Some("boot"))))?;
+    match cli.command {
+        Command::Boot(arguments) => Ok(arguments),
+        _ => Err(Failure::Usage("these are no options of boot".to_owned())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -377,7 +377,7 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
 ///
 /// # Errors
 /// [`Failure::Usage`]: there is no such workload, or the guest has none of that name.
-pub(super) fn work_of(spec: &WorkloadSpec, kind: &GuestKind) -> Result<(String, Work), Failure> {
+pub(crate) fn work_of(spec: &WorkloadSpec, kind: &GuestKind) -> Result<(String, Work), Failure> {
     if !KNOWN_WORKLOADS.contains(&spec.name.as_str()) {
         return Err(Failure::Usage(format!("--workload: {}", unknown("workload", &spec.name, KNOWN_WORKLOADS))));
     }

@@ -21,6 +21,8 @@ mod run;
 mod validate;
 mod vlm;
 
+pub(crate) use compare::work_of;
+
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
 use crate::progress::set_quiet;

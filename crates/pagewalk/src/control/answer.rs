@@ -30,7 +30,7 @@ pub(super) fn statistics(machine: &Machine, names: &[String]) -> Value {
 }
 
 /// The keys are those of a run in a comparison: docs/json-keys.md.
-fn counted(name: &str, statistics: &Statistics) -> Value {
+pub(crate) fn counted(name: &str, statistics: &Statistics) -> Value {
     let time = statistics.time;
     json!({
         "name": name,

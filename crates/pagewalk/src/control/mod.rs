@@ -12,6 +12,7 @@ mod listener;
 mod request;
 mod server;
 
+pub(crate) use answer::counted;
 pub(crate) use listener::SocketAddress;
 pub(crate) use request::Request;
 pub(crate) use server::{Server, Snapshots};

@@ -95,7 +95,9 @@ impl<'r, 'm> DebuggedGuest<'r, 'm> {
         self.focus = hart;
         let tid = thread(hart);
         match cause {
-            StopCause::Step => MultiThreadStopReason::SignalWithThread { tid, signal: Signal::SIGTRAP },
+            StopCause::Step | StopCause::Instructions => {
+                MultiThreadStopReason::SignalWithThread { tid, signal: Signal::SIGTRAP }
+            }
             StopCause::Breakpoint if self.software.contains(&self.session.hart(hart).registers.pc) => {
                 MultiThreadStopReason::SwBreak(tid)
             }

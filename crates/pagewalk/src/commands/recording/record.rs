@@ -3,8 +3,8 @@
 use super::about::About;
 use super::tracing::{Traced, Tracing};
 use crate::cli::{RecordArgs, SandboxMode};
-use crate::commands::compare::work_of;
 use crate::commands::outputs::{open_output, unwritten};
+use crate::commands::work_of;
 use crate::comparison::failure;
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly};

@@ -1,0 +1,59 @@
+"""Runs as rows: nested keys of their JSON become names with dots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Row = dict[str, Any]
+
+
+def flat(run: Mapping[str, Any], prefix: str = "") -> Row:
+    """Return the numbers, texts and truth values of a run by name. Lists stay out, since a cell of a table holds one value."""
+    row: Row = {}
+    for key, value in run.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            row.update(flat(value, f"{name}."))
+        elif not isinstance(value, list):
+            row[name] = value
+    return row
+
+
+def rows(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Return a row for each run. All have the same columns, in the order in which runs have them first; None stands where a run has no value."""
+    found = [flat(run) for run in runs]
+    names: dict[str, None] = {}
+    for row in found:
+        names.update(dict.fromkeys(row))
+    # What is null in one run can be a group of keys in another.
+    groups = {name.rsplit(".", depth)[0] for name in names for depth in range(1, name.count(".") + 1)}
+    return [{name: row.get(name) for name in names if name not in groups} for row in found]
+
+
+class Table:
+    """Something with runs that data frames are made of."""
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs, as JSON has them; docs/json-keys.md has their keys."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas with a row for each run."""
+        import pandas
+
+        return pandas.DataFrame(rows(self.runs))
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a data frame of Polars with a row for each run."""
+        import polars
+
+        return polars.DataFrame(rows(self.runs), infer_schema_length=None)
+
+    def __len__(self) -> int:
+        return len(self.runs)
