@@ -6,6 +6,7 @@ instruction (docs/sandbox.md), which Python's could not.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -65,11 +66,11 @@ def options(keywords: Mapping[str, object]) -> list[str]:
 
 
 def value_text(value: object) -> str:
-    """Return the value of a configuration's key as `--set KEY=VALUE` takes it."""
+    """Return the value of a configuration's key as `--set KEY=VALUE` takes it: [{"sets": 16, "ways": 4}] is a list of tables."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(value_text(member) for member in value) + "]"
+    if isinstance(value, (list, tuple, Mapping)):
+        return _toml(value)
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
@@ -89,6 +90,15 @@ def run(arguments: Iterable[str]) -> str:
         raise PagewalkError(f"the command was ended by signal {-done.returncode}")
     kind = UsageError if done.returncode == _USAGE else PagewalkError
     raise kind(messages[-1] if messages else f"the command has failed with exit code {done.returncode}")
+
+
+def _toml(value: object) -> str:
+    """A value within another: TOML, as a configuration file has it."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}={_toml(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(_toml(member) for member in value) + "]"
+    return json.dumps(value if isinstance(value, (bool, int, float)) else str(value))
 
 
 def _members(value: object) -> Iterable[str]:

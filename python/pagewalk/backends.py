@@ -52,7 +52,6 @@ def replay(job: Job) -> Done:
     """Replay a chunk in a process of this machine."""
     with tempfile.TemporaryDirectory(prefix="pagewalk-") as directory:
         path = Path(directory) / "lines.jsonl"
-        # The command says on standard error how fast it was, which is no warning.
         _command.run(["sweep", job.recording, *job.options, "--threads=1", f"--output={path}"])
         return Done(job.number, path.read_text(encoding="utf-8"))
 

@@ -40,7 +40,8 @@ class Comparison(Table):
     @property
     def runs(self) -> list[dict[str, Any]]:
         """The runs, one for each workload and system, in their order."""
-        return self._report["runs"]
+        runs: list[dict[str, Any]] = self._report["runs"]
+        return runs
 
     @property
     def caption(self) -> str:
@@ -52,7 +53,8 @@ class Comparison(Table):
         """Return the run of a workload under a scheme, such as "nested:4K+4K". Raises KeyError if there is none, or more than one."""
         found = [run for run in self.runs if run["workload"] == workload and run["scheme"] == scheme]
         if len(found) != 1:
-            raise KeyError(f"{len(found)} runs are of {workload} under {scheme}")
+            names = ", ".join(dict.fromkeys(f"{run['workload']} under {run['scheme']}" for run in self.runs))
+            raise KeyError(f"{len(found)} runs are of {workload} under {scheme}; there are {names}")
         return found[0]
 
     def _repr_html_(self) -> str:

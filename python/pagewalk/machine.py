@@ -90,23 +90,25 @@ class Machine:
     @property
     def instructions(self) -> int:
         """Instructions that the harts have retired together."""
-        return self.statistics()["instructions"]
+        return int(self.statistics()["instructions"])
 
     def statistics(self) -> dict[str, Any]:
         """Return what was counted since the beginning; docs/json-keys.md has the keys, which are those of a run."""
-        return json.loads(self._native.statistics())
+        found: dict[str, Any] = json.loads(self._native.statistics())
+        return found
 
     def output(self) -> str:
         """Return what the guest has printed since the last call."""
         return bytes(self._native.take_output()).decode(errors="replace")
 
-    def type(self, text: str) -> None:
+    def type_text(self, text: str) -> None:
         """Type at the guest's console. The guest reads it as it runs."""
         self._native.type_keys(text.encode())
 
     def registers(self, hart: int = 0) -> dict[str, Any]:
         """Return the registers of a hart: `pc`, the lists `x` and `f`, and control and status registers by name."""
-        return json.loads(self._native.registers(hart))
+        found: dict[str, Any] = json.loads(self._native.registers(hart))
+        return found
 
     def set_registers(self, hart: int = 0, **changes: object) -> None:
         """Change registers of a hart: set_registers(pc=0x80200000)."""
@@ -125,11 +127,13 @@ class Machine:
 
         The keys are those of `recorded_walk` in docs/json-keys.md. `WalkExplorer` shows it.
         """
-        return json.loads(self._native.walk(address, hart))
+        found: dict[str, Any] = json.loads(self._native.walk(address, hart))
+        return found
 
     def tlb(self, *, hart: int = 0) -> dict[str, list[dict[str, Any]]]:
         """Return the entries of the TLBs "l1d", "l1i" and "l2" of the hart's processor, the most recently used first."""
-        return json.loads(self._native.tlb(hart))
+        found: dict[str, list[dict[str, Any]]] = json.loads(self._native.tlb(hart))
+        return found
 
     def snapshot(self, path: str | os.PathLike[str]) -> None:
         """Write the guest to a file, and end it; Machine(restore=path) goes on. A hart in the middle of its turn runs to its end before."""

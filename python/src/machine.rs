@@ -28,7 +28,7 @@ fn space(name: &str) -> PyResult<AddressSpace> {
         "virtual" => Ok(AddressSpace::GuestVirtual),
         "guest" => Ok(AddressSpace::GuestPhysical),
         "host" => Ok(AddressSpace::HostPhysical),
-        other => Err(usage(format!("there is no address space {other:?}: it is \"virtual\", \"guest\" or \"host\""))),
+        other => Err(usage(format!("there is no address space `{other}`: it is `virtual`, `guest` or `host`"))),
     }
 }
 
@@ -37,7 +37,7 @@ fn watch((first, bytes, kind): (u64, u64, String)) -> PyResult<DataWatch> {
         "read" => DataKind::Read,
         "write" => DataKind::Write,
         "any" => DataKind::Any,
-        other => return Err(usage(format!("there is no access {other:?}: it is \"read\", \"write\" or \"any\""))),
+        other => return Err(usage(format!("there is no access `{other}`: it is `read`, `write` or `any`"))),
     };
     Ok(DataWatch::new(first, bytes, kind))
 }

@@ -15,6 +15,7 @@ mod lints;
 mod options;
 mod packages;
 mod process;
+mod python;
 mod readme;
 mod step;
 mod steps;

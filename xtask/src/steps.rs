@@ -2,8 +2,8 @@
 
 use crate::step::{BOTH, FULL, Step};
 use crate::{
-    commits, cycles, dependencies, directories, dist, examples, fuzz, guests, impls, lints, packages, readme, suites,
-    tools, words,
+    commits, cycles, dependencies, directories, dist, examples, fuzz, guests, impls, lints, packages, python, readme,
+    suites, tools, words,
 };
 
 /// All steps, in the order in which they build on each other; those that take seconds come first.
@@ -85,6 +85,12 @@ pub(crate) const STEPS: &[Step] = &[
         run: suites::release,
     },
     Step {
+        name: "python",
+        summary: "the Python package: functions, guests in steps, sweeps on Ray, notebooks, types",
+        tiers: FULL,
+        run: python::test,
+    },
+    Step {
         name: "planted",
         summary: "a guest that runs machine code as the process, by a planted hole, is held by the sandbox",
         tiers: FULL,
@@ -129,6 +135,12 @@ pub(crate) const CHORES: &[Step] = &[
         summary: "make a tarball of the program, linked statically, with manual pages, completions, docs and a checksum",
         tiers: &[],
         run: dist::make,
+    },
+    Step {
+        name: "wheel",
+        summary: "build the wheel of the Python package, which carries the command, install it, and use it",
+        tiers: &[],
+        run: python::wheel,
     },
     Step {
         name: "fuzz-corpus",

@@ -15,7 +15,7 @@ const FURTHER_SETS: [&str; 11] =
 pub(crate) const PROFILE: &str = "optimized";
 
 /// The crate whose tests run the command from end to end.
-const COMMAND: &str = "pagewalk";
+pub(crate) const COMMAND: &str = "pagewalk";
 
 /// Those of its tests that take seconds: what a user may get wrong, and the documentation.
 const QUICK_TESTS_OF_COMMAND: [&str; 4] = ["bad_input", "config", "docs", "hosts"];

@@ -182,9 +182,23 @@ impl DebugSession<'_> {
         TranslationContext { privilege: Privilege::Supervisor, sum: true, mxr: true, ..context }
     }
 
+    /// With the hart's own privilege, or else with that of the supervisor: a shadow table may hold the pages of one of them only.
     fn record(&self, hart: usize, gva: Gva, memo: Memo) -> Result<WalkRecord, LookError> {
+        let supervisor = self.context(hart);
+        let own = TranslationContext { privilege: self.vcpu(hart).hart.context().privilege, ..supervisor };
+        let walk = self.record_in(own, hart, gva, memo);
+        if walk.is_err() && own != supervisor { self.record_in(supervisor, hart, gva, memo) } else { walk }
+    }
+
+    fn record_in(
+        &self,
+        context: TranslationContext,
+        hart: usize,
+        gva: Gva,
+        memo: Memo,
+    ) -> Result<WalkRecord, LookError> {
         let state = &self.machine.state;
-        let (vm, context) = (&state.vms[GUEST], self.context(hart));
+        let vm = &state.vms[GUEST];
         let request = WalkRequest { context, vmid: vm.vmid(), gva, memo };
         let mut memory = WalkMemory::new(&state.host.memory);
         let second = vm.second_stage_of(self.vcpu(hart).hart_id);

@@ -11,4 +11,4 @@ mod ticker;
 
 pub use message::Progress;
 pub(crate) use runs::{Running, Runs};
-pub(crate) use screen::{aside, note, set_quiet};
+pub(crate) use screen::{aside, note, remark, set_quiet};

@@ -59,6 +59,13 @@ pub(crate) fn note(line: &str) {
     }
 }
 
+/// As [`note`], of a line that only says how it went: `--quiet` leaves it out.
+pub(crate) fn remark(line: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        note(line);
+    }
+}
+
 /// Runs `print` while nothing is drawn. It is for what belongs on standard output, which may be the terminal that the progress is drawn on.
 pub(crate) fn aside<T>(print: impl FnOnce() -> T) -> T {
     match &*screen() {

@@ -8,7 +8,7 @@ use crate::comparison::{Finished, add_beginnings, failure, report};
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly};
 use crate::observe::Recordings;
-use crate::progress::{Runs, note};
+use crate::progress::{Runs, remark};
 use crate::runs::quiet::QuietConsole;
 use crate::runs::start::Promise;
 use crate::sandbox::Needs;
@@ -78,7 +78,7 @@ pub(in crate::commands) fn run(arguments: &SweepArgs) -> Result<ExitCode, Failur
     results.into_iter().collect::<Result<Vec<()>, Failure>>()?;
     let events = recording.summary.events as f64 * replays as f64;
     let seconds = begun.elapsed().as_secs_f64();
-    note(&format!(
+    remark(&format!(
         "{replays} replays of {:.1} M events in {seconds:.1} s: {:.1} M events/s",
         recording.summary.events as f64 / 1e6,
         events / 1e6 / seconds.max(1e-9),
