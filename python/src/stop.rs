@@ -22,7 +22,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// The stop of a run. One that the caller has requested is none: an exception says why.
+    /// The stop of a run. Where a caller's signal has ended the run, an exception takes its place.
     pub(crate) fn new(stop: &interactive::Stop) -> Self {
         let of = |reason| Self { reason, hart: None, address: None, outcome: None, status: None };
         match stop {

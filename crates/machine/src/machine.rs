@@ -497,7 +497,7 @@ impl Machine {
         self.state.leave = false;
         let generation = self.state.guest().platform.interrupt_generation();
         if self.debug.attached {
-            let watch = self.watch_of(index, budget);
+            let watch = self.debug.watch(&self.vcpus, index, budget);
             self.vcpus[index].hart.set_watch(watch);
         }
         TurnUnderWay { turn, vcpu: index, guest, budget, generation }
@@ -505,7 +505,7 @@ impl Machine {
 
     /// The hart of a turn that a debugger has interrupted goes on.
     fn resume(&mut self, under_way: &TurnUnderWay) -> Exit {
-        let watch = self.watch_of(under_way.vcpu, under_way.budget);
+        let watch = self.debug.watch(&self.vcpus, under_way.vcpu, under_way.budget);
         let hart = &mut self.vcpus[under_way.vcpu].hart;
         hart.set_watch(watch);
         self.code.resume(hart, &mut self.state, self.pace.engine)

@@ -5,11 +5,10 @@ use crate::machine::{Advance, Machine};
 use crate::parts::debug::Steps;
 use crate::results::outcome::Outcome;
 use crate::schedule::TimeLimit;
-use hart::{StopCause, StopPoints, Watch};
+use hart::{StopCause, StopPoints};
 use std::sync::Arc;
 
-/// The guest that is debugged.
-pub(super) const GUEST: usize = 0;
+pub(super) use crate::parts::debug::GUEST;
 
 /// What a machine came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -144,21 +143,5 @@ impl<'m> DebugSession<'m> {
     /// The index of a hart.
     pub(super) fn index(&self, hart: usize) -> usize {
         self.machine.harts_of(GUEST).start + hart
-    }
-}
-
-impl Machine {
-    /// What a vCPU looks at in a turn of `budget` instructions, or in what is left of it; `None` where nothing stops it there.
-    pub(crate) fn watch_of(&self, index: usize, budget: u32) -> Option<Watch> {
-        let watch = self.debug.watch(index);
-        let Some(last) = self.debug.last.filter(|_| self.debug.attached && self.vcpus[index].guest == GUEST) else {
-            return watch;
-        };
-        let left = last.saturating_sub(self.retired_of(GUEST));
-        if left > u64::from(budget) {
-            return watch;
-        }
-        let retired = self.vcpus[index].hart.place().retired;
-        Some(watch.unwrap_or_else(|| Watch::new(self.debug.points.clone())).until(retired.saturating_add(left)))
     }
 }

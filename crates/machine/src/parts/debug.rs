@@ -1,8 +1,12 @@
 //! What a debugger wants of a machine, and the turn that it has interrupted.
 
+use crate::parts::vcpu::Vcpu;
 use crate::schedule::Turn;
 use hart::{Place, StopCause, StopPoints, Watch};
 use std::sync::Arc;
+
+/// The guest that is debugged.
+pub(crate) const GUEST: usize = 0;
 
 /// A turn that has begun.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +50,21 @@ pub(crate) enum Steps {
 }
 
 impl DebugState {
-    /// What a vCPU that is about to run looks at; `None` where nothing stops it.
-    pub(crate) fn watch(&self, vcpu: usize) -> Option<Watch> {
+    /// What a vCPU looks at in a turn of `budget` instructions, or in what is left of it; `None` where nothing stops it there.
+    pub(crate) fn watch(&self, vcpus: &[Vcpu], vcpu: usize, budget: u32) -> Option<Watch> {
+        let watch = self.watch_of_points(vcpu);
+        let last = self.last.filter(|_| self.attached && vcpus[vcpu].guest == GUEST);
+        let retired = vcpus.iter().filter(|vcpu| vcpu.guest == GUEST).map(|vcpu| vcpu.hart.counts().instructions).sum();
+        match last.map(|last| last.saturating_sub(retired)) {
+            Some(left) if left <= u64::from(budget) => {
+                let own = vcpus[vcpu].hart.counts().instructions;
+                Some(watch.unwrap_or_else(|| Watch::new(self.points.clone())).until(own.saturating_add(left)))
+            }
+            Some(_) | None => watch,
+        }
+    }
+
+    fn watch_of_points(&self, vcpu: usize) -> Option<Watch> {
         let steps = match self.steps {
             Steps::None => false,
             Steps::One(stepping) => stepping == vcpu,

@@ -16,7 +16,7 @@ pub(super) struct KeptConsole {
 }
 
 impl KeptConsole {
-    /// What the guest has printed, and nobody has taken.
+    /// What the guest has printed since the output was taken last.
     pub(super) fn output(&self) -> &[u8] {
         &self.output
     }
