@@ -19,7 +19,10 @@ pub(super) fn python() -> Result<PathBuf, Failure> {
     if python.is_file() && fs::read(&installed).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
+    let venv = run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory));
+    venv.map_err(|error| {
+        format!("{error}; where Python comes from Debian, the package python3-venv brings its module venv")
+    })?;
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]);
     run(pip.args(["--only-binary=:all:", "--no-deps", "--require-hashes", "--requirement"]).arg(&pinned))?;

@@ -178,30 +178,17 @@ impl DebugSession<'_> {
 
     /// How a hart translates, with the right to load from every page.
     fn context(&self, hart: usize) -> TranslationContext {
-        let context = self.vcpu(hart).hart.context();
-        TranslationContext { privilege: Privilege::Supervisor, sum: true, mxr: true, ..context }
+        permitted(self.vcpu(hart).hart.context())
     }
 
-    /// With the hart's own privilege, or else with that of the supervisor: a shadow table may hold the pages of one of them only.
     fn record(&self, hart: usize, gva: Gva, memo: Memo) -> Result<WalkRecord, LookError> {
-        let supervisor = self.context(hart);
-        let own = TranslationContext { privilege: self.vcpu(hart).hart.context().privilege, ..supervisor };
-        let walk = self.record_in(own, hart, gva, memo);
-        if walk.is_err() && own != supervisor { self.record_in(supervisor, hart, gva, memo) } else { walk }
-    }
-
-    fn record_in(
-        &self,
-        context: TranslationContext,
-        hart: usize,
-        gva: Gva,
-        memo: Memo,
-    ) -> Result<WalkRecord, LookError> {
         let state = &self.machine.state;
-        let vm = &state.vms[GUEST];
+        let (vm, hart_id) = (&state.vms[GUEST], self.vcpu(hart).hart_id);
+        // Under shadow tables, the hardware walks from their root and not from the guest's.
+        let context = vm.shadow_context(hart_id).map_or_else(|| self.context(hart), permitted);
         let request = WalkRequest { context, vmid: vm.vmid(), gva, memo };
         let mut memory = WalkMemory::new(&state.host.memory);
-        let second = vm.second_stage_of(self.vcpu(hart).hart_id);
+        let second = vm.second_stage_of(hart_id);
         self.mmu(hart)?.record_walk_of(&mut memory, &second, &request).map_err(LookError::Fault)
     }
 
@@ -239,4 +226,9 @@ impl DebugSession<'_> {
         }
         Ok(())
     }
+}
+
+/// The context with the right to load from every page.
+const fn permitted(context: TranslationContext) -> TranslationContext {
+    TranslationContext { privilege: Privilege::Supervisor, sum: true, mxr: true, ..context }
 }
