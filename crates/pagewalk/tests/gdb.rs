@@ -62,7 +62,8 @@ fn breakpoints_watchpoints_and_steps_change_nothing_of_a_run() {
             assert_ne!(client.register(1, PC), pc, "step {step} from {at:#x}");
         }
         assert_ne!(client.command("stats"), before);
-        let walk = client.command(&format!("walk {:#x}", client.register(1, PC)));
+        let pc = client.register(1, PC);
+        let walk = client.command(&format!("walk {pc:#x}"));
         assert!(walk.contains("in a page of 4K"), "{arguments:?}: {walk}");
         assert_eq!(client.ask("D"), "OK");
         is_the_same_run(waiting, &arguments);
