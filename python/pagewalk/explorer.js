@@ -1,4 +1,5 @@
-// The walk explorer. Each step of a walk is a row: the hypervisor's references that translate its address, and then the guest's entry there.
+// The walk explorer. Each step of a walk is a row: the references of stage 2, the hypervisor's table, that translate its address, and then the entry
+// of stage 1 there, which is the guest's table or the shadow table.
 
 const BITS_OF_FLAGS = ["V", "R", "W", "X", "U", "G", "A", "D"];
 
@@ -15,8 +16,8 @@ function frame(entry) {
 function referencesOf(walk) {
   const all = [];
   walk.steps.forEach((step, row) => {
-    step.references.forEach((reference) => all.push({ ...reference, row, whose: "hypervisor" }));
-    if (step.entry) all.push({ ...step.entry, row, whose: "guest" });
+    step.references.forEach((reference) => all.push({ ...reference, row, stage: 2 }));
+    if (step.entry) all.push({ ...step.entry, row, stage: 1 });
   });
   return all;
 }
@@ -48,14 +49,14 @@ function render({ model, el }) {
     let number = -1;
     walk.steps.forEach((step) => {
       const row = element("tr", {}, element("th", { scope: "row", textContent: step.entry ? `table at ${step.gpa}` : `page at ${step.gpa}` }));
-      const cells = [...step.references.map((reference) => ["hypervisor", reference])];
-      if (step.entry) cells.push(["guest", step.entry]);
+      const cells = [...step.references.map((reference) => [2, reference])];
+      if (step.entry) cells.push([1, step.entry]);
       if (step.references.length === 0) row.append(element("td", { className: "answer", textContent: step.answer }));
-      cells.forEach(([whose, reference]) => {
+      cells.forEach(([stage, reference]) => {
         number += 1;
         const mine = number;
         const button = element("button", { type: "button", textContent: `${mine + 1}: level ${reference.level}`, onclick: () => go(mine) });
-        button.className = `${whose}${mine < now ? " done" : ""}${mine === now ? " now" : ""}`;
+        button.className = `stage-${stage}${mine < now ? " done" : ""}${mine === now ? " now" : ""}`;
         if (mine === now) button.setAttribute("aria-current", "step");
         row.append(element("td", {}, button));
       });
@@ -63,7 +64,7 @@ function render({ model, el }) {
     });
     const shown = references[now];
     const text = shown
-      ? `Reference ${now + 1} of ${references.length}: the ${shown.whose}'s table, level ${shown.level}. The entry at host address ${shown.at} is ` +
+      ? `Reference ${now + 1} of ${references.length}: stage ${shown.stage}, level ${shown.level}. The entry at host address ${shown.at} is ` +
         `${shown.entry} (${flags(shown.entry)}), and leads to ${frame(shown.entry)}.`
       : "This walk makes no reference.";
     root.replaceChildren(

@@ -30,10 +30,13 @@ class WalkExplorer(anywidget.AnyWidget):
 
     @property
     def references(self) -> list[dict[str, Any]]:
-        """The references in their order: `whose` table the entry is of, its `level`, where it lies (`at`) and what it is (`entry`)."""
+        """The references in their order: the `stage` whose table the entry is of, its `level`, where it lies (`at`) and what it is (`entry`).
+
+        Stage 1 translates guest virtual addresses: its table is the guest's, or the shadow table. Stage 2 is the hypervisor's.
+        """
         found = []
         for step in self.walk[self.variant]["steps"]:
-            found += [{"whose": "hypervisor", **reference} for reference in step["references"]]
+            found += [{"stage": 2, **reference} for reference in step["references"]]
             if step["entry"] is not None:
-                found.append({"whose": "guest", **step["entry"]})
+                found.append({"stage": 1, **step["entry"]})
         return found

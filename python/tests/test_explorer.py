@@ -44,7 +44,7 @@ def walk() -> dict[str, object]:
 def test_the_references_are_those_of_the_walk(walk: dict[str, object]) -> None:
     shown = pw.WalkExplorer(walk)
     assert len(shown.references) == 15
-    assert [reference["whose"] for reference in shown.references[:4]] == ["hypervisor"] * 3 + ["guest"]
+    assert [reference["stage"] for reference in shown.references[:4]] == [2, 2, 2, 1]
     cached = pw.WalkExplorer(walk, variant="cached")
     assert len(cached.references) == cached.walk["cached"]["references"]
 
