@@ -145,6 +145,6 @@ fn what_cannot_be_imported_is_one_line_and_no_file() {
     }
     let trace = scratch.write("trace", "I  1000,4\n");
     run(["import", &trace, "--format", "lackey", "--warmup", "1", "-o", &output]).failed(2, &["--warmup 1"]);
-    run(["import", &trace, "--format", "pin", "-o", &output]).failed(2, &["champsim and lackey"]);
+    run(["import", &trace, "--format", "pin", "-o", &output]).failed(2, &["champsim, lackey, drmemtrace"]);
     run(["record", "--workload", "gups:64K", "-o", &output, "--trace", "lackey"]).failed(2, &["FORMAT:FILE"]);
 }

@@ -3,6 +3,8 @@
 //! Guest physical memory has the tables first, then the frames of large pages, then those of small ones. An entry has all rights, and its A and D bits
 //! are set, as a kernel sets them that maps a page at its first use.
 
+use crate::tables::Tree;
+use crate::v2p::{Page, PageMap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::str::FromStr;
@@ -12,16 +14,18 @@ use types::{Gpa, PagingMode};
 const SMALL: u32 = 12;
 /// Bits of an address within a page of 2M.
 const LARGE: u32 = 21;
+/// Bits of an address within a page of 1G.
+const HUGE: u32 = 30;
 /// Pages of 4K in one of 2M.
 const PER_LARGE: u64 = 512;
 /// Where the tables begin, from the beginning of RAM on. The image of the guest, which is empty, is below.
 const TABLES: u64 = 4 << 20;
 /// V, R, W, X, U, A and D.
 const LEAF: u64 = 0xdf;
-/// V: the entry leads to another table.
-const BRANCH: u64 = 1;
 /// The most pages of 4K that a trace may touch: 64 GiB.
 pub(crate) const MOST_PAGES: usize = 1 << 24;
+/// The most bytes from the first physical page to the end of the last one: 64 GiB.
+const MOST_BYTES: u64 = (MOST_PAGES as u64) << SMALL;
 /// The most tables, of 4 KiB each.
 const MOST_TABLES: usize = 1 << 17;
 /// A region of 2M gets a large page under [`Policy::Thp`] if so many of its pages are touched.
@@ -98,6 +102,15 @@ pub enum MappingError {
     /// The pages lie so far apart that their tables take more than 512 MiB.
     #[error("its pages lie too far apart: their tables take more than 512 MiB")]
     Sparse,
+    /// It touches an address that no page of the map from virtual to physical pages has.
+    #[error("it touches address {0:#x}, which no page of the map has")]
+    Unmapped(u64),
+    /// The map has a page of so many bytes.
+    #[error("the map has a page of {0} bytes: sizes are 4K, 2M and 1G")]
+    Size(u64),
+    /// The map's physical pages lie more than 64 GiB apart.
+    #[error("physical pages of the map lie more than 64 GiB apart")]
+    Scattered,
 }
 
 /// Frames and tables.
@@ -110,13 +123,15 @@ pub struct Mapping {
     /// The tables, the root first: the number of a page of guest physical memory, and its content.
     pub tables: Vec<(u64, Box<[u64; 512]>)>,
     /// Pages of 4K of guest physical memory, by number: the tables, and the frames that have been given to pages.
-    pub used: Range<u64>,
+    pub used: Vec<Range<u64>>,
     /// Bytes of RAM from its beginning to the end of these.
     pub bytes: u64,
     /// Pages of 4K.
     pub small: u64,
     /// Pages of 2M.
     pub large: u64,
+    /// Pages of 1G.
+    pub huge: u64,
 }
 
 impl Mapping {
@@ -132,13 +147,13 @@ impl Mapping {
         for (pages, shift, level) in [(&large, LARGE, 1), (&small, SMALL, 0)] {
             for &page in pages {
                 tree.table(page, shift, level);
-                if tree.tables.len() > MOST_TABLES {
+                if tree.len() > MOST_TABLES {
                     return Err(MappingError::Sparse);
                 }
             }
         }
         let tables = TABLES;
-        let large_base = (tables + (tree.tables.len() as u64) * 4096).next_multiple_of(1 << LARGE);
+        let large_base = (tables + (tree.len() as u64) * 4096).next_multiple_of(1 << LARGE);
         let small_base = large_base + ((large.len() as u64) << LARGE);
         let mut random = match frames {
             Frames::FirstTouch => None,
@@ -156,12 +171,92 @@ impl Mapping {
             mode,
             root: Gpa(first_table),
             tables: tree.into_tables(first_table),
-            used: first_table >> SMALL..(ram.0 + bytes) >> SMALL,
+            used: vec![first_table >> SMALL..(ram.0 + bytes) >> SMALL],
             bytes,
             small: small.len() as u64,
             large: large.len() as u64,
+            huge: 0,
         })
     }
+
+    /// Maps pages of 4K as a map from virtual to physical pages has them, in RAM that begins at `ram`. Only the pages of the map that have some of them
+    /// are mapped. Physical pages are behind the tables. They keep their distances from each other, and their alignment.
+    ///
+    /// # Errors
+    /// [`MappingError`].
+    pub fn given(ram: Gpa, pages: &[u64], map: &PageMap) -> Result<Self, MappingError> {
+        let mode = mode_of(pages)?;
+        let mut chosen: BTreeMap<u64, Page> = BTreeMap::new();
+        for &page in pages {
+            let address = page << SMALL;
+            let page = map.page_of(address).ok_or(MappingError::Unmapped(address))?;
+            chosen.insert(page.virtual_address, page);
+        }
+        let mut tree = Tree::new(mode.levels());
+        let mut counts = [0; 3];
+        for page in chosen.values() {
+            let (shift, level) = place_of(page)?;
+            counts[level as usize] += 1;
+            tree.table(page.virtual_address >> shift, shift, level);
+            if tree.len() > MOST_TABLES {
+                return Err(MappingError::Sparse);
+            }
+        }
+        let largest = chosen.values().map(|page| page.bytes).max().unwrap_or(1 << SMALL).max(1 << LARGE);
+        let lowest = chosen.values().map(|page| page.physical_address).min().unwrap_or(0) & !(largest - 1);
+        let first_table = ram.0 + TABLES;
+        let end_of_tables = first_table + (tree.len() as u64) * 4096;
+        let base = end_of_tables.next_multiple_of(largest);
+        let mut end = base;
+        let mut frames: Vec<Range<u64>> = Vec::with_capacity(chosen.len());
+        for page in chosen.values() {
+            let distance = page.physical_address - lowest;
+            if distance >= MOST_BYTES {
+                return Err(MappingError::Scattered);
+            }
+            let at = base + distance;
+            end = end.max(at + page.bytes);
+            frames.push(at >> SMALL..(at + page.bytes) >> SMALL);
+            let (shift, level) = place_of(page)?;
+            tree.map(page.virtual_address >> shift, shift, level, at >> 2 | LEAF);
+        }
+        let mut used = vec![first_table >> SMALL..end_of_tables >> SMALL];
+        used.extend(joined(frames));
+        let [small, large, huge] = counts;
+        Ok(Self {
+            mode,
+            root: Gpa(first_table),
+            tables: tree.into_tables(first_table),
+            used,
+            bytes: (end - ram.0).next_multiple_of(1 << LARGE),
+            small,
+            large,
+            huge,
+        })
+    }
+}
+
+/// The bits of an address within a page, and the level of its entry.
+fn place_of(page: &Page) -> Result<(u32, u32), MappingError> {
+    match page.bytes.trailing_zeros() {
+        SMALL => Ok((SMALL, 0)),
+        LARGE => Ok((LARGE, 1)),
+        HUGE => Ok((HUGE, 2)),
+        _ => Err(MappingError::Size(page.bytes)),
+    }
+}
+
+/// The same numbers, in order, each once.
+fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
 }
 
 /// The smallest mode whose addresses have all pages.
@@ -227,59 +322,6 @@ impl SplitMix {
     }
 }
 
-/// A tree of tables. An entry that leads to a table has its number until the tables have their places.
-struct Tree {
-    levels: u32,
-    tables: Vec<Box<[u64; 512]>>,
-    /// The table of a level that has an address: by level, and the address without the bits that the table translates.
-    found: BTreeMap<(u32, u64), usize>,
-    /// Entries that lead to tables: table, index, and the number of the other.
-    branches: Vec<(usize, usize, usize)>,
-}
-
-impl Tree {
-    fn new(levels: u32) -> Self {
-        Self { levels, tables: vec![Box::new([0; 512])], found: BTreeMap::new(), branches: Vec::new() }
-    }
-
-    /// The table of `level` with the page of that number, whose size has `shift` bits; it is made if need be.
-    fn table(&mut self, page: u64, shift: u32, level: u32) -> usize {
-        let address = page << shift;
-        let mut table = 0;
-        for above in (level + 1..self.levels).rev() {
-            let below = above - 1;
-            let key = (below, address >> (SMALL + 9 * (below + 1)));
-            let index = (address >> (SMALL + 9 * above)) as usize % 512;
-            table = match self.found.get(&key) {
-                Some(&found) => found,
-                None => {
-                    let made = self.tables.len();
-                    self.tables.push(Box::new([0; 512]));
-                    self.found.insert(key, made);
-                    self.branches.push((table, index, made));
-                    made
-                }
-            };
-        }
-        table
-    }
-
-    fn map(&mut self, page: u64, shift: u32, level: u32, entry: u64) {
-        let table = self.table(page, shift, level);
-        let index = page as usize % 512;
-        self.tables[table][index] = entry;
-    }
-
-    /// The tables at their places, which begin at `first`.
-    fn into_tables(mut self, first: u64) -> Vec<(u64, Box<[u64; 512]>)> {
-        for &(table, index, other) in &self.branches {
-            self.tables[table][index] = (first + other as u64 * 4096) >> 2 | BRANCH;
-        }
-        let number = |table: usize| (first >> SMALL) + table as u64;
-        self.tables.into_iter().enumerate().map(|(table, words)| (number(table), words)).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,5 +381,34 @@ mod tests {
         let pages: Vec<u64> = (0..256).chain(512..767).collect();
         let mapping = Mapping::new(RAM, &pages, Policy::Thp, Frames::FirstTouch).unwrap();
         assert_eq!((mapping.large, mapping.small), (1, 255));
+    }
+
+    #[test]
+    fn a_map_gives_sizes_and_physical_pages() {
+        let mut map = PageMap::default();
+        let pages = [
+            (0x1000, 0x1_0000_3000, 1 << SMALL),
+            (0x20_0000, 0x1_0060_0000, 1 << LARGE),
+            (1 << HUGE, 0x1_4000_0000, 1 << HUGE),
+        ];
+        for (virtual_address, physical_address, bytes) in pages {
+            map.insert(Page { virtual_address, physical_address, bytes }).unwrap();
+        }
+        // A second name of the first page.
+        map.insert(Page { virtual_address: 0x2000, physical_address: 0x1_0000_3000, bytes: 1 << SMALL }).unwrap();
+        let mapping = Mapping::given(RAM, &[1, 2, 0x2ff, (1 << HUGE >> SMALL) + 5], &map).unwrap();
+        assert_eq!((mapping.small, mapping.large, mapping.huge), (2, 1, 1));
+        let at = |page: u64| walk(&mapping, page).unwrap();
+        assert_eq!(at(1), at(2), "one frame has two names");
+        assert_eq!(at(0x2ff) - at(1), 0x1_0060_0000 + (0xff << SMALL) - 0x1_0000_3000, "distances are kept");
+        assert_eq!(at((1 << HUGE >> SMALL) + 5) % (1 << HUGE), 5 << SMALL, "so is alignment");
+        assert!(mapping.used.iter().any(|range| range.contains(&(at(1) >> SMALL))));
+        let given = |pages: &[u64]| Mapping::given(RAM, pages, &map).map(|mapping| mapping.small);
+        assert_eq!(given(&[1, 0x10]), Err(MappingError::Unmapped(0x1_0000)));
+        map.insert(Page { virtual_address: 0x1_0000, physical_address: 1 << 40, bytes: 1 << SMALL }).unwrap();
+        map.insert(Page { virtual_address: 0x2_0000, physical_address: 0, bytes: 1 << 16 }).unwrap();
+        let given = |pages: &[u64]| Mapping::given(RAM, pages, &map).map(|mapping| mapping.small);
+        assert_eq!(given(&[1, 0x10]), Err(MappingError::Scattered));
+        assert_eq!(given(&[0x20]), Err(MappingError::Size(1 << 16)));
     }
 }
