@@ -171,7 +171,7 @@ impl Mapping {
             mode,
             root: Gpa(first_table),
             tables: tree.into_tables(first_table),
-            used: vec![first_table >> SMALL..(ram.0 + bytes) >> SMALL],
+            used: std::iter::once(first_table >> SMALL..(ram.0 + bytes) >> SMALL).collect(),
             bytes,
             small: small.len() as u64,
             large: large.len() as u64,
@@ -220,8 +220,7 @@ impl Mapping {
             let (shift, level) = place_of(page)?;
             tree.map(page.virtual_address >> shift, shift, level, at >> 2 | LEAF);
         }
-        let mut used = vec![first_table >> SMALL..end_of_tables >> SMALL];
-        used.extend(joined(frames));
+        let used = std::iter::once(first_table >> SMALL..end_of_tables >> SMALL).chain(joined(frames)).collect();
         let [small, large, huge] = counts;
         Ok(Self {
             mode,
