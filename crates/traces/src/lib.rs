@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! importer            records as events of a recording
+//! given               frames and tables as a map has them
 //! mapping             frames and tables for pages
 //! input, output       files, compressed or not
 //! champsim, lackey, drmemtrace
@@ -20,6 +21,7 @@
 mod champsim;
 mod drmemtrace;
 mod error;
+mod given;
 mod importer;
 mod input;
 mod lackey;

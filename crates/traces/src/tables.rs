@@ -65,3 +65,22 @@ impl Tree {
         self.tables.into_iter().enumerate().map(|(table, words)| (number(table), words)).collect()
     }
 }
+
+/// Where a page leads, by tables alone; `from` is the root's address, and the number of levels.
+#[cfg(test)]
+pub(crate) fn walk(tables: &[(u64, Box<[u64; 512]>)], from: (u64, u32), page: u64) -> Option<u64> {
+    let address = page << SMALL;
+    let (root, levels) = from;
+    let mut table = root >> SMALL;
+    for level in (0..levels).rev() {
+        let (_, words) = tables.iter().find(|(number, _)| *number == table)?;
+        let entry = words[(address >> (SMALL + 9 * level)) as usize % 512];
+        let at = entry >> 10 << SMALL;
+        match entry & 0xf {
+            0 => return None,
+            1 => table = at >> SMALL,
+            _ => return Some(at | address & ((1 << (SMALL + 9 * level)) - 1)),
+        }
+    }
+    None
+}

@@ -4,7 +4,7 @@ use super::entry::{BYTES, Entry, VERSIONS, file_type, kind, marker};
 use crate::error::TraceError;
 use crate::operands::Operands;
 use crate::record::{Branch, BranchKind, Data, DataKind, Instruction, Mark, Record};
-use std::io::Read;
+use std::io::{self, Read};
 
 /// The longest instruction of any architecture, in bytes.
 const LONGEST_INSTRUCTION: u16 = 17;
@@ -49,10 +49,18 @@ impl Reading {
 
     /// The next entry; `None` behind the last one.
     fn next_entry(&mut self, from: &mut dyn Read) -> Result<Option<Entry>, TraceError> {
-        let mut bytes = Vec::with_capacity(BYTES);
-        from.take(BYTES as u64).read_to_end(&mut bytes)?;
+        let mut bytes = [0; BYTES];
+        let mut read = 0;
+        while read < BYTES {
+            match from.read(&mut bytes[read..]) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         let wrong = |problem| Err(TraceError::Record { record: self.entries, problem });
-        if bytes.is_empty() {
+        if read == 0 {
             return match self.place {
                 // An empty file is no trace of any format.
                 Place::Header if self.entries == 0 => Ok(None),
@@ -60,7 +68,9 @@ impl Reading {
                 Place::End => Ok(None),
             };
         }
-        let Ok(bytes) = <[u8; BYTES]>::try_from(bytes) else { return wrong("the trace is cut off") };
+        if read < BYTES {
+            return wrong("the trace is cut off");
+        }
         let entry = Entry::of(bytes);
         match self.place {
             Place::Header if entry.kind != kind::HEADER => wrong("there is no header; is this a trace of drmemtrace?"),
