@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::kernel::{CODE_ADDRESS, addi, image, jump_back};
 use common::{Scratch, run};
 use serde_json::Value;
 use std::fs;
@@ -135,6 +136,54 @@ fn an_archive_of_drmemtrace_keeps_every_rule_and_misses_as_its_run_does() {
         let (ran, replayed) = (number(&ran, &["tlb", key]), number(&replayed, &["tlb", key]));
         assert!((replayed - ran).abs() <= most, "{key}: {ran} of the run, {replayed} of its trace");
     }
+}
+
+/// The marker `number`: `slti x0, x0, number`.
+fn marker(number: u32) -> u32 {
+    number << 20 | 2 << 12 | 0x13
+}
+
+#[test]
+fn a_branch_before_sret_is_not_said_to_be_taken() {
+    let scratch = Scratch::new();
+    let csr_write = |csr: u32, from: u32| csr << 20 | from << 15 | 1 << 12 | 0x73;
+    let (stvec, sepc, t0, t1) = (0x105, 0x141, 5, 6);
+    let sepc_to_t1 = sepc << 20 | 2 << 12 | t1 << 7 | 0x73;
+    let (ebreak, bne_x0_x0, sret) = (0x0010_0073, 0x1463, 0x1020_0073);
+    let handler = [sepc_to_t1, addi(t1, t1, 4), csr_write(sepc, t1), bne_x0_x0, sret];
+    let begin =
+        [0x297, addi(t0, t0, 32), csr_write(stvec, t0), marker(1), ebreak, marker(2), marker(0x100), jump_back(0)];
+    let kernel = scratch.write("kernel", image(&[&begin[..], &handler].concat()));
+    let traced = |name: &str| {
+        let trace = scratch.text(name);
+        let spec = format!("{}:{trace}", format_of(name));
+        run(["record", "--guest", &kernel, "-o", &scratch.text("kernel.rec"), "--trace", &spec]).done();
+        trace
+    };
+    let text = read_by_python(&traced("kernel.zip"), &["riscv"]);
+    let at = |number: u64| CODE_ADDRESS + 4 * number;
+    let mut expected = vec![format!("trap {:x}", at(4))];
+    for (number, bits) in (8..).zip(handler) {
+        let kind = match bits {
+            _ if bits == bne_x0_x0 => "untaken",
+            _ if bits == sret => "indirect-jump",
+            _ => "-",
+        };
+        expected.push(format!("I{:x} 4 {kind} {bits:x}", at(number)));
+    }
+    expected.push(format!("return {:x}", at(13)));
+    let handled: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("trap"))
+        .take_while(|line| !line.starts_with(&format!("I{:x}", at(5))))
+        .collect();
+    assert_eq!(handled, expected, "{text}");
+    assert_eq!(text.lines().next(), Some("window"));
+    let map = fs::read_to_string(scratch.path("kernel.v2p.textproto")).unwrap();
+    assert!(map.contains("page_size: 0x1000") && map.contains("virtual_address: 0x80200000"), "{map}");
+    assert!(map.contains("physical_address: 0x80200000"), "a kernel without tables: {map}");
+    let text = read_by_python(&traced("kernel.champsim"), &[]);
+    assert!(text.lines().any(|line| line == format!("{:x} conditional 0", at(11))), "{text}");
 }
 
 #[test]

@@ -538,6 +538,34 @@ fn the_independent_reader_finds_each_broken_rule() {
     }
 }
 
+/// An output that has room for so many bytes.
+struct Full(usize);
+
+impl std::io::Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_wherever_it_is_full() {
+    let records = program(&mut Random::nth(1, 0));
+    let bytes = written(&records, Format::Drmemtrace, false).len();
+    let write = |room: usize| {
+        let mut sink = create_archive(Full(room), CHUNK);
+        records.iter().try_for_each(|record| sink.record(record)).and_then(|()| sink.finish().map(drop))
+    };
+    for room in (0..bytes).step_by(97) {
+        assert_eq!(write(room).unwrap_err().kind(), std::io::ErrorKind::StorageFull, "{room} of {bytes}");
+    }
+    write(bytes).unwrap();
+}
+
 /// What becomes of an entry.
 #[derive(Clone, Copy, Debug)]
 enum Change {

@@ -7,7 +7,7 @@
 use super::entry::{Entry, VERSION, file_type, kind, marker};
 use crate::record::{Branch, BranchKind, Data, DataKind, Instruction, Mark, Record};
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use zip::write::{SimpleFileOptions, StreamWriter, ZipWriter};
 use zip::{CompressionMethod, DateTime};
 
@@ -27,9 +27,40 @@ const INSTRUCTIONS_PER_MICROSECOND: u64 = 1000;
 /// Instructions between two timestamps, as of a turn.
 const TIMESTAMP: u64 = 1 << 16;
 
+/// An output that takes everything once it has failed: an archive that is dropped ends itself, and would print the failure, which has been returned.
+struct Quiet<W> {
+    to: W,
+    failed: bool,
+}
+
+impl<W: Write> Quiet<W> {
+    fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        self.failed |= result.is_err();
+        result
+    }
+}
+
+impl<W: Write> Write for Quiet<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed {
+            return Ok(bytes.len());
+        }
+        let result = self.to.write_all(bytes).map(|()| bytes.len());
+        self.note(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.failed {
+            return Ok(());
+        }
+        let result = self.to.flush();
+        self.note(result)
+    }
+}
+
 /// A trace that is written.
 pub(crate) struct Writing<W: Write> {
-    archive: ZipWriter<StreamWriter<W>>,
+    archive: ZipWriter<StreamWriter<Quiet<BufWriter<W>>>>,
     /// Instructions of each chunk.
     chunk: u64,
     /// Chunks that have begun.
@@ -53,7 +84,7 @@ impl<W: Write> Writing<W> {
     /// Writes to `file`, with so many instructions in a chunk.
     pub(crate) fn new(file: W, chunk: u64) -> Self {
         Self {
-            archive: ZipWriter::new_stream(file),
+            archive: ZipWriter::new_stream(Quiet { to: BufWriter::new(file), failed: false }),
             chunk: chunk.max(1),
             chunks: 0,
             visible: 0,
@@ -107,7 +138,8 @@ impl<W: Write> Writing<W> {
         self.begin()?;
         self.put(Entry { kind: kind::THREAD_EXIT, size: 0, value: THREAD })?;
         self.put(Entry { kind: kind::FOOTER, size: 0, value: 0 })?;
-        Ok(self.archive.finish()?.into_inner())
+        let archive = self.archive.finish()?.into_inner();
+        archive.to.into_inner().map_err(io::IntoInnerError::into_error)
     }
 
     /// Writes an entry.
