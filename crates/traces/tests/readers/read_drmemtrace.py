@@ -44,6 +44,23 @@ def direct_target(pc, encoding):
     return pc + bits(encoding, places)
 
 
+class Entries:
+    """The entries of a chunk, unpacked when they are used: a chunk may have millions."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def __len__(self):
+        return len(self.content) // ENTRY.size
+
+    def __iter__(self):
+        return ENTRY.iter_unpack(self.content)
+
+    def __getitem__(self, which):
+        begin, end, _ = which.indices(len(self))
+        return list(ENTRY.iter_unpack(self.content[begin * ENTRY.size : max(begin, end) * ENTRY.size]))
+
+
 class Checker:
     """What is known between entries."""
 
@@ -143,21 +160,28 @@ def main(path, *options):
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         assert names == [f"chunk.{number:08}" for number in range(len(names))], names
-        chunks = [archive.read(name) for name in names]
-    assert all(len(chunk) % ENTRY.size == 0 for chunk in chunks), "an entry is cut off"
-    chunks = [list(ENTRY.iter_unpack(chunk)) for chunk in chunks]
-    header = chunks[0][:8]
+        checker = Checker("riscv" in options)
+        for index, name in enumerate(names):
+            content = archive.read(name)
+            assert len(content) % ENTRY.size == 0, "an entry is cut off"
+            entries = Entries(content)
+            if not index:
+                per_chunk = check_header(entries[:9])
+                entries = Entries(content[8 * ENTRY.size :])
+                checker.visible = 5
+            checker.chunk(entries, index, index == len(names) - 1, per_chunk)
+
+
+def check_header(header):
+    """Checks the first entries; returns how many instructions a chunk has."""
     per_chunk = header[6][2]
     wanted = [
         (HEADER, 0, 7), (MARKER, VERSION, 7), (MARKER, FILE_TYPE, ENCODINGS | WHOLE_SYSTEM), (THREAD, 0, 1), (PROCESS, 0, 1),
         (MARKER, LINE, 64), (MARKER, CHUNK_INSTRUCTIONS, per_chunk), (MARKER, PAGE, 4096),
     ]
-    assert header == wanted, f"the header is {header}"
-    assert chunks[0][8][:2] == (MARKER, TIMESTAMP), "no time at the beginning"
-    checker = Checker("riscv" in options)
-    checker.visible = 5
-    for index, entries in enumerate(chunks):
-        checker.chunk(entries if index else [*entries[8:]], index, index == len(chunks) - 1, per_chunk)
+    assert header[:8] == wanted, f"the header is {header}"
+    assert header[8][:2] == (MARKER, TIMESTAMP), "no time at the beginning"
+    return per_chunk
 
 
 main(*sys.argv[1:])
