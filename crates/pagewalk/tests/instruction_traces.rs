@@ -208,7 +208,7 @@ fn a_map_of_pages_says_where_they_are() {
         format!("address_mapping_group {{\n  page_size: 2097152\n{}}}\n", pages.iter().map(page).collect::<String>())
     };
     let good = [(0x40_0000, 0x20_0000), (0x7fff_0000_0000, 0x60_0000), (0x7fff_0020_0000, 0x40_0000)];
-    let map = scratch.write("v2p.textproto", &group(&good));
+    let map = scratch.write("v2p.textproto", group(&good));
     let output = scratch.text("google.rec");
     let import = |map: &str, more: &[&str]| {
         run(["import", &trace, "--format", "drmemtrace", "--v2p", map, "-o", &output].iter().chain(more))
@@ -225,7 +225,7 @@ fn a_map_of_pages_says_where_they_are() {
         (&[(0x40_0000, 0x1000)], "line 6: a page does not begin at a multiple of its size"),
         (&[good[0], good[1], (0x7fff_0020_0000, 1 << 45)], "physical pages of the map lie more than 64 GiB apart"),
     ] {
-        let map = scratch.write("bad.textproto", &group(pages));
+        let map = scratch.write("bad.textproto", group(pages));
         import(&map, &[]).failed(2, &[says]);
         assert!(!Path::new(&output).exists());
     }
