@@ -39,7 +39,7 @@ pub use memory::registry;
 pub use memory::{FrameError, HOST_BASE, Inconsistency};
 pub use mmu::{Answer, MissClass, Reference, Segment, WalkRecord, WalkStep};
 pub use pages::{DistanceBucket, DistanceHistogram, HartReuse, Heatmap, HeatmapCell, Reuse, SpacePage};
-pub use parts::instruction_sink::InstructionSink;
+pub use parts::instruction_sink::{GuestPage, GuestTables, InstructionSink};
 pub use parts::network::Network;
 pub use parts::page_watch::{HeatmapOf, PageRequest};
 pub use profile::{Counter, Counters, NamedRange, Profile, Rates, Row, Site, Space, Touched};

@@ -97,7 +97,7 @@ impl Reading {
         if taken && !is_branch {
             return Err(wrong("it is taken, and no branch"));
         }
-        let branch = is_branch.then(|| Branch { kind: kind_of(&operands), taken });
+        let branch = is_branch.then(|| Branch { kind: kind_of(&operands), taken, target: None });
         let loads = (4..8).map(|number| (DataKind::Load, word(number)));
         let stores = (2..4).map(|number| (DataKind::Store, word(number)));
         self.data.extend(loads.chain(stores).filter(|&(_, address)| address != 0).map(|(kind, address)| Data {
@@ -106,7 +106,7 @@ impl Reading {
             bytes: 1,
         }));
         self.records += 1;
-        Ok(Some(Record::Instruction(Instruction { pc: word(0), bytes: 0, branch, operands })))
+        Ok(Some(Record::Instruction(Instruction { pc: word(0), bytes: 0, branch, operands, encoding: None })))
     }
 }
 
@@ -141,6 +141,7 @@ impl Writing {
                     entry.stores.push(data.address);
                 }
             }
+            Record::Mark(_) => {}
         }
         Ok(())
     }

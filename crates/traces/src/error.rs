@@ -8,6 +8,9 @@ pub enum TraceError {
     /// The host's system says so, or the decompression.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// An archive cannot be read.
+    #[error("the archive cannot be read: {0}")]
+    Archive(&'static str),
     /// A line of a text format.
     #[error("line {line}: {problem}")]
     Line {

@@ -23,9 +23,9 @@ fn pages(address: u64, bytes: u64) -> impl Iterator<Item = u64> {
     (0..=between).map(move |number| first.wrapping_add(number) & (u64::MAX >> PAGE_BITS))
 }
 
-/// The accesses of a record, as translation sees them: kind and page.
-fn accesses(record: &Record) -> (Access, impl Iterator<Item = u64>) {
-    match *record {
+/// The accesses of a record, as translation sees them: kind and page. `None`: it has none.
+fn accesses(record: &Record) -> Option<(Access, impl Iterator<Item = u64>)> {
+    Some(match *record {
         Record::Instruction(Instruction { pc, bytes, .. }) => (Access::Execute, pages(pc, u64::from(bytes))),
         Record::Data(Data { kind, address, bytes }) => {
             let access = match kind {
@@ -34,7 +34,8 @@ fn accesses(record: &Record) -> (Access, impl Iterator<Item = u64>) {
             };
             (access, pages(address, u64::from(bytes)))
         }
-    }
+        Record::Mark(_) => return None,
+    })
 }
 
 /// The pages that a trace touches.
@@ -50,7 +51,7 @@ impl Touches {
     /// Adds a record. `false`: the trace touches more pages than can be kept.
     #[must_use]
     pub fn add(&mut self, record: &Record) -> bool {
-        let (access, pages) = accesses(record);
+        let Some((access, pages)) = accesses(record) else { return true };
         self.instructions += u64::from(access == Access::Execute);
         let latest = &mut self.latest[usize::from(access == Access::Execute)];
         for page in pages {
@@ -112,7 +113,7 @@ impl<W: Write> Importer<W> {
         writer.event(&Event::Begin { hart: 0 });
         // A kernel writes its tables, and clears frames, before a program has them. So the host has given memory for them.
         writer.event(&Event::Context(TranslationContext::default()));
-        for page in mapping.used.clone() {
+        for page in mapping.used.iter().cloned().flatten() {
             writer.access(Access::Write, page);
         }
         for (page, words) in &mapping.tables {
@@ -148,7 +149,7 @@ impl<W: Write> Importer<W> {
 
     /// Adds a record of the trace.
     pub fn record(&mut self, record: &Record) {
-        let (access, pages) = accesses(record);
+        let Some((access, pages)) = accesses(record) else { return };
         match access {
             Access::Execute => {
                 self.begin_region();

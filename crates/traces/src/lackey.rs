@@ -55,7 +55,8 @@ fn parse(line: &[u8]) -> Result<Record, &'static str> {
     match kind {
         "I  " => {
             let bytes = u8::try_from(bytes).map_err(|_| "no instruction has so many bytes")?;
-            Ok(Record::Instruction(Instruction { pc: address, bytes, branch: None, operands: Operands::default() }))
+            let operands = Operands::default();
+            Ok(Record::Instruction(Instruction { pc: address, bytes, branch: None, operands, encoding: None }))
         }
         " L " => data(DataKind::Load),
         " S " => data(DataKind::Store),
@@ -76,5 +77,6 @@ pub(crate) fn write(to: &mut dyn Write, record: &Record) -> io::Result<()> {
             };
             writeln!(to, " {letter} {address:08x},{bytes}")
         }
+        Record::Mark(_) => Ok(()),
     }
 }

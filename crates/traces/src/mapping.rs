@@ -3,27 +3,26 @@
 //! Guest physical memory has the tables first, then the frames of large pages, then those of small ones. An entry has all rights, and its A and D bits
 //! are set, as a kernel sets them that maps a page at its first use.
 
+use crate::tables::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::str::FromStr;
 use types::{Gpa, PagingMode};
 
 /// Bits of an address within a page of 4K.
-const SMALL: u32 = 12;
+pub(crate) const SMALL: u32 = 12;
 /// Bits of an address within a page of 2M.
-const LARGE: u32 = 21;
+pub(crate) const LARGE: u32 = 21;
 /// Pages of 4K in one of 2M.
 const PER_LARGE: u64 = 512;
 /// Where the tables begin, from the beginning of RAM on. The image of the guest, which is empty, is below.
-const TABLES: u64 = 4 << 20;
+pub(crate) const TABLES: u64 = 4 << 20;
 /// V, R, W, X, U, A and D.
-const LEAF: u64 = 0xdf;
-/// V: the entry leads to another table.
-const BRANCH: u64 = 1;
+pub(crate) const LEAF: u64 = 0xdf;
 /// The most pages of 4K that a trace may touch: 64 GiB.
 pub(crate) const MOST_PAGES: usize = 1 << 24;
 /// The most tables, of 4 KiB each.
-const MOST_TABLES: usize = 1 << 17;
+pub(crate) const MOST_TABLES: usize = 1 << 17;
 /// A region of 2M gets a large page under [`Policy::Thp`] if so many of its pages are touched.
 const THP_PAGES: u32 = 256;
 
@@ -98,6 +97,15 @@ pub enum MappingError {
     /// The pages lie so far apart that their tables take more than 512 MiB.
     #[error("its pages lie too far apart: their tables take more than 512 MiB")]
     Sparse,
+    /// It touches an address that no page of the map from virtual to physical pages has.
+    #[error("it touches address {0:#x}, which no page of the map has")]
+    Unmapped(u64),
+    /// The map has a page of so many bytes.
+    #[error("the map has a page of {0} bytes: sizes are 4K, 2M and 1G")]
+    Size(u64),
+    /// The map's physical pages lie more than 64 GiB apart.
+    #[error("physical pages of the map lie more than 64 GiB apart")]
+    Scattered,
 }
 
 /// Frames and tables.
@@ -110,13 +118,15 @@ pub struct Mapping {
     /// The tables, the root first: the number of a page of guest physical memory, and its content.
     pub tables: Vec<(u64, Box<[u64; 512]>)>,
     /// Pages of 4K of guest physical memory, by number: the tables, and the frames that have been given to pages.
-    pub used: Range<u64>,
+    pub used: Vec<Range<u64>>,
     /// Bytes of RAM from its beginning to the end of these.
     pub bytes: u64,
     /// Pages of 4K.
     pub small: u64,
     /// Pages of 2M.
     pub large: u64,
+    /// Pages of 1G.
+    pub huge: u64,
 }
 
 impl Mapping {
@@ -132,13 +142,13 @@ impl Mapping {
         for (pages, shift, level) in [(&large, LARGE, 1), (&small, SMALL, 0)] {
             for &page in pages {
                 tree.table(page, shift, level);
-                if tree.tables.len() > MOST_TABLES {
+                if tree.len() > MOST_TABLES {
                     return Err(MappingError::Sparse);
                 }
             }
         }
         let tables = TABLES;
-        let large_base = (tables + (tree.tables.len() as u64) * 4096).next_multiple_of(1 << LARGE);
+        let large_base = (tables + (tree.len() as u64) * 4096).next_multiple_of(1 << LARGE);
         let small_base = large_base + ((large.len() as u64) << LARGE);
         let mut random = match frames {
             Frames::FirstTouch => None,
@@ -156,16 +166,17 @@ impl Mapping {
             mode,
             root: Gpa(first_table),
             tables: tree.into_tables(first_table),
-            used: first_table >> SMALL..(ram.0 + bytes) >> SMALL,
+            used: std::iter::once(first_table >> SMALL..(ram.0 + bytes) >> SMALL).collect(),
             bytes,
             small: small.len() as u64,
             large: large.len() as u64,
+            huge: 0,
         })
     }
 }
 
 /// The smallest mode whose addresses have all pages.
-fn mode_of(pages: &[u64]) -> Result<PagingMode, MappingError> {
+pub(crate) fn mode_of(pages: &[u64]) -> Result<PagingMode, MappingError> {
     let fits = |mode: PagingMode, page: u64| {
         let unused = u64::BITS - mode.address_bits();
         let address = (page << SMALL) as i64;
@@ -227,81 +238,12 @@ impl SplitMix {
     }
 }
 
-/// A tree of tables. An entry that leads to a table has its number until the tables have their places.
-struct Tree {
-    levels: u32,
-    tables: Vec<Box<[u64; 512]>>,
-    /// The table of a level that has an address: by level, and the address without the bits that the table translates.
-    found: BTreeMap<(u32, u64), usize>,
-    /// Entries that lead to tables: table, index, and the number of the other.
-    branches: Vec<(usize, usize, usize)>,
-}
-
-impl Tree {
-    fn new(levels: u32) -> Self {
-        Self { levels, tables: vec![Box::new([0; 512])], found: BTreeMap::new(), branches: Vec::new() }
-    }
-
-    /// The table of `level` with the page of that number, whose size has `shift` bits; it is made if need be.
-    fn table(&mut self, page: u64, shift: u32, level: u32) -> usize {
-        let address = page << shift;
-        let mut table = 0;
-        for above in (level + 1..self.levels).rev() {
-            let below = above - 1;
-            let key = (below, address >> (SMALL + 9 * (below + 1)));
-            let index = (address >> (SMALL + 9 * above)) as usize % 512;
-            table = match self.found.get(&key) {
-                Some(&found) => found,
-                None => {
-                    let made = self.tables.len();
-                    self.tables.push(Box::new([0; 512]));
-                    self.found.insert(key, made);
-                    self.branches.push((table, index, made));
-                    made
-                }
-            };
-        }
-        table
-    }
-
-    fn map(&mut self, page: u64, shift: u32, level: u32, entry: u64) {
-        let table = self.table(page, shift, level);
-        let index = page as usize % 512;
-        self.tables[table][index] = entry;
-    }
-
-    /// The tables at their places, which begin at `first`.
-    fn into_tables(mut self, first: u64) -> Vec<(u64, Box<[u64; 512]>)> {
-        for &(table, index, other) in &self.branches {
-            self.tables[table][index] = (first + other as u64 * 4096) >> 2 | BRANCH;
-        }
-        let number = |table: usize| (first >> SMALL) + table as u64;
-        self.tables.into_iter().enumerate().map(|(table, words)| (number(table), words)).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::walk;
 
     const RAM: Gpa = Gpa(0x8000_0000);
-
-    /// Where a page leads, by the tables alone.
-    fn walk(mapping: &Mapping, page: u64) -> Option<u64> {
-        let address = page << SMALL;
-        let mut table = mapping.root.0 >> SMALL;
-        for level in (0..mapping.mode.levels()).rev() {
-            let (_, words) = mapping.tables.iter().find(|(number, _)| *number == table)?;
-            let entry = words[(address >> (SMALL + 9 * level)) as usize % 512];
-            let at = entry >> 10 << SMALL;
-            match entry & 0xf {
-                0 => return None,
-                1 => table = at >> SMALL,
-                _ => return Some(at | address & ((1 << (SMALL + 9 * level)) - 1)),
-            }
-        }
-        None
-    }
 
     #[test]
     fn every_page_has_a_frame_of_its_own() {
@@ -314,7 +256,7 @@ mod tests {
                 let mapping = Mapping::new(RAM, &pages, policy, frames).unwrap();
                 let mut places = BTreeSet::new();
                 for &page in &pages {
-                    let at = walk(&mapping, page).unwrap();
+                    let at = walk(&mapping.tables, (mapping.root.0, mapping.mode.levels()), page).unwrap();
                     assert!(at >= RAM.0 + TABLES && at < RAM.0 + mapping.bytes, "{at:#x}");
                     assert!(mapping.tables.iter().all(|(number, _)| *number != at >> SMALL), "a frame is a table");
                     assert!(places.insert(at), "two pages have one frame");

@@ -1,6 +1,7 @@
 //! A trace that is written.
 
 use crate::champsim;
+use crate::drmemtrace;
 use crate::lackey;
 use crate::record::{Format, Record};
 use liblzma::write::XzEncoder;
@@ -10,9 +11,12 @@ use std::io::{self, BufWriter, Write};
 const LEVEL: u32 = 1;
 
 /// A trace that is written record by record.
-pub struct Sink<W: Write> {
-    to: Target<W>,
-    writing: Writing,
+pub struct Sink<W: Write>(Writing<W>);
+
+enum Writing<W: Write> {
+    ChampSim(champsim::Writing, Target<W>),
+    Lackey(Target<W>),
+    Drmemtrace(Box<drmemtrace::Writing<W>>),
 }
 
 enum Target<W: Write> {
@@ -20,30 +24,40 @@ enum Target<W: Write> {
     Compressed(Box<BufWriter<XzEncoder<W>>>),
 }
 
-enum Writing {
-    ChampSim(champsim::Writing),
-    Lackey,
+/// Begins to write a trace of a format, compressed by xz or not. One of [`Format::Drmemtrace`] is an archive, which is compressed always.
+pub fn create<W: Write>(file: W, format: Format, compressed: bool) -> Sink<W> {
+    Sink(match format {
+        Format::ChampSim => Writing::ChampSim(champsim::Writing::default(), Target::new(file, compressed)),
+        Format::Lackey => Writing::Lackey(Target::new(file, compressed)),
+        Format::Drmemtrace => return create_archive(file, drmemtrace::CHUNK),
+    })
 }
 
-/// Begins to write a trace of a format, compressed by xz or not.
-pub fn create<W: Write>(file: W, format: Format, compressed: bool) -> Sink<W> {
-    let to = if compressed {
-        Target::Compressed(Box::new(BufWriter::new(XzEncoder::new(file, LEVEL))))
-    } else {
-        Target::Plain(BufWriter::new(file))
-    };
-    let writing = match format {
-        Format::ChampSim => Writing::ChampSim(champsim::Writing::default()),
-        Format::Lackey => Writing::Lackey,
-    };
-    Sink { to, writing }
+/// Begins to write a trace of [`Format::Drmemtrace`] with so many instructions in a chunk.
+pub fn create_archive<W: Write>(file: W, chunk: u64) -> Sink<W> {
+    Sink(Writing::Drmemtrace(Box::new(drmemtrace::Writing::new(file, chunk))))
 }
 
 impl<W: Write> Target<W> {
+    fn new(file: W, compressed: bool) -> Self {
+        if compressed {
+            Self::Compressed(Box::new(BufWriter::new(XzEncoder::new(file, LEVEL))))
+        } else {
+            Self::Plain(BufWriter::new(file))
+        }
+    }
+
     fn writer(&mut self) -> &mut dyn Write {
         match self {
             Self::Plain(to) => to,
             Self::Compressed(to) => to,
+        }
+    }
+
+    fn finish(self) -> io::Result<W> {
+        match self {
+            Self::Plain(to) => to.into_inner().map_err(io::IntoInnerError::into_error),
+            Self::Compressed(to) => to.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
         }
     }
 }
@@ -54,9 +68,10 @@ impl<W: Write> Sink<W> {
     /// # Errors
     /// Those of the output.
     pub fn record(&mut self, record: &Record) -> io::Result<()> {
-        match &mut self.writing {
-            Writing::ChampSim(writing) => writing.write(self.to.writer(), record),
-            Writing::Lackey => lackey::write(self.to.writer(), record),
+        match &mut self.0 {
+            Writing::ChampSim(writing, to) => writing.write(to.writer(), record),
+            Writing::Lackey(to) => lackey::write(to.writer(), record),
+            Writing::Drmemtrace(writing) => writing.write(record),
         }
     }
 
@@ -64,13 +79,14 @@ impl<W: Write> Sink<W> {
     ///
     /// # Errors
     /// Those of the output.
-    pub fn finish(mut self) -> io::Result<W> {
-        if let Writing::ChampSim(writing) = &mut self.writing {
-            writing.finish(self.to.writer())?;
-        }
-        match self.to {
-            Target::Plain(to) => to.into_inner().map_err(io::IntoInnerError::into_error),
-            Target::Compressed(to) => to.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
+    pub fn finish(self) -> io::Result<W> {
+        match self.0 {
+            Writing::ChampSim(mut writing, mut to) => {
+                writing.finish(to.writer())?;
+                to.finish()
+            }
+            Writing::Lackey(to) => to.finish(),
+            Writing::Drmemtrace(writing) => writing.finish(),
         }
     }
 }

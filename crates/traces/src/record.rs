@@ -10,11 +10,13 @@ pub enum Format {
     ChampSim,
     /// Lines of text, as Valgrind's tool lackey writes them.
     Lackey,
+    /// Records of 12 bytes, as `DynamoRIO`'s drmemtrace has them.
+    Drmemtrace,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::ChampSim, Self::Lackey];
+    pub const ALL: [Self; 3] = [Self::ChampSim, Self::Lackey, Self::Drmemtrace];
 
     /// Its name on the command line.
     #[must_use]
@@ -22,6 +24,7 @@ impl Format {
         match self {
             Self::ChampSim => "champsim",
             Self::Lackey => "lackey",
+            Self::Drmemtrace => "drmemtrace",
         }
     }
 }
@@ -31,7 +34,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let named = Self::ALL.into_iter().find(|format| format.name() == text);
-        named.ok_or_else(|| format!("{text}: the formats are {}", Self::ALL.map(Self::name).join(" and ")))
+        named.ok_or_else(|| format!("{text}: the formats are {}", Self::ALL.map(Self::name).join(", ")))
     }
 }
 
@@ -59,6 +62,8 @@ pub struct Branch {
     pub kind: BranchKind,
     /// Whether it was taken.
     pub taken: bool,
+    /// The address of the next instruction, where the format has it.
+    pub target: Option<u64>,
 }
 
 /// An instruction that was executed.
@@ -72,6 +77,8 @@ pub struct Instruction {
     pub branch: Option<Branch>,
     /// Registers, where the format has them.
     pub operands: Operands,
+    /// Its bits, where the format has them; of a compressed one the low 16.
+    pub encoding: Option<u32>,
 }
 
 /// What an access does.
@@ -96,6 +103,25 @@ pub struct Data {
     pub bytes: u32,
 }
 
+/// What happens between instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// A region of interest begins, or the part of it that is measured.
+    Window,
+    /// A trap is taken, and the next instruction is that of a handler. Without the trap, it were the one at `pc`.
+    Trap {
+        /// The address in `sepc`.
+        pc: u64,
+    },
+    /// The instruction before returns from a handler.
+    Return {
+        /// The address behind that instruction.
+        from: u64,
+        /// The address of the next instruction.
+        to: u64,
+    },
+}
+
 /// A record of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Record {
@@ -103,4 +129,6 @@ pub enum Record {
     Instruction(Instruction),
     /// The instruction before accesses memory.
     Data(Data),
+    /// Something happens between instructions, where the format has it.
+    Mark(Mark),
 }

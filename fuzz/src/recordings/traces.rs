@@ -1,16 +1,21 @@
 //! Traces of other simulators, and the recordings that are made of them.
 
 use std::io::Cursor;
-use traces::{Format, Frames, Importer, Mapping, Policy, Touches, open};
+use traces::{Format, Frames, Importer, Mapping, PageMap, Policy, Touches, open};
 use types::Gpa;
 
 /// The most records that are imported: an input that is compressed may have any number.
 const MOST: usize = 1 << 12;
 
-/// Runs the target. The first byte chooses the format, and the rest is the file.
+/// Runs the target. The first byte chooses the format, or a map of pages, and the rest is the file.
 pub fn run(input: &[u8]) {
     let Some((&kind, content)) = input.split_first() else { return };
-    let format = Format::ALL[usize::from(kind) % Format::ALL.len()];
+    let Some(&format) = Format::ALL.get(usize::from(kind) % 4) else {
+        if let Err(error) = PageMap::read(content) {
+            assert_eq!(error.to_string().lines().count(), 1);
+        }
+        return;
+    };
     let Ok(mut source) = open(Cursor::new(content.to_vec()), format) else { return };
     let mut touches = Touches::default();
     let mut records = Vec::new();

@@ -63,8 +63,8 @@ pub(crate) struct InstructionLog {
     retired: Vec<Retired>,
     /// The instruction that has begun, and its number: how many have retired before it.
     begun: Option<(u64, Retired)>,
-    /// The bits of an instruction that the run loop executes.
-    stepped: Option<u32>,
+    /// The number and the bits of an instruction that the run loop executes. An engine may begin it again, and does not have its bits.
+    stepped: Option<(u64, u32)>,
     context: Option<TranslationContext>,
 }
 
@@ -83,7 +83,7 @@ impl InstructionLog {
     /// The run loop is about to execute an instruction of these bits.
     pub(crate) fn stepped(&mut self, (number, pc): (u64, u64), bits: u32, context: &TranslationContext) {
         self.begin((number, pc), bits, context, None);
-        self.stepped = Some(bits);
+        self.stepped = Some((number, bits));
     }
 
     /// An instruction begins.
@@ -100,7 +100,10 @@ impl InstructionLog {
             self.context = Some(*context);
             self.retired.push(Retired::Context(*context));
         }
-        let bits = self.stepped.take().unwrap_or(bits);
+        let bits = match self.stepped.take() {
+            Some((stepped, bits_of)) if stepped == number => bits_of,
+            _ => bits,
+        };
         self.begun = Some((number, Retired::Instruction { pc, bits, privilege: context.privilege, data }));
     }
 
@@ -137,5 +140,36 @@ impl DataUse {
             | Class::single => DataAccess::Load,
         };
         Self { access, address: touched.address, bytes: touched.bytes as u8 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_behind_a_marker_has_its_own_bits() {
+        let mut log = InstructionLog::default();
+        let context = TranslationContext::default();
+        log.stepped((7, 0x1000), 0x0010_2013, &context);
+        // The turn ends with the marker, which has retired.
+        let bits_of = |what: &Retired| match what {
+            Retired::Instruction { pc, bits, .. } => Some((*pc, *bits)),
+            _ => None,
+        };
+        let first: Vec<_> = log.take(8).iter().filter_map(bits_of).collect();
+        log.begin((8, 0x1004), 0x8652, &context, None);
+        let second: Vec<_> = log.take(9).iter().filter_map(bits_of).collect();
+        assert_eq!((first, second), (vec![(0x1000, 0x0010_2013)], vec![(0x1004, 0x8652)]));
+    }
+
+    #[test]
+    fn an_instruction_that_the_run_loop_executes_keeps_its_bits() {
+        let mut log = InstructionLog::default();
+        let context = TranslationContext::default();
+        log.stepped((7, 0x1ffe), 0x0081_3503, &context);
+        log.begin((7, 0x1ffe), 0x3503, &context, None);
+        let last = log.take(8).pop();
+        assert!(matches!(last, Some(Retired::Instruction { bits: 0x0081_3503, .. })), "{last:?}");
     }
 }

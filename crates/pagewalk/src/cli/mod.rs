@@ -32,7 +32,7 @@ pub use guest::{ArchiveArgs, CacheArgs, Distribution, FetchArgs, GuestCommand, I
 pub use host::{HostsArgs, RunArgs};
 pub use install::{CompletionsArgs, ManArgs};
 pub use profile::{HeatmapCounts, ObserveArgs, ProfileArgs, ProfileFormat};
-pub use recording::{ImportArgs, RecordArgs, SweepArgs, TraceSpec};
+pub use recording::{ImportArgs, RecordArgs, SweepArgs, TraceFiles, TraceSpec};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};

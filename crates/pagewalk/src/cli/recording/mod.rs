@@ -30,8 +30,9 @@ pub struct RecordArgs {
     /// Write the recording to this file
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Also write a trace of the region of interest, for another tool. It is compressed if the name ends with .xz (docs/traces.md)
-    #[arg(long, value_name = "champsim|lackey:FILE")]
+    /// Also write a trace of the region of interest, for another tool. It is compressed if the name ends with .xz. One of drmemtrace is an archive, whose
+    /// name ends with .zip, or goes into a directory; a map of its pages is beside it (docs/traces.md)
+    #[arg(long, value_name = "champsim|lackey|drmemtrace:FILE")]
     pub trace: Option<TraceSpec>,
     /// What comes before measurement: `touch`, or this many instructions of the region of interest [default: none]
     #[arg(long, value_name = "none|touch|INSTRUCTIONS")]
@@ -52,8 +53,17 @@ pub struct RecordArgs {
 pub struct TraceSpec {
     /// Its format.
     pub format: Format,
-    /// The file.
-    pub file: PathBuf,
+    /// The file, or the directory.
+    file: PathBuf,
+}
+
+/// The files of a trace.
+#[derive(Clone, Debug)]
+pub struct TraceFiles {
+    /// The trace.
+    pub trace: PathBuf,
+    /// The map from virtual to physical pages, where the format has one.
+    pub map: Option<PathBuf>,
 }
 
 impl FromStr for TraceSpec {
@@ -68,6 +78,27 @@ impl FromStr for TraceSpec {
 }
 
 impl TraceSpec {
+    /// The names of its files. In a directory, they have the names that DynamoRIO's tools look for.
+    ///
+    /// # Errors
+    /// What is wrong with the name.
+    pub fn files(&self) -> Result<TraceFiles, String> {
+        let file = self.file.clone();
+        match self.format {
+            Format::ChampSim | Format::Lackey => Ok(TraceFiles { trace: file, map: None }),
+            Format::Drmemtrace if file.is_dir() => {
+                Ok(TraceFiles { trace: file.join("pagewalk.trace.zip"), map: Some(file.join("v2p.textproto")) })
+            }
+            Format::Drmemtrace if file.extension().is_some_and(|extension| extension == "zip") => {
+                Ok(TraceFiles { map: Some(file.with_extension("v2p.textproto")), trace: file })
+            }
+            Format::Drmemtrace => Err(format!(
+                "--trace drmemtrace: {} is no directory, and its name does not end with .zip",
+                file.display()
+            )),
+        }
+    }
+
     /// Begins to write the trace to the file, which is open.
     pub fn sink(&self, file: File) -> Sink<File> {
         traces::create(file, self.format, self.file.extension().is_some_and(|extension| extension == "xz"))
@@ -77,10 +108,10 @@ impl TraceSpec {
 /// `pagewalk import`.
 #[derive(Args, Clone, Debug)]
 pub struct ImportArgs {
-    /// The trace. It may be compressed by xz
+    /// The trace. It may be compressed by xz; one of drmemtrace may be an archive (zip), or compressed by gzip
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// Its format: champsim or lackey
+    /// Its format: champsim, lackey or drmemtrace, which Google's workload traces have
     #[arg(long, value_name = "FORMAT")]
     pub format: Format,
     /// Sizes of the pages that it gets: 4K, 2M, or thp (2M where half or more of a region is touched)
@@ -89,6 +120,9 @@ pub struct ImportArgs {
     /// Frames that its pages get, in the order of first touch or at random
     #[arg(long, value_name = "first-touch|random:SEED", default_value = "first-touch")]
     pub frames: Frames,
+    /// Sizes of pages and physical pages, of this map from virtual to physical pages (v2p.textproto), in place of the two policies
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "frames"])]
+    pub v2p: Option<PathBuf>,
     /// Instructions at the beginning that are not measured
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 0)]
     pub warmup: u64,

@@ -13,11 +13,11 @@ use config::system::System;
 use machine::{HOST_BASE, Image};
 use recording::{Totals, Writer};
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufReader, BufWriter};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use traces::{Imported, Importer, Mapping, Policy, Source, Touches, TraceError};
+use traces::{Imported, Importer, Mapping, PageMap, Policy, Source, Touches, TraceError};
 use types::{Gpa, PagingMode};
 
 /// The guest's name in reports.
@@ -26,6 +26,8 @@ const GUEST: &str = "trace";
 const KERNEL: [u8; 4] = [0x6f, 0, 0, 0];
 /// Where it lies.
 const KERNEL_AT: Gpa = Gpa(0x8020_0000);
+/// What reports say of pages and frames that a map gives.
+const GIVEN: &str = "v2p";
 /// The least memory of the guest.
 const LEAST_MEMORY: u64 = 64 << 20;
 /// Records between two looks at whether the user has interrupted.
@@ -38,13 +40,15 @@ const LOOK: u64 = 1 << 20;
 pub(in crate::commands) fn run(arguments: &ImportArgs) -> Result<ExitCode, Failure> {
     // Both passes are opened before the sandbox closes the rest of the file system.
     let passes = [open(arguments)?, open(arguments)?];
+    let map = arguments.v2p.as_deref().map(read_map).transpose()?;
     let path = &arguments.output;
     let output = Output::open(path).map_err(|error| unwritten(path, &error))?;
     let needs = Needs::of_machines(1).output(Some(&output));
     let mut result = None;
     let written = output.write_with(|file| {
         let file = file.try_clone()?;
-        let imported = needs.enter(arguments.sandbox.sandbox).and_then(|_sandbox| import(arguments, passes, file));
+        let imported =
+            needs.enter(arguments.sandbox.sandbox).and_then(|_sandbox| import(arguments, passes, map.as_ref(), file));
         let stays = imported.is_ok();
         result = Some(imported);
         if stays { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
@@ -61,6 +65,11 @@ pub(in crate::commands) fn run(arguments: &ImportArgs) -> Result<ExitCode, Failu
 fn open(arguments: &ImportArgs) -> Result<Source, Failure> {
     let file = File::open(&arguments.trace).map_err(|error| named(&arguments.trace, &error))?;
     traces::open(file, arguments.format).map_err(|error| named(&arguments.trace, &error))
+}
+
+fn read_map(path: &Path) -> Result<PageMap, Failure> {
+    let file = File::open(path).map_err(|error| named(path, &error))?;
+    PageMap::read(BufReader::new(file)).map_err(|error| named(path, &error))
 }
 
 fn named(path: &Path, problem: &dyn std::fmt::Display) -> Failure {
@@ -87,7 +96,12 @@ fn each(
 }
 
 /// Writes the recording; returns what to tell of it.
-fn import(arguments: &ImportArgs, [mut first, mut second]: [Source; 2], file: File) -> Result<String, Failure> {
+fn import(
+    arguments: &ImportArgs,
+    [mut first, mut second]: [Source; 2],
+    map: Option<&PageMap>,
+    file: File,
+) -> Result<String, Failure> {
     let _orderly = Orderly::begin();
     let path = &arguments.trace;
     let mut touches = Touches::default();
@@ -104,8 +118,12 @@ fn import(arguments: &ImportArgs, [mut first, mut second]: [Source; 2], file: Fi
             touches.instructions()
         )));
     }
-    let mapping = Mapping::new(Gpa(HOST_BASE.0), touches.pages(), arguments.pages, arguments.frames)
-        .map_err(|error| named(path, &error))?;
+    let ram = Gpa(HOST_BASE.0);
+    let mapping = match map {
+        Some(map) => Mapping::given(ram, touches.pages(), map),
+        None => Mapping::new(ram, touches.pages(), arguments.pages, arguments.frames),
+    };
+    let mapping = mapping.map_err(|error| named(path, &error))?;
     let about = about(arguments, &mapping)?;
     let out = BufWriter::new(file);
     let unwritten = |error: io::Error| unwritten(&arguments.output, &error);
@@ -124,14 +142,26 @@ fn import(arguments: &ImportArgs, [mut first, mut second]: [Source; 2], file: Fi
 
 fn line(arguments: &ImportArgs, mapping: &Mapping, totals: &Totals, imported: &Imported) -> String {
     let Imported { instructions, loads, stores } = imported;
+    let huge = if mapping.huge == 0 { String::new() } else { format!(", {} of 1G", mapping.huge) };
     format!(
-        "{}: {instructions} instructions, {loads} loads, {stores} stores; {} pages of 4K, {} of 2M; {} events: {}\n",
+        "{}: {instructions} instructions, {loads} loads, {stores} stores; {} pages of 4K, {} of 2M{huge}; {} events: {}\n",
         arguments.trace.display(),
         mapping.small,
         mapping.large,
         totals.events,
         arguments.output.display(),
     )
+}
+
+/// The size of pages that systems are for: of a map, its smallest one.
+fn page_of(arguments: &ImportArgs, mapping: &Mapping) -> &'static str {
+    match (&arguments.v2p, arguments.pages) {
+        (Some(_), _) if mapping.small > 0 => "4K",
+        (Some(_), _) if mapping.large > 0 => "2M",
+        (Some(_), _) => "1G",
+        (None, Policy::Large) => "2M",
+        (None, Policy::Small | Policy::Thp) => "4K",
+    }
 }
 
 /// The description of the recording, as JSON.
@@ -146,7 +176,7 @@ fn about(arguments: &ImportArgs, mapping: &Mapping) -> Result<String, Failure> {
     let builder = set(ConfigBuilder::default(), "memory", &format!("'{memory}M'"))
         .and_then(|builder| set(builder, "paging.guest", mode))
         .map_err(|error| Failure::Usage(error.to_string()))?;
-    let page = if arguments.pages == Policy::Large { "2M" } else { "4K" };
+    let page = page_of(arguments, mapping);
     let system: System =
         format!("native:{page}").parse().map_err(|error| Failure::Usage(format!("--pages: {error}")))?;
     let on = Configured::new(&builder, system)?;
@@ -162,11 +192,11 @@ fn about(arguments: &ImportArgs, mapping: &Mapping) -> Result<String, Failure> {
         devices: Vec::new(),
     };
     let name = arguments.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let origin = Origin {
-        format: arguments.format.name().to_owned(),
-        pages: arguments.pages.name().to_owned(),
-        frames: arguments.frames.name(),
+    let (pages, frames) = match arguments.v2p {
+        Some(_) => (GIVEN.to_owned(), GIVEN.to_owned()),
+        None => (arguments.pages.name().to_owned(), arguments.frames.name()),
     };
+    let origin = Origin { format: arguments.format.name().to_owned(), pages, frames };
     let about = About::new(GUEST.to_owned(), name, (&on.config, toml), &image).imported(origin);
     serde_json::to_string(&about).map_err(|error| failed(&error))
 }

@@ -3,6 +3,7 @@
 mod about;
 pub(super) mod import;
 mod lines;
+mod pages;
 mod permitted;
 pub(super) mod record;
 pub(super) mod sweep;

@@ -1,8 +1,9 @@
 //! `pagewalk record`.
 
 use super::about::About;
+use super::pages::Pages;
 use super::tracing::{Traced, Tracing};
-use crate::cli::{RecordArgs, SandboxMode};
+use crate::cli::{RecordArgs, SandboxMode, TraceFiles};
 use crate::commands::outputs::{open_output, unwritten};
 use crate::commands::work_of;
 use crate::comparison::failure;
@@ -42,29 +43,30 @@ pub(in crate::commands) fn run(arguments: &RecordArgs) -> Result<ExitCode, Failu
     let plan = plan(arguments)?;
     let path = &arguments.output;
     let output = Output::open(path).map_err(|error| unwritten(path, &error))?;
-    let traced = arguments.trace.as_ref().map(|trace| &*trace.file);
+    let files = arguments.trace.as_ref().map(|trace| trace.files().map_err(Failure::Usage)).transpose()?;
+    let traced = files.as_ref().map(|files| &*files.trace);
     let trace = open_output(traced)?;
-    let needs = Needs::of_machines(1).configuration(&plan.on.config).output(Some(&output)).output(trace.as_ref());
+    let map = open_output(files.as_ref().and_then(|files| files.map.as_deref()))?;
+    let needs = Needs::of_machines(1).configuration(&plan.on.config).output(Some(&output));
+    let needs = needs.output(trace.as_ref()).output(map.as_ref());
     let about = about(&plan)?;
     let mut machine = Machine::assemble(&plan.on.config, &plan.image)?;
     let mut result = None;
-    let run = |file: &File, trace: Option<&File>| {
+    let run = |file: &File, trace: Option<&File>, map: Option<&File>| {
         // The sandbox gives up the right to duplicate them.
         let (file, trace) = (file.try_clone()?, trace.map(File::try_clone).transpose()?);
-        let tracing = trace.zip(arguments.trace.as_ref()).map(|(file, spec)| Tracing::new(spec.sink(file)));
+        let pages = map.map(|_| Pages::default());
+        let tracing = trace.zip(arguments.trace.as_ref()).map(|(file, spec)| Tracing::new(spec.sink(file), pages));
         if let Some(tracing) = &tracing {
             machine.trace_instructions(Box::new(tracing.clone()));
         }
         let recorded = record(&plan, &mut machine, (file, &about), |mode| needs.enter(mode), arguments)
-            .and_then(|recorded| Ok((recorded, finish_trace(tracing.as_ref(), traced)?)));
+            .and_then(|recorded| Ok((recorded, finish_trace(tracing.as_ref(), files.as_ref(), map)?)));
         let stays = recorded.is_ok();
         result = Some(recorded);
         if stays { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
     };
-    let written = output.write_with(|file| match trace {
-        Some(trace) => trace.write_with(|traced| run(file, Some(traced))),
-        None => run(file, None),
-    });
+    let written = output.write_with(|file| with(trace, |trace| with(map, |map| run(file, trace, map))));
     let (recorded, traces) = match (result, written) {
         (Some(recorded), Ok(())) => recorded?,
         (Some(Err(failure)), Err(_)) => return Err(failure),
@@ -72,28 +74,62 @@ pub(in crate::commands) fn run(arguments: &RecordArgs) -> Result<ExitCode, Failu
         (None, Ok(())) => return Err(Failure::Run(format!("{}: nothing was recorded", path.display()))),
     };
     report(&plan, &machine, path, &recorded)?;
-    if let Some((traces, file)) = traces.zip(traced) {
-        report_trace(&traces, file)?;
+    if let Some((traces, files)) = traces.zip(files) {
+        report_trace(&traces, &files)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ends the trace that was requested.
-fn finish_trace(tracing: Option<&Tracing<File>>, file: Option<&Path>) -> Result<Option<Traced>, Failure> {
-    let Some((tracing, file)) = tracing.zip(file) else { return Ok(None) };
-    let traced = tracing.finish().map_err(|error| unwritten(file, &error))?;
+/// Does `write` with an output, if it was requested.
+fn with(output: Option<Output>, write: impl FnOnce(Option<&File>) -> io::Result<()>) -> io::Result<()> {
+    match output {
+        Some(output) => output.write_with(|file| write(Some(file))),
+        None => write(None),
+    }
+}
+
+/// Ends the trace that was requested, and writes the map of its pages.
+fn finish_trace(
+    tracing: Option<&Tracing<File>>,
+    files: Option<&TraceFiles>,
+    map: Option<&File>,
+) -> Result<Option<Traced>, Failure> {
+    let Some((tracing, files)) = tracing.zip(files) else { return Ok(None) };
+    let traced = tracing.finish().map_err(|error| unwritten(&files.trace, &error))?;
     if traced.instructions == 0 {
         return Err(Failure::Run(format!(
             "{}: the guest marks no region of interest, so nothing is traced",
-            file.display()
+            files.trace.display()
         )));
+    }
+    if let (Some(file), Some(name), Some(pages)) = (map, &files.map, &traced.pages) {
+        let mut to = BufWriter::new(file);
+        pages.map.write(&mut to).and_then(|()| to.flush()).map_err(|error| unwritten(name, &error))?;
     }
     Ok(Some(traced))
 }
 
-fn report_trace(traced: &Traced, file: &Path) -> Result<(), Failure> {
-    let Traced { instructions, warmup, spaces } = traced;
-    print(&format!("trace: {instructions} instructions, {warmup} of them of the warm-up: {}\n", file.display()))?;
+fn report_trace(traced: &Traced, files: &TraceFiles) -> Result<(), Failure> {
+    let Traced { instructions, warmup, spaces, pages } = traced;
+    print(&format!(
+        "trace: {instructions} instructions, {warmup} of them of the warm-up: {}\n",
+        files.trace.display()
+    ))?;
+    if let Some((pages, name)) = pages.as_ref().zip(files.map.as_ref()) {
+        print(&format!("map: {} pages: {}\n", pages.map.len(), name.display()))?;
+        if pages.elsewhere > 0 {
+            warn(&format!(
+                "{} pages have been mapped twice, and the map has what each was mapped to first",
+                pages.elsewhere
+            ));
+        }
+        if !pages.gone.is_empty() {
+            warn(&format!(
+                "{} pages of 4K were unmapped at the end of their turn, and are not in the map",
+                pages.gone.len()
+            ));
+        }
+    }
     if *spaces > 1 {
         warn(&format!("the trace is of {spaces} address spaces, and its format does not say which"));
     }

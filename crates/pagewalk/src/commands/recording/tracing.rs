@@ -1,13 +1,15 @@
 //! A trace of the run that is recorded, for other simulators.
 
-use machine::{DataAccess, InstructionSink, Phase, Retired};
+use super::pages::{Pages, Use};
+use machine::{DataAccess, GuestTables, InstructionSink, Phase, Retired};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
-use traces::{Branch, Data, DataKind, Instruction, Operands, Record, Sink, decode};
+use traces::{Branch, Data, DataKind, Instruction, Mark, Operands, Record, Sink, decode};
+use types::TranslationContext;
 
 /// What a trace has come to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Traced {
     /// Instructions.
     pub(super) instructions: u64,
@@ -15,6 +17,8 @@ pub(super) struct Traced {
     pub(super) warmup: u64,
     /// Address spaces that they are of.
     pub(super) spaces: usize,
+    /// Their pages, if they are kept.
+    pub(super) pages: Option<Pages>,
 }
 
 /// A trace that is written while the machine runs. Clones write the same one.
@@ -23,12 +27,22 @@ pub(super) struct Tracing<W: Write>(Arc<Mutex<State<W>>>);
 struct State<W: Write> {
     sink: Option<Sink<W>>,
     /// The latest instruction and its access: whether a branch is taken is known with the next one.
-    latest: Option<(Instruction, Option<Data>)>,
-    /// The root table.
-    space: u64,
+    latest: Option<Latest>,
+    /// The phase of what was traced last.
+    phase: Option<Phase>,
+    /// Where the instruction that comes next returns to, from a handler.
+    returns_to: Option<u64>,
+    context: TranslationContext,
     spaces: BTreeSet<u64>,
     traced: Traced,
     failed: Option<io::Error>,
+}
+
+/// An instruction, its access, and what happens behind it.
+struct Latest {
+    instruction: Instruction,
+    data: Option<Data>,
+    marks: Vec<Mark>,
 }
 
 impl<W: Write> Clone for Tracing<W> {
@@ -38,14 +52,16 @@ impl<W: Write> Clone for Tracing<W> {
 }
 
 impl<W: Write> Tracing<W> {
-    /// Writes to `sink`.
-    pub(super) fn new(sink: Sink<W>) -> Self {
+    /// Writes to `sink`, and keeps the pages if they are requested.
+    pub(super) fn new(sink: Sink<W>, pages: Option<Pages>) -> Self {
         Self(Arc::new(Mutex::new(State {
             sink: Some(sink),
             latest: None,
-            space: 0,
+            phase: None,
+            returns_to: None,
+            context: TranslationContext::default(),
             spaces: BTreeSet::new(),
-            traced: Traced::default(),
+            traced: Traced { pages, ..Traced::default() },
             failed: None,
         })))
     }
@@ -63,46 +79,82 @@ impl<W: Write> Tracing<W> {
         if let Some(sink) = state.sink.take() {
             sink.finish()?.flush()?;
         }
-        Ok(Traced { spaces: state.spaces.len(), ..state.traced })
+        let traced = std::mem::take(&mut state.traced);
+        Ok(Traced { spaces: state.spaces.len(), ..traced })
     }
 }
 
 impl<W: Write + Send> InstructionSink for Tracing<W> {
-    fn retired(&mut self, retired: &[Retired], phase: Phase) {
+    fn retired(&mut self, retired: &[Retired], phase: Phase, tables: &GuestTables<'_>) {
         let mut state = self.0.lock().expect("no thread panics while it traces");
         let traces = matches!(phase, Phase::WarmUp | Phase::Measure);
+        if traces && state.phase != Some(phase) {
+            state.mark(Mark::Window);
+        }
+        state.phase = traces.then_some(phase);
         for what in retired {
             match *what {
                 Retired::Instruction { pc, bits, data, .. } if traces => {
                     state.settle(Some(pc));
-                    let space = state.space;
-                    state.spaces.insert(space);
-                    state.traced.instructions += 1;
+                    state.instruction((pc, bits), data.map(access), tables);
                     state.traced.warmup += u64::from(phase == Phase::WarmUp);
-                    state.latest = Some((instruction(pc, bits), data.map(access)));
                 }
-                Retired::Trap { pc } | Retired::Return { pc } => state.settle(Some(pc)),
-                Retired::Context(context) => state.space = context.root.0,
-                Retired::Instruction { .. } => {}
+                Retired::Trap { pc } if traces => {
+                    state.settle(Some(pc));
+                    state.write(&Record::Mark(Mark::Trap { pc }));
+                }
+                // The instruction that returns comes behind this.
+                Retired::Return { pc } if traces => state.returns_to = Some(pc),
+                Retired::Context(context) => state.context = context,
+                Retired::Instruction { .. } | Retired::Trap { .. } | Retired::Return { .. } => {}
             }
         }
         if !traces {
             state.settle(None);
+            state.returns_to = None;
         }
     }
 }
 
 impl<W: Write> State<W> {
+    /// An instruction begins.
+    fn instruction(&mut self, (pc, bits): (u64, u32), data: Option<Data>, tables: &GuestTables<'_>) {
+        let instruction = instruction(pc, bits);
+        let behind = pc.wrapping_add(u64::from(instruction.bytes));
+        self.spaces.insert(self.context.root.0);
+        self.traced.instructions += 1;
+        if let Some(pages) = &mut self.traced.pages {
+            pages.touch((pc, u64::from(instruction.bytes)), Use::Fetch, &self.context, tables);
+            if let Some(Data { address, bytes, .. }) = data {
+                pages.touch((address, u64::from(bytes)), Use::Data, &self.context, tables);
+            }
+        }
+        let marks = self.returns_to.take().map(|to| Mark::Return { from: behind, to });
+        self.latest = Some(Latest { instruction, data, marks: marks.into_iter().collect() });
+    }
+
+    /// Something happens behind the latest instruction.
+    fn mark(&mut self, mark: Mark) {
+        match &mut self.latest {
+            Some(latest) => latest.marks.push(mark),
+            None => self.write(&Record::Mark(mark)),
+        }
+    }
+
     /// The latest instruction is complete: the next one is at `next`, if there is one.
     fn settle(&mut self, next: Option<u64>) {
-        let Some((mut instruction, data)) = self.latest.take() else { return };
+        let Some(Latest { mut instruction, data, marks }) = self.latest.take() else { return };
         if let Some(branch) = &mut instruction.branch {
             let behind = instruction.pc.wrapping_add(u64::from(instruction.bytes));
             branch.taken = next.is_some_and(|next| next != behind);
+            branch.target = next;
         }
         self.write(&Record::Instruction(instruction));
         if let Some(data) = data {
             self.write(&Record::Data(data));
+        }
+        for mark in marks {
+            self.write(&Record::Mark(mark));
         }
     }
 
@@ -118,9 +170,9 @@ impl<W: Write> State<W> {
 
 fn instruction(pc: u64, bits: u32) -> Instruction {
     let decoded = decode(bits);
-    let branch = decoded.branch.map(|kind| Branch { kind, taken: false });
+    let branch = decoded.branch.map(|kind| Branch { kind, taken: false, target: None });
     let operands: Operands = decoded.operands;
-    Instruction { pc, bytes: decoded.bytes, branch, operands }
+    Instruction { pc, bytes: decoded.bytes, branch, operands, encoding: Some(bits) }
 }
 
 fn access(data: machine::DataUse) -> Data {
