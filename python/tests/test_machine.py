@@ -168,5 +168,9 @@ def test_errors_have_the_message_of_the_command() -> None:
         pw.Machine(workload="gupz")
     with pytest.raises(pw.UsageError, match="--scheme"):
         pw.Machine(workload="hello", scheme="nestled")
+    with pytest.raises(pw.UsageError, match="--net is for the command"):
+        pw.Machine(guest="linux", net=True)
+    with pytest.raises(pw.UsageError, match="--json is for the command"):
+        pw.Machine(json="x")
     with pytest.raises(pw.UsageError, match="no-such-kernel: No such file"):
         pw.Machine(guest="no-such-kernel")

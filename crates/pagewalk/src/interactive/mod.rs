@@ -3,6 +3,7 @@
 //! What is looked at changes nothing, and a stop takes no simulated time: the guest that is run in pieces has the counts of one that is run at once.
 
 mod console;
+mod refusal;
 mod values;
 
 use crate::cli::{self, BootArgs, WorkloadSpec};
@@ -85,12 +86,13 @@ pub struct Interactive {
 
 impl Interactive {
     /// A guest as the options of `pagewalk boot` describe it, which has executed nothing. With `workload`, it does that instead of opening a console.
-    /// Options that write files are for the command alone, and have no effect.
+    /// Options that write files, and a network, are for the command alone.
     ///
     /// # Errors
     /// [`Failure`], as of the command.
     pub fn new(options: &[String], workload: Option<&str>) -> Result<Self, Failure> {
         let arguments = cli::boot_arguments(options)?;
+        refusal::check(&arguments)?;
         let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
         let flags = machine_flags(&arguments.machine);
         let kind = GuestKind::parse(&arguments.guest);
