@@ -67,16 +67,25 @@ impl States {
         let name = store.key([b"debian", &*differing, &image.kernel, initrd]).name().to_owned();
         let (snapshot, disk) =
             (self.directory.join(format!("{name}.snapshot")), self.directory.join(format!("{name}.ext4")));
-        let state = match Snapshot::open(&snapshot) {
-            Ok(snapshot) if disk.is_file() => State { snapshot: Arc::new(snapshot), disk },
-            _ => {
-                note("booting Debian once for such a machine; later runs go on from there");
-                boot(root, image, config, (&snapshot, &disk))?;
-                remove_oldest(&self.directory).map_err(failed)?;
-                let snapshot = Snapshot::open(&snapshot).map_err(|error| Failure::Run(error.to_string()))?;
-                State { snapshot: Arc::new(snapshot), disk }
+        let there = || Snapshot::open(&snapshot).ok().filter(|_| disk.is_file());
+        let snapshot = match there() {
+            Some(snapshot) => snapshot,
+            None => {
+                // One process boots at a time. Another that waited for it finds the state, and does not replace a disk that is in use.
+                let lock = File::create(self.directory.join("lock")).map_err(failed)?;
+                lock.lock().map_err(failed)?;
+                match there() {
+                    Some(snapshot) => snapshot,
+                    None => {
+                        note("booting Debian once for such a machine; later runs go on from there");
+                        boot(root, image, config, (&snapshot, &disk))?;
+                        remove_oldest(&self.directory).map_err(failed)?;
+                        Snapshot::open(&snapshot).map_err(|error| Failure::Run(error.to_string()))?
+                    }
+                }
             }
         };
+        let state = State { snapshot: Arc::new(snapshot), disk };
         self.found.insert(differing, state);
         Ok(())
     }
