@@ -18,18 +18,14 @@ use crate::runs::kernel_panic::KernelPanic;
 use crate::runs::network::{Opened, Outside};
 use crate::runs::start::{self, Start};
 use crate::sandbox::Needs;
-use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::warn_of_refusals;
-use crate::systems::Configured;
 use crate::terminal::{self, Keyboard, KeyboardState, RawTerminal};
 use machine::snapshot::DiskContents;
 use machine::{Console, Controller, Machine, Outcome, card_address};
 use rustix::event::PollFd;
-use schemes::PagedScheme;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Runs the command.
@@ -39,17 +35,8 @@ use std::time::{Duration, Instant};
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
     let again = arguments.linux.boots_again() || arguments.snapshot.is_some() || !arguments.copy_outs.is_empty();
-    let flags = machine_flags(&arguments.machine);
-    let registry = arguments.reserved.reserved_memory.as_ref();
-    let defaults = start::defaults(snapshot.as_deref(), start::of_guest(&arguments.guest, again));
-    let (builder, shared) =
-        builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
-    let config = built(&builder)?;
-    let system = arguments.scheme.clone().unwrap_or_else(|| match &snapshot {
-        Some(snapshot) if config.scheme == PagedScheme::default() => start::native(snapshot),
-        _ => config.scheme.into(),
-    });
-    let on = Arc::new(Configured::new(&builder, system)?);
+    let defaults = start::of_guest(&arguments.guest, again);
+    let (on, shared) = start::configured(arguments, snapshot.as_deref(), defaults)?;
     let json = open_output(arguments.json.as_deref())?;
     let open_snapshot = |path: &PathBuf| Output::open_seekable(path).map_err(|error| unwritten(path, &error));
     let taken = arguments.snapshot.as_ref().map(open_snapshot).transpose()?;

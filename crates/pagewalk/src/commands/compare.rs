@@ -74,9 +74,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let kind = snapshot.as_deref().map_or_else(|| GuestKind::parse(&arguments.guest), start::kind);
     let mut flags = machine_flags(&arguments.machine);
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
-    // vos takes 1G pages from a whole free gigabyte.
-    let defaults: &[(&str, &str)] = match kind {
-        GuestKind::Vos => &[("memory", "'4G'")],
+    let defaults = match kind {
+        GuestKind::Vos => start::VOS_WORKLOADS,
         _ => start::of_guest(&arguments.guest, arguments.linux.boots_again()),
     };
     if arguments.model {

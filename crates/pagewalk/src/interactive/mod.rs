@@ -14,14 +14,12 @@ use crate::output::Output;
 use crate::runs::image::{GuestKind, SHELL, ShellConsole, Work, prepare, program_memory};
 use crate::runs::kernel_panic::KernelPanic;
 use crate::runs::start::{self, Start};
-use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::systems::Configured;
 use crate::walks;
 use console::KeptConsole;
 use machine::debug::{DebugEvent, DebugSession, DebugStop, LookError, StopPoints};
 use machine::snapshot::{About, DiskContents, SnapshotAt};
 use machine::{Machine, Outcome};
-use schemes::PagedScheme;
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
@@ -94,23 +92,13 @@ impl Interactive {
         let arguments = cli::boot_arguments(options)?;
         refusal::check(&arguments)?;
         let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
-        let flags = machine_flags(&arguments.machine);
         let kind = GuestKind::parse(&arguments.guest);
         // As `compare` has it, so that a workload has the same counts here.
-        let defaults: &[(&str, &str)] = match (&kind, workload) {
-            (GuestKind::Vos, Some(_)) => &[("memory", "'4G'")],
+        let defaults = match (&kind, workload) {
+            (GuestKind::Vos, Some(_)) => start::VOS_WORKLOADS,
             _ => start::of_guest(&arguments.guest, true),
         };
-        let defaults = start::defaults(snapshot.as_deref(), defaults);
-        let registry = arguments.reserved.reserved_memory.as_ref();
-        let (builder, shared) =
-            builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
-        let config = built(&builder)?;
-        let system = arguments.scheme.clone().unwrap_or_else(|| match &snapshot {
-            Some(snapshot) if config.scheme == PagedScheme::default() => start::native(snapshot),
-            _ => config.scheme.into(),
-        });
-        let on = Arc::new(Configured::new(&builder, system)?);
+        let (on, shared) = start::configured(&arguments, snapshot.as_deref(), defaults)?;
         let beginning = match &snapshot {
             Some(snapshot) => Start::Snapshot(snapshot.clone()),
             None => {

@@ -1,8 +1,10 @@
 //! Where a guest's run starts: at its kernel's first instruction, or at the instant of a snapshot.
 
+use crate::cli::BootArgs;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::runs::image::{GuestKind, Prepared};
+use crate::setup::{builder_with_sections, built, machine_flags};
 use crate::shared_memory::SharedMemory;
 use crate::systems::{Configured, named};
 use config::Config;
@@ -11,6 +13,7 @@ use config::units::PageSizeName;
 use config::warmup::Warmup;
 use machine::snapshot::{About, CaptureError, Snapshot};
 use machine::{BlockConfig, Machine, VirtioKind};
+use schemes::PagedScheme;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::PageSize;
@@ -238,6 +241,30 @@ pub(crate) fn native(snapshot: &Snapshot) -> System {
     format!("native:{}", page(snapshot))
         .parse()
         .expect("a native scheme has pages of any size that a guest is told to use")
+}
+
+/// What the configuration of workloads of `vos` begins with: it takes pages of 1G from a whole free gigabyte.
+pub(crate) const VOS_WORKLOADS: &[(&str, &str)] = &[("memory", "'4G'")];
+
+/// The system of a guest that `boot` describes, whose configuration begins with `defaults`, and what it shares.
+///
+/// # Errors
+/// [`Failure`], naming the file or setting and the key.
+pub(crate) fn configured(
+    arguments: &BootArgs,
+    snapshot: Option<&Snapshot>,
+    defaults: &[(&'static str, &str)],
+) -> Result<(Arc<Configured>, SharedMemory), Failure> {
+    let flags = machine_flags(&arguments.machine);
+    let registry = arguments.reserved.reserved_memory.as_ref();
+    let defaults = self::defaults(snapshot, defaults);
+    let (builder, shared) = builder_with_sections(&borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
+    let config = built(&builder)?;
+    let system = arguments.scheme.clone().unwrap_or_else(|| match snapshot {
+        Some(snapshot) if config.scheme == PagedScheme::default() => native(snapshot),
+        _ => config.scheme.into(),
+    });
+    Ok((Arc::new(Configured::new(&builder, system)?), shared))
 }
 
 /// What the configuration of a guest begins with that boots: a Debian guest goes on as warm as it was, unless it boots again.

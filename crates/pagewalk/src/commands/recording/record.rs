@@ -13,7 +13,7 @@ use crate::output::{Output, print, warn};
 use crate::progress::Runs;
 use crate::runs::image::{GuestKind, Prepared, Work, prepare, program_memory};
 use crate::runs::quiet::QuietConsole;
-use crate::runs::start::Promise;
+use crate::runs::start::{self, Promise};
 use crate::sandbox::Needs;
 use crate::setup::{builder, machine_flags};
 use crate::systems::Configured;
@@ -140,7 +140,7 @@ fn plan(arguments: &RecordArgs) -> Result<Plan, Failure> {
     let kind = GuestKind::parse(&arguments.guest);
     let mut flags = machine_flags(&arguments.machine);
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
-    let defaults: &[(&str, &str)] = if kind == GuestKind::Vos { &[("memory", "'4G'")] } else { &[] };
+    let defaults = if kind == GuestKind::Vos { start::VOS_WORKLOADS } else { &[] };
     let builder = builder(defaults, &arguments.machine.config, &flags)?;
     let system: System =
         format!("native:{}", arguments.page).parse().map_err(|error| Failure::Usage(format!("--page: {error}")))?;
