@@ -20,7 +20,7 @@ pub struct RunArgs {
     /// Set one key of the configuration, such as host=xeon-2017
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<Setting>,
-    /// Run once with each of these spin methods for all guests, and print the runs side by side: none, yield, rslp, wopd, wapd, directed-yield, gang
+    /// Run once with each of these spin methods for all guests, and print the runs side by side: none, yield, rslp, wopd, wopd-ready, wapd, directed-yield, gang
     #[arg(long = "spin", value_name = "METHOD,..", value_delimiter = ',', value_parser = spin_method)]
     pub methods: Vec<SpinMethod>,
     /// The registry of reserved memory that the host honours [default: ~/.config/pagewalk/reserved-memory.toml]

@@ -35,6 +35,8 @@ pub enum SpinMethod {
     Rslp,
     /// Waiting for one partner to be dispatched.
     Wopd,
+    /// The same, also beside a partner that runs.
+    WopdReady,
     /// Waiting for all partners to be dispatched.
     Wapd,
     /// A partner runs in its place, as in KVM.
@@ -45,8 +47,16 @@ pub enum SpinMethod {
 
 impl SpinMethod {
     /// Every method, in order.
-    pub const ALL: [Self; 7] =
-        [Self::None, Self::Yield, Self::Rslp, Self::Wopd, Self::Wapd, Self::DirectedYield, Self::Gang];
+    pub const ALL: [Self; 8] = [
+        Self::None,
+        Self::Yield,
+        Self::Rslp,
+        Self::Wopd,
+        Self::WopdReady,
+        Self::Wapd,
+        Self::DirectedYield,
+        Self::Gang,
+    ];
 
     /// The name in configurations and reports.
     #[must_use]
@@ -56,6 +66,7 @@ impl SpinMethod {
             Self::Yield => "yield",
             Self::Rslp => "rslp",
             Self::Wopd => "wopd",
+            Self::WopdReady => "wopd-ready",
             Self::Wapd => "wapd",
             Self::DirectedYield => "directed-yield",
             Self::Gang => "gang",
@@ -82,6 +93,7 @@ impl SpinMethod {
             Self::Yield => Box::new(Yield),
             Self::Rslp => Box::new(Rslp::new(vcpus)),
             Self::Wopd => Box::new(Wopd::new(vcpus)),
+            Self::WopdReady => Box::new(Wopd::beside_running(vcpus)),
             Self::Wapd => Box::new(Wapd::new(vcpus)),
             Self::DirectedYield => Box::new(DirectedYield::default()),
             Self::Gang => Box::new(Gang),

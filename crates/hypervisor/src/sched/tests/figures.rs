@@ -95,7 +95,7 @@ fn under_rslp_the_last_subqueue_with_a_partner_decides() {
 
 #[test]
 fn a_running_partner_is_no_reason_to_wait_under_wopd_but_a_ready_one_is_under_wapd() {
-    for (method, goes_on) in [(SpinMethod::Wopd, true), (SpinMethod::Wapd, false)] {
+    for (method, goes_on) in [(SpinMethod::Wopd, true), (SpinMethod::WopdReady, false), (SpinMethod::Wapd, false)] {
         // LIP0 and LIP1 run, LIP2 is ready.
         let mut scheduler = host(2, &[shared(3, 100, method)]);
         assert_eq!(spins(&mut scheduler), goes_on, "{method}");
