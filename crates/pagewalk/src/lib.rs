@@ -34,6 +34,7 @@ mod systems;
 pub mod terminal;
 pub mod text;
 mod time_model;
+mod top;
 mod validation;
 mod walks;
 

@@ -2,90 +2,12 @@
 
 mod common;
 
-use common::screen::{PATIENCE, Screen};
+use common::user::User;
 use common::{Ended, Scratch, command, ended};
-use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Termios, tcgetattr};
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
-
-/// A user at a terminal on which `pagewalk` runs.
-struct User {
-    /// The terminal's other end: what the user types goes in here.
-    hands: File,
-    /// What the user sees. It ends with the terminal, when reading fails.
-    screen: Screen,
-    terminal: OwnedFd,
-    child: Child,
-}
-
-impl User {
-    /// Starts `pagewalk` with `arguments` on a new terminal.
-    fn runs(arguments: &[&str]) -> Self {
-        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
-        grantpt(&controller).expect("its other end");
-        unlockpt(&controller).expect("its other end");
-        let name = ptsname(&controller, Vec::new()).expect("its name");
-        let terminal = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("its other end");
-        let end = || Stdio::from(terminal.try_clone().expect("a descriptor"));
-        let child = Command::new(env!("CARGO_BIN_EXE_pagewalk"))
-            .args(arguments)
-            .stdin(end())
-            .stdout(end())
-            .stderr(end())
-            .spawn()
-            .expect("pagewalk starts");
-        let hands = File::from(controller);
-        let screen = Screen::new(hands.try_clone().expect("a descriptor"));
-        Self { hands, screen, terminal, child }
-    }
-
-    fn types(&mut self, keys: &str) {
-        self.hands.write_all(keys.as_bytes()).expect("the terminal takes keys");
-    }
-
-    /// Waits until `text` appears, after what was seen before.
-    #[track_caller]
-    fn sees(&mut self, text: &str) {
-        self.screen.sees(text);
-    }
-
-    fn settings(&self) -> Termios {
-        tcgetattr(&self.terminal).expect("the terminal is there")
-    }
-
-    /// Whether the terminal hands each key on at once, and shows none by itself.
-    fn is_raw(&self) -> bool {
-        !self.settings().local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
-    }
-
-    /// Waits for the command's end; its exit code.
-    #[track_caller]
-    fn ends(&mut self) -> Option<i32> {
-        let from = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("it is our child") {
-                return status.code();
-            }
-            assert!(from.elapsed() < PATIENCE, "it goes on; on the screen: {}", self.screen.text());
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for User {
-    fn drop(&mut self) {
-        // Where a test failed; otherwise it has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use std::time::Duration;
 
 #[test]
 fn the_escape_key_ends_a_guest_that_loops() {

@@ -4,6 +4,7 @@ mod common;
 mod kernel;
 
 use common::kernel::{image, jump_back};
+use common::user::User;
 use common::{QUIET, Scratch, run};
 use kernel::Kernel;
 use rustix::process::{Pid, Signal, kill_process};
@@ -327,4 +328,86 @@ fn several_methods_have_no_socket() {
     let address = format!("unix:{}", scratch.text("socket"));
     run(["run", &host, "--spin", "rslp,yield", "--control", &address]).failed(2, &["--control", "--spin"]);
     assert!(!Path::new(&scratch.text("socket")).exists());
+}
+
+#[test]
+fn top_prints_what_came_in_each_interval() {
+    let run = Run::endless(&["--scheme", "nested"]);
+    let socket = run.scratch.text("socket");
+    run.client().runs_beyond(0);
+    let top = |more: &[&str]| common::run([&["top", &socket, "--interval", "0.1", "--count", "2"], more].concat()).succeeded().stdout;
+    let intervals: Vec<Value> =
+        top(&["--json"]).lines().map(|line| serde_json::from_str(line).expect("an object in each line")).collect();
+    let [first, second] = &intervals[..] else { panic!("{intervals:?}") };
+    let simulated = |interval: &Value| interval["simulated_s"].as_f64().unwrap();
+    let between = second["at_s"].as_f64().unwrap() - first["at_s"].as_f64().unwrap();
+    assert!(simulated(second) > 0.0 && (between - simulated(second)).abs() < 1e-9, "{intervals:?}");
+    assert!(second["guests"][0]["instructions"].as_u64() > Some(0), "{intervals:?}");
+    assert!(second["guests"][0]["functions"].is_null(), "the run makes no profile");
+    // A machine that stands still.
+    run.client().answer(r#"{"do":"pause"}"#);
+    let text = top(&[]);
+    assert!(text.lines().all(|line| line.contains("0.0 M instructions, IPC 0.00")), "{text}");
+    run.client().answer(r#"{"do":"quit"}"#);
+    run.end();
+    common::run(["top", &socket, "--count", "1"]).failed(1, &[&socket]);
+    common::run(["top", &socket, "--interval", "0"]).failed(2, &["from 0.1 to 3600"]);
+}
+
+#[test]
+fn top_names_the_functions_of_a_run_with_a_profile() {
+    let scratch = Scratch::new();
+    let profile = scratch.text("profile.json");
+    let guest = ["boot", "--run", "gups size=4M updates=4000000000", "--scheme", "nested", "--profile", &profile];
+    let run = Run::start(scratch, &guest);
+    let socket = run.scratch.text("socket");
+    // The table is filled first.
+    run.client().runs_beyond(500_000_000);
+    let line = common::run(["top", &socket, "--interval", "0.5", "--count", "1", "--json"]).succeeded().stdout;
+    let interval: Value = serde_json::from_str(&line).unwrap();
+    let guest = &interval["guests"][0];
+    let costliest = &guest["functions"][0];
+    assert_eq!((&costliest["function"], &costliest["process"]), (&"update".into(), &"gups".into()), "{interval}");
+    let charged: u64 = guest["functions"].as_array().unwrap().iter().map(|one| one["cycles"].as_u64().unwrap()).sum();
+    let cost = guest["translation"].as_u64().unwrap() + guest["monitor"].as_u64().unwrap();
+    assert!(charged.abs_diff(cost) <= cost / 100, "functions add up to the cost of the interval: {charged}, {cost}");
+    run.client().answer(r#"{"do":"quit"}"#);
+    run.end();
+}
+
+#[test]
+fn top_changes_no_result() {
+    let scratch = Scratch::new();
+    let arguments = |json: &str| {
+        ["boot", "--run", "gups size=1M updates=2000000", "--scheme", "nested", "--json", json].map(str::to_owned)
+    };
+    let alone = scratch.text("alone");
+    common::run(arguments(&alone)).succeeded();
+    let watched = scratch.text("watched");
+    let expected = fs::read(&alone).unwrap();
+    let run = Run::start(scratch, &arguments(&watched).each_ref().map(String::as_str));
+    let top = common::run(["top", &run.scratch.text("socket"), "--interval", "0.1"]).succeeded();
+    let (ended, _scratch) = run.end();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert_eq!(fs::read(&watched).unwrap(), expected, "{}", top.stdout);
+}
+
+#[test]
+fn top_draws_on_a_terminal_and_leaves_it_as_it_was() {
+    let run = Run::endless(&["--scheme", "nested"]);
+    let mut user = User::runs(&["top", &run.scratch.text("socket"), "--interval", "0.1"]);
+    user.sees("guests");
+    user.sees("IPC");
+    assert!(user.is_raw());
+    user.types("p");
+    user.sees("paused");
+    assert_eq!(run.client().answer(r#"{"do":"status"}"#)["state"], "paused");
+    user.types("p\t");
+    user.sees("running");
+    user.types("q");
+    assert_eq!(user.ends(), Some(0));
+    assert!(!user.is_raw());
+    assert_eq!(run.client().answer(r#"{"do":"status"}"#)["state"], "running", "the run goes on");
+    run.client().answer(r#"{"do":"quit"}"#);
+    run.end();
 }

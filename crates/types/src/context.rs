@@ -141,3 +141,11 @@ pub struct TranslationContext {
     /// `sstatus.MXR`: loads may read executable pages.
     pub mxr: bool,
 }
+
+impl TranslationContext {
+    /// The same tables, with the right to load from every page: for who looks, such as a debugger.
+    #[must_use]
+    pub const fn that_may_load_all(self) -> Self {
+        Self { privilege: Privilege::Supervisor, sum: true, mxr: true, ..self }
+    }
+}

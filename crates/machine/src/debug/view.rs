@@ -8,7 +8,7 @@ use hart::Registers;
 use hypervisor::{GuestMemoryError, PeekError, WalkMemory};
 use memory::OutsideMemory;
 use mmu::{Fault, Memo, Mmu, TlbContents, WalkRecord, WalkRequest};
-use types::{Cycles, Gpa, Gva, Hpa, PageSize, PagingMode, Privilege, TranslationContext};
+use types::{Cycles, Gpa, Gva, Hpa, PageSize, PagingMode, TranslationContext};
 
 /// Why an address of a hart cannot be looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -178,14 +178,14 @@ impl DebugSession<'_> {
 
     /// How a hart translates, with the right to load from every page.
     fn context(&self, hart: usize) -> TranslationContext {
-        permitted(self.vcpu(hart).hart.context())
+        self.vcpu(hart).hart.context().that_may_load_all()
     }
 
     fn record(&self, hart: usize, gva: Gva, memo: Memo) -> Result<WalkRecord, LookError> {
         let state = &self.machine.state;
         let (vm, hart_id) = (&state.vms[GUEST], self.vcpu(hart).hart_id);
         // Under shadow tables, the hardware walks from their root and not from the guest's.
-        let context = vm.shadow_context(hart_id).map_or_else(|| self.context(hart), permitted);
+        let context = vm.shadow_context(hart_id).map_or_else(|| self.context(hart), TranslationContext::that_may_load_all);
         let request = WalkRequest { context, vmid: vm.vmid(), gva, memo };
         let mut memory = WalkMemory::new(&state.host.memory);
         let second = vm.second_stage_of(hart_id);
@@ -226,9 +226,4 @@ impl DebugSession<'_> {
         }
         Ok(())
     }
-}
-
-/// The context with the right to load from every page.
-const fn permitted(context: TranslationContext) -> TranslationContext {
-    TranslationContext { privilege: Privilege::Supervisor, sum: true, mxr: true, ..context }
 }

@@ -4,7 +4,7 @@ use crate::results::gauge::Phase;
 use hart::Retired;
 use hypervisor::Vm;
 use memory::HostMemory;
-use types::{Gpa, Gva, PageSize, PagingMode, Privilege, TranslationContext};
+use types::{Gpa, Gva, PageSize, PagingMode, TranslationContext};
 
 /// Who gets the instructions of a guest, turn by turn.
 pub trait InstructionSink: Send {
@@ -38,7 +38,7 @@ impl GuestTables<'_> {
             let base = gva.0 - gva.offset(size);
             return Some(GuestPage { gva: Gva(base), gpa: Gpa(base), size });
         }
-        let context = TranslationContext { privilege: Privilege::Supervisor, sum: true, mxr: true, ..*context };
+        let context = context.that_may_load_all();
         let leaf = self.vm.look_up(self.memory, &context, gva).ok()?;
         Some(GuestPage { gva: Gva(gva.0 - gva.offset(leaf.size)), gpa: leaf.page, size: leaf.size })
     }

@@ -24,6 +24,29 @@ pub struct CtlArgs {
     pub request: CtlRequest,
 }
 
+/// `pagewalk top`.
+#[derive(Args, Clone, Debug)]
+pub struct TopArgs {
+    /// The socket of a run that has --control unix:PATH
+    #[arg(value_name = "PATH")]
+    pub socket: PathBuf,
+    /// The length of an interval in seconds of the host, from 0.1 to 3600
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    pub interval: f64,
+    /// Print so many intervals as lines, and end; without it a terminal shows a view, and anything else gets lines until the run ends
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Print an object of JSON for each interval, in a line of its own
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Seconds from 0.1 to 3600.
+fn interval(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.1..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("from 0.1 to 3600".to_owned()) }
+}
+
 /// What `pagewalk ctl` asks of a run.
 #[derive(Subcommand, Clone, Debug)]
 pub enum CtlRequest {

@@ -25,7 +25,7 @@ pub use ::config::units::ByteSize;
 pub use advise::AdviseArgs;
 pub use calibrate::CalibrateArgs;
 pub use config::ConfigReferenceArgs;
-pub use control::{ControlArgs, CtlArgs, CtlRequest};
+pub use control::{ControlArgs, CtlArgs, CtlRequest, TopArgs};
 pub use format::FormatArgs;
 pub use gdb::GdbAddress;
 pub use guest::{ArchiveArgs, CacheArgs, Distribution, FetchArgs, GuestCommand, ImageArgs, ListArgs};
@@ -99,6 +99,8 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Ask something of a run that has --control: status, pause, resume, statistics, snapshot, balloon, quit
     Ctl(CtlArgs),
+    /// Show what a run that has --control does now: instructions per cycle, misses, walks, exits and functions, by interval
+    Top(TopArgs),
     /// Make an HTML page from JSON that a command wrote earlier
     Report(ReportArgs),
     /// Edit the reserved memory registry: host memory with a name, for sections that VMs share

@@ -3,7 +3,7 @@
 use super::outputs::{open_control, open_output, unwritten, write_report};
 use crate::cli::{BootArgs, LinuxArgs, NetKind};
 use crate::comparison::{Finished, add_beginnings, failure, report};
-use crate::control::{Server, Snapshots};
+use crate::control::{Guests, Server, Snapshots};
 use crate::error::Failure;
 use crate::gdb::{self, Debugger};
 use crate::interrupt::{self, Orderly};
@@ -58,7 +58,9 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     }
     let about = beginning.about(&on.config)?;
     let sources = NameSources::of(&beginning, &arguments.linux.files);
-    let control = open_control(&arguments.control, std::slice::from_ref(&about.work), Snapshots::Offered)?;
+    let guests =
+        || Guests { names: vec![about.work.clone()], sources: vec![sources.clone()], clock_hz: on.host.clock_hz };
+    let control = open_control(&arguments.control, guests, Snapshots::Offered)?;
     beginning.check(&on, &shared)?;
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);

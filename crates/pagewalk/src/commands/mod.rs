@@ -7,7 +7,7 @@ mod calibrate;
 mod compare;
 mod completions;
 mod config;
-mod ctl;
+mod control;
 mod explain;
 mod guest;
 mod hosts;
@@ -50,7 +50,8 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Hosts(arguments) => hosts::run(arguments),
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Validate(arguments) => validate::run(arguments),
-        Command::Ctl(arguments) => ctl::run(arguments),
+        Command::Ctl(arguments) => control::ctl::run(arguments),
+        Command::Top(arguments) => control::top::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Advise(arguments) => advise::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),

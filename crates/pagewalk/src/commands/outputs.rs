@@ -1,7 +1,7 @@
 //! The files that commands write: opened before the work begins, written when it is done.
 
 use crate::cli::{ControlArgs, FormatArgs};
-use crate::control::{Server, Snapshots, SocketAddress};
+use crate::control::{Guests, Server, Snapshots, SocketAddress};
 use crate::error::Failure;
 use crate::html::Recordings;
 use crate::observe::Documents;
@@ -36,12 +36,12 @@ pub(super) fn open_printer(format: FormatArgs, json: Option<&Path>) -> Result<(P
 /// Opens the socket through which a run is controlled, if the user requested one.
 pub(super) fn open_control(
     arguments: &ControlArgs,
-    names: &[String],
+    guests: impl FnOnce() -> Guests,
     snapshots: Snapshots,
 ) -> Result<Option<Server>, Failure> {
-    let open = |address: &SocketAddress| {
+    let open = move |address: &SocketAddress| {
         let failed = |error| Failure::Run(format!("--control unix:{}: {error}", address.0.display()));
-        Server::open(address, names.to_vec(), snapshots).map_err(failed)
+        Server::open(address, guests(), snapshots).map_err(failed)
     };
     arguments.control.as_ref().map(open).transpose()
 }

@@ -2,7 +2,7 @@
 
 use super::outputs::{open_control, open_output, open_printer, page_recordings, write_page, write_report};
 use crate::cli::RunArgs;
-use crate::control::{Server, Snapshots};
+use crate::control::{Guests, Server, Snapshots};
 use crate::error::Failure;
 use crate::html;
 use crate::interrupt::{self, Orderly};
@@ -46,7 +46,12 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if arguments.control.control.is_some() && arguments.methods.len() > 1 {
         return Err(Failure::Usage("--control is of one run; --spin names several methods".to_owned()));
     }
-    let control = open_control(&arguments.control, &multi_vm.names, Snapshots::None)?;
+    let guests = || Guests {
+        names: multi_vm.names.clone(),
+        sources: multi_vm.sources.clone(),
+        clock_hz: multi_vm.model.clock_hz,
+    };
+    let control = open_control(&arguments.control, guests, Snapshots::None)?;
     let needs = Needs::of_machines(arguments.methods.len().max(1)).control(control.as_ref()).output(trace.as_ref());
     let needs = needs.output(profile.as_ref().map(ProfileOutput::output));
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());

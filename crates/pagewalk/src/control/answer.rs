@@ -1,8 +1,23 @@
 //! What the machine says: how far it is, and what was counted.
 
 use crate::comparison::counts;
+use crate::profile::{About, Attribution, NameSources, Names};
 use machine::{Machine, Statistics};
 use serde_json::{Value, json};
+
+/// Functions of a guest in an answer, the costliest ones.
+const FUNCTIONS: usize = 200;
+
+/// The guests of a machine, as answers name them.
+#[derive(Debug)]
+pub(crate) struct Guests {
+    /// Of each guest.
+    pub(crate) names: Vec<String>,
+    /// Where the names of its functions come from.
+    pub(crate) sources: Vec<NameSources>,
+    /// Of the host model.
+    pub(crate) clock_hz: u64,
+}
 
 /// How far the run is.
 pub(super) fn status(machine: &Machine, names: &[String], state: &str) -> Value {
@@ -20,13 +35,25 @@ pub(super) fn status(machine: &Machine, names: &[String], state: &str) -> Value 
     })
 }
 
-/// What was counted of each guest, from the beginning.
-pub(super) fn statistics(machine: &Machine, names: &[String]) -> Value {
-    let guest = |(index, name): (usize, &String)| counted(name, &machine.statistics_of(index));
-    json!({
-        "elapsed": machine.elapsed().0,
-        "guests": names.iter().enumerate().map(guest).collect::<Vec<_>>(),
-    })
+/// What was counted of each guest, from the beginning. `functions` are the names that were read from each guest's programs; they are read once.
+pub(super) fn statistics(machine: &Machine, guests: &Guests, functions: &mut Vec<Names>) -> Value {
+    let guest = |(index, name): (usize, &String)| {
+        let mut counted = counted(name, &machine.statistics_of(index));
+        counted["functions"] = costliest(machine, index, guests, functions);
+        counted
+    };
+    let counted: Vec<_> = guests.names.iter().enumerate().map(guest).collect();
+    json!({ "elapsed": machine.elapsed().0, "clock_hz": guests.clock_hz, "guests": counted })
+}
+
+/// The functions that cost a guest most, by the profile up to now. Null where there is none.
+fn costliest(machine: &Machine, guest: usize, guests: &Guests, functions: &mut Vec<Names>) -> Value {
+    let Some(profile) = machine.profile_of(guest) else { return Value::Null };
+    if functions.is_empty() {
+        functions.extend(guests.sources.iter().map(NameSources::names));
+    }
+    let Some(names) = functions.get(guest) else { return Value::Null };
+    Attribution::new(About::default(), &profile, names).costliest(FUNCTIONS)
 }
 
 /// The keys are those of a run in a comparison: docs/json-keys.md.

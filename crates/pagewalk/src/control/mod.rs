@@ -4,15 +4,18 @@
 //! server.rs ─► listener.rs: the socket, and its file
 //!     ├──────► client.rs: the lines of one connection
 //!     └──────► request.rs, answer.rs: what is asked, and what the machine says
+//! connection.rs: a client's side, for `ctl` and `top`
 //! ```
 
 mod answer;
 mod client;
+mod connection;
 mod listener;
 mod request;
 mod server;
 
-pub(crate) use answer::counted;
+pub(crate) use answer::{Guests, counted};
+pub(crate) use connection::{Connection, Reply};
 pub(crate) use listener::SocketAddress;
 pub(crate) use request::Request;
 pub(crate) use server::{Server, Snapshots};

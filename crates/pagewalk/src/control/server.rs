@@ -1,10 +1,11 @@
 //! The requests of all clients, served between turns of the machine.
 
-use super::answer;
+use super::answer::{self, Guests};
 use super::client::{Client, Next};
 use super::listener::{Listener, SocketAddress};
 use super::request::Request;
 use crate::interrupt;
+use crate::profile::Names;
 use machine::Machine;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
@@ -44,8 +45,9 @@ enum State {
 pub(crate) struct Server {
     listener: Listener,
     clients: Vec<Client>,
-    /// Of the guests.
-    names: Vec<String>,
+    guests: Guests,
+    /// Names of each guest's functions, once they were needed.
+    functions: Vec<Names>,
     snapshots: Snapshots,
     state: State,
     looked: Option<Instant>,
@@ -54,14 +56,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Listens at `address`, for a machine whose guests have these names.
+    /// Listens at `address`, for a machine with these guests.
     ///
     /// # Errors
     /// As [`Listener::open`].
-    pub(crate) fn open(address: &SocketAddress, names: Vec<String>, snapshots: Snapshots) -> io::Result<Self> {
+    pub(crate) fn open(address: &SocketAddress, guests: Guests, snapshots: Snapshots) -> io::Result<Self> {
         let listener = Listener::open(address)?;
-        let clients = Vec::new();
-        Ok(Self { listener, clients, names, snapshots, state: State::Running, looked: None, quit: None })
+        let (clients, functions) = (Vec::new(), Vec::new());
+        Ok(Self { listener, clients, guests, functions, snapshots, state: State::Running, looked: None, quit: None })
     }
 
     /// The socket that it listens on.
@@ -164,7 +166,7 @@ impl Server {
             Request::Status {} => {}
             Request::Pause {} => self.state = State::Paused,
             Request::Resume {} => self.state = State::Running,
-            Request::Statistics {} => return Ok(answer::statistics(machine, &self.names)),
+            Request::Statistics {} => return Ok(answer::statistics(machine, &self.guests, &mut self.functions)),
             Request::Snapshot {} => {
                 if self.snapshots == Snapshots::None {
                     return Err("this run takes no snapshot: boot does, with --snapshot FILE".to_owned());
@@ -175,7 +177,7 @@ impl Server {
             Request::Balloon { bytes } => machine.set_balloon_target(bytes).map_err(|error| error.to_string())?,
             Request::Quit { status } => self.quit = Some(status),
         }
-        Ok(answer::status(machine, &self.names, self.state_name()))
+        Ok(answer::status(machine, &self.guests.names, self.state_name()))
     }
 
     const fn state_name(&self) -> &'static str {

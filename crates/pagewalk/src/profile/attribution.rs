@@ -2,12 +2,12 @@
 
 use super::names::{Names, Side};
 use machine::{Counters, NamedRange, Profile, Rates, Row, Space, Touched};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use types::{Access, Privilege};
 
 /// Which run a profile is of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct About {
     /// The guest.
     pub(crate) guest: String,
@@ -107,6 +107,19 @@ impl Attribution {
     /// What sorts the parts of a profile, and what a stack weighs: ticks of translation and of the hypervisor.
     pub(super) fn weight(&self, counters: &Counters) -> i64 {
         self.rates.translation(counters) + self.rates.hypervisor(counters)
+    }
+
+    /// The functions that cost most, at most `count` of them, as the control socket says them.
+    pub(crate) fn costliest(&self, count: usize) -> Value {
+        let sums = self.sums(|entry| (entry.symbol, entry.space));
+        let function = |((symbol, space), counters): &((usize, usize), Counters)| {
+            json!({
+                "function": self.symbols.name(*symbol),
+                "process": self.spaces[*space].name,
+                "cycles": self.weight(counters).max(0) / self.rates.ticks_per_cycle() as i64,
+            })
+        };
+        sums.iter().take(count).map(function).collect()
     }
 
     /// What was charged, added up by a key: the costliest first, and of equals the one with more misses of the L1s, and then by key.

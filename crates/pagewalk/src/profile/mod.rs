@@ -14,5 +14,6 @@ mod table;
 
 pub(crate) use attribution::{About, Attribution};
 pub(crate) use json::document;
+pub(crate) use names::Names;
 pub(crate) use request::{NameSources, ProfileOutput};
 pub(crate) use table::print;

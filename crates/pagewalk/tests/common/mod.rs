@@ -5,6 +5,7 @@ pub(crate) mod gdb;
 pub(crate) mod kernel;
 pub(crate) mod programs;
 pub(crate) mod screen;
+pub(crate) mod user;
 
 use serde_json::Value;
 use std::fs;
