@@ -53,7 +53,8 @@ fn costliest(machine: &Machine, guest: usize, guests: &Guests, functions: &mut V
         functions.extend(guests.sources.iter().map(NameSources::names));
     }
     let Some(names) = functions.get(guest) else { return Value::Null };
-    Attribution::new(About::default(), &profile, names).costliest(FUNCTIONS)
+    let about = About { work: guests.names[guest].clone(), ..About::default() };
+    Attribution::new(about, &profile, names).costliest(FUNCTIONS)
 }
 
 /// The keys are those of a run in a comparison: docs/json-keys.md.

@@ -3,15 +3,19 @@
 use super::sample::Interval;
 use super::view::{Shown, draw};
 use crate::terminal::RawTerminal;
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, size};
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::stdio::stdin;
 use std::io::{self, Stdout, stdout};
 use std::time::Duration;
+
+/// The view on a terminal that does not say its size, such as a serial line.
+const UNKNOWN: Rect = Rect { x: 0, y: 0, width: 80, height: 24 };
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +43,11 @@ impl Screen {
     pub(crate) fn open() -> io::Result<Self> {
         let raw = RawTerminal::enter()?;
         execute!(stdout(), EnterAlternateScreen, Hide)?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        let viewport = match size()? {
+            (0, _) | (_, 0) => Viewport::Fixed(UNKNOWN),
+            _ => Viewport::Fullscreen,
+        };
+        let terminal = Terminal::with_options(CrosstermBackend::new(stdout()), TerminalOptions { viewport })?;
         Ok(Self { terminal, shown: Shown::default(), guests: 1, _raw: raw })
     }
 
