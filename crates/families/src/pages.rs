@@ -190,6 +190,14 @@ impl Pages {
         Ok(Faulting::Walk(path))
     }
 
+    /// An access while it is unknown which translations TLBs hold. The tables have to permit it, and stay as they are: else, what later accesses
+    /// find is unknown as well.
+    pub(crate) fn find_unknown(&mut self, gva: u64, access: Access) -> Result<(), Obstacle> {
+        let leaf = self.tables.walk(&self.context, gva)?.leaf;
+        let stays = leaf.is_some_and(|leaf| leaf.permits(&self.context, access) && leaf.is_touched(access));
+        if stays { Ok(()) } else { Err(Obstacle::Unfenced(gva)) }
+    }
+
     const fn space(&self, leaf: &Leaf) -> Space {
         if leaf.global { Space::GLOBAL } else { self.local }
     }

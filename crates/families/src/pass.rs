@@ -8,7 +8,7 @@ use core::ops::Range;
 use mmu::MmuConfig;
 use recording::{Decoder, Ends, Event, Leaves, Reader};
 use std::io::{Read, Seek};
-use types::{Access, Gpa, Gva, Width};
+use types::{Access, Gpa, Gva, PagingMode, Width};
 
 /// Markers that begin and end a region.
 const BEGINS: u16 = 1;
@@ -23,6 +23,22 @@ const A7: usize = 7;
 pub struct Pass {
     batch: Batch,
     region: Region,
+    knowledge: Knowledge,
+}
+
+/// Whether it is known what TLBs hold.
+///
+/// A guest may change its root while it boots, and make the fence a little later. What is counted until then depends on what each TLB has held
+/// before. It is not measured; and the fence empties all of them, so that what they hold is known again. Only what was kept without translation
+/// stays: it is older than all that comes, and makes room as an empty way does, unless it is used again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Knowledge {
+    /// It always was.
+    Always,
+    /// It is again, since a fence.
+    Again,
+    /// Not before the next fence.
+    Lost,
 }
 
 impl Pass {
@@ -30,7 +46,7 @@ impl Pass {
     /// `warmup` instructions of it.
     #[must_use]
     pub fn new(systems: &[MmuConfig], ram: Range<Gpa>, warmup: u64) -> Self {
-        Self { batch: Batch::new(systems, ram), region: Region::new(warmup) }
+        Self { batch: Batch::new(systems, ram), region: Region::new(warmup), knowledge: Knowledge::Always }
     }
 
     /// Does all of a recording. The counts of each system in the region of interest, or from the beginning if there is none; `None` of a system that a
@@ -50,8 +66,20 @@ impl Pass {
             let content = reader.frame(frame)?.unwrap_or_default();
             self.frame(&content)?;
         }
-        let Self { batch, region } = self;
-        let counts = region.measured().unwrap_or_else(|| batch.counts());
+        self.finish()
+    }
+
+    /// The counts of each system, as [`Self::run`] gives them, after the events so far.
+    ///
+    /// # Errors
+    /// [`Obstacle`].
+    pub fn finish(self) -> Result<Vec<Option<Counts>>, Obstacle> {
+        let Self { batch, region, knowledge } = self;
+        let counts = match region.measured() {
+            Some(measured) => measured,
+            None if knowledge == Knowledge::Always => batch.counts(),
+            None => return Err(Obstacle::Unknown("it has no region of interest, and changes translations without fences")),
+        };
         let exact = |(system, counts)| (!batch.has_conflict(system)).then_some(counts);
         Ok(counts.into_iter().enumerate().map(exact).collect())
     }
@@ -59,8 +87,14 @@ impl Pass {
     fn frame(&mut self, content: &[u8]) -> Result<(), Obstacle> {
         let mut decoder = Decoder::new(content);
         loop {
-            while let Some((access, page)) = decoder.next_access() {
-                self.batch.access(access, page << 12)?;
+            if self.knowledge != Knowledge::Lost {
+                while let Some((access, page)) = decoder.next_access() {
+                    if let Err(obstacle) = self.batch.access(access, page << 12) {
+                        self.lose(obstacle)?;
+                        self.batch.pages.find_unknown(page << 12, access)?;
+                        break;
+                    }
+                }
             }
             match decoder.next_event()? {
                 Some(event) => self.event(&event)?,
@@ -74,26 +108,31 @@ impl Pass {
     /// # Errors
     /// [`Obstacle`].
     pub fn event(&mut self, event: &Event) -> Result<(), Obstacle> {
-        let Self { batch, .. } = self;
         match event {
-            Event::Access { access, page, ends: Ends::Done } => batch.access(*access, page << 12),
-            Event::Access { access, page, ends: Ends::Fault } => batch.fault(*access, page << 12),
-            Event::TableLoad { gva, width, .. } => batch.access(Access::Read, within_page(*gva, *width)?),
+            Event::Access { access, page, ends: Ends::Done } => self.access(*access, page << 12),
+            Event::Access { access, page, ends: Ends::Fault } => self.fault(*access, page << 12),
+            Event::TableLoad { gva, width, .. } => self.access(Access::Read, within_page(*gva, *width)?),
             Event::TableStore { gva, width, value } => {
-                batch.access(Access::Write, within_page(*gva, *width)?)?;
-                batch.pages.store(gva.0, width.bytes(), *value)
+                self.access(Access::Write, within_page(*gva, *width)?)?;
+                self.batch.pages.store(gva.0, width.bytes(), *value)
             }
             Event::TableAtomic { gva, width, access, after, .. } => {
-                batch.access(*access, within_page(*gva, *width)?)?;
-                if *access == Access::Write { batch.pages.store(gva.0, width.bytes(), *after) } else { Ok(()) }
+                self.access(*access, within_page(*gva, *width)?)?;
+                if *access == Access::Write { self.batch.pages.store(gva.0, width.bytes(), *after) } else { Ok(()) }
             }
-            Event::TablePage { page, words } => batch.pages.put_table(*page, words),
+            Event::TablePage { page, words } => self.batch.pages.put_table(*page, words),
             Event::Context(context) => {
-                batch.enter(context);
+                if context.mode == PagingMode::Bare && self.knowledge != Knowledge::Always {
+                    return Err(Obstacle::Unknown("translation ends after it changed without a fence"));
+                }
+                self.batch.enter(context);
                 Ok(())
             }
             Event::Fence { gva, asid } => {
-                batch.fence(*gva, *asid);
+                self.batch.fence(*gva, *asid);
+                if self.knowledge == Knowledge::Lost && gva.is_none() && asid.is_none() {
+                    self.knowledge = Knowledge::Again;
+                }
                 Ok(())
             }
             Event::End { leaves, counts } => self.end(leaves, counts.instructions),
@@ -101,14 +140,44 @@ impl Pass {
         }
     }
 
+    /// An access that is made.
+    fn access(&mut self, access: Access, gva: u64) -> Result<(), Obstacle> {
+        if self.knowledge != Knowledge::Lost {
+            match self.batch.access(access, gva) {
+                Ok(()) => return Ok(()),
+                Err(obstacle) => self.lose(obstacle)?,
+            }
+        }
+        self.batch.pages.find_unknown(gva, access)
+    }
+
+    /// An access that faults. It changes nothing that a fence does not remove.
+    fn fault(&mut self, access: Access, gva: u64) -> Result<(), Obstacle> {
+        if self.knowledge != Knowledge::Lost
+            && let Err(obstacle) = self.batch.fault(access, gva)
+        {
+            self.lose(obstacle)?;
+        }
+        Ok(())
+    }
+
+    /// It is not known from here on what TLBs hold: an error if that is measured.
+    fn lose(&mut self, obstacle: Obstacle) -> Result<(), Obstacle> {
+        if !matches!(obstacle, Obstacle::Unfenced(_)) || self.region.is_measured() {
+            return Err(obstacle);
+        }
+        self.knowledge = Knowledge::Lost;
+        Ok(())
+    }
+
     fn end(&mut self, leaves: &Leaves, instructions: u64) -> Result<(), Obstacle> {
         if self.region.is_due(instructions) {
-            self.begin();
+            self.begin()?;
         }
         match leaves {
             Leaves::Marker(BEGINS) => {
                 if self.region.mark(instructions) {
-                    self.begin();
+                    self.begin()?;
                 }
             }
             Leaves::Marker(ENDS) => self.region.end(&self.batch.counts()),
@@ -120,9 +189,13 @@ impl Pass {
         Ok(())
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), Obstacle> {
+        if self.knowledge == Knowledge::Lost {
+            return Err(Obstacle::Unknown("a region begins while a translation has changed without a fence"));
+        }
         self.batch.restart_maxima();
         self.region.begin(self.batch.counts());
+        Ok(())
     }
 }
 

@@ -26,6 +26,11 @@ impl Region {
         Self { warmup, state: State::Outside, measured: None }
     }
 
+    /// Whether what is counted now is measured.
+    pub(crate) const fn is_measured(&self) -> bool {
+        matches!(self.state, State::Measured(_))
+    }
+
     /// Whether measurement begins once `instructions` have retired.
     pub(crate) const fn is_due(&self, instructions: u64) -> bool {
         matches!(self.state, State::Warming(until) if until <= instructions)

@@ -137,8 +137,14 @@ fn pass(recording: &Recording<'_>, systems: &[Arc<Configured>], numbers: &[usize
     if let Some(signal) = interrupt::requested() {
         return Err(Failure::Interrupted(signal));
     }
-    // Whatever is wrong shows in the replays, if it does.
-    let Ok(counts) = passed else { return Ok(Vec::new()) };
+    let counts = match passed {
+        Ok(counts) => counts,
+        // What is wrong with a recording shows in the replays.
+        Err(obstacle) => {
+            remark(&format!("{}: {obstacle}: each system is replayed by itself", recording.path.display()));
+            return Ok(Vec::new());
+        }
+    };
     let counted: Vec<(usize, Counts)> =
         numbers.iter().zip(counts).filter_map(|(&number, counts)| Some((number, counts?))).collect();
     let Some(&(first, own)) = counted.first() else { return Ok(Vec::new()) };
