@@ -7,8 +7,8 @@
 use crate::counts::Counts;
 use crate::level::{Level, SIZES, Used, home};
 use crate::names::Space;
-use crate::pages::{Faulting, Found, Pages};
 use crate::obstacle::Obstacle;
+use crate::pages::{Faulting, Found, Pages};
 use crate::tables::Tables;
 use crate::walks::Walks;
 use core::ops::Range;

@@ -238,7 +238,8 @@ impl Pages {
         if live.is_some_and(|entry| entry != leaf.entry) {
             return Err(Obstacle::Unfenced(gva));
         }
-        if (live.is_none() || self.chunks[chunk].pages[at].whole != whole) && self.names.has_other(gva, self.local, whole)
+        if (live.is_none() || self.chunks[chunk].pages[at].whole != whole)
+            && self.names.has_other(gva, self.local, whole)
         {
             return Err(Obstacle::Unfenced(gva));
         }
@@ -302,7 +303,9 @@ impl Pages {
                 Some(spaces)
             }
             Some(gva) => {
-                for (size, &space) in PageSize::ALL.iter().flat_map(|&size| spaces.iter().map(move |space| (size, space))) {
+                for (size, &space) in
+                    PageSize::ALL.iter().flat_map(|&size| spaces.iter().map(move |space| (size, space)))
+                {
                     let Some(page) = self.names.find_page(gva.0, size, space) else { continue };
                     removed(size, page);
                     // Other pieces of a page stay, and so does what they are pieces of.

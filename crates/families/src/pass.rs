@@ -78,7 +78,9 @@ impl Pass {
         let counts = match region.measured() {
             Some(measured) => measured,
             None if knowledge == Knowledge::Always => batch.counts(),
-            None => return Err(Obstacle::Unknown("it has no region of interest, and changes translations without fences")),
+            None => {
+                return Err(Obstacle::Unknown("it has no region of interest, and changes translations without fences"));
+            }
         };
         let exact = |(system, counts)| (!batch.has_conflict(system)).then_some(counts);
         Ok(counts.into_iter().enumerate().map(exact).collect())

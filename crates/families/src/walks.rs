@@ -112,7 +112,8 @@ impl Walks {
     /// A walk that the lowest pointer is not cached for.
     #[inline(never)]
     fn walk_from_above(&mut self, path: &Path) {
-        let cached = (2..=path.root).find(|&level| self.levels[level as usize - 1].hits(path.pointers[level as usize - 1]));
+        let cached =
+            (2..=path.root).find(|&level| self.levels[level as usize - 1].hits(path.pointers[level as usize - 1]));
         let begins = match cached {
             Some(level) => {
                 self.hits[level as usize - 1] += 1;

@@ -1,7 +1,9 @@
 //! Passes against the MMU that replays have, over random guests and random TLBs: every count is the same, or the pass ends with an obstacle.
 
 use families::{Counts, Obstacle, Pass, takes};
-use mmu::{Fence, HostPage, Mmu, MmuConfig, MmuStatistics, SecondStage, TableMemory, TlbArray, WalkCacheSizes, WalkCaches};
+use mmu::{
+    Fence, HostPage, Mmu, MmuConfig, MmuStatistics, SecondStage, TableMemory, TlbArray, WalkCacheSizes, WalkCaches,
+};
 use recording::{Ends, Event, Leaves};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -80,10 +82,8 @@ impl Machines {
         self.time += 1;
         let second = SecondStage::Constant { ram: Gpa(RAM.start)..Gpa(RAM.end), offset: 0 };
         let time = self.time;
-        let mut made = self
-            .mmus
-            .iter_mut()
-            .map(|(mmu, memory)| mmu.access(memory, &second, Gva(gva), access, time).is_ok());
+        let mut made =
+            self.mmus.iter_mut().map(|(mmu, memory)| mmu.access(memory, &second, Gva(gva), access, time).is_ok());
         let first = made.next().unwrap();
         // All of them are made.
         made.fold(true, |same, other| same & (other == first)).then_some(first)
@@ -218,13 +218,14 @@ impl Guest {
         let roots: Vec<u64> = (0..SPACES).map(|_| guest.table()).collect();
         let kernel = 0xffff_ffd0_0000_0000;
         let shared = guest.gibibyte(random, kernel, (GLOBAL, None));
+        let pointer = random.pick(&[0, GLOBAL]);
         for (space, &root) in (0..).zip(&roots) {
             let own = guest.gibibyte(random, 0, (USER, Some(space)));
             guest.set(root, 0, own >> 2 | VALID);
             let index = |gva: u64| gva >> 30 & 0x1ff;
             let entry = RAM.start >> 2 | LEAF | GLOBAL | TOUCHED;
             guest.set(root, index(LINEAR), entry);
-            guest.set(root, index(kernel), shared >> 2 | VALID | random.pick(&[0, GLOBAL]) * u64::from(roots.len() == 1));
+            guest.set(root, index(kernel), shared >> 2 | VALID | pointer);
         }
         for (page, words) in &guest.tables {
             for (_, memory) in &mut guest.machines.mmus {
@@ -242,7 +243,14 @@ impl Guest {
         let space = random.below(SPACES.into());
         let privilege = random.pick(&[Privilege::User, Privilege::User, Privilege::Supervisor]);
         let (root, asid) = (Gpa(RAM.start + (space << 12)), Asid(space as u16));
-        TranslationContext { mode: PagingMode::Sv39, root, asid, privilege, sum: random.one_in(2), mxr: random.one_in(4) }
+        TranslationContext {
+            mode: PagingMode::Sv39,
+            root,
+            asid,
+            privilege,
+            sum: random.one_in(2),
+            mxr: random.one_in(4),
+        }
     }
 
     /// A step; `None` if the machines are in different states.
@@ -286,7 +294,7 @@ impl Guest {
             21 => self.machines.mark(random.pick(&[1, 2])),
             _ => {
                 let few = if random.one_in(2) { 12 } else { self.leaves.len() };
-                let gva = self.leaves[random.index(few.min(self.leaves.len()))].1 + (random.below(3) / 2 << 12);
+                let gva = self.leaves[random.index(few.min(self.leaves.len()))].1 + ((random.below(3) / 2) << 12);
                 let access = random.pick(&[Access::Read, Access::Read, Access::Write, Access::Execute]);
                 self.machines.access(gva, access)?;
             }

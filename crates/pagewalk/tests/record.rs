@@ -169,7 +169,9 @@ fn family(random: &mut Random, count: usize) -> String {
         let (sets, ways) = (random.pick(&[1, 2, 4, 16]), random.pick(&[1, 2, 4, 7, 16]));
         match random.below(3) {
             0 => format!(r#"[{{ sizes = ["4K"], sets = {sets}, ways = {ways} }}]"#),
-            1 => format!(r#"[{{ sizes = ["4K"], sets = {sets}, ways = {ways} }}, {{ sizes = ["2M", "1G"], sets = 1, ways = 4 }}]"#),
+            1 => format!(
+                r#"[{{ sizes = ["4K"], sets = {sets}, ways = {ways} }}, {{ sizes = ["2M", "1G"], sets = 1, ways = 4 }}]"#
+            ),
             _ => format!("[{{ sizes = {sizes}, sets = {sets}, ways = {ways} }}]"),
         }
     };
