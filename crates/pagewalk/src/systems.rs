@@ -13,7 +13,7 @@ use std::sync::Arc;
 use types::PageSize;
 
 /// The most systems of one command.
-const MOST_SYSTEMS: usize = 4096;
+const MOST_SYSTEMS: usize = 1 << 14;
 
 /// A system that can be built, as far as its configuration tells.
 #[derive(Debug)]

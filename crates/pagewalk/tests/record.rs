@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, run, runs};
+use common::{QUIET, Scratch, command, run, runs};
 use serde_json::Value;
 use std::fs;
 use testing::{Random, number, seed};
@@ -160,6 +160,64 @@ fn random_systems_replay_as_they_run() {
         compared += 1;
     }
     assert!(exact > 0, "seed {seed}: no replay was exact");
+}
+
+/// Systems that one pass counts for, with an L2 that holds each size of the L1.
+fn family(random: &mut Random, count: usize) -> String {
+    let sizes = r#"["4K", "2M", "1G"]"#;
+    let l1 = |random: &mut Random| {
+        let (sets, ways) = (random.pick(&[1, 2, 4, 16]), random.pick(&[1, 2, 4, 7, 16]));
+        match random.below(3) {
+            0 => format!(r#"[{{ sizes = ["4K"], sets = {sets}, ways = {ways} }}]"#),
+            1 => format!(
+                r#"[{{ sizes = ["4K"], sets = {sets}, ways = {ways} }}, {{ sizes = ["2M", "1G"], sets = 1, ways = 4 }}]"#
+            ),
+            _ => format!("[{{ sizes = {sizes}, sets = {sets}, ways = {ways} }}]"),
+        }
+    };
+    let pairs = [(l1(random), l1(random)), (l1(random), l1(random))];
+    let systems = (0..count).map(|number| {
+        let (l1d, l1i) = &pairs[number % pairs.len()];
+        let (sets, ways) = (random.pick(&[1, 16, 64]), random.pick(&[1, 3, 4, 12, 40]));
+        let l2 = if random.one_in(8) { "[]".to_owned() } else { format!("[{{ sizes = {sizes}, sets = {sets}, ways = {ways} }}]") };
+        let cached = random.pick(&[0, 1, 2, 32]);
+        format!(
+            "native/mmu.l1d={l1d}/mmu.l1i={l1i}/mmu.l2={l2}/mmu.walk_caches={{ guest = [{cached}, 1, 2, 2], host = [0, 0, 0, 0] }}"
+        )
+    });
+    systems.collect::<Vec<_>>().join(",")
+}
+
+/// One pass for many systems writes the bytes of replays one by one, with a warm-up and without. `FAMILY_SEED` repeats it.
+#[test]
+fn one_pass_writes_what_replays_write() {
+    let seed = seed("FAMILY_SEED");
+    let mut random = Random::new(seed);
+    let scratch = Scratch::new();
+    for (workload, warmup) in [("gups:64K", "none"), ("bfs:8", "5000"), ("kv:64K", "none")] {
+        let file = scratch.text("family.rec");
+        run(["record", "--workload", workload, "--warmup", warmup, "--set", BY_INSTRUCTIONS, "-o", &file]).succeeded();
+        let systems = family(&mut random, 24);
+        let sweep = |output: &str, more: &[&str]| {
+            let arguments = ["sweep", &file, "--scheme", &systems, "--inexact", "-o", output];
+            // The line with the number of systems is left out of what is quiet.
+            let mut command = command(arguments.iter().chain(more));
+            let ended = command.env_remove(QUIET).output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert!(ended.status.success(), "FAMILY_SEED={seed}: {workload}: {said}");
+            said
+        };
+        let (one, other) = (scratch.text(&format!("{workload}.pass")), scratch.text(&format!("{workload}.replays")));
+        let passed = sweep(&one, &["--threads", "2"]);
+        let replayed = sweep(&other, &["--one-by-one"]);
+        assert!(replayed.contains(", 0 of them in common passes"), "{replayed}");
+        let (one, other) = (fs::read_to_string(one).unwrap(), fs::read_to_string(other).unwrap());
+        assert_eq!(one, other, "FAMILY_SEED={seed}: {workload}");
+        // Some systems are equal.
+        let count = one.lines().count();
+        let all = passed.contains(&format!(", {count} of them in common passes"));
+        assert!(count > 10 && all, "FAMILY_SEED={seed}: {workload}: {count} lines: {passed}");
+    }
 }
 
 #[test]

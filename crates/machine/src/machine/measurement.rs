@@ -13,9 +13,11 @@ use crate::results::events::{EventInterrupt, Trace};
 use crate::results::intervals::{IntervalLength, Intervals};
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
+use crate::state::Waits;
 use ::recording::{Reader, Writer};
 use hart::Exit;
 use hypervisor::sched::VmId;
+use mmu::MmuStatistics;
 use std::io::Write;
 use std::time::Duration;
 use types::Cycles;
@@ -119,6 +121,12 @@ impl Machine {
     #[must_use]
     pub fn measured_of(&self, guest: usize) -> Statistics {
         self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
+    }
+
+    /// What an MMU that has counted this would have cost, where neither caches nor a core are modelled.
+    #[must_use]
+    pub fn translation_time(&self, statistics: &MmuStatistics) -> Cycles {
+        self.state.translation(statistics, &Waits::Unmodelled)
     }
 
     /// Keeps a profile from now on. To be called before the machine runs: its code is translated again.

@@ -155,6 +155,9 @@ pub struct SweepArgs {
     /// Write a line also where counts may differ from those of a run by a little; such a line has "exact": false (docs/record.md)
     #[arg(long)]
     pub inexact: bool,
+    /// Replay each system by itself, also where one pass over the recording counts for many. The lines are the same
+    #[arg(long)]
+    pub one_by_one: bool,
     /// Host threads that replay side by side [default: the host's processors]
     #[arg(long, value_name = "N", value_parser = number::<u32, 1, { u32::MAX as u64 }>)]
     pub threads: Option<u32>,

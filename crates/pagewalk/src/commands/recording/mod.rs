@@ -2,9 +2,11 @@
 
 mod about;
 pub(super) mod import;
+mod jobs;
 mod lines;
 mod pages;
 mod permitted;
 pub(super) mod record;
+mod replay;
 pub(super) mod sweep;
 mod tracing;

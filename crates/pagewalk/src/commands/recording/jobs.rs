@@ -1,0 +1,164 @@
+//! What is done at once in a sweep: one replay, or one pass for many systems.
+
+use super::replay::{Recording, Replayed};
+use crate::error::Failure;
+use crate::interrupt;
+use crate::progress::remark;
+use crate::systems::Configured;
+use config::Config;
+use families::{Counts, Pass};
+use machine::Statistics;
+use mmu::MmuConfig;
+use serde_json::Value;
+use std::sync::Arc;
+use types::Gpa;
+
+/// The fewest systems of a pass. It takes as long as two replays, one of which is made to check it.
+const FEWEST: usize = 3;
+/// The most, so that memory is bounded and lines are written as they come.
+const MOST: usize = 256;
+
+/// Something to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Job {
+    /// Replay on this system.
+    Replay(usize),
+    /// Count for these in one pass.
+    Pass(Vec<usize>),
+}
+
+/// Systems that differ in their TLBs alone.
+struct Family {
+    /// What they have in common.
+    config: Config,
+    mmu: MmuConfig,
+    members: Vec<usize>,
+}
+
+/// Lines, by the number of the system.
+type Numbered = Vec<(usize, Value)>;
+
+/// What a pass has to go by: the MMU of a native machine, if a pass can count for it.
+fn mmu(on: &Configured) -> Option<MmuConfig> {
+    on.is_native().then(|| on.config.mmu(&on.host).ok()).flatten().filter(families::takes)
+}
+
+impl Family {
+    /// Of a system alone.
+    fn of(number: usize, on: &Configured) -> Option<Self> {
+        Some(Self { config: on.config.clone(), mmu: mmu(on)?, members: vec![number] })
+    }
+
+    /// Whether another one is of machines that differ in their TLBs alone.
+    fn takes(&self, other: &Self) -> bool {
+        let config = Config { mmu: self.config.mmu.clone(), ..other.config.clone() };
+        let MmuConfig { l1d, l1i, l2, walk_caches, nested_tlb, .. } = self.mmu.clone();
+        let mmu = MmuConfig { l1d, l1i, l2, walk_caches, nested_tlb, ..other.mmu.clone() };
+        config == self.config && mmu == self.mmu
+    }
+}
+
+/// How to do `systems`, those numbered `wanted`, with so many threads.
+pub(super) fn jobs(systems: &[Arc<Configured>], wanted: &[usize], threads: usize) -> Vec<Job> {
+    let mut families: Vec<Family> = Vec::new();
+    let mut jobs = Vec::new();
+    for &number in wanted {
+        let Some(own) = Family::of(number, &systems[number]) else {
+            jobs.push(Job::Replay(number));
+            continue;
+        };
+        match families.iter_mut().find(|family| family.takes(&own)) {
+            Some(family) => family.members.push(number),
+            None => families.push(own),
+        }
+    }
+    for Family { members, .. } in families {
+        let most = members.len().div_ceil(threads).clamp(FEWEST, MOST);
+        for members in members.chunks(most) {
+            if members.len() < FEWEST {
+                jobs.extend(members.iter().map(|&number| Job::Replay(number)));
+            } else {
+                jobs.push(Job::Pass(members.to_vec()));
+            }
+        }
+    }
+    jobs.sort_by_key(Job::first);
+    jobs
+}
+
+impl Job {
+    /// The number of its first system.
+    fn first(&self) -> usize {
+        match self {
+            Self::Replay(number) => *number,
+            Self::Pass(numbers) => numbers[0],
+        }
+    }
+
+    /// What it is about, for people.
+    pub(super) fn name(&self, systems: &[Arc<Configured>]) -> String {
+        match self {
+            Self::Replay(number) => systems[*number].system.to_string(),
+            Self::Pass(numbers) => format!("{} systems", numbers.len()),
+        }
+    }
+
+    /// Does it: lines, by the number of the system, and how many of them a pass has counted.
+    pub(super) fn run(
+        &self,
+        recording: &Recording<'_>,
+        systems: &[Arc<Configured>],
+        inexact: bool,
+    ) -> Result<(Numbered, usize), Failure> {
+        let numbers = match self {
+            Self::Replay(number) => std::slice::from_ref(number),
+            Self::Pass(numbers) => numbers,
+        };
+        let mut lines = if let Self::Pass(numbers) = self { pass(recording, systems, numbers)? } else { Vec::new() };
+        let counted = lines.len();
+        for &number in numbers {
+            if lines.iter().all(|(done, _)| *done != number) {
+                lines.push((number, recording.replayed_line(&systems[number], inexact)?));
+            }
+        }
+        Ok((lines, counted))
+    }
+}
+
+/// The lines of the systems that one pass can count for. The first of them is replayed as well, and has to be the same.
+fn pass(recording: &Recording<'_>, systems: &[Arc<Configured>], numbers: &[usize]) -> Result<Numbered, Failure> {
+    let mmus: Vec<MmuConfig> = numbers.iter().filter_map(|&number| mmu(&systems[number])).collect();
+    let config = &systems[numbers[0]].config;
+    let ram = Gpa(machine::HOST_BASE.0);
+    let ram = ram..ram.wrapping_add(config.memory.0);
+    let mut reader = recording.open()?;
+    let passed =
+        Pass::new(&mmus, ram, config.warmup.instructions()).run(&mut reader, || interrupt::requested().is_none());
+    if let Some(signal) = interrupt::requested() {
+        return Err(Failure::Interrupted(signal));
+    }
+    let counts = match passed {
+        Ok(counts) => counts,
+        // What is wrong with a recording shows in the replays.
+        Err(obstacle) => {
+            remark(&format!("{}: {obstacle}: each system is replayed by itself", recording.path.display()));
+            return Ok(Vec::new());
+        }
+    };
+    let counted: Vec<(usize, Counts)> =
+        numbers.iter().zip(counts).filter_map(|(&number, counts)| Some((number, counts?))).collect();
+    let Some(&(first, own)) = counted.first() else { return Ok(Vec::new()) };
+    let Replayed { machine, outcome, rivals } = recording.replay(&systems[first])?;
+    let measured = machine.measured();
+    if own.statistics(&measured.mmu) != measured.mmu || rivals > 0 {
+        remark("one pass counts otherwise than a replay: replays follow");
+        return Ok(Vec::new());
+    }
+    let lines = counted.into_iter().map(|(number, counts)| {
+        let mmu = counts.statistics(&measured.mmu);
+        let mut statistics = Statistics { mmu, ..measured.clone() };
+        statistics.time.translation = machine.translation_time(&mmu);
+        (number, recording.line(&systems[number], (outcome.clone(), statistics), true))
+    });
+    Ok(lines.collect())
+}
