@@ -187,12 +187,17 @@ fn a_table_that_is_one_no_more_may_be_stored_to_again_through_the_nested_table()
 fn an_entry_that_gets_status_bits_alone_is_no_trap_avoided() {
     let mut fixture = fixture(AgileConfig { back: Back::Never, ..AGILE });
     nest(&mut fixture);
-    fixture.map(ROOT, Gva(0x6000), ram(34 << 20), DATA & !D);
+    let clean = [Gva(0x6000), Gva(0x7000)];
+    for gva in clean {
+        fixture.map(ROOT, gva, ram(34 << 20), DATA & !D);
+    }
     fixture.end_interval();
     forget(&mut fixture);
-    // One entry leads to another page with the same bits, one gets D.
+    // One entry leads to another page with the same bits, two get D.
     fixture.map(ROOT, PAGE, ram(33 << 20), DATA);
-    fixture.map(ROOT, Gva(0x6000), ram(34 << 20), DATA);
+    for gva in clean {
+        fixture.map(ROOT, gva, ram(34 << 20), DATA);
+    }
     fixture.end_interval();
     assert_eq!(fixture.counted().agile.avoided, 1);
 }
