@@ -107,3 +107,48 @@ impl ShadowConfig {
         self.budget(ram_bytes) * PageSize::Size4K.bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shadow::{Back, Start, StatusUpdates};
+    use mmu::AdPolicy;
+
+    fn config(tables: Tables, harts: usize) -> ShadowConfig {
+        ShadowConfig {
+            tables,
+            coherence: Coherence::Fence,
+            invalidation: Invalidation::Selective,
+            clear: Clear::Stores,
+            assist: Assist::None,
+            selection_flag: true,
+            harts,
+            rules: SoftwareRules { ad: AdPolicy::Fault, svnapot: true },
+            sections_end: Gpa(0),
+            section_bytes: 0,
+            check: false,
+            agile: None,
+        }
+    }
+
+    #[test]
+    fn up_to_eight_tables_have_room_for_all_of_ram_and_each_for_a_few_more() {
+        // RAM of 5M takes three last-level tables. The table for a guest that does not translate is one more.
+        let frames = |tables, harts| config(tables, harts).budget(5 << 20);
+        assert_eq!(frames(Tables::Single, 2), 3 * 3 + 128 * 3);
+        assert_eq!(frames(Tables::Multiple(7), 2), 8 * 3 + 128 * 8);
+        assert_eq!(frames(Tables::Multiple(20), 2), 8 * 3 + 128 * 21);
+        assert_eq!(config(Tables::Single, 2).host_bytes(5 << 20), 4096 * (3 * 3 + 128 * 3));
+    }
+
+    #[test]
+    fn intervals_are_those_of_agile_paging_and_none_where_they_have_no_length() {
+        let every = |interval_us| {
+            let (start, back, status) = (Start::Shadow, Back::Reset, StatusUpdates::Exit);
+            let agile = AgileConfig { threshold: 2, interval_us, start, back, root_cache: 0, status };
+            ShadowConfig { agile: Some(agile), ..config(Tables::Multiple(4), 2) }.interval_us()
+        };
+        assert_eq!((every(0), every(500)), (None, Some(500)));
+        assert_eq!(config(Tables::Multiple(4), 2).interval_us(), None);
+    }
+}

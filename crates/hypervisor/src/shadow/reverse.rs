@@ -179,6 +179,15 @@ mod tests {
     }
 
     #[test]
+    fn pages_at_the_same_place_of_two_large_pages_have_lists_of_their_own() {
+        let mut map = ReverseMap::new(BASE..BASE.wrapping_add(1 << 30));
+        let pages = [BASE.wrapping_add(0x5000), BASE.wrapping_add((7 << 21) + 0x5000)];
+        map.add(pages[0], PageSize::Size4K, place(1), |_| true);
+        map.add(pages[1], PageSize::Size4K, place(2), |_| true);
+        assert_eq!(pages.map(|page| map.of(page)), [vec![place(1)], vec![place(2)]]);
+    }
+
+    #[test]
     fn a_list_is_cleared_of_what_is_out_of_date() {
         let mut map = ReverseMap::new(BASE..BASE.wrapping_add(1 << 30));
         for number in 0..10_000 {

@@ -226,3 +226,41 @@ impl Work {
         Self { activity, way, steps, references, filled: 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Events and time of every activity, `by` times as much.
+    fn spent(by: u64) -> ShadowStatistics {
+        let mut statistics = ShadowStatistics { validations: 3 * by, ..ShadowStatistics::default() };
+        statistics.agile.switches = 5 * by;
+        let activities =
+            [Activity::Validation, Activity::Pptlb, Activity::LoadControl, Activity::PurgeTlb, Activity::Other];
+        for (number, activity) in (1..).zip(activities) {
+            for _ in 0..by {
+                statistics.work.add_event(activity, 10 * number);
+                statistics.time.spend(activity, Cycles(1 << number));
+            }
+        }
+        statistics
+    }
+
+    #[test]
+    fn work_and_time_add_up_and_what_was_earlier_is_taken_off() {
+        let (earlier, mut later) = (spent(2), spent(2));
+        later.add(&spent(3));
+        assert_eq!(later, spent(5));
+        assert_eq!(later.since(&earlier), spent(3));
+    }
+
+    #[test]
+    fn each_activity_has_its_own_work_and_time_and_the_rest_is_no_maintenance() {
+        let ShadowStatistics { work, time, .. } = spent(1);
+        let steps = [work.validation, work.pptlb, work.load_control, work.purge_tlb].map(|done| done.steps);
+        assert_eq!(steps, [10, 20, 30, 40]);
+        let cycles = [time.validation, time.pptlb, time.load_control, time.purge_tlb];
+        assert_eq!(cycles, [2, 4, 8, 16].map(Cycles));
+        assert_eq!(time.total(), Cycles(2 + 4 + 8 + 16), "what is the guest's own is left out");
+    }
+}

@@ -154,4 +154,16 @@ mod tests {
         assert!(full(1, 4096, Clear::Blocks) * 3 < one);
         assert_eq!(full(0, 0, Clear::Stores), LOCK + FLUSH);
     }
+
+    /// By hand, from the blocks of the listing.
+    #[test]
+    fn each_routine_takes_its_blocks_as_often_as_it_runs_them() {
+        assert_eq!([Entered::Instruction, Entered::Call, Entered::Fault].map(exit), [30, 30, 23]);
+        let done = Selective { tables: 2, references: 3, touched: 5, cleared: 7 };
+        assert_eq!(done.steps(), 4 + 2 * 6 + 3 * 12 + 5 * 3 + 7 * 3);
+        assert_eq!(done.partial_purge(), 6 + done.steps());
+        assert_eq!(full(2, 513, Clear::Stores), 4 + 2 * 6 + 2 * 5 + 65 * 10 + 2);
+        assert_eq!(full(2, 513, Clear::Blocks), 4 + 2 * 6 + 2 * 5 + 65 * 3 + 2);
+        assert_eq!((fault(3), validation(3), switch(3)), (4 + 3 * 12, 4 + 3 * 12 + 18, 4 + 3 * 4 + 10));
+    }
 }

@@ -183,12 +183,14 @@ fn a_root_cache_spares_the_exits_of_spaces_that_it_holds() {
             fixture.switch(0, root, number as u16 + 1);
         }
         fixture.events.clear();
+        fixture.counted();
         for _ in 0..3 {
             for (number, root) in spaces.into_iter().enumerate() {
                 fixture.switch(0, root, number as u16 + 1);
             }
         }
         assert_eq!(exits(&fixture, ExitReason::Satp), expected, "{root_cache} entries");
+        assert_eq!(fixture.counted().agile.root_cache_hits as usize, 9 - expected);
     }
 }
 
@@ -204,6 +206,7 @@ fn hardware_that_sets_status_bits_spares_the_exit_of_a_first_store() {
         fixture.events.clear();
         assert!(matches!(fixture.access(0, gva, Access::Write), End::Memory(_)));
         assert_eq!(exits(&fixture, ExitReason::ShadowFault), expected);
+        assert_eq!(fixture.counted().agile.status_updates as usize, 1 - expected);
         assert_eq!(fixture.load(Fixture::entry(ROOT, gva)) & (A | D), A | D);
     }
 }

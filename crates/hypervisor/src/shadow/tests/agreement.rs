@@ -5,7 +5,7 @@ use super::fixture::{A, Choice, D, End, Fixture, G, R, U, V, W, X, pte, ram};
 use super::hashed::Hashed;
 use crate::shadow::{AgileConfig, Assist, Back, Coherence, Invalidation, Start, StatusUpdates, Tables};
 use crate::table::{Radix, ShadowFormat};
-use crate::vm::{MemoryAttribute, Vm};
+use crate::vm::{LeafStatus, MemoryAttribute, Vm};
 use memory::HostMemory;
 use mmu::AdPolicy;
 use proptest::prelude::*;
@@ -189,6 +189,7 @@ fn choice() -> impl Strategy<Value = Choice> {
             selection_flag,
             attribute,
             host_page,
+            status: LeafStatus::Preset,
             ad,
             harts: HARTS + 1,
             format,

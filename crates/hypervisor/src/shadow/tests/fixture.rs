@@ -46,6 +46,8 @@ pub(super) struct Choice {
     pub(super) selection_flag: bool,
     pub(super) attribute: MemoryAttribute,
     pub(super) host_page: PageSize,
+    /// A and D bits of pages that the host gives.
+    pub(super) status: LeafStatus,
     pub(super) ad: AdPolicy,
     pub(super) harts: usize,
     pub(super) format: &'static dyn ShadowFormat,
@@ -63,6 +65,7 @@ impl Default for Choice {
             selection_flag: true,
             attribute: MemoryAttribute::Virtual,
             host_page: PageSize::Size4K,
+            status: LeafStatus::Preset,
             ad: AdPolicy::Fault,
             harts: 2,
             format: &Radix,
@@ -117,7 +120,7 @@ impl Tlbs for Processors<'_> {
 
 impl Fixture {
     pub(super) fn new(choice: &Choice) -> Self {
-        let backing = Backing::nested(SecondStageMode::Sv39x4, choice.host_page, LeafStatus::Preset);
+        let backing = Backing::nested(SecondStageMode::Sv39x4, choice.host_page, choice.status);
         let config = ShadowConfig {
             tables: choice.tables,
             coherence: choice.coherence,

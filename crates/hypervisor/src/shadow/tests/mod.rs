@@ -7,6 +7,8 @@ mod fills;
 mod fixture;
 mod hashed;
 mod hostile;
+mod intervals;
 mod paper;
 mod replaced;
+mod switches;
 mod write_protect;

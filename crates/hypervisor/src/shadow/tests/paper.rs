@@ -217,6 +217,18 @@ fn pptlb_reaches_the_tlb_of_a_hart_that_fenced_late() {
 }
 
 #[test]
+fn pptlb_reaches_a_global_page_in_the_tlb() {
+    let mut fixture = fixture(&Choice { harts: 1, ..multiple(8) }, 1);
+    fixture.enter(0, Default::default());
+    fixture.map(root(1), COMMON, ram(33 << 20), DATA | G);
+    fixture.switch(0, root(1), 1);
+    fixture.fence(0, Some(COMMON), None);
+    assert!(matches!(fixture.access(0, COMMON, Access::Read), super::fixture::End::Memory(_)));
+    fixture.partial_purge(0, Fixture::entry(root(1), COMMON), COMMON, true);
+    assert_eq!(fixture.access(0, COMMON, Access::Read), super::fixture::End::PageFault);
+}
+
+#[test]
 fn assists_take_no_exit_for_what_they_find() {
     let ways = |assist: Assist| {
         let mut fixture = fixture(&Choice { assist, ..multiple(8) }, 2);
@@ -254,6 +266,20 @@ fn assists_take_no_exit_for_what_they_find() {
     assert_eq!(found(Assist::None), [exit; 6]);
     assert_eq!(found(Assist::VmAssist), [exit, exit, assisted, exit, exit, exit]);
     assert_eq!(found(Assist::MultiShadow), [assisted, assisted, assisted, assisted, exit, exit]);
+}
+
+#[test]
+fn invalidations_without_an_exit_are_counted_as_assisted() {
+    for (assist, each) in [(Assist::None, 0), (Assist::VmAssist, 0), (Assist::MultiShadow, 1)] {
+        let mut fixture = fixture(&Choice { assist, ..multiple(8) }, 2);
+        fixture.fence(0, Some(Gva(0x9000)), None);
+        assert_eq!(fixture.counted().assisted_invalidations, each, "a fence, {assist:?}");
+        fixture.partial_purge(0, Fixture::entry(root(1), COMMON), COMMON, true);
+        assert_eq!(fixture.counted().assisted_invalidations, each, "PPTLB, {assist:?}");
+        // A call has exited already.
+        fixture.fence_all(Some(Gva(0x9000)), None);
+        assert_eq!(fixture.counted().assisted_invalidations, 0, "a call, {assist:?}");
+    }
 }
 
 #[test]
