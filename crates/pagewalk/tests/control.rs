@@ -335,7 +335,9 @@ fn top_prints_what_came_in_each_interval() {
     let run = Run::endless(&["--scheme", "nested"]);
     let socket = run.scratch.text("socket");
     run.client().runs_beyond(0);
-    let top = |more: &[&str]| common::run([&["top", &socket, "--interval", "0.1", "--count", "2"], more].concat()).succeeded().stdout;
+    let top = |more: &[&str]| {
+        common::run([&["top", &socket, "--interval", "0.1", "--count", "2"], more].concat()).succeeded().stdout
+    };
     let intervals: Vec<Value> =
         top(&["--json"]).lines().map(|line| serde_json::from_str(line).expect("an object in each line")).collect();
     let [first, second] = &intervals[..] else { panic!("{intervals:?}") };

@@ -185,7 +185,8 @@ impl DebugSession<'_> {
         let state = &self.machine.state;
         let (vm, hart_id) = (&state.vms[GUEST], self.vcpu(hart).hart_id);
         // Under shadow tables, the hardware walks from their root and not from the guest's.
-        let context = vm.shadow_context(hart_id).map_or_else(|| self.context(hart), TranslationContext::that_may_load_all);
+        let context =
+            vm.shadow_context(hart_id).map_or_else(|| self.context(hart), TranslationContext::that_may_load_all);
         let request = WalkRequest { context, vmid: vm.vmid(), gva, memo };
         let mut memory = WalkMemory::new(&state.host.memory);
         let second = vm.second_stage_of(hart_id);

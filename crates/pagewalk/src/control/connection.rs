@@ -56,8 +56,8 @@ impl Connection {
         if line.is_empty() {
             return Ok(Reply::Ended);
         }
-        let mut reply: Value =
-            serde_json::from_slice(&line).map_err(|error| failed(&self.path, &format!("no reply of a run: {error}")))?;
+        let mut reply: Value = serde_json::from_slice(&line)
+            .map_err(|error| failed(&self.path, &format!("no reply of a run: {error}")))?;
         if let Some(answer) = reply.get_mut("ok") {
             return Ok(Reply::Answer(answer.take()));
         }

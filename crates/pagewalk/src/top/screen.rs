@@ -74,7 +74,7 @@ impl Screen {
     pub(crate) fn key(&mut self, time: Duration) -> io::Result<Option<Wish>> {
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
         let ready = poll(&mut [PollFd::new(&stdin(), PollFlags::IN)], Some(&time));
-        // An interrupted wait is over; whoever called looks for signals.
+        // A signal ends the wait early. The caller checks for signals.
         if ready.unwrap_or(0) == 0 {
             return Ok(None);
         }
@@ -97,7 +97,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // There is nobody to tell.
+        // The command is over. A terminal that is gone needs no restoring.
         let _ = execute!(stdout(), Show, LeaveAlternateScreen);
     }
 }

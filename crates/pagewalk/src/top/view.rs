@@ -45,7 +45,8 @@ fn headline(interval: &Interval, shown: Shown) -> Line<'static> {
 }
 
 fn guest_table(interval: &Interval, shown: Shown) -> Table<'static> {
-    let head = ["guest", "M instr", "IPC", "L1 misses/k", "L2 misses/k", "refs/walk", "translation", "hypervisor", "exits/s"];
+    let head =
+        ["guest", "M instr", "IPC", "L1 misses/k", "L2 misses/k", "refs/walk", "translation", "hypervisor", "exits/s"];
     let row = |(number, guest): (usize, &GuestInterval)| {
         let exits: u64 = guest.exits.iter().map(|(_, count)| count).sum();
         let cells = [
@@ -70,9 +71,10 @@ fn guest_table(interval: &Interval, shown: Shown) -> Table<'static> {
 
 fn draw_guest(frame: &mut Frame<'_>, area: Rect, interval: &Interval, guest: &GuestInterval) {
     let [left, right] = Layout::horizontal([Constraint::Percentage(35), Constraint::Percentage(65)]).areas(area);
-    let exits = guest.exits.iter().map(|(cause, count)| {
-        Row::new([cause.clone(), format!("{:.0}", per_second(*count, interval))])
-    });
+    let exits = guest
+        .exits
+        .iter()
+        .map(|(cause, count)| Row::new([cause.clone(), format!("{:.0}", per_second(*count, interval))]));
     let exits = Table::new(exits, [Constraint::Fill(1), Constraint::Length(12)])
         .block(Block::bordered().title("exits a simulated second"));
     frame.render_widget(exits, left);

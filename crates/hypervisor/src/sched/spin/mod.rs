@@ -47,16 +47,8 @@ pub enum SpinMethod {
 
 impl SpinMethod {
     /// Every method, in order.
-    pub const ALL: [Self; 8] = [
-        Self::None,
-        Self::Yield,
-        Self::Rslp,
-        Self::Wopd,
-        Self::WopdReady,
-        Self::Wapd,
-        Self::DirectedYield,
-        Self::Gang,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::None, Self::Yield, Self::Rslp, Self::Wopd, Self::WopdReady, Self::Wapd, Self::DirectedYield, Self::Gang];
 
     /// The name in configurations and reports.
     #[must_use]
