@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
@@ -25,7 +26,34 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A run with a socket.
 struct Run {
     scratch: Scratch,
-    child: Child,
+    child: Process,
+}
+
+/// A process that ends with the test, also where the test fails.
+struct Process(Option<Child>);
+
+impl Deref for Process {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().expect("it is waited for once")
+    }
+}
+
+impl DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it is waited for once")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It may have ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// A connection to it.
@@ -48,7 +76,7 @@ impl Run {
         // Its standard input stays open: it is a keyboard on which no key is typed.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("it starts");
-        let run = Self { scratch, child };
+        let run = Self { scratch, child: Process(Some(child)) };
         // The file is there before it listens.
         let since = Instant::now();
         while UnixStream::connect(run.scratch.path("socket")).is_err() {
@@ -73,7 +101,8 @@ impl Run {
             }
             sleep(Duration::from_millis(5));
         }
-        (self.child.wait_with_output().expect("it has ended"), self.scratch)
+        let child = self.child.0.take().expect("it is waited for once");
+        (child.wait_with_output().expect("it has ended"), self.scratch)
     }
 }
 
