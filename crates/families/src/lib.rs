@@ -1,7 +1,7 @@
 //! Many LRU TLBs over one pass of a recording.
 //!
 //! A study of TLBs replays one recording on many native machines that differ in their TLBs and page-walk caches alone. What such machines have in
-//! common is done once here: the recording is decoded, and each page is looked up in the guest's tables. One LRU [stack](stack) counts for all
+//! common is done once here: the recording is decoded, and each page is looked up in the guest's tables. One LRU [stack] counts for all
 //! numbers of ways, and systems with the same L1 share its misses. What a system counts is what a full replay counts, to the unit (docs/record.md). A pass that
 //! cannot know it ends with an [`Obstacle`], and nothing is approximated.
 //!
