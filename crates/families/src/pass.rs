@@ -50,7 +50,7 @@ impl Pass {
     }
 
     /// Does all of a recording. The counts of each system in the region of interest, or from the beginning if there is none; `None` of a system that a
-    /// pass cannot answer for, because two entries of an L1 answered one address. `goes_on` is asked from time to time.
+    /// pass cannot answer for, because two entries of an L1 answered one address. The pass calls `goes_on` before each frame, and ends if it is false.
     ///
     /// # Errors
     /// [`Obstacle`].

@@ -94,7 +94,7 @@ const fn touched_by(access: Access) -> u64 {
 pub(crate) struct Tables {
     ram: Range<u64>,
     svnapot: bool,
-    /// Pages of tables, by their number in the memory, as far as there are any.
+    /// Pages of tables, by their number in the memory. Pages without an entry here hold no table.
     pages: Vec<Option<Box<[u64; TABLE_WORDS]>>>,
 }
 

@@ -1,6 +1,6 @@
 //! Agile paging: when a table of the guest becomes nested, and shadowed again, and what that spares.
 
-use super::fixture::{A, Choice, D, DATA, End, Fixture, V, pte, ram};
+use super::fixture::{A, AGILE, Choice, D, DATA, End, Fixture, V, pte, ram};
 use crate::dma::Dma;
 use crate::exits::ExitReason;
 use crate::shadow::{AgileConfig, Back, Coherence, Start, StatusUpdates, Tables, Way};
@@ -10,14 +10,6 @@ use types::{Access, Gpa, Gva, PageSize};
 
 const ROOT: Gpa = ram(1 << 20);
 const PAGE: Gva = Gva(0x3000);
-const AGILE: AgileConfig = AgileConfig {
-    threshold: 2,
-    interval_us: 0,
-    start: Start::Shadow,
-    back: Back::Reset,
-    root_cache: 0,
-    status: StatusUpdates::Exit,
-};
 
 /// A guest whose hart 0 has used a page; the last hart, which does not translate, writes its tables.
 fn bed_with(choice: Choice) -> Fixture {

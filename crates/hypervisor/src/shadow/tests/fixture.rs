@@ -2,8 +2,8 @@
 //! the guest writes its tables.
 
 use crate::shadow::{
-    AgileConfig, Assist, Clear, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFault,
-    ShadowFaultOutcome, ShadowStatistics, Tables, Tlbs,
+    AgileConfig, Assist, Back, Clear, Coherence, Event, GuestFence, Invalidation, ShadowConfig, ShadowFault,
+    ShadowFaultOutcome, ShadowStatistics, Start, StatusUpdates, Tables, Tlbs,
 };
 use crate::table::{LeafBits, Radix, ShadowFormat};
 use crate::vm::{Backing, LeafStatus, MemoryAttribute, Vm};
@@ -23,6 +23,16 @@ pub(super) const G: u64 = 1 << 5;
 pub(super) const A: u64 = 1 << 6;
 pub(super) const D: u64 = 1 << 7;
 pub(super) const DATA: u64 = V | R | W | U | A | D;
+
+/// Agile paging whose intervals a test ends itself.
+pub(super) const AGILE: AgileConfig = AgileConfig {
+    threshold: 2,
+    interval_us: 0,
+    start: Start::Shadow,
+    back: Back::Reset,
+    root_cache: 0,
+    status: StatusUpdates::Exit,
+};
 
 /// RAM of the guest.
 pub(super) const RAM: u64 = 64 << 20;

@@ -1,9 +1,9 @@
 //! Agile paging: what its faults and intervals are charged, and what they take from the TLBs.
 
-use super::fixture::{Choice, D, DATA, End, Fixture, V, pte, ram};
+use super::fixture::{AGILE, Choice, D, DATA, End, Fixture, V, pte, ram};
 use crate::exits::ExitReason;
 use crate::shadow::steps::{self, Entered};
-use crate::shadow::{Activity, AgileConfig, Back, Coherence, Event, Start, StatusUpdates, Tables, Way, Work};
+use crate::shadow::{Activity, AgileConfig, Back, Coherence, Event, Start, Tables, Way, Work};
 use types::{Access, Gpa, Gva};
 
 const ROOT: Gpa = ram(1 << 20);
@@ -11,14 +11,6 @@ const PAGE: Gva = Gva(0x3000);
 /// The last-level table of [`PAGE`], and where the guest has it as data.
 const TABLE: Gpa = Gpa(ROOT.0 + 2 * 4096);
 const WINDOW: Gva = Gva(0x20_3000);
-const AGILE: AgileConfig = AgileConfig {
-    threshold: 2,
-    interval_us: 0,
-    start: Start::Shadow,
-    back: Back::Reset,
-    root_cache: 0,
-    status: StatusUpdates::Exit,
-};
 
 fn fixture(agile: AgileConfig) -> Fixture {
     let (tables, coherence) = (Tables::Multiple(4), Coherence::WriteProtect);
