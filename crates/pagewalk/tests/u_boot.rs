@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::screen::{PATIENCE, Screen};
+use common::screen::Screen;
 use common::{Scratch, run};
 use pagewalk::guest::{
     Cache, GuestDevice, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS,
@@ -14,8 +14,6 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// Where the package has U-Boot for S-mode: a flat binary, and an ELF file of the same.
 const DIRECTORY: &str = "usr/lib/u-boot/qemu-riscv64_smode";
@@ -100,14 +98,7 @@ impl User {
     /// Waits for the command's end; its exit code.
     #[track_caller]
     fn ends(&mut self) -> Option<i32> {
-        let from = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("it is our child") {
-                return status.code();
-            }
-            assert!(from.elapsed() < PATIENCE, "it goes on; on the screen: {}", self.screen.text());
-            thread::sleep(Duration::from_millis(10));
-        }
+        self.screen.until_the_end_of(&mut self.child)
     }
 }
 

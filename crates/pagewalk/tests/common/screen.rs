@@ -1,12 +1,13 @@
 //! What a running command shows, read as it comes, so that a test can wait for a text before it types.
 
 use std::io::Read;
+use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long anything on the screen may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The output of a running command, read on a thread of its own.
 pub(crate) struct Screen {
@@ -44,6 +45,19 @@ impl Screen {
                 Ok(more) => self.seen.extend(more),
                 Err(_) => panic!("no {text:?} in {shown:?}"),
             }
+        }
+    }
+
+    /// Waits for the end of the command that is shown; its exit code.
+    #[track_caller]
+    pub(crate) fn until_the_end_of(&self, child: &mut Child) -> Option<i32> {
+        let from = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().expect("it is our child") {
+                return status.code();
+            }
+            assert!(from.elapsed() < PATIENCE, "it goes on; on the screen: {}", self.text());
+            thread::sleep(Duration::from_millis(10));
         }
     }
 

@@ -1,6 +1,6 @@
 //! A user at a pseudo-terminal.
 
-use super::screen::{PATIENCE, Screen};
+use super::screen::Screen;
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Termios, tcgetattr};
@@ -8,8 +8,6 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// A user at a terminal on which `pagewalk` runs.
 pub(crate) struct User {
@@ -64,14 +62,7 @@ impl User {
     /// Waits for the command's end; its exit code.
     #[track_caller]
     pub(crate) fn ends(&mut self) -> Option<i32> {
-        let from = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("it is our child") {
-                return status.code();
-            }
-            assert!(from.elapsed() < PATIENCE, "it goes on; on the screen: {}", self.screen.text());
-            thread::sleep(Duration::from_millis(10));
-        }
+        self.screen.until_the_end_of(&mut self.child)
     }
 }
 
