@@ -12,7 +12,7 @@ use crate::pages::{Faulting, Found, Pages};
 use crate::tables::Tables;
 use crate::walks::Walks;
 use core::ops::Range;
-use mmu::{MmuConfig, Refill, ReplacementPolicy, TlbArray};
+use mmu::{Groups, MmuConfig, Refill, ReplacementPolicy, TlbArray};
 use types::{Access, Asid, Gpa, Gva, PageSize, TranslationContext};
 
 /// Systems that share both L1 TLBs.
@@ -118,9 +118,9 @@ impl Batch {
                 fractured[size as usize] |= home(level, size).is_some_and(|(_, kept)| kept != size);
             }
         }
-        let svnapot = systems.first().is_some_and(|system| system.svnapot);
+        let groups = systems.first().map_or(Groups::None, |system| Groups::of_svnapot(system.svnapot));
         Self {
-            pages: Pages::new(Tables::new(ram.start.0..ram.end.0, svnapot), fractured),
+            pages: Pages::new(Tables::new(ram.start.0..ram.end.0, groups), fractured),
             of_data: fronts_of(&fronts, data.len(), |front| front.l1d),
             of_fetches: fronts_of(&fronts, fetches.len(), |front| front.l1i),
             data: Level::new(&data),

@@ -3,7 +3,7 @@
 use crate::level::SIZES;
 use crate::names::{Map, Names, Space};
 use crate::obstacle::Obstacle;
-use crate::tables::{DIRTY, Leaf, POINTERS, Tables, Walked};
+use crate::tables::{Leaf, POINTERS, Tables, Walked};
 use crate::walks::Path;
 use types::{Access, Asid, Gpa, Gva, PageSize, PagingMode, TranslationContext};
 
@@ -180,7 +180,7 @@ impl Pages {
                 return Err(Obstacle::Differs(gva));
             }
             page = self.names.page(gva, leaf.size, self.space(leaf));
-            if self.names.live_entry(page).is_some_and(|entry| entry != leaf.entry) {
+            if self.names.live_entry(page).is_some_and(|entry| entry != leaf.entry.0) {
                 return Err(Obstacle::Unfenced(gva));
             }
         }
@@ -235,7 +235,7 @@ impl Pages {
         let whole = self.names.page(gva, size, space);
         let at = (gva >> 12) as usize % CHUNK;
         let live = self.names.live_entry(whole);
-        if live.is_some_and(|entry| entry != leaf.entry) {
+        if live.is_some_and(|entry| entry != leaf.entry.0) {
             return Err(Obstacle::Unfenced(gva));
         }
         if (live.is_none() || self.chunks[chunk].pages[at].whole != whole)
@@ -246,17 +246,17 @@ impl Pages {
         if live.is_none() && size >= PageSize::Size2M && space != Space::BARE && self.has_smaller(gva, size) {
             return Err(Obstacle::Unfenced(gva));
         }
-        let refused = access == Access::Write && leaf.entry & DIRTY == 0;
+        let refused = access == Access::Write && !leaf.is_dirty();
         if refused && self.fractured[size as usize] {
             return Err(Obstacle::Pieces(size));
         }
         self.tables.touch(&mut leaf, access)?;
-        self.names.page_lives(whole, size, leaf.entry);
+        self.names.page_lives(whole, size, leaf.entry.0);
         let base = if size == PageSize::Size4K { whole } else { self.names.page(gva, PageSize::Size4K, space) };
         let generation = self.generation;
         let found = &mut self.chunks[chunk];
         found.path = path;
-        found.pages[at] = Page { generation, whole, base, size, dirty: leaf.entry & DIRTY != 0 };
+        found.pages[at] = Page { generation, whole, base, size, dirty: leaf.is_dirty() };
         if size < PageSize::Size2M {
             found.small = self.names.now();
         } else {

@@ -2,19 +2,10 @@
 
 use crate::obstacle::Obstacle;
 use core::ops::Range;
+use mmu::{Groups, Pte, PteKind};
 use recording::TABLE_WORDS;
 use types::{Access, PageSize, PagingMode, TranslationContext};
 
-const VALID: u64 = 1;
-const READ: u64 = 1 << 1;
-const WRITE: u64 = 1 << 2;
-const EXECUTE: u64 = 1 << 3;
-const USER: u64 = 1 << 4;
-const GLOBAL: u64 = 1 << 5;
-const ACCESSED: u64 = 1 << 6;
-pub(crate) const DIRTY: u64 = 1 << 7;
-const NAPOT: u64 = 1 << 63;
-const RESERVED: u64 = 0x1ff << 54;
 /// log2 of the bytes of a page.
 const PAGE: u32 = 12;
 /// Pointers of a walk: those of the levels 1 to 4.
@@ -48,7 +39,7 @@ pub(crate) struct Leaf {
     /// Where its entry is; `None` without translation.
     at: Option<u64>,
     /// The entry.
-    pub(crate) entry: u64,
+    pub(crate) entry: Pte,
     pub(crate) global: bool,
     /// Size at which TLBs hold it.
     pub(crate) size: PageSize,
@@ -59,33 +50,17 @@ pub(crate) struct Leaf {
 impl Leaf {
     /// Whether the entry permits an access, whatever its A and D bits are.
     pub(crate) const fn permits(&self, context: &TranslationContext, access: Access) -> bool {
-        if self.at.is_none() {
-            return true;
-        }
-        let user = self.entry & USER != 0;
-        let owned = match context.privilege {
-            types::Privilege::User => user,
-            types::Privilege::Supervisor => !user || (context.sum && !matches!(access, Access::Execute)),
-        };
-        let right = match access {
-            Access::Read if context.mxr => READ | EXECUTE,
-            Access::Read => READ,
-            Access::Write => WRITE,
-            Access::Execute => EXECUTE,
-        };
-        owned && self.entry & right != 0
+        self.at.is_none() || self.entry.allows(context, access)
     }
 
     /// Whether the entry has the A bit, and the D bit for a store.
-    pub(crate) const fn is_touched(&self, access: Access) -> bool {
-        self.at.is_none() || self.entry & touched_by(access) == touched_by(access)
+    pub(crate) fn is_touched(&self, access: Access) -> bool {
+        self.at.is_none() || self.entry.touched(access) == self.entry
     }
-}
 
-const fn touched_by(access: Access) -> u64 {
-    match access {
-        Access::Read | Access::Execute => ACCESSED,
-        Access::Write => ACCESSED | DIRTY,
+    /// Whether TLBs may permit stores by it.
+    pub(crate) const fn is_dirty(&self) -> bool {
+        self.at.is_none() || self.entry.0 & Pte::D != 0
     }
 }
 
@@ -93,15 +68,15 @@ const fn touched_by(access: Access) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Tables {
     ram: Range<u64>,
-    svnapot: bool,
+    groups: Groups,
     /// Pages of tables, by their number in the memory. Pages without an entry here hold no table.
     pages: Vec<Option<Box<[u64; TABLE_WORDS]>>>,
 }
 
 impl Tables {
     /// No tables in a memory.
-    pub(crate) fn new(ram: Range<u64>, svnapot: bool) -> Self {
-        Self { ram, svnapot, pages: Vec::new() }
+    pub(crate) fn new(ram: Range<u64>, groups: Groups) -> Self {
+        Self { ram, groups, pages: Vec::new() }
     }
 
     /// Whether an address is memory.
@@ -172,7 +147,7 @@ impl Tables {
                 return Err(Obstacle::Unknown("a physical address has 56 bits"));
             }
             let size = self.homogeneous(gva, PageSize::Size256T);
-            let leaf = Leaf { at: None, entry: DIRTY, global: false, size, gpa: gva };
+            let leaf = Leaf { at: None, entry: Pte(0), global: false, size, gpa: gva };
             return Ok(Walked { root: 0, last: 0, pointers, leaf: Some(leaf) });
         }
         let root = context.mode.levels() - 1;
@@ -181,25 +156,20 @@ impl Tables {
         loop {
             let level = walked.last;
             let at = table + (gva >> (PAGE + 9 * level) & 0x1ff) * 8;
-            let entry = *self.word(at)?;
-            let invalid = entry & VALID == 0 || entry & (READ | WRITE) == WRITE || entry & RESERVED != 0;
-            if invalid || (entry & NAPOT != 0 && !self.svnapot) {
-                return Ok(walked);
+            let entry = Pte(*self.word(at)?);
+            let Ok(kind) = entry.decode(level, self.groups) else { return Ok(walked) };
+            global |= entry.is_global();
+            match kind {
+                PteKind::Leaf(size) => {
+                    let offset = size.bytes() - 1;
+                    let gpa = entry.address() & !offset | gva & offset;
+                    let size = self.homogeneous(gpa, size);
+                    walked.leaf = Some(Leaf { at: Some(at), entry, global, size, gpa });
+                    return Ok(walked);
+                }
+                PteKind::Pointer => table = entry.address(),
             }
-            global |= entry & GLOBAL != 0;
-            let page = (entry >> 10 & ((1 << 44) - 1)) << PAGE;
-            if entry & (READ | EXECUTE) != 0 {
-                let Some(size) = leaf_size(entry, page, level) else { return Ok(walked) };
-                let gpa = page & !(size.bytes() - 1) | gva & (size.bytes() - 1);
-                let size = self.homogeneous(gpa, size);
-                walked.leaf = Some(Leaf { at: Some(at), entry, global, size, gpa });
-                return Ok(walked);
-            }
-            if level == 0 || entry & (NAPOT | USER | ACCESSED | DIRTY) != 0 {
-                return Ok(walked);
-            }
-            walked.pointers[level as usize - 1] = Pointer { table: page, global };
-            table = page;
+            walked.pointers[level as usize - 1] = Pointer { table, global };
             walked.last = level - 1;
         }
     }
@@ -207,18 +177,9 @@ impl Tables {
     /// Sets the A bit of a page that is accessed, and the D bit if it is stored to.
     pub(crate) fn touch(&mut self, leaf: &mut Leaf, access: Access) -> Result<(), Obstacle> {
         if let Some(at) = leaf.at {
-            leaf.entry |= touched_by(access);
-            *self.word(at)? = leaf.entry;
+            leaf.entry = leaf.entry.touched(access);
+            *self.word(at)? = leaf.entry.0;
         }
         Ok(())
     }
-}
-
-/// The size of the page that a leaf maps; `None` if it maps none.
-fn leaf_size(entry: u64, page: u64, level: u32) -> Option<PageSize> {
-    if entry & NAPOT != 0 {
-        return (level == 0 && page >> PAGE & 0xf == 8).then_some(PageSize::Size64K);
-    }
-    let size = PageSize::of_level(level);
-    (page & (size.bytes() - 1) == 0).then_some(size)
 }

@@ -135,6 +135,7 @@ pub use mmu::record::{Answer, Memo, Reference, WalkRecord, WalkRequest, WalkStep
 pub use mmu::resident::{Permits, ResidentPage, ResidentSpace, TlbContents, TlbEntry};
 pub use mmu::{Hit, Mmu};
 pub use outer::{L3, OuterEntry, OuterTlb, References};
+pub use pte::{Kind as PteKind, Pte};
 pub use raw::L1Entry;
 pub use refill::{Refill, RefillRoutine, RefillSteps};
 pub use replacement::{POLICIES, PolicyError, PolicyFacts, Replacement, ReplacementPolicy, Shape};

@@ -4,15 +4,15 @@ use crate::config::Groups;
 use crate::fault::Cause;
 use crate::flags;
 use crate::rights::{Owners, Required, Rights};
-use types::{Access, PageSize};
+use types::{Access, PageSize, TranslationContext};
 
 /// A page-table entry of any 64-bit mode, either stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pte(pub(crate) u64);
+pub struct Pte(pub u64);
 
 /// What a well-formed entry is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// It points to the next level's table.
     Pointer,
     /// It maps a page of this size.
@@ -20,15 +20,24 @@ pub(crate) enum Kind {
 }
 
 impl Pte {
-    pub(crate) const V: u64 = flags::V;
-    pub(crate) const R: u64 = flags::R;
-    pub(crate) const W: u64 = flags::W;
-    pub(crate) const X: u64 = flags::X;
-    pub(crate) const U: u64 = flags::U;
-    pub(crate) const G: u64 = flags::G;
-    pub(crate) const A: u64 = flags::A;
-    pub(crate) const D: u64 = flags::D;
-    pub(crate) const N: u64 = 1 << 63;
+    /// Valid.
+    pub const V: u64 = flags::V;
+    /// Readable.
+    pub const R: u64 = flags::R;
+    /// Writable.
+    pub const W: u64 = flags::W;
+    /// Executable.
+    pub const X: u64 = flags::X;
+    /// Of user mode.
+    pub const U: u64 = flags::U;
+    /// Global.
+    pub const G: u64 = flags::G;
+    /// Accessed.
+    pub const A: u64 = flags::A;
+    /// Dirty.
+    pub const D: u64 = flags::D;
+    /// Of a group of pages ([`Groups`]).
+    pub const N: u64 = 1 << 63;
     /// Bits 60–54, and 62–61, which are Svpbmt's: absent.
     const RESERVED: u64 = 0x1ff << 54;
     const PPN_SHIFT: u32 = 10;
@@ -41,19 +50,22 @@ impl Pte {
 
     /// G: the mappings from here on belong to every ASID.
     #[inline(always)]
-    pub(crate) const fn is_global(self) -> bool {
+    pub const fn is_global(self) -> bool {
         self.has(Self::G)
     }
 
     /// The physical address in the PPN field: of the next table, or of a page (with N, of the page and its size).
     #[inline(always)]
-    pub(crate) const fn address(self) -> u64 {
+    pub const fn address(self) -> u64 {
         ((self.0 >> Self::PPN_SHIFT) & Self::PPN_MASK) << 12
     }
 
-    /// Steps 3 to 5 of the walk: what the entry is, at `level`, or what is wrong with it.
+    /// Steps 3 to 5 of the walk: what the entry is, at `level`.
+    ///
+    /// # Errors
+    /// What is wrong with the entry.
     #[inline(always)]
-    pub(crate) fn decode(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
+    pub fn decode(self, level: u32, groups: Groups) -> Result<Kind, Cause> {
         // Mostly it is one of these.
         if self.is_plain_pointer() && level != 0 {
             return Ok(Kind::Pointer);
@@ -117,6 +129,11 @@ impl Pte {
         if self.address() & (size.bytes() - 1) != 0 { Err(Cause::Misaligned) } else { Ok(Kind::Leaf(size)) }
     }
 
+    /// Whether the leaf, of a guest's own tables, allows a guest's access, whatever its A and D bits are.
+    pub const fn allows(self, context: &TranslationContext, access: Access) -> bool {
+        self.allow(Required::of_guest(context, access)).is_ok()
+    }
+
     /// Steps 6 and 8 (7 is about shadow stacks, absent): whether the leaf allows the access.
     #[inline(always)]
     pub(crate) const fn allow(self, required: Required) -> Result<(), Cause> {
@@ -138,7 +155,7 @@ impl Pte {
 
     /// The leaf with the bits that step 9 demands of the access.
     #[inline(always)]
-    pub(crate) const fn touched(self, access: Access) -> Self {
+    pub const fn touched(self, access: Access) -> Self {
         match access {
             Access::Write => Self(self.0 | Self::A | Self::D),
             Access::Read | Access::Execute => Self(self.0 | Self::A),
