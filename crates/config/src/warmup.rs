@@ -14,7 +14,7 @@ pub enum Warmup {
     Touch,
     /// Of a guest that goes on with a snapshot: it is as warm as it was there (`snapshot::warm`), and nothing is charged for it.
     Snapshot,
-    /// The guest has retired so many instructions in its region, of all its harts together, at least 1. What is exact is to within a translated
+    /// The guest has retired so many instructions in its region, of all its harts together, from 1 to 2⁶³ − 1. What is exact is to within a translated
     /// block, 64 instructions.
     Instructions(u64),
 }
@@ -38,8 +38,9 @@ impl FromStr for Warmup {
             "none" => Ok(Self::None),
             "touch" => Ok(Self::Touch),
             "snapshot" => Ok(Self::Snapshot),
+            // TOML's integers have 63 bits, and a configuration is printed as TOML.
             _ => match text.parse() {
-                Ok(count) if count > 0 => Ok(Self::Instructions(count)),
+                Ok(count) if (1..=i64::MAX.unsigned_abs()).contains(&count) => Ok(Self::Instructions(count)),
                 _ => Err(format!("`{text}` is not `none`, `touch`, `snapshot` or a number of instructions")),
             },
         }
@@ -97,9 +98,21 @@ mod tests {
             assert_eq!(text.parse(), Ok(warmup));
             assert_eq!(warmup.to_string(), text);
         }
-        for bad in ["", "0", "-1", "1.5", "some", "99999999999999999999"] {
+        for bad in ["", "0", "-1", "1.5", "some", "9223372036854775808", "99999999999999999999"] {
             let error = bad.parse::<Warmup>().unwrap_err();
             assert!(error.contains(&format!("`{bad}`")), "{error}");
         }
+    }
+
+    /// A text of digits that TOML does not read as a number, such as one with leading zeros, was taken although no TOML could print it.
+    #[test]
+    fn a_warmup_that_toml_cannot_print_is_refused() {
+        use crate::config::ConfigBuilder;
+
+        let build = |text: &str| ConfigBuilder::default().set("warmup", text).and_then(ConfigBuilder::build);
+        let most = build("09223372036854775807").unwrap();
+        assert!(toml::to_string(&most).unwrap().contains("warmup = 9223372036854775807"));
+        let error = build("010340072696411673940").unwrap_err().to_string();
+        assert!(error.starts_with("warmup: `010340072696411673940` is not `none`"), "{error}");
     }
 }
