@@ -81,17 +81,15 @@ fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Resul
     Ok(new)
 }
 
-/// How an out-of-tree crate with a scheme is run (docs/adding-a-scheme.md).
+/// How an out-of-tree crate with a scheme is run (docs/adding-a-scheme.md). This command does so in the tests' build directory, where its
+/// dependencies are built already.
 const OUT_OF_TREE: &str = "cargo run --release --manifest-path examples/";
-
-/// How this command runs such a crate: in the tests' build directory and with their profile, so that dependencies are built already.
-const AS_TESTS: &str = "cargo run --profile optimized --manifest-path examples/";
 
 /// What `shown` prints, where `pagewalk` is the one that is tested.
 fn run(shown: &str) -> Result<String, Failure> {
     println!("{shown}");
-    if let Some(rest) = shown.strip_prefix(OUT_OF_TREE) {
-        return printed_by(&format!("CARGO_TARGET_DIR='{}' {AS_TESTS}{rest}", target().display()));
+    if shown.starts_with(OUT_OF_TREE) {
+        return printed_by(&format!("CARGO_TARGET_DIR='{}' {shown}", target().display()));
     }
     let arguments = shown.strip_prefix("pagewalk ").ok_or_else(|| format!("`{shown}` does not run pagewalk"))?;
     printed_by(&format!("'{}' {arguments}", command()?.display()))

@@ -1,4 +1,4 @@
-//! How long a pass takes: `cargo run --profile optimized -p pagewalk-families --example pass_speed -- RECORDING [MEMORY IN MIB]`.
+//! How long a pass takes: `cargo run --release -p pagewalk-families --example pass_speed -- RECORDING [MEMORY IN MIB]`.
 //!
 //! It counts for 64 systems: eight L1D TLBs, each with eight L2 TLBs.
 

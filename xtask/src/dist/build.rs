@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::process::{in_search_path, output_of, root, run, target};
+use crate::suites::DIST_PROFILE;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -18,7 +19,7 @@ pub(super) struct Built {
     pub(super) program: PathBuf,
 }
 
-/// Builds the program in the profile `release`.
+/// Builds the program in the profile of releases.
 pub(super) fn build() -> Result<Built, Failure> {
     let target_name = target_name();
     let mut flags = vec![remap(&root().display().to_string(), "/pagewalk")];
@@ -31,7 +32,8 @@ pub(super) fn build() -> Result<Built, Failure> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([
         "build",
-        "--release",
+        "--profile",
+        DIST_PROFILE,
         "--locked",
         "--package",
         "pagewalk",
@@ -40,11 +42,11 @@ pub(super) fn build() -> Result<Built, Failure> {
         "--target",
         target_name,
     ]);
-    cargo.args(["--config", "profile.release.strip=\"symbols\""]);
+    cargo.args(["--config", &format!("profile.{DIST_PROFILE}.strip=\"symbols\"")]);
     // Behind the flags of `.cargo/config.toml`, which an environment variable would replace.
     cargo.args(["--config", &format!("target.{target_name}.rustflags={flags:?}")]);
     run(cargo.current_dir(root()))?;
-    Ok(Built { target: target_name, program: target().join(target_name).join("release/pagewalk") })
+    Ok(Built { target: target_name, program: target().join(target_name).join(DIST_PROFILE).join("pagewalk") })
 }
 
 /// Musl, if its compiler is there and rustup has the target or gets it.

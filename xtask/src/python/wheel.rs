@@ -4,7 +4,7 @@ use super::environment;
 use super::files::{copy, remove};
 use crate::failure::Failure;
 use crate::process::{cargo, root, run, target};
-use crate::suites::COMMAND;
+use crate::suites::{COMMAND, DIST_PROFILE};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,13 +12,23 @@ use std::process::Command;
 /// Builds the wheel, which carries the command, into target/wheels. Installed into an environment of its own, it runs a comparison and a guest.
 pub(crate) fn make() -> Result<(), Failure> {
     let python = environment::python()?;
-    cargo(&["build", "--release", "--package", COMMAND])?;
+    cargo(&["build", "--profile", DIST_PROFILE, "--package", COMMAND])?;
     let scripts = root().join("python/data/scripts");
-    let _placed = Placed::copy(&target().join("release").join(COMMAND), &scripts)?;
+    let _placed = Placed::copy(&target().join(DIST_PROFILE).join(COMMAND), &scripts)?;
     let wheels = target().join("wheels");
     remove(&wheels)?;
     let mut maturin = Command::new(&python);
-    maturin.args(["-m", "maturin", "build", "--release", "--locked", "--manifest-path", "python/Cargo.toml", "--out"]);
+    maturin.args([
+        "-m",
+        "maturin",
+        "build",
+        "--profile",
+        DIST_PROFILE,
+        "--locked",
+        "--manifest-path",
+        "python/Cargo.toml",
+        "--out",
+    ]);
     run(maturin.arg(&wheels).current_dir(root()))?;
     let wheel = only_file(&wheels)?;
     check(&wheel)?;
