@@ -5,7 +5,7 @@
 //! fails, the *miss path* does whatever it takes and asks for another try, or completes the access itself.
 
 use crate::{
-    Trap,
+    Transfer, Trap,
     code::models::StateOffsets,
     host_page::HostPage,
     report::{Outstanding, Report, Reports},
@@ -272,6 +272,10 @@ pub trait Bus {
     /// The counter whose CSR is this many behind `cycle`, given the same; `None` if there is none. Asked only of a hart with
     /// [`zihpm`](crate::Isa::zihpm).
     fn counter(&mut self, counter: u32, retired: u64) -> Option<u64>;
+
+    /// The hart calls, returns, takes a trap or returns from one. Called only of a hart that [tells](crate::Hart::tell_transfers) it, before
+    /// anything else of what follows the transfer.
+    fn transfer(&mut self, _: Transfer) {}
 
     /// A trap was taken fewer than [`NESTED_TRAP_INSTRUCTIONS`](crate::NESTED_TRAP_INSTRUCTIONS) after another: the bus charges the time that
     /// it takes. Returns how many instructions take as long, which the trap uses up of the budget.

@@ -2,11 +2,13 @@
 
 pub(crate) mod accesses;
 pub(crate) mod instructions;
+pub(crate) mod observers;
 mod run;
 mod suspended;
+pub(crate) mod transfer;
 
 use crate::{
-    Interrupt, Isa, Trap,
+    Bus, Interrupt, Isa, Trap,
     csr::{Csrs, FloatUnit},
     float::Flags,
     host_page::HostPage,
@@ -16,7 +18,9 @@ use crate::{
 };
 use accesses::{AccessLog, PageUse};
 use instructions::{InstructionLog, Retired};
+use observers::Observers;
 use suspended::Suspended;
+use transfer::Transfer;
 use types::{PagingMode, Privilege, TranslationContext};
 
 /// Why [`Hart::run`] returned.
@@ -58,6 +62,9 @@ pub struct Counts {
 /// The sink register, which replaces `x0` as a destination.
 pub(crate) const SINK: u8 = 32;
 
+/// The stack pointer.
+pub(crate) const STACK_POINTER: u8 = 2;
+
 /// A hart's architectural state.
 ///
 /// It belongs to no pCPU: the caller that runs it provides bus and code cache.
@@ -96,16 +103,12 @@ pub struct Hart {
     /// Instructions of the latest entry, if it was left where its budget ended and the hart's `pc` is still there: what a
     /// [sample](crate::CodeCache::sample) weighs.
     sampled: u32,
-    /// Where a debugger wants it to stop.
-    watch: Option<Box<Watch>>,
+    /// What looks at it while it executes, if anything does.
+    pub(crate) observers: Option<Box<Observers>>,
     /// How the run goes on that a debugger has stopped.
     suspended: Option<Suspended>,
     /// Instructions retired when the page fault of U-mode was taken that has not been returned from.
     faulted: Option<u64>,
-    /// The pages that it accesses, if they are kept.
-    accesses: Option<Box<AccessLog>>,
-    /// The instructions that it retires, if they are kept.
-    pub(crate) instructions: Option<Box<InstructionLog>>,
 }
 
 impl Hart {
@@ -134,41 +137,62 @@ impl Hart {
             run_start: 0,
             entry_budget: 0,
             sampled: 0,
-            watch: None,
+            observers: None,
             suspended: None,
             faulted: None,
-            accesses: None,
-            instructions: None,
         };
         hart.update_float_open();
         hart
     }
 
+    /// What looks at the hart, from now on.
+    fn observe(&mut self) -> &mut Observers {
+        self.observers.get_or_insert_default()
+    }
+
     /// Keeps the pages that the hart accesses, from now on. It is then slower.
     pub fn log_accesses(&mut self) {
-        self.accesses.get_or_insert_default();
+        self.observe().accesses.get_or_insert_default();
     }
 
     /// The pages that were accessed since this was last asked, in order.
     pub fn take_accesses(&mut self) -> Vec<PageUse> {
-        self.accesses.as_mut().map(|log| log.take()).unwrap_or_default()
+        let log = self.observers.as_mut().and_then(|observers| observers.accesses.as_mut());
+        log.map(AccessLog::take).unwrap_or_default()
     }
 
     /// Keeps the instructions that the hart retires, from now on. It is then slower.
     pub fn log_instructions(&mut self) {
-        self.instructions.get_or_insert_default();
+        self.observe().instructions.get_or_insert_default();
+    }
+
+    /// The instructions that are kept, if they are.
+    pub(crate) fn instruction_log(&mut self) -> Option<&mut InstructionLog> {
+        self.observers.as_mut()?.instructions.as_mut()
     }
 
     /// What has retired since this was last asked, in order.
     pub fn take_instructions(&mut self) -> Vec<Retired> {
         let retired = self.counts.instructions;
-        self.instructions.as_mut().map(|log| log.take(retired)).unwrap_or_default()
+        self.instruction_log().map(|log| log.take(retired)).unwrap_or_default()
+    }
+
+    /// Tells the bus of calls, returns and traps, from now on ([`Bus::transfer`](crate::Bus::transfer)). The hart is then slower.
+    pub fn tell_transfers(&mut self) {
+        self.observe().transfers = true;
+    }
+
+    /// Tells the bus of a trap or a return from one, if it is told of transfers.
+    pub(crate) fn tell_transfer<B: Bus>(&self, bus: &mut B, transfer: impl FnOnce(u64) -> Transfer) {
+        if self.observers.as_ref().is_some_and(|observers| observers.transfers) {
+            bus.transfer(transfer(self.register(STACK_POINTER)));
+        }
     }
 
     /// Notes a trap or a return for those who keep instructions.
     fn note_transfer(&mut self, what: Retired) {
         let retired = self.counts.instructions;
-        if let Some(log) = &mut self.instructions {
+        if let Some(log) = self.instruction_log() {
             log.transfer(retired, what);
         }
     }
@@ -248,7 +272,12 @@ impl Hart {
 
     /// Stops runs from now on as `watch` says; `None`: they do not stop.
     pub fn set_watch(&mut self, watch: Option<Watch>) {
-        self.watch = watch.map(Box::new);
+        if watch.is_some() || self.observers.is_some() {
+            self.observe().watch = watch;
+        }
+        if self.observers.as_ref().is_some_and(|observers| observers.is_empty()) {
+            self.observers = None;
+        }
     }
 
     /// A debugger has changed `pc` or a CSR of a hart that it has stopped: the run goes on with what these say now, and not within the block.

@@ -128,6 +128,7 @@ pub use engine::compiled::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub use engine::{Engine, Hotness};
 pub use hart::accesses::PageUse;
 pub use hart::instructions::{DataAccess, DataUse, Retired};
+pub use hart::transfer::Transfer;
 pub use hart::{Counts, Exit, Hart};
 pub use host_page::HostPage;
 pub use interrupt::Interrupt;

@@ -2,7 +2,7 @@
 //! it: an instruction across two pages, floating point with the unit off, a misaligned jump.
 
 use crate::{
-    Bus, CodeCache, Engine, Exception, Exit, Fence, Hart, Stop, Trap,
+    Bus, CodeCache, Engine, Exception, Exit, Fence, Hart, Stop, Transfer, Trap,
     bus::Sites,
     csr::{CsrAccess, FloatUnit, IllegalCsr},
     decode::{self, Instruction},
@@ -27,11 +27,9 @@ impl Hart {
             bus.at(self.pc, self.retired_in_run());
         }
         let bits = self.instruction_bits(bus)?;
-        if self.instructions.is_some() {
-            let (place, context) = ((self.counts().instructions, self.pc), self.context());
-            if let Some(log) = &mut self.instructions {
-                log.stepped(place, bits, &context);
-            }
+        let (place, context) = ((self.counts().instructions, self.pc), self.context());
+        if let Some(log) = self.instruction_log() {
+            log.stepped(place, bits, &context);
         }
         self.step_bits(code, bus, bits, engine)
     }
@@ -180,6 +178,7 @@ impl Hart {
             SRET if supervisor => {
                 self.return_from_handler();
                 self.retire();
+                self.tell_transfer(bus, |sp| Transfer::TrapReturn { target: self.pc, sp, to: self.privilege });
                 self.report(bus, Report::Serialize(Serialize::Trap));
                 return Ok(None);
             }

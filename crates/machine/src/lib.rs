@@ -42,7 +42,7 @@ pub use pages::{DistanceBucket, DistanceHistogram, HartReuse, Heatmap, HeatmapCe
 pub use parts::instruction_sink::{GuestPage, GuestTables, InstructionSink};
 pub use parts::network::Network;
 pub use parts::page_watch::{HeatmapOf, PageRequest};
-pub use profile::{Counter, Counters, NamedRange, Profile, Rates, Row, Site, Space, Touched};
+pub use profile::{Caller, Counter, Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, Space, Touched};
 pub use results::events::{
     Event, EventInterrupt, EventKind, EventPlace, MeasuredRegion, ShadowActivity, ShadowEvent, ShadowWay, Trace,
 };

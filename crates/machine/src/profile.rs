@@ -9,6 +9,7 @@
 //! These modules know nothing of the machine. `state/profile.rs` reads its counters for them.
 
 mod account;
+mod callers;
 mod cells;
 mod counters;
 mod ledger;
@@ -19,7 +20,7 @@ pub(crate) use ledger::{Ledger, Mark, Reading};
 pub(crate) use rates::Waiting;
 pub(crate) use site::Page;
 
-pub use account::{NamedRange, Profile, Row};
+pub use account::{Caller, NamedRange, Profile, ProfileDetail, Row};
 pub use counters::{Counter, Counters};
 pub use rates::Rates;
 pub use site::{Site, Space, Touched};

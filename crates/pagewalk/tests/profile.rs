@@ -206,6 +206,25 @@ fn the_hostile_array_and_its_function_are_named() {
 }
 
 #[test]
+fn the_line_that_reads_the_hostile_array_is_named() {
+    let source = fs::read_to_string(TWO_ARRAYS.replace(".elf", ".c")).unwrap();
+    let line_of = |text: &str| 1 + source.lines().position(|line| line.contains(text)).expect("a line of the source");
+    let scratch = Scratch::new();
+    let file = scratch.text("p.json");
+    let arguments = ["--guest", TWO_ARRAYS, "--scheme", "nested", "--memory", "128M", "--profile", &file];
+    let shown = run(["compare"].iter().chain(&arguments)).succeeded().stdout;
+    let profile = &json(&file)["runs"][0];
+    assert_eq!(sums(&profile["lines"]), totals(profile));
+    let (line, part) = first(profile, "lines");
+    let hostile = format!("two-arrays.c:{}", line_of("sum += hostile["));
+    assert!(line["symbol"] == "read_at_random" && part > 0.9, "{line:#}");
+    assert!(line["line"].as_str().unwrap().ends_with(&format!("/{hostile}")), "{line:#}");
+    assert_eq!(profile["instructions"][0]["line"], line["line"]);
+    let sequential = format!("two-arrays.c:{} read_in_order", line_of("sum += sequential["));
+    assert!(shown.contains(&format!("\n{hostile} read_at_random ")) && shown.contains(&sequential), "{shown}");
+}
+
+#[test]
 fn functions_of_vos_and_of_its_workloads_are_named() {
     let scratch = Scratch::new();
     let file = scratch.text("p.json");

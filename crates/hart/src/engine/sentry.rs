@@ -1,12 +1,14 @@
-//! What looks at each micro-op before the matching engine executes it: a debugger's [`Watch`], a log of accesses, or nothing.
+//! What looks at each micro-op before the matching engine executes it: the hart's [`Observers`], or nothing.
 
 use super::environment::Environment;
 use crate::{
     Bus,
     hart::{
-        Hart,
+        Hart, STACK_POINTER,
         accesses::{AccessLog, PageUse},
         instructions::{DataUse, InstructionLog},
+        observers::Observers,
+        transfer::{self, Transfer},
     },
     microop::{MicroOp, accumulator},
     ops::{Class, Opcode, operations},
@@ -28,7 +30,7 @@ pub(crate) trait Sentry {
         hart: &Hart,
         op: (Opcode, *const MicroOp),
         acc: u64,
-        environment: &Environment<B>,
+        environment: &mut Environment<B>,
     ) -> Option<StopCause>;
 }
 
@@ -44,88 +46,145 @@ impl Sentry for Unwatched {
         _: &Hart,
         _: (Opcode, *const MicroOp),
         _: u64,
-        _: &Environment<B>,
+        _: &mut Environment<B>,
     ) -> Option<StopCause> {
         None
     }
 }
 
-impl Sentry for Watch {
+impl Sentry for Observers {
     const LOOKS: bool = true;
 
+    #[inline]
     unsafe fn stops<B: Bus>(
         &mut self,
         hart: &Hart,
-        (opcode, op): (Opcode, *const MicroOp),
+        op: (Opcode, *const MicroOp),
         acc: u64,
-        environment: &Environment<B>,
+        environment: &mut Environment<B>,
     ) -> Option<StopCause> {
-        match opcode {
-            // These begin no instruction. A gate does: with the unit off, the run loop executes what is behind it.
-            Opcode::Next | Opcode::Resolve | Opcode::FetchLine | Opcode::Stale | Opcode::Moved | Opcode::Compiled => {
-                return None;
+        // SAFETY: by the contract.
+        unsafe {
+            if let Some(watch) = &self.watch
+                && let Some(cause) = watched(watch, hart, op, acc, environment)
+            {
+                return Some(cause);
             }
-            _ => {}
-        }
-        let (offset, before) = environment.position(op);
-        let place = Place { pc: hart.page + u64::from(offset), retired: hart.instructions_at(acc) + u64::from(before) };
-        // SAFETY: by the contract.
-        self.cause(place, || unsafe { touched(hart, opcode, op) })
-    }
-}
-
-impl Sentry for AccessLog {
-    const LOOKS: bool = true;
-
-    #[inline]
-    unsafe fn stops<B: Bus>(
-        &mut self,
-        hart: &Hart,
-        (opcode, op): (Opcode, *const MicroOp),
-        acc: u64,
-        _: &Environment<B>,
-    ) -> Option<StopCause> {
-        let stamp = accumulator::stamp(acc);
-        self.settle(stamp);
-        // SAFETY: by the contract.
-        if let Some(touched) = unsafe { touched(hart, opcode, op) } {
-            let TranslationContext { mode, root, asid, .. } = hart.context();
-            self.begin(stamp, PageUse { page: Gva(touched.address & !0xfff), mode, root, asid, count: 1 });
+            if let Some(log) = &mut self.accesses {
+                log_access(log, hart, op, acc);
+            }
+            if let Some(log) = &mut self.instructions {
+                log_instruction(log, hart, op, acc, environment);
+            }
+            if self.transfers {
+                tell_transfer(hart, op, environment);
+            }
         }
         None
     }
 }
 
-impl Sentry for InstructionLog {
-    const LOOKS: bool = true;
-
-    #[inline]
-    unsafe fn stops<B: Bus>(
-        &mut self,
-        hart: &Hart,
-        (opcode, op): (Opcode, *const MicroOp),
-        acc: u64,
-        environment: &Environment<B>,
-    ) -> Option<StopCause> {
-        match opcode {
-            // These begin no instruction, or the run loop executes what is behind them.
-            Opcode::Next
-            | Opcode::Resolve
-            | Opcode::FetchLine
-            | Opcode::Stale
-            | Opcode::Moved
-            | Opcode::Compiled
-            | Opcode::FloatGate
-            | Opcode::Straddle => return None,
-            _ => {}
+/// Why a debugger's watch stops the hart before the micro-op.
+///
+/// # Safety
+/// As for [`Sentry::stops`].
+unsafe fn watched<B: Bus>(
+    watch: &Watch,
+    hart: &Hart,
+    (opcode, op): (Opcode, *const MicroOp),
+    acc: u64,
+    environment: &Environment<B>,
+) -> Option<StopCause> {
+    match opcode {
+        // These begin no instruction. A gate does: with the unit off, the run loop executes what is behind it.
+        Opcode::Next | Opcode::Resolve | Opcode::FetchLine | Opcode::Stale | Opcode::Moved | Opcode::Compiled => {
+            return None;
         }
-        let (offset, before) = environment.position(op);
-        let number = hart.instructions_at(acc) + u64::from(before);
-        // SAFETY: by the contract.
-        let data = unsafe { touched(hart, opcode, op) }.map(|touched| DataUse::of(opcode.class(), &touched));
-        let bits = hart.bits_in_page(offset);
-        self.begin((number, hart.page + u64::from(offset)), bits, &hart.context(), data);
-        None
+        _ => {}
+    }
+    let (offset, before) = environment.position(op);
+    let place = Place { pc: hart.page + u64::from(offset), retired: hart.instructions_at(acc) + u64::from(before) };
+    // SAFETY: by the contract.
+    watch.cause(place, || unsafe { touched(hart, opcode, op) })
+}
+
+/// Keeps the page that the micro-op accesses.
+///
+/// # Safety
+/// As for [`Sentry::stops`].
+#[inline]
+unsafe fn log_access(log: &mut AccessLog, hart: &Hart, (opcode, op): (Opcode, *const MicroOp), acc: u64) {
+    let stamp = accumulator::stamp(acc);
+    log.settle(stamp);
+    // SAFETY: by the contract.
+    if let Some(touched) = unsafe { touched(hart, opcode, op) } {
+        let TranslationContext { mode, root, asid, .. } = hart.context();
+        log.begin(stamp, PageUse { page: Gva(touched.address & !0xfff), mode, root, asid, count: 1 });
+    }
+}
+
+/// Keeps the instruction that the micro-op begins.
+///
+/// # Safety
+/// As for [`Sentry::stops`].
+#[inline]
+unsafe fn log_instruction<B: Bus>(
+    log: &mut InstructionLog,
+    hart: &Hart,
+    (opcode, op): (Opcode, *const MicroOp),
+    acc: u64,
+    environment: &Environment<B>,
+) {
+    match opcode {
+        // These begin no instruction, or the run loop executes what is behind them.
+        Opcode::Next
+        | Opcode::Resolve
+        | Opcode::FetchLine
+        | Opcode::Stale
+        | Opcode::Moved
+        | Opcode::Compiled
+        | Opcode::FloatGate
+        | Opcode::Straddle => return,
+        _ => {}
+    }
+    let (offset, before) = environment.position(op);
+    let number = hart.instructions_at(acc) + u64::from(before);
+    // SAFETY: by the contract.
+    let data = unsafe { touched(hart, opcode, op) }.map(|touched| DataUse::of(opcode.class(), &touched));
+    let bits = hart.bits_in_page(offset);
+    log.begin((number, hart.page + u64::from(offset)), bits, &hart.context(), data);
+}
+
+/// Tells the bus of the call or return that the micro-op makes.
+///
+/// # Safety
+/// As for [`Sentry::stops`].
+#[inline]
+unsafe fn tell_transfer<B: Bus>(hart: &Hart, (opcode, op): (Opcode, *const MicroOp), environment: &mut Environment<B>) {
+    // SAFETY: by the contract.
+    let jump = unsafe { &*op };
+    let (returns, calls, target) = match opcode {
+        Opcode::Jal => (false, transfer::calls(jump.rd), 0),
+        Opcode::Jalr | Opcode::JalrAligned => {
+            let target = hart.register(jump.rs1).wrapping_add(jump.imm as i64 as u64) & !1;
+            if opcode == Opcode::JalrAligned && target & 2 != 0 {
+                // It traps.
+                return;
+            }
+            let (returns, calls) = transfer::of_indirect_jump(jump.rd, jump.rs1);
+            (returns, calls, target)
+        }
+        _ => return,
+    };
+    let sp = hart.register(STACK_POINTER);
+    if returns {
+        environment.bus().transfer(Transfer::Return { target, sp });
+    }
+    if calls {
+        let (offset, _) = environment.position(op);
+        let pc = hart.page.wrapping_add(u64::from(offset));
+        let return_address = hart.page.wrapping_add(u64::from(jump.rs2));
+        environment.bus().transfer(Transfer::Call { pc, return_address, sp });
     }
 }
 

@@ -1,6 +1,7 @@
 //! The loop that runs a hart.
 
 use super::suspended::{Entry, Suspended, SuspendedAt};
+use super::transfer::Transfer;
 use super::{Exit, Hart};
 use crate::{
     Bus, CodeCache, Engine, Interrupt, Sites, Stop,
@@ -58,6 +59,7 @@ impl Hart {
                     }
                     if let Some(interrupt) = self.due_interrupt() {
                         self.take_interrupt(interrupt);
+                        self.tell_trap(bus);
                         self.report(bus, Report::Serialize(Serialize::Trap));
                         left -= self.trap_time(bus);
                         continue;
@@ -96,6 +98,7 @@ impl Hart {
                 }
                 Err((Stop::Trap(trap), pc)) => {
                     self.take_trap(trap, pc);
+                    self.tell_trap(bus);
                     self.report(bus, Report::Serialize(Serialize::Trap));
                     left -= self.trap_time(bus);
                 }
@@ -187,12 +190,8 @@ impl Hart {
         // SAFETY: `op` starts a live block, made for this bus; the view is fresh; hart and environment are exclusively ours.
         let acc = unsafe {
             // Only an optimised build makes jumps of the threaded engine's calls.
-            if self.watch.is_some() {
-                self.run_watched(op, acc, view, &mut environment)
-            } else if self.accesses.is_some() {
-                self.run_logged(op, acc, view, &mut environment)
-            } else if self.instructions.is_some() {
-                self.run_traced(op, acc, view, &mut environment)
+            if self.observers.is_some() {
+                self.run_observed(op, acc, view, &mut environment)
             } else if engine != Engine::Matching && !cfg!(debug_assertions) {
                 ((*op).handler)(self, op, acc, view, (&raw mut environment).cast())
             } else {
@@ -220,61 +219,25 @@ impl Hart {
         self.counts.loads = self.counts.loads.wrapping_add_signed(accesses - stores);
     }
 
-    /// Executes from `op` until the hart's watch stops it, or the engine is left.
+    /// Executes from `op` until an observer stops the hart, or the engine is left.
     ///
     /// # Safety
     /// As of [`matching::run`].
     #[cold]
-    unsafe fn run_watched<B: Bus>(
+    unsafe fn run_observed<B: Bus>(
         &mut self,
         op: *mut MicroOp,
         acc: u64,
         view: DataView,
         environment: &mut Environment<B>,
     ) -> u64 {
-        let Some(mut watch) = self.watch.take() else { return acc };
+        let Some(mut observers) = self.observers.take() else { return acc };
         // SAFETY: by the contract.
-        let acc = unsafe { matching::run(self, op, acc, view, environment, &mut *watch) };
-        self.watch = Some(watch);
-        acc
-    }
-
-    /// Executes from `op` until the engine is left, and keeps the accesses.
-    ///
-    /// # Safety
-    /// As of [`matching::run`].
-    #[cold]
-    unsafe fn run_logged<B: Bus>(
-        &mut self,
-        op: *mut MicroOp,
-        acc: u64,
-        view: DataView,
-        environment: &mut Environment<B>,
-    ) -> u64 {
-        let Some(mut log) = self.accesses.take() else { return acc };
-        // SAFETY: by the contract.
-        let acc = unsafe { matching::run(self, op, acc, view, environment, &mut *log) };
-        log.settle(accumulator::stamp(acc));
-        self.accesses = Some(log);
-        acc
-    }
-
-    /// Executes from `op` until the engine is left, and keeps the instructions.
-    ///
-    /// # Safety
-    /// As of [`matching::run`].
-    #[cold]
-    unsafe fn run_traced<B: Bus>(
-        &mut self,
-        op: *mut MicroOp,
-        acc: u64,
-        view: DataView,
-        environment: &mut Environment<B>,
-    ) -> u64 {
-        let Some(mut log) = self.instructions.take() else { return acc };
-        // SAFETY: by the contract.
-        let acc = unsafe { matching::run(self, op, acc, view, environment, &mut *log) };
-        self.instructions = Some(log);
+        let acc = unsafe { matching::run(self, op, acc, view, environment, &mut *observers) };
+        if let Some(log) = &mut observers.accesses {
+            log.settle(accumulator::stamp(acc));
+        }
+        self.observers = Some(observers);
         acc
     }
 
@@ -305,6 +268,11 @@ impl Hart {
     fn trap_time<B: Bus>(&mut self, bus: &mut B) -> i64 {
         let nested = self.traps.taken(self.counts.instructions);
         1 + if nested { i64::from(bus.nested_trap()) } else { 0 }
+    }
+
+    /// Tells the bus of the trap that was just taken, if it is told of transfers.
+    fn tell_trap<B: Bus>(&self, bus: &mut B) {
+        self.tell_transfer(bus, |sp| Transfer::Trap { pc: self.csrs.sepc, sp });
     }
 
     fn take_interrupt(&mut self, interrupt: Interrupt) {

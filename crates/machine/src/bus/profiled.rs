@@ -3,7 +3,7 @@
 use super::cached::{CachedMachine, TimeModel};
 use crate::state::{MachineState, pages, profile};
 use hart::report::{Outstanding, Report, Reports};
-use hart::{Bus, CodeView, DataView, EntryLayout, Fence, Fetched, HostPage, Loaded, Sites, Stop, Stored};
+use hart::{Bus, CodeView, DataView, EntryLayout, Fence, Fetched, HostPage, Loaded, Sites, Stop, Stored, Transfer};
 use types::{Access, TranslationContext, Width};
 
 /// A way to see a machine.
@@ -192,6 +192,10 @@ impl<V: View> Bus for Profiled<V> {
 
     fn counter(&mut self, counter: u32, retired: u64) -> Option<u64> {
         self.0.counter(counter, retired)
+    }
+
+    fn transfer(&mut self, transfer: Transfer) {
+        profile::transfer(self.0.state(), &transfer);
     }
 
     fn nested_trap(&mut self) -> u32 {

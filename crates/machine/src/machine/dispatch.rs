@@ -215,7 +215,7 @@ impl Machine {
         vcpu.residence.ran_on = Some(pcpu);
         vcpu.residence.since = clock.max(now);
         self.dispatch.seats[pcpu] = Some(index);
-        profile::begin_stay(self, guest, pcpu);
+        profile::begin_stay(self, index, pcpu);
         trace::begin_stay(self, index);
         let begun = counts_of(&self.state, pcpu);
         self.vcpus[index].residence.begun = begun;

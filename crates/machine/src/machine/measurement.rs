@@ -8,7 +8,7 @@ use crate::pages::{Heatmap, Reuse};
 use crate::parts::instruction_sink::InstructionSink;
 use crate::parts::intervals::RegionChange;
 use crate::parts::page_watch::PageRequest;
-use crate::profile::Profile;
+use crate::profile::{Profile, ProfileDetail};
 use crate::results::events::{EventInterrupt, Trace};
 use crate::results::intervals::{IntervalLength, Intervals};
 use crate::results::outcome::Outcome;
@@ -130,8 +130,8 @@ impl Machine {
     }
 
     /// Keeps a profile from now on. To be called before the machine runs: its code is translated again.
-    pub fn record_profile(&mut self) {
-        profile::open(self);
+    pub fn record_profile(&mut self, detail: ProfileDetail) {
+        profile::open(self, detail);
     }
 
     /// The profile of what [`Self::measured_of`] counts of a guest; `None` where none is kept.

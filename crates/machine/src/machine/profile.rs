@@ -2,7 +2,7 @@
 
 use crate::code::Code;
 use crate::machine::Machine;
-use crate::profile::{Counters, Ledger, Profile};
+use crate::profile::{Counters, Ledger, Profile, ProfileDetail};
 use crate::results::gauge::Phase;
 use crate::state::profile as counting;
 use hart::Exit;
@@ -16,12 +16,12 @@ const A1: u8 = 11;
 const A2: u8 = 12;
 
 /// Profiles from now on. To be called before the machine runs.
-pub(crate) fn open(machine: &mut Machine) {
-    machine.state.profile = Some(Box::new(Ledger::new(machine.state.processors.len(), machine.records.len())));
-    for index in 0..machine.vcpus.len() {
-        let (residence, guest) = (&machine.vcpus[index].residence, machine.vcpus[index].guest);
-        if let (Some(pcpu), Some(ledger)) = (residence.pcpu, &mut machine.state.profile) {
-            ledger.seat(pcpu, guest, residence.begun.counters());
+pub(crate) fn open(machine: &mut Machine, detail: ProfileDetail) {
+    let harts = machine.records.iter().map(|record| record.vcpus.len());
+    machine.state.profile = Some(Box::new(Ledger::new(machine.state.processors.len(), harts, detail)));
+    for vcpu in &machine.vcpus {
+        if let (Some(pcpu), Some(ledger)) = (vcpu.residence.pcpu, &mut machine.state.profile) {
+            ledger.seat(pcpu, (vcpu.guest, vcpu.hart_id), vcpu.residence.begun.counters());
         }
     }
     machine.code = Code::new(machine.isa, &mut machine.state);
@@ -37,7 +37,10 @@ pub(crate) fn of(machine: &Machine, guest: usize) -> Option<Profile> {
 /// vCPU `index` begins a turn on a pCPU.
 pub(super) fn begin_turn(machine: &mut Machine, index: usize, pcpu: usize) {
     if let Some(ledger) = &mut machine.state.profile {
-        let vcpu = &machine.vcpus[index];
+        let vcpu = &mut machine.vcpus[index];
+        if ledger.keeps_callers() {
+            vcpu.hart.tell_transfers();
+        }
         ledger.at(pcpu, vcpu.hart.pc());
         counting::sweep(&mut machine.state, pcpu, vcpu.guest);
     }
@@ -74,11 +77,12 @@ pub(super) fn end_stay(machine: &mut Machine, index: usize, pcpu: usize) {
     counting::sweep(&mut machine.state, pcpu, guest);
 }
 
-/// A vCPU of `guest` has a pCPU from now on.
-pub(super) fn begin_stay(machine: &mut Machine, guest: usize, pcpu: usize) {
+/// vCPU `index` has a pCPU from now on.
+pub(super) fn begin_stay(machine: &mut Machine, index: usize, pcpu: usize) {
     let counters = counting::counters(&machine.state, pcpu);
+    let vcpu = &machine.vcpus[index];
     if let Some(ledger) = &mut machine.state.profile {
-        ledger.seat(pcpu, guest, counters);
+        ledger.seat(pcpu, (vcpu.guest, vcpu.hart_id), counters);
     }
 }
 

@@ -1,16 +1,18 @@
 //! The profile of one guest.
 
+use super::callers::Callers;
 use super::cells::{Cells, Folds, Key};
 use super::counters::Counters;
 use super::rates::Rates;
-use super::site::{Page, Place, Site, Space, SpaceId, Touched};
+use super::site::{ChainId, Page, Place, Site, Space, SpaceId, Touched};
 use std::collections::HashMap;
 use types::Gva;
 
 /// The most pairs of an instruction and a page that are kept apart: a guest can make as many as it likes, and the host's memory is not its to use up.
 const MOST_CELLS: usize = 1 << 20;
-/// The most instructions.
+/// The most instructions. Where callers are kept, an instruction with other callers is another one.
 const MOST_SITES: usize = 1 << 16;
+const MOST_SITES_WITH_CALLERS: usize = 1 << 18;
 /// The most address spaces.
 const MOST_SPACES: usize = 1 << 12;
 /// The most ranges that have names.
@@ -42,10 +44,30 @@ pub struct NamedRange {
 pub struct Row {
     /// The instruction.
     pub site: Site,
+    /// Its innermost caller in [`Profile::callers`]; `None` where none is known, or kept.
+    pub caller: Option<usize>,
     /// What it was about.
     pub touched: Touched,
     /// What was charged.
     pub counters: Counters,
+}
+
+/// What a profile tells apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProfileDetail {
+    /// Instructions.
+    Instructions,
+    /// Instructions with their call stacks. Every engine interprets then.
+    Callers,
+}
+
+/// A call, or the place of a trap, with those around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller {
+    /// The instruction.
+    pub site: Site,
+    /// Its own caller in [`Profile::callers`], if one is known.
+    pub caller: Option<usize>,
 }
 
 /// The profile of a guest's measured part.
@@ -53,6 +75,10 @@ pub struct Row {
 pub struct Profile {
     /// Everything that was charged, in the order in which it first occurred.
     pub rows: Vec<Row>,
+    /// What it tells apart.
+    pub detail: ProfileDetail,
+    /// The callers that rows have.
+    pub callers: Vec<Caller>,
     /// Ranges that have names. A later one goes before an earlier one.
     pub ranges: Vec<NamedRange>,
     /// What the run counted, independently of the profile: the sum of all rows.
@@ -71,6 +97,8 @@ pub(super) struct Account {
     /// Places that were charged lately, by their address.
     recent: [Option<(Place, u32)>; RECENT],
     ranges: Vec<NamedRange>,
+    /// Call stacks, if they are kept.
+    pub(super) callers: Option<Callers>,
     /// Entries of shadow tables that were charged so far.
     pub(super) shadow_fills: i64,
     /// Since the latest region of interest began or ended.
@@ -82,6 +110,10 @@ pub(super) struct Account {
 }
 
 impl Account {
+    pub(super) fn new(callers: Option<Callers>) -> Self {
+        Self { callers, ..Self::default() }
+    }
+
     /// The number of an address space.
     pub(super) fn space(&mut self, space: Space) -> SpaceId {
         if let Some(&id) = self.space_ids.get(&space) {
@@ -115,7 +147,9 @@ impl Account {
         if let Some(&site) = self.site_ids.get(&place) {
             return site;
         }
-        let place = if self.sites.len() < MOST_SITES { place } else { Place { pc: OTHER_PC, ..place } };
+        let most = if self.callers.is_some() { MOST_SITES_WITH_CALLERS } else { MOST_SITES };
+        let other = Place { pc: OTHER_PC, callers: ChainId::NONE, ..place };
+        let place = if self.sites.len() < most { place } else { other };
         let next = self.sites.len() as u32;
         let site = *self.site_ids.entry(place).or_insert(next);
         if site == next {
@@ -176,16 +210,28 @@ impl Account {
                 &whole
             }
         };
-        let rows = cells.iter().filter(|(_, counters)| !counters.is_zero()).map(|(key, counters)| Row {
-            site: self.site_of(key.site),
-            touched: Page::from_word(key.page).touched(),
-            counters: *counters,
+        let rows = cells.iter().filter(|(_, counters)| !counters.is_zero()).map(|(key, counters)| {
+            let place = self.sites[key.site as usize];
+            Row {
+                site: self.site_at(place),
+                caller: place.callers.index(),
+                touched: Page::from_word(key.page).touched(),
+                counters: *counters,
+            }
         });
-        Profile { rows: rows.collect(), ranges: self.ranges.clone(), totals, rates }
+        let callers = self.callers.iter().flat_map(Callers::innermost);
+        let callers = callers.map(|place| Caller { site: self.site_at(place), caller: place.callers.index() });
+        Profile {
+            rows: rows.collect(),
+            detail: if self.callers.is_some() { ProfileDetail::Callers } else { ProfileDetail::Instructions },
+            callers: callers.collect(),
+            ranges: self.ranges.clone(),
+            totals,
+            rates,
+        }
     }
 
-    fn site_of(&self, site: u32) -> Site {
-        let Place { space, privilege, pc } = self.sites[site as usize];
+    fn site_at(&self, Place { space, privilege, pc, .. }: Place) -> Site {
         Site {
             space: self.spaces.get(space.0 as usize).copied(),
             privilege: privilege.into(),

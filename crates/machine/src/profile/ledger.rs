@@ -1,9 +1,11 @@
 //! The ledger of a machine: what the counters of each pCPU were when they were last read, and an account for each guest.
 
-use super::account::{Account, NamedRange, Profile};
+use super::account::{Account, NamedRange, Profile, ProfileDetail};
+use super::callers::Callers;
 use super::counters::{Counter, Counters, SHADOW_FILLS};
 use super::rates::Rates;
-use super::site::{Page, Place, Space};
+use super::site::{ChainId, Page, Place, Space};
+use hart::Transfer;
 use types::{Cycles, Gva, TranslationContext};
 
 /// The ledger of a machine.
@@ -21,6 +23,8 @@ struct Seat {
     /// Where its hart is.
     place: Place,
     space: Space,
+    /// The number of the hart in its guest.
+    hart: usize,
     /// The latest miss there: its site and page. What a core is later for it comes after it.
     latest: Option<(u32, Page)>,
 }
@@ -42,8 +46,15 @@ pub(crate) struct Reading {
 }
 
 impl Ledger {
-    pub(crate) fn new(pcpus: usize, guests: usize) -> Self {
-        Self { seats: vec![Seat::default(); pcpus], accounts: (0..guests).map(|_| Account::default()).collect() }
+    /// For so many pCPUs, and guests with so many harts each.
+    pub(crate) fn new(pcpus: usize, harts: impl Iterator<Item = usize>, detail: ProfileDetail) -> Self {
+        let accounts = harts.map(|harts| {
+            Account::new(match detail {
+                ProfileDetail::Instructions => None,
+                ProfileDetail::Callers => Some(Callers::new(harts)),
+            })
+        });
+        Self { seats: vec![Seat::default(); pcpus], accounts: accounts.collect() }
     }
 
     /// The hart on a pCPU is at `pc`.
@@ -65,17 +76,38 @@ impl Ledger {
     }
 
     /// Another hart, of `guest`, has a pCPU from now on: its counters so far are of others.
-    pub(crate) fn seat(&mut self, pcpu: usize, guest: usize, counters: Counters) {
+    pub(crate) fn seat(&mut self, pcpu: usize, (guest, hart): (usize, usize), counters: Counters) {
         let space = Space::default();
-        let id = self.accounts[guest].space(space);
-        self.seats[pcpu] = Seat { seen: counters, place: Place { space: id, ..Place::default() }, space, latest: None };
+        let place = Place { space: self.accounts[guest].space(space), ..Place::default() };
+        self.seats[pcpu] = Seat { seen: counters, place, space, hart, latest: None };
+    }
+
+    /// Whether call stacks are kept.
+    pub(crate) fn keeps_callers(&self) -> bool {
+        self.accounts.iter().any(|account| account.callers.is_some())
+    }
+
+    /// The hart on a pCPU, of `guest`, calls, returns or traps.
+    pub(crate) fn transfer(&mut self, pcpu: usize, guest: usize, transfer: &Transfer) {
+        let Seat { place, hart, .. } = self.seats[pcpu];
+        if let Some(callers) = &mut self.accounts[guest].callers {
+            callers.transfer(hart, place, transfer);
+        }
+    }
+
+    /// The number of the place where the hart on a pCPU is, with its callers.
+    #[inline]
+    fn site(&mut self, pcpu: usize, guest: usize) -> u32 {
+        let Seat { place, hart, .. } = self.seats[pcpu];
+        let account = &mut self.accounts[guest];
+        let callers = account.callers.as_mut().map_or(ChainId::NONE, |callers| callers.of(hart));
+        account.site(Place { callers, ..place })
     }
 
     /// Charges an access that has missed.
     #[inline]
     pub(crate) fn miss(&mut self, reading: &Reading, page: Page) {
-        let Seat { place, .. } = self.seats[reading.pcpu];
-        let site = self.accounts[reading.guest].site(place);
+        let site = self.site(reading.pcpu, reading.guest);
         self.seats[reading.pcpu].latest = Some((site, page));
         self.settle(reading, site, page);
     }
@@ -83,12 +115,12 @@ impl Ledger {
     /// Charges what has changed beside accesses to where the hart is. What only a core knows is of the latest miss.
     pub(crate) fn sweep(&mut self, reading: &Reading) {
         self.delay(reading.pcpu, reading.guest, reading.counters.get(Counter::CoreTicks));
-        let Seat { place, seen, .. } = self.seats[reading.pcpu];
+        let Seat { seen, .. } = self.seats[reading.pcpu];
         let account = &self.accounts[reading.guest];
         if reading.counters == seen && reading.shadow_fills == account.shadow_fills {
             return;
         }
-        let site = self.accounts[reading.guest].site(place);
+        let site = self.site(reading.pcpu, reading.guest);
         self.settle(reading, site, Page::NONE);
     }
 

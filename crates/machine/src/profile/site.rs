@@ -23,12 +23,33 @@ impl Space {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct SpaceId(pub(crate) u32);
 
+/// The number of a chain of callers in the profile of its guest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub(crate) struct ChainId(u32);
+
+impl ChainId {
+    /// No callers are known.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// The chain whose innermost caller is at `index` in the list of a profile's callers.
+    pub(crate) const fn at(index: usize) -> Self {
+        Self(index as u32 + 1)
+    }
+
+    /// Where its innermost caller is in the list; `None` of [`Self::NONE`].
+    pub(crate) fn index(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
+}
+
 /// Where a hart was.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Place {
     pub(crate) space: SpaceId,
     pub(crate) privilege: Mode,
     pub(crate) pc: u64,
+    /// Who called what it executed, if that is kept.
+    pub(crate) callers: ChainId,
 }
 
 /// A privilege, as a key.

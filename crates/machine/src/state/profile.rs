@@ -2,6 +2,7 @@
 
 use crate::profile::{Counter, Counters, Ledger, Mark, Page, Rates, Reading, Waiting};
 use crate::state::MachineState;
+use hart::Transfer;
 use types::{Access, Gva, TranslationContext};
 
 /// What a pCPU has counted.
@@ -61,6 +62,15 @@ pub(crate) fn enter(state: &mut MachineState, context: &TranslationContext) {
     let (pcpu, guest) = (state.current.processor, state.current.guest);
     if let Some(ledger) = &mut state.profile {
         ledger.enter(pcpu, guest, context);
+    }
+}
+
+/// The current hart calls, returns or traps.
+#[inline]
+pub(crate) fn transfer(state: &mut MachineState, transfer: &Transfer) {
+    let current = state.current;
+    if let Some(ledger) = &mut state.profile {
+        ledger.transfer(current.processor, current.guest, transfer);
     }
 }
 

@@ -25,6 +25,9 @@ pub struct ProfileArgs {
     /// The format of the profile, where the name of its file does not say it
     #[arg(long, value_name = "FORMAT", requires = "profile")]
     pub profile_format: Option<ProfileFormat>,
+    /// Keep the call stacks of what is charged, so that flame graphs show who calls a function. The run is slower with it
+    #[arg(long, requires = "profile")]
+    pub profile_stacks: bool,
 }
 
 /// What is recorded of a command's runs over time.

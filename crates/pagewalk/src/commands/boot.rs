@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     beginning.check(&on, &shared)?;
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);
-    let recorded = observed.recorded(profile.is_some());
+    let recorded = observed.recorded(profile.as_ref().map(ProfileOutput::detail));
     if arguments.gdb.is_some() && recorded.needs_accesses() {
         let problem = "--gdb watches the instructions that --reuse and --heatmap-of references would: use one of them";
         return Err(Failure::Usage(problem.to_owned()));

@@ -150,7 +150,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         Some(NetKind::User) => Some(Opened::open(&[])?),
         Some(NetKind::None | NetKind::Switch) | None => None,
     };
-    let recorded = observed.recorded(profile.is_some());
+    let recorded = observed.recorded(profile.as_ref().map(ProfileOutput::detail));
     let plan = Plan { works, systems, threads, walks, recorded, keep, shared, network };
     let needs = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)]);
     let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;

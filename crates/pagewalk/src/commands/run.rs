@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone()], 1);
-    let recorded = (observed.recorded(profile.is_some()), Stays::of(trace.is_some()));
+    let recorded = (observed.recorded(profile.as_ref().map(ProfileOutput::detail)), Stays::of(trace.is_some()));
     let mut ran = Ran::run(&multi_vm, recorded, progress.begin(&file, &file), control)?;
     drop(progress);
     if arguments.output {
@@ -162,7 +162,7 @@ fn compare_methods(
     let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
         let multi_vm = methods::with_method(multi_vm, method);
         let running = progress.begin(&file, &format!("{file} with {}", method.name()));
-        let recorded = (observed.recorded(profile.is_some()), Stays::Forgotten);
+        let recorded = (observed.recorded(profile.as_ref().map(ProfileOutput::detail)), Stays::Forgotten);
         let ran = Ran::run(&multi_vm, recorded, running, None)?;
         let figures = Figures::of(&multi_vm, &ran.machine, method, ran.failed().count());
         let mut report = report::report(&multi_vm, &ran.machine, &ran.outcomes);

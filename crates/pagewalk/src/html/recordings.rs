@@ -4,6 +4,8 @@
 mod heatmap;
 mod intervals;
 mod profile;
+mod profile_counts;
+mod profile_graph;
 mod reuse;
 mod room;
 

@@ -9,7 +9,7 @@ use crate::cli::{HeatmapCounts, ObserveArgs};
 use crate::error::Failure;
 use crate::output::{Output, json, warn};
 use crate::sandbox::Needs;
-use machine::{HeatmapOf, IntervalLength, PageRequest};
+use machine::{HeatmapOf, IntervalLength, PageRequest, ProfileDetail};
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -53,7 +53,7 @@ impl ObserveOutputs {
     }
 
     /// What runs have to record for them, and for a profile if there is one.
-    pub(crate) fn recorded(&self, profile: bool) -> Recorded {
+    pub(crate) fn recorded(&self, profile: Option<ProfileDetail>) -> Recorded {
         let asked = self.intervals.as_ref().map(|(length, _)| *length);
         let intervals = asked.or(self.trace.as_ref().map(|_| OF_TRACE));
         let heatmap = self.heatmap.as_ref().map(|(counts, _)| match counts {

@@ -1,12 +1,14 @@
 //! What a machine records beside its statistics, and the result.
 
-use machine::{Heatmap, HeatmapOf, IntervalLength, Intervals, Machine, PageRequest, Profile, Reuse, Stay, Trace};
+use machine::{
+    Heatmap, HeatmapOf, IntervalLength, Intervals, Machine, PageRequest, Profile, ProfileDetail, Reuse, Stay, Trace,
+};
 
 /// What is recorded of each run of a command beside its statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Recorded {
     /// What events of translation are charged to.
-    pub(crate) profile: bool,
+    pub(crate) profile: Option<ProfileDetail>,
     /// Counters over time.
     pub(crate) intervals: Option<IntervalLength>,
     /// What happens when.
@@ -28,8 +30,8 @@ impl Recorded {
 
     /// Has a machine record it from now on.
     pub(crate) fn begin(&self, machine: &mut Machine) {
-        if self.profile {
-            machine.record_profile();
+        if let Some(detail) = self.profile {
+            machine.record_profile(detail);
         }
         if let Some(length) = self.intervals {
             machine.record_intervals(length);

@@ -1,7 +1,8 @@
 //! A profile with names.
 
 use super::names::{Names, Side};
-use machine::{Counters, NamedRange, Profile, Rates, Row, Space, Touched};
+use super::stacks::{StackId, Stacks};
+use machine::{Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, Space, Touched};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use types::{Access, Privilege};
@@ -37,6 +38,10 @@ pub(super) struct Entry {
     /// How far behind the function's beginning the instruction is.
     pub(super) offset: u64,
     pub(super) pc: Option<u64>,
+    /// The number of the line of source code, where it is known.
+    pub(super) line: Option<usize>,
+    /// Who called the function, if that is known.
+    pub(super) callers: Option<StackId>,
     pub(super) touched: Touched,
     /// The number of the object's name.
     pub(super) object: usize,
@@ -63,6 +68,10 @@ impl Numbered {
     pub(super) fn name(&self, number: usize) -> &str {
         &self.names[number]
     }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
 }
 
 /// The profile of a run, with names.
@@ -72,6 +81,9 @@ pub(crate) struct Attribution {
     pub(super) spaces: Vec<NamedSpace>,
     pub(super) symbols: Numbered,
     pub(super) objects: Numbered,
+    pub(super) lines: Numbered,
+    pub(super) stacks: Stacks,
+    pub(super) detail: ProfileDetail,
     pub(super) entries: Vec<Entry>,
     pub(super) totals: Counters,
     pub(super) rates: Rates,
@@ -81,27 +93,38 @@ impl Attribution {
     /// The profile of `about` with the names of its guest.
     pub(crate) fn new(about: About, profile: &Profile, names: &Names) -> Self {
         let (spaces, numbers) = spaces(&about, &profile.rows, names);
-        let (mut symbols, mut objects) = (Numbered::default(), Numbered::default());
+        let [mut symbols, mut objects, mut lines] = [(); 3].map(|()| Numbered::default());
+        let mut line_of = HashMap::new();
+        let stacks = Stacks::new(profile.callers.iter().map(|caller| {
+            let (symbol, _) = function(&caller.site, names);
+            (symbols.number(symbol), caller.caller)
+        }));
         let entries = profile.rows.iter().map(|row| {
             let site = row.site;
-            let side = match site.privilege {
-                Privilege::User => Side::User,
-                Privilege::Supervisor => Side::Kernel,
-            };
-            let (symbol, offset) =
-                site.pc.map_or_else(|| ("[other instructions]".to_owned(), 0), |pc| names.function(pc.0, side));
+            let (symbol, offset) = function(&site, names);
             Entry {
                 space: numbers[&site.space],
                 symbol: symbols.number(symbol),
                 offset,
                 pc: site.pc.map(|pc| pc.0),
+                line: site.pc.and_then(|pc| {
+                    let side = side(site.privilege);
+                    *line_of.entry((pc, side)).or_insert_with(|| names.line(pc.0, side).map(|line| lines.number(line)))
+                }),
+                callers: row.caller.map(|caller| stacks.of_caller(caller)),
                 touched: row.touched,
                 object: objects.number(object(row, &profile.ranges, names)),
                 counters: row.counters,
             }
         });
         let entries = entries.collect();
-        Self { about, spaces, symbols, objects, entries, totals: profile.totals, rates: profile.rates }
+        let Profile { totals, rates, detail, .. } = *profile;
+        Self { about, spaces, symbols, objects, lines, stacks, detail, entries, totals, rates }
+    }
+
+    /// The functions of a stack, the outermost first, and the one that they have called.
+    pub(super) fn functions(&self, callers: Option<StackId>, symbol: usize) -> impl Iterator<Item = &str> {
+        self.stacks.symbols(callers).into_iter().chain([symbol]).map(|symbol| self.symbols.name(symbol))
     }
 
     /// What sorts the parts of a profile, and what a stack weighs: ticks of translation and of the hypervisor.
@@ -136,6 +159,20 @@ impl Attribution {
             by_cost.then(misses(second).cmp(&misses(first))).then(one.cmp(other))
         });
         sums
+    }
+}
+
+/// The function of an instruction, and how far behind its beginning it is.
+fn function(site: &Site, names: &Names) -> (String, u64) {
+    let other = || ("[other instructions]".to_owned(), 0);
+    site.pc.map_or_else(other, |pc| names.function(pc.0, side(site.privilege)))
+}
+
+/// The side of an address space that has a privilege's code.
+const fn side(privilege: Privilege) -> Side {
+    match privilege {
+        Privilege::User => Side::User,
+        Privilege::Supervisor => Side::Kernel,
     }
 }
 

@@ -23,22 +23,21 @@ pub(super) fn firefox(profiles: &[Attribution]) -> serde_json::Result<Vec<u8>> {
     for (number, profile) in profiles.iter().enumerate() {
         let pid = number as u32 + 1;
         let process = whole.add_process(&format!("{} under {}", profile.about.work, profile.about.system), pid, at(0));
-        let sums = profile.sums(|entry| (entry.space, entry.symbol, entry.object));
+        let sums = profile.sums(|entry| (entry.space, entry.callers, entry.symbol, entry.object));
         for (index, space) in profile.spaces.iter().enumerate() {
             let thread = whole.add_thread(process, pid * 10_000 + index as u32, at(0), index == 0);
             whole.set_thread_name(thread, &space.name);
             whole.set_thread_samples_weight_type(thread, WeightType::Samples);
             let own = sums.iter().filter(|((of, ..), _)| *of == index);
-            for (sample, ((_, symbol, object), counters)) in own.enumerate() {
-                let frames = [
-                    (profile.symbols.name(*symbol), CategoryHandle::OTHER.into()),
-                    (profile.objects.name(*object), data),
-                ];
+            for (sample, ((_, callers, symbol, object), counters)) in own.enumerate() {
+                let functions = profile.functions(*callers, *symbol).map(|name| (name, CategoryHandle::OTHER.into()));
+                let frames = functions.chain([(profile.objects.name(*object), data)]);
                 let frames = frames.map(|(name, category_pair)| FrameInfo {
                     frame: Frame::Label(whole.intern_string(name)),
                     category_pair,
                     flags: FrameFlags::empty(),
                 });
+                let frames: Vec<FrameInfo> = frames.collect();
                 let stack = whole.intern_stack_frames(thread, frames.into_iter());
                 let mut left = profile.weight(counters);
                 // What does not fit a weight of the format goes into further samples.

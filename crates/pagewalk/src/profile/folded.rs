@@ -11,11 +11,13 @@ pub(super) fn folded(profiles: &[Attribution]) -> String {
             [_] => String::new(),
             _ => format!("{};", frame(&format!("{} under {}", profile.about.work, profile.about.system))),
         };
-        for ((space, symbol), counters) in profile.sums(|entry| (entry.space, entry.symbol)) {
+        for ((space, callers, symbol), counters) in profile.sums(|entry| (entry.space, entry.callers, entry.symbol)) {
             let weight = profile.weight(&counters);
             if weight > 0 {
-                let (space, symbol) = (frame(&profile.spaces[space].name), frame(profile.symbols.name(symbol)));
-                lines += &format!("{run}{space};{symbol} {weight}\n");
+                let space = frame(&profile.spaces[space].name);
+                let functions: String =
+                    profile.functions(callers, symbol).map(|name| format!(";{}", frame(name))).collect();
+                lines += &format!("{run}{space}{functions} {weight}\n");
             }
         }
     }

@@ -1,7 +1,8 @@
 //! A profile as JSON. The keys are a contract: see docs/json-keys.md.
 
 use super::attribution::{Attribution, Entry};
-use machine::{Counters, Space, Touched};
+use super::stacks::StackId;
+use machine::{Counters, ProfileDetail, Space, Touched};
 use serde_json::{Map, Value, json};
 use types::{Access, PagingMode};
 
@@ -35,7 +36,20 @@ fn run(profile: &Attribution) -> Value {
         })
     };
     let symbol = |(space, symbol): (usize, usize)| json!({ "space": space, "name": profile.symbols.name(symbol) });
-    let instruction = |(space, pc, symbol, offset): (usize, Option<u64>, usize, u64)| json!({ "space": space, "pc": pc.map(hexadecimal), "symbol": profile.symbols.name(symbol), "offset": offset });
+    let line = |line: Option<usize>| line.map(|line| profile.lines.name(line));
+    let instruction = |(space, pc, symbol, offset, at): (usize, Option<u64>, usize, u64, Option<usize>)| {
+        let mut about = json!({
+            "space": space,
+            "pc": pc.map(hexadecimal),
+            "symbol": profile.symbols.name(symbol),
+            "offset": offset,
+        });
+        if let Some(line) = line(at) {
+            about["line"] = line.into();
+        }
+        about
+    };
+    let of_line = |(space, symbol, at): (usize, usize, Option<usize>)| json!({ "space": space, "symbol": profile.symbols.name(symbol), "line": line(at) });
     let page = |(space, page, access, object): (usize, Option<u64>, &'static str, usize)| {
         json!({
             "space": space,
@@ -57,11 +71,19 @@ fn run(profile: &Attribution) -> Value {
     }
     let by_space = about(profile.sums(|entry| entry.space), space);
     let by_symbol = about(profile.sums(|entry| (entry.space, entry.symbol)), symbol);
-    let by_instruction = about(profile.sums(|entry| (entry.space, entry.pc, entry.symbol, entry.offset)), instruction);
+    let by_instruction =
+        about(profile.sums(|entry| (entry.space, entry.pc, entry.symbol, entry.offset, entry.line)), instruction);
     let by_page = about(profile.sums(page_of), page);
     let by_object = about(profile.sums(|entry| (entry.space, entry.object)), object);
     let by_both = about(profile.sums(|entry| (entry.space, entry.symbol, entry.object)), both);
-    json!({
+    let stack = |(space, callers, symbol, object): (usize, Option<StackId>, usize, usize)| {
+        json!({
+            "space": space,
+            "functions": profile.functions(callers, symbol).collect::<Vec<_>>(),
+            "object": profile.objects.name(object),
+        })
+    };
+    let mut run = json!({
         "guest": profile.about.guest,
         "workload": profile.about.work,
         "scheme": profile.about.system,
@@ -74,7 +96,15 @@ fn run(profile: &Attribution) -> Value {
         "pages": list(by_page),
         "objects": list(by_object),
         "symbols_and_objects": list(by_both),
-    })
+    });
+    if !profile.lines.is_empty() {
+        run["lines"] = list(about(profile.sums(|entry| (entry.space, entry.symbol, entry.line)), of_line)).into();
+    }
+    if profile.detail == ProfileDetail::Callers {
+        let by_stack = profile.sums(|entry| (entry.space, entry.callers, entry.symbol, entry.object));
+        run["stacks"] = list(about(by_stack, stack)).into();
+    }
+    run
 }
 
 /// The counters that are not zero, and the times that they amount to.

@@ -7,8 +7,10 @@ mod format;
 mod gzip;
 mod json;
 mod kallsyms;
+mod lines;
 mod names;
 mod request;
+mod stacks;
 mod symbols;
 mod table;
 

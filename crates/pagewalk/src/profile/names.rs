@@ -83,13 +83,22 @@ impl Names {
         &self.kernel_name
     }
 
-    /// The function at an address, and how far behind its beginning; or else its page.
-    pub(super) fn function(&self, at: u64, side: Side) -> (String, u64) {
-        let tables: &[Symbols] = match side {
+    /// The tables of a side.
+    fn tables(&self, side: Side) -> &[Symbols] {
+        match side {
             Side::Kernel => std::slice::from_ref(&self.kernel),
             Side::User => &self.programs,
-        };
-        match tables.iter().find_map(|table| table.function(at)) {
+        }
+    }
+
+    /// The line of source code of the instruction at an address, as `file:line`, of the program that its function is of.
+    pub(super) fn line(&self, at: u64, side: Side) -> Option<String> {
+        self.tables(side).iter().find(|table| table.function(at).is_some())?.line(at)
+    }
+
+    /// The function at an address, and how far behind its beginning; or else its page.
+    pub(super) fn function(&self, at: u64, side: Side) -> (String, u64) {
+        match self.tables(side).iter().find_map(|table| table.function(at)) {
             Some((name, offset)) => (name.to_owned(), offset),
             None => (format!("{} {:#x}", side.name(), at & !(PAGE - 1)), at & (PAGE - 1)),
         }
@@ -121,7 +130,7 @@ fn of_linux(image: &[u8]) -> Option<Symbols> {
 }
 
 /// A side of an address space.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Side {
     Kernel,
     User,

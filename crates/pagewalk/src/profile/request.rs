@@ -13,6 +13,7 @@ use crate::guest::VOS;
 use crate::output::{Output, json};
 use crate::runs::image::{GuestKind, Prepared, Work};
 use crate::runs::start::{self, Start};
+use machine::ProfileDetail;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub(crate) struct ProfileOutput {
     output: Output,
     format: ProfileFormat,
+    detail: ProfileDetail,
     container: Container,
 }
 
@@ -39,7 +41,13 @@ impl ProfileOutput {
             )));
         };
         let output = Output::open(path).map_err(|error| unwritten(path, &error))?;
-        Ok(Some(Self { output, format, container: Container::of_name(path) }))
+        let detail = if arguments.profile_stacks { ProfileDetail::Callers } else { ProfileDetail::Instructions };
+        Ok(Some(Self { output, format, detail, container: Container::of_name(path) }))
+    }
+
+    /// What the profile has to tell apart.
+    pub(crate) const fn detail(&self) -> ProfileDetail {
+        self.detail
     }
 
     /// The file.

@@ -1,7 +1,9 @@
 //! Tables of symbols: which function or variable lies at an address.
 
+use super::lines::Lines;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind, elf};
+use std::sync::Arc;
 
 /// The most bytes of a symbol whose table does not say its size.
 const MOST_WITHOUT_SIZE: u64 = 1 << 16;
@@ -40,6 +42,8 @@ pub(super) struct Symbols {
     code: Vec<Symbol>,
     data: Vec<Symbol>,
     segments: Vec<Segment>,
+    /// Shared, because they are large.
+    lines: Option<Arc<Lines>>,
 }
 
 impl Symbols {
@@ -57,7 +61,7 @@ impl Symbols {
             });
             list.dedup_by_key(|symbol| symbol.start);
         }
-        Self { code, data, segments: Vec::new() }
+        Self { code, data, segments: Vec::new(), lines: None }
     }
 
     /// Of the lines that `guests/Makefile` writes: address and size in hexadecimal, `f` or `d`, name, and the source file of what is local to one.
@@ -97,6 +101,7 @@ impl Symbols {
         if symbols.is_empty() {
             return None;
         }
+        symbols.lines = Lines::of_elf(&parsed).map(Arc::new);
         let headers = parsed.elf_program_headers().iter();
         symbols.segments = headers
             .filter(|segment| {
@@ -129,7 +134,17 @@ impl Symbols {
 
     /// The function at an address, and how far behind its beginning that is.
     pub(super) fn function(&self, at: u64) -> Option<(&str, u64)> {
-        let find = |at| containing(&self.code, at).map(|symbol| (symbol.name.as_str(), at - symbol.start));
+        self.at(at, |at| containing(&self.code, at).map(|symbol| (symbol.name.as_str(), at - symbol.start)))
+    }
+
+    /// The line of source code of the instruction at an address, where the program has such information.
+    pub(super) fn line(&self, at: u64) -> Option<String> {
+        let lines = self.lines.as_ref()?;
+        self.at(at, |at| lines.at(at))
+    }
+
+    /// What is found at an address, or else at the address that what is loaded there is linked for.
+    fn at<T>(&self, at: u64, find: impl Fn(u64) -> Option<T>) -> Option<T> {
         find(at).or_else(|| {
             let inside = |segment: &&Segment| at.wrapping_sub(segment.loaded) < segment.bytes;
             let segment = self.segments.iter().find(inside)?;

@@ -1,4 +1,4 @@
-//! The costliest functions and pages of a profile, as text.
+//! The costliest functions, lines and pages of a profile, as text.
 
 use super::attribution::{About, Attribution, Entry};
 use crate::output::Printer;
@@ -11,7 +11,7 @@ use types::Access;
 /// Lines of each table.
 const LINES: usize = 10;
 
-/// Prints a table of functions, one of data and one of pages of data for each profile.
+/// Prints a table of functions, one of lines where they are known, one of data and one of pages of data for each profile.
 ///
 /// # Errors
 /// As the host's system says.
@@ -28,6 +28,10 @@ pub(crate) fn print(profiles: &[Attribution], printer: &mut Printer) -> io::Resu
         );
         printer.table(by_symbol(profile).captioned(Caption::Above(caption)))?;
         printer.say("\n")?;
+        if !profile.lines.is_empty() {
+            printer.table(by_line(profile))?;
+            printer.say("\n")?;
+        }
         printer.table(by_object(profile))?;
         printer.say("\n")?;
         printer.table(by_page(profile))?;
@@ -40,6 +44,18 @@ fn by_symbol(profile: &Attribution) -> Table {
     let symbols = profile.sums(|entry| (entry.symbol, entry.space));
     for ((symbol, space), counters) in symbols.iter().take(LINES) {
         table.row(cells(profile, profile.symbols.name(*symbol), *space, counters));
+    }
+    table
+}
+
+fn by_line(profile: &Attribution) -> Table {
+    let mut table = Table::new("lines", columns("line", "line"));
+    let lines = profile.sums(|entry| (entry.line, entry.symbol, entry.space));
+    let lines = lines.iter().filter_map(|(key, counters)| key.0.map(|line| (line, key, counters)));
+    for (line, &(_, symbol, space), counters) in lines.take(LINES) {
+        let line = profile.lines.name(line);
+        let file = line.rsplit('/').next().unwrap_or(line);
+        table.row(cells(profile, &format!("{file} {}", profile.symbols.name(symbol)), space, counters));
     }
     table
 }

@@ -1,10 +1,12 @@
 //! A profile: a flame graph of each run by process, function and data, and what is costliest.
 
+use super::profile_counts::Counts;
+use super::profile_graph::Tree;
 use super::room::{MOST_RUNS, left_out, share};
-use crate::html::charts::{Flame, FlamePart as Part};
+use crate::html::charts::Flame;
 use crate::html::document::{Block, Chart, Charts, DataTable, RunBlock, Section};
 use crate::html::figures::{grouped_signed, listed, percent};
-use crate::html::palette::{self, Colour};
+use crate::html::palette;
 use crate::html::{charts, legend};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -28,6 +30,9 @@ struct Profile {
     totals: Counts,
     spaces: Vec<Space>,
     symbols_and_objects: Vec<Charged>,
+    /// Where call stacks were kept.
+    #[serde(default)]
+    stacks: Vec<ChargedStack>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -45,34 +50,14 @@ struct Charged {
     counts: Counts,
 }
 
-/// Counters by their names, without those that are zero.
-#[derive(Deserialize, Clone, Default, PartialEq, Debug)]
-struct Counts(BTreeMap<String, i64>);
-
-impl Counts {
-    fn get(&self, name: &str) -> i64 {
-        self.0.get(name).copied().unwrap_or(0)
-    }
-
-    fn add(&mut self, other: &Self) {
-        for (name, count) in &other.0 {
-            let sum = self.0.entry(name.clone()).or_default();
-            *sum = sum.saturating_add(*count);
-        }
-    }
-
-    /// Ticks of translation and of the hypervisor.
-    fn weight(&self) -> i64 {
-        self.get("translation_ticks").saturating_add(self.get("hypervisor_ticks"))
-    }
-
-    fn misses(&self) -> i64 {
-        self.get("l1d_misses").saturating_add(self.get("l1i_misses"))
-    }
-
-    fn references(&self) -> i64 {
-        self.get("guest_refs").saturating_add(self.get("host_refs"))
-    }
+/// What was charged to a function that was called so.
+#[derive(Deserialize, Debug)]
+struct ChargedStack {
+    space: u64,
+    /// The outermost first.
+    functions: Vec<String>,
+    object: String,
+    counts: Counts,
 }
 
 /// The section; `None` if there is no run in it.
@@ -84,7 +69,7 @@ pub(super) fn section(Profiles { runs }: &Profiles) -> Option<Section> {
     let free: Vec<String> = runs.iter().filter(|run| run.symbols_and_objects.is_empty()).map(Profile::name).collect();
     let free = (!free.is_empty()).then(|| format!("Translation cost nothing in {}.", listed(&free)));
     let intro = [
-        "Each event of translation is charged to the instruction that caused it, exactly and without sampling. The first row of a graph is the run. Below it are processes, then their functions, then the data that each function used.".to_owned(),
+        "Each event of translation is charged to the instruction that caused it, exactly and without sampling. The first row of a graph is the run. Below it are processes, then their functions, then the data that each function used. Where call stacks were kept, a function stands below the one that called it.".to_owned(),
         "The width of a frame is its cycles of translation and of the hypervisor. A click on a frame makes it as wide as the graph, and so does Enter. Escape shows the whole again.".to_owned(),
     ];
     (!blocks.is_empty()).then(|| Section {
@@ -98,7 +83,7 @@ pub(super) fn section(Profiles { runs }: &Profiles) -> Option<Section> {
 /// A run's graph and tables.
 fn block(run: &Profile, first: bool, runs: usize) -> Block {
     let name = run.name();
-    let root = graph(run, &name, share(FRAMES, runs, 24, 800));
+    let root = run.tree().drawn(&name, share(FRAMES, runs, 24, 800), |name, counts| run.exact(name, counts));
     let rows = share(ROWS, 3 * runs, 10, 25);
     let chart = || {
         let description =
@@ -136,59 +121,24 @@ fn block(run: &Profile, first: bool, runs: usize) -> Block {
     })
 }
 
-/// A node of the tree that becomes a graph.
-#[derive(Default)]
-struct Node {
-    counts: Counts,
-    below: BTreeMap<String, Self>,
-}
-
-/// The graph of a run: processes, functions, data. Of what is narrower than a part in `most`, there is one frame together.
-fn graph(run: &Profile, name: &str, most: usize) -> Part {
-    let mut root = Node { counts: run.totals.clone(), below: BTreeMap::new() };
-    for charged in &run.symbols_and_objects {
-        let process = root.below.entry(run.space(charged.space).to_owned()).or_default();
-        process.counts.add(&charged.counts);
-        let function = process.below.entry(charged.symbol.clone()).or_default();
-        function.counts.add(&charged.counts);
-        function.below.entry(charged.object.clone()).or_default().counts.add(&charged.counts);
-    }
-    let whole = root.drawn();
-    let narrow = whole / most as i64;
-    root.part(run, name.to_owned(), &[palette::PLAIN, palette::PROCESS, palette::FUNCTION, palette::DATA], narrow)
-}
-
-impl Node {
-    /// The ticks that it is drawn with: those above zero of all that is in it. An out-of-order core can gain time.
-    fn drawn(&self) -> i64 {
-        if self.below.is_empty() { self.counts.weight().max(0) } else { self.below.values().map(Self::drawn).sum() }
-    }
-
-    fn part(&self, run: &Profile, name: String, colours: &[Colour], narrow: i64) -> Part {
-        let (colour, deeper) = colours.split_first().expect("a colour for each level of the tree");
-        let mut below: Vec<(&String, &Self)> = self.below.iter().filter(|(_, node)| node.drawn() > 0).collect();
-        below.sort_by_key(|(_, node)| std::cmp::Reverse(node.drawn()));
-        let wide = below.iter().take_while(|(_, node)| node.drawn() > narrow).count();
-        // One alone needs no other name.
-        let wide = if wide + 1 == below.len() { below.len() } else { wide };
-        let (wide, others) = below.split_at(wide);
-        let mut parts: Vec<Part> =
-            wide.iter().map(|(name, node)| node.part(run, (*name).clone(), deeper, narrow)).collect();
-        if !others.is_empty() {
-            let mut together = Self::default();
-            others.iter().for_each(|(_, node)| together.counts.add(&node.counts));
-            let name = format!("{} smaller ones", others.len());
-            let weight = others.iter().map(|(_, node)| node.drawn()).sum::<i64>() as f64;
-            let exact = run.exact(&name, &together.counts);
-            parts.push(Part { name, exact, weight, colour: deeper[0], below: Vec::new() });
-        }
-        Part { exact: run.exact(&name, &self.counts), name, weight: self.drawn() as f64, colour: *colour, below: parts }
-    }
-}
-
 impl Profile {
     fn name(&self) -> String {
         format!("{} under {}", self.workload, self.scheme)
+    }
+
+    /// Processes, functions and data.
+    fn tree(&self) -> Tree {
+        let mut tree = Tree::of(self.totals.clone());
+        if self.stacks.is_empty() {
+            for Charged { space, symbol, object, counts } in &self.symbols_and_objects {
+                tree.charge(self.space(*space), std::iter::once(symbol.as_str()), object, counts);
+            }
+        } else {
+            for ChargedStack { space, functions, object, counts } in &self.stacks {
+                tree.charge(self.space(*space), functions.iter().map(String::as_str), object, counts);
+            }
+        }
+        tree
     }
 
     /// The name of an address space.
@@ -280,6 +230,7 @@ fn first(all: usize, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::html::charts::FlamePart as Part;
     use serde_json::{Value, json};
 
     fn counts(cycles: i64, misses: i64) -> Value {
@@ -301,6 +252,40 @@ mod tests {
 
     fn leaves(part: &Part) -> f64 {
         if part.below.is_empty() { part.weight } else { part.below.iter().map(leaves).sum() }
+    }
+
+    fn graph(run: &Profile, name: &str, most: usize) -> Part {
+        run.tree().drawn(name, most, |name, counts| run.exact(name, counts))
+    }
+
+    #[test]
+    fn a_function_stands_below_its_callers() {
+        let stack = |functions: &[&str], cycles: i64| json!({ "space": 0, "functions": functions, "object": "heap", "counts": counts(cycles, 1) });
+        let mut run = profile(&[charged("f", "heap", 90), charged("main", "heap", 10)]);
+        run.stacks = [stack(&["main", "f"], 60), stack(&["main", "g", "f"], 30), stack(&["main"], 10)]
+            .map(|stack| serde_json::from_value(stack).unwrap())
+            .into();
+        let root = graph(&run, "w", 100);
+        let main = &root.below[0].below[0];
+        let names: Vec<_> = main.below.iter().map(|part| (part.name.as_str(), part.weight)).collect();
+        assert_eq!((main.name.as_str(), main.weight), ("main", 100.0));
+        assert_eq!(names, [("f", 60.0), ("g", 30.0), ("heap", 10.0)]);
+        assert_eq!((main.below[1].below[0].name.as_str(), leaves(&root)), ("f", 100.0));
+    }
+
+    #[test]
+    fn deep_stacks_have_no_more_frames_than_flat_ones() {
+        let mut run = profile(&[charged("f", "heap", 4000)]);
+        run.stacks = (0..200)
+            .map(|n| {
+                let functions: Vec<String> = (0..100).map(|depth| format!("f{n}_{depth}")).collect();
+                let stack = json!({ "space": 0, "functions": functions, "object": "heap", "counts": counts(20, 1) });
+                serde_json::from_value(stack).unwrap()
+            })
+            .collect();
+        let root = graph(&run, "w", 800);
+        assert!(root.count() <= 3 * 800, "{}", root.count());
+        assert_eq!(leaves(&root), 4000.0);
     }
 
     #[test]
