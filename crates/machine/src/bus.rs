@@ -17,6 +17,7 @@ pub(crate) use recorded::Recorded;
 pub(crate) use replayed::Player;
 pub use replayed::{ReplayError, Source};
 
+use crate::profile::Space;
 use crate::state::MachineState;
 use crate::state::pmu;
 use crate::state::primary_region;
@@ -174,6 +175,9 @@ impl Bus for MachineState {
     fn set_context(&mut self, context: &TranslationContext) {
         if let Some(spaces) = &mut self.spaces {
             spaces.note(self.current.hart, context);
+        }
+        if let Some(pages) = &mut self.exit_pages {
+            pages.enter(self.current.processor, Space::of(context));
         }
         if self.guests[self.current.guest].region.is_some() {
             primary_region::switch(self, context);

@@ -1,5 +1,6 @@
 //! Everything of a machine but its harts and its translated code: pCPUs, guests, host memory. It is what a hart sees as its bus.
 
+pub(crate) mod exit_pages;
 pub(crate) mod footprint;
 pub(crate) mod pages;
 mod paging;
@@ -23,6 +24,7 @@ use crate::sections::host::HostSections;
 use config::GuestTimeName;
 use config::clock::Clock;
 use devices::{BusError, DiskNotification, Platform};
+use exit_pages::ExitPages;
 use hart::report::{Outstanding, Report};
 use hypervisor::footprint::{FootprintEvent, FootprintPlace};
 use hypervisor::pmu::Pmu;
@@ -161,6 +163,8 @@ pub(crate) struct MachineState {
     pub(crate) tracer: Option<Box<Tracer>>,
     /// Which pages are used when, if that is kept.
     pub(crate) pages: Option<Box<PageWatch>>,
+    /// Which accesses have exited lately, if walks are recorded.
+    pub(crate) exit_pages: Option<Box<ExitPages>>,
 }
 
 /// What instructions wait for beside translation, by what is modelled.
@@ -219,6 +223,7 @@ impl MachineState {
             recorder: None,
             tracer: None,
             pages: None,
+            exit_pages: None,
         }
     }
 
@@ -400,6 +405,11 @@ impl MachineState {
         self.note_spending(processor, self.costs.of(reason), what);
         if let Some(cores) = &mut self.cores {
             cores.pending(processor).exit();
+        }
+        if let Some(pages) = &mut self.exit_pages
+            && counts
+        {
+            pages.exited(processor, guest, reason);
         }
         let at = FootprintPlace { pcpu: processor, vm: guest };
         let processor = &mut self.processors[processor];

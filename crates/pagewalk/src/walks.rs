@@ -13,14 +13,18 @@ pub(crate) fn of_run(walks: &RecordedWalks) -> Value {
 
 fn chosen(chosen: &ChosenWalk) -> Value {
     let ChosenWalk { choice, pages, walk } = chosen;
-    let choice = match choice {
-        Choice::Longest => "longest",
-        Choice::Commonest => "commonest",
-        Choice::Shortest => "shortest",
-    };
     let mut value = value(walk);
+    let (choice, counted) = match choice {
+        Choice::Longest => ("longest", "pages"),
+        Choice::Commonest => ("commonest", "pages"),
+        Choice::Shortest => ("shortest", "pages"),
+        Choice::Exit(reason) => {
+            value["exit"] = json!(reason.name());
+            ("exit", "exits")
+        }
+    };
     value["choice"] = json!(choice);
-    value["pages"] = json!(pages);
+    value[counted] = json!(pages);
     value
 }
 

@@ -113,7 +113,27 @@ impl MachineState {
     /// The same, once a translation has met `fault`.
     #[cold]
     #[inline(never)]
-    fn reach_after(&mut self, mut fault: Fault, address: u64, access: Access, stamp: u32) -> Result<Reached, Stop> {
+    fn reach_after(&mut self, fault: Fault, address: u64, access: Access, stamp: u32) -> Result<Reached, Stop> {
+        self.note_access(Some(address));
+        let reached = self.reach_through_faults(fault, address, access, stamp);
+        self.note_access(None);
+        reached
+    }
+
+    /// What exits from now on does so for the access to an address, or for none.
+    fn note_access(&mut self, address: Option<u64>) {
+        if let Some(pages) = &mut self.exit_pages {
+            pages.access(address.map(Gva));
+        }
+    }
+
+    fn reach_through_faults(
+        &mut self,
+        mut fault: Fault,
+        address: u64,
+        access: Access,
+        stamp: u32,
+    ) -> Result<Reached, Stop> {
         for _ in 0..MOST_FAULTS {
             if self.vm().shadow_handles(&fault) {
                 if let Some(reached) = self.reach_again(&fault, address, access)? {
@@ -294,15 +314,22 @@ impl MachineState {
         Ok(unsafe { read_bytes(at, bytes) })
     }
 
+    /// Counts the exit of an access to a device, and charges for it.
+    fn charge_mmio(&mut self, address: u64) {
+        self.note_access(Some(address));
+        self.charge_exit(ExitReason::Mmio);
+        self.note_access(None);
+    }
+
     #[cold]
     fn load_device(&mut self, gpa: Gpa, width: Width, address: u64) -> Result<u64, Trap> {
-        self.charge_exit(ExitReason::Mmio);
+        self.charge_mmio(address);
         self.guest().platform.read(gpa, width).map_err(|_| Trap { cause: Exception::LoadAccess, value: address })
     }
 
     #[cold]
     fn store_device(&mut self, gpa: Gpa, width: Width, value: u64, address: u64) -> Result<Stored, Stop> {
-        self.charge_exit(ExitReason::Mmio);
+        self.charge_mmio(address);
         self.write_device(gpa, width, value).map_err(|_| Trap { cause: Exception::StoreAccess, value: address })?;
         if devices::map::PRIMARY_REGION.offset(gpa).is_some() {
             primary_region::serve(self, Gva(address));

@@ -70,6 +70,9 @@ impl Machine {
             self.state.processors[pcpu].mmu.restart_maximum();
         }
         profile::begin_region(self, guest);
+        if let Some(pages) = &mut self.state.exit_pages {
+            pages.begin(guest);
+        }
         let now = self.statistics_of(guest);
         self.records[guest].region.begin(now);
         self.region_changes(guest, RegionChange::Begins);

@@ -1,7 +1,8 @@
 //! Walks are recorded at the end of a region of interest.
 
 use crate::machine::Machine;
-use crate::results::walks::{ChosenWalk, RecordedWalk, RecordedWalks, choices};
+use crate::results::walks::{Choice, ChosenWalk, RecordedWalk, RecordedWalks, choices};
+use crate::state::exit_pages::ExitPages;
 use hypervisor::WalkMemory;
 use mmu::{Memo, WalkRecord};
 use types::{Gva, PageSize};
@@ -10,6 +11,7 @@ impl Machine {
     /// Records walks of each guest from now on: at the end of its region of interest, or, if it marks none, of its command.
     pub fn record_walks(&mut self) {
         self.records_walks = true;
+        self.state.exit_pages = Some(Box::new(ExitPages::new(self.records.len(), self.state.processors.len())));
     }
 
     /// The walks of a guest that were recorded last; `None` if there are none, or the page was gone.
@@ -39,7 +41,19 @@ impl Machine {
         let chosen = choices(&references).into_iter().filter_map(|(choice, index, pages)| {
             Some(ChosenWalk { choice, pages, walk: self.walk_of_current(lengths[index].0)? })
         });
-        Some(RecordedWalks { middle, pages: references.len(), chosen: chosen.collect() })
+        let chosen = chosen.chain(self.walks_of_exits()).collect();
+        Some(RecordedWalks { middle, pages: references.len(), chosen })
+    }
+
+    /// Walks to the pages whose accesses have exited last, one for each reason. Pages of other address spaces cannot be walked to now.
+    fn walks_of_exits(&self) -> impl Iterator<Item = ChosenWalk> {
+        let current = self.state.current;
+        let pages = self.state.exit_pages.iter();
+        let latest = pages.flat_map(move |pages| pages.latest(current.processor, current.guest));
+        latest.filter_map(|(reason, page)| {
+            let walk = self.walk_of_current(page.gva)?;
+            Some(ChosenWalk { choice: Choice::Exit(reason), pages: page.exits as usize, walk })
+        })
     }
 
     fn walk_of_current(&self, gva: Gva) -> Option<RecordedWalk> {

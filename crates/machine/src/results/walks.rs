@@ -1,9 +1,11 @@
 //! Recorded walks: some of a guest's, at the end of its region of interest, with what walk caches and nested TLB then hold and without.
 //!
 //! The pages are some that the processor works on: of those that its L1D holds for the address space, that in the middle, by address, which mostly
-//! is one of the workload's largest array, and those with the longest, the commonest and the shortest walk. A recording changes nothing, neither
+//! is one of the workload's largest array, and those with the longest, the commonest and the shortest walk; and for each reason for which accesses
+//! exited in the region of interest, that of the latest one. A recording changes nothing, neither
 //! memory nor caches nor counts.
 
+use hypervisor::ExitReason;
 use mmu::WalkRecord;
 
 /// The same page walked to twice.
@@ -31,7 +33,7 @@ pub struct RecordedWalks {
 pub struct ChosenWalk {
     /// Why this one.
     pub choice: Choice,
-    /// How many of the pages have walks with as many references.
+    /// How many of the pages have walks with as many references; of [`Choice::Exit`], how many accesses have exited for the reason.
     pub pages: usize,
     /// The walk.
     pub walk: RecordedWalk,
@@ -46,6 +48,8 @@ pub enum Choice {
     Commonest,
     /// No other has fewer references.
     Shortest,
+    /// It is to the page whose access was the latest to exit for this reason.
+    Exit(ExitReason),
 }
 
 /// Which of these numbers of references are the longest, the commonest and the shortest, each number once: why, its index, and how many are equal.

@@ -34,16 +34,20 @@ pub(super) fn walks(workload: &str, scheme: &str, system: &str, recorded: Option
     walks
 }
 
-/// What a walk is chosen for: `longest, 9 references: 1 of 64 pages`.
+/// What a walk is chosen for: `longest, 9 references: 1 of 64 pages`, `latest nested fault of 12`.
 fn label(choice: &str, walk: &Value, pages: u64) -> String {
     let equal = walk.get("pages").and_then(Value::as_u64).unwrap_or(0);
+    if let Some(reason) = walk.get("exit").and_then(Value::as_str) {
+        let exits = walk.get("exits").and_then(Value::as_u64).unwrap_or(0);
+        return format!("latest {} of {exits}", reason.replace('_', " "));
+    }
     let references = walk.pointer("/cached/references").and_then(Value::as_u64).unwrap_or(0);
     format!("{choice}, {}: {equal} of {pages} pages", counted(references as usize, "reference"))
 }
 
 /// The walks of a page: those to the pages in the middle first, and others as far as there is room. They keep their order.
 fn limited(walks: Vec<Walk>) -> Vec<Walk> {
-    const KINDS: [&str; 3] = ["middle", "longest", "commonest"];
+    const KINDS: [&str; 4] = ["middle", "longest", "exit", "commonest"];
     let rank = |walk: &Walk| KINDS.iter().position(|kind| *kind == walk.kind).unwrap_or(KINDS.len());
     let mut ranked: Vec<(usize, Walk)> = walks.into_iter().enumerate().collect();
     ranked.sort_by_key(|(index, walk)| (rank(walk), *index));
@@ -62,7 +66,7 @@ pub(super) fn section(walks: Vec<Walk>) -> Option<Section> {
         id: "walk",
         title: "One walk, reference by reference".to_owned(),
         intro: vec![
-            "Walks that were recorded at the end of each run, to pages that the first-level TLB then held: to the page in the middle, by address, and to those whose walks were the longest, the commonest and the shortest, with the walk caches as they were. Columns are levels of the first dimension, from the root on; rows are levels of the second, which translates the address of each entry before it can be read, and that of the page in the end. Numbers are references in their order.".to_owned(),
+            "Walks that were recorded at the end of each run, to pages that the first-level TLB then held: to the page in the middle, by address, and to those whose walks were the longest, the commonest and the shortest, with the walk caches as they were; and to the page of the latest access that exited to the hypervisor, for each reason. Columns are levels of the first dimension, from the root on; rows are levels of the second, which translates the address of each entry before it can be read, and that of the page in the end. Numbers are references in their order.".to_owned(),
         ],
         blocks: vec![Block::Explorer { walks }],
     })
@@ -76,7 +80,9 @@ mod tests {
     fn recorded() -> Value {
         let other =
             |choice: &str| json!({ "gva": choice, "choice": choice, "pages": 3, "cached": { "references": 9 } });
-        json!({ "gva": "middle", "pages": 64, "others": [other("longest"), other("shortest")] })
+        let mut exit = json!({ "gva": "exit", "choice": "exit", "exit": "nested_fault", "exits": 12 });
+        exit["cached"] = json!({ "references": 9 });
+        json!({ "gva": "middle", "pages": 64, "others": [other("longest"), other("shortest"), exit] })
     }
 
     #[test]
@@ -85,7 +91,12 @@ mod tests {
         let labels: Vec<&str> = walks.iter().map(|walk| walk.label.as_str()).collect();
         assert_eq!(
             labels,
-            ["page in the middle", "longest, 9 references: 3 of 64 pages", "shortest, 9 references: 3 of 64 pages"]
+            [
+                "page in the middle",
+                "longest, 9 references: 3 of 64 pages",
+                "shortest, 9 references: 3 of 64 pages",
+                "latest nested fault of 12"
+            ]
         );
         assert!(walks[0].walk.get("others").is_none() && walks[1].walk["gva"] == "longest");
         assert!(super::walks("gups", "nested", "nested", None).is_empty());
