@@ -17,7 +17,6 @@ pub(crate) use recorded::Recorded;
 pub(crate) use replayed::Player;
 pub use replayed::{ReplayError, Source};
 
-use crate::profile::Space;
 use crate::state::MachineState;
 use crate::state::pmu;
 use crate::state::primary_region;
@@ -177,7 +176,7 @@ impl Bus for MachineState {
             spaces.note(self.current.hart, context);
         }
         if let Some(pages) = &mut self.exit_pages {
-            pages.enter(self.current.processor, Space::of(context));
+            pages.enter(self.current.processor, context);
         }
         if self.guests[self.current.guest].region.is_some() {
             primary_region::switch(self, context);

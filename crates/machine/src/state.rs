@@ -406,21 +406,26 @@ impl MachineState {
         if let Some(cores) = &mut self.cores {
             cores.pending(processor).exit();
         }
-        if let Some(pages) = &mut self.exit_pages
-            && counts
-        {
-            pages.exited(processor, guest, reason);
-        }
         let at = FootprintPlace { pcpu: processor, vm: guest };
+        if counts {
+            self.count_exit(processor, guest, reason);
+        }
         let processor = &mut self.processors[processor];
         processor.hypervisor += self.costs.of(reason);
         if counts {
-            processor.exits.count(reason);
             if let Some(footprint) = &mut self.footprint {
                 for event in [FootprintEvent::Exit, FootprintEvent::of_exit(reason)] {
                     footprint.touch(at, event, &mut processor.mmu, self.caches.as_mut());
                 }
             }
+        }
+    }
+
+    /// Counts an exit of `guest` on `processor`, and notes its access if walks are recorded.
+    pub(crate) fn count_exit(&mut self, processor: usize, guest: usize, reason: ExitReason) {
+        self.processors[processor].exits.count(reason);
+        if let Some(pages) = &mut self.exit_pages {
+            pages.exited(processor, guest, reason);
         }
     }
 

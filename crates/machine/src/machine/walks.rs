@@ -2,10 +2,10 @@
 
 use crate::machine::Machine;
 use crate::results::walks::{Choice, ChosenWalk, RecordedWalk, RecordedWalks, choices};
-use crate::state::exit_pages::ExitPages;
+use crate::state::exit_pages::{ExitAccess, ExitPages};
 use hypervisor::WalkMemory;
 use mmu::{Memo, WalkRecord};
-use types::{Gva, PageSize};
+use types::{Gva, PageSize, TranslationContext};
 
 impl Machine {
     /// Records walks of each guest from now on: at the end of its region of interest, or, if it marks none, of its command.
@@ -45,19 +45,32 @@ impl Machine {
         Some(RecordedWalks { middle, pages: references.len(), chosen })
     }
 
-    /// Walks to the pages whose accesses have exited last, one for each reason. Pages of other address spaces cannot be walked to now.
+    /// Walks to pages whose accesses have exited lately, one for each reason: the latest that can be walked to now. Those of other address spaces
+    /// cannot.
     fn walks_of_exits(&self) -> impl Iterator<Item = ChosenWalk> {
         let current = self.state.current;
         let pages = self.state.exit_pages.iter();
         let latest = pages.flat_map(move |pages| pages.latest(current.processor, current.guest));
-        latest.filter_map(|(reason, page)| {
-            let walk = self.walk_of_current(page.gva)?;
-            Some(ChosenWalk { choice: Choice::Exit(reason), pages: page.exits as usize, walk })
+        let walk = |access: &ExitAccess| {
+            let of = |memo| self.record_as(access.gva, memo, &access.context);
+            Some(RecordedWalk { whole: of(Memo::Empty)?, cached: of(Memo::AsItIs)? })
+        };
+        latest.filter_map(move |(reason, accesses)| {
+            let walk = accesses.latest().find_map(walk)?;
+            Some(ChosenWalk { choice: Choice::Exit(reason), pages: accesses.exits as usize, walk })
         })
     }
 
     fn walk_of_current(&self, gva: Gva) -> Option<RecordedWalk> {
         Some(RecordedWalk { whole: self.record_of(gva, Memo::Empty)?, cached: self.record_of(gva, Memo::AsItIs)? })
+    }
+
+    /// The walk that the vCPU whose turn it is would make with the privilege of another context.
+    fn record_as(&self, gva: Gva, memo: Memo, privileged_as: &TranslationContext) -> Option<WalkRecord> {
+        let state = &self.state;
+        let mmu = &state.processors[state.current.processor].mmu;
+        let second = state.vm().second_stage_of(state.current.hart);
+        mmu.record_walk_as(&mut WalkMemory::new(&state.host.memory), &second, (gva, memo), privileged_as).ok()
     }
 
     /// The walk that the vCPU whose turn it is would make.

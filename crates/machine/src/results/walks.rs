@@ -48,7 +48,7 @@ pub enum Choice {
     Commonest,
     /// No other has fewer references.
     Shortest,
-    /// It is to the page whose access was the latest to exit for this reason.
+    /// It is to the page whose access was the latest to exit for this reason, of those that can be walked to.
     Exit(ExitReason),
 }
 

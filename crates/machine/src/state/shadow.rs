@@ -163,7 +163,7 @@ pub(crate) fn charge(state: &mut MachineState, event: Option<Event>) {
     let what = EventKind::Shadow(ShadowEvent::new(reason, work.way, work.activity));
     state.note_spending(processor, cycles, what);
     if work.way == Way::Exit {
-        state.processors[processor].exits.count(reason);
+        state.count_exit(processor, guest, reason);
         if let Some(cores) = &mut state.cores {
             cores.pending(processor).exit();
         }

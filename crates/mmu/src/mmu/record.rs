@@ -131,6 +131,23 @@ impl<O: Observer> Mmu<O> {
         self.record_walk_of(memory, second, &WalkRequest { context, vmid, gva, memo })
     }
 
+    /// The walk that a load from `gva` would make in the current context with the privilege, SUM and MXR of another one. Nothing changes.
+    ///
+    /// # Errors
+    /// The fault that the load would cause.
+    pub fn record_walk_as(
+        &self,
+        memory: &mut impl TableMemory,
+        second: &SecondStage,
+        (gva, memo): (Gva, Memo),
+        privileged_as: &TranslationContext,
+    ) -> Result<WalkRecord, Fault> {
+        let Context { translation, vmid, .. } = *self.context();
+        let TranslationContext { privilege, sum, mxr, .. } = *privileged_as;
+        let context = TranslationContext { privilege, sum, mxr, ..translation };
+        self.record_walk_of(memory, second, &WalkRequest { context, vmid, gva, memo })
+    }
+
     /// The walk that a load would make, as `request` says. Nothing changes.
     ///
     /// # Errors

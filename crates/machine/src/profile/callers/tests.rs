@@ -174,12 +174,12 @@ fn stacks_that_are_charged_nothing_have_no_chain() {
 fn a_guest_that_never_returns_keeps_limited_memory() {
     let mut harts = Harts::new(1, user(1));
     for depth in 0..MOST_FRAMES as u64 + 10 {
-        let call = call(0x100 + 4 * (depth % 3), SP.wrapping_sub(16 * depth));
+        let call = call(0x100 + 4 * (depth % 3), (1 << 40) - 16 * depth);
         harts.callers.transfer(0, user(1), &call);
     }
     assert_eq!(harts.frames(), MOST_FRAMES);
     assert_eq!(harts.stack(0).len(), usize::from(LONGEST_CHAIN));
-    harts.run(0, &[ret(0x104, SP)]);
+    harts.run(0, &[ret(0x104, 1 << 40)]);
     assert_eq!(harts.frames(), 0);
     // Each jump is to another stack.
     for jump in 0..MOST_STACKS as u64 + 10 {
