@@ -412,11 +412,9 @@ impl MachineState {
         }
         let processor = &mut self.processors[processor];
         processor.hypervisor += self.costs.of(reason);
-        if counts {
-            if let Some(footprint) = &mut self.footprint {
-                for event in [FootprintEvent::Exit, FootprintEvent::of_exit(reason)] {
-                    footprint.touch(at, event, &mut processor.mmu, self.caches.as_mut());
-                }
+        if counts && let Some(footprint) = &mut self.footprint {
+            for event in [FootprintEvent::Exit, FootprintEvent::of_exit(reason)] {
+                footprint.touch(at, event, &mut processor.mmu, self.caches.as_mut());
             }
         }
     }

@@ -23,6 +23,8 @@ const MOST_CHAINS: usize = 1 << 20;
 const MOST_FRAMES: usize = 1 << 20;
 /// The most stacks that are put aside. All are forgotten where one more comes: most are of threads that have ended.
 const MOST_STACKS: usize = 1 << 14;
+/// The most frames, from the innermost one on, that a return is looked for in: no guest can make each of its returns take long.
+const MOST_SEARCHED: usize = 1 << 12;
 /// What a return without a frame may move the stack pointer by, in bytes, if it stays on its stack.
 const SAME_STACK_BYTES: u64 = 16 << 10;
 
@@ -160,7 +162,7 @@ impl Callers {
                 self.switch(hart, program.flatten());
             }
             Transfer::TrapReturn { to: Privilege::Supervisor, .. } => {
-                let trap = self.of_kernel(hart).find(|frame| frame.entry == Entry::Trap);
+                let trap = self.frames_of(hart).find(|frame| frame.entry == Entry::Trap);
                 if let Some(trap) = trap {
                     self.pop_to(hart, trap.outer);
                 }
@@ -168,11 +170,12 @@ impl Callers {
         }
     }
 
-    /// The frames of the stack that a hart executes on, the innermost first; of the kernel, without those of the program that it works for.
-    fn of_kernel(&self, hart: usize) -> impl Iterator<Item = Frame> {
+    /// The frames of the stack that a hart executes on, the innermost first, as far as returns are looked for; of the kernel, without those of the program
+    /// that it works for.
+    fn frames_of(&self, hart: usize) -> impl Iterator<Item = Frame> {
         let frame = |number: StackId| number.map(|number| self.frames[number as usize]);
         let frames = std::iter::successors(frame(self.harts[hart]), move |inner| frame(inner.outer));
-        frames.take_while(|frame| frame.entry != Entry::ProgramTrap)
+        frames.take_while(|frame| frame.entry != Entry::ProgramTrap).take(MOST_SEARCHED)
     }
 
     /// The instruction at `caller` enters what returns to an address with a stack pointer.
@@ -195,8 +198,8 @@ impl Callers {
 
     /// A hart returns to an address with a stack pointer.
     fn returns(&mut self, hart: usize, place: Place, target: u64, sp: u64) {
-        let Some(latest) = self.of_kernel(hart).next() else {
-            let space = (place.privilege == Mode::User).then_some(place.space);
+        let space = (place.privilege == Mode::User).then_some(place.space);
+        let Some(latest) = self.frames_of(hart).next() else {
             if let Some(stack) = self.aside.remove(&Aside { space, target, sp }) {
                 self.switch_and_return(hart, stack);
             }
@@ -204,16 +207,15 @@ impl Callers {
         };
         // Frames further out have higher stack pointers. A return past several of them is a jump out of nested calls.
         let returned = |frame: &Frame| (frame.target, frame.sp) == (target, sp);
-        let near = self.of_kernel(hart).skip(1).take_while(|frame| frame.sp <= sp);
+        let near = self.frames_of(hart).skip(1).take_while(|frame| frame.sp <= sp);
         let frame = std::iter::once(latest).chain(near).find(returned);
         if let Some(frame) = frame {
             self.pop_to(hart, frame.outer);
             return;
         }
-        let space = (place.privilege == Mode::User).then_some(place.space);
         match self.aside.remove(&Aside { space, target, sp }) {
             None if latest.sp.abs_diff(sp) <= SAME_STACK_BYTES => {
-                let left = self.of_kernel(hart).take_while(|frame| frame.sp < sp).last();
+                let left = self.frames_of(hart).take_while(|frame| frame.sp < sp).last();
                 if let Some(frame) = left {
                     self.pop_to(hart, frame.outer);
                 }

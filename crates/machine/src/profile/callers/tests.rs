@@ -179,7 +179,10 @@ fn a_guest_that_never_returns_keeps_limited_memory() {
     }
     assert_eq!(harts.frames(), MOST_FRAMES);
     assert_eq!(harts.stack(0).len(), usize::from(LONGEST_CHAIN));
+    // It is not found so far out, so that the stack is put aside as one of another thread.
     harts.run(0, &[ret(0x104, 1 << 40)]);
+    assert_eq!(harts.frames(), MOST_FRAMES);
+    harts.forget();
     assert_eq!(harts.frames(), 0);
     // Each jump is to another stack.
     for jump in 0..MOST_STACKS as u64 + 10 {
