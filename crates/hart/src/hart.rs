@@ -177,7 +177,7 @@ impl Hart {
         self.instruction_log().map(|log| log.take(retired)).unwrap_or_default()
     }
 
-    /// Tells the bus of calls, returns and traps, from now on ([`Bus::transfer`](crate::Bus::transfer)). The hart is then slower.
+    /// Tells the bus of calls, returns and traps, from now on ([`Bus::transfer`]). The hart is then slower.
     pub fn tell_transfers(&mut self) {
         self.observe().transfers = true;
     }
