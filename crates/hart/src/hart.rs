@@ -177,12 +177,12 @@ impl Hart {
         self.instruction_log().map(|log| log.take(retired)).unwrap_or_default()
     }
 
-    /// Tells the bus of calls, returns and traps, from now on ([`Bus::transfer`]). The hart is then slower.
+    /// Reports calls, returns and traps to the bus from now on ([`Bus::transfer`]). The hart is then slower.
     pub fn tell_transfers(&mut self) {
         self.observe().transfers = true;
     }
 
-    /// Tells the bus of a trap or a return from one, if it is told of transfers.
+    /// Reports a trap or a return from one to the bus, if transfers are reported.
     pub(crate) fn tell_transfer<B: Bus>(&self, bus: &mut B, transfer: impl FnOnce(u64) -> Transfer) {
         if self.observers.as_ref().is_some_and(|observers| observers.transfers) {
             bus.transfer(transfer(self.register(STACK_POINTER)));

@@ -155,7 +155,7 @@ unsafe fn log_instruction<B: Bus>(
     log.begin((number, hart.page + u64::from(offset)), bits, &hart.context(), data);
 }
 
-/// Tells the bus of the call or return that the micro-op makes.
+/// Reports the call or return that the micro-op makes to the bus.
 ///
 /// # Safety
 /// As for [`Sentry::stops`].

@@ -12,7 +12,7 @@ pub(crate) struct Observers {
     pub(crate) accesses: Option<AccessLog>,
     /// The instructions that it retires.
     pub(crate) instructions: Option<InstructionLog>,
-    /// Whether the bus is told of calls, returns and traps.
+    /// Whether calls, returns and traps are reported to the bus.
     pub(crate) transfers: bool,
 }
 

@@ -270,7 +270,7 @@ impl Hart {
         1 + if nested { i64::from(bus.nested_trap()) } else { 0 }
     }
 
-    /// Tells the bus of the trap that was just taken, if it is told of transfers.
+    /// Reports the trap that was just taken to the bus, if transfers are reported.
     fn tell_trap<B: Bus>(&self, bus: &mut B) {
         self.tell_transfer(bus, |sp| Transfer::Trap { pc: self.csrs.sepc, sp });
     }

@@ -38,7 +38,7 @@ enum Entry {
     ProgramTrap,
 }
 
-/// The number of a frame, which stands for the stack that it is the innermost frame of.
+/// A stack: the number of its innermost frame; `None` of an empty one.
 type StackId = Option<u32>;
 
 /// A call, or trap, that has not returned.

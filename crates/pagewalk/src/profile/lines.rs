@@ -7,7 +7,7 @@ use object::{Object, ObjectSection};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The lines of a program. What is asked for is read then, and kept.
+/// The lines of a program. The library reads a compilation unit when it is first looked up, and keeps it.
 pub(super) struct Lines(Mutex<Context<EndianArcSlice<LittleEndian>>>);
 
 impl Lines {

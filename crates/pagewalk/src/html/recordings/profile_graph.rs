@@ -5,7 +5,7 @@ use crate::html::charts::FlamePart as Part;
 use crate::html::palette::{self, Colour};
 use std::collections::BTreeMap;
 
-/// What a node stands for.
+/// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Run,
