@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::profiles::{TWO_ARRAYS, sums};
 use common::{Scratch, command, ended, number, run, runs_of, two_guests};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -9,9 +10,6 @@ use std::fs;
 
 /// The lists of a profile. Each has all of it.
 const LISTS: [&str; 6] = ["spaces", "symbols", "instructions", "pages", "objects", "symbols_and_objects"];
-
-/// A kernel with one function that reads an array at random, and one that reads another in order.
-const TWO_ARRAYS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/profile/two-arrays.elf");
 
 fn json(path: &str) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap_or_else(|error| panic!("{path}: {error}"))).expect("JSON")
@@ -24,18 +22,6 @@ fn compared(arguments: &[&str]) -> (Value, Value) {
     let (profile, report) = (scratch.text("p.json"), scratch.text("r.json"));
     run(["compare", "--profile", &profile, "--json", &report].iter().chain(arguments)).succeeded();
     (json(&profile), json(&report))
-}
-
-/// The counts of a list's parts, added up.
-fn sums(list: &Value) -> BTreeMap<String, i64> {
-    let mut sums = BTreeMap::new();
-    for part in list.as_array().expect("a list") {
-        for (name, count) in part["counts"].as_object().expect("counts") {
-            *sums.entry(name.clone()).or_insert(0) += count.as_i64().expect("a whole number");
-        }
-    }
-    sums.retain(|_, sum| *sum != 0);
-    sums
 }
 
 fn totals(profile: &Value) -> BTreeMap<String, i64> {

@@ -2,12 +2,11 @@
 
 mod common;
 
+use common::profiles::{TWO_ARRAYS, sums};
 use common::{Scratch, command, ended, number, run, runs_of, two_guests};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-
-const TWO_ARRAYS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/profile/two-arrays.elf");
 
 /// The profile of `compare` with `arguments`, and its report.
 #[track_caller]
@@ -17,18 +16,6 @@ fn profiled(arguments: &[&str]) -> (Value, Vec<u8>) {
     let files = ["--profile", &profile, "--profile-stacks", "--json", &report];
     run(["compare"].iter().chain(&files).chain(arguments)).succeeded();
     (serde_json::from_slice(&fs::read(profile).unwrap()).unwrap(), fs::read(report).unwrap())
-}
-
-/// The counts of a list's parts, added up.
-fn sums(list: &Value) -> BTreeMap<String, i64> {
-    let mut sums = BTreeMap::new();
-    for part in list.as_array().expect("a list") {
-        for (name, count) in part["counts"].as_object().expect("counts") {
-            *sums.entry(name.clone()).or_insert(0) += count.as_i64().expect("a whole number");
-        }
-    }
-    sums.retain(|_, sum| *sum != 0);
-    sums
 }
 
 /// Functions with arrows between them, and L1 misses.

@@ -31,15 +31,15 @@ impl Machine {
 
     fn walks_of_current(&self) -> Option<RecordedWalks> {
         let pages = self.state.processors[self.state.current.processor].mmu.data_pages();
-        let middle = self.walk_of_current(inside(*pages.get(pages.len() / 2)?))?;
+        let middle = self.walk_of(inside(*pages.get(pages.len() / 2)?), None)?;
         // A page whose tables have changed since has no walk.
         let lengths: Vec<(Gva, usize)> = pages
             .iter()
-            .filter_map(|&page| Some((inside(page), self.record_of(inside(page), Memo::AsItIs)?.references())))
+            .filter_map(|&page| Some((inside(page), self.record_of(inside(page), Memo::AsItIs, None)?.references())))
             .collect();
         let references: Vec<usize> = lengths.iter().map(|&(_, references)| references).collect();
         let chosen = choices(&references).into_iter().filter_map(|(choice, index, pages)| {
-            Some(ChosenWalk { choice, pages, walk: self.walk_of_current(lengths[index].0)? })
+            Some(ChosenWalk { choice, pages, walk: self.walk_of(lengths[index].0, None)? })
         });
         let chosen = chosen.chain(self.walks_of_exits()).collect();
         Some(RecordedWalks { middle, pages: references.len(), chosen })
@@ -51,34 +51,30 @@ impl Machine {
         let current = self.state.current;
         let pages = self.state.exit_pages.iter();
         let latest = pages.flat_map(move |pages| pages.latest(current.processor, current.guest));
-        let walk = |access: &ExitAccess| {
-            let of = |memo| self.record_as(access.gva, memo, &access.context);
-            Some(RecordedWalk { whole: of(Memo::Empty)?, cached: of(Memo::AsItIs)? })
-        };
+        let walk = |access: &ExitAccess| self.walk_of(access.gva, Some(&access.context));
         latest.filter_map(move |(reason, accesses)| {
             let walk = accesses.latest().find_map(walk)?;
             Some(ChosenWalk { choice: Choice::Exit(reason), pages: accesses.exits as usize, walk })
         })
     }
 
-    fn walk_of_current(&self, gva: Gva) -> Option<RecordedWalk> {
-        Some(RecordedWalk { whole: self.record_of(gva, Memo::Empty)?, cached: self.record_of(gva, Memo::AsItIs)? })
-    }
-
-    /// The walk that the vCPU whose turn it is would make with the privilege of another context.
-    fn record_as(&self, gva: Gva, memo: Memo, privileged_as: &TranslationContext) -> Option<WalkRecord> {
+    /// The walk that the vCPU whose turn it is would make: with its privilege, or with that of another context.
+    fn record_of(&self, gva: Gva, memo: Memo, privileged_as: Option<&TranslationContext>) -> Option<WalkRecord> {
         let state = &self.state;
         let mmu = &state.processors[state.current.processor].mmu;
         let second = state.vm().second_stage_of(state.current.hart);
-        mmu.record_walk_as(&mut WalkMemory::new(&state.host.memory), &second, (gva, memo), privileged_as).ok()
+        let mut memory = WalkMemory::new(&state.host.memory);
+        let recorded = match privileged_as {
+            Some(context) => mmu.record_walk_as(&mut memory, &second, (gva, memo), context),
+            None => mmu.record_walk(&mut memory, &second, gva, memo),
+        };
+        recorded.ok()
     }
 
-    /// The walk that the vCPU whose turn it is would make.
-    fn record_of(&self, gva: Gva, memo: Memo) -> Option<WalkRecord> {
-        let state = &self.state;
-        let mmu = &state.processors[state.current.processor].mmu;
-        let second = state.vm().second_stage_of(state.current.hart);
-        mmu.record_walk(&mut WalkMemory::new(&state.host.memory), &second, gva, memo).ok()
+    /// The same page walked to with empty walk caches and nested TLB, and with what they hold.
+    fn walk_of(&self, gva: Gva, privileged_as: Option<&TranslationContext>) -> Option<RecordedWalk> {
+        let of = |memo| self.record_of(gva, memo, privileged_as);
+        Some(RecordedWalk { whole: of(Memo::Empty)?, cached: of(Memo::AsItIs)? })
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod gdb;
 pub(crate) mod kernel;
+pub(crate) mod profiles;
 pub(crate) mod programs;
 pub(crate) mod screen;
 pub(crate) mod user;
