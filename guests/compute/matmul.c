@@ -18,40 +18,54 @@ static void __attribute__((noinline)) multiply(const double *a, const double *b,
         }
 }
 
+/* The reflection at the plane that `normal` stands on: its square is the identity. */
+static void fill_reflection(double *matrix, const double *normal, uint64_t rows)
+{
+    double square = 0;
+
+    for (uint64_t i = 0; i < rows; i++)
+        square += normal[i] * normal[i];
+    for (uint64_t i = 0; i < rows; i++)
+        for (uint64_t j = 0; j < rows; j++)
+            matrix[i * rows + j] = (i == j) - 2 * normal[i] * normal[j] / square;
+}
+
 static enum outcome run(const struct options *options)
 {
     uint64_t rows = option_size(options, DEFAULT_ROWS, 1, 4096);
     uint64_t iterations = options->iterations != 0 ? options->iterations : DEFAULT_ITERATIONS;
-    uint64_t bytes = rows * rows * sizeof(double);
-    double *rotation = memory_take(bytes, ALIGN_PAGE);
+    uint64_t bytes = rows * rows * sizeof(double), products = iterations + iterations % 2;
+    double *reflection = memory_take(bytes, ALIGN_PAGE), *start = memory_take(bytes, ALIGN_PAGE);
     double *matrix = memory_take(bytes, ALIGN_PAGE), *next = memory_take(bytes, ALIGN_PAGE);
+    double *normal = memory_take(rows * sizeof(*normal), ALIGN_PAGE);
     struct random random = {options->seed};
-    double before = 0, after = 0;
+    double error = 0;
     uint64_t elapsed;
     bool ok;
 
-    /* A permutation of the rows, which moves the numbers and changes none. */
     for (uint64_t i = 0; i < rows; i++)
-        rotation[i * rows + (i + 1) % rows] = 1;
+        normal[i] = 0.5 + random_unit(&random);
+    fill_reflection(reflection, normal, rows);
     for (uint64_t i = 0; i < rows * rows; i++)
-        matrix[i] = (double)(random_next(&random) & 0xffff);
-    for (uint64_t i = 0; i < rows * rows; i++)
-        before += matrix[i] * (double)(i / rows == iterations % rows);
+        start[i] = matrix[i] = random_unit(&random);
     elapsed = region_begin();
-    for (uint64_t i = 0; i < iterations; i++) {
+    for (uint64_t i = 0; i < products; i++) {
         double *product = next;
 
-        multiply(rotation, matrix, product, rows);
+        multiply(reflection, matrix, product, rows);
         next = matrix;
         matrix = product;
     }
     elapsed = region_end(elapsed);
 
-    /* The row that was `iterations` rows below the first is the first. */
-    for (uint64_t i = 0; i < rows; i++)
-        after += matrix[i];
-    ok = before == after;
-    print("matmul: %s operations=%lu ns=%lu\n", ok ? "ok" : "FAILED", rows * rows * rows * iterations, elapsed);
+    /* An even number of reflections. */
+    for (uint64_t i = 0; i < rows * rows; i++) {
+        double difference = matrix[i] - start[i];
+
+        error += difference < 0 ? -difference : difference;
+    }
+    ok = error < 1e-9 * (double)(rows * rows) * (double)products;
+    print("matmul: %s operations=%lu ns=%lu\n", ok ? "ok" : "FAILED", rows * rows * rows * products, elapsed);
     return ok ? OUTCOME_OK : OUTCOME_FAILED;
 }
 

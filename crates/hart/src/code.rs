@@ -9,6 +9,7 @@ mod block;
 mod hot;
 pub(crate) mod jumps;
 pub mod models;
+pub(crate) mod page_slots;
 pub(crate) mod translations;
 
 use crate::{

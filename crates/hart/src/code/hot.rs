@@ -21,8 +21,8 @@ use crate::{
 use std::collections::{HashMap, VecDeque};
 
 /// The most blocks of a unit, and the most micro-ops.
-const MOST_BLOCKS: usize = 16;
-const MOST_OPS: usize = 400;
+const MOST_BLOCKS: usize = 32;
+const MOST_OPS: usize = 600;
 
 /// How often dropping a page doubles the hotness that its next unit takes.
 const MOST_DOUBLINGS: u32 = 12;
@@ -191,7 +191,7 @@ impl Hot {
             code.release(mark);
             return;
         };
-        let reserve = u16::try_from(reserve(code, &blocks)).expect("16 blocks of at most 64 instructions");
+        let reserve = u16::try_from(reserve(code, &blocks)).expect("32 blocks of at most 64 instructions");
         for (old, new) in region.iter().zip(&blocks) {
             let entry = new.slot - ENTRY_SLOTS;
             code.set_block(page, old.offset, entry);
@@ -220,6 +220,7 @@ impl Hot {
         let links = if self.all { Links::All } else { Links::Taken };
         let (mut ops, mut loops) = (0, false);
         let mut waiting = VecDeque::from([offset]);
+        let mut computed = self.sampled_places(code, page);
         while let Some(offset) = waiting.pop_front() {
             if region.iter().any(|block| block.offset == offset) {
                 loops = true;
@@ -231,9 +232,18 @@ impl Hot {
             }
             region.push(Block { offset, slot });
             ops += follow(code, slot, links, &mut waiting);
+            if jumps_by_table(code, slot) {
+                // Where such a jump leads is not known: to places of its page where time is spent.
+                waiting.extend(computed.drain(..));
+            }
         }
         let room = code.has_room(region.len() * (MAX_BLOCK_SLOTS + ENTRY_SLOTS));
         if room && (loops || self.all) { (region, ops) } else { (Vec::new(), 0) }
+    }
+
+    /// The blocks of a page at which instructions were sampled.
+    fn sampled_places(&self, code: &Translations, page: HostPage) -> Vec<u16> {
+        code.places(page).filter(|offset| self.heat.contains_key(&(page, *offset))).collect()
     }
 }
 
@@ -264,6 +274,12 @@ enum Links {
     Taken,
     /// All.
     All,
+}
+
+/// Whether the block at `slot` ends in a jump to a register that is no return: by a table, or to a function whose address is in a variable.
+fn jumps_by_table(code: &Translations, slot: usize) -> bool {
+    let returns = |op: &MicroOp| op.rd == SINK && matches!(op.rs1, 1 | 5);
+    compiled_part(code, slot).any(|(_, opcode, op)| opcode == Opcode::Jalr && !returns(op))
 }
 
 /// Appends where the `links` of the block at `slot` lead within its page, and returns how many micro-ops of it would be compiled.

@@ -2,7 +2,7 @@
 
 use crate::{
     Isa,
-    code::models::ModelLayout,
+    code::{models::ModelLayout, page_slots::PageSlots},
     host_page::HostPage,
     microop::{Link, MicroOp},
     ops::Opcode,
@@ -69,6 +69,7 @@ pub(crate) struct Translations {
     pub(super) ops: Vec<Slot>,
     pub(super) side: Vec<Side>,
     pages: HashMap<HostPage, PageBlocks>,
+    page_slots: PageSlots,
     /// One byte for each page of the memory: whether it holds translated code.
     map: Box<[u8]>,
     first_page: usize,
@@ -84,6 +85,7 @@ impl Translations {
             ops: Vec::with_capacity(ARENA),
             side: Vec::with_capacity(ARENA),
             pages: HashMap::new(),
+            page_slots: PageSlots::new(),
             map: vec![0; (bytes >> 12) + 2].into_boxed_slice(),
             first_page: memory as usize >> 12,
         }
@@ -92,6 +94,12 @@ impl Translations {
     /// The byte map, biased so that the page number of a host address indexes it.
     pub(crate) fn biased_map(&self) -> *const u8 {
         self.map.as_ptr().wrapping_sub(self.first_page)
+    }
+
+    /// Where accesses to pages were found last.
+    #[inline(always)]
+    pub(crate) fn page_slots(&self) -> &PageSlots {
+        &self.page_slots
     }
 
     /// Whether the page holds translated code.
@@ -116,6 +124,12 @@ impl Translations {
     pub(super) fn block_at(&self, page: HostPage, offset: u16) -> Option<usize> {
         let slot = self.pages.get(&page)?.starts[usize::from(offset >> 1)];
         (slot != NO_BLOCK).then_some(slot as usize)
+    }
+
+    /// The offsets of a page at which translated blocks begin, ascending.
+    pub(super) fn places(&self, page: HostPage) -> impl Iterator<Item = u16> {
+        let starts = self.pages.get(&page).into_iter().flat_map(|blocks| blocks.starts.iter().enumerate());
+        starts.filter(|(_, slot)| **slot != NO_BLOCK).map(|(half, _)| 2 * half as u16)
     }
 
     /// Whether there is room for `slots` more, beside a scratch block.

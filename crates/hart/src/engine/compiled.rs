@@ -77,11 +77,12 @@ pub(super) unsafe fn enter<B: Bus>(
     }
 }
 
-/// A load that missed where it hit last: finds where it hits, and uses the line there, or loads.
+/// A load that missed where it hit last: finds where it hits, and uses the line there, or loads. `SEARCHED`: compiled code has looked where its page was
+/// found last.
 ///
 /// # Safety
 /// As for the handlers.
-pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
+pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus, const SEARCHED: bool>(
     hart: *mut Hart,
     op: *mut MicroOp,
     acc: u64,
@@ -91,18 +92,26 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
     // SAFETY: as for the handlers; nothing else refers to the micro-op meanwhile.
     unsafe {
         let (environment, stamp) = (&mut *environment.cast::<Environment<B>>(), accumulator::stamp(acc));
-        let (view, mut predicted) = (environment.exchange.view, environment.latest);
-        loop {
+        let view = environment.exchange.view;
+        if !SEARCHED {
+            let predicted = environment.slot_of_page(address);
             if let Some(at) = B::read_hit(view, predicted, address, T::WIDTH, stamp) {
                 (*op).rs2 = predicted;
                 environment.use_line_of(&*hart, op, acc, DataUse { address, at, access: Access::Read });
                 return environment.exchange.hit(at);
             }
+        }
+        loop {
             environment.locate(&*hart, op, acc);
             match environment.bus().load_miss(address, T::WIDTH, &mut (*op).rs2, stamp) {
                 Ok(Loaded::Retry) => {
-                    predicted = (*op).rs2;
+                    let predicted = (*op).rs2;
+                    environment.found(address, predicted);
                     environment.watch();
+                    if let Some(at) = B::read_hit(view, predicted, address, T::WIDTH, stamp) {
+                        environment.use_line_of(&*hart, op, acc, DataUse { address, at, access: Access::Read });
+                        return environment.exchange.hit(at);
+                    }
                 }
                 Ok(Loaded::Value(value)) => {
                     environment.completed(&*hart, op, acc, address);
@@ -112,16 +121,16 @@ pub(super) unsafe extern "C" fn load_miss<T: Cell, B: Bus>(
                 }
                 Err(stop) => return stopped::<B>(&mut *hart, op, acc, environment, stop),
             }
-            environment.latest = predicted;
         }
     }
 }
 
 /// A store, of the value in the exchange, that missed where it hit last: finds where it hits, or stores. Where lines are modelled, it uses that of a hit.
+/// `SEARCHED` as for [`load_miss`].
 ///
 /// # Safety
 /// As for the handlers.
-pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
+pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus, const SEARCHED: bool>(
     hart: *mut Hart,
     op: *mut MicroOp,
     acc: u64,
@@ -131,25 +140,25 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
     // SAFETY: as for the handlers; nothing else refers to the micro-op meanwhile, and a store is never the last of its block.
     unsafe {
         let (environment, stamp) = (&mut *environment.cast::<Environment<B>>(), accumulator::stamp(acc));
-        let (view, mut predicted) = (environment.exchange.view, environment.latest);
+        let view = environment.exchange.view;
         let value = environment.exchange.value & (u64::MAX >> (64 - 8 * T::WIDTH.bytes()));
-        loop {
+        if !SEARCHED {
+            let predicted = environment.slot_of_page(address);
             if let Some(at) = B::write_hit(view, predicted, address, T::WIDTH, stamp) {
                 (*op).rs2 = predicted;
-                if B::Lines::STATE.is_some() {
-                    if environment.holds_code(at) {
-                        // An interpreter makes it, and uses its line.
-                        return environment.exchange.leave(acc, op);
-                    }
-                    environment.use_line_of(&*hart, op, acc, DataUse { address, at, access: Access::Write });
-                }
-                return environment.exchange.hit(at);
+                return store_hit(&*hart, op, acc, environment, DataUse { address, at, access: Access::Write });
             }
+        }
+        loop {
             environment.locate(&*hart, op, acc);
             match environment.bus().store_miss(address, T::WIDTH, value, &mut (*op).rs2, stamp) {
                 Ok(Stored::Retry) => {
-                    predicted = (*op).rs2;
+                    let predicted = (*op).rs2;
+                    environment.found(address, predicted);
                     environment.watch();
+                    if let Some(at) = B::write_hit(view, predicted, address, T::WIDTH, stamp) {
+                        return store_hit(&*hart, op, acc, environment, DataUse { address, at, access: Access::Write });
+                    }
                 }
                 Ok(Stored::Done(pages)) => {
                     environment.completed(&*hart, op, acc, address);
@@ -163,8 +172,26 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus>(
                 }
                 Err(stop) => return stopped::<B>(&mut *hart, op, acc, environment, stop),
             }
-            environment.latest = predicted;
         }
+    }
+}
+
+/// A store hits: compiled code makes it, unless its page holds translated code.
+///
+/// # Safety
+/// As for the handlers; the byte is what this bus said.
+#[inline(always)]
+unsafe fn store_hit<B: Bus>(hart: &Hart, op: *mut MicroOp, acc: u64, environment: &mut Environment<B>, used: DataUse) {
+    // SAFETY: by the contract.
+    unsafe {
+        if B::Lines::STATE.is_some() {
+            if environment.holds_code(used.at) {
+                // An interpreter makes it, and uses its line.
+                return environment.exchange.leave(acc, op);
+            }
+            environment.use_line_of(hart, op, acc, used);
+        }
+        environment.exchange.hit(used.at);
     }
 }
 

@@ -60,8 +60,6 @@ pub(crate) struct Environment<'c, B: Bus> {
     /// The cache's byte map of frames that hold code, biased by the host's page numbers.
     code_map: *const u8,
     pub(crate) code_view: CodeView,
-    /// Where the latest load or store that missed was found: the next one is often off the same base.
-    pub(crate) latest: u16,
     /// What compiled code and the functions that it calls tell each other.
     pub(crate) exchange: Exchange,
     pub(super) lines: B::Lines,
@@ -82,7 +80,6 @@ impl<'c, B: Bus> Environment<'c, B> {
             code_map: unsafe { (*code.translations).biased_map() },
             code,
             code_view,
-            latest: 0,
             exchange: Exchange::new(),
             lines,
             outstanding: Outstanding::ANYTHING,
@@ -100,6 +97,7 @@ impl<'c, B: Bus> Environment<'c, B> {
         unsafe { &mut *self.code.source }
     }
 
+    #[inline(always)]
     fn translations(&self) -> &Translations {
         // SAFETY: by the contract of `new`; a reference made of the source has ended.
         unsafe { &*self.code.translations }
@@ -196,6 +194,18 @@ impl<'c, B: Bus> Environment<'c, B> {
             Reports::None => self.bus().use_line(at, Access::Execute),
             Reports::Instructions => self.report_at(hart, op, acc, Report::FetchLine(at)),
         }
+    }
+
+    /// Where an access to `address` was found last, or one to another page that shares its place.
+    #[inline(always)]
+    pub(crate) fn slot_of_page(&self, address: u64) -> u16 {
+        self.translations().page_slots().get(address)
+    }
+
+    /// An access to `address` was found at the predicted slot.
+    #[inline(always)]
+    pub(crate) fn found(&self, address: u64, predicted: u16) {
+        self.translations().page_slots().set(address, predicted);
     }
 
     /// Whether the page of a byte just written holds translated code.

@@ -79,7 +79,7 @@ macro_rules! define_execute {
                         };
                         match memory::load_hit::<$load_t, B>(hart, op, *acc, view, environment) {
                             Some(value) => hit(acc, || deliver(hart, &o, value)),
-                            None if memory::load_hits_latest::<$load_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
+                            None if memory::load_hits_page_slot::<$load_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::load_miss::<$load_t, B>(hart, op, *acc, environment, deliver), op, acc),
                         }
                     })*
@@ -89,7 +89,7 @@ macro_rules! define_execute {
                         };
                         match memory::load_hit::<$fload_t, B>(hart, op, *acc, view, environment) {
                             Some(value) => hit(acc, || deliver(hart, &o, value)),
-                            None if memory::load_hits_latest::<$fload_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
+                            None if memory::load_hits_page_slot::<$fload_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::load_miss::<$fload_t, B>(hart, op, *acc, environment, deliver), op, acc),
                         }
                     })*
@@ -97,7 +97,7 @@ macro_rules! define_execute {
                         let value = hart.register(o.rd);
                         match memory::store_hit::<$store_t, B>(hart, value, op, *acc, view) {
                             Some(at) => stored(hart, op, acc, environment, at),
-                            None if memory::store_hits_latest::<$store_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
+                            None if memory::store_hits_page_slot::<$store_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::store_miss::<$store_t, B>(hart, value, op, *acc, environment), op, acc),
                         }
                     })*
@@ -105,7 +105,7 @@ macro_rules! define_execute {
                         let value = hart.f[o.rd as usize];
                         match memory::store_hit::<$fstore_t, B>(hart, value, op, *acc, view) {
                             Some(at) => stored(hart, op, acc, environment, at),
-                            None if memory::store_hits_latest::<$fstore_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
+                            None if memory::store_hits_page_slot::<$fstore_t, B>(hart, op, *acc, view, environment) => Flow::Go(op),
                             None => after(memory::store_miss::<$fstore_t, B>(hart, value, op, *acc, environment), op, acc),
                         }
                     })*

@@ -68,6 +68,7 @@ impl Operands {
                 (read, if gives_integer(opcode) { Set::x(rd) } else { Set::f(rd) })
             }
             _ if matches!(opcode, Opcode::Li | Opcode::Auipc | Opcode::Jal) => (Set::default(), Set::x(rd)),
+            _ if opcode == Opcode::Jalr => (Set::x(rs1), Set::x(rd)),
             _ => (Set::default(), Set::default()),
         };
         Self { read, written }

@@ -322,7 +322,7 @@ macro_rules! define_handlers {
 
             $(handler!(#[inline(never)] $load, |hart, op, acc, view, env| {
                 unsafe {
-                    if memory::load_hits_latest::<$load_t, B>(&*hart, op, acc, view, &*env.cast()) {
+                    if memory::load_hits_page_slot::<$load_t, B>(&*hart, op, acc, view, &*env.cast()) {
                         return handlers::$load::<B>(hart, op, acc, view, env);
                     }
                     return searches::$load::<B>(hart, op, acc, view, env);
@@ -331,7 +331,7 @@ macro_rules! define_handlers {
 
             $(handler!(#[inline(never)] $fload, |hart, op, acc, view, env| {
                 unsafe {
-                    if memory::load_hits_latest::<$fload_t, B>(&*hart, op, acc, view, &*env.cast()) {
+                    if memory::load_hits_page_slot::<$fload_t, B>(&*hart, op, acc, view, &*env.cast()) {
                         return handlers::$fload::<B>(hart, op, acc, view, env);
                     }
                     return searches::$fload::<B>(hart, op, acc, view, env);
@@ -340,7 +340,7 @@ macro_rules! define_handlers {
 
             $(handler!(#[inline(never)] $store, |hart, op, acc, view, env| {
                 unsafe {
-                    if memory::store_hits_latest::<$store_t, B>(&*hart, op, acc, view, &*env.cast()) {
+                    if memory::store_hits_page_slot::<$store_t, B>(&*hart, op, acc, view, &*env.cast()) {
                         return handlers::$store::<B>(hart, op, acc, view, env);
                     }
                     return searches::$store::<B>(hart, op, acc, view, env);
@@ -349,7 +349,7 @@ macro_rules! define_handlers {
 
             $(handler!(#[inline(never)] $fstore, |hart, op, acc, view, env| {
                 unsafe {
-                    if memory::store_hits_latest::<$fstore_t, B>(&*hart, op, acc, view, &*env.cast()) {
+                    if memory::store_hits_page_slot::<$fstore_t, B>(&*hart, op, acc, view, &*env.cast()) {
                         return handlers::$fstore::<B>(hart, op, acc, view, env);
                     }
                     return searches::$fstore::<B>(hart, op, acc, view, env);
@@ -364,7 +364,7 @@ macro_rules! define_handlers {
             });)*
         }
 
-        /// Loads and stores that neither the entry they hit last nor the latest one answers: the bus translates. Then each is executed
+        /// Loads and stores that neither the entry they hit last nor that of their page answers: the bus translates. Then each is executed
         /// again by its own handler, not by that of a pair it is the first of, so that the next pair begins where it always does.
         // SAFETY (all): as for the handlers.
         #[allow(clippy::undocumented_unsafe_blocks, reason = "one argument for all handlers, above")]

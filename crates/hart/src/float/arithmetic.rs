@@ -186,8 +186,11 @@ pub fn fmadd<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, 
 fn fmadd_slowly<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, rounding: Rounding, flags: &mut Flags) -> F::Bits {
     let (x, y, z) = (F::from_bits(a), F::from_bits(b), F::from_bits(c));
     let sum = x.mul_add(y, z);
+    // With a product of zero the sum is `z`, or a zero.
+    let adds_zero = (x == F::ZERO || y == F::ZERO) && Range::Finite.contains::<F>(sum.to_bits());
     // Where that is not sure, SoftFloat decides; mostly it raises NX, and the sticky way is open from then on.
-    if host_rounds(rounding) && Range::Normal.contains::<F>(sum.to_bits()) && is_exactly_fused::<F>(x, y, z, sum) {
+    let exact = || Range::Normal.contains::<F>(sum.to_bits()) && is_exactly_fused::<F>(x, y, z, sum);
+    if host_rounds(rounding) && (adds_zero || exact()) {
         return sum.to_bits();
     }
     let fused = |mode| soft::number::<F>(a).fused_mul_add(soft::number::<F>(b), soft::number::<F>(c), mode);

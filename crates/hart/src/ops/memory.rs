@@ -66,49 +66,51 @@ pub(crate) unsafe fn store_hit<T: Cell, B: Bus>(
     }
 }
 
-/// Whether a load that missed the entry it hit last hits the one that was found latest, which accesses off one base share; then that is
-/// the micro-op's from now on, and it is to be executed again.
+/// Whether a load that missed the entry it hit last hits the one where its page was found last; then that is the micro-op's from now on, and it is to be
+/// executed again.
 ///
 /// # Safety
 /// As for [`load_hit`].
 #[inline(always)]
-pub(crate) unsafe fn load_hits_latest<T: Cell, B: Bus>(
+pub(crate) unsafe fn load_hits_page_slot<T: Cell, B: Bus>(
     hart: &Hart,
     op: *mut MicroOp,
     acc: u64,
     view: DataView,
     environment: &Environment<B>,
 ) -> bool {
-    let latest = environment.latest;
-    // SAFETY: by the contract; the latest predicted slot was handed out by this bus.
+    // SAFETY: by the contract; predicted slots were handed out by this bus.
     unsafe {
-        let hits = B::read_hit(view, latest, (*op).address(hart), T::WIDTH, accumulator::stamp(acc)).is_some();
+        let address = (*op).address(hart);
+        let predicted = environment.slot_of_page(address);
+        let hits = B::read_hit(view, predicted, address, T::WIDTH, accumulator::stamp(acc)).is_some();
         if hits {
-            (*op).rs2 = latest;
+            (*op).rs2 = predicted;
         }
         hits
     }
 }
 
-/// Whether a store that missed the entry it hit last hits the one that was found latest; then that is the micro-op's from now on, and it is to be
+/// Whether a store that missed the entry it hit last hits the one where its page was found last; then that is the micro-op's from now on, and it is to be
 /// executed again.
 ///
 /// # Safety
 /// As for [`store_hit`].
 #[inline(always)]
-pub(crate) unsafe fn store_hits_latest<T: Cell, B: Bus>(
+pub(crate) unsafe fn store_hits_page_slot<T: Cell, B: Bus>(
     hart: &Hart,
     op: *mut MicroOp,
     acc: u64,
     view: DataView,
     environment: &Environment<B>,
 ) -> bool {
-    let latest = environment.latest;
-    // SAFETY: by the contract; the latest predicted slot was handed out by this bus.
+    // SAFETY: by the contract; predicted slots were handed out by this bus.
     unsafe {
-        let hits = B::write_hit(view, latest, (*op).address(hart), T::WIDTH, accumulator::stamp(acc)).is_some();
+        let address = (*op).address(hart);
+        let predicted = environment.slot_of_page(address);
+        let hits = B::write_hit(view, predicted, address, T::WIDTH, accumulator::stamp(acc)).is_some();
         if hits {
-            (*op).rs2 = latest;
+            (*op).rs2 = predicted;
         }
         hits
     }
@@ -133,7 +135,7 @@ pub(crate) unsafe fn load_miss<T: Cell, B: Bus>(
     environment.locate(hart, op, acc);
     match environment.bus().load_miss(address, T::WIDTH, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Loaded::Retry) => {
-            environment.latest = op.rs2;
+            environment.found(address, op.rs2);
             environment.watch();
             After::Retry
         }
@@ -166,7 +168,7 @@ pub(crate) unsafe fn store_miss<T: Cell, B: Bus>(
     environment.locate(hart, op, acc);
     match environment.bus().store_miss(address, T::WIDTH, value, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Stored::Retry) => {
-            environment.latest = op.rs2;
+            environment.found(address, op.rs2);
             environment.watch();
             After::Retry
         }

@@ -305,12 +305,16 @@ pub struct ExplainArgs {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = schemes_help())]
 pub struct BenchArgs {
-    /// Benchmarks: gups, sieve, triad, triadp, qsort, linux-boot [default: all]
+    /// Benchmarks: gups, sieve, triad, triadp, qsort, linux-boot [default: these]; programs in Linux: crc, matmul, list, states, json, records, core,
+    /// btree, python, deflate, sqlite, gcc, or `programs` for all of them
     #[arg(long = "workload", value_name = "NAME", value_delimiter = ',')]
     pub workloads: Vec<WorkloadSpec>,
     /// Translation schemes, each with its page sizes and settings of its own if you want [default: native:4K,nested:4K+4K]
     #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
     pub schemes: Vec<SystemList>,
+    /// Run programs in QEMU as well, in turn: `qemu`, or the path of a qemu-system-riscv64 [default programs: all, and gups]; without the sandbox
+    #[arg(long, value_name = "qemu|PATH")]
+    pub against: Option<String>,
     /// Runs of each benchmark; the result is their median
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = number::<u32, 1, 1000>)]
     pub repeat: u32,

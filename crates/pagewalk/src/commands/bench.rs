@@ -1,12 +1,17 @@
 //! `pagewalk bench`: how fast the simulator itself is.
 
+mod against;
+mod benchmarks;
+mod emulator;
+mod stopwatch;
+
+use self::benchmarks::{Default, Requested, requested};
 use super::outputs::{open_printer, write_report};
-use crate::cli::{BenchArgs, LinuxArgs, WorkloadSpec};
+use crate::cli::{BenchArgs, LinuxArgs};
 use crate::error::Failure;
-use crate::guest::Memory;
 use crate::interrupt::{self, Orderly};
 use crate::progress::Runs;
-use crate::runs::image::{GuestKind, Prepared, Work, prepare};
+use crate::runs::image::Prepared;
 use crate::runs::quiet::QuietConsole;
 use crate::runs::workload_size;
 use crate::sandbox::Needs;
@@ -16,29 +21,11 @@ use crate::text::cell::Cell;
 use crate::text::table::{Caption, Column, Table};
 use crate::time_model::{TimeModels, fidelity_name};
 use config::system::System;
-use keys::suggestion::unknown;
 use machine::Machine;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// A benchmark.
-struct Benchmark {
-    name: &'static str,
-    /// The size of its workload, and other options. `None`: Linux, from its first instruction to a shell's command.
-    size: Option<(&'static str, &'static str)>,
-    about: &'static str,
-}
-
-const BENCHMARKS: [Benchmark; 6] = [
-    Benchmark { name: "gups", size: Some(("256M", "updates=20M")), about: "random updates of 256 MiB" },
-    Benchmark { name: "sieve", size: Some(("16M", "")), about: "sieve of Eratosthenes" },
-    Benchmark { name: "triad", size: Some(("64M", "")), about: "3 arrays of 64 MiB, aligned to each other" },
-    Benchmark { name: "triadp", size: Some(("64M", "")), about: "the same, staggered" },
-    Benchmark { name: "qsort", size: Some(("8M", "")), about: "quicksort of 8 MiB" },
-    Benchmark { name: "linux-boot", size: None, about: "Debian's kernel, to a command's end" },
-];
 
 /// The schemes that are measured where none is named.
 const SCHEMES: [&str; 2] = ["native:4K", "nested:4K+4K"];
@@ -54,13 +41,14 @@ struct Measured {
 }
 
 impl Measured {
-    fn new(benchmark: &Benchmark, on: &Arc<Configured>) -> Self {
+    fn new(request: &Requested, on: &Arc<Configured>) -> Self {
+        let benchmark = request.benchmark;
         Self { name: benchmark.name, about: benchmark.about, on: on.clone(), instructions: 0, mips: Vec::new() }
     }
 
     /// Runs the benchmark once more.
-    fn measure(&mut self, benchmark: &Benchmark, prepared: &Prepared, progress: &Runs) -> Result<(), Failure> {
-        let name = format!("{} under {}", benchmark.name, self.on.system);
+    fn measure(&mut self, request: &Requested, prepared: &Prepared, progress: &Runs) -> Result<(), Failure> {
+        let name = format!("{} under {}", self.name, self.on.system);
         let config = &self.on.config;
         let running = progress.begin(&name, &name);
         let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
@@ -78,11 +66,12 @@ impl Measured {
             return Err(Failure::Run(format!("{name}: {outcome}")));
         }
         running.finish(None);
-        // A workload is measured in its region of interest, the boot from the first instruction on.
+        // A program is measured in its region of interest, the boot from the first instruction on.
         let time: Duration;
-        (self.instructions, time) = match benchmark.size {
-            Some(_) => (machine.measured().instructions, machine.region_host_time()),
-            None => (machine.statistics().instructions, whole),
+        (self.instructions, time) = if request.has_region() {
+            (machine.measured().instructions, machine.region_host_time())
+        } else {
+            (machine.statistics().instructions, whole)
         };
         let mips = self.instructions as f64 / time.as_secs_f64() / 1e6;
         let place = self.mips.partition_point(|&other| other < mips);
@@ -103,15 +92,30 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let builder = builder(&[], &arguments.config, &[])?;
     let config = built(&builder)?;
     let systems = configured(&builder, systems(arguments), &[])?;
-    let benchmarks = benchmarks(&arguments.workloads)?;
+    let default = if arguments.against.is_some() { Default::Programs } else { Default::Stress };
+    let benchmarks = requested(&arguments.workloads, default)?;
     let least = systems.iter().map(|on| on.config.memory).min();
-    for (benchmark, size) in &benchmarks {
-        let checked = size.as_ref().map_or(Ok(()), |size| workload_size::check(benchmark.name, size, least));
+    for request in &benchmarks {
+        let size = request.size_of_workload();
+        let checked = size.map_or(Ok(()), |size| workload_size::check(request.benchmark.name, size, least));
         checked.map_err(|problem| Failure::Usage(format!("--workload: {problem}")))?;
     }
     let (mut printer, output) = open_printer(arguments.format, arguments.json.as_deref())?;
-    let prepare = |(benchmark, size): (&'static Benchmark, Option<String>)| {
-        Ok((benchmark, prepared(benchmark, size.as_deref(), arguments)?))
+    if let Some(emulator) = &arguments.against {
+        // The emulator is a program, which the sandbox starts none of.
+        let against = against::run(emulator, &benchmarks, &systems, arguments)?;
+        printer.table(against.table())?;
+        printer.finish()?;
+        if let Some(output) = output {
+            let value = json!({ "version": env!("CARGO_PKG_VERSION"), "config": config, "against": against.json() });
+            write_report(output, &value)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let linux = LinuxArgs { cache: arguments.cache.clone(), ..LinuxArgs::default() };
+    let prepare = |request: Requested| {
+        let prepared = request.prepared(&linux)?;
+        Ok((request, prepared))
     };
     let benchmarks = benchmarks.into_iter().map(prepare).collect::<Result<Vec<_>, Failure>>()?;
     let needs = Needs::of_machines(1).output(output.as_ref());
@@ -119,16 +123,16 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     let kinds = benchmarks
         .iter()
-        .flat_map(|(benchmark, _)| systems.iter().map(|on| format!("{} under {}", benchmark.name, on.system)));
+        .flat_map(|(request, _)| systems.iter().map(|on| format!("{} under {}", request.benchmark.name, on.system)));
     let kinds = kinds.flat_map(|kind| std::iter::repeat_n(kind, arguments.repeat as usize));
     let progress = Runs::new(kinds.collect(), 1);
     let mut measured = Vec::new();
-    for (benchmark, prepared) in benchmarks {
-        let mut of_each: Vec<_> = systems.iter().map(|on| Measured::new(benchmark, on)).collect();
+    for (request, prepared) in benchmarks {
+        let mut of_each: Vec<_> = systems.iter().map(|on| Measured::new(&request, on)).collect();
         // In turns, so that whatever else the host does is done to all of them.
         for _ in 0..arguments.repeat {
             for run in &mut of_each {
-                run.measure(benchmark, &prepared, &progress)?;
+                run.measure(&request, &prepared, &progress)?;
             }
         }
         measured.append(&mut of_each);
@@ -161,39 +165,6 @@ fn systems(arguments: &BenchArgs) -> Vec<System> {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
     }
     SCHEMES.map(|scheme| scheme.parse().expect("the default schemes exist")).into()
-}
-
-/// The requested benchmarks, each with the user's size if one was given.
-fn benchmarks(specs: &[WorkloadSpec]) -> Result<Vec<(&'static Benchmark, Option<String>)>, Failure> {
-    if specs.is_empty() {
-        return Ok(BENCHMARKS.iter().map(|benchmark| (benchmark, None)).collect());
-    }
-    specs
-        .iter()
-        .map(|spec| {
-            let found = BENCHMARKS.iter().find(|benchmark| benchmark.name == spec.name);
-            found.map(|benchmark| (benchmark, spec.size.clone())).ok_or_else(|| {
-                let known = BENCHMARKS.map(|benchmark| benchmark.name);
-                Failure::Usage(format!("--workload: {}", unknown("benchmark", &spec.name, known)))
-            })
-        })
-        .collect()
-}
-
-fn prepared(benchmark: &Benchmark, size: Option<&str>, arguments: &BenchArgs) -> Result<Prepared, Failure> {
-    let linux = LinuxArgs { cache: arguments.cache.clone(), ..LinuxArgs::default() };
-    match benchmark.size {
-        Some((default, others)) => {
-            let options = format!("size={} {others}", size.unwrap_or(default));
-            prepare(
-                GuestKind::Vos,
-                Work::Workload { name: benchmark.name.to_owned(), options },
-                &linux,
-                Memory::OfKernel,
-            )
-        }
-        None => prepare(GuestKind::Linux, Work::Command("true".to_owned()), &linux, Memory::OfKernel),
-    }
 }
 
 fn table(measured: &[Measured], times: &TimeModels) -> Table {

@@ -12,6 +12,9 @@ pub const SHELL_VOS: &[u8] = include_bytes!("../../../../guests/shell/vos-shell.
 /// The workloads as a static multi-call program for Linux, which also gives the markers.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
 
+/// The programs of `bench` that compute, for Linux.
+pub const COMPUTE: &[u8] = include_bytes!("../../../../guests/compute/pagewalk-compute");
+
 /// The symbols of [`VOS`]: what `guests/Makefile` writes beside it.
 pub const VOS_SYMBOLS: &str = include_str!("../../../../guests/vos/vos.elf.symbols");
 

@@ -29,7 +29,7 @@ pub use debian::{DebianImage, DebianTask, ImageRequest, Opened, TASK_BYTES, debi
 pub use error::GuestError;
 pub use fetch::{FetchRequest, Fetched, KernelRequest, fetch};
 pub use images::{
-    HEADER, PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS,
+    COMPUTE, HEADER, PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS,
     VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS, WORKLOADS,
 };
 pub use initramfs::{GuestFile, GuestNetwork, Initramfs, Memory, Region, Task};

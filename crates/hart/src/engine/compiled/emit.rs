@@ -36,6 +36,7 @@ use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use std::marker::PhantomData;
 use std::mem::offset_of;
 
+mod indirect;
 mod values;
 
 /// No access of compiled code traps or is misaligned.
@@ -310,6 +311,10 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
                 }
                 Opcode::Next => {
                     self.take(slot);
+                    return Flow::End;
+                }
+                Opcode::Jalr => {
+                    self.jump_to_register(op, slot);
                     return Flow::End;
                 }
                 _ => return self.end_at(slot),

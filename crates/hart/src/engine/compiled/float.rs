@@ -129,7 +129,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
     fn product(&mut self, a: Value, b: Value, slow: Block, done: Block) -> Value {
         let product = self.f.ins().fmul(a, b);
-        self.in_range(Range::Normal, product, slow);
+        let small = self.unless_zero_factor(a, b, product, slow, done);
+        self.in_range(Range::Normal, product, small);
         self.done_if_inexact(product, done);
         self.in_range(Range::Residue, product, slow);
         self.exact_product(a, b, product, slow);
@@ -138,13 +139,33 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
     fn fused(&mut self, a: Value, b: Value, c: Value, slow: Block, done: Block) -> Value {
         let sum = self.f.ins().fma(a, b, c);
-        self.in_range(Range::Normal, sum, slow);
+        let small = self.unless_zero_factor(a, b, sum, slow, done);
+        self.in_range(Range::Normal, sum, small);
         self.done_if_inexact(sum, done);
         let product = self.f.ins().fsub(sum, c);
-        self.in_range(Range::Residue, product, slow);
+        self.in_range(Range::Residue, product, small);
         self.exact_sum(product, c, sum, slow);
         self.exact_product(a, b, product, slow);
         sum
+    }
+
+    /// A block for results out of the range that arithmetic keeps to. It hands `result` on where `a` or `b` is zero and the result finite: nothing was rounded
+    /// then. Elsewhere it goes to `slow`.
+    fn unless_zero_factor(&mut self, a: Value, b: Value, result: Value, slow: Block, done: Block) -> Block {
+        let here = self.f.current_block().expect("code is built in a block");
+        let [small, finite] = [(); 2].map(|()| self.f.create_block());
+        self.f.set_cold_block(small);
+        self.f.set_cold_block(finite);
+        self.f.switch_to_block(small);
+        let zero = self.f.ins().f64const(0.0);
+        let [a, b] = [a, b].map(|factor| self.f.ins().fcmp(FloatCC::Equal, factor, zero));
+        let either = self.f.ins().bor(a, b);
+        self.f.ins().brif(either, finite, &[], slow, &[]);
+        self.begin(finite);
+        self.in_range(Range::Finite, result, slow);
+        self.f.ins().jump(done, &[result.into()]);
+        self.f.switch_to_block(here);
+        small
     }
 
     /// Goes on where the exponent of `value` is in `range`.

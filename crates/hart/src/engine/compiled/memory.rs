@@ -2,11 +2,13 @@
 //! ([`EntryLayout`](crate::EntryLayout)); a call where it misses.
 
 use super::{
+    Call,
     emit::{Emitter, PLAIN},
     load_miss, store_miss,
 };
 use crate::{
     Bus,
+    code::page_slots::PageSlots,
     engine::{
         environment::Environment,
         exchange::{Exchange, HIT, Left},
@@ -31,11 +33,15 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let found = if self.is_modelled() { self.f.create_block() } else { used };
         self.hit(slot, address, width, self.layout.read_tag, found);
 
-        let miss = match width {
-            I8 => load_miss::<u8, B>,
-            I16 => load_miss::<u16, B>,
-            I32 => load_miss::<u32, B>,
-            _ => load_miss::<u64, B>,
+        let miss: Call = match (width, self.near.follows(slot)) {
+            (I8, true) => load_miss::<u8, B, false>,
+            (I16, true) => load_miss::<u16, B, false>,
+            (I32, true) => load_miss::<u32, B, false>,
+            (_, true) => load_miss::<u64, B, false>,
+            (I8, false) => load_miss::<u8, B, true>,
+            (I16, false) => load_miss::<u16, B, true>,
+            (I32, false) => load_miss::<u32, B, true>,
+            (_, false) => load_miss::<u64, B, true>,
         };
         self.call(miss, slot, address);
         self.come_back(slot, used);
@@ -60,11 +66,15 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let found = if self.is_modelled() { self.f.create_block() } else { used };
         self.hit(slot, address, width, self.layout.write_tag, found);
 
-        let miss = match width {
-            I8 => store_miss::<u8, B>,
-            I16 => store_miss::<u16, B>,
-            I32 => store_miss::<u32, B>,
-            _ => store_miss::<u64, B>,
+        let miss: Call = match (width, self.near.follows(slot)) {
+            (I8, true) => store_miss::<u8, B, false>,
+            (I16, true) => store_miss::<u16, B, false>,
+            (I32, true) => store_miss::<u32, B, false>,
+            (_, true) => store_miss::<u64, B, false>,
+            (I8, false) => store_miss::<u8, B, true>,
+            (I16, false) => store_miss::<u16, B, true>,
+            (I32, false) => store_miss::<u32, B, true>,
+            (_, false) => store_miss::<u64, B, true>,
         };
         let value = if opcode.class() == Class::float_store { self.fs(op.rd) } else { self.x(op.rd) };
         let exchange = offset_of!(Environment<B>, exchange);
@@ -101,13 +111,43 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().iadd_imm_s(base, i64::from(op.imm))
     }
 
-    /// Goes to `found` with the host's address, and what is handed on, where the entry that the micro-op hit last has the tag; else goes on here, in a
-    /// cold block. For an access near another, that entry is the one which the other hit.
+    /// Goes to `found` with the host's address, and what is handed on, where the entry that the micro-op hit last has the tag, or that at which the page
+    /// was found last; else goes on here, in a cold block. For an access near another, that entry is the one which the other hit, and no further one is
+    /// looked at.
     fn hit(&mut self, slot: usize, address: Value, width: Type, tag: usize, found: Block) {
         let entry = self.near.entry(slot).unwrap_or_else(|| match self.kept_entry(slot) {
             Some(kept) => self.f.use_var(kept),
             None => self.slot_entry(slot),
         });
+        let [hit, elsewhere] = [(); 2].map(|()| self.f.create_block());
+        self.f.set_cold_block(elsewhere);
+        self.compare_tag(entry, address, width, tag, [hit, elsewhere]);
+        self.begin(hit);
+        self.go_to_byte(entry, address, slot, found);
+
+        self.begin(elsewhere);
+        if self.near.follows(slot) {
+            // It rarely is in another page than the one before: the call searches.
+            return;
+        }
+        let [hit, miss] = [(); 2].map(|()| self.f.create_block());
+        self.f.set_cold_block(hit);
+        self.f.set_cold_block(miss);
+        let predicted = self.slot_of_page(address);
+        let entry = self.entry_at(predicted);
+        self.compare_tag(entry, address, width, tag, [hit, miss]);
+        self.begin(hit);
+        let op = self.constant(self.code.address(slot) as i64);
+        self.f.ins().istore16(PLAIN, predicted, op, offset_of!(MicroOp, rs2) as i32);
+        if let Some(kept) = self.kept_entry(slot) {
+            self.f.def_var(kept, entry);
+        }
+        self.go_to_byte(entry, address, slot, found);
+        self.begin(miss);
+    }
+
+    /// Goes to the first of the blocks where the entry has the tag of the access, else to the second.
+    fn compare_tag(&mut self, entry: Value, address: Value, width: Type, tag: usize, [hit, miss]: [Block; 2]) {
         let mut mask = self.f.ins().load(I64, PLAIN, entry, self.layout.mask as i32);
         if width != I8 {
             let low = self.constant(i64::from(width.bytes()) - 1);
@@ -116,10 +156,11 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let page = self.f.ins().band(address, mask);
         let tag = self.f.ins().load(I64, PLAIN, entry, tag as i32);
         let hits = self.f.ins().icmp(IntCC::Equal, page, tag);
-        let [hit, miss] = [(); 2].map(|()| self.f.create_block());
-        self.f.set_cold_block(miss);
         self.f.ins().brif(hits, hit, &[], miss, &[]);
-        self.begin(hit);
+    }
+
+    /// The access hits the entry: stamps it, and goes to `found`.
+    fn go_to_byte(&mut self, entry: Value, address: Value, slot: usize, found: Block) {
         let acc = self.f.use_var(self.acc);
         let stamp = self.f.ins().ireduce(I32, acc);
         let stamp = self.f.ins().uextend(I64, stamp);
@@ -131,7 +172,16 @@ impl<B: Bus> Emitter<'_, '_, B> {
         } else {
             self.go_to(found, at, entry, slot);
         }
-        self.begin(miss);
+    }
+
+    /// The predicted slot at which the page of `address` was found last ([`PageSlots`]).
+    fn slot_of_page(&mut self, address: Value) -> Value {
+        let page = self.f.ins().ushr_imm_u(address, 12);
+        let index = self.f.ins().band_imm_u(page, PageSlots::MASK as i64);
+        let offset = self.f.ins().ishl_imm_u(index, i64::from(PageSlots::SHIFT));
+        let slots = self.constant(self.code.page_slots().address() as i64);
+        let at = self.f.ins().iadd(slots, offset);
+        self.f.ins().uload16(I64, PLAIN, at, 0)
     }
 
     /// Begins where an access has hit, before its line is used: where the byte lies, and the entry.
@@ -173,6 +223,11 @@ impl<B: Bus> Emitter<'_, '_, B> {
     pub(super) fn slot_entry(&mut self, slot: usize) -> Value {
         let op = self.constant(self.code.address(slot) as i64);
         let predicted = self.f.ins().uload16(I64, PLAIN, op, offset_of!(MicroOp, rs2) as i32);
+        self.entry_at(predicted)
+    }
+
+    /// The entry at a predicted slot.
+    fn entry_at(&mut self, predicted: Value) -> Value {
         let offset = self.f.ins().ishl_imm_u(predicted, i64::from(self.layout.shift));
         self.f.ins().iadd(self.view, offset)
     }

@@ -17,20 +17,20 @@ pub(crate) struct Block {
 pub(crate) fn reserve(code: &Translations, blocks: &[Block]) -> u32 {
     let cost = |block: &Block| {
         let part = compiled_part(code, block.slot);
-        let links = part.filter(|(_, opcode, _)| is_link(*opcode));
+        let links = part.filter(|(_, opcode, _)| is_link(*opcode) || *opcode == Opcode::Jalr);
         links.map(|(slot, ..)| accumulator::instructions(code.link(slot).0.cost)).max()
     };
     blocks.iter().filter_map(cost).sum()
 }
 
-/// Whether a link follows the micro-op.
+/// Whether a link to a known place follows the micro-op.
 pub(crate) fn is_link(opcode: Opcode) -> bool {
-    opcode.class() == Class::branch || ends(opcode)
+    opcode.class() == Class::branch || matches!(opcode, Opcode::Jal | Opcode::Next)
 }
 
 /// Whether it is the last that compiled code executes of its block.
 fn ends(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Jal | Opcode::Next)
+    matches!(opcode, Opcode::Jal | Opcode::Next | Opcode::Jalr)
 }
 
 /// Whether compiled code executes an operation itself.
@@ -39,7 +39,7 @@ fn executes(opcode: Opcode) -> bool {
         Class::load_reserved | Class::store_conditional | Class::atomic => false,
         Class::single => {
             use Opcode as O;
-            matches!(opcode, O::Li | O::Auipc | O::Nop | O::Jal | O::Next | O::FloatGate | O::FetchLine)
+            matches!(opcode, O::Li | O::Auipc | O::Nop | O::Jal | O::Jalr | O::Next | O::FloatGate | O::FetchLine)
         }
         _ => true,
     }
