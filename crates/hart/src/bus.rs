@@ -158,6 +158,10 @@ pub trait Bus {
     /// compiled.
     const ENTRY: Option<EntryLayout> = None;
 
+    /// Whether compiled code does what [`fetch_hit`](Self::fetch_hit) does: the entries of a code view are as [`ENTRY`](Self::ENTRY) says, loads being fetches,
+    /// and a hit takes its stamp from [`fetch_clock`](Self::fetch_clock). Elsewhere compiled code does not leave its page.
+    const FETCHES: bool = false;
+
     /// Whether the engines [report](crate::report) instructions. Where they do, they call [`report`](Self::report) in the place of
     /// [`use_line`](Self::use_line).
     const REPORTS: Reports = Reports::None;
@@ -187,6 +191,12 @@ pub trait Bus {
 
     /// The view for fetches in the context set last.
     fn code_view(&mut self) -> CodeView;
+
+    /// Where the time of the latest fetch that hit is kept: one more is the time of the next. Valid as long as the view; asked only where
+    /// [`FETCHES`](Self::FETCHES) says so.
+    fn fetch_clock(&mut self) -> *mut u64 {
+        std::ptr::null_mut()
+    }
 
     /// The time of the latest access so far, for the accumulator. The bus keeps it below 2^31, so that a run does not wrap it.
     fn stamp(&mut self) -> u32;

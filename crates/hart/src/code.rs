@@ -11,6 +11,7 @@ pub(crate) mod jumps;
 pub mod models;
 pub(crate) mod page_slots;
 pub(crate) mod translations;
+mod units;
 
 use crate::{
     Bus, CacheLines, Hotness, Isa,
@@ -30,6 +31,7 @@ use hot::{AfterSample, Hot};
 use jumps::{Jump, Jumps};
 use std::marker::PhantomData;
 use translations::{LEAST_LINE, MAX_BLOCK_SLOTS, Side, Translations};
+use units::Place;
 
 /// Translated blocks, for the harts of one machine: they must have the same [`Isa`], the same bus type and the same memory.
 pub struct CodeCache<B: Bus> {
@@ -46,12 +48,9 @@ impl<B: Bus> CodeCache<B> {
     /// A cache for code in the `bytes` of host memory from `memory` on, which stay mapped and readable as long as the cache is used.
     #[must_use]
     pub fn new(isa: Isa, memory: *const u8, bytes: usize) -> Self {
-        Self {
-            translations: Translations::new(isa, memory, bytes),
-            jumps: Jumps::new(),
-            hot: Hot::default(),
-            bus: PhantomData,
-        }
+        let (mut translations, jumps) = (Translations::new(isa, memory, bytes), Jumps::new());
+        translations.jumps = jumps.address();
+        Self { translations, jumps, hot: Hot::default(), bus: PhantomData }
     }
 
     /// Makes code report to the bus ([`Bus::use_line`]) each line of `bytes` bytes that execution comes to. Within a line that it was in
@@ -132,15 +131,19 @@ impl<B: Bus> CodeCache<B> {
         self.hot.clear();
     }
 
-    /// The hart is at `offset` of `page`, after `instructions` in one piece. For the run loop, while no engine runs.
-    pub(crate) fn sample(&mut self, page: HostPage, offset: u16, instructions: u32, hotness: Hotness) {
+    /// The hart is at `pc`, in `page` of the host, after `instructions` in one piece. For the run loop, while no engine runs.
+    pub(crate) fn sample(&mut self, page: HostPage, pc: u64, instructions: u32, hotness: Hotness) {
         let models = self.translations.fetch_line != 0 || B::REPORTS == Reports::Instructions;
         let known = self.translations.models.is_some() && B::Lines::STATE.is_some();
         if B::ENTRY.is_none() || (models && !known) {
             return;
         }
-        match self.hot.sample::<B>(&mut self.translations, (page, offset), instructions, hotness) {
-            AfterSample::GoOn => {}
+        let place = Place { page, address: Some(pc & !0xfff), offset: (pc & 0xfff) as u16 };
+        let made = self.hot.made();
+        match self.hot.sample::<B>(&mut self.translations, (&self.jumps, place), instructions, hotness) {
+            AfterSample::GoOn if self.hot.made() == made => {}
+            // Jumps lead to the unit from now on, rather than to what leads to it.
+            AfterSample::GoOn => self.jumps.lead_to(|op| self.translations.moved(op)),
             AfterSample::Clear => self.clear(),
         }
     }
@@ -187,7 +190,7 @@ impl<B: Bus> CodeSource for CodeCache<B> {
         block::translate::<B>(&mut self.translations, page, offset);
         self.translations.set_block(page, offset, slot);
         if self.hot.compiles_all() {
-            self.hot.compile::<B>(&mut self.translations, page, offset);
+            self.hot.compile::<B>(&mut self.translations, None, Place { page, address: None, offset });
             if self.hot.has_failed() {
                 // As where the arena is full: the run loop clears it.
                 return None;
@@ -198,7 +201,11 @@ impl<B: Bus> CodeSource for CodeCache<B> {
 
     fn drop_page(&mut self, page: HostPage) {
         let Some(blocks) = self.translations.take_page(page) else { return };
-        self.hot.page_dropped(page);
+        for (other, offset) in self.hot.page_dropped(page) {
+            if let Some(slot) = self.translations.take_block(other, offset) {
+                self.make_stale(slot);
+            }
+        }
         for index in blocks.slots() {
             if self.translations.side[index].opcode == Opcode::FloatGate {
                 // Links from other blocks of the page may pass the gate.

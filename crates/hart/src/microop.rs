@@ -20,7 +20,7 @@ pub(crate) type Handler =
 /// | atomic | rs2 | rd | rs1 | predicted slot |
 /// | branch | | rs2 | rs1 | offset of the target in the page |
 /// | jump | offset (`jalr`) | rd | rs1 | offset of the next instruction in the page |
-/// | compiled | number of the block in its unit | | | least budget |
+/// | compiled | number of the block in its unit, and above 8 bits that of the unit | | [`OF_UNIT`] | least budget |
 /// | float | rounding mode, and rs3 in bits 8–12 | rd | rs1 | rs2 |
 /// | system | the instruction | | | |
 #[derive(Clone, Copy)]
@@ -52,6 +52,9 @@ pub(crate) struct Link {
 }
 
 const _: () = assert!(size_of::<MicroOp>() == 16 && size_of::<Link>() == 16);
+
+/// What `rs1` of a micro-op that enters a unit is, and of no other.
+pub(crate) const OF_UNIT: u8 = u8::MAX;
 
 /// Slots before a compiled block that enter its unit: a micro-op `Compiled`, and the address of the unit.
 pub(crate) const ENTRY_SLOTS: usize = 2;

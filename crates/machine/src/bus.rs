@@ -37,6 +37,8 @@ impl Bus for MachineState {
         Some(EntryLayout { shift, read_tag, write_tag, mask, addend, stamp })
     };
 
+    const FETCHES: bool = true;
+
     type Lines = NoCaches;
 
     #[inline(always)]
@@ -65,6 +67,11 @@ impl Bus for MachineState {
     #[inline]
     fn code_view(&mut self) -> CodeView {
         CodeView(self.processor().mmu.fetch_view().cast())
+    }
+
+    #[inline]
+    fn fetch_clock(&mut self) -> *mut u64 {
+        self.processor().mmu.fetch_clock()
     }
 
     fn stamp(&mut self) -> u32 {

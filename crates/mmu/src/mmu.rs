@@ -163,6 +163,12 @@ impl<O: Observer> Mmu<O> {
         self.fetches
     }
 
+    /// Where the latest time of the L1I is, for callers that make the comparison of [`L1Entry::execute_hit`] themselves: they add one, and stamp the entry with
+    /// that.
+    pub fn fetch_clock(&mut self) -> *mut u64 {
+        &raw mut self.fetches
+    }
+
     /// Renumbers the times of the L1D's entries from 1 on, without changing their order, and returns the greatest: for callers whose
     /// counter is narrower than a stamp and would wrap.
     pub fn renumber_stamps(&mut self) -> u64 {

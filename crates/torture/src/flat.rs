@@ -208,7 +208,14 @@ pub(crate) struct Memory {
     pages: Vec<Page>,
     extent: Extent,
     entries: Box<[Entry; ENTRIES]>,
+    fetches: Box<Fetches>,
     stamp: u32,
+}
+
+/// What compiled code knows of fetches: the two pages around the one that was looked up last, so that some of its jumps hit and others do not.
+struct Fetches {
+    entry: Entry,
+    clock: u64,
 }
 
 /// Where the memory is.
@@ -257,7 +264,13 @@ impl Memory {
     pub(crate) fn new(bytes: u64) -> Self {
         let mut pages = vec![Page([0; 4096]); bytes.div_ceil(4096) as usize];
         let extent = Extent { start: pages.as_mut_ptr().cast(), bytes: pages.len() as u64 * 4096 };
-        Self { pages, extent, entries: Box::new([Entry::NONE; ENTRIES]), stamp: 0 }
+        Self {
+            pages,
+            extent,
+            entries: Box::new([Entry::NONE; ENTRIES]),
+            fetches: Box::new(Fetches { entry: Entry::NONE, clock: 0 }),
+            stamp: 0,
+        }
     }
 
     /// Makes an entry answer accesses to the page of an aligned `address`, if it is one; loads alone where it does not do stores. Every second
@@ -304,6 +317,8 @@ impl Bus for Memory {
         stamp: offset_of!(Entry, stamp),
     });
 
+    const FETCHES: bool = true;
+
     type Lines = NoCaches;
 
     fn lines(&mut self) -> NoCaches {
@@ -323,7 +338,11 @@ impl Bus for Memory {
     }
 
     fn code_view(&mut self) -> CodeView {
-        CodeView(std::ptr::null_mut())
+        CodeView((&raw mut self.fetches.entry).cast())
+    }
+
+    fn fetch_clock(&mut self) -> *mut u64 {
+        &raw mut self.fetches.clock
     }
 
     fn stamp(&mut self) -> u32 {
@@ -396,6 +415,9 @@ impl Bus for Memory {
 
     fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
         let at = self.extent.pointer(address, Width::Half).ok_or(fault(Exception::InstructionAccess, address))?;
+        let pages = address & !0x1fff;
+        let addend = (at.expose_provenance() as u64).wrapping_sub(address);
+        self.fetches.entry = Entry { read_tag: pages, write_tag: pages, mask: !0x1fff, addend, stamp: 0 };
         Ok(Fetched { page: HostPage::containing(at), predicted: 0 })
     }
 

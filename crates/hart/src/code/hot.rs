@@ -5,16 +5,18 @@
 //! translated once more, behind a micro-op that enters the unit; of the old ones the first micro-op leads to the new.
 
 use super::block;
+use super::jumps::Jumps;
 use super::translations::{MAX_BLOCK_SLOTS, Side, Slot, Translations};
+use super::units::{Place, Units};
 use crate::{
     Bus, Hotness,
     engine::{
-        compiled::{Block, CodeMemoryError, Compiler, compiled_part, is_link, reserve},
+        compiled::{Block, CodeMemoryError, Compiler, calls, compiled_part, is_link, reserve, returns},
         threaded,
     },
     hart::SINK,
     host_page::HostPage,
-    microop::{ENTRY_SLOTS, Link, MicroOp},
+    microop::{ENTRY_SLOTS, Link, MicroOp, OF_UNIT},
     ops::{Class, Opcode},
     report::RegisterSet,
 };
@@ -26,6 +28,9 @@ const MOST_OPS: usize = 600;
 
 /// How often dropping a page doubles the hotness that its next unit takes.
 const MOST_DOUBLINGS: u32 = 12;
+
+/// The most units of a process: so many numbers fit beside that of a block.
+const MOST_UNITS: u64 = 1 << 23;
 
 /// What compiling one micro-op takes, in instructions that an interpreter could have executed meanwhile: some 20 microseconds.
 const COST_OF_OP: u64 = 10_000;
@@ -50,6 +55,8 @@ pub(super) enum AfterSample {
 #[derive(Default)]
 pub(super) struct Hot {
     compiler: Option<Box<Compiler>>,
+    /// The units of more than one page.
+    units: Units,
     /// Whether `compiler` is what it will be.
     asked: bool,
     /// Why the compiler is gone, if the host is to blame.
@@ -74,23 +81,25 @@ impl Hot {
 
     /// Whether a unit of `ops` micro-ops is due: at its blocks as many instructions were sampled as compiling costs, so that what is
     /// lost by waiting is at most what is lost by compiling in vain; and compiling keeps to its share of the time.
-    fn pays(&self, page: HostPage, region: &[Block], ops: usize) -> bool {
+    fn pays(&self, region: &[Block], ops: usize) -> bool {
         let cost = ops as u64 * COST_OF_OP;
-        let heat = |block: &Block| self.heat.get(&(page, block.offset)).copied().unwrap_or(0);
+        let heat = |block: &Block| self.heat.get(&(block.page, block.offset)).copied().unwrap_or(0);
         region.iter().map(heat).sum::<u64>() >= cost && self.spent + cost <= FIRST + self.sampled / SHARE
     }
 
-    /// The blocks of a page were dropped.
-    pub(super) fn page_dropped(&mut self, page: HostPage) {
+    /// The blocks of a page were dropped. Those of other pages in the same units have to be as well.
+    pub(super) fn page_dropped(&mut self, page: HostPage) -> Vec<(HostPage, u16)> {
         if let Some(times) = self.dropped.get_mut(&page) {
             *times = times.saturating_add(1);
         }
+        self.units.take(page)
     }
 
     /// Forgets everything; no unit runs.
     pub(super) fn clear(&mut self) {
         self.heat.clear();
         self.dropped.clear();
+        self.units = Units::default();
         // With its memory, no matter in what state the host left that.
         let failed = self.compiler.as_mut().and_then(|compiler| compiler.clear().err());
         if let Some(error) = failed {
@@ -132,10 +141,11 @@ impl Hot {
     pub(super) fn sample<B: Bus>(
         &mut self,
         code: &mut Translations,
-        (page, offset): (HostPage, u16),
+        (jumps, place): (&Jumps, Place),
         instructions: u32,
         hotness: Hotness,
     ) -> AfterSample {
+        let Place { page, offset, .. } = place;
         self.all = hotness.0 == 0;
         if self.all || instructions == 0 {
             return AfterSample::GoOn;
@@ -155,46 +165,45 @@ impl Hot {
         if self.compiler.as_ref().is_some_and(|compiler| !compiler.has_room()) {
             return AfterSample::Clear;
         }
-        self.compile::<B>(code, page, offset);
+        self.compile::<B>(code, Some(jumps), place);
         if self.has_failed() { AfterSample::Clear } else { AfterSample::GoOn }
     }
 
-    /// Makes a unit of the block at `offset` of `page` and of what belongs to it, if it is translated, not yet compiled, and worth it.
-    pub(super) fn compile<B: Bus>(&mut self, code: &mut Translations, page: HostPage, offset: u16) {
+    /// Makes a unit of the block at `place` and of what belongs to it, if it is translated, not yet compiled, and worth it. Without the jump cache, it stays
+    /// in its page.
+    pub(super) fn compile<B: Bus>(&mut self, code: &mut Translations, jumps: Option<&Jumps>, place: Place) {
         self.ask_for_compiler();
+        if self.made == MOST_UNITS {
+            return;
+        }
         let Some(mut compiler) = self.compiler.take() else { return };
-        let (region, ops) = self.region(code, page, offset);
-        if !region.is_empty() && (self.all || self.pays(page, &region, ops)) {
+        let (region, ops) = self.region(code, jumps.filter(|_| B::FETCHES), place);
+        if !region.is_empty() && (self.all || self.pays(&region, ops)) {
             self.spent += ops as u64 * COST_OF_OP;
-            self.make_unit::<B>(&mut compiler, code, page, &region);
+            self.make_unit::<B>(&mut compiler, code, &region);
         }
         self.compiler = Some(compiler);
     }
 
-    fn make_unit<B: Bus>(
-        &mut self,
-        compiler: &mut Compiler,
-        code: &mut Translations,
-        page: HostPage,
-        region: &[Block],
-    ) {
+    fn make_unit<B: Bus>(&mut self, compiler: &mut Compiler, code: &mut Translations, region: &[Block]) {
+        let number_of_unit = self.made as u32;
         let mark = code.mark();
         let mut blocks = Vec::with_capacity(region.len());
         for (number, old) in region.iter().enumerate() {
             let entry = code.mark();
-            push_entry::<B>(code, number, old.offset);
-            block::translate::<B>(code, page, old.offset);
+            push_entry::<B>(code, (number_of_unit << 8 | number as u32) as i32, old.offset);
+            block::translate::<B>(code, old.page, old.offset);
             copy_slots(code, old.slot, entry + ENTRY_SLOTS);
-            blocks.push(Block { offset: old.offset, slot: entry + ENTRY_SLOTS });
+            blocks.push(Block { slot: entry + ENTRY_SLOTS, ..*old });
         }
-        let Some(unit) = compiler.unit::<B>(code, page, &blocks) else {
+        let Some(unit) = compiler.unit::<B>(code, number_of_unit, &blocks) else {
             code.release(mark);
             return;
         };
         let reserve = u16::try_from(reserve(code, &blocks)).expect("32 blocks of at most 64 instructions");
         for (old, new) in region.iter().zip(&blocks) {
             let entry = new.slot - ENTRY_SLOTS;
-            code.set_block(page, old.offset, entry);
+            code.set_block(old.page, old.offset, entry);
             code.ops[entry].op.rs2 = reserve;
             code.ops[entry + 1].link = Link { cost: unit as u64, target: std::ptr::null_mut() };
             // A link to the old block leads to the new one, also past its gate.
@@ -206,23 +215,23 @@ impl Hot {
             }
         }
         for block in region {
-            self.heat.remove(&(page, block.offset));
+            self.heat.remove(&(block.page, block.offset));
+            self.dropped.entry(block.page).or_insert(0);
         }
-        self.dropped.entry(page).or_insert(0);
+        self.units.add(region);
         self.made += 1;
     }
 
-    /// The blocks to compile with the one at `offset`, itself first: those that its links have led to, and theirs in turn. None, where it is compiled
-    /// already, or where nothing in it comes back to it: such a unit is entered too often for what it does. And how many micro-ops
-    /// they have.
-    fn region(&self, code: &Translations, page: HostPage, offset: u16) -> (Vec<Block>, usize) {
+    /// The blocks to compile with the one at `place`, itself first: those that its links have led to, and theirs in turn; and how many micro-ops they have. None,
+    /// where it is compiled already, or where nothing in it comes back to it: such a unit is entered too often for what it does.
+    fn region(&self, code: &Translations, jumps: Option<&Jumps>, place: Place) -> (Vec<Block>, usize) {
         let mut region: Vec<Block> = Vec::new();
         let links = if self.all { Links::All } else { Links::Taken };
         let (mut ops, mut loops) = (0, false);
-        let mut waiting = VecDeque::from([offset]);
-        let mut computed = self.sampled_places(code, page);
-        while let Some(offset) = waiting.pop_front() {
-            if region.iter().any(|block| block.offset == offset) {
+        let mut waiting = VecDeque::from([place]);
+        while let Some(place) = waiting.pop_front() {
+            let Place { page, offset, .. } = place;
+            if region.iter().any(|block| (block.page, block.offset) == (page, offset)) {
                 loops = true;
                 continue;
             }
@@ -230,28 +239,31 @@ impl Hot {
             if code.side[slot].opcode == Opcode::Compiled || region.len() == MOST_BLOCKS || ops > MOST_OPS {
                 continue;
             }
-            region.push(Block { offset, slot });
-            ops += follow(code, slot, links, &mut waiting);
+            region.push(Block { page, offset, slot });
+            let (followed, targets) = follow(code, slot, links);
+            ops += followed;
+            waiting.extend(targets.into_iter().filter_map(|delta| place.towards(code, jumps, delta)));
             if jumps_by_table(code, slot) {
                 // Where such a jump leads is not known: to places of its page where time is spent.
-                waiting.extend(computed.drain(..));
+                waiting.extend(self.sampled_places(code, place));
             }
         }
         let room = code.has_room(region.len() * (MAX_BLOCK_SLOTS + ENTRY_SLOTS));
         if room && (loops || self.all) { (region, ops) } else { (Vec::new(), 0) }
     }
 
-    /// The blocks of a page at which instructions were sampled.
-    fn sampled_places(&self, code: &Translations, page: HostPage) -> Vec<u16> {
-        code.places(page).filter(|offset| self.heat.contains_key(&(page, *offset))).collect()
+    /// The blocks of a page at which instructions were sampled, but for the one at `place`.
+    fn sampled_places(&self, code: &Translations, place: Place) -> impl Iterator<Item = Place> {
+        let sampled = move |offset: &u16| *offset != place.offset && self.heat.contains_key(&(place.page, *offset));
+        code.places(place.page).filter(sampled).map(move |offset| Place { offset, ..place })
     }
 }
 
 /// Appends what enters block `number` of a unit.
-fn push_entry<B: Bus>(code: &mut Translations, number: usize, offset: u16) {
+fn push_entry<B: Bus>(code: &mut Translations, number: i32, offset: u16) {
     let side = Side { opcode: Opcode::Compiled, offset, instructions: 0, stores: 0, names: RegisterSet::default() };
     let handler = threaded::handler::<B>(Opcode::Compiled);
-    code.push(Slot { op: MicroOp { handler, imm: number as i32, rd: SINK, rs1: 0, rs2: 0 } }, side);
+    code.push(Slot { op: MicroOp { handler, imm: number, rd: SINK, rs1: OF_UNIT, rs2: 0 } }, side);
     let link = Link { cost: 0, target: std::ptr::null_mut() };
     code.push(Slot { link }, Side { opcode: Opcode::Nop, ..side });
 }
@@ -278,28 +290,25 @@ enum Links {
 
 /// Whether the block at `slot` ends in a jump to a register that is no return: by a table, or to a function whose address is in a variable.
 fn jumps_by_table(code: &Translations, slot: usize) -> bool {
-    let returns = |op: &MicroOp| op.rd == SINK && matches!(op.rs1, 1 | 5);
     compiled_part(code, slot).any(|(_, opcode, op)| opcode == Opcode::Jalr && !returns(op))
 }
 
-/// Appends where the `links` of the block at `slot` lead within its page, and returns how many micro-ops of it would be compiled.
-fn follow(code: &Translations, slot: usize, links: Links, targets: &mut VecDeque<u16>) -> usize {
-    let mut ops = 0;
+/// How many micro-ops of the block at `slot` would be compiled, and where its `links` lead, in bytes from the start of its page.
+fn follow(code: &Translations, slot: usize, links: Links) -> (usize, Vec<i32>) {
+    let (mut ops, mut targets) = (0, Vec::new());
     for (slot, opcode, op) in compiled_part(code, slot) {
         ops += 1;
         if is_link(opcode) {
             let (link, delta, _) = code.link(slot);
+            // Links to other pages lead nowhere by themselves.
             let leads = link.target as usize != code.address(slot + 2) || links == Links::All;
-            if let Ok(offset @ 0..=0xfff) = u16::try_from(delta)
-                && leads
-            {
-                targets.push_back(offset);
+            if leads || !(0..0x1000).contains(&delta) {
+                targets.push(delta);
             }
         }
-        if opcode == Opcode::Jal && op.rd != SINK && op.rs2 < 0x1000 {
-            // A call: where it comes back to.
-            targets.push_back(op.rs2);
+        if calls(opcode, op) {
+            targets.push(i32::from(op.rs2));
         }
     }
-    ops
+    (ops, targets)
 }

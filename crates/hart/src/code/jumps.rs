@@ -7,6 +7,7 @@ const JUMPS: usize = 1 << 12;
 
 /// An entry of the jump cache: where `target` led last time. Checked against the fetch TLB at each use.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Jump {
     pub(crate) target: u64,
     pub(crate) page: HostPage,
@@ -34,12 +35,28 @@ impl Jumps {
         self.0[Self::index(jump.target)] = jump;
     }
 
+    /// Replaces where entries lead.
+    pub(super) fn lead_to(&mut self, other: impl Fn(*mut MicroOp) -> *mut MicroOp) {
+        for jump in self.0.iter_mut().filter(|jump| !jump.op.is_null()) {
+            jump.op = other(jump.op);
+        }
+    }
+
+    /// Where the entries lie, for compiled code.
+    pub(super) fn address(&self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
     pub(super) fn clear(&mut self) {
         self.0.fill(NO_JUMP);
     }
 
+    /// The index of `target`: half of it, with itself shifted by [`FOLD`](Self::FOLD) by exclusive or, and these bits.
+    pub(crate) const MASK: u64 = JUMPS as u64 - 1;
+    pub(crate) const FOLD: u32 = 13;
+
     #[inline(always)]
     const fn index(target: u64) -> usize {
-        ((target >> 1) ^ (target >> 13)) as usize & (JUMPS - 1)
+        ((target >> 1 ^ target >> Self::FOLD) & Self::MASK) as usize
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct Translations {
     pub(super) side: Vec<Side>,
     pages: HashMap<HostPage, PageBlocks>,
     page_slots: PageSlots,
+    /// Where the jump cache lies.
+    pub(super) jumps: usize,
     /// One byte for each page of the memory: whether it holds translated code.
     map: Box<[u8]>,
     first_page: usize,
@@ -86,6 +88,7 @@ impl Translations {
             side: Vec::with_capacity(ARENA),
             pages: HashMap::new(),
             page_slots: PageSlots::new(),
+            jumps: 0,
             map: vec![0; (bytes >> 12) + 2].into_boxed_slice(),
             first_page: memory as usize >> 12,
         }
@@ -94,6 +97,27 @@ impl Translations {
     /// The byte map, biased so that the page number of a host address indexes it.
     pub(crate) fn biased_map(&self) -> *const u8 {
         self.map.as_ptr().wrapping_sub(self.first_page)
+    }
+
+    /// Where the jump cache lies, for compiled code.
+    pub(crate) fn jumps(&self) -> usize {
+        self.jumps
+    }
+
+    /// What the micro-op at `op`, the first of a block, leads to if the block has moved; else itself.
+    pub(super) fn moved(&self, op: *mut MicroOp) -> *mut MicroOp {
+        match self.side_of(op as usize).opcode {
+            // SAFETY: the micro-op is one of a live block, or of one that was.
+            Opcode::Moved => op.wrapping_offset(unsafe { (*op).imm } as isize),
+            _ => op,
+        }
+    }
+
+    /// The block at `offset` of `page` begins nowhere any more.
+    pub(super) fn take_block(&mut self, page: HostPage, offset: u16) -> Option<usize> {
+        let start = &mut self.pages.get_mut(&page)?.starts[usize::from(offset >> 1)];
+        let slot = std::mem::replace(start, NO_BLOCK);
+        (slot != NO_BLOCK).then_some(slot as usize)
     }
 
     /// Where accesses to pages were found last.

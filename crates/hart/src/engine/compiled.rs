@@ -25,7 +25,7 @@ mod part;
 pub(crate) use code_memory::CodeMemory;
 pub use code_memory::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub(crate) use host::Compiler;
-pub(crate) use part::{Block, compiled_part, is_link, reserve};
+pub(crate) use part::{Block, calls, compiled_part, is_link, reserve, returns};
 
 use super::environment::{DataUse, Environment};
 use super::exchange::Left;
@@ -71,7 +71,7 @@ pub(super) unsafe fn enter<B: Bus>(
         }
         let unit = std::mem::transmute::<usize, Unit>((*op.add(1).cast::<Link>()).cost as usize);
         (*environment.cast::<Environment<B>>()).exchange.view = view;
-        let left = unit(hart, acc, view, environment, (*op).imm as u64);
+        let left = unit(hart, acc, view, environment, u64::from((*op).imm as u8));
         debug_assert!(left.next.is_null() || !accumulator::spent(left.acc));
         left
     }
@@ -192,6 +192,24 @@ unsafe fn store_hit<B: Bus>(hart: &Hart, op: *mut MicroOp, acc: u64, environment
             environment.use_line_of(hart, op, acc, used);
         }
         environment.exchange.hit(used.at);
+    }
+}
+
+/// A jump to `address` is left to the run loop, which finds the block there.
+///
+/// # Safety
+/// As for the handlers.
+pub(super) unsafe extern "C" fn look_up<B: Bus>(
+    hart: *mut Hart,
+    _: *mut MicroOp,
+    acc: u64,
+    environment: *mut (),
+    address: u64,
+) {
+    // SAFETY: as for the handlers.
+    unsafe {
+        ((*hart).pc, (*hart).leave) = (address, Leave::Lookup);
+        (*environment.cast::<Environment<B>>()).exchange.leave(acc, std::ptr::null_mut());
     }
 }
 

@@ -60,6 +60,8 @@ pub(crate) struct Environment<'c, B: Bus> {
     /// The cache's byte map of frames that hold code, biased by the host's page numbers.
     code_map: *const u8,
     pub(crate) code_view: CodeView,
+    /// Where the time of fetches is kept ([`Bus::fetch_clock`]).
+    pub(super) fetch_clock: *mut u64,
     /// What compiled code and the functions that it calls tell each other.
     pub(crate) exchange: Exchange,
     pub(super) lines: B::Lines,
@@ -74,12 +76,14 @@ impl<'c, B: Bus> Environment<'c, B> {
     /// The parts of the code, and the bus, are used by no other code as long as the environment is.
     pub(crate) unsafe fn new(bus: &mut B, code: CodeParts<'c>) -> Self {
         let (code_view, lines) = (bus.code_view(), bus.lines());
+        let fetch_clock = if B::FETCHES { bus.fetch_clock() } else { std::ptr::null_mut() };
         Self {
             bus,
             // SAFETY: by the contract.
             code_map: unsafe { (*code.translations).biased_map() },
             code,
             code_view,
+            fetch_clock,
             exchange: Exchange::new(),
             lines,
             outstanding: Outstanding::ANYTHING,

@@ -147,7 +147,7 @@ impl Hart {
         self.report(bus, Report::Fetched(self.pc));
         let offset = (self.pc & 0xfff) as u16;
         if let Engine::Compiled(hotness) = engine {
-            code.sample(fetched.page, offset, std::mem::take(&mut self.sampled), hotness);
+            code.sample(fetched.page, self.pc, std::mem::take(&mut self.sampled), hotness);
         }
         let op = code.find(fetched.page, offset).or_else(|| {
             code.clear();

@@ -47,6 +47,8 @@ impl<T: TimeModel> CachedMachine<T> {
 impl<T: TimeModel> Bus for CachedMachine<T> {
     const ENTRY: Option<EntryLayout> = MachineState::ENTRY;
 
+    const FETCHES: bool = MachineState::FETCHES;
+
     const REPORTS: Reports = T::REPORTS;
 
     type Lines = MachineLines;
@@ -78,6 +80,11 @@ impl<T: TimeModel> Bus for CachedMachine<T> {
     #[inline]
     fn code_view(&mut self) -> CodeView {
         self.0.code_view()
+    }
+
+    #[inline]
+    fn fetch_clock(&mut self) -> *mut u64 {
+        self.0.fetch_clock()
     }
 
     fn stamp(&mut self) -> u32 {

@@ -60,6 +60,8 @@ impl<V: View> Profiled<V> {
 
 impl<V: View> Bus for Profiled<V> {
     const ENTRY: Option<EntryLayout> = V::ENTRY;
+
+    const FETCHES: bool = V::FETCHES;
     const REPORTS: Reports = V::REPORTS;
     const SITES: Sites = Sites::Needed;
 
@@ -98,6 +100,11 @@ impl<V: View> Bus for Profiled<V> {
     #[inline]
     fn code_view(&mut self) -> CodeView {
         self.0.code_view()
+    }
+
+    #[inline]
+    fn fetch_clock(&mut self) -> *mut u64 {
+        self.0.fetch_clock()
     }
 
     fn stamp(&mut self) -> u32 {

@@ -11,7 +11,7 @@ use super::{
     integer::integer,
     loops,
     near::Near,
-    part::{Block, compiled_part, reserve, slots_of},
+    part::{Block, calls, compiled_part, reserve, slots_of},
 };
 use crate::{
     Bus,
@@ -49,12 +49,15 @@ const FRAME_ENVIRONMENT: i32 = 8;
 /// Where a link into a block may go.
 #[derive(Clone, Copy)]
 struct Labels {
+    page: HostPage,
     offset: u16,
     /// Slot of the first micro-op.
     first: usize,
     start: Label,
     /// Past the floating-point gate, if there is one.
     past_gate: Label,
+    /// Whether it follows a call of the unit.
+    is_returned_to: bool,
 }
 
 /// What follows a micro-op.
@@ -76,8 +79,12 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
     pub(super) acc: Variable,
     /// What is outstanding in the modelled core.
     pub(super) outstanding: Variable,
-    /// The page of the blocks.
+    /// The page of the block whose code is built.
     pub(super) page: HostPage,
+    /// The number of the unit.
+    unit: u32,
+    /// Where a jump to another page, or to a place that is not known, goes on, if the unit has one; its parameter is the guest's address.
+    elsewhere: Option<Label>,
     pub(super) near: Near,
     /// The entries that are kept in registers, by the slots of the accesses.
     pub(super) kept: Vec<(usize, Variable)>,
@@ -98,15 +105,15 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
 }
 
 impl Compiler {
-    /// Compiles `blocks`, which all lie in one page; `None` where that fails. The address is that of a [`Unit`](super::Unit) whose entries are
+    /// Compiles `blocks`, as the unit of that number; `None` where that fails. The address is that of a [`Unit`](super::Unit) whose entries are
     /// numbered as the blocks are.
-    pub(crate) fn unit<B: Bus>(&mut self, code: &Translations, page: HostPage, blocks: &[Block]) -> Option<usize> {
+    pub(crate) fn unit<B: Bus>(&mut self, code: &Translations, unit: u32, blocks: &[Block]) -> Option<usize> {
         let layout = B::ENTRY?;
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([AbiParam::new(I64); 5]);
         signature.returns.extend([AbiParam::new(I64); 2]);
         self.compile(signature, |f, trampoline| {
-            Emitter::<B>::emit(f, code, layout, trampoline, (page, blocks));
+            Emitter::<B>::emit(f, code, layout, trampoline, (unit, blocks));
         })
     }
 }
@@ -117,7 +124,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         code: &'e Translations,
         layout: EntryLayout,
         trampoline: usize,
-        (page, blocks): (HostPage, &[Block]),
+        (unit, blocks): (u32, &[Block]),
     ) {
         let entry = f.create_block();
         f.append_block_params_for_function_params(entry);
@@ -140,14 +147,17 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         let exit_as_told = f.create_block();
         [exit, exit_as_told].into_iter().for_each(|label| f.set_cold_block(label));
         let trampoline_signature = f.import_signature(trampoline_signature());
+        let returns = return_places(code, blocks);
         let labels = blocks.iter().map(|block| {
             let start = f.create_block();
             let gated = code.slot(block.slot).0 == Opcode::FloatGate;
             Labels {
+                page: block.page,
                 offset: block.offset,
                 first: block.slot,
                 start,
                 past_gate: if gated { f.create_block() } else { start },
+                is_returned_to: returns.contains(&(block.page, block.offset)),
             }
         });
         let labels: Vec<_> = labels.collect();
@@ -159,7 +169,9 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             frame,
             acc,
             outstanding,
-            page,
+            page: blocks[0].page,
+            unit,
+            elsewhere: None,
             near: Near::default(),
             kept,
             x,
@@ -179,6 +191,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         for (index, block) in blocks.iter().enumerate() {
             emitter.block(index, block.slot);
         }
+        emitter.go_elsewhere();
         emitter.leave_as_told();
         emitter.leave(used.written);
     }
@@ -240,6 +253,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
     fn block(&mut self, index: usize, first: usize) {
         let labels = self.blocks[index];
         self.current = index;
+        self.page = labels.page;
         self.near = Near::of(compiled_part(self.code, first));
         self.f.switch_to_block(labels.start);
         let mut slot = first;
@@ -336,7 +350,8 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         let (acc, cost) = (self.f.use_var(self.acc), self.constant(link.cost as i64));
         let acc = self.f.ins().iadd(acc, cost);
         self.f.def_var(self.acc, acc);
-        match self.blocks.iter().position(|labels| i32::from(labels.offset) == delta) {
+        let known = self.blocks.iter().position(|labels| labels.page == self.page && i32::from(labels.offset) == delta);
+        match known {
             Some(index) => {
                 let labels = self.blocks[index];
                 if index <= self.current {
@@ -346,13 +361,33 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
                 }
                 self.f.ins().jump(if from_float { labels.past_gate } else { labels.start }, &[]);
             }
-            None => {
-                let link = self.constant(self.code.address(slot + 1) as i64);
-                let target = self.f.ins().load(I64, PLAIN, link, offset_of!(Link, target) as i32);
-                self.exit(target);
+            None if B::FETCHES && !(0..0x1000).contains(&delta) => {
+                let reserve = self.constant(accumulator::start(self.reserve, 0) as i64);
+                let short = self.f.ins().icmp(IntCC::SignedLessThan, acc, reserve);
+                self.when(short, |emitter| emitter.follow_link(slot));
+                let target = self.in_page(i64::from(delta));
+                self.jump_elsewhere(target);
             }
+            None => self.follow_link(slot),
         }
     }
+
+    /// Leaves the unit for where the link behind the micro-op at `slot` leads.
+    fn follow_link(&mut self, slot: usize) {
+        let link = self.constant(self.code.address(slot + 1) as i64);
+        let target = self.f.ins().load(I64, PLAIN, link, offset_of!(Link, target) as i32);
+        self.exit(target);
+    }
+}
+
+/// Where calls of the blocks come back to.
+fn return_places(code: &Translations, blocks: &[Block]) -> Vec<(HostPage, u16)> {
+    let of_block = |block: &Block| {
+        let page = block.page;
+        let calls = compiled_part(code, block.slot).filter(|(_, opcode, op)| calls(*opcode, op));
+        calls.map(move |(.., op)| (page, op.rs2)).collect::<Vec<_>>()
+    };
+    blocks.iter().flat_map(of_block).collect()
 }
 
 fn condition(opcode: Opcode) -> IntCC {

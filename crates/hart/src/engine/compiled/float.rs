@@ -207,7 +207,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
     }
 
     /// Goes to `otherwise` where `condition` does not hold.
-    fn go_on_if(&mut self, condition: Value, otherwise: Block) {
+    pub(super) fn go_on_if(&mut self, condition: Value, otherwise: Block) {
         let on = self.f.create_block();
         self.f.ins().brif(condition, on, &[], otherwise, &[]);
         self.begin(on);

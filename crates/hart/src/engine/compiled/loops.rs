@@ -29,7 +29,7 @@ fn successors(code: &Translations, blocks: &[Block], block: &Block) -> u64 {
     let links = compiled_part(code, block.slot).filter(|(_, opcode, _)| is_link(*opcode));
     let targets = links.map(|(slot, ..)| code.link(slot).1);
     targets
-        .flat_map(|target| blocks.iter().position(|block| i32::from(block.offset) == target))
+        .flat_map(|target| blocks.iter().position(|to| to.page == block.page && i32::from(to.offset) == target))
         .fold(0, |set, number| set | 1 << number)
 }
 

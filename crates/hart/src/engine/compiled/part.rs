@@ -2,13 +2,16 @@
 
 use crate::{
     code::translations::Translations,
+    hart::SINK,
+    host_page::HostPage,
     microop::{MicroOp, accumulator},
     ops::{Class, Opcode},
 };
 
-/// A block of a unit: where in its page it begins, and the slot of its first micro-op.
+/// A block of a unit: its page, where in it it begins, and the slot of its first micro-op.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
+    pub(crate) page: HostPage,
     pub(crate) offset: u16,
     pub(crate) slot: usize,
 }
@@ -21,6 +24,16 @@ pub(crate) fn reserve(code: &Translations, blocks: &[Block]) -> u32 {
         links.map(|(slot, ..)| accumulator::instructions(code.link(slot).0.cost)).max()
     };
     blocks.iter().filter_map(cost).sum()
+}
+
+/// Whether a jump to a register is a return, by the hints of the specification (RISC-V unprivileged specification 20240411, table 3).
+pub(crate) fn returns(op: &MicroOp) -> bool {
+    op.rd == SINK && matches!(op.rs1, 1 | 5)
+}
+
+/// Whether a micro-op is a call, which comes back to behind it.
+pub(crate) fn calls(opcode: Opcode, op: &MicroOp) -> bool {
+    matches!(opcode, Opcode::Jal | Opcode::Jalr) && op.rd != SINK
 }
 
 /// Whether a link to a known place follows the micro-op.

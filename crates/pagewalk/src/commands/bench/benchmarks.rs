@@ -92,7 +92,7 @@ assert len(words(200000)) == 1000
         kind: Kind::Package {
             set: "compressors",
             before: "cat /usr/bin/busybox > /tmp/data",
-            command: "/usr/bin/gzip -9 -c /tmp/data > /tmp/data.gz && /usr/bin/gzip -d -c /tmp/data.gz | cmp - /tmp/data",
+            command: "/usr/bin/gzip -n -9 -c /tmp/data > /tmp/data.gz && /usr/bin/gzip -d -c /tmp/data.gz | cmp - /tmp/data",
         },
     },
     Benchmark {

@@ -1,0 +1,85 @@
+//! Units of more than one page: a unit goes as a whole where one of its pages is dropped.
+
+use super::jumps::Jumps;
+use super::translations::Translations;
+use crate::engine::compiled::Block;
+use crate::host_page::HostPage;
+use std::collections::HashMap;
+
+/// A place of the guest's code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The page in the host.
+    pub(super) page: HostPage,
+    /// The guest's address of the page; `None` where it is not known.
+    pub(super) address: Option<u64>,
+    /// In the page, in bytes.
+    pub(super) offset: u16,
+}
+
+impl Place {
+    /// The place `delta` bytes from the start of this one's page, in another page if the jump cache knows it.
+    pub(super) fn towards(self, code: &Translations, jumps: Option<&Jumps>, delta: i32) -> Option<Self> {
+        if let Ok(offset @ 0..=0xfff) = u16::try_from(delta) {
+            return Some(Self { offset, ..self });
+        }
+        let target = self.address?.wrapping_add(i64::from(delta).cast_unsigned());
+        let jump = jumps?.get(target);
+        let known = jump.target == target && code.holds(jump.page);
+        known.then(|| Self { page: jump.page, address: Some(target & !0xfff), offset: (target & 0xfff) as u16 })
+    }
+}
+
+/// The blocks of the units of more than one page.
+#[derive(Default)]
+pub(super) struct Units {
+    blocks: Vec<Vec<(HostPage, u16)>>,
+    /// The units of a page, by number.
+    of_page: HashMap<HostPage, Vec<usize>>,
+}
+
+impl Units {
+    /// A unit was made of these blocks.
+    pub(super) fn add(&mut self, region: &[Block]) {
+        let first = region[0].page;
+        if region.iter().all(|block| block.page == first) {
+            return;
+        }
+        let number = self.blocks.len();
+        self.blocks.push(region.iter().map(|block| (block.page, block.offset)).collect());
+        for block in region {
+            let units = self.of_page.entry(block.page).or_default();
+            if units.last() != Some(&number) {
+                units.push(number);
+            }
+        }
+    }
+
+    /// Forgets the units of a page; their blocks in other pages.
+    pub(super) fn take(&mut self, page: HostPage) -> Vec<(HostPage, u16)> {
+        let units = self.of_page.remove(&page).unwrap_or_default();
+        let blocks = units.into_iter().flat_map(|unit| std::mem::take(&mut self.blocks[unit]));
+        blocks.filter(|(other, _)| *other != page).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(page: usize, offset: u16) -> Block {
+        Block { page: HostPage::of_number(page), offset, slot: 0 }
+    }
+
+    #[test]
+    fn a_page_takes_its_units_along_and_no_others() {
+        let mut units = Units::default();
+        units.add(&[block(1, 0), block(2, 4), block(1, 8)]);
+        units.add(&[block(3, 0), block(3, 2)]);
+        units.add(&[block(2, 6), block(3, 6)]);
+        let page = HostPage::of_number;
+        assert_eq!(units.take(page(3)), [(page(2), 6)]);
+        assert_eq!(units.take(page(1)), [(page(2), 4)]);
+        assert_eq!(units.take(page(2)), [], "both are gone");
+    }
+}
