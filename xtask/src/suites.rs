@@ -8,8 +8,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Sets that tests use beside the default ones.
-const FURTHER_SETS: [&str; 11] =
-    ["gcc", "stress-ng", "rt-tests", "sysbench", "perf", "perl", "python", "lua", "compressors", "ssh", "u-boot-qemu"];
+const FURTHER_SETS: [&str; 11] = [
+    "gcc",
+    "stress-ng",
+    "rt-tests",
+    "sysbench",
+    "perf",
+    "perl",
+    "python",
+    "lua",
+    "compressors",
+    "ssh",
+    "sqlite3",
+    "u-boot-qemu",
+];
 
 /// The profile in which everything is tested at full speed: that of users.
 pub(crate) const PROFILE: &str = "release";

@@ -1,0 +1,77 @@
+//! `bench`: programs in Linux, and QEMU beside them.
+
+mod common;
+
+use common::{Scratch, run};
+use serde_json::Value;
+
+/// Programs of a tenth of a second.
+const SMALL: &str = "crc:1K,matmul:4,list:16,states:100,json:1K,records:2,core:8,btree:4K";
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn the_programs_that_compute_run_in_linux() {
+    let scratch = Scratch::new();
+    let json = scratch.text("bench.json");
+    let arguments = ["bench", "--workload", SMALL, "--scheme", "native,nested", "--repeat", "1", "--json", &json];
+    run(arguments).succeeded();
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let runs = report["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 16);
+    for pair in runs.chunks(2) {
+        let instructions = |run: &Value| run["instructions"].as_u64().unwrap();
+        assert!(instructions(&pair[0]) > 1000, "{}", pair[0]);
+        assert_eq!(instructions(&pair[0]), instructions(&pair[1]), "{}", pair[0]["workload"]);
+    }
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn the_programs_of_packages_succeed() {
+    let ended =
+        run(["bench", "--workload", "python,deflate,sqlite,gcc", "--scheme", "native", "--repeat", "1"]).succeeded();
+    assert_eq!(ended.stdout.lines().filter(|line| line.contains("native:4K")).count(), 4, "{ended:#?}");
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_program_is_timed_in_qemu_as_well() {
+    let scratch = Scratch::new();
+    let json = scratch.text("bench.json");
+    let arguments =
+        ["bench", "--against", "qemu", "--workload", "crc:1K", "--scheme", "native", "--repeat", "2", "--json", &json];
+    let ended = run(arguments);
+    ended.succeeded();
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let against = &report["against"];
+    assert!(against["qemu"].as_str().unwrap().starts_with("QEMU "), "{against}");
+    let times = |key: &str| -> Vec<f64> {
+        against["runs"][0][key].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect()
+    };
+    let (ours, theirs) = (times("all_seconds"), times("all_qemu_seconds"));
+    assert!(ours.len() == 2 && theirs.len() == 2 && ours.iter().chain(&theirs).all(|time| *time > 0.0));
+    let ratio = against["runs"][0]["ratio"].as_f64().unwrap();
+    assert!((ratio - theirs[1] / ours[1]).abs() < 1e-9, "{against}");
+    let mean = against["geometric_means"][0]["ratio"].as_f64().unwrap();
+    assert!((mean - ratio).abs() < 1e-9, "the mean of one program is its ratio");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    for (arguments, says) in [
+        (["--against", "qemu", "--workload", "linux-boot"], "linux-boot is no program"),
+        (["--against", "/bin/true", "--workload", "crc"], "does not say that it is QEMU"),
+        (["--against", "no-such-emulator", "--workload", "crc"], "no-such-emulator"),
+        (["--workload", "gcc:1M", "--repeat", "1"], "gcc has no size"),
+    ] {
+        let arguments = ["bench"].into_iter().chain(arguments);
+        run(arguments).failed(2, &[says]);
+    }
+}
+
+#[test]
+fn a_package_that_was_not_fetched_is_named() {
+    let scratch = Scratch::new();
+    let cache = scratch.text("cache");
+    run(["bench", "--workload", "sqlite", "--cache", &cache]).failed(2, &["pagewalk guest fetch sqlite3"]);
+}
