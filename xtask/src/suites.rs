@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Sets that tests use beside the default ones.
-const FURTHER_SETS: [&str; 11] = [
+const FURTHER_SETS: [&str; 12] = [
     "gcc",
     "stress-ng",
     "rt-tests",
