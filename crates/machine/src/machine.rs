@@ -423,7 +423,7 @@ impl Machine {
     }
 
     /// Every guest that has not ended yet ends so.
-    fn end_all(&mut self, outcome: &Outcome) {
+    pub(crate) fn end_all(&mut self, outcome: &Outcome) {
         (0..self.records.len()).for_each(|guest| self.end(guest, outcome.clone()));
     }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::gdb::{Waiting, gdb, is_the_same_run};
+use common::gdb::{Waiting, gdb, is_the_same_run, user_entry};
 use common::kernel::{A0, A1, A6, A7, CODE_ADDRESS, ECALL, addi, image, jump_back, lui};
 use common::{Scratch, compiled, linux};
 use object::{Object, ObjectSymbol};
@@ -13,12 +13,6 @@ const SP: usize = 2;
 const PC: usize = 32;
 const SATP: usize = 65 + 0x180;
 const PRIVILEGE: usize = 4161;
-
-/// Where user programs of vos begin: the same program each time.
-fn user_entry() -> u64 {
-    let program = include_bytes!("../../../guests/workloads/pagewalk-workloads");
-    object::File::parse(&program[..]).expect("an ELF file").entry()
-}
 
 /// Where the SBI's reset is asked for: SRST with type 0 and reason 0.
 fn shut_down() -> [u32; 6] {

@@ -1,9 +1,10 @@
 //! What a stopped machine is: registers, memory, walks, TLBs, counts; and what a debugger changes.
 
-use super::session::{DebugSession, GUEST};
+use super::session::DebugSession;
 use crate::parts::vcpu::{Activity, Vcpu};
 use crate::results::statistics::Statistics;
 use crate::results::walks::RecordedWalk;
+use crate::state::primary_region;
 use hart::Registers;
 use hypervisor::{GuestMemoryError, PeekError, WalkMemory};
 use memory::OutsideMemory;
@@ -19,7 +20,7 @@ pub enum LookError {
     /// There is no memory where it leads.
     #[error(transparent)]
     Memory(#[from] PeekError),
-    /// The hart has run on no pCPU yet.
+    /// The vCPU has run on no pCPU yet.
     #[error("the hart has had no pCPU yet")]
     NoPcpu,
 }
@@ -51,10 +52,10 @@ pub struct HartView {
 }
 
 impl DebugSession<'_> {
-    /// A hart.
+    /// The hart that a vCPU is.
     #[must_use]
-    pub fn hart(&self, hart: usize) -> HartView {
-        let vcpu = &self.machine.vcpus[self.index(hart)];
+    pub fn hart(&self, vcpu: usize) -> HartView {
+        let vcpu = self.vcpu(vcpu);
         let pcpu = vcpu.residence.pcpu;
         let cycle = pcpu.map_or_else(|| self.machine.elapsed(), |pcpu| self.machine.clock_of_pcpu(pcpu));
         let activity = match vcpu.activity() {
@@ -65,10 +66,9 @@ impl DebugSession<'_> {
         HartView { registers: vcpu.hart.registers(), activity, pcpu, cycle, time: self.machine.clock().time(cycle) }
     }
 
-    /// Gives a hart these registers. What a register cannot hold is dropped, as where it is written.
-    pub fn set_registers(&mut self, hart: usize, registers: &Registers) {
-        let index = self.index(hart);
-        let hart = &mut self.machine.vcpus[index].hart;
+    /// Gives a vCPU these registers. What a register cannot hold is dropped, as where it is written.
+    pub fn set_registers(&mut self, vcpu: usize, registers: &Registers) {
+        let hart = &mut self.machine.vcpus[vcpu].hart;
         let before = hart.registers();
         if before == *registers {
             return;
@@ -80,16 +80,17 @@ impl DebugSession<'_> {
         }
     }
 
-    /// Copies the bytes at a hart's guest virtual address to `to`, as far as they can be read; returns how many. What the hart itself may read makes no
+    /// Copies the bytes at a vCPU's guest virtual address to `to`, as far as they can be read; returns how many. What the vCPU itself may read makes no
     /// difference.
     ///
     /// # Errors
     /// [`LookError`]: not even the first byte can be.
-    pub fn read_virtual(&self, hart: usize, gva: Gva, to: &mut [u8]) -> Result<usize, LookError> {
+    pub fn read_virtual(&self, vcpu: usize, gva: Gva, to: &mut [u8]) -> Result<usize, LookError> {
         let mut done = 0;
         while done < to.len() {
             let gva = gva.wrapping_add(done as u64);
-            let read = self.translate(hart, gva).and_then(|gpa| Ok(self.read_some(gpa, &mut to[done..])?));
+            let read = self.translate(vcpu, gva);
+            let read = read.and_then(|gpa| Ok(self.read_some(self.guest_of(vcpu), gpa, &mut to[done..])?));
             match read {
                 Ok(bytes) => done += bytes,
                 Err(error) if done == 0 => return Err(error),
@@ -99,14 +100,14 @@ impl DebugSession<'_> {
         Ok(done)
     }
 
-    /// Copies the bytes at a guest physical address to `to`.
+    /// Copies the bytes at a guest's physical address to `to`.
     ///
     /// # Errors
     /// [`PeekError`]: a byte cannot be read.
-    pub fn read_guest(&self, gpa: Gpa, to: &mut [u8]) -> Result<(), PeekError> {
+    pub fn read_guest(&self, guest: usize, gpa: Gpa, to: &mut [u8]) -> Result<(), PeekError> {
         let mut done = 0;
         while done < to.len() {
-            done += self.read_some(gpa.wrapping_add(done as u64), &mut to[done..])?;
+            done += self.read_some(guest, gpa.wrapping_add(done as u64), &mut to[done..])?;
         }
         Ok(())
     }
@@ -119,87 +120,89 @@ impl DebugSession<'_> {
         self.machine.state.host.memory.read_slice(hpa, to)
     }
 
-    /// Stores `bytes` at a hart's guest virtual address, whatever the hart itself may write. Pages get frames for it, as for a device's writes.
+    /// Stores `bytes` at a vCPU's guest virtual address, whatever the vCPU itself may write. Pages get frames for it, as for a device's writes.
     ///
     /// # Errors
     /// [`LookError`]; what is before the page that failed is written.
-    pub fn write_virtual(&mut self, hart: usize, gva: Gva, bytes: &[u8]) -> Result<(), LookError> {
+    pub fn write_virtual(&mut self, vcpu: usize, gva: Gva, bytes: &[u8]) -> Result<(), LookError> {
         let mut done = 0;
         while done < bytes.len() {
             let gva = gva.wrapping_add(done as u64);
             let left = (PageSize::Size4K.bytes() - gva.offset(PageSize::Size4K)) as usize;
             let piece = &bytes[done..(done + left).min(bytes.len())];
-            let gpa = self.translate(hart, gva)?;
-            self.write_some(gpa, piece).map_err(|_| LookError::Memory(PeekError::NotMemory))?;
+            let gpa = self.translate(vcpu, gva)?;
+            self.write_some(self.guest_of(vcpu), gpa, piece).map_err(|_| LookError::Memory(PeekError::NotMemory))?;
             done += piece.len();
         }
         Ok(())
     }
 
-    /// The walk that a load of the hart from `gva` makes, with nothing remembered and with what its pCPU remembers.
+    /// The walk that a load of a vCPU from `gva` makes, with nothing remembered and with what its pCPU remembers.
     ///
     /// # Errors
     /// [`LookError`].
-    pub fn walk(&self, hart: usize, gva: Gva) -> Result<RecordedWalk, LookError> {
-        let walk = |memo| self.record(hart, gva, memo);
+    pub fn walk(&self, vcpu: usize, gva: Gva) -> Result<RecordedWalk, LookError> {
+        let walk = |memo| self.record(vcpu, gva, memo);
         Ok(RecordedWalk { whole: walk(Memo::Empty)?, cached: walk(Memo::AsItIs)? })
     }
 
-    /// What the TLBs of a hart's pCPU hold for the guest.
+    /// What the TLBs of a vCPU's pCPU hold for its guest.
     ///
     /// # Errors
     /// [`LookError::NoPcpu`].
-    pub fn tlb(&self, hart: usize) -> Result<TlbContents, LookError> {
-        Ok(self.mmu(hart)?.tlb_contents(self.machine.state.vms[GUEST].vmid()))
+    pub fn tlb(&self, vcpu: usize) -> Result<TlbContents, LookError> {
+        Ok(self.mmu(vcpu)?.tlb_contents(self.machine.state.vms[self.guest_of(vcpu)].vmid()))
     }
 
-    /// What a hart has counted from the beginning.
+    /// What a vCPU has counted from the beginning.
     #[must_use]
-    pub fn statistics_of_hart(&self, hart: usize) -> Statistics {
-        self.machine.statistics_of_vcpu(self.index(hart))
+    pub fn statistics_of_vcpu(&self, vcpu: usize) -> Statistics {
+        self.machine.statistics_of_vcpu(vcpu)
     }
 
-    /// What all harts have counted together from the beginning.
+    /// What the harts of a guest have counted together from the beginning.
     #[must_use]
-    pub fn statistics(&self) -> Statistics {
-        self.machine.statistics_of(GUEST)
+    pub fn statistics_of(&self, guest: usize) -> Statistics {
+        self.machine.statistics_of(guest)
     }
 
-    fn vcpu(&self, hart: usize) -> &Vcpu {
-        &self.machine.vcpus[self.index(hart)]
+    fn vcpu(&self, vcpu: usize) -> &Vcpu {
+        &self.machine.vcpus[vcpu]
     }
 
-    /// The MMU of the pCPU that a hart has, or had last.
-    fn mmu(&self, hart: usize) -> Result<&Mmu, LookError> {
-        let residence = &self.vcpu(hart).residence;
+    /// The MMU of the pCPU that a vCPU has, or had last.
+    fn mmu(&self, vcpu: usize) -> Result<&Mmu, LookError> {
+        let residence = &self.vcpu(vcpu).residence;
         let pcpu = residence.pcpu.or(residence.ran_on).ok_or(LookError::NoPcpu)?;
         Ok(&self.machine.state.processors[pcpu].mmu)
     }
 
-    /// How a hart translates, with the right to load from every page.
-    fn context(&self, hart: usize) -> TranslationContext {
-        self.vcpu(hart).hart.context().that_may_load_all()
+    /// How a vCPU translates, with the right to load from every page.
+    fn context(&self, vcpu: usize) -> TranslationContext {
+        self.vcpu(vcpu).hart.context().that_may_load_all()
     }
 
-    fn record(&self, hart: usize, gva: Gva, memo: Memo) -> Result<WalkRecord, LookError> {
+    fn record(&self, vcpu: usize, gva: Gva, memo: Memo) -> Result<WalkRecord, LookError> {
         let state = &self.machine.state;
-        let (vm, hart_id) = (&state.vms[GUEST], self.vcpu(hart).hart_id);
+        let (guest, hart) = (self.guest_of(vcpu), self.hart_of(vcpu));
+        let vm = &state.vms[guest];
         // Under shadow tables, the hardware walks from their root and not from the guest's.
-        let context =
-            vm.shadow_context(hart_id).map_or_else(|| self.context(hart), TranslationContext::that_may_load_all);
+        let context = vm.shadow_context(hart).map_or_else(|| self.context(vcpu), TranslationContext::that_may_load_all);
         let request = WalkRequest { context, vmid: vm.vmid(), gva, memo };
         let mut memory = WalkMemory::new(&state.host.memory);
-        let second = vm.second_stage_of(hart_id);
-        self.mmu(hart)?.record_walk_of(&mut memory, &second, &request).map_err(LookError::Fault)
+        let second = vm.second_stage_of(hart);
+        // A vCPU without a pCPU finds its own registers there when it is dispatched, and not those of who runs there now.
+        let segments = primary_region::registers(state, guest, hart);
+        self.mmu(vcpu)?.record_walk_of(&mut memory, (&second, &segments), &request).map_err(LookError::Fault)
     }
 
-    /// Where an address of a hart is in guest physical memory, by its segment or by the guest's tables.
-    fn translate(&self, hart: usize, gva: Gva) -> Result<Gpa, LookError> {
+    /// Where an address of a vCPU is in guest physical memory, by its segment or by the guest's tables.
+    fn translate(&self, vcpu: usize, gva: Gva) -> Result<Gpa, LookError> {
         let state = &self.machine.state;
-        let context = self.context(hart);
+        let context = self.context(vcpu);
         // A segment that maps the address takes the place of the guest's tables, and then the walk needs none of them.
         if state.segments.has_guest_segment()
-            && let Ok(walk) = self.record(hart, gva, Memo::Empty)
+            && let Ok(walk) = self.record(vcpu, gva, Memo::Empty)
             && walk.guest_segment.is_some()
         {
             return Ok(walk.gpa);
@@ -207,19 +210,20 @@ impl DebugSession<'_> {
         if context.mode == PagingMode::Bare {
             return Ok(Gpa(gva.0));
         }
-        let leaf = state.vms[GUEST].look_up(&state.host.memory, &context, gva).map_err(LookError::Fault)?;
+        let leaf =
+            state.vms[self.guest_of(vcpu)].look_up(&state.host.memory, &context, gva).map_err(LookError::Fault)?;
         Ok(Gpa(leaf.page.0 | gva.offset(leaf.size)))
     }
 
-    fn read_some(&self, gpa: Gpa, to: &mut [u8]) -> Result<usize, PeekError> {
+    fn read_some(&self, guest: usize, gpa: Gpa, to: &mut [u8]) -> Result<usize, PeekError> {
         let state = &self.machine.state;
-        state.vms[GUEST].peek_bytes(&state.host.memory, gpa, to)
+        state.vms[guest].peek_bytes(&state.host.memory, gpa, to)
     }
 
-    fn write_some(&mut self, gpa: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {
+    fn write_some(&mut self, guest: usize, gpa: Gpa, bytes: &[u8]) -> Result<(), GuestMemoryError> {
         let state = &mut self.machine.state;
         let before = state.foreign_writes.len();
-        state.write_guest(GUEST, gpa, bytes)?;
+        state.write_guest(guest, gpa, bytes)?;
         // The hart that was stopped may be about to execute what was written.
         let before = before.min(state.foreign_writes.len());
         for (at, bytes) in state.foreign_writes.drain(before..) {

@@ -5,9 +5,6 @@ use crate::schedule::Turn;
 use hart::{Place, StopCause, StopPoints, Watch};
 use std::sync::Arc;
 
-/// The guest that is debugged.
-pub(crate) const GUEST: usize = 0;
-
 /// A turn that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TurnUnderWay {
@@ -33,7 +30,7 @@ pub(crate) struct DebugState {
     pub(crate) from: Vec<(usize, Place, StopCause)>,
     /// The turn in whose middle a vCPU was stopped, and why; no other turn is taken before it ends.
     pub(crate) interrupted: Option<(TurnUnderWay, StopCause)>,
-    /// How many instructions the harts of the debugged guest have retired together when the run stops in any case.
+    /// How many instructions the vCPUs have retired together when the run stops in any case.
     pub(crate) last: Option<u64>,
 }
 
@@ -49,13 +46,17 @@ pub(crate) enum Steps {
     Next,
 }
 
+/// How many instructions vCPUs have retired together.
+pub(crate) fn retired(vcpus: &[Vcpu]) -> u64 {
+    vcpus.iter().map(|vcpu| vcpu.hart.counts().instructions).sum()
+}
+
 impl DebugState {
     /// What a vCPU looks at in a turn of `budget` instructions, or in what is left of it; `None` where nothing stops it there.
     pub(crate) fn watch(&self, vcpus: &[Vcpu], vcpu: usize, budget: u32) -> Option<Watch> {
         let watch = self.watch_of_points(vcpu);
-        let last = self.last.filter(|_| self.attached && vcpus[vcpu].guest == GUEST);
-        let retired = vcpus.iter().filter(|vcpu| vcpu.guest == GUEST).map(|vcpu| vcpu.hart.counts().instructions).sum();
-        match last.map(|last| last.saturating_sub(retired)) {
+        let last = self.last.filter(|_| self.attached);
+        match last.map(|last| last.saturating_sub(retired(vcpus))) {
             Some(left) if left <= u64::from(budget) => {
                 let own = vcpus[vcpu].hart.counts().instructions;
                 Some(watch.unwrap_or_else(|| Watch::new(self.points.clone())).until(own.saturating_add(left)))

@@ -16,19 +16,30 @@ pub(crate) fn load(state: &mut MachineState, processor: usize, guest: usize, har
         return;
     }
     state.processors[processor].tenant = Some((guest, hart));
-    let region = state.guests.get(guest).and_then(|guest| guest.region.as_ref());
-    let segment = region.map_or(Segment::default(), |region| region.region.registers(hart));
     if classify {
+        let segment = asked_for(state, guest, hart);
         let ram = state.vms[guest].ram();
         let hypervisor = Segment::of_hypervisor(ram.clone(), Hpa(ram.start.0)).unwrap_or_default();
         let direct = |segment| DirectSegment { segment, ..DirectSegment::default() };
         let would = Segments { guest: direct(segment), hypervisor: direct(hypervisor) };
         state.processors[processor].mmu.classify_by(Some(&would));
     }
-    let segment = if guests { segment } else { Segment::default() };
+    let registers = registers(state, guest, hart);
+    state.processors[processor].mmu.set_segments(&registers);
+}
+
+/// What the registers of a pCPU hold while hart `hart` of a guest has it.
+pub(crate) fn registers(state: &MachineState, guest: usize, hart: usize) -> Segments {
+    let SegmentHardware { guest: guests, hypervisor: hypervisors, .. } = state.segments;
+    let segment = if guests { asked_for(state, guest, hart) } else { Segment::default() };
     let hypervisor = state.vms[guest].hypervisor_segment().filter(|_| hypervisors).cloned().unwrap_or_default();
-    let guest = DirectSegment { segment, ..DirectSegment::default() };
-    state.processors[processor].mmu.set_segments(&Segments { guest, hypervisor });
+    Segments { guest: DirectSegment { segment, ..DirectSegment::default() }, hypervisor }
+}
+
+/// The segment that a guest has asked for in a hart, whether there are registers for it or not.
+fn asked_for(state: &MachineState, guest: usize, hart: usize) -> Segment {
+    let region = state.guests.get(guest).and_then(|guest| guest.region.as_ref());
+    region.map_or(Segment::default(), |region| region.region.registers(hart))
 }
 
 /// The same for the hart whose turn it is.

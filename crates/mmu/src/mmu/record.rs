@@ -8,7 +8,7 @@ use crate::events::Observer;
 use crate::fault::{Cause, Fault};
 use crate::memory::{HostPage, TableMemory};
 use crate::mmu::Mmu;
-use crate::segment::Segment;
+use crate::segment::{Segment, Segments};
 use crate::stage::{SecondStage, StageKind, StageVisitor, TableFormat};
 use crate::statistics::MmuStatistics;
 use crate::tlb::Translation;
@@ -128,7 +128,7 @@ impl<O: Observer> Mmu<O> {
         memo: Memo,
     ) -> Result<WalkRecord, Fault> {
         let Context { translation: context, vmid, .. } = *self.context();
-        self.record_walk_of(memory, second, &WalkRequest { context, vmid, gva, memo })
+        self.record_walk_of(memory, (second, &self.walkers().segments), &WalkRequest { context, vmid, gva, memo })
     }
 
     /// The walk that a load from `gva` would make in the current context with the privilege, SUM and MXR of another one. Nothing changes.
@@ -145,23 +145,24 @@ impl<O: Observer> Mmu<O> {
         let Context { translation, vmid, .. } = *self.context();
         let TranslationContext { privilege, sum, mxr, .. } = *privileged_as;
         let context = TranslationContext { privilege, sum, mxr, ..translation };
-        self.record_walk_of(memory, second, &WalkRequest { context, vmid, gva, memo })
+        self.record_walk_of(memory, (second, &self.walkers().segments), &WalkRequest { context, vmid, gva, memo })
     }
 
-    /// The walk that a load would make, as `request` says. Nothing changes.
+    /// The walk that a load would make, as `request` says, with segment registers that hold `segments`. Nothing changes.
     ///
     /// # Errors
     /// The fault that the load would cause.
     pub fn record_walk_of(
         &self,
         memory: &mut impl TableMemory,
-        second: &SecondStage,
+        (second, segments): (&SecondStage, &Segments),
         request: &WalkRequest,
     ) -> Result<WalkRecord, Fault> {
         const ACCESS: Access = Access::Read;
         let WalkRequest { gva, memo, .. } = *request;
         let context = &Context::new(&request.context, request.vmid);
         let mut walkers = self.walkers().clone();
+        walkers.segments.clone_from(segments);
         if !context.is_canonical(gva) {
             return Err(Fault::Page(Cause::NotCanonical));
         }

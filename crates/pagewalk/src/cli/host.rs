@@ -2,6 +2,7 @@
 
 use super::control::ControlArgs;
 use super::format::FormatArgs;
+use super::gdb::GdbAddress;
 use super::profile::{ObserveArgs, ProfileArgs};
 use super::sandbox::SandboxArgs;
 use super::values::Setting;
@@ -42,6 +43,10 @@ pub struct RunArgs {
     /// Recordings over time.
     #[command(flatten)]
     pub observe: ObserveArgs,
+    /// Wait for GDB at this port of this host (0: any that is free), or at this socket, before the first instruction; results stay the same. All vCPUs
+    /// of all guests are its threads (docs/debugging.md)
+    #[arg(long, value_name = "PORT|unix:PATH", conflicts_with = "control")]
+    pub gdb: Option<GdbAddress>,
     /// Control.
     #[command(flatten)]
     pub control: ControlArgs,

@@ -65,9 +65,8 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let mut machine = beginning.machine(&on, &shared)?;
     warn_of_refusals(&machine);
     let recorded = observed.recorded(profile.as_ref().map(ProfileOutput::detail));
-    if arguments.gdb.is_some() && recorded.needs_accesses() {
-        let problem = "--gdb watches the instructions that --reuse and --heatmap-of references would: use one of them";
-        return Err(Failure::Usage(problem.to_owned()));
+    if arguments.gdb.is_some() {
+        gdb::check_recorded(&recorded)?;
     }
     recorded.begin(&mut machine);
     let at = arguments.snapshot_at.unwrap_or_default();
@@ -83,7 +82,8 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
         }
         Some(NetKind::None | NetKind::Switch) | None => None,
     };
-    let debugger = arguments.gdb.as_ref().map(Debugger::accept).transpose()?;
+    let accept = |address| Debugger::accept(address, "the guest waits");
+    let debugger = arguments.gdb.as_ref().map(accept).transpose()?;
     let needs = Needs::of_machines(1).output(json.as_ref()).output(taken.as_ref()).control(control.as_ref());
     let needs = needs.output(profile.as_ref().map(ProfileOutput::output)).network(opened.as_ref());
     let needs = needs.shares(beginning.devices()).paths(copies.paths());
@@ -112,10 +112,11 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let orderly = Orderly::begin();
     let outcome = {
         let _raw = if about.command { None } else { RawTerminal::enter()? };
-        match debugger {
-            Some(debugger) => gdb::run(debugger, &mut machine, &mut console)?,
-            None => machine.run_controlled(&mut console).swap_remove(0),
-        }
+        let mut outcomes = match debugger {
+            Some(debugger) => gdb::run(debugger, &mut machine, &[], &mut console)?,
+            None => machine.run_controlled(&mut console),
+        };
+        outcomes.swap_remove(0)
     };
     let outcome = console.panic.judge(outcome);
     drop(running);

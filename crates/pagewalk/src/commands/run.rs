@@ -4,6 +4,7 @@ use super::outputs::{open_control, open_output, open_printer, page_recordings, w
 use crate::cli::RunArgs;
 use crate::control::{Guests, Server, Snapshots};
 use crate::error::Failure;
+use crate::gdb::{self, Debugger};
 use crate::html;
 use crate::interrupt::{self, Orderly};
 use crate::multi_vm::file::{self, MultiVm};
@@ -43,8 +44,13 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let trace = open_output(trace)?;
     let profile = ProfileOutput::open(&arguments.profile)?;
     let observed = ObserveOutputs::open(&arguments.observe, perfetto)?;
-    if arguments.control.control.is_some() && arguments.methods.len() > 1 {
-        return Err(Failure::Usage("--control is of one run; --spin names several methods".to_owned()));
+    let of_one_run = [("--control", arguments.control.control.is_some()), ("--gdb", arguments.gdb.is_some())];
+    if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given && arguments.methods.len() > 1) {
+        return Err(Failure::Usage(format!("{option} is of one run; --spin names several methods")));
+    }
+    let recorded = observed.recorded(profile.as_ref().map(ProfileOutput::detail));
+    if arguments.gdb.is_some() {
+        gdb::check_recorded(&recorded)?;
     }
     let guests = || Guests {
         names: multi_vm.names.clone(),
@@ -52,6 +58,9 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         clock_hz: multi_vm.model.clock_hz,
     };
     let control = open_control(&arguments.control, guests, Snapshots::None)?;
+    // The sandbox gives up the right to bind a port.
+    let accept = |address| Debugger::accept(address, "the guests wait");
+    let debugger = arguments.gdb.as_ref().map(accept).transpose()?;
     let needs = Needs::of_machines(arguments.methods.len().max(1)).control(control.as_ref()).output(trace.as_ref());
     let needs = needs.output(profile.as_ref().map(ProfileOutput::output));
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
@@ -68,8 +77,12 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone()], 1);
-    let recorded = (observed.recorded(profile.as_ref().map(ProfileOutput::detail)), Stays::of(trace.is_some()));
-    let mut ran = Ran::run(&multi_vm, recorded, progress.begin(&file, &file), control)?;
+    let recorded = (recorded, Stays::of(trace.is_some()));
+    let driver = match debugger {
+        Some(debugger) => Driver::Debugger(debugger),
+        None => Driver::Loop(control),
+    };
+    let mut ran = Ran::run(&multi_vm, recorded, progress.begin(&file, &file), driver)?;
     drop(progress);
     if arguments.output {
         ran.print_output(&multi_vm)?;
@@ -163,7 +176,7 @@ fn compare_methods(
         let multi_vm = methods::with_method(multi_vm, method);
         let running = progress.begin(&file, &format!("{file} with {}", method.name()));
         let recorded = (observed.recorded(profile.as_ref().map(ProfileOutput::detail)), Stays::Forgotten);
-        let ran = Ran::run(&multi_vm, recorded, running, None)?;
+        let ran = Ran::run(&multi_vm, recorded, running, Driver::Loop(None))?;
         let figures = Figures::of(&multi_vm, &ran.machine, method, ran.failed().count());
         let mut report = report::report(&multi_vm, &ran.machine, &ran.outcomes);
         report["total"] = figures.json();
@@ -210,7 +223,7 @@ struct Ran {
     recordings: Vec<Recordings>,
     outcomes: Vec<Outcome>,
     console: Transcripts,
-    /// The exit code that a client asked for when it ended the run.
+    /// The exit code that was asked for by the client or the debugger that ended the run.
     quit: Option<u8>,
 }
 
@@ -227,12 +240,20 @@ impl Stays {
     }
 }
 
+/// Who lets the machine take its turns.
+enum Driver {
+    /// The run loop, with the socket through which others control it.
+    Loop(Option<Server>),
+    /// A debugger.
+    Debugger(Debugger),
+}
+
 impl Ran {
     fn run(
         multi_vm: &MultiVm,
         (recorded, stays): (Recorded, Stays),
         running: Running<'_>,
-        control: Option<Server>,
+        driver: Driver,
     ) -> Result<Self, Failure> {
         let mut machine = Machine::assemble_host(&multi_vm.config, &multi_vm.plan)?;
         if stays == Stays::Kept {
@@ -241,10 +262,21 @@ impl Ran {
         recorded.begin(&mut machine);
         machine.show_on(running.gauge());
         let guests = multi_vm.names.iter().map(|_| Transcript::default()).collect();
-        let mut console = Transcripts { guests, control };
+        let mut console = Transcripts { guests, control: None };
         let _orderly = Orderly::begin();
-        let outcomes = machine.run_controlled(&mut console);
-        let quit = console.control.take().and_then(|server| server.quit());
+        let (outcomes, quit) = match driver {
+            Driver::Loop(control) => {
+                console.control = control;
+                let outcomes = machine.run_controlled(&mut console);
+                (outcomes, console.control.take().and_then(|server| server.quit()))
+            }
+            Driver::Debugger(debugger) => {
+                let outcomes = gdb::run(debugger, &mut machine, &multi_vm.names, &mut console)?;
+                // The debugger's `kill` ends a run as well as a client's `quit`.
+                let killed = outcomes.contains(&Outcome::Interrupted);
+                (outcomes, killed.then_some(0))
+            }
+        };
         if let Some(signal) = interrupt::requested() {
             return Err(Failure::Interrupted(signal));
         }

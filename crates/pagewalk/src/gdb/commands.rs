@@ -1,5 +1,6 @@
 //! Commands of `monitor`: what GDB does not know of a guest. None of them changes anything.
 
+use super::threads::VmNames;
 use crate::cli;
 use crate::comparison::counts as json;
 use crate::text::table::Table;
@@ -19,6 +20,7 @@ monitor stats [HART]          what the hart and all harts have counted
 monitor phys ADDRESS [BYTES]  memory by guest physical address
 monitor host ADDRESS [BYTES]  memory by host physical address
 Numbers are decimal, or hexadecimal with 0x. Without HART, it is the hart that GDB looked at last.
+Of several VMs, the one is meant whose hart GDB looked at last.
 ";
 
 /// A number of a command.
@@ -27,18 +29,23 @@ fn number_or_address(text: &str) -> Result<u64, String> {
 }
 
 /// What a command says; one that is wrong says why.
-pub(super) fn answer(session: &DebugSession<'_>, focus: usize, command: &str) -> String {
-    answered(session, focus, command).unwrap_or_else(|wrong| format!("{wrong}\n"))
+pub(super) fn answer(session: &DebugSession<'_>, names: VmNames<'_>, focus: usize, command: &str) -> String {
+    answered(session, names, focus, command).unwrap_or_else(|wrong| format!("{wrong}\n"))
 }
 
-fn answered(session: &DebugSession<'_>, focus: usize, command: &str) -> Result<String, String> {
+fn answered(session: &DebugSession<'_>, names: VmNames<'_>, focus: usize, command: &str) -> Result<String, String> {
     let words: Vec<&str> = command.split_whitespace().collect();
-    let hart = |word: Option<&&str>| match word.map(|word| number_or_address(word)).transpose()? {
-        None => Ok(focus),
-        Some(hart) => usize::try_from(hart)
-            .ok()
-            .filter(|&hart| hart < session.harts())
-            .ok_or_else(|| format!("there is no hart {hart}: the guest has harts 0 to {}", session.harts() - 1)),
+    let guest = session.guest_of(focus);
+    let vcpus = session.vcpus_of(guest);
+    let hart = |word: Option<&&str>| {
+        let vcpu = match word.map(|word| number_or_address(word)).transpose()? {
+            None => focus,
+            Some(hart) => usize::try_from(hart)
+                .ok()
+                .and_then(|hart| vcpus.clone().nth(hart))
+                .ok_or_else(|| format!("there is no hart {hart}: the guest has harts 0 to {}", vcpus.len() - 1))?,
+        };
+        Ok::<_, String>((vcpu, names.of(session, vcpu)))
     };
     match words.as_slice() {
         [] | ["help"] => Ok(HELP.to_owned()),
@@ -51,7 +58,7 @@ fn answered(session: &DebugSession<'_>, focus: usize, command: &str) -> Result<S
         [kind @ ("phys" | "host"), address, rest @ ..] if rest.len() <= 1 => {
             let length = rest.first().map_or(Ok(USUAL_BYTES), |length| number_or_address(length))?;
             let length = usize::try_from(length.min(MOST_BYTES)).unwrap_or_default();
-            memory(session, kind, number_or_address(address)?, length)
+            memory(session, (kind, guest), number_or_address(address)?, length)
         }
         [name @ ("walk" | "tlb" | "stats" | "phys" | "host"), ..] => {
             Err(format!("`monitor {name}` takes other arguments: see `monitor help`"))
@@ -61,11 +68,11 @@ fn answered(session: &DebugSession<'_>, focus: usize, command: &str) -> Result<S
 }
 
 /// Both walks, as `recorded_walk` of the JSON has them.
-fn walk(session: &DebugSession<'_>, hart: usize, gva: Gva) -> Result<String, String> {
-    let walk = session.walk(hart, gva).map_err(|error| format!("hart {hart}: {:#x}: {error}", gva.0))?;
+fn walk(session: &DebugSession<'_>, (vcpu, name): (usize, String), gva: Gva) -> Result<String, String> {
+    let walk = session.walk(vcpu, gva).map_err(|error| format!("{name}: {:#x}: {error}", gva.0))?;
     let WalkRecord { gpa, hpa, page, guest_levels, host_levels, .. } = &walk.whole;
     let mut text = format!(
-        "hart {hart}: gVA {:#x} -> gPA {:#x} -> hPA {:#x}, in a page of {page}; levels: guest {guest_levels}, host \
+        "{name}: gVA {:#x} -> gPA {:#x} -> hPA {:#x}, in a page of {page}; levels: guest {guest_levels}, host \
          {host_levels}\n",
         gva.0, gpa.0, hpa.0
     );
@@ -118,9 +125,9 @@ fn write_reference(text: &mut String, whose: &str, reference: &Reference) {
     let _ = writeln!(text, "    {whose} level {level}: entry at hPA {:#x} is {entry:#018x}", at.0);
 }
 
-fn tlb(session: &DebugSession<'_>, hart: usize) -> Result<String, String> {
-    let contents = session.tlb(hart).map_err(|error| format!("hart {hart}: {error}"))?;
-    let mut text = format!("hart {hart}\n");
+fn tlb(session: &DebugSession<'_>, (vcpu, name): (usize, String)) -> Result<String, String> {
+    let contents = session.tlb(vcpu).map_err(|error| format!("{name}: {error}"))?;
+    let mut text = format!("{name}\n");
     for (name, entries) in [("L1D", &contents.l1d), ("L1I", &contents.l1i), ("L2", &contents.l2)] {
         let _ = writeln!(text, "{name}: {} entries", entries.len());
         if entries.is_empty() {
@@ -151,12 +158,10 @@ fn rights(permits: Permits) -> String {
     letters.map(|(given, letter)| if given { letter } else { '-' }).into_iter().collect()
 }
 
-fn statistics(session: &DebugSession<'_>, hart: usize) -> String {
-    let (own, all) = (session.statistics_of_hart(hart), session.statistics());
-    let mut table = Table::new(
-        "statistics",
-        [("count".to_owned(), "count"), (format!("hart {hart}"), "hart"), ("all harts".to_owned(), "all")],
-    );
+fn statistics(session: &DebugSession<'_>, (vcpu, name): (usize, String)) -> String {
+    let (own, all) = (session.statistics_of_vcpu(vcpu), session.statistics_of(session.guest_of(vcpu)));
+    let mut table =
+        Table::new("statistics", [("count".to_owned(), "count"), (name, "hart"), ("all harts".to_owned(), "all")]);
     for ((name, own), (_, all)) in counts(&own).into_iter().zip(counts(&all)) {
         if all != 0 || own != 0 {
             table.row([name, own.to_string(), all.to_string()]);
@@ -190,10 +195,15 @@ fn counts(statistics: &Statistics) -> Vec<(String, u64)> {
     named.chain(grouped).chain(paging).collect()
 }
 
-fn memory(session: &DebugSession<'_>, kind: &str, address: u64, length: usize) -> Result<String, String> {
+fn memory(
+    session: &DebugSession<'_>,
+    (kind, guest): (&str, usize),
+    address: u64,
+    length: usize,
+) -> Result<String, String> {
     let mut bytes = vec![0; length];
     let read = match kind {
-        "phys" => session.read_guest(Gpa(address), &mut bytes).map_err(|error| error.to_string()),
+        "phys" => session.read_guest(guest, Gpa(address), &mut bytes).map_err(|error| error.to_string()),
         _ => session.read_host(Hpa(address), &mut bytes).map_err(|error| error.to_string()),
     };
     read.map_err(|error| format!("{address:#x}: {error}"))?;

@@ -38,17 +38,17 @@ pub(crate) struct Debugger {
 }
 
 impl Debugger {
-    /// Waits for a debugger at `address`. A line on standard error says where.
+    /// Waits for a debugger at `address`. A line on standard error says where, and who waits.
     ///
     /// # Errors
     /// [`Failure::Run`]: nothing can listen there.
-    pub(crate) fn accept(address: &GdbAddress) -> Result<Self, Failure> {
+    pub(crate) fn accept(address: &GdbAddress, waiting: &str) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::Run(format!("--gdb {address}: {error}"));
         let stream: OwnedFd = match address {
             GdbAddress::Port(port) => {
                 // A client of the port controls the run, so the port is for this host alone.
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).map_err(failed)?;
-                wait_at(&listener.local_addr().map_err(failed)?);
+                wait_at(waiting, &listener.local_addr().map_err(failed)?);
                 let (stream, _) = listener.accept().map_err(failed)?;
                 stream.set_nodelay(true).and_then(|()| stream.set_nonblocking(true)).map_err(failed)?;
                 stream.into()
@@ -56,7 +56,7 @@ impl Debugger {
             GdbAddress::Unix(path) => {
                 let listener = UnixListener::bind(path).map_err(failed)?;
                 let _removed = TemporaryPath::remove_later(path.clone());
-                wait_at(&path.display());
+                wait_at(waiting, &path.display());
                 let (stream, _) = listener.accept().map_err(failed)?;
                 stream.set_nonblocking(true).map_err(failed)?;
                 stream.into()
@@ -107,8 +107,8 @@ impl Debugger {
     }
 }
 
-fn wait_at(place: &impl std::fmt::Display) {
-    warn(&format!("the guest waits for a debugger: target remote {place}"));
+fn wait_at(waiting: &str, place: &impl std::fmt::Display) {
+    warn(&format!("{waiting} for a debugger: target remote {place}"));
 }
 
 impl Connection for Debugger {

@@ -1,8 +1,9 @@
-//! The guest as a debugger's target: its harts are threads, of which number n is thread n + 1.
+//! The run as a debugger's target. It is one process, as QEMU's is, and the vCPUs of all of its guests are threads: `gdbstub` offers one process alone.
 
 use super::commands;
 use super::connection::Debugger;
 use super::registers::{CoreRegisters, Register, Riscv64};
+use super::threads::{self, VmNames, thread};
 use gdbstub::common::{Signal, Tid};
 use gdbstub::stub::MultiThreadStopReason;
 use gdbstub::target::ext::base::BaseOps;
@@ -30,75 +31,90 @@ use types::Gva;
 const EFAULT: u8 = 14;
 const EINVAL: u8 = 22;
 
-/// A guest under a debugger.
-pub(super) struct DebuggedGuest<'r, 'm> {
-    pub(super) session: DebugSession<'m>,
+/// A run under a debugger.
+pub(super) struct DebuggedRun<'r, 'm> {
+    session: DebugSession<'m>,
+    names: VmNames<'r>,
     console: &'r mut dyn Console,
     /// Addresses with breakpoints of either kind, which differ in name alone: guest memory is never changed for one.
     software: BTreeSet<u64>,
     hardware: BTreeSet<u64>,
     watched: Vec<(u64, u64, WatchKind)>,
-    /// The hart that executes one instruction.
+    /// The vCPU that executes one instruction.
     step: Option<usize>,
-    /// The hart that the debugger looked at last.
+    /// The vCPU that the debugger looked at last.
     pub(super) focus: usize,
-    /// How the guest ended.
-    pub(super) outcome: Option<Outcome>,
+    /// How each guest ended, once the run is over.
+    pub(super) outcomes: Option<Vec<Outcome>>,
 }
 
-impl<'r, 'm> DebuggedGuest<'r, 'm> {
-    pub(super) fn new(session: DebugSession<'m>, console: &'r mut dyn Console) -> Self {
+impl<'r, 'm> DebuggedRun<'r, 'm> {
+    pub(super) fn new(session: DebugSession<'m>, names: VmNames<'r>, console: &'r mut dyn Console) -> Self {
         Self {
             session,
+            names,
             console,
             software: BTreeSet::new(),
             hardware: BTreeSet::new(),
             watched: Vec::new(),
             step: None,
             focus: 0,
-            outcome: None,
+            outcomes: None,
         }
     }
 
-    /// Runs a turn. Returns what the debugger receives if the guest has stopped or ended. Where the guest waits, it does so until the debugger is heard.
+    /// Runs a turn. Returns what the debugger receives if the guests have stopped or ended. Where they wait, they do so until the debugger is heard.
     pub(super) fn advance(&mut self, debugger: &Debugger) -> Option<MultiThreadStopReason<u64>> {
         let mut console = super::console::Listening { console: self.console, debugger };
         match self.session.advance(&mut console) {
-            DebugEvent::Turn => None,
+            DebugEvent::Turn => {
+                self.leave_ended_guest();
+                None
+            }
             DebugEvent::Stopped(stop) => Some(self.reason(stop)),
-            DebugEvent::Ended(outcome) => {
-                let status = outcome.status();
-                self.outcome = Some(outcome);
+            DebugEvent::Ended(outcomes) => {
+                // Of several, the first that says anything says it of the run.
+                let status = outcomes.iter().map(Outcome::status).find(|&status| status != 0).unwrap_or(0);
+                self.outcomes = Some(outcomes);
                 Some(MultiThreadStopReason::Exited(status))
             }
         }
     }
 
-    /// The debugger is gone; how the guest ends.
-    pub(super) fn detach(self) -> Outcome {
-        match self.outcome {
-            Some(outcome) => outcome,
+    /// Where the guest that the debugger looked at has ended, looks at one that has not.
+    fn leave_ended_guest(&mut self) {
+        if !threads::is_there(&self.session, self.focus)
+            && let Some(other) = threads::all(&self.session).next()
+        {
+            self.focus = other;
+        }
+    }
+
+    /// The debugger is gone; how each guest ends.
+    pub(super) fn detach(self) -> Vec<Outcome> {
+        match self.outcomes {
+            Some(outcomes) => outcomes,
             None => self.session.detach(self.console),
         }
     }
 
-    /// The debugger ends the run; how the guest has ended.
-    pub(super) fn kill(self) -> Outcome {
-        match self.outcome {
-            Some(outcome) => outcome,
+    /// The debugger ends the run; how each guest has ended.
+    pub(super) fn kill(self) -> Vec<Outcome> {
+        match self.outcomes {
+            Some(outcomes) => outcomes,
             None => self.session.kill(self.console),
         }
     }
 
     fn reason(&mut self, stop: DebugStop) -> MultiThreadStopReason<u64> {
-        let DebugStop { hart, cause } = stop;
-        self.focus = hart;
-        let tid = thread(hart);
+        let DebugStop { vcpu, cause } = stop;
+        self.focus = vcpu;
+        let tid = thread(vcpu);
         match cause {
             StopCause::Step | StopCause::Instructions => {
                 MultiThreadStopReason::SignalWithThread { tid, signal: Signal::SIGTRAP }
             }
-            StopCause::Breakpoint if self.software.contains(&self.session.hart(hart).registers.pc) => {
+            StopCause::Breakpoint if self.software.contains(&self.session.hart(vcpu).registers.pc) => {
                 MultiThreadStopReason::SwBreak(tid)
             }
             StopCause::Breakpoint => MultiThreadStopReason::HwBreak(tid),
@@ -113,32 +129,36 @@ impl<'r, 'm> DebuggedGuest<'r, 'm> {
         }
     }
 
-    /// The hart of a thread.
-    fn hart(&mut self, tid: Tid) -> TargetResult<usize, Self> {
-        let hart = tid.get() - 1;
-        if hart >= self.session.harts() {
-            return Err(TargetError::Errno(EINVAL));
-        }
-        self.focus = hart;
-        Ok(hart)
+    /// The vCPU of a thread.
+    fn vcpu(&mut self, tid: Tid) -> TargetResult<usize, Self> {
+        let vcpu = threads::vcpu(&self.session, tid).ok_or(TargetError::Errno(EINVAL))?;
+        self.focus = vcpu;
+        Ok(vcpu)
     }
 
-    fn change(&mut self, hart: usize, change: impl FnOnce(&mut HartView) -> bool) -> TargetResult<(), Self> {
-        let mut view = self.session.hart(hart);
+    fn change(&mut self, vcpu: usize, change: impl FnOnce(&mut HartView) -> bool) -> TargetResult<(), Self> {
+        let mut view = self.session.hart(vcpu);
         if !change(&mut view) {
             return Err(TargetError::Errno(EINVAL));
         }
-        self.session.set_registers(hart, &view.registers);
+        self.session.set_registers(vcpu, &view.registers);
         Ok(())
+    }
+
+    /// A vCPU in a few words.
+    fn described(&self, vcpu: usize) -> String {
+        let view = self.session.hart(vcpu);
+        let doing = match view.activity {
+            HartActivity::Stopped => "not started",
+            HartActivity::Waiting => "waits for an interrupt",
+            HartActivity::Running if view.registers.supervisor => "S-mode",
+            HartActivity::Running => "U-mode",
+        };
+        format!("{}, {doing}", self.names.of(&self.session, vcpu))
     }
 }
 
-/// The thread that a hart is.
-pub(super) fn thread(hart: usize) -> Tid {
-    Tid::MIN.saturating_add(hart)
-}
-
-impl Target for DebuggedGuest<'_, '_> {
+impl Target for DebuggedRun<'_, '_> {
     type Arch = Riscv64;
     type Error = Infallible;
 
@@ -155,16 +175,16 @@ impl Target for DebuggedGuest<'_, '_> {
     }
 }
 
-impl MultiThreadBase for DebuggedGuest<'_, '_> {
+impl MultiThreadBase for DebuggedRun<'_, '_> {
     fn read_registers(&mut self, registers: &mut CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
-        let hart = self.hart(tid)?;
-        *registers = CoreRegisters::of(&self.session.hart(hart));
+        let vcpu = self.vcpu(tid)?;
+        *registers = CoreRegisters::of(&self.session.hart(vcpu));
         Ok(())
     }
 
     fn write_registers(&mut self, registers: &CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
-        let hart = self.hart(tid)?;
-        self.change(hart, |view| {
+        let vcpu = self.vcpu(tid)?;
+        self.change(vcpu, |view| {
             view.registers.x = registers.x[1..].to_vec();
             view.registers.f = registers.f.to_vec();
             view.registers.pc = registers.pc;
@@ -177,17 +197,17 @@ impl MultiThreadBase for DebuggedGuest<'_, '_> {
     }
 
     fn read_addrs(&mut self, start: u64, data: &mut [u8], tid: Tid) -> TargetResult<usize, Self> {
-        let hart = self.hart(tid)?;
-        self.session.read_virtual(hart, Gva(start), data).map_err(|_| TargetError::Errno(EFAULT))
+        let vcpu = self.vcpu(tid)?;
+        self.session.read_virtual(vcpu, Gva(start), data).map_err(|_| TargetError::Errno(EFAULT))
     }
 
     fn write_addrs(&mut self, start: u64, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
-        let hart = self.hart(tid)?;
-        self.session.write_virtual(hart, Gva(start), data).map_err(|_| TargetError::Errno(EFAULT))
+        let vcpu = self.vcpu(tid)?;
+        self.session.write_virtual(vcpu, Gva(start), data).map_err(|_| TargetError::Errno(EFAULT))
     }
 
     fn list_active_threads(&mut self, register: &mut dyn FnMut(Tid)) -> Result<(), Infallible> {
-        (0..self.session.harts()).for_each(|hart| register(thread(hart)));
+        threads::all(&self.session).for_each(|vcpu| register(thread(vcpu)));
         Ok(())
     }
 
@@ -200,44 +220,34 @@ impl MultiThreadBase for DebuggedGuest<'_, '_> {
     }
 }
 
-impl ThreadExtraInfo for DebuggedGuest<'_, '_> {
+impl ThreadExtraInfo for DebuggedRun<'_, '_> {
     fn thread_extra_info(&self, tid: Tid, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        let hart = tid.get() - 1;
-        let text = if hart < self.session.harts() { described(hart, &self.session.hart(hart)) } else { String::new() };
+        let vcpu = threads::vcpu(&self.session, tid);
+        let text = vcpu.map(|vcpu| self.described(vcpu)).unwrap_or_default();
         let bytes = text.len().min(buffer.len());
         buffer[..bytes].copy_from_slice(&text.as_bytes()[..bytes]);
         Ok(bytes)
     }
 }
 
-/// A hart in a few words.
-fn described(hart: usize, view: &HartView) -> String {
-    let mode = if view.registers.supervisor { "S-mode" } else { "U-mode" };
-    match view.activity {
-        HartActivity::Stopped => format!("hart {hart}, not started"),
-        HartActivity::Waiting => format!("hart {hart}, waits for an interrupt"),
-        HartActivity::Running => format!("hart {hart}, {mode}"),
-    }
-}
-
-impl SingleRegisterAccess<Tid> for DebuggedGuest<'_, '_> {
+impl SingleRegisterAccess<Tid> for DebuggedRun<'_, '_> {
     fn read_register(&mut self, tid: Tid, register: Register, buffer: &mut [u8]) -> TargetResult<usize, Self> {
-        let hart = self.hart(tid)?;
+        let vcpu = self.vcpu(tid)?;
         let bytes = register.bytes().min(buffer.len());
-        buffer[..bytes].copy_from_slice(&register.of(&self.session.hart(hart)).to_le_bytes()[..bytes]);
+        buffer[..bytes].copy_from_slice(&register.of(&self.session.hart(vcpu)).to_le_bytes()[..bytes]);
         Ok(bytes)
     }
 
     fn write_register(&mut self, tid: Tid, register: Register, value: &[u8]) -> TargetResult<(), Self> {
-        let hart = self.hart(tid)?;
+        let vcpu = self.vcpu(tid)?;
         let mut bytes = [0; 8];
         let given = bytes.get_mut(..value.len()).ok_or(TargetError::Errno(EINVAL))?;
         given.copy_from_slice(value);
-        self.change(hart, |view| register.set(view, u64::from_le_bytes(bytes)))
+        self.change(vcpu, |view| register.set(view, u64::from_le_bytes(bytes)))
     }
 }
 
-impl MultiThreadResume for DebuggedGuest<'_, '_> {
+impl MultiThreadResume for DebuggedRun<'_, '_> {
     fn resume(&mut self) -> Result<(), Infallible> {
         let breakpoints = self.software.union(&self.hardware).copied().collect();
         let data = self.watched.iter().map(|&(first, bytes, kind)| {
@@ -270,21 +280,21 @@ impl MultiThreadResume for DebuggedGuest<'_, '_> {
     }
 }
 
-impl MultiThreadSingleStep for DebuggedGuest<'_, '_> {
+impl MultiThreadSingleStep for DebuggedRun<'_, '_> {
     fn set_resume_action_step(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), Infallible> {
         self.step = Some(tid.get() - 1);
         Ok(())
     }
 }
 
-impl MultiThreadSchedulerLocking for DebuggedGuest<'_, '_> {
-    /// Other harts have their turns all the same: another order of turns would be another run.
+impl MultiThreadSchedulerLocking for DebuggedRun<'_, '_> {
+    /// Other vCPUs have their turns all the same: another order of turns would be another run.
     fn set_resume_action_scheduler_lock(&mut self) -> Result<(), Infallible> {
         Ok(())
     }
 }
 
-impl Breakpoints for DebuggedGuest<'_, '_> {
+impl Breakpoints for DebuggedRun<'_, '_> {
     fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
         Some(self)
     }
@@ -298,7 +308,7 @@ impl Breakpoints for DebuggedGuest<'_, '_> {
     }
 }
 
-impl SwBreakpoint for DebuggedGuest<'_, '_> {
+impl SwBreakpoint for DebuggedRun<'_, '_> {
     fn add_sw_breakpoint(&mut self, address: u64, _: usize) -> TargetResult<bool, Self> {
         self.software.insert(address);
         Ok(true)
@@ -309,7 +319,7 @@ impl SwBreakpoint for DebuggedGuest<'_, '_> {
     }
 }
 
-impl HwBreakpoint for DebuggedGuest<'_, '_> {
+impl HwBreakpoint for DebuggedRun<'_, '_> {
     fn add_hw_breakpoint(&mut self, address: u64, _: usize) -> TargetResult<bool, Self> {
         self.hardware.insert(address);
         Ok(true)
@@ -320,7 +330,7 @@ impl HwBreakpoint for DebuggedGuest<'_, '_> {
     }
 }
 
-impl HwWatchpoint for DebuggedGuest<'_, '_> {
+impl HwWatchpoint for DebuggedRun<'_, '_> {
     fn add_hw_watchpoint(&mut self, first: u64, bytes: u64, kind: WatchKind) -> TargetResult<bool, Self> {
         if !self.watched.contains(&(first, bytes, kind)) {
             self.watched.push((first, bytes, kind));
@@ -335,9 +345,9 @@ impl HwWatchpoint for DebuggedGuest<'_, '_> {
     }
 }
 
-impl MonitorCmd for DebuggedGuest<'_, '_> {
+impl MonitorCmd for DebuggedRun<'_, '_> {
     fn handle_monitor_cmd(&mut self, command: &[u8], mut output: ConsoleOutput<'_>) -> Result<(), Infallible> {
-        let text = commands::answer(&self.session, self.focus, &String::from_utf8_lossy(command));
+        let text = commands::answer(&self.session, self.names, self.focus, &String::from_utf8_lossy(command));
         // One packet for each line: a debugger takes packets of a limited length.
         for line in text.split_inclusive('\n') {
             output.write_raw(line.as_bytes());

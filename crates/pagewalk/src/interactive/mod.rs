@@ -130,8 +130,10 @@ impl Interactive {
         session.limit(until.instructions);
         loop {
             match session.advance(&mut self.console) {
-                DebugEvent::Stopped(DebugStop { hart, cause }) => return Ok(Stop::Hart { hart, cause }),
-                DebugEvent::Ended(outcome) => {
+                // With one guest, a vCPU has the number of its hart.
+                DebugEvent::Stopped(DebugStop { vcpu, cause }) => return Ok(Stop::Hart { hart: vcpu, cause }),
+                DebugEvent::Ended(mut outcomes) => {
+                    let outcome = outcomes.swap_remove(0);
                     self.panic.read(self.console.output());
                     let outcome = self.panic.judge(outcome);
                     self.outcome = Some(outcome.clone());
@@ -165,7 +167,7 @@ impl Interactive {
     /// How many harts it has.
     #[must_use]
     pub fn harts(&mut self) -> usize {
-        self.session().harts()
+        self.session().vcpus()
     }
 
     /// Simulated time since the beginning, in cycles.
@@ -225,7 +227,7 @@ impl Interactive {
                 }
             }
             AddressSpace::GuestPhysical => {
-                session.read_guest(Gpa(address), &mut memory).map_err(|error| at(address, &error))?;
+                session.read_guest(0, Gpa(address), &mut memory).map_err(|error| at(address, &error))?;
             }
             AddressSpace::HostPhysical => {
                 session.read_host(Hpa(address), &mut memory).map_err(|error| at(address, &error))?;
@@ -285,8 +287,8 @@ impl Interactive {
         session.resume(StopPoints::default(), None);
         session.limit(None);
         while session.is_within_turn() {
-            if let DebugEvent::Ended(outcome) = session.advance(&mut self.console) {
-                self.outcome = Some(outcome);
+            if let DebugEvent::Ended(mut outcomes) = session.advance(&mut self.console) {
+                self.outcome = Some(outcomes.swap_remove(0));
                 return self.check_running();
             }
         }

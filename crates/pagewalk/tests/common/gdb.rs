@@ -1,5 +1,7 @@
 //! Guests under a debugger: GDB itself, or a client of a few packets.
 
+use object::Object;
+
 use super::{Ended, QUIET, Scratch, command};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,8 +9,15 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
-/// `boot` that waits for a debugger.
+/// Where user programs of vos begin: the same program each time.
+pub(crate) fn user_entry() -> u64 {
+    let program = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
+    object::File::parse(&program[..]).expect("an ELF file").entry()
+}
+
+/// A command that waits for a debugger.
 pub(crate) struct Waiting {
+    command: &'static str,
     child: Child,
     stderr: BufReader<ChildStderr>,
     scratch: Scratch,
@@ -17,16 +26,25 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// `boot` with `arguments`, once it waits.
     pub(crate) fn boot(arguments: &[&str]) -> Self {
+        Self::begin("boot", "the guest waits", arguments)
+    }
+
+    /// `run` with `arguments`, once it waits.
+    pub(crate) fn run(arguments: &[&str]) -> Self {
+        Self::begin("run", "the guests wait", arguments)
+    }
+
+    fn begin(name: &'static str, waits: &str, arguments: &[&str]) -> Self {
         let scratch = Scratch::new();
         let (socket, json) = (format!("unix:{}", scratch.text("gdb")), scratch.text("out.json"));
-        let mut boot = command([&["boot", "--gdb", &socket, "--json", &json], arguments].concat());
-        let mut child = boot.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let mut command = command([&[name, "--gdb", &socket, "--json", &json], arguments].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut line = String::new();
         stderr.read_line(&mut line).expect("standard error is text");
-        let expected = format!("pagewalk: the guest waits for a debugger: target remote {}\n", scratch.text("gdb"));
+        let expected = format!("pagewalk: {waits} for a debugger: target remote {}\n", scratch.text("gdb"));
         assert_eq!(line, expected);
-        Self { child, stderr, scratch }
+        Self { command: name, child, stderr, scratch }
     }
 
     /// Where it waits.
@@ -58,19 +76,20 @@ impl Waiting {
 }
 
 /// The same run without a debugger: its standard output and JSON.
-pub(crate) fn undebugged(arguments: &[&str]) -> (String, Vec<u8>) {
+pub(crate) fn undebugged(command: &str, arguments: &[&str]) -> (String, Vec<u8>) {
     let scratch = Scratch::new();
     let json = scratch.text("out.json");
-    let ended = super::run([&["boot", "--json", &json], arguments].concat()).succeeded();
+    let ended = super::run([&[command, "--json", &json], arguments].concat()).succeeded();
     (ended.stdout, fs::read(json).expect("the JSON was written"))
 }
 
 /// The run under a debugger is, to the byte, the one without it.
 #[track_caller]
 pub(crate) fn is_the_same_run(waiting: Waiting, arguments: &[&str]) {
+    let command = waiting.command;
     let (ended, json) = waiting.end();
     let ended = ended.succeeded();
-    let (stdout, expected) = undebugged(arguments);
+    let (stdout, expected) = undebugged(command, arguments);
     assert_eq!(ended.stdout, stdout);
     let text = |json: Vec<u8>| String::from_utf8(json).expect("JSON is text");
     assert_eq!(text(json.expect("the JSON was written")), text(expected));
