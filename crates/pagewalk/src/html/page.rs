@@ -17,7 +17,7 @@ const EXPLORER: &str = include_str!("../../assets/report/explorer.html");
 const STYLE: &str = include_str!("../../assets/report/style.css");
 
 /// Scripts in the order in which they run.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("../../assets/report/base.js"),
     include_str!("../../assets/report/charts.js"),
     include_str!("../../assets/report/flame.js"),
@@ -25,6 +25,8 @@ const SCRIPTS: [&str; 10] = [
     include_str!("../../assets/report/tables.js"),
     include_str!("../../assets/report/explorer/fields.js"),
     include_str!("../../assets/report/explorer/model.js"),
+    include_str!("../../assets/report/explorer/nodes.js"),
+    include_str!("../../assets/report/explorer/tree.js"),
     include_str!("../../assets/report/explorer/panel.js"),
     include_str!("../../assets/report/explorer/explorer.js"),
     include_str!("../../assets/report/print.js"),

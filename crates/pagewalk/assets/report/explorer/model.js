@@ -55,7 +55,7 @@ pagewalk.walk = (() => {
   };
 
   const guestSegment = ({ walk }, record) => ({
-    column: "segment", row: "entry", mark: "+", title: "The guest's segment answers", free: true, terms: ["direct segment", "gVA", "gPA"],
+    column: "segment", row: "entry", key: "segment/entry", mark: "+", title: "The guest's segment answers", free: true, terms: ["direct segment", "gVA", "gPA"],
     facts: [["gVA", spaced(walk.gva)], ["segment", bounds(record.guest_segment)], ["gPA", `${sum(record.guest_segment, walk.gva)} = ${spaced(record.gpa)}`],
       ["answered by", "segment registers, no reference"]],
   });
@@ -88,7 +88,7 @@ pagewalk.walk = (() => {
     };
   };
 
-  // The grid and the events of a walk; `memo` says with which caches.
+  // The grid and the events of a walk; `memo` says with which caches. The key of an event is that of the table in the picture whose entry is read.
   const build = (entry, memo) => {
     const { walk, guest_table, native } = entry;
     const record = walk[memo];
@@ -107,16 +107,16 @@ pagewalk.walk = (() => {
         step.references.forEach((_, index) => {
           read += 1;
           const event = hostReference(entry, levels, step, index, read);
-          add({ ...event, facts: [...facts, ...event.facts] });
+          add({ ...event, key: `${column}/${index}`, facts: [...facts, ...event.facts] });
         });
       } else if (!native) {
         const [mark, title, by, term] = FREE[step.answer];
         const more = step.answer === "segment" && record.monitor_segment ? [["segment", bounds(record.monitor_segment)]] : [];
-        add({ row: "all", mark, title, free: true, terms: [term, "gPA", "hPA"], facts: [...facts, ...more, ["leads to", `hPA ${spaced(step.hpa)}`], ["answered by", by]] });
+        add({ row: "all", key: `${column}/free`, mark, title, free: true, terms: [term, "gPA", "hPA"], facts: [...facts, ...more, ["leads to", `hPA ${spaced(step.hpa)}`], ["answered by", by]] });
       }
       if (step.entry) {
         read += 1;
-        add(guestReference(entry, step, read));
+        add({ ...guestReference(entry, step, read), key: `${column}/entry` });
       }
     }
     return { record, columns: columnsOf(entry, record), rows: rowsOf(entry, record, levels), events, levels, guest: layout.guest };

@@ -1,4 +1,4 @@
-// One walk on the page: its grid, and what its current step is.
+// One walk on the page: the picture of its tables, its grid, and what its current step is.
 pagewalk.panel = (go) => {
   "use strict";
   const { make, term, fields } = pagewalk;
@@ -11,11 +11,13 @@ pagewalk.panel = (go) => {
   const grid = make("table", [], { class: "grid", "data-grid": "" });
   const detail = make("div", [], { class: "detail", "data-detail": "", "aria-live": "polite" });
   const split = make("div", [], { class: "split" });
+  const tree = pagewalk.tree(go);
   const all = make("table");
   const scroll = make("div", all, { class: "scroll", tabindex: "0", role: "region" });
   const element = make("div", [
     summary,
     split,
+    tree.element,
     make("div", [grid, detail], { class: "stage" }),
     make("details", [make("summary", "All steps of this walk"), scroll], { class: "numbers" }),
   ], { class: "panel" });
@@ -90,6 +92,7 @@ pagewalk.panel = (go) => {
     model = pagewalk.walk.build(entry, memo);
     describe();
     drawGrid();
+    tree.choose(entry, model);
   };
 
   // Shows a step; a walk that has fewer stays at its last.
@@ -105,6 +108,7 @@ pagewalk.panel = (go) => {
     const cell = cellOf(event);
     cell.classList.add("now");
     cell.setAttribute("aria-current", "step");
+    tree.show(model, current);
     const lines = [];
     if (guest) lines.push(fields.draw("gVA", entry.walk.gva, guest, event.guestLevel));
     if (event.layout) lines.push(fields.draw("gPA", event.gpa, event.layout, event.hostLevel));
