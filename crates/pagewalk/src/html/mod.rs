@@ -17,6 +17,8 @@ mod palette;
 mod read;
 mod recordings;
 mod reproduction;
+#[cfg(test)]
+mod size_tests;
 mod validation;
 mod vlm;
 mod walks;

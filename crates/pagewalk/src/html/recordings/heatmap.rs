@@ -1,6 +1,6 @@
 //! Maps of addresses over time.
 
-use super::room::{MOST_RUNS, left_out, share};
+use super::room::{MOST_RUNS, left_out, share, shortened};
 use crate::html::charts::{Heat, HeatRow, Region, SHADES, Span, shade};
 use crate::html::document::{Block, Chart, Charts, DataTable, RunBlock, Section};
 use crate::html::figures::{counted, grouped};
@@ -8,10 +8,27 @@ use crate::html::palette::{GUEST, TRANSLATION};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Cells of all maps of a page, and of one; and rows of a map.
-const CELLS: usize = 36_000;
+/// Cells and rows of all maps of a page, and of one.
+const CELLS: usize = 14_000;
 const MOST_CELLS: usize = 6144;
-const ROWS: usize = 48;
+const ROWS: usize = 480;
+const MOST_ROWS: usize = 48;
+
+/// What a page has room for of a map.
+#[derive(Clone, Copy)]
+struct Room {
+    rows: usize,
+    columns: usize,
+}
+
+impl Room {
+    /// On a page with so many maps.
+    fn of(maps: usize) -> Self {
+        const LEAST_ROWS: usize = 12;
+        let rows = share(ROWS, maps, LEAST_ROWS, MOST_ROWS);
+        Self { rows, columns: (share(CELLS, maps, 12 * LEAST_ROWS, MOST_CELLS) / rows).max(1) }
+    }
+}
 
 /// The maps of a command's runs.
 #[derive(Deserialize, Debug)]
@@ -76,9 +93,9 @@ struct Map {
 /// The section; `None` if there is no run in it.
 pub(super) fn section(Heatmaps { runs }: &Heatmaps) -> Option<Section> {
     let used: Vec<&Run> = runs.iter().filter(|run| !run.rows.is_empty()).collect();
-    let cells = share(CELLS, used.len().min(MOST_RUNS), 12 * ROWS, MOST_CELLS);
+    let room = Room::of(used.len().min(MOST_RUNS));
     let blocks: Vec<Block> =
-        used.iter().take(MOST_RUNS).enumerate().map(|(number, run)| block(run, number == 0, cells)).collect();
+        used.iter().take(MOST_RUNS).enumerate().map(|(number, run)| block(run, number == 0, room)).collect();
     let intro = [
         "A row is a range of addresses, and a column a stretch of simulated time. Gaps between addresses in use are left out: each begins a new group of rows.".to_owned(),
         "The pointer shows the count of a cell. A stretch of time that is marked with it fills the map; so do the buttons. Escape shows all of it again.".to_owned(),
@@ -92,12 +109,12 @@ pub(super) fn section(Heatmaps { runs }: &Heatmaps) -> Option<Section> {
 }
 
 impl Map {
-    fn of(run: &Run, cells: usize) -> Self {
-        let (columns_most, bytes) = ((cells / ROWS).max(1) as u64, run.row_bytes.max(1));
+    fn of(run: &Run, room: Room) -> Self {
+        let bytes = run.row_bytes.max(1);
         let columns = || run.rows.iter().flat_map(|row| &row.counts).map(|[column, _]| *column);
         let (first, last) = (columns().min().unwrap_or(0), columns().max().unwrap_or(0));
         let mut wide = 1;
-        while last / wide - first / wide >= columns_most {
+        while last / wide - first / wide >= room.columns as u64 {
             wide *= 2;
         }
         let rows_of = |tall: u64| {
@@ -114,12 +131,12 @@ impl Map {
         };
         // Addresses that are far apart stay apart however tall a row is.
         let mut tall = 1;
-        while tall < 1 << 20 && rows_of(tall).len() > ROWS {
+        while tall < 1 << 20 && rows_of(tall).len() > room.rows {
             tall *= 2;
         }
         let mut rows = rows_of(tall);
         let mut left_out = 0;
-        while rows.len() > ROWS {
+        while rows.len() > room.rows {
             let least = rows.iter().min_by_key(|(_, cells)| cells.values().sum::<u64>());
             let least = least.expect("there are rows").0.clone();
             left_out += rows.remove(&least).map_or(0, |cells| cells.values().sum());
@@ -148,9 +165,19 @@ fn space_name(space: Option<&Space>) -> String {
     }
 }
 
-fn block(run: &Run, first: bool, cells: usize) -> Block {
-    let name = format!("{} under {}", run.workload, run.scheme);
-    let map = Map::of(run, cells);
+/// The least count with the darkest shade. Counts can be in the billions, so it is searched by halves.
+fn darkest(most: u64) -> u64 {
+    let (mut least, mut end) = (1, most.max(1));
+    while least < end {
+        let middle = least + (end - least) / 2;
+        if shade(middle, most) == SHADES { end = middle } else { least = middle + 1 }
+    }
+    least
+}
+
+fn block(run: &Run, first: bool, room: Room) -> Block {
+    let name = format!("{} under {}", shortened(&run.workload), run.scheme);
+    let map = Map::of(run, room);
     let (what, colour) = if run.counts == "references" { ("references", GUEST) } else { ("L1 misses", TRANSLATION) };
     let mut table =
         DataTable::new(&format!("{what} of {name} by address"), &["addresses", "address space", &format!("#{what}")]);
@@ -173,7 +200,7 @@ fn block(run: &Run, first: bool, cells: usize) -> Block {
     let description = format!("Map of {what} of {name} by address and time; the table has the sums of rows");
     let heat = Heat { description: &description, span, column: map.column_cycles, regions: &regions, colour };
     let most = map.rows.values().flat_map(BTreeMap::values).copied().max().unwrap_or(1);
-    let darkest = (1..=most).rev().take_while(|count| shade(*count, most) == SHADES).last().unwrap_or(most);
+    let darkest = darkest(most);
     let mut note = format!(
         "A cell is {} and {:.4} ms. It has one of {SHADES} shades, on a logarithmic scale: the lightest begins with 1, and the darkest with {}.",
         counted(map.row_bytes.div_ceil(4096) as usize, "page"),
@@ -211,6 +238,8 @@ mod tests {
         .unwrap()
     }
 
+    const ROOM: Room = Room { rows: 48, columns: 100 };
+
     fn sum(map: &Map) -> u64 {
         map.left_out + map.rows.values().flat_map(BTreeMap::values).sum::<u64>()
     }
@@ -218,23 +247,33 @@ mod tests {
     #[test]
     fn a_map_that_is_too_large_has_larger_cells_and_loses_nothing() {
         let rows: Vec<(u64, u64)> = (0..400).map(|n| (1000 + n, 100 + n)).collect();
-        let map = Map::of(&run(&rows), 48 * 100);
+        let map = Map::of(&run(&rows), ROOM);
         assert_eq!((map.row_bytes, map.column_cycles, sum(&map)), (16 * 4096, 4096, 800));
-        assert!(map.rows.len() <= ROWS && map.columns <= 100 && map.left_out == 0);
-        let few = Map::of(&run(&[(1, 5), (2, 6)]), 48 * 100);
+        assert!(map.rows.len() <= ROOM.rows && map.columns <= 100 && map.left_out == 0);
+        let few = Map::of(&run(&[(1, 5), (2, 6)]), ROOM);
         assert_eq!((few.row_bytes, few.column_cycles, few.columns, few.first), (4096, 1024, 2, 5));
     }
 
     #[test]
     fn addresses_that_are_far_apart_are_cut_and_counted() {
         let rows: Vec<(u64, u64)> = (0..60).map(|n| (n << 32, 0)).collect();
-        let map = Map::of(&run(&rows), 48 * 100);
-        assert_eq!((map.rows.len(), sum(&map), map.left_out), (ROWS, 120, 24));
+        let map = Map::of(&run(&rows), ROOM);
+        assert_eq!((map.rows.len(), sum(&map), map.left_out), (ROOM.rows, 120, 24));
+    }
+
+    #[test]
+    fn the_darkest_shade_begins_with_the_least_count_that_has_it() {
+        for most in [1, 2, 9, 1000, 12_345] {
+            let one_by_one = (1..=most).find(|&count| shade(count, most) == SHADES);
+            assert_eq!(Some(darkest(most)), one_by_one, "{most}");
+        }
+        assert!((1 << 52..1 << 53).contains(&darkest(1 << 60)));
+        assert_eq!((darkest(0), shade(darkest(u64::MAX), u64::MAX)), (1, SHADES));
     }
 
     #[test]
     fn a_gap_begins_a_new_region() {
-        let Block::Run(block) = block(&run(&[(1, 0), (2, 0), (9, 1)]), true, 4800) else { panic!("a run") };
+        let Block::Run(block) = block(&run(&[(1, 0), (2, 0), (9, 1)]), true, ROOM) else { panic!("a run") };
         let svg = &block.group.charts[0].svg;
         assert!(svg.contains("from 0x1000, every address space") && svg.contains("from 0x9000"), "{svg}");
         assert!(

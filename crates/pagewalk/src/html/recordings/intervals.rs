@@ -1,6 +1,6 @@
 //! Counters over time: of each run where its time goes, and how often translation misses, walks and leaves the guest.
 
-use super::room::{MOST_RUNS, left_out, share};
+use super::room::{MOST_RUNS, left_out, share, shortened};
 use crate::html::charts::{self, Layer, Numbers, Panel, Span, Step, Timeline};
 use crate::html::document::{Block, Chart, Charts, DataTable, Key, RunBlock, Section};
 use crate::html::figures::{grouped, grouped_signed, percent};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Steps of all charts of a page.
-const STEPS: usize = 2400;
+const STEPS: usize = 720;
 
 /// The intervals of a command's runs.
 #[derive(Debug)]
@@ -129,6 +129,7 @@ impl Line {
     /// What the run is called: as elsewhere on the page, and with the guest where several run together.
     fn name(&self) -> String {
         let Self { guest, workload, scheme, .. } = self;
+        let workload = shortened(workload);
         match self.settings.get("spin").and_then(serde_json::Value::as_str) {
             Some(spin) => format!("{guest}: {workload} under {scheme} with {spin}"),
             None => format!("{workload} under {scheme}"),
@@ -159,6 +160,12 @@ impl Interval {
     fn add(&mut self, other: &Self) {
         self.from = self.from.min(other.from);
         self.to = self.to.max(other.to);
+        if self.phase != other.phase {
+            self.phase = None;
+        }
+        if self.measured != other.measured {
+            self.measured = None;
+        }
         for (sum, more) in [
             (&mut self.instructions, other.instructions),
             (&mut self.misses, other.misses),
@@ -196,7 +203,7 @@ impl Interval {
 /// The section; `None` if there is no run in it.
 pub(super) fn section(Intervals(runs): &Intervals) -> Option<Section> {
     let shown = runs.len().min(MOST_RUNS);
-    let most = share(STEPS, shown, 50, 600);
+    let most = share(STEPS, shown, 16, 600);
     let drawn: Vec<Recorded> = runs.iter().take(MOST_RUNS).map(|run| run.merged(most)).collect();
     let ends = RATES.map(|rate| charts::shared(drawn.iter().map(|run| run.greatest(&rate))));
     let blocks: Vec<Block> = drawn.iter().enumerate().map(|(number, run)| block(run, number == 0, ends)).collect();
@@ -206,7 +213,9 @@ pub(super) fn section(Intervals(runs): &Intervals) -> Option<Section> {
     ];
     let merged = runs.iter().any(|run| run.intervals.len() > most);
     let merged =
-        merged.then(|| format!("Where a run has more than {most} intervals, neighbours of one phase are added up."));
+        merged.then(|| {
+        format!("Where a run has more than {most} intervals, neighbours are added up: those of one phase, as far as that is enough.")
+    });
     (!blocks.is_empty()).then(|| Section {
         id: "intervals",
         title: "Over time".to_owned(),
@@ -241,29 +250,37 @@ const RATES: [Rate; 3] = [
 ];
 
 impl Recorded {
-    /// With so many intervals at most, where phases permit it.
+    /// With so many intervals at most, or half as many more where phases end between them.
     fn merged(&self, most: usize) -> Self {
-        let every = self.intervals.len().div_ceil(most.max(1)).max(1);
-        let mut merged: Vec<Interval> = Vec::new();
-        let mut in_last = 0;
-        for interval in &self.intervals {
-            match merged.last_mut().filter(|last| in_last < every && last.phase == interval.phase) {
-                Some(last) => {
-                    last.add(interval);
-                    in_last += 1;
-                }
-                None => {
-                    merged.push(interval.clone());
-                    in_last = 1;
-                }
-            }
-        }
+        let merged = together(&self.intervals, most, |one, other| one.phase == other.phase);
+        // A guest may change its phase in every interval.
+        let merged = if merged.len() > most + most / 2 { together(&merged, most, |_, _| true) } else { merged };
         Self { name: self.name.clone(), clock_hz: self.clock_hz, intervals: merged }
     }
 
     fn greatest(&self, rate: &Rate) -> f64 {
         self.intervals.iter().map(rate.of).fold(0.0, f64::max)
     }
+}
+
+/// As many neighbours added up that about `most` are left, where `may` permits it.
+fn together(intervals: &[Interval], most: usize, may: impl Fn(&Interval, &Interval) -> bool) -> Vec<Interval> {
+    let every = intervals.len().div_ceil(most.max(1)).max(1);
+    let mut merged: Vec<Interval> = Vec::new();
+    let mut in_last = 0;
+    for interval in intervals {
+        match merged.last_mut().filter(|last| in_last < every && may(last, interval)) {
+            Some(last) => {
+                last.add(interval);
+                in_last += 1;
+            }
+            None => {
+                merged.push(interval.clone());
+                in_last = 1;
+            }
+        }
+    }
+    merged
 }
 
 fn block(run: &Recorded, first: bool, ends: [Option<f64>; 3]) -> Block {
@@ -417,6 +434,17 @@ mod tests {
         );
         let sum = |run: &Recorded| run.intervals.iter().map(|one| one.instructions).sum::<u64>();
         assert_eq!((sum(&merged), sum(run)), (5000, 5000));
+    }
+
+    #[test]
+    fn intervals_whose_phases_alternate_are_merged_across_them() {
+        let phase = |number| if number % 2 == 0 { "measure" } else { "between" };
+        let lines: Vec<String> = (0..100).map(|number| line(0, number, Some(0), phase(number))).collect();
+        let run = &read(&lines)[0];
+        let merged = run.merged(10);
+        assert_eq!(merged.intervals.len(), 10);
+        let one = &merged.intervals[3];
+        assert_eq!((one.phase(), one.measured, one.instructions), ("several phases", None, 5000));
     }
 
     #[test]

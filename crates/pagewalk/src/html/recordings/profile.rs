@@ -2,7 +2,7 @@
 
 use super::profile_counts::Counts;
 use super::profile_graph::Tree;
-use super::room::{MOST_RUNS, left_out, share};
+use super::room::{MOST_RUNS, left_out, share, shortened};
 use crate::html::charts::Flame;
 use crate::html::document::{Block, Chart, Charts, DataTable, RunBlock, Section};
 use crate::html::figures::{grouped_signed, listed, percent};
@@ -11,9 +11,9 @@ use crate::html::{charts, legend};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Frames of all graphs of a page, and rows of all tables.
-const FRAMES: usize = 3000;
-const ROWS: usize = 1500;
+/// Frames of a row of all graphs of a page, and rows of all tables.
+const FRAMES: usize = 720;
+const ROWS: usize = 480;
 
 /// The profiles of a command.
 #[derive(Deserialize, Debug)]
@@ -83,8 +83,8 @@ pub(super) fn section(Profiles { runs }: &Profiles) -> Option<Section> {
 /// A run's graph and tables.
 fn block(run: &Profile, first: bool, runs: usize) -> Block {
     let name = run.name();
-    let root = run.tree().drawn(&name, share(FRAMES, runs, 24, 800), |name, counts| run.exact(name, counts));
-    let rows = share(ROWS, 3 * runs, 10, 25);
+    let root = run.tree().drawn(&name, share(FRAMES, runs, 16, 720), |name, counts| run.exact(name, counts));
+    let rows = share(ROWS, 3 * runs, 4, 25);
     let chart = || {
         let description =
             format!("Flame graph: cycles of {name} by process, function and data; the table has the numbers");
@@ -123,7 +123,7 @@ fn block(run: &Profile, first: bool, runs: usize) -> Block {
 
 impl Profile {
     fn name(&self) -> String {
-        format!("{} under {}", self.workload, self.scheme)
+        format!("{} under {}", shortened(&self.workload), self.scheme)
     }
 
     /// Processes, functions and data.
@@ -192,7 +192,7 @@ fn stacks(run: &Profile, name: &str, most: usize) -> DataTable {
     let mut charged: Vec<&Charged> = run.symbols_and_objects.iter().collect();
     charged.sort_by_key(|charged| std::cmp::Reverse((charged.counts.weight(), charged.counts.misses())));
     for Charged { space, symbol, object, counts } in charged.into_iter().take(most) {
-        let names = [run.space(*space).to_owned(), symbol.clone(), object.clone()];
+        let names = [run.space(*space), symbol, object].map(|name| shortened(name).into_owned());
         table.row(names.into_iter().chain(run.cells(counts)));
     }
     table
@@ -217,7 +217,8 @@ fn top(
     let heads: Vec<&str> = [what].into_iter().chain(HEADS).chain(["process"]).collect();
     let mut table = DataTable::new(&format!("{caption}{}", first(sums.len(), most)), &heads);
     for ((name, space), counts) in sums.into_iter().take(most) {
-        table.row([name].into_iter().chain(run.cells(&counts)).chain([run.space(space).to_owned()]));
+        let [name, process] = [&name, run.space(space)].map(|name| shortened(name).into_owned());
+        table.row([name].into_iter().chain(run.cells(&counts)).chain([process]));
     }
     table
 }

@@ -1,6 +1,7 @@
 //! The tree of a profile, and the flame graph that it becomes.
 
 use super::profile_counts::Counts;
+use super::room::shortened;
 use crate::html::charts::FlamePart as Part;
 use crate::html::palette::{self, Colour};
 use std::collections::BTreeMap;
@@ -105,8 +106,8 @@ impl Node {
 
     fn part(&self, kind: Kind, name: String, narrow: i64, exact: &impl Fn(&str, &Counts) -> String) -> Part {
         let (wide, others) = self.split(narrow);
-        let mut parts: Vec<Part> =
-            wide.iter().map(|below| below.node.part(below.kind, below.name.to_owned(), narrow, exact)).collect();
+        let part = |below: &Below<'_>| below.node.part(below.kind, shortened(below.name).into_owned(), narrow, exact);
+        let mut parts: Vec<Part> = wide.iter().map(part).collect();
         if let Some(widest) = others.first() {
             let mut together = Counts::default();
             others.iter().for_each(|below| together.add(&below.node.counts));
