@@ -1,4 +1,5 @@
 //! Headless Chromium, driven through the DevTools protocol over its pipe: no driver, no network.
+#![allow(dead_code, reason = "each test binary uses its part")]
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};

@@ -71,7 +71,9 @@ impl Tree {
     /// The graph, with about `most` frames on each of three rows, or as many together on more rows. `exact` says a frame's values in full.
     pub(super) fn drawn(&self, name: &str, most: usize, exact: impl Fn(&str, &Counts) -> String) -> Part {
         const ROWS: usize = 3;
-        let mut narrow = self.0.drawn() / most as i64;
+        // A graph is 832 pixels wide: what is narrower cannot be seen, however much room is left.
+        const NARROWEST: i64 = 1000;
+        let mut narrow = self.0.drawn() / NARROWEST;
         while self.0.frames(narrow) > ROWS * most {
             narrow = 2 * narrow.max(1);
         }
