@@ -18,10 +18,8 @@ fn the_programs_that_compute_run_in_linux() {
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     let runs = report["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 16);
-    for pair in runs.chunks(2) {
-        let instructions = |run: &Value| run["instructions"].as_u64().unwrap();
-        assert!(instructions(&pair[0]) > 1000, "{}", pair[0]);
-        assert_eq!(instructions(&pair[0]), instructions(&pair[1]), "{}", pair[0]["workload"]);
+    for run in runs {
+        assert!(run["instructions"].as_u64().unwrap() > 1000 && run["mips"].as_f64().unwrap() > 0.0, "{run}");
     }
 }
 

@@ -26,7 +26,7 @@ impl Place {
         let target = self.address?.wrapping_add(i64::from(delta).cast_unsigned());
         let jump = jumps?.get(target);
         let known = jump.target == target && code.holds(jump.page);
-        known.then(|| Self { page: jump.page, address: Some(target & !0xfff), offset: (target & 0xfff) as u16 })
+        known.then_some(Self { page: jump.page, address: Some(target & !0xfff), offset: (target & 0xfff) as u16 })
     }
 }
 

@@ -18,8 +18,8 @@ const USUAL_PROGRAM: &str = "qemu-system-riscv64";
 /// How long one command may take.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// How often an interrupt of the user's is looked for.
-const GLANCE: Duration = Duration::from_millis(100);
+/// How often it looks whether the user interrupts it.
+const PROBE: Duration = Duration::from_millis(100);
 
 /// An emulator that is installed.
 pub(super) struct Emulator {
@@ -94,7 +94,7 @@ impl Emulator {
             if let Some(signal) = interrupt::requested() {
                 return Err(Failure::Interrupted(signal));
             }
-            match output.recv_timeout(GLANCE) {
+            match output.recv_timeout(PROBE) {
                 Ok(bytes) => watch.read(&bytes),
                 Err(RecvTimeoutError::Timeout) if start.elapsed() < LIMIT => {}
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,

@@ -59,7 +59,7 @@ impl Stopwatch {
     /// The time of the command.
     ///
     /// # Errors
-    /// Why there is none: the command failed, or did not end.
+    /// If the command failed, or did not end: why.
     pub(super) fn time(&self) -> Result<Duration, String> {
         match (self.begin, self.end) {
             (Some(begin), Some((end, 0))) => Ok(end - begin),
