@@ -15,7 +15,7 @@ const MOST_FILES: usize = 3;
 const KNOWN: &[(&str, &str, usize)] = &[
     ("config", "Config", 5),
     ("config", "HostModel", 6),
-    ("hart", "Emitter", 5),
+    ("hart", "Emitter", 6),
     ("hart", "Hart", 5),
     ("hypervisor", "RadixShadow", 6),
     ("hypervisor", "Scheduler", 4),

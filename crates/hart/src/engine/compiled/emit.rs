@@ -191,7 +191,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         for (index, block) in blocks.iter().enumerate() {
             emitter.block(index, block.slot);
         }
-        indirect::go_elsewhere(&mut emitter);
+        emitter.go_elsewhere();
         emitter.leave_as_told();
         emitter.leave(used.written);
     }
@@ -328,7 +328,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
                     return Flow::End;
                 }
                 Opcode::Jalr => {
-                    indirect::jump_to_register(self, op, slot);
+                    self.jump_to_register(op, slot);
                     return Flow::End;
                 }
                 _ => return self.end_at(slot),
@@ -366,7 +366,7 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
                 let short = self.f.ins().icmp(IntCC::SignedLessThan, acc, reserve);
                 self.when(short, |emitter| emitter.follow_link(slot));
                 let target = self.in_page(i64::from(delta));
-                indirect::jump_elsewhere(self, target);
+                self.jump_elsewhere(target);
             }
             None => self.follow_link(slot),
         }
