@@ -33,7 +33,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let found = if self.is_modelled() { self.f.create_block() } else { used };
         self.hit(slot, address, width, self.layout.read_tag, found);
 
-        let miss: Call = match (width, self.near.follows(slot)) {
+        let miss: Call = match (width, !self.searches(slot)) {
             (I8, true) => load_miss::<u8, B, false>,
             (I16, true) => load_miss::<u16, B, false>,
             (I32, true) => load_miss::<u32, B, false>,
@@ -66,7 +66,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let found = if self.is_modelled() { self.f.create_block() } else { used };
         self.hit(slot, address, width, self.layout.write_tag, found);
 
-        let miss: Call = match (width, self.near.follows(slot)) {
+        let miss: Call = match (width, !self.searches(slot)) {
             (I8, true) => store_miss::<u8, B, false>,
             (I16, true) => store_miss::<u16, B, false>,
             (I32, true) => store_miss::<u32, B, false>,
@@ -126,8 +126,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.go_to_byte(entry, address, slot, found);
 
         self.begin(elsewhere);
-        if self.near.follows(slot) {
-            // It rarely is in another page than the one before: the call searches.
+        if !self.searches(slot) {
             return;
         }
         let [hit, miss] = [(); 2].map(|()| self.f.create_block());
@@ -144,6 +143,13 @@ impl<B: Bus> Emitter<'_, '_, B> {
         }
         self.go_to_byte(entry, address, slot, found);
         self.begin(miss);
+    }
+
+    /// Whether the access looks where its page was found last before it calls. One near another rarely is in another page than that. A store to another page
+    /// mostly misses (`sieve`), and what it does before the miss delays that: the call looks.
+    fn searches(&self, slot: usize) -> bool {
+        let loads = matches!(self.code.slot(slot).0.class(), Class::load | Class::float_load);
+        loads && !self.near.follows(slot)
     }
 
     /// Goes to the first of the blocks where the entry has the tag of the access, else to the second.
