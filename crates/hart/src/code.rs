@@ -10,6 +10,7 @@ mod hot;
 pub(crate) mod jumps;
 pub mod models;
 pub(crate) mod page_slots;
+mod place;
 pub(crate) mod translations;
 mod units;
 
@@ -29,9 +30,9 @@ use crate::{
 };
 use hot::{AfterSample, Hot};
 use jumps::{Jump, Jumps};
+use place::Place;
 use std::marker::PhantomData;
 use translations::{LEAST_LINE, MAX_BLOCK_SLOTS, Side, Translations};
-use units::Place;
 
 /// Translated blocks, for the harts of one machine: they must have the same [`Isa`], the same bus type and the same memory.
 pub struct CodeCache<B: Bus> {
@@ -48,9 +49,13 @@ impl<B: Bus> CodeCache<B> {
     /// A cache for code in the `bytes` of host memory from `memory` on, which stay mapped and readable as long as the cache is used.
     #[must_use]
     pub fn new(isa: Isa, memory: *const u8, bytes: usize) -> Self {
-        let (mut translations, jumps) = (Translations::new(isa, memory, bytes), Jumps::new());
-        translations.jumps = jumps.address();
-        Self { translations, jumps, hot: Hot::default(), bus: PhantomData }
+        let jumps = Jumps::new();
+        Self {
+            translations: Translations::new(isa, (memory, bytes), jumps.address()),
+            jumps,
+            hot: Hot::default(),
+            bus: PhantomData,
+        }
     }
 
     /// Makes code report to the bus ([`Bus::use_line`]) each line of `bytes` bytes that execution comes to. Within a line that it was in

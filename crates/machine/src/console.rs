@@ -14,9 +14,13 @@ pub trait Console {
     fn input(&mut self) -> std::io::Result<Vec<u8>>;
 
     /// Whether input may still come.
-    fn listens(&self) -> bool;
+    fn listens(&self) -> bool {
+        false
+    }
 
     /// Nothing happens in the guest for `guest_time`, or ever. May wait as long for input; returns whether there is some. Who does not type
     /// need not wait: simulated time goes on at once.
-    fn idle(&mut self, guest_time: Option<Duration>) -> bool;
+    fn idle(&mut self, _guest_time: Option<Duration>) -> bool {
+        false
+    }
 }

@@ -2,7 +2,6 @@
 
 use config::{Config, ConfigBuilder};
 use machine::{Console, FaultyFrame, HOST_BASE, Image, LEAST_MEMORY, Machine, Outcome};
-use std::time::Duration;
 use types::{Gpa, Hpa};
 
 const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
@@ -16,12 +15,6 @@ impl Console for Quiet {
     }
     fn input(&mut self) -> std::io::Result<Vec<u8>> {
         Ok(Vec::new())
-    }
-    fn listens(&self) -> bool {
-        false
-    }
-    fn idle(&mut self, _: Option<Duration>) -> bool {
-        false
     }
 }
 

@@ -6,8 +6,9 @@
 
 use super::block;
 use super::jumps::Jumps;
+use super::place::Place;
 use super::translations::{MAX_BLOCK_SLOTS, Side, Slot, Translations};
-use super::units::{Place, Units};
+use super::units::Units;
 use crate::{
     Bus, Hotness,
     engine::{
@@ -29,7 +30,7 @@ const MOST_OPS: usize = 600;
 /// How often dropping a page doubles the hotness that its next unit takes.
 const MOST_DOUBLINGS: u32 = 12;
 
-/// The most units of a process: so many numbers fit beside that of a block.
+/// The most units that a code cache makes: so many numbers fit beside that of a block. Compiling them takes hours.
 const MOST_UNITS: u64 = 1 << 23;
 
 /// What compiling one micro-op takes, in instructions that an interpreter could have executed meanwhile: some 20 microseconds.

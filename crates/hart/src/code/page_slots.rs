@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 /// Entries, a power of two: several times as many as a first level has.
 const PAGES: usize = 256;
 
-/// The predicted slots, by page number. (Atomic, because code that the host executes from memory of its own reads them as well; no two threads do.)
+/// The predicted slots, by page number. (Atomic, so that a shared reference can set them. One thread at a time uses them.)
 pub(crate) struct PageSlots(Box<[AtomicU16; PAGES]>);
 
 impl PageSlots {

@@ -71,15 +71,15 @@ pub(crate) struct Translations {
     pages: HashMap<HostPage, PageBlocks>,
     page_slots: PageSlots,
     /// Where the jump cache lies.
-    pub(super) jumps: usize,
+    jumps: usize,
     /// One byte for each page of the memory: whether it holds translated code.
     map: Box<[u8]>,
     first_page: usize,
 }
 
 impl Translations {
-    /// None yet, of code in the `bytes` of host memory from `memory` on.
-    pub(super) fn new(isa: Isa, memory: *const u8, bytes: usize) -> Self {
+    /// None yet, of code in the `bytes` of host memory from `memory` on, for the jump cache at the address `jumps`.
+    pub(super) fn new(isa: Isa, (memory, bytes): (*const u8, usize), jumps: usize) -> Self {
         Self {
             isa,
             fetch_line: 0,
@@ -88,7 +88,7 @@ impl Translations {
             side: Vec::with_capacity(ARENA),
             pages: HashMap::new(),
             page_slots: PageSlots::new(),
-            jumps: 0,
+            jumps,
             map: vec![0; (bytes >> 12) + 2].into_boxed_slice(),
             first_page: memory as usize >> 12,
         }

@@ -34,7 +34,6 @@ mod tests {
     use crate::{Console, Image, LEAST_MEMORY};
     use config::ConfigBuilder;
     use memory::{Cause, FrameError};
-    use std::time::Duration;
     use types::PageSize;
 
     struct NoConsole;
@@ -43,12 +42,6 @@ mod tests {
         fn output(&mut self, _: usize, _: &[u8]) {}
         fn input(&mut self) -> std::io::Result<Vec<u8>> {
             Ok(Vec::new())
-        }
-        fn listens(&self) -> bool {
-            false
-        }
-        fn idle(&mut self, _: Option<Duration>) -> bool {
-            false
         }
     }
 

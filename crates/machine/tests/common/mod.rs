@@ -1,7 +1,6 @@
 //! What the tests of machines share.
 
 use machine::Console;
-use std::time::Duration;
 
 pub(crate) const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
 
@@ -16,11 +15,5 @@ impl Console for Transcript {
     }
     fn input(&mut self) -> std::io::Result<Vec<u8>> {
         Ok(Vec::new())
-    }
-    fn listens(&self) -> bool {
-        false
-    }
-    fn idle(&mut self, _: Option<Duration>) -> bool {
-        false
     }
 }

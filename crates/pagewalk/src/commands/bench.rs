@@ -3,9 +3,12 @@
 mod against;
 mod benchmarks;
 mod emulator;
+mod sample;
 mod stopwatch;
+mod temporary;
 
-use self::benchmarks::{Default, Requested, requested};
+use self::benchmarks::{Requested, Selection, requested};
+use self::sample::Sample;
 use super::outputs::{open_printer, write_report};
 use crate::cli::{BenchArgs, LinuxArgs};
 use crate::error::Failure;
@@ -36,14 +39,14 @@ struct Measured {
     about: &'static str,
     on: Arc<Configured>,
     instructions: u64,
-    /// Million instructions a second, of each repetition, ascending.
-    mips: Vec<f64>,
+    /// Million instructions a second, of each repetition.
+    mips: Sample,
 }
 
 impl Measured {
     fn new(request: &Requested, on: &Arc<Configured>) -> Self {
         let benchmark = request.benchmark;
-        Self { name: benchmark.name, about: benchmark.about, on: on.clone(), instructions: 0, mips: Vec::new() }
+        Self { name: benchmark.name, about: benchmark.about, on: on.clone(), instructions: 0, mips: Sample::default() }
     }
 
     /// Runs the benchmark once more.
@@ -73,14 +76,8 @@ impl Measured {
         } else {
             (machine.statistics().instructions, whole)
         };
-        let mips = self.instructions as f64 / time.as_secs_f64() / 1e6;
-        let place = self.mips.partition_point(|&other| other < mips);
-        self.mips.insert(place, mips);
+        self.mips.add(self.instructions as f64 / time.as_secs_f64() / 1e6);
         Ok(())
-    }
-
-    fn median(&self) -> f64 {
-        self.mips[self.mips.len() / 2]
     }
 }
 
@@ -92,7 +89,7 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let builder = builder(&[], &arguments.config, &[])?;
     let config = built(&builder)?;
     let systems = configured(&builder, systems(arguments), &[])?;
-    let default = if arguments.against.is_some() { Default::Programs } else { Default::Stress };
+    let default = if arguments.against.is_some() { Selection::Programs } else { Selection::Stress };
     let benchmarks = requested(&arguments.workloads, default)?;
     let least = systems.iter().map(|on| on.config.memory).min();
     for request in &benchmarks {
@@ -149,8 +146,8 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
                     "scheme": run.on.config.scheme.to_string(),
                     "settings": run.on.system.settings(),
                     "instructions": run.instructions,
-                    "mips": run.median(),
-                    "all_mips": run.mips,
+                    "mips": run.mips.median(),
+                    "all_mips": run.mips.all(),
                 })
             })
             .collect();
@@ -187,9 +184,9 @@ fn table(measured: &[Measured], times: &TimeModels) -> Table {
             Cell::text(run.name),
             Cell::text(run.on.system.to_string()),
             Cell::millions(run.instructions),
-            Cell::fixed(run.median(), 0),
-            Cell::fixed(run.mips[0], 0),
-            Cell::fixed(run.mips[run.mips.len() - 1], 0),
+            Cell::fixed(run.mips.median(), 0),
+            Cell::fixed(run.mips.least(), 0),
+            Cell::fixed(run.mips.most(), 0),
             Cell::text(run.about),
             Cell::exact(run.on.host.name.as_str()),
             Cell::exact(fidelity_name(run.on.config.fidelity)),

@@ -26,7 +26,6 @@ use machine::{Console, Controller, GuestPlan, Machine, Outcome};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Runs the command.
 ///
@@ -382,14 +381,6 @@ impl Console for Transcripts {
 
     fn input(&mut self) -> std::io::Result<Vec<u8>> {
         interrupt::check().map(|()| Vec::new())
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn idle(&mut self, _: Option<Duration>) -> bool {
-        false
     }
 }
 

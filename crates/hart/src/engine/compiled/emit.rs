@@ -355,21 +355,24 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             Some(index) => {
                 let labels = self.blocks[index];
                 if index <= self.current {
-                    let reserve = self.constant(accumulator::start(self.reserve, 0) as i64);
-                    let short = self.f.ins().icmp(IntCC::SignedLessThan, acc, reserve);
-                    self.when(short, |emitter| emitter.exit_at(labels.first));
+                    self.when_short(acc, |emitter| emitter.exit_at(labels.first));
                 }
                 self.f.ins().jump(if from_float { labels.past_gate } else { labels.start }, &[]);
             }
             None if B::FETCHES && !(0..0x1000).contains(&delta) => {
-                let reserve = self.constant(accumulator::start(self.reserve, 0) as i64);
-                let short = self.f.ins().icmp(IntCC::SignedLessThan, acc, reserve);
-                self.when(short, |emitter| emitter.follow_link(slot));
+                self.when_short(acc, |emitter| emitter.follow_link(slot));
                 let target = self.in_page(i64::from(delta));
                 self.jump_elsewhere(target);
             }
             None => self.follow_link(slot),
         }
+    }
+
+    /// Where an accumulator has less budget than each block takes once, does what `rare` says, which does not come back.
+    fn when_short(&mut self, acc: Value, rare: impl FnOnce(&mut Self)) {
+        let reserve = self.constant(accumulator::start(self.reserve, 0) as i64);
+        let short = self.f.ins().icmp(IntCC::SignedLessThan, acc, reserve);
+        self.when(short, rare);
     }
 
     /// Leaves the unit for where the link behind the micro-op at `slot` leads.

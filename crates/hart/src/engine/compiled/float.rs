@@ -206,13 +206,6 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.go_on_if(exact, slow);
     }
 
-    /// Goes to `otherwise` where `condition` does not hold.
-    pub(super) fn go_on_if(&mut self, condition: Value, otherwise: Block) {
-        let on = self.f.create_block();
-        self.f.ins().brif(condition, on, &[], otherwise, &[]);
-        self.begin(on);
-    }
-
     /// Numbers compare without a flag; of NaNs the call knows more.
     fn comparison(&mut self, condition: FloatCC, opcode: Opcode, op: &MicroOp, slot: usize) {
         let [slow, done] = [(); 2].map(|()| self.f.create_block());

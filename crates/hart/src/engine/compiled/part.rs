@@ -2,7 +2,7 @@
 
 use crate::{
     code::translations::Translations,
-    hart::SINK,
+    hart::transfer,
     host_page::HostPage,
     microop::{MicroOp, accumulator},
     ops::{Class, Opcode},
@@ -26,14 +26,18 @@ pub(crate) fn reserve(code: &Translations, blocks: &[Block]) -> u32 {
     blocks.iter().filter_map(cost).sum()
 }
 
-/// Whether a jump to a register is a return, by the hints of the specification (RISC-V unprivileged specification 20240411, table 3).
+/// Whether a jump to a register is a return.
 pub(crate) fn returns(op: &MicroOp) -> bool {
-    op.rd == SINK && matches!(op.rs1, 1 | 5)
+    transfer::of_indirect_jump(op.rd, op.rs1).0
 }
 
-/// Whether a micro-op is a call, which comes back to behind it.
+/// Whether a micro-op is a call, which comes back to the instruction behind it.
 pub(crate) fn calls(opcode: Opcode, op: &MicroOp) -> bool {
-    matches!(opcode, Opcode::Jal | Opcode::Jalr) && op.rd != SINK
+    match opcode {
+        Opcode::Jal => transfer::calls(op.rd),
+        Opcode::Jalr => transfer::of_indirect_jump(op.rd, op.rs1).1,
+        _ => false,
+    }
 }
 
 /// Whether a link to a known place follows the micro-op.

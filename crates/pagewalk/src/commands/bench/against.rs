@@ -2,6 +2,7 @@
 
 use super::benchmarks::Requested;
 use super::emulator::{Emulator, Files};
+use super::sample::Sample;
 use super::stopwatch::{Stopwatch, timed};
 use crate::cli::{BenchArgs, LinuxArgs};
 use crate::error::Failure;
@@ -18,37 +19,14 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Times of one program, in seconds, ascending.
-#[derive(Default)]
-struct Times(Vec<f64>);
-
-impl Times {
-    fn add(&mut self, time: Duration) {
-        let seconds = time.as_secs_f64();
-        let place = self.0.partition_point(|&other| other < seconds);
-        self.0.insert(place, seconds);
-    }
-
-    fn median(&self) -> f64 {
-        self.0[self.0.len() / 2]
-    }
-
-    fn least(&self) -> f64 {
-        self.0[0]
-    }
-
-    fn most(&self) -> f64 {
-        self.0[self.0.len() - 1]
-    }
-}
-
 /// A program, timed.
 struct Timed {
     name: &'static str,
     about: &'static str,
-    /// By system.
-    ours: Vec<Times>,
-    theirs: Times,
+    /// In seconds, by system.
+    ours: Vec<Sample>,
+    /// The emulator's, in seconds.
+    theirs: Sample,
 }
 
 /// A machine's console, timed.
@@ -66,14 +44,6 @@ impl Console for TimedConsole {
 
     fn input(&mut self) -> std::io::Result<Vec<u8>> {
         interrupt::check().map(|()| Vec::new())
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn idle(&mut self, _: Option<Duration>) -> bool {
-        false
     }
 }
 
@@ -117,17 +87,19 @@ pub(super) fn run(
         let mut timed = Timed {
             name: request.benchmark.name,
             about: request.benchmark.about,
-            ours: systems.iter().map(|_| Times::default()).collect(),
-            theirs: Times::default(),
+            ours: systems.iter().map(|_| Sample::default()).collect(),
+            theirs: Sample::default(),
         };
         // In turns, so that whatever else the host does is done to all of them.
         for _ in 0..arguments.repeat {
             for (times, system) in timed.ours.iter_mut().zip(systems) {
-                times.add(machine_time(&on(request, &system.system.to_string()), system, prepared, &progress)?);
+                times.add(
+                    machine_time(&on(request, &system.system.to_string()), system, prepared, &progress)?.as_secs_f64(),
+                );
             }
             let name = on(request, &emulator.version);
             let running = progress.begin(&name, &name);
-            timed.theirs.add(emulator.run(&files)?);
+            timed.theirs.add(emulator.run(&files)?.as_secs_f64());
             running.finish(None);
         }
         programs.push(timed);
@@ -219,8 +191,8 @@ impl Against {
                     "workload": program.name,
                     "scheme": on.config.scheme.to_string(),
                     "settings": on.system.settings(),
-                    "all_seconds": ours.0,
-                    "all_qemu_seconds": program.theirs.0,
+                    "all_seconds": ours.all(),
+                    "all_qemu_seconds": program.theirs.all(),
                     "ratio": Self::ratio(program, number),
                 })
             })

@@ -1,14 +1,14 @@
 //! What `bench` runs: the workloads that stress translation, a boot, and ordinary programs.
 
+use super::temporary::temporary;
 use crate::cli::{FileSpec, LinuxArgs, WorkloadSpec};
 use crate::error::Failure;
 use crate::guest::{COMPUTE, Cache, Memory, fetched_sets};
 use crate::runs::image::{GuestKind, Prepared, Work, prepare};
 use keys::suggestion::unknown;
-use std::io::Write;
-use tempfile::NamedTempFile;
+use std::os::unix::fs::PermissionsExt;
 
-/// The name that stands for all ordinary programs.
+/// The name of all ordinary programs together.
 const PROGRAMS: &str = "programs";
 
 /// Where the programs that compute are in the guest.
@@ -197,11 +197,9 @@ impl Requested {
                 in_linux(text, linux)
             }
             Kind::Compute { .. } => {
-                let unwritten = |error: std::io::Error| Failure::Run(format!("a temporary file: {error}"));
-                let mut program = NamedTempFile::new().map_err(unwritten)?;
-                program.write_all(COMPUTE).map_err(unwritten)?;
-                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-                program.as_file().set_permissions(mode).map_err(unwritten)?;
+                let program = temporary(COMPUTE)?;
+                let executable = program.as_file().set_permissions(PermissionsExt::from_mode(0o755));
+                executable.map_err(|error| Failure::Run(format!("a temporary file: {error}")))?;
                 let file = FileSpec { host: program.path().to_owned(), guest: COMPUTE_PATH.to_owned() };
                 in_linux(text, &LinuxArgs { files: vec![file], ..linux.clone() })
             }
@@ -225,7 +223,7 @@ fn in_linux(text: String, linux: &LinuxArgs) -> Result<Prepared, Failure> {
 
 /// What is run where nothing is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Default {
+pub(super) enum Selection {
     /// The workloads that stress translation, and the boot.
     Stress,
     /// The ordinary programs, and random updates.
@@ -236,7 +234,7 @@ pub(super) enum Default {
 ///
 /// # Errors
 /// [`Failure::Usage`]: one that does not exist, or has no size.
-pub(super) fn requested(specs: &[WorkloadSpec], default: Default) -> Result<Vec<Requested>, Failure> {
+pub(super) fn requested(specs: &[WorkloadSpec], default: Selection) -> Result<Vec<Requested>, Failure> {
     let all = |wanted: &dyn Fn(&Benchmark) -> bool| {
         let found = BENCHMARKS.iter().filter(|benchmark| wanted(benchmark));
         found.map(|benchmark| Requested { benchmark, size: None }).collect::<Vec<_>>()
@@ -244,8 +242,8 @@ pub(super) fn requested(specs: &[WorkloadSpec], default: Default) -> Result<Vec<
     let is_program = |benchmark: &Benchmark| matches!(benchmark.kind, Kind::Compute { .. } | Kind::Package { .. });
     if specs.is_empty() {
         return Ok(match default {
-            Default::Stress => all(&|benchmark| !is_program(benchmark)),
-            Default::Programs => all(&|benchmark| is_program(benchmark) || benchmark.name == "gups"),
+            Selection::Stress => all(&|benchmark| !is_program(benchmark)),
+            Selection::Programs => all(&|benchmark| is_program(benchmark) || benchmark.name == "gups"),
         });
     }
     let mut found = Vec::new();

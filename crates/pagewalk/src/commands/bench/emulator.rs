@@ -1,17 +1,18 @@
 //! QEMU, which runs the same guest: `qemu-system-riscv64` with its machine `virt`, whose memory map Pagewalk's machine has.
 
 use super::stopwatch::Stopwatch;
+use super::temporary::temporary;
 use crate::error::Failure;
 use crate::interrupt;
 use machine::Image;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
-/// The name that stands for Debian's emulator.
+/// The short name of Debian's emulator, and its program.
 const USUAL: &str = "qemu";
 const USUAL_PROGRAM: &str = "qemu-system-riscv64";
 
@@ -111,17 +112,10 @@ impl Files {
     /// [`Failure::Run`], if they cannot be written.
     pub(super) fn of(image: &Image, bytes: u64) -> Result<Self, Failure> {
         Ok(Self {
-            kernel: written(&image.kernel)?,
-            initrd: image.initrd.as_deref().map(written).transpose()?,
+            kernel: temporary(&image.kernel)?,
+            initrd: image.initrd.as_deref().map(temporary).transpose()?,
             command_line: image.command_line.clone(),
             bytes,
         })
     }
-}
-
-fn written(content: &[u8]) -> Result<NamedTempFile, Failure> {
-    let unwritten = |error: std::io::Error| Failure::Run(format!("a temporary file: {error}"));
-    let mut file = NamedTempFile::new().map_err(unwritten)?;
-    file.write_all(content).map_err(unwritten)?;
-    Ok(file)
 }

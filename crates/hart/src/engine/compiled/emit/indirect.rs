@@ -7,7 +7,7 @@ use crate::{
     engine::compiled::part::returns,
     engine::environment::Environment,
     hart::Hart,
-    microop::{MicroOp, OF_UNIT, accumulator},
+    microop::{MicroOp, OF_UNIT},
     report::Reports,
 };
 use cranelift_codegen::ir::{
@@ -30,9 +30,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let (acc, cost) = (self.f.use_var(self.acc), self.constant(self.code.link(slot).0.cost as i64));
         let acc = self.f.ins().iadd(acc, cost);
         // Every loop that goes through here has as much budget as one through a link back.
-        let reserve = self.constant(accumulator::start(self.reserve, 0) as i64);
-        let short = self.f.ins().icmp(IntCC::SignedLessThan, acc, reserve);
-        self.when(short, |emitter| emitter.exit_at(slot));
+        self.when_short(acc, |emitter| emitter.exit_at(slot));
         self.f.def_var(self.acc, acc);
         let next = self.in_page(i64::from(op.rs2));
         self.set_x(op.rd, next);

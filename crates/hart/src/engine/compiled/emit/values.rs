@@ -42,6 +42,13 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.when(not, rare);
     }
 
+    /// Goes to `otherwise` where `condition` does not hold.
+    pub(in crate::engine::compiled) fn go_on_if(&mut self, condition: Value, otherwise: Label) {
+        let on = self.f.create_block();
+        self.f.ins().brif(condition, on, &[], otherwise, &[]);
+        self.begin(on);
+    }
+
     /// Calls a function for the micro-op at `slot`.
     pub(in crate::engine::compiled) fn call(&mut self, function: Call, slot: usize, address: Value) {
         let acc = self.f.use_var(self.acc);
