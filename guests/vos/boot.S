@@ -12,7 +12,8 @@
     .section .text.boot, "ax", @progbits
     .global boot_start
 boot_start:
-    csrw sie, zero
+    j enter_once
+boot_first:
     lla t0, bss_begin
     lla t1, bss_end
 1:  bgeu t0, t1, 2f
@@ -39,6 +40,25 @@ boot_start:
     lla sp, boot_stack_end
     tail main
 
+/* OpenSBI before 1.3 marks a hart as started before it stores where the hart continues. A hart that looks in between comes here, as if it were
+ * the first. It has its struct hart by then, which it finds by its id. Behind the read-only data, so that every other address stays what it was. */
+    .section .enter_once, "ax", @progbits
+enter_once:
+    csrw sie, zero
+    lla t0, boot_entered
+    li t1, 1
+    amoswap.w.aqrl t1, t1, (t0)
+    bnez t1, 4f
+    j boot_first
+
+4:  lla a1, harts
+    j 6f
+5:  addi a1, a1, HART_BYTES
+6:  ld t0, HART_ID(a1)
+    bne t0, a0, 5b
+    j boot_secondary
+
+    .section .text.boot, "ax", @progbits
 /* A hart that SBI HSM started: a0 = hart id, a1 = physical address of its struct hart. */
     .global boot_secondary
 boot_secondary:
@@ -70,5 +90,11 @@ boot_stack:
     .space KERNEL_STACK_BYTES
     .global boot_stack_end
 boot_stack_end:
+
+    /* Zero in the image. The first hart does not clear it with the rest. */
+    .section .uncleared, "aw", @nobits
+    .balign 4
+boot_entered:
+    .space 4
 
     .section .note.GNU-stack, "", @progbits

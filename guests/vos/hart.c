@@ -12,13 +12,16 @@
 _Static_assert(offsetof(struct hart, current) == HART_CURRENT, "hart_offsets.h");
 _Static_assert(offsetof(struct hart, stack) == HART_STACK, "hart_offsets.h");
 _Static_assert(offsetof(struct hart, scratch) == HART_SCRATCH, "hart_offsets.h");
+_Static_assert(offsetof(struct hart, id) == HART_ID, "hart_offsets.h");
+_Static_assert(sizeof(struct hart) == HART_BYTES, "hart_offsets.h");
 
 enum { HART_IDS = 64, STACK_ORDER = 2 };
 _Static_assert(KERNEL_STACK_BYTES == PAGE_BYTES << STACK_ORDER, "stack order");
 
 extern char boot_stack_end[];
 
-static struct hart harts[PLATFORM_HARTS];
+/* boot.S looks here for a hart that enters late. */
+struct hart harts[PLATFORM_HARTS];
 static unsigned count;
 
 static struct hart *add(uint64_t id)

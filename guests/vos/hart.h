@@ -8,7 +8,7 @@
 struct process;
 
 struct hart {
-    /* The first three members are known to assembler: hart_offsets.h. */
+    /* The first four members are known to assembler: hart_offsets.h. */
     struct process *current;
     uint64_t stack;
     uint64_t scratch;

@@ -5,6 +5,8 @@
 #define HART_CURRENT 0
 #define HART_STACK 8
 #define HART_SCRATCH 16
+#define HART_ID 24
+#define HART_BYTES 40
 
 /* struct frame: x0 to x31, then these. */
 #define FRAME_PC 256

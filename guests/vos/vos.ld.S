@@ -24,6 +24,9 @@ SECTIONS
     .rodata : AT(ADDR(.rodata) - LINEAR_BASE) {
         *(.rodata .rodata.* .srodata .srodata.*)
     } :text
+    .enter_once : AT(ADDR(.enter_once) - LINEAR_BASE) {
+        KEEP(*(.enter_once))
+    } :text
     . = ALIGN(MEGAPAGE_BYTES);
     image_data = .;
     .data : AT(ADDR(.data) - LINEAR_BASE) {
@@ -35,6 +38,7 @@ SECTIONS
         *(.sbss .sbss.* .bss .bss.*)
         . = ALIGN(8);
         bss_end = .;
+        *(.uncleared)
     } :data
     image_end = .;
     /DISCARD/ : { *(.comment) *(.riscv.attributes) *(.eh_frame) *(.note.*) }
