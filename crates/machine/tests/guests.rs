@@ -4,7 +4,9 @@ mod common;
 
 use common::{Transcript, VOS};
 use config::ConfigBuilder;
+use hart::StopPoints;
 use hypervisor::ExitReason;
+use machine::debug::{DebugEvent, DebugSession};
 use machine::{Console, Image, LEAST_MEMORY, Machine, Outcome};
 use std::time::Duration;
 
@@ -117,4 +119,40 @@ fn a_guest_that_waits_for_keys_meets_its_time_limit() {
     let last = given.last().copied().flatten().expect("not for ever");
     assert!(last > Duration::from_secs(2) && last <= Duration::from_secs(3), "{last:?}");
     assert_eq!(run("0").0, Outcome::Halted, "without a limit the user is waited for as long as they may type");
+}
+
+/// OpenSBI before 1.3 may let a hart that is started continue at the image's entry, where vos cleared its memory a second time.
+#[test]
+fn a_hart_that_is_started_at_the_entry_finds_its_place() {
+    const ENTRY: u64 = 0x8020_0000;
+    const SYMBOLS: &str = include_str!("../../../guests/vos/vos.elf.symbols");
+    let symbol = SYMBOLS.lines().find(|line| line.ends_with(" boot_secondary")).expect("boot.S has it");
+    let linear = u64::from_str_radix(symbol.split(' ').next().unwrap(), 16).unwrap();
+    let secondary = StopPoints::new(vec![linear & 0xffff_ffff], Vec::new());
+
+    let mut machine = machine("native", &["workload=kv size=1M iterations=2000 procs=4"]).unwrap();
+    let mut transcript = Transcript::default();
+    let mut session = DebugSession::begin(&mut machine);
+    session.resume(secondary, None);
+    let mut stops = 0;
+    let outcomes = loop {
+        match session.advance(&mut transcript) {
+            DebugEvent::Turn => {}
+            DebugEvent::Stopped(stop) => {
+                stops += 1;
+                let mut registers = session.hart(stop.vcpu).registers;
+                // The second time it comes from the entry.
+                if stops == 1 {
+                    registers.pc = ENTRY;
+                    session.set_registers(stop.vcpu, &registers);
+                }
+            }
+            DebugEvent::Ended(outcomes) => {
+                assert!((0..2).all(|vcpu| session.statistics_of_vcpu(vcpu).instructions > 0));
+                break outcomes;
+            }
+        }
+    };
+    assert_eq!((stops, outcomes), (2, vec![Outcome::Finished(0)]), "{:?}", transcript.0);
+    assert_eq!(transcript.0[0].matches("kv: ok").count(), 4);
 }
