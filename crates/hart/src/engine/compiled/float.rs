@@ -23,6 +23,17 @@ use std::mem::offset_of;
 /// The `rm` field that selects `frm`.
 const DYNAMIC: i32 = 7;
 
+/// Where an operation goes on that the host does not do alone.
+#[derive(Clone, Copy)]
+struct Ways {
+    /// With a product that is out of the range that arithmetic keeps to.
+    small: Block,
+    /// Where it is called.
+    slow: Block,
+    /// With the result.
+    done: Block,
+}
+
 impl<B: Bus> Emitter<'_, '_, B> {
     pub(super) fn float(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
         use Opcode as O;
@@ -88,8 +99,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
     /// A sum, product or both, rounded to nearest even if the mode says so now.
     fn rounded(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
         use Opcode as O;
-        let [slow, done] = [(); 2].map(|()| self.f.create_block());
-        self.f.set_cold_block(slow);
+        let ways = Ways { small: self.cold_block(), slow: self.cold_block(), done: self.f.create_block() };
+        let Ways { small, slow, done } = ways;
         if op.imm & 7 == DYNAMIC {
             let mode = self.load_hart(I8, offset_of!(Hart, frm));
             let nearest = self.f.ins().icmp_imm_s(IntCC::Equal, mode, 0);
@@ -97,20 +108,24 @@ impl<B: Bus> Emitter<'_, '_, B> {
         }
         let (a, b) = (self.fs(op.rs1), self.fs(op.rs2 as u8));
         let result = match opcode {
-            O::FaddD => self.sum(a, b, slow, done),
+            O::FaddD => self.sum(a, b, ways),
             O::FsubD => {
                 let b = self.f.ins().fneg(b);
-                self.sum(a, b, slow, done)
+                self.sum(a, b, ways)
             }
-            O::FmulD => self.product(a, b, slow, done),
+            O::FmulD => self.product(a, b, ways),
             _ => {
                 let c = self.fs(third(op));
                 let a = if matches!(opcode, O::FnmsubD | O::FnmaddD) { self.f.ins().fneg(a) } else { a };
                 let c = if matches!(opcode, O::FmsubD | O::FnmaddD) { self.f.ins().fneg(c) } else { c };
-                self.fused(a, b, c, slow, done)
+                self.fused(a, b, c, ways)
             }
         };
         self.f.ins().jump(done, &[result.into()]);
+        if !matches!(opcode, O::FaddD | O::FsubD) {
+            self.begin(small);
+            self.zero_factor(a, b, result, ways);
+        }
         self.begin(slow);
         let value = self.by_call(opcode, op, slot);
         self.f.ins().jump(done, &[value.into()]);
@@ -119,7 +134,13 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.set_fs(op.rd, value);
     }
 
-    fn sum(&mut self, a: Value, b: Value, slow: Block, done: Block) -> Value {
+    fn cold_block(&mut self) -> Block {
+        let block = self.f.create_block();
+        self.f.set_cold_block(block);
+        block
+    }
+
+    fn sum(&mut self, a: Value, b: Value, Ways { slow, done, .. }: Ways) -> Value {
         let sum = self.f.ins().fadd(a, b);
         self.in_range(Range::Finite, sum, slow);
         self.done_if_inexact(sum, done);
@@ -127,9 +148,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         sum
     }
 
-    fn product(&mut self, a: Value, b: Value, slow: Block, done: Block) -> Value {
+    fn product(&mut self, a: Value, b: Value, Ways { small, slow, done }: Ways) -> Value {
         let product = self.f.ins().fmul(a, b);
-        let small = self.unless_zero_factor(a, b, product, slow, done);
         self.in_range(Range::Normal, product, small);
         self.done_if_inexact(product, done);
         self.in_range(Range::Residue, product, slow);
@@ -137,9 +157,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         product
     }
 
-    fn fused(&mut self, a: Value, b: Value, c: Value, slow: Block, done: Block) -> Value {
+    fn fused(&mut self, a: Value, b: Value, c: Value, Ways { small, slow, done }: Ways) -> Value {
         let sum = self.f.ins().fma(a, b, c);
-        let small = self.unless_zero_factor(a, b, sum, slow, done);
         self.in_range(Range::Normal, sum, small);
         self.done_if_inexact(sum, done);
         let product = self.f.ins().fsub(sum, c);
@@ -149,14 +168,9 @@ impl<B: Bus> Emitter<'_, '_, B> {
         sum
     }
 
-    /// A block for results out of the range that arithmetic keeps to. It hands `result` on where `a` or `b` is zero and the result finite: nothing was rounded
-    /// then. Elsewhere it goes to `slow`.
-    fn unless_zero_factor(&mut self, a: Value, b: Value, result: Value, slow: Block, done: Block) -> Block {
-        let here = self.f.current_block().expect("code is built in a block");
-        let [small, finite] = [(); 2].map(|()| self.f.create_block());
-        self.f.set_cold_block(small);
-        self.f.set_cold_block(finite);
-        self.f.switch_to_block(small);
+    /// Hands `result` on where `a` or `b` is zero and the result finite: nothing was rounded then.
+    fn zero_factor(&mut self, a: Value, b: Value, result: Value, Ways { slow, done, .. }: Ways) {
+        let finite = self.cold_block();
         let zero = self.f.ins().f64const(0.0);
         let [a, b] = [a, b].map(|factor| self.f.ins().fcmp(FloatCC::Equal, factor, zero));
         let either = self.f.ins().bor(a, b);
@@ -164,8 +178,6 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.begin(finite);
         self.in_range(Range::Finite, result, slow);
         self.f.ins().jump(done, &[result.into()]);
-        self.f.switch_to_block(here);
-        small
     }
 
     /// Goes on where the exponent of `value` is in `range`.
