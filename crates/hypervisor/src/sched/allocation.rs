@@ -76,8 +76,7 @@ impl Scheduler {
                 self.dedicate(vm, pcpus, now);
             }
             // What it had dedicated is there to be shared.
-            Allocation::Shared if !self.vms[vm.0].shared => self.undedicate(vm, now),
-            Allocation::Shared => {}
+            Allocation::Shared => self.undedicate(vm, now),
         }
         self.fill(now);
         Ok(())

@@ -206,3 +206,52 @@ fn a_vm_that_shares_needs_a_processor_to_share() {
     assert!(!scheduler.is_dedicated(VmId(0)));
     assert!(scheduler.add_vm(&shared(1, 1, SpinMethod::None), T0).is_ok());
 }
+
+fn dedicated(pcpus: &[usize]) -> Allocation {
+    Allocation::Dedicated(pcpus.iter().copied().map(PcpuId).collect())
+}
+
+#[test]
+fn a_vm_keeps_or_changes_its_own_processors_and_gets_no_other_vms() {
+    let own = |pcpu| VmParameters { allocation: dedicated(&[pcpu]), ..shared(1, 1, SpinMethod::None) };
+    let mut scheduler = host(3, &[own(0), own(1)]);
+    let mut allocate = |pcpu| scheduler.allocate(VmId(0), &dedicated(&[pcpu]), T0);
+    assert_eq!(allocate(0), Ok(()), "it has it already");
+    assert_eq!(allocate(1), Err(AllocationError::Taken(1)));
+    assert_eq!(allocate(2), Ok(()));
+    assert_eq!(running(&scheduler, 3), [1, 0], "pCPU 0 has nobody, and nobody waits");
+}
+
+#[test]
+fn what_a_vm_gives_back_is_left_for_those_that_share() {
+    let own = |pcpu| VmParameters { allocation: dedicated(&[pcpu]), ..shared(1, 1, SpinMethod::None) };
+    let mut scheduler = host(3, &[own(0), own(1), shared(1, 1, SpinMethod::None)]);
+    assert_eq!(running(&scheduler, 3), [0, 1, 2]);
+    assert_eq!(scheduler.allocate(VmId(0), &dedicated(&[2]), T0), Ok(()));
+    assert_eq!(running(&scheduler, 3), [2, 1, 0]);
+}
+
+#[test]
+fn what_another_vm_has_is_not_left_for_those_that_share() {
+    let own = VmParameters { allocation: dedicated(&[1]), ..shared(1, 1, SpinMethod::None) };
+    let mut scheduler = host(3, &[shared(2, 1, SpinMethod::None), own, shared(1, 1, SpinMethod::None)]);
+    let refused = scheduler.allocate(VmId(0), &dedicated(&[0, 2]), T0);
+    assert_eq!(refused, Err(AllocationError::NothingToShare));
+}
+
+#[test]
+fn a_vcpu_with_nothing_to_do_has_nothing_to_do_on_a_processor_of_its_own() {
+    let mut scheduler = host(2, &[shared(2, 1, SpinMethod::None)]);
+    scheduler.block(VcpuId(1), T0);
+    scheduler.allocate(VmId(0), &dedicated(&[0, 1]), T0).unwrap();
+    assert!(matches!(scheduler.state(VcpuId(0)), State::Running(PcpuId(0))));
+    assert!(matches!(scheduler.state(VcpuId(1)), State::Waiting));
+}
+
+#[test]
+fn a_new_spin_method_takes_effect() {
+    let mut scheduler = host(1, &[shared(2, 1, SpinMethod::None)]);
+    assert!(spins(&mut scheduler), "it goes on spinning");
+    scheduler.set_spin_method(VmId(0), SpinMethod::Wapd, T0);
+    assert!(!spins(&mut scheduler), "it waits for its partners");
+}
