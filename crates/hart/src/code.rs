@@ -11,6 +11,7 @@ pub(crate) mod jumps;
 pub mod models;
 pub(crate) mod page_slots;
 mod place;
+mod region;
 pub(crate) mod translations;
 mod units;
 

@@ -7,12 +7,13 @@
 use super::block;
 use super::jumps::Jumps;
 use super::place::Place;
-use super::translations::{MAX_BLOCK_SLOTS, Side, Slot, Translations};
+use super::region::{Growth, Heat, Links, Region};
+use super::translations::{Side, Slot, Translations};
 use super::units::Units;
 use crate::{
     Bus, Hotness,
     engine::{
-        compiled::{Block, CodeMemoryError, Compiler, calls, compiled_part, is_link, reserve, returns},
+        compiled::{Block, CodeMemoryError, Compiler, reserve},
         threaded,
     },
     hart::SINK,
@@ -21,11 +22,7 @@ use crate::{
     ops::{Class, Opcode},
     report::RegisterSet,
 };
-use std::collections::{HashMap, VecDeque};
-
-/// The most blocks of a unit, and the most micro-ops.
-const MOST_BLOCKS: usize = 32;
-const MOST_OPS: usize = 600;
+use std::collections::HashMap;
 
 /// How often dropping a page doubles the hotness that its next unit takes.
 const MOST_DOUBLINGS: u32 = 12;
@@ -70,7 +67,7 @@ pub(super) struct Hot {
     sampled: u64,
     spent: u64,
     /// Instructions sampled at a block.
-    heat: HashMap<(HostPage, u16), u64>,
+    heat: Heat,
     /// How often each page with units was dropped: the oftener, the hotter the next must be.
     dropped: HashMap<HostPage, u32>,
 }
@@ -80,12 +77,12 @@ impl Hot {
         self.all
     }
 
-    /// Whether a unit of `ops` micro-ops is due: at its blocks as many instructions were sampled as compiling costs, so that what is
+    /// Whether a unit of `region` is due: at its blocks as many instructions were sampled as compiling costs, so that what is
     /// lost by waiting is at most what is lost by compiling in vain; and compiling keeps to its share of the time.
-    fn pays(&self, region: &[Block], ops: usize) -> bool {
-        let cost = ops as u64 * COST_OF_OP;
+    fn pays(&self, region: &Region) -> bool {
+        let cost = region.ops as u64 * COST_OF_OP;
         let heat = |block: &Block| self.heat.get(&(block.page, block.offset)).copied().unwrap_or(0);
-        region.iter().map(heat).sum::<u64>() >= cost && self.spent + cost <= FIRST + self.sampled / SHARE
+        region.blocks.iter().map(heat).sum::<u64>() >= cost && self.spent + cost <= FIRST + self.sampled / SHARE
     }
 
     /// The blocks of a page were dropped. Those of other pages in the same units have to be as well.
@@ -178,10 +175,13 @@ impl Hot {
             return;
         }
         let Some(mut compiler) = self.compiler.take() else { return };
-        let (region, ops) = self.region(code, jumps.filter(|_| B::FETCHES), place);
-        if !region.is_empty() && (self.all || self.pays(&region, ops)) {
-            self.spent += ops as u64 * COST_OF_OP;
-            self.make_unit::<B>(&mut compiler, code, &region);
+        let links = if self.all { Links::All } else { Links::Taken };
+        let region = Growth { code, jumps: jumps.filter(|_| B::FETCHES), links, heat: &self.heat }.from(place);
+        if let Some(region) = region
+            && (self.all || self.pays(&region))
+        {
+            self.spent += region.ops as u64 * COST_OF_OP;
+            self.make_unit::<B>(&mut compiler, code, &region.blocks);
         }
         self.compiler = Some(compiler);
     }
@@ -222,42 +222,6 @@ impl Hot {
         self.units.add(region);
         self.made += 1;
     }
-
-    /// The blocks to compile with the one at `place`, itself first: those that its links have led to, and theirs in turn; and how many micro-ops they have. None,
-    /// where it is compiled already, or where nothing in it comes back to it: such a unit is entered too often for what it does.
-    fn region(&self, code: &Translations, jumps: Option<&Jumps>, place: Place) -> (Vec<Block>, usize) {
-        let mut region: Vec<Block> = Vec::new();
-        let links = if self.all { Links::All } else { Links::Taken };
-        let (mut ops, mut loops) = (0, false);
-        let mut waiting = VecDeque::from([place]);
-        while let Some(place) = waiting.pop_front() {
-            let Place { page, offset, .. } = place;
-            if region.iter().any(|block| (block.page, block.offset) == (page, offset)) {
-                loops = true;
-                continue;
-            }
-            let Some(slot) = code.block_at(page, offset) else { continue };
-            if code.side[slot].opcode == Opcode::Compiled || region.len() == MOST_BLOCKS || ops > MOST_OPS {
-                continue;
-            }
-            region.push(Block { page, offset, slot });
-            let (followed, targets) = follow(code, slot, links);
-            ops += followed;
-            waiting.extend(targets.into_iter().filter_map(|delta| place.towards(code, jumps, delta)));
-            if jumps_by_table(code, slot) {
-                // Where such a jump leads is not known: to places of its page where time is spent.
-                waiting.extend(self.sampled_places(code, place));
-            }
-        }
-        let room = code.has_room(region.len() * (MAX_BLOCK_SLOTS + ENTRY_SLOTS));
-        if room && (loops || self.all) { (region, ops) } else { (Vec::new(), 0) }
-    }
-
-    /// The blocks of a page at which instructions were sampled, but for the one at `place`.
-    fn sampled_places(&self, code: &Translations, place: Place) -> impl Iterator<Item = Place> {
-        let sampled = move |offset: &u16| *offset != place.offset && self.heat.contains_key(&(place.page, *offset));
-        code.places(place.page).filter(sampled).map(move |offset| Place { offset, ..place })
-    }
 }
 
 /// Appends what enters block `number` of a unit.
@@ -278,38 +242,4 @@ fn copy_slots(code: &mut Translations, from: usize, to: usize) {
             code.ops[to + slot].op.rs2 = predicted;
         }
     }
-}
-
-/// Which links of a block lead to what is compiled with it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Links {
-    /// Those that have been taken.
-    Taken,
-    /// All.
-    All,
-}
-
-/// Whether the block at `slot` ends in a jump to a register that is no return: by a table, or to a function whose address is in a variable.
-fn jumps_by_table(code: &Translations, slot: usize) -> bool {
-    compiled_part(code, slot).any(|(_, opcode, op)| opcode == Opcode::Jalr && !returns(op))
-}
-
-/// How many micro-ops of the block at `slot` would be compiled, and where its `links` lead, in bytes from the start of its page.
-fn follow(code: &Translations, slot: usize, links: Links) -> (usize, Vec<i32>) {
-    let (mut ops, mut targets) = (0, Vec::new());
-    for (slot, opcode, op) in compiled_part(code, slot) {
-        ops += 1;
-        if is_link(opcode) {
-            let (link, delta, _) = code.link(slot);
-            // Links to other pages lead nowhere by themselves.
-            let leads = link.target as usize != code.address(slot + 2) || links == Links::All;
-            if leads || !(0..0x1000).contains(&delta) {
-                targets.push(delta);
-            }
-        }
-        if calls(opcode, op) {
-            targets.push(i32::from(op.rs2));
-        }
-    }
-    (ops, targets)
 }
