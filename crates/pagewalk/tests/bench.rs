@@ -4,6 +4,7 @@ mod common;
 
 use common::{Scratch, run};
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
 
 /// Programs of a tenth of a second.
 const SMALL: &str = "crc:1K,matmul:4,list:16,states:100,json:1K,records:2,core:8,btree:4K";
@@ -52,6 +53,30 @@ fn a_program_is_timed_in_qemu_as_well() {
     assert!((ratio - theirs[1] / ours[1]).abs() < 1e-9, "{against}");
     let mean = against["geometric_means"][0]["ratio"].as_f64().unwrap();
     assert!((mean - ratio).abs() < 1e-9, "the mean of one program is its ratio");
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_program_that_fails_takes_no_other_along() {
+    let scratch = Scratch::new();
+    let (json, emulator, flag) = (scratch.text("bench.json"), scratch.path("emulator"), scratch.text("flag"));
+    // Its first run fails.
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] || [ -e {flag} ] && exec qemu-system-riscv64 \"$@\"\n: >{flag}\nexit 1\n"
+    );
+    std::fs::write(&emulator, script).unwrap();
+    std::fs::set_permissions(&emulator, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let emulator = emulator.to_str().unwrap();
+    let programs = ["--workload", "crc:1K,states:100", "--scheme", "native", "--repeat", "1", "--json", &json];
+    let ended = run(["bench", "--against", emulator].into_iter().chain(programs));
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let line = |name: &str| ended.stdout.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    assert!(line("crc").contains("failed: QEMU") && !line("states").contains("failed"), "{ended:#?}");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let runs = report["against"]["runs"].as_array().unwrap();
+    assert!(runs[0]["ratio"].is_null() && runs[0]["failed"].is_string(), "{report}");
+    assert!(runs[1]["ratio"].is_number() && runs[1]["failed"].is_null(), "{report}");
+    assert_eq!(report["against"]["geometric_means"][0]["ratio"], runs[1]["ratio"]);
 }
 
 #[test]

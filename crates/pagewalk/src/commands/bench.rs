@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
             let value = json!({ "version": env!("CARGO_PKG_VERSION"), "config": config, "against": against.json() });
             write_report(output, &value)?;
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(if against.succeeded() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let linux = LinuxArgs { cache: arguments.cache.clone(), ..LinuxArgs::default() };
     let prepare = |request: Requested| {

@@ -27,6 +27,49 @@ struct Timed {
     ours: Vec<Sample>,
     /// The emulator's, in seconds.
     theirs: Sample,
+    /// Why it could not be timed to the end.
+    failed: Option<String>,
+}
+
+impl Timed {
+    fn new(request: &Requested, systems: usize) -> Self {
+        Self {
+            name: request.benchmark.name,
+            about: request.benchmark.about,
+            ours: (0..systems).map(|_| Sample::default()).collect(),
+            theirs: Sample::default(),
+            failed: None,
+        }
+    }
+
+    /// Runs it under the systems and in the emulator, in turns, so that whatever else the host does is done to all of them.
+    fn measure(
+        &mut self,
+        prepared: &Prepared,
+        systems: &[Arc<Configured>],
+        emulator: &Emulator,
+        (repeat, progress): (u32, &Runs),
+    ) -> Result<(), Failure> {
+        let first = &systems[0].config;
+        let files = Files::of(&prepared.image(first)?, first.memory.0)?;
+        let program = self.name;
+        let on = |system: &str| under(program, system);
+        for _ in 0..repeat {
+            for (times, system) in self.ours.iter_mut().zip(systems) {
+                times.add(machine_time(&on(&system.system.to_string()), system, prepared, progress)?.as_secs_f64());
+            }
+            let name = on(&emulator.version);
+            let running = progress.begin(&name, &name);
+            self.theirs.add(emulator.run(&files)?.as_secs_f64());
+            running.finish(None);
+        }
+        Ok(())
+    }
+
+    /// How many times as fast as the emulator it is under a system. `None` where it failed.
+    fn ratio(&self, system: usize) -> Option<f64> {
+        self.failed.is_none().then(|| self.theirs.median() / self.ours[system].median())
+    }
 }
 
 /// A machine's console, timed.
@@ -74,38 +117,29 @@ pub(super) fn run(
         request.prepared_for(timed(&script), &linux)
     });
     let prepared = prepared.collect::<Result<Vec<_>, Failure>>()?;
-    let on = |request: &Requested, system: &str| format!("{} under {system}", request.benchmark.name);
     let names = systems.iter().map(|on| on.system.to_string()).chain([emulator.version.clone()]);
     let names: Vec<String> = names.collect();
-    let kinds = requested.iter().flat_map(|request| names.iter().map(|name| on(request, name)));
+    let kinds = requested.iter().flat_map(|request| names.iter().map(|name| under(request.benchmark.name, name)));
     let kinds = kinds.flat_map(|kind| std::iter::repeat_n(kind, arguments.repeat as usize));
     let progress = Runs::new(kinds.collect(), 1);
     let mut programs = Vec::new();
     for (request, prepared) in requested.iter().zip(&prepared) {
-        let first = &systems[0].config;
-        let files = Files::of(&prepared.image(first)?, first.memory.0)?;
-        let mut timed = Timed {
-            name: request.benchmark.name,
-            about: request.benchmark.about,
-            ours: systems.iter().map(|_| Sample::default()).collect(),
-            theirs: Sample::default(),
-        };
-        // In turns, so that whatever else the host does is done to all of them.
-        for _ in 0..arguments.repeat {
-            for (times, system) in timed.ours.iter_mut().zip(systems) {
-                times.add(
-                    machine_time(&on(request, &system.system.to_string()), system, prepared, &progress)?.as_secs_f64(),
-                );
-            }
-            let name = on(request, &emulator.version);
-            let running = progress.begin(&name, &name);
-            timed.theirs.add(emulator.run(&files)?.as_secs_f64());
-            running.finish(None);
+        let mut timed = Timed::new(request, systems.len());
+        match timed.measure(prepared, systems, &emulator, (arguments.repeat, &progress)) {
+            Ok(()) => {}
+            Err(failure @ Failure::Interrupted(_)) => return Err(failure),
+            // The others are measured all the same.
+            Err(failure) => timed.failed = Some(failure.to_string()),
         }
         programs.push(timed);
     }
     drop(progress);
     Ok(Against { systems: systems.to_vec(), version: emulator.version, programs })
+}
+
+/// What a run is called.
+fn under(program: &str, system: &str) -> String {
+    format!("{program} under {system}")
 }
 
 fn machine_time(name: &str, on: &Configured, prepared: &Prepared, progress: &Runs) -> Result<Duration, Failure> {
@@ -125,15 +159,16 @@ fn machine_time(name: &str, on: &Configured, prepared: &Prepared, progress: &Run
 }
 
 impl Against {
-    /// How many times as fast as the emulator a program is under a system.
-    fn ratio(program: &Timed, system: usize) -> f64 {
-        program.theirs.median() / program.ours[system].median()
+    /// The geometric mean of the ratios of all programs that did not fail. `None` where all did.
+    fn mean(&self, system: usize) -> Option<f64> {
+        let logarithms: Vec<f64> =
+            self.programs.iter().filter_map(|program| program.ratio(system)).map(f64::ln).collect();
+        (!logarithms.is_empty()).then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
     }
 
-    /// The geometric mean of [`Self::ratio`] over all programs.
-    fn mean(&self, system: usize) -> f64 {
-        let logarithms = self.programs.iter().map(|program| Self::ratio(program, system).ln());
-        (logarithms.sum::<f64>() / self.programs.len() as f64).exp()
+    /// Whether every program came to a good end.
+    pub(super) fn succeeded(&self) -> bool {
+        self.programs.iter().all(|program| program.failed.is_none())
     }
 
     /// The table.
@@ -150,7 +185,7 @@ impl Against {
             ("times as fast", "ratio"),
             ("what", "what"),
         ];
-        let hidden = ["host_model", "fidelity", "qemu"].map(Column::exact);
+        let hidden = ["host_model", "fidelity", "qemu", "failed"].map(Column::exact);
         let caption = format!(
             "time of programs in Linux by this machine's clock, with one processor and {} of memory: guests on {}, and {}\n",
             self.systems[0].config.memory,
@@ -160,27 +195,38 @@ impl Against {
         let mut table =
             Table::new("against", shown.map(Column::from).into_iter().chain(hidden)).captioned(Caption::Above(caption));
         for program in &self.programs {
-            for (number, (on, ours)) in self.systems.iter().zip(&program.ours).enumerate() {
-                let seconds = [ours.median(), ours.least(), ours.most()];
-                let theirs = [program.theirs.median(), program.theirs.least(), program.theirs.most()];
-                let cells = [Cell::text(program.name), Cell::text(on.system.to_string())].into_iter();
-                let cells = cells.chain(seconds.into_iter().chain(theirs).map(|seconds| Cell::fixed(seconds, 2)));
-                let cells = cells.chain([Cell::fixed(Self::ratio(program, number), 2), Cell::text(program.about)]);
-                table.row(cells.chain(self.hidden(on)));
+            for (number, on) in self.systems.iter().enumerate() {
+                table.row(Self::row(program, number, on).chain(self.hidden(on, program.failed.as_deref())));
             }
         }
         for (number, on) in self.systems.iter().enumerate() {
             let cells = [Cell::text("geometric mean"), Cell::text(on.system.to_string())].into_iter();
             let cells = cells.chain((0..6).map(|_| Cell::exact(Value::Null)));
-            let cells = cells.chain([Cell::fixed(self.mean(number), 2), Cell::text("of all programs")]);
-            table.row(cells.chain(self.hidden(on)));
+            let mean = self.mean(number).map_or_else(Cell::missing, |mean| Cell::fixed(mean, 2));
+            let of = if self.succeeded() { "of all programs" } else { "of the programs that did not fail" };
+            table.row(cells.chain([mean, Cell::text(of)]).chain(self.hidden(on, None)));
         }
         table
     }
 
-    fn hidden(&self, on: &Configured) -> [Cell; 3] {
+    fn row(program: &Timed, number: usize, on: &Configured) -> impl Iterator<Item = Cell> {
+        let times = |sample: &Sample| [sample.median(), sample.least(), sample.most()].map(|time| Cell::fixed(time, 2));
+        let (measured, what) = match (&program.failed, program.ratio(number)) {
+            (None, Some(ratio)) => {
+                let times = [times(&program.ours[number]), times(&program.theirs)].into_iter().flatten();
+                (times.chain([Cell::fixed(ratio, 2)]).collect(), program.about.to_owned())
+            }
+            (why, _) => (vec![Cell::missing(); 7], format!("failed: {}", why.as_deref().unwrap_or_default())),
+        };
+        let names = [Cell::text(program.name), Cell::text(on.system.to_string())].into_iter();
+        let measured: Vec<Cell> = measured;
+        names.chain(measured).chain([Cell::text(what)])
+    }
+
+    fn hidden(&self, on: &Configured, failed: Option<&str>) -> [Cell; 4] {
         let fidelity = fidelity_name(on.config.fidelity);
-        [Cell::exact(on.host.name.as_str()), Cell::exact(fidelity), Cell::exact(self.version.as_str())]
+        let version = Cell::exact(self.version.as_str());
+        [Cell::exact(on.host.name.as_str()), Cell::exact(fidelity), version, Cell::exact(failed)]
     }
 
     /// The runs and the means, for JSON.
@@ -193,7 +239,8 @@ impl Against {
                     "settings": on.system.settings(),
                     "all_seconds": ours.all(),
                     "all_qemu_seconds": program.theirs.all(),
-                    "ratio": Self::ratio(program, number),
+                    "ratio": program.ratio(number),
+                    "failed": program.failed,
                 })
             })
         });
