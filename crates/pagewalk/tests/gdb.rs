@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::gdb::{Waiting, gdb, is_the_same_run, user_entry};
+use common::gdb::{Waiting, first_instruction_of_vos, gdb, is_the_same_run, user_entry};
 use common::kernel::{A0, A1, A6, A7, CODE_ADDRESS, ECALL, addi, image, jump_back, lui};
 use common::{Scratch, compiled, linux};
 use object::{Object, ObjectSymbol};
@@ -266,7 +266,7 @@ fn gdb_debugs_a_program_of_vos() {
         "walks.guest_refs",
         "exits.nested_fault",
         "ASID 1",
-        "0x0000000080200000  73 10 40 10",
+        &first_instruction_of_vos(),
         "[Inferior 1 (process 1) exited normally]",
     ] {
         assert!(said.contains(expected), "no `{expected}` in {said}");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Scratch;
-use common::gdb::{Client, Waiting, gdb, is_the_same_run, user_entry};
+use common::gdb::{Client, Waiting, first_instruction_of_vos, gdb, is_the_same_run, user_entry};
 use common::kernel::{A0, A1, A6, A7, CODE_ADDRESS, ECALL, addi, image, lui};
 
 /// GDB's numbers of registers.
@@ -207,7 +207,7 @@ fn gdb_debugs_the_guests_of_a_host() {
         "with nothing cached: 15 references",
         "[Switching to thread 1 (Thread 1.1)]",
         "vm random, hart 0",
-        "0x0000000080200000  73 10 40 10",
+        &first_instruction_of_vos(),
         "hit Hardware watchpoint 2: *(long *) $word",
         "[Inferior 1 (process 1) exited normally]",
     ] {

@@ -1,6 +1,6 @@
 //! Guests under a debugger: GDB itself, or a client of a few packets.
 
-use object::Object;
+use object::{Object, ObjectSection};
 
 use super::{Ended, QUIET, Scratch, command};
 use std::fs;
@@ -13,6 +13,14 @@ use std::time::Duration;
 pub(crate) fn user_entry() -> u64 {
     let program = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
     object::File::parse(&program[..]).expect("an ELF file").entry()
+}
+
+/// The line with the first instruction of vos, as `monitor phys` shows it.
+pub(crate) fn first_instruction_of_vos() -> String {
+    let kernel = object::File::parse(&include_bytes!("../../../../guests/vos/vos.elf")[..]).expect("an ELF file");
+    let text = kernel.section_by_name(".text").and_then(|text| text.data().ok()).expect("a kernel has code");
+    let bytes: Vec<String> = text[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{:#018x}  {}", kernel.entry(), bytes.join(" "))
 }
 
 /// A command that waits for a debugger.
