@@ -219,7 +219,7 @@ fn a_vm_keeps_or_changes_its_own_processors_and_gets_no_other_vms() {
     assert_eq!(allocate(0), Ok(()), "it has it already");
     assert_eq!(allocate(1), Err(AllocationError::Taken(1)));
     assert_eq!(allocate(2), Ok(()));
-    assert_eq!(running(&scheduler, 3), [1, 0], "pCPU 0 has nobody, and nobody waits");
+    assert_eq!(running(&scheduler, 3), [1, 0], "pCPU 0 is free, and no vCPU waits for it");
 }
 
 #[test]
