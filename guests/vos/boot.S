@@ -40,8 +40,8 @@ boot_first:
     lla sp, boot_stack_end
     tail main
 
-/* OpenSBI before 1.3 marks a hart as started before it stores where the hart continues. A hart that looks in between comes here, as if it were
- * the first. It has its struct hart by then, which it finds by its id. Behind the read-only data, so that every other address stays what it was. */
+/* OpenSBI 1.1 (sbi_hsm_hart_start) marks a hart as started before it stores where the hart continues. A hart that looks in between comes here, as if it were
+ * the first. It has its struct hart by then, which it finds by its id. This code is behind the read-only data, so that every other address stays what it was. */
     .section .enter_once, "ax", @progbits
 enter_once:
     csrw sie, zero

@@ -121,7 +121,7 @@ fn a_guest_that_waits_for_keys_meets_its_time_limit() {
     assert_eq!(run("0").0, Outcome::Halted, "without a limit the user is waited for as long as they may type");
 }
 
-/// OpenSBI before 1.3 may let a hart that is started continue at the image's entry, where vos cleared its memory a second time.
+/// OpenSBI 1.1 may let a hart that is started continue at the image's entry, where vos cleared its memory a second time.
 #[test]
 fn a_hart_that_is_started_at_the_entry_finds_its_place() {
     const ENTRY: u64 = 0x8020_0000;

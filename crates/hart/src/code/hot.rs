@@ -1,7 +1,7 @@
 //! Which blocks are hot, and what is compiled with them.
 //!
 //! Where execution is when a budget ends is a sample of where it spends its time, so that the hit path counts nothing. When
-//! enough was sampled at a block, it becomes a unit of host code together with the blocks of its page that its taken links lead to. Those blocks are
+//! enough was sampled at a block, it becomes a unit of host code together with the blocks of its region (`region.rs`). Those blocks are
 //! translated once more, behind a micro-op that enters the unit; of the old ones the first micro-op leads to the new.
 
 use super::block;
