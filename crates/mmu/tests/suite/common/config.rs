@@ -132,6 +132,21 @@ pub fn random(rng: &mut Random) -> MmuConfig {
     config
 }
 
+/// The configuration of episode `number` of a run. Chance gives a nested TLB to a third of them and a policy other than
+/// LRU to half of those, so that some runs of a hundred episodes would never meet one of the policies there. Every
+/// fourth episode therefore has a nested TLB, with each policy in turn.
+pub fn nth(number: u64, rng: &mut Random) -> MmuConfig {
+    let mut config = random(rng);
+    if number.is_multiple_of(4) {
+        let facts = POLICIES[(number / 4) as usize % POLICIES.len()];
+        // Only hardware looks in a nested TLB.
+        config.refill = Refill::Hardware;
+        let array = config.nested_tlb.get_or_insert_with(|| TlbArray::new(&[Size4K], 1, 5));
+        array.replacement = ReplacementPolicy::of(facts, if facts.seeded { rng.bits() } else { 0 });
+    }
+    config
+}
+
 fn structures(rng: &mut Random) -> MmuConfig {
     if rng.one_in(8) {
         return MmuConfig::default();
