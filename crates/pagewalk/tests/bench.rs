@@ -2,9 +2,15 @@
 
 mod common;
 
-use common::{Scratch, run};
+use common::{Scratch, command, run};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Programs of a tenth of a second.
 const SMALL: &str = "crc:1K,matmul:4,list:16,states:100,json:1K,records:2,core:8,btree:4K";
@@ -14,11 +20,11 @@ const SMALL: &str = "crc:1K,matmul:4,list:16,states:100,json:1K,records:2,core:8
 fn the_programs_that_compute_run_in_linux() {
     let scratch = Scratch::new();
     let json = scratch.text("bench.json");
-    let arguments = ["bench", "--workload", SMALL, "--scheme", "native,nested", "--repeat", "1", "--json", &json];
+    let arguments = ["bench", "--workload", SMALL, "--scheme", "nested", "--repeat", "1", "--json", &json];
     run(arguments).succeeded();
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     let runs = report["runs"].as_array().unwrap();
-    assert_eq!(runs.len(), 16);
+    assert_eq!(runs.len(), 8);
     for run in runs {
         assert!(run["instructions"].as_u64().unwrap() > 1000 && run["mips"].as_f64().unwrap() > 0.0, "{run}");
     }
@@ -77,6 +83,44 @@ fn a_program_that_fails_takes_no_other_along() {
     assert!(runs[0]["ratio"].is_null() && runs[0]["failed"].is_string(), "{report}");
     assert!(runs[1]["ratio"].is_number() && runs[1]["failed"].is_null(), "{report}");
     assert_eq!(report["against"]["geometric_means"][0]["ratio"], runs[1]["ratio"]);
+}
+
+/// One run that failed, or a signal, lost what was measured before.
+#[test]
+fn a_benchmark_that_fails_takes_no_other_along() {
+    let scratch = Scratch::new();
+    let json = scratch.text("bench.json");
+    // Of a boot alone, which takes more time than that.
+    let benchmarks =
+        ["--workload", "gups:64K,sieve:64K", "--scheme", "native,nested/timeout=0.000001", "--repeat", "1"];
+    let ended = run(["bench", "--json", &json].into_iter().chain(benchmarks));
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let runs = report["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 4, "{report}");
+    for run in runs {
+        let good = run["scheme"] == "native:4K";
+        assert_eq!((run["mips"].is_number(), run["failed"].is_null()), (good, good), "{run}");
+    }
+    assert_eq!(ended.stdout.matches("failed: ").count(), 2, "{ended:#?}");
+}
+
+#[test]
+fn what_was_measured_is_told_when_a_signal_ends_the_command() {
+    let scratch = Scratch::new();
+    let json = scratch.text("bench.json");
+    let benchmarks = ["--workload", "gups:64K", "--scheme", "native", "--repeat", "100000", "--json", &json];
+    let mut bench = command(["bench"].into_iter().chain(benchmarks)).stdout(Stdio::piped()).spawn().unwrap();
+    // A run takes milliseconds.
+    sleep(Duration::from_secs(3));
+    kill_process(Pid::from_child(&bench), Signal::INT).unwrap();
+    let mut table = String::new();
+    bench.stdout.take().unwrap().read_to_string(&mut table).unwrap();
+    assert_eq!(bench.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
+    assert!(table.contains("gups"), "{table}");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(report["incomplete"], true, "{report}");
+    assert!(!report["runs"][0]["all_mips"].as_array().unwrap().is_empty(), "{report}");
 }
 
 #[test]

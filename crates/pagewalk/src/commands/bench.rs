@@ -3,83 +3,28 @@
 mod against;
 mod benchmarks;
 mod emulator;
+mod measured;
 mod sample;
 mod stopwatch;
 mod temporary;
 
 use self::benchmarks::{Requested, Selection, requested};
-use self::sample::Sample;
+use self::measured::Measured;
 use super::outputs::{open_printer, write_report};
 use crate::cli::{BenchArgs, LinuxArgs};
 use crate::error::Failure;
-use crate::interrupt::{self, Orderly};
 use crate::progress::Runs;
-use crate::runs::image::Prepared;
-use crate::runs::quiet::QuietConsole;
 use crate::runs::workload_size;
 use crate::sandbox::Needs;
 use crate::setup::{builder, built};
-use crate::systems::{Configured, configured};
-use crate::text::cell::Cell;
-use crate::text::table::{Caption, Column, Table};
-use crate::time_model::{TimeModels, fidelity_name};
+use crate::systems::configured;
+use crate::time_model::TimeModels;
 use config::system::System;
-use machine::Machine;
 use serde_json::json;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// The schemes that are measured where none is named.
 const SCHEMES: [&str; 2] = ["native:4K", "nested:4K+4K"];
-
-/// A benchmark under a scheme, measured.
-struct Measured {
-    name: &'static str,
-    about: &'static str,
-    on: Arc<Configured>,
-    instructions: u64,
-    /// Million instructions a second, of each repetition.
-    mips: Sample,
-}
-
-impl Measured {
-    fn new(request: &Requested, on: &Arc<Configured>) -> Self {
-        let benchmark = request.benchmark;
-        Self { name: benchmark.name, about: benchmark.about, on: on.clone(), instructions: 0, mips: Sample::default() }
-    }
-
-    /// Runs the benchmark once more.
-    fn measure(&mut self, request: &Requested, prepared: &Prepared, progress: &Runs) -> Result<(), Failure> {
-        let name = format!("{} under {}", self.name, self.on.system);
-        let config = &self.on.config;
-        let running = progress.begin(&name, &name);
-        let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
-        machine.show_on(running.gauge());
-        let start = Instant::now();
-        let _orderly = Orderly::begin();
-        let mut console = QuietConsole::default();
-        let outcome = machine.run(&mut console);
-        let whole = start.elapsed();
-        if let Some(signal) = interrupt::requested() {
-            return Err(Failure::Interrupted(signal));
-        }
-        let outcome = console.panic.judge(outcome);
-        if !outcome.succeeded() {
-            return Err(Failure::Run(format!("{name}: {outcome}")));
-        }
-        running.finish(None);
-        // A program is measured in its region of interest, the boot from the first instruction on.
-        let time: Duration;
-        (self.instructions, time) = if request.has_region() {
-            (machine.measured().instructions, machine.region_host_time())
-        } else {
-            (machine.statistics().instructions, whole)
-        };
-        self.mips.add(self.instructions as f64 / time.as_secs_f64() / 1e6);
-        Ok(())
-    }
-}
 
 /// Runs the command.
 ///
@@ -104,10 +49,18 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
         printer.table(against.table())?;
         printer.finish()?;
         if let Some(output) = output {
-            let value = json!({ "version": env!("CARGO_PKG_VERSION"), "config": config, "against": against.json() });
+            let incomplete = against.stopped.is_some();
+            let against = against.json();
+            let value = json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "config": config,
+                "against": against,
+                "incomplete": incomplete,
+            });
             write_report(output, &value)?;
         }
-        return Ok(if against.succeeded() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        let succeeded = against.succeeded();
+        return end(against.stopped, succeeded);
     }
     let linux = LinuxArgs { cache: arguments.cache.clone(), ..LinuxArgs::default() };
     let prepare = |request: Requested| {
@@ -124,37 +77,37 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let kinds = kinds.flat_map(|kind| std::iter::repeat_n(kind, arguments.repeat as usize));
     let progress = Runs::new(kinds.collect(), 1);
     let mut measured = Vec::new();
+    let mut stopped = None;
     for (request, prepared) in benchmarks {
         let mut of_each: Vec<_> = systems.iter().map(|on| Measured::new(&request, on)).collect();
         // In turns, so that whatever else the host does is done to all of them.
-        for _ in 0..arguments.repeat {
-            for run in &mut of_each {
-                run.measure(&request, &prepared, &progress)?;
-            }
-        }
+        let mut turns = (0..arguments.repeat).flat_map(|_| 0..systems.len());
+        stopped = turns.find_map(|system| of_each[system].measure(&request, &prepared, &progress).err());
         measured.append(&mut of_each);
+        if stopped.is_some() {
+            break;
+        }
     }
     drop(progress);
-    printer.table(table(&measured, &TimeModels::of_systems(&systems)))?;
+    printer.table(measured::table(&measured, &TimeModels::of_systems(&systems)))?;
     printer.finish()?;
     if let Some(output) = output {
-        let runs: Vec<_> = measured
-            .iter()
-            .map(|run| {
-                json!({
-                    "workload": run.name,
-                    "scheme": run.on.config.scheme.to_string(),
-                    "settings": run.on.system.settings(),
-                    "instructions": run.instructions,
-                    "mips": run.mips.median(),
-                    "all_mips": run.mips.all(),
-                })
-            })
-            .collect();
-        let value = json!({ "version": env!("CARGO_PKG_VERSION"), "config": config, "runs": runs });
+        let runs = measured::json(&measured);
+        let incomplete = stopped.is_some();
+        let value =
+            json!({ "version": env!("CARGO_PKG_VERSION"), "config": config, "runs": runs, "incomplete": incomplete });
         write_report(output, &value)?;
     }
-    Ok(ExitCode::SUCCESS)
+    end(stopped, measured.iter().all(Measured::succeeded))
+}
+
+/// How the command ends, of which all that was measured has been written.
+fn end(stopped: Option<Failure>, succeeded: bool) -> Result<ExitCode, Failure> {
+    match stopped {
+        Some(interrupted) => Err(interrupted),
+        None if succeeded => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::FAILURE),
+    }
 }
 
 fn systems(arguments: &BenchArgs) -> Vec<System> {
@@ -162,35 +115,4 @@ fn systems(arguments: &BenchArgs) -> Vec<System> {
         return arguments.schemes.iter().flat_map(|list| list.0.iter().cloned()).collect();
     }
     SCHEMES.map(|scheme| scheme.parse().expect("the default schemes exist")).into()
-}
-
-fn table(measured: &[Measured], times: &TimeModels) -> Table {
-    let columns = [
-        ("benchmark", "benchmark"),
-        ("scheme", "scheme"),
-        ("M instr", "instructions"),
-        ("MIPS", "median_mips"),
-        ("least", "least_mips"),
-        ("most", "most_mips"),
-        ("what", "what"),
-    ];
-    let hidden = ["host_model", "fidelity"].map(Column::exact);
-    let caption =
-        format!("the simulator's own speed on this machine: million guest instructions a second; guests on {times}\n");
-    let mut table = Table::new("benchmarks", columns.map(Column::from).into_iter().chain(hidden))
-        .captioned(Caption::Above(caption));
-    for run in measured {
-        table.row([
-            Cell::text(run.name),
-            Cell::text(run.on.system.to_string()),
-            Cell::millions(run.instructions),
-            Cell::fixed(run.mips.median(), 0),
-            Cell::fixed(run.mips.least(), 0),
-            Cell::fixed(run.mips.most(), 0),
-            Cell::text(run.about),
-            Cell::exact(run.on.host.name.as_str()),
-            Cell::exact(fidelity_name(run.on.config.fidelity)),
-        ]);
-    }
-    table
 }
