@@ -93,9 +93,9 @@ pub struct Imported {
     pub stores: u64,
 }
 
-/// Makes the events.
-pub struct Importer<W: Write> {
-    writer: Writer<W>,
+/// Makes the events. Its output is of one type, so that this crate compiles the importer, and not the crate that chooses the output.
+pub struct Importer<'a> {
+    writer: Writer<Box<dyn Write + 'a>>,
     counts: Counts,
     /// Instructions of this turn.
     turn: u64,
@@ -107,9 +107,9 @@ pub struct Importer<W: Write> {
     data: Option<(u64, [bool; 2])>,
 }
 
-impl<W: Write> Importer<W> {
+impl<'a> Importer<'a> {
     /// Begins a recording: the guest has its tables, and translates. `warmup` instructions are not measured.
-    pub fn new(mut writer: Writer<W>, mapping: &Mapping, warmup: u64) -> Self {
+    pub fn new(mut writer: Writer<Box<dyn Write + 'a>>, mapping: &Mapping, warmup: u64) -> Self {
         writer.event(&Event::Begin { hart: 0 });
         // A kernel writes its tables, and clears frames, before a program has them. So the host has given memory for them.
         writer.event(&Event::Context(TranslationContext::default()));

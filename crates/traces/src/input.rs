@@ -37,6 +37,15 @@ enum Reading {
 /// # Errors
 /// [`TraceError::Io`], and [`TraceError::Archive`].
 pub fn open(file: impl Read + Seek + Send + 'static, format: Format) -> Result<Source, TraceError> {
+    open_erased(Box::new(file), format)
+}
+
+/// A file of any type, so that this crate compiles the readers, and not the crate that chooses the file.
+trait Seekable: Read + Seek + Send {}
+
+impl<F: Read + Seek + Send> Seekable for F {}
+
+fn open_erased(file: Box<dyn Seekable>, format: Format) -> Result<Source, TraceError> {
     let mut file = BufReader::new(file);
     let mut first = Vec::new();
     (&mut file).take(XZ.len() as u64).read_to_end(&mut first)?;

@@ -10,36 +10,40 @@ use std::io::{self, BufWriter, Write};
 /// How hard xz tries. Higher levels take many times as long as the run that is traced.
 const LEVEL: u32 = 1;
 
-/// A trace that is written record by record.
-pub struct Sink<W: Write>(Writing<W>);
+/// Where a trace is written. Writers are of one type, so that this crate compiles them, and not the crate that chooses the output.
+type Out<'a> = Box<dyn Write + Send + 'a>;
 
-enum Writing<W: Write> {
-    ChampSim(champsim::Writing, Target<W>),
-    Lackey(Target<W>),
-    Drmemtrace(Box<drmemtrace::Writing<W>>),
+/// A trace that is written record by record.
+pub struct Sink<'a>(Writing<'a>);
+
+enum Writing<'a> {
+    ChampSim(champsim::Writing, Target<'a>),
+    Lackey(Target<'a>),
+    Drmemtrace(Box<drmemtrace::Writing<Out<'a>>>),
 }
 
-enum Target<W: Write> {
-    Plain(BufWriter<W>),
-    Compressed(Box<BufWriter<XzEncoder<W>>>),
+enum Target<'a> {
+    Plain(BufWriter<Out<'a>>),
+    Compressed(Box<BufWriter<XzEncoder<Out<'a>>>>),
 }
 
 /// Begins to write a trace of a format, compressed by xz or not. One of [`Format::Drmemtrace`] is an archive, which is compressed always.
-pub fn create<W: Write>(file: W, format: Format, compressed: bool) -> Sink<W> {
+pub fn create<'a>(file: impl Write + Send + 'a, format: Format, compressed: bool) -> Sink<'a> {
+    let file: Out<'a> = Box::new(file);
     Sink(match format {
         Format::ChampSim => Writing::ChampSim(champsim::Writing::default(), Target::new(file, compressed)),
         Format::Lackey => Writing::Lackey(Target::new(file, compressed)),
-        Format::Drmemtrace => return create_archive(file, drmemtrace::CHUNK),
+        Format::Drmemtrace => Writing::Drmemtrace(Box::new(drmemtrace::Writing::new(file, drmemtrace::CHUNK))),
     })
 }
 
 /// Begins to write a trace of [`Format::Drmemtrace`] with so many instructions in a chunk.
-pub fn create_archive<W: Write>(file: W, chunk: u64) -> Sink<W> {
-    Sink(Writing::Drmemtrace(Box::new(drmemtrace::Writing::new(file, chunk))))
+pub fn create_archive<'a>(file: impl Write + Send + 'a, chunk: u64) -> Sink<'a> {
+    Sink(Writing::Drmemtrace(Box::new(drmemtrace::Writing::new(Box::new(file), chunk))))
 }
 
-impl<W: Write> Target<W> {
-    fn new(file: W, compressed: bool) -> Self {
+impl<'a> Target<'a> {
+    fn new(file: Out<'a>, compressed: bool) -> Self {
         if compressed {
             Self::Compressed(Box::new(BufWriter::new(XzEncoder::new(file, LEVEL))))
         } else {
@@ -54,15 +58,16 @@ impl<W: Write> Target<W> {
         }
     }
 
-    fn finish(self) -> io::Result<W> {
-        match self {
-            Self::Plain(to) => to.into_inner().map_err(io::IntoInnerError::into_error),
-            Self::Compressed(to) => to.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
-        }
+    fn finish(self) -> io::Result<()> {
+        let mut out = match self {
+            Self::Plain(to) => to.into_inner().map_err(io::IntoInnerError::into_error)?,
+            Self::Compressed(to) => to.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?,
+        };
+        out.flush()
     }
 }
 
-impl<W: Write> Sink<W> {
+impl Sink<'_> {
     /// Writes a record.
     ///
     /// # Errors
@@ -79,14 +84,14 @@ impl<W: Write> Sink<W> {
     ///
     /// # Errors
     /// Those of the output.
-    pub fn finish(self) -> io::Result<W> {
+    pub fn finish(self) -> io::Result<()> {
         match self.0 {
             Writing::ChampSim(mut writing, mut to) => {
                 writing.finish(to.writer())?;
                 to.finish()
             }
             Writing::Lackey(to) => to.finish(),
-            Writing::Drmemtrace(writing) => writing.finish(),
+            Writing::Drmemtrace(writing) => writing.finish()?.flush(),
         }
     }
 }

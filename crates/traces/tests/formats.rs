@@ -84,14 +84,16 @@ fn program(random: &mut Random) -> Vec<Record> {
 }
 
 fn written(records: &[Record], format: Format, compressed: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
     let mut sink = match format {
-        Format::Drmemtrace => create_archive(Vec::new(), CHUNK),
-        other => create(Vec::new(), other, compressed),
+        Format::Drmemtrace => create_archive(&mut bytes, CHUNK),
+        other => create(&mut bytes, other, compressed),
     };
     for record in records {
         sink.record(record).unwrap();
     }
-    sink.finish().unwrap()
+    sink.finish().unwrap();
+    bytes
 }
 
 fn read(bytes: Vec<u8>, format: Format) -> Vec<Record> {
@@ -352,7 +354,8 @@ fn damaged_files_end_in_one_line() {
         let policy = random.pick(&[Policy::Small, Policy::Large, Policy::Thp]);
         match Mapping::new(Gpa(0x8000_0000), touches.pages(), policy, Frames::Random(index)) {
             Ok(mapping) => {
-                let writer = recording::Writer::new(Vec::new(), "{}", &[]).unwrap();
+                let out: Box<dyn std::io::Write> = Box::new(std::io::sink());
+                let writer = recording::Writer::new(out, "{}", &[]).unwrap();
                 let mut importer = Importer::new(writer, &mapping, 0);
                 for record in &read {
                     importer.record(record);
@@ -558,7 +561,7 @@ fn a_full_disk_is_an_error_wherever_it_is_full() {
     let bytes = written(&records, Format::Drmemtrace, false).len();
     let write = |room: usize| {
         let mut sink = create_archive(Full(room), CHUNK);
-        records.iter().try_for_each(|record| sink.record(record)).and_then(|()| sink.finish().map(drop))
+        records.iter().try_for_each(|record| sink.record(record)).and_then(|()| sink.finish())
     };
     for room in (0..bytes).step_by(97) {
         assert_eq!(write(room).unwrap_err().kind(), std::io::ErrorKind::StorageFull, "{room} of {bytes}");

@@ -100,7 +100,7 @@ impl TraceSpec {
     }
 
     /// Begins to write the trace to the file, which is open.
-    pub fn sink(&self, file: File) -> Sink<File> {
+    pub fn sink(&self, file: File) -> Sink<'static> {
         traces::create(file, self.format, self.file.extension().is_some_and(|extension| extension == "xz"))
     }
 }

@@ -13,7 +13,7 @@ use config::system::System;
 use machine::{HOST_BASE, Image};
 use recording::{Totals, Writer};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ fn import(
     };
     let mapping = mapping.map_err(|error| named(path, &error))?;
     let about = about(arguments, &mapping)?;
-    let out = BufWriter::new(file);
+    let out: Box<dyn Write> = Box::new(BufWriter::new(file));
     let unwritten = |error: io::Error| unwritten(&arguments.output, &error);
     let writer = Writer::new(out, &about, &[&KERNEL]).map_err(unwritten)?;
     let mut importer = Importer::new(writer, &mapping, arguments.warmup);

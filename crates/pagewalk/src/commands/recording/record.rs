@@ -1,8 +1,6 @@
 //! `pagewalk record`.
 
 use super::about::About;
-use super::pages::Pages;
-use super::tracing::{Traced, Tracing};
 use crate::cli::{RecordArgs, SandboxMode, TraceFiles};
 use crate::commands::outputs::{open_output, unwritten};
 use crate::commands::work_of;
@@ -25,6 +23,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use tracer::{Pages, Traced, Tracer};
 
 /// A run to record.
 struct Plan {
@@ -56,12 +55,12 @@ pub(in crate::commands) fn run(arguments: &RecordArgs) -> Result<ExitCode, Failu
         // The sandbox gives up the right to duplicate them.
         let (file, trace) = (file.try_clone()?, trace.map(File::try_clone).transpose()?);
         let pages = map.map(|_| Pages::default());
-        let tracing = trace.zip(arguments.trace.as_ref()).map(|(file, spec)| Tracing::new(spec.sink(file), pages));
-        if let Some(tracing) = &tracing {
-            machine.trace_instructions(Box::new(tracing.clone()));
+        let tracer = trace.zip(arguments.trace.as_ref()).map(|(file, spec)| Tracer::new(spec.sink(file), pages));
+        if let Some(tracer) = &tracer {
+            machine.trace_instructions(Box::new(tracer.clone()));
         }
         let recorded = record(&plan, &mut machine, (file, &about), |mode| needs.enter(mode), arguments)
-            .and_then(|recorded| Ok((recorded, finish_trace(tracing.as_ref(), files.as_ref(), map)?)));
+            .and_then(|recorded| Ok((recorded, finish_trace(tracer.as_ref(), files.as_ref(), map)?)));
         let stays = recorded.is_ok();
         result = Some(recorded);
         if stays { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
@@ -90,12 +89,12 @@ fn with(output: Option<Output>, write: impl FnOnce(Option<&File>) -> io::Result<
 
 /// Ends the trace that was requested, and writes the map of its pages.
 fn finish_trace(
-    tracing: Option<&Tracing<File>>,
+    tracer: Option<&Tracer>,
     files: Option<&TraceFiles>,
     map: Option<&File>,
 ) -> Result<Option<Traced>, Failure> {
-    let Some((tracing, files)) = tracing.zip(files) else { return Ok(None) };
-    let traced = tracing.finish().map_err(|error| unwritten(&files.trace, &error))?;
+    let Some((tracer, files)) = tracer.zip(files) else { return Ok(None) };
+    let traced = tracer.finish().map_err(|error| unwritten(&files.trace, &error))?;
     if traced.instructions == 0 {
         return Err(Failure::Run(format!(
             "{}: the guest marks no region of interest, so nothing is traced",

@@ -10,13 +10,13 @@ const SMALL: u32 = 12;
 
 /// What the pages of a trace have come to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pages {
+pub struct Pages {
     /// Each page with the physical page that it had first.
-    pub(super) map: PageMap,
+    pub map: PageMap,
     /// Pages that lead elsewhere in another address space, or in tables that were changed while they were not in use.
-    pub(super) elsewhere: u64,
+    pub elsewhere: u64,
     /// Pages of 4K of which the tables had no entry when they were looked at, by root table and number.
-    pub(super) gone: HashSet<(u64, u64)>,
+    pub gone: HashSet<(u64, u64)>,
     /// Pages of 4K that have been looked at, by root table and number.
     seen: HashSet<(u64, u64)>,
     /// The latest one that was fetched from, and the latest one that was loaded from or stored to.
@@ -25,14 +25,14 @@ pub(super) struct Pages {
 
 /// What an access is to the pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Use {
+pub(crate) enum Use {
     Fetch,
     Data,
 }
 
 impl Pages {
     /// So many bytes of an address are used in a context.
-    pub(super) fn touch(
+    pub(crate) fn touch(
         &mut self,
         (address, bytes): (u64, u64),
         kind: Use,

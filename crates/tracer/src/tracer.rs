@@ -1,31 +1,32 @@
-//! A trace of the run that is recorded, for other simulators.
+//! A trace of a run, for other simulators.
 
-use super::pages::{Pages, Use};
+use crate::pages::{Pages, Use};
 use machine::{DataAccess, GuestTables, InstructionSink, Phase, Retired};
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
 use std::sync::{Arc, Mutex};
 use traces::{Branch, Data, DataKind, Instruction, Mark, Operands, Record, Sink, decode};
 use types::TranslationContext;
 
 /// What a trace has come to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Traced {
+pub struct Traced {
     /// Instructions.
-    pub(super) instructions: u64,
+    pub instructions: u64,
     /// Those of the warm-up, which come first.
-    pub(super) warmup: u64,
+    pub warmup: u64,
     /// Address spaces that they are of.
-    pub(super) spaces: usize,
+    pub spaces: usize,
     /// Their pages, if they are kept.
-    pub(super) pages: Option<Pages>,
+    pub pages: Option<Pages>,
 }
 
 /// A trace that is written while the machine runs. Clones write the same one.
-pub(super) struct Tracing<W: Write>(Arc<Mutex<State<W>>>);
+#[derive(Clone)]
+pub struct Tracer(Arc<Mutex<State>>);
 
-struct State<W: Write> {
-    sink: Option<Sink<W>>,
+struct State {
+    sink: Option<Sink<'static>>,
     /// The latest instruction and its access: whether a branch is taken is known with the next one.
     latest: Option<Latest>,
     /// The phase of what was traced last.
@@ -45,15 +46,10 @@ struct Latest {
     marks: Vec<Mark>,
 }
 
-impl<W: Write> Clone for Tracing<W> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<W: Write> Tracing<W> {
+impl Tracer {
     /// Writes to `sink`, and keeps the pages if they are requested.
-    pub(super) fn new(sink: Sink<W>, pages: Option<Pages>) -> Self {
+    #[must_use]
+    pub fn new(sink: Sink<'static>, pages: Option<Pages>) -> Self {
         Self(Arc::new(Mutex::new(State {
             sink: Some(sink),
             latest: None,
@@ -70,21 +66,24 @@ impl<W: Write> Tracing<W> {
     ///
     /// # Errors
     /// The first error of the output.
-    pub(super) fn finish(&self) -> io::Result<Traced> {
+    ///
+    /// # Panics
+    /// If a thread has panicked while it traced.
+    pub fn finish(&self) -> io::Result<Traced> {
         let mut state = self.0.lock().expect("no thread panics while it traces");
         state.settle(None);
         if let Some(error) = state.failed.take() {
             return Err(error);
         }
         if let Some(sink) = state.sink.take() {
-            sink.finish()?.flush()?;
+            sink.finish()?;
         }
         let traced = std::mem::take(&mut state.traced);
         Ok(Traced { spaces: state.spaces.len(), ..traced })
     }
 }
 
-impl<W: Write + Send> InstructionSink for Tracing<W> {
+impl InstructionSink for Tracer {
     fn retired(&mut self, retired: &[Retired], phase: Phase, tables: &GuestTables<'_>) {
         let mut state = self.0.lock().expect("no thread panics while it traces");
         let traces = matches!(phase, Phase::WarmUp | Phase::Measure);
@@ -116,7 +115,7 @@ impl<W: Write + Send> InstructionSink for Tracing<W> {
     }
 }
 
-impl<W: Write> State<W> {
+impl State {
     /// An instruction begins.
     fn instruction(&mut self, (pc, bits): (u64, u32), data: Option<Data>, tables: &GuestTables<'_>) {
         let instruction = instruction(pc, bits);
