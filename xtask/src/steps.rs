@@ -80,7 +80,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "release",
-        summary: "all tests at full speed, those with the Linux guest and QEMU too",
+        summary: "integration tests at full speed, those with the Linux guest and QEMU too",
         tiers: FULL,
         run: suites::release,
     },

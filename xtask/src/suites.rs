@@ -35,11 +35,17 @@ pub(crate) const COMMAND: &str = "pagewalk";
 /// Those of its tests that take seconds: what a user may get wrong, and the documentation.
 const QUICK_TESTS_OF_COMMAND: [&str; 4] = ["bad_input", "config", "docs", "hosts"];
 
-/// Whether tests run that need more than Rust.
+/// Targets of the step `release`: integration tests. Unit tests run in the step `quick`, with debug assertions, and are not built twice.
+pub(crate) const INTEGRATION_TESTS: [&str; 2] = ["--test", "*"];
+
+/// Which of the tests of the targets run.
 #[derive(Clone, Copy)]
-enum Ignored {
-    Run,
-    Leave,
+enum Tests {
+    /// All of them, with those that need more than Rust.
+    All,
+    /// Those that need nothing but Rust, and of the command's integration tests the quick ones. cargo-nextest alone leaves out the others: tests
+    /// of another crate may have the same name, and Cargo chooses by that.
+    Quick,
 }
 
 /// Fetches the Linux guest with what tests use of it, and makes the Debian image.
@@ -51,7 +57,7 @@ pub(crate) fn fetch() -> Result<(), Failure> {
 
 /// The command, as the step `release` builds it, so that nothing is built twice: `cargo run` would choose other features for some crates.
 pub(crate) fn command() -> Result<PathBuf, Failure> {
-    cargo(&["test", "--workspace", "--profile", PROFILE, "--tests", "--no-run"])?;
+    cargo(&[&["test", "--workspace", "--profile", PROFILE, "--no-run"][..], &INTEGRATION_TESTS].concat())?;
     Ok(target().join(PROFILE).join(COMMAND))
 }
 
@@ -59,12 +65,12 @@ pub(crate) fn command() -> Result<PathBuf, Failure> {
 pub(crate) fn quick() -> Result<(), Failure> {
     let names = quick_tests(&root().join("crates"))?;
     let named = names.iter().flat_map(|name| ["--test", name]);
-    test("dev", &["--lib", "--bins"].into_iter().chain(named).collect::<Vec<_>>(), Ignored::Leave)
+    test("dev", &["--lib", "--bins"].into_iter().chain(named).collect::<Vec<_>>(), Tests::Quick)
 }
 
-/// Runs every test at full speed.
+/// Runs every integration test at full speed.
 pub(crate) fn release() -> Result<(), Failure> {
-    test(PROFILE, &["--tests"], Ignored::Run)?;
+    test(PROFILE, &INTEGRATION_TESTS, Tests::All)?;
     // cargo-nextest runs no examples in comments.
     cargo(&["test", "--workspace", "--profile", PROFILE, "--doc"])
 }
@@ -77,34 +83,31 @@ pub(crate) fn planted() -> Result<(), Failure> {
 
 /// Runs the tests of `targets`, built with `profile`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or
 /// else by `cargo test`, one executable after the other.
-fn test(profile: &str, targets: &[&str], ignored: Ignored) -> Result<(), Failure> {
+fn test(profile: &str, targets: &[&str], tests: Tests) -> Result<(), Failure> {
     let Some(nextest) = Tool::Nextest.path() else {
         println!("cargo-nextest is not installed: `cargo test` runs the tests");
         let command = ["test", "--workspace", "--no-fail-fast", "--profile", profile];
-        let behind: &[&str] = match ignored {
-            Ignored::Run => &["--", "--include-ignored"],
-            Ignored::Leave => &[],
+        let behind: &[&str] = match tests {
+            Tests::All => &["--", "--include-ignored"],
+            Tests::Quick => &[],
         };
         return cargo(&[&command[..], targets, behind].concat());
     };
-    let which = match ignored {
-        Ignored::Run => "all",
-        Ignored::Leave => "default",
+    let which: &[&str] = match tests {
+        Tests::All => &["--run-ignored", "all"],
+        Tests::Quick => &["--run-ignored", "default", "--filterset", &quick_filter()],
     };
     let mut command = Command::new(nextest);
-    command.args([
-        "nextest",
-        "run",
-        "--workspace",
-        "--no-fail-fast",
-        "--cargo-profile",
-        profile,
-        "--run-ignored",
-        which,
-    ]);
+    command.args(["nextest", "run", "--workspace", "--no-fail-fast", "--cargo-profile", profile]);
     // Where Python packages are that tests import.
     command.env("PYTHONPATH", tools::directory());
-    run(command.args(targets).current_dir(root()))
+    run(command.args(which).args(targets).current_dir(root()))
+}
+
+/// What cargo-nextest runs in a quick run, in its language of filters.
+fn quick_filter() -> String {
+    let quick = QUICK_TESTS_OF_COMMAND.map(|name| format!("binary(={name})")).join(" | ");
+    format!("not (package(={COMMAND}) & kind(=test)) | (package(={COMMAND}) & ({quick}))")
 }
 
 /// The integration tests of a quick run: those of every crate in the directory `crates` but the command's slow ones.
