@@ -36,7 +36,5 @@ fn gcc_compiles_and_its_program_runs() {
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn stress_ng_forks_maps_and_verifies() {
-    for odd in [false, true] {
-        programs::stress_ng_forks_maps_and_verifies(&|command, more, holds| on_half(odd, command, more, holds));
-    }
+    programs::stress_ng_forks_maps_and_verifies(&|command, more, holds| on_half(true, command, more, holds));
 }

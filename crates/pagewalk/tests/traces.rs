@@ -27,7 +27,7 @@ fn traced(arguments: &[&str]) -> (Trace, Vec<u8>, Value) {
 
 fn jobs<'a>(harts: &'a str, settings: &[&'a str]) -> Vec<&'a str> {
     let jobs =
-        ["--workload", "jobs:64K", "--scheme", "native,nested,shadow,agile", "--memory", "64M", "--harts", harts];
+        ["--workload", "jobs:16K", "--scheme", "native,nested,shadow,agile", "--memory", "64M", "--harts", harts];
     [&jobs[..], settings].concat()
 }
 
@@ -108,7 +108,7 @@ fn tracks_are_those_of_the_machine() {
     assert_eq!(of("region"), ["region of interest"].into());
     assert!(!of("interrupt").is_empty());
     for name in ["instructions per cycle", "L2 TLB misses", "cycles of translation"] {
-        let track = ("jobs:64K under nested:4K+4K".to_owned(), format!("vCPU 0: {name}"));
+        let track = ("jobs:16K under nested:4K+4K".to_owned(), format!("vCPU 0: {name}"));
         let values = &trace.counters[&track];
         assert!(values.len() > 10 && values.iter().any(|(_, value)| *value > 0.0), "{name}");
     }
