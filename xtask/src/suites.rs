@@ -35,8 +35,8 @@ pub(crate) const COMMAND: &str = "pagewalk";
 /// Those of its tests that take seconds: what a user may get wrong, and the documentation.
 const QUICK_TESTS_OF_COMMAND: [&str; 4] = ["bad_input", "config", "docs", "hosts"];
 
-/// Targets of the step `release`: integration tests. Unit tests run in the step `quick`, with debug assertions, and are not built twice.
-pub(crate) const INTEGRATION_TESTS: [&str; 2] = ["--test", "*"];
+/// The test that needs a build with a hole in the engine.
+const PLANTED_TEST: &str = "sandbox_planted";
 
 /// Which of the tests of the targets run.
 #[derive(Clone, Copy)]
@@ -57,20 +57,21 @@ pub(crate) fn fetch() -> Result<(), Failure> {
 
 /// The command, as the step `release` builds it, so that nothing is built twice: `cargo run` would choose other features for some crates.
 pub(crate) fn command() -> Result<PathBuf, Failure> {
-    cargo(&[&["test", "--workspace", "--profile", PROFILE, "--no-run"][..], &INTEGRATION_TESTS].concat())?;
+    cargo(&concat(&["test", "--workspace", "--profile", PROFILE, "--no-run"], &integration_tests()?))?;
     Ok(target().join(PROFILE).join(COMMAND))
 }
 
 /// Runs the tests that take seconds, with debug assertions.
 pub(crate) fn quick() -> Result<(), Failure> {
-    let names = quick_tests(&root().join("crates"))?;
-    let named = names.iter().flat_map(|name| ["--test", name]);
-    test("dev", &["--lib", "--bins"].into_iter().chain(named).collect::<Vec<_>>(), Tests::Quick)
+    let names = names_of_tests(&root().join("crates"), |directory, name| {
+        directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(&name)
+    })?;
+    test("dev", &concat(&["--lib", "--bins"], &chosen(&names)), Tests::Quick)
 }
 
 /// Runs every integration test at full speed.
 pub(crate) fn release() -> Result<(), Failure> {
-    test(PROFILE, &INTEGRATION_TESTS, Tests::All)?;
+    test(PROFILE, &concat(&[], &integration_tests()?), Tests::All)?;
     // cargo-nextest runs no examples in comments.
     cargo(&["test", "--workspace", "--profile", PROFILE, "--doc"])
 }
@@ -78,7 +79,7 @@ pub(crate) fn release() -> Result<(), Failure> {
 /// Runs the tests of a build with a hole in the engine, which no other build has.
 pub(crate) fn planted() -> Result<(), Failure> {
     // Of the whole workspace, so that dependencies have the features that they have in the other steps, and are there already.
-    cargo(&["test", "--workspace", "--features", "pagewalk/planted", "--test", "sandbox_planted"])
+    cargo(&["test", "--workspace", "--features", "pagewalk/planted", "--test", PLANTED_TEST])
 }
 
 /// Runs the tests of `targets`, built with `profile`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or
@@ -110,27 +111,46 @@ fn quick_filter() -> String {
     format!("not (package(={COMMAND}) & kind(=test)) | (package(={COMMAND}) & ({quick}))")
 }
 
-/// The integration tests of a quick run: those of every crate in the directory `crates` but the command's slow ones.
-fn quick_tests(crates: &Path) -> Result<Vec<String>, Failure> {
+/// Cargo's arguments that choose the targets of the step `release`: integration tests. Unit tests run in the step `quick`, with debug assertions,
+/// and are not built twice.
+pub(crate) fn integration_tests() -> Result<Vec<String>, Failure> {
+    let mut names = names_of_tests(&root().join("crates"), |_, name| name != PLANTED_TEST)?;
+    names.extend(tests_in(&root().join("fuzz"))?);
+    Ok(chosen(&names))
+}
+
+/// Cargo's arguments that choose tests by their names.
+fn chosen(names: &[String]) -> Vec<String> {
+    names.iter().flat_map(|name| ["--test".to_owned(), name.clone()]).collect()
+}
+
+/// Arguments, and more of them.
+pub(crate) fn concat<'a>(first: &[&'a str], more: &'a [String]) -> Vec<&'a str> {
+    first.iter().copied().chain(more.iter().map(String::as_str)).collect()
+}
+
+/// The integration tests of every crate in the directory `crates` of which `holds` is true, by directory and name.
+fn names_of_tests(crates: &Path, holds: impl Fn(&str, &str) -> bool) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for directory in names_in(crates)? {
-        let tests = crates.join(&directory).join("tests");
-        if !tests.is_dir() {
-            continue;
-        }
-        let found = names_in(&tests)?;
-        let of_one_file = found.iter().filter_map(|file| file.strip_suffix(".rs"));
-        let of_a_directory = found.iter().filter(|name| tests.join(name).join("main.rs").is_file()).map(String::as_str);
-        names.extend(
-            of_one_file
-                .chain(of_a_directory)
-                .filter(|name| directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(name))
-                .map(str::to_owned),
-        );
+        let found = tests_in(&crates.join(&directory))?;
+        names.extend(found.into_iter().filter(|name| holds(&directory, name)));
     }
     names.sort();
     names.dedup();
     Ok(names)
+}
+
+/// The integration tests of a crate.
+fn tests_in(package: &Path) -> Result<Vec<String>, Failure> {
+    let tests = package.join("tests");
+    if !tests.is_dir() {
+        return Ok(Vec::new());
+    }
+    let found = names_in(&tests)?;
+    let of_one_file = found.iter().filter_map(|file| file.strip_suffix(".rs"));
+    let of_a_directory = found.iter().filter(|name| tests.join(name).join("main.rs").is_file()).map(String::as_str);
+    Ok(of_one_file.chain(of_a_directory).map(str::to_owned).collect())
 }
 
 /// What a directory holds.
@@ -146,12 +166,25 @@ mod tests {
 
     #[test]
     fn a_quick_run_has_the_tests_below_the_command_and_its_quick_ones() {
-        let names = quick_tests(&root().join("crates")).unwrap();
+        let quick = |directory: &str, name: &str| directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(&name);
+        let names = names_of_tests(&root().join("crates"), quick).unwrap();
         for name in ["suite", "execution", "agreement"].iter().chain(&QUICK_TESTS_OF_COMMAND) {
             assert!(names.iter().any(|found| found == name), "no {name} in {names:?}");
         }
         for slow in ["linux", "reproduce", "shadow"] {
             assert!(names.iter().all(|found| found != slow), "{slow} in {names:?}");
+        }
+    }
+
+    #[test]
+    fn the_step_release_has_every_integration_test_that_the_usual_build_has() {
+        let arguments = integration_tests().unwrap();
+        for name in ["suite", "linux", "reproduce", "bad_input", "corpus"] {
+            assert!(arguments.windows(2).any(|pair| pair == ["--test", name]), "no {name} in {arguments:?}");
+        }
+        assert!(!arguments.iter().any(|name| name == PLANTED_TEST));
+        for other in ["python", "xtask"] {
+            assert_eq!(tests_in(&root().join(other)), Ok(Vec::new()), "tests of {other} are chosen by no step");
         }
     }
 }

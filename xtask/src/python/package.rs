@@ -4,7 +4,7 @@ use super::environment;
 use super::files::{copy, copy_files, remove};
 use crate::failure::Failure;
 use crate::process::{cargo, root, run, target};
-use crate::suites::{INTEGRATION_TESTS, PROFILE, command};
+use crate::suites::{PROFILE, command, concat, integration_tests};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -30,7 +30,7 @@ pub(crate) fn test() -> Result<(), Failure> {
 /// A directory with the package as Python imports it; returns it.
 fn assemble() -> Result<PathBuf, Failure> {
     // With the tests of the other crates, so that dependencies have the features that they have in the other steps, and are there already.
-    cargo(&[&["build", "--workspace", "--profile", PROFILE, "--lib"][..], &INTEGRATION_TESTS].concat())?;
+    cargo(&concat(&["build", "--workspace", "--profile", PROFILE, "--lib"], &integration_tests()?))?;
     let directory = target().join("python/package");
     let package = directory.join(PACKAGE);
     remove(&package)?;
