@@ -1,5 +1,7 @@
 //! The events of a recording, made of a trace and of a mapping for its pages.
 
+use crate::error::TraceError;
+use crate::input::{Ended, Source};
 use crate::mapping::{MOST_PAGES, Mapping};
 use crate::record::{Data, DataKind, Instruction, Record};
 use recording::{Counts, Event, Leaves, Writer};
@@ -48,6 +50,14 @@ pub struct Touches {
 }
 
 impl Touches {
+    /// Adds what is left of a trace. `stop` says at times whether to stop.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn read(&mut self, trace: &mut Source, stop: &mut dyn FnMut() -> bool) -> Result<Ended, TraceError> {
+        trace.each(stop, |record| self.add(record))
+    }
+
     /// Adds a record. `false`: the trace touches more pages than can be kept.
     #[must_use]
     pub fn add(&mut self, record: &Record) -> bool {
@@ -145,6 +155,17 @@ impl<'a> Importer<'a> {
         self.writer.event(&Event::End { leaves, counts: self.counts });
         self.writer.event(&Event::Begin { hart: 0 });
         self.turn = 0;
+    }
+
+    /// Adds what is left of a trace. `stop` says at times whether to stop.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn read(&mut self, trace: &mut Source, stop: &mut dyn FnMut() -> bool) -> Result<Ended, TraceError> {
+        trace.each(stop, |record| {
+            self.record(record);
+            true
+        })
     }
 
     /// Adds a record of the trace.

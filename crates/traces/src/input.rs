@@ -8,7 +8,7 @@ use crate::record::{Format, Record};
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 
 /// The first bytes of an xz file.
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
@@ -58,11 +58,11 @@ fn open_erased(file: Box<dyn Seekable>, format: Format) -> Result<Source, TraceE
         Format::Drmemtrace if first.starts_with(&ZIP) => Box::new(BufReader::new(drmemtrace::Chunks::new(file)?)),
         _ => {
             let compression = Compression::of(&first, format);
-            let whole = std::io::Cursor::new(first).chain(file);
+            let whole = io::Cursor::new(first).chain(file);
             match compression {
                 Compression::None => Box::new(whole),
                 Compression::Xz => {
-                    let stream = Stream::new_stream_decoder(MOST_MEMORY, CONCATENATED).map_err(std::io::Error::from)?;
+                    let stream = Stream::new_stream_decoder(MOST_MEMORY, CONCATENATED).map_err(io::Error::from)?;
                     Box::new(BufReader::new(XzDecoder::new_stream(whole, stream)))
                 }
                 Compression::Gzip => Box::new(BufReader::new(MultiGzDecoder::new(whole))),
@@ -93,7 +93,39 @@ impl Compression {
     }
 }
 
+/// Records between two looks at whether to stop.
+const LOOK: u64 = 1 << 20;
+
+/// How reading a trace has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// At its end.
+    Whole,
+    /// Where the caller stopped it.
+    Stopped,
+    /// Where it touches more pages than can be kept.
+    TooManyPages,
+}
+
 impl Source {
+    /// Does `action` to each record that is left, as long as it returns true; asks `stop` at times whether to stop.
+    pub(crate) fn each(
+        &mut self,
+        stop: &mut dyn FnMut() -> bool,
+        mut action: impl FnMut(&Record) -> bool,
+    ) -> Result<Ended, TraceError> {
+        for number in 0_u64.. {
+            if number % LOOK == 0 && stop() {
+                return Ok(Ended::Stopped);
+            }
+            let Some(record) = self.next_record()? else { break };
+            if !action(&record) {
+                return Ok(Ended::TooManyPages);
+            }
+        }
+        Ok(Ended::Whole)
+    }
+
     /// The next record; `None` behind the last one.
     ///
     /// # Errors

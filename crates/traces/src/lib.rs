@@ -35,7 +35,7 @@ mod v2p;
 
 pub use error::TraceError;
 pub use importer::{Imported, Importer, Touches};
-pub use input::{Source, open};
+pub use input::{Ended, Source, open};
 pub use mapping::{Frames, Mapping, MappingError, Policy};
 pub use operands::Operands;
 pub use output::{Sink, create, create_archive};

@@ -17,7 +17,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use traces::{Imported, Importer, Mapping, PageMap, Policy, Source, Touches, TraceError};
+use traces::{Ended, Imported, Importer, Mapping, PageMap, Policy, Source, Touches, TraceError};
 use types::{Gpa, PagingMode};
 
 /// The guest's name in reports.
@@ -30,8 +30,6 @@ const KERNEL_AT: Gpa = Gpa(0x8020_0000);
 const GIVEN: &str = "v2p";
 /// The least memory of the guest.
 const LEAST_MEMORY: u64 = 64 << 20;
-/// Records between two looks at whether the user has interrupted.
-const LOOK: u64 = 1 << 20;
 
 /// Runs the command.
 ///
@@ -76,23 +74,13 @@ fn named(path: &Path, problem: &dyn std::fmt::Display) -> Failure {
     Failure::Usage(format!("{}: {problem}", path.display()))
 }
 
-/// Does `action` to each record of a trace.
-fn each(
-    trace: &mut Source,
-    path: &Path,
-    mut action: impl FnMut(&traces::Record) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    for number in 0_u64.. {
-        if number % LOOK == 0
-            && let Some(signal) = interrupt::requested()
-        {
-            return Err(Failure::Interrupted(signal));
-        }
-        let record = trace.next_record().map_err(|error: TraceError| named(path, &error))?;
-        let Some(record) = record else { break };
-        action(&record)?;
+/// Whether a trace was read to its end.
+fn whole(read: Result<Ended, TraceError>, path: &Path) -> Result<(), Failure> {
+    match read.map_err(|error| named(path, &error))? {
+        Ended::Whole => Ok(()),
+        Ended::Stopped => Err(interrupt::requested().map_or_else(|| named(path, &"stopped"), Failure::Interrupted)),
+        Ended::TooManyPages => Err(named(path, &"it touches more than 64 GiB of memory")),
     }
-    Ok(())
 }
 
 /// Writes the recording; returns what to tell of it.
@@ -105,9 +93,8 @@ fn import(
     let _orderly = Orderly::begin();
     let path = &arguments.trace;
     let mut touches = Touches::default();
-    each(&mut first, path, |record| {
-        touches.add(record).then_some(()).ok_or_else(|| named(path, &"it touches more than 64 GiB of memory"))
-    })?;
+    let mut interrupted = || interrupt::requested().is_some();
+    whole(touches.read(&mut first, &mut interrupted), path)?;
     if touches.instructions() == 0 {
         return Err(named(path, &"it has no instructions"));
     }
@@ -129,10 +116,7 @@ fn import(
     let unwritten = |error: io::Error| unwritten(&arguments.output, &error);
     let writer = Writer::new(out, &about, &[&KERNEL]).map_err(unwritten)?;
     let mut importer = Importer::new(writer, &mapping, arguments.warmup);
-    each(&mut second, path, |record| {
-        importer.record(record);
-        Ok(())
-    })?;
+    whole(importer.read(&mut second, &mut interrupted), path)?;
     let (totals, imported) = importer.finish().map_err(unwritten)?;
     if imported.instructions != touches.instructions() {
         return Err(named(path, &"it has changed while it was read"));
