@@ -13,6 +13,7 @@ use self::measured::Measured;
 use super::outputs::{open_printer, write_report};
 use crate::cli::{BenchArgs, LinuxArgs};
 use crate::error::Failure;
+use crate::interrupt::Orderly;
 use crate::progress::Runs;
 use crate::runs::workload_size;
 use crate::sandbox::Needs;
@@ -46,8 +47,10 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     if let Some(emulator) = &arguments.against {
         // The emulator is a program, which the sandbox starts none of.
         let against = against::run(emulator, &benchmarks, &systems, arguments)?;
-        printer.table(against.table())?;
-        printer.finish()?;
+        if !against.is_empty() {
+            printer.table(against.table())?;
+            printer.finish()?;
+        }
         if let Some(output) = output {
             let incomplete = against.stopped.is_some();
             let against = against.json();
@@ -76,6 +79,8 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
         .flat_map(|(request, _)| systems.iter().map(|on| format!("{} under {}", request.benchmark.name, on.system)));
     let kinds = kinds.flat_map(|kind| std::iter::repeat_n(kind, arguments.repeat as usize));
     let progress = Runs::new(kinds.collect(), 1);
+    // Between two runs, too, a signal waits until what was measured is written.
+    let _orderly = Orderly::begin();
     let mut measured = Vec::new();
     let mut stopped = None;
     for (request, prepared) in benchmarks {
@@ -89,8 +94,11 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
         }
     }
     drop(progress);
-    printer.table(measured::table(&measured, &TimeModels::of_systems(&systems)))?;
-    printer.finish()?;
+    measured.retain(Measured::was_run);
+    if !measured.is_empty() {
+        printer.table(measured::table(&measured, &TimeModels::of_systems(&systems)))?;
+        printer.finish()?;
+    }
     if let Some(output) = output {
         let runs = measured::json(&measured);
         let incomplete = stopped.is_some();

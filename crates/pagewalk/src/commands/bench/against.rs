@@ -122,6 +122,8 @@ pub(super) fn run(
     let kinds = requested.iter().flat_map(|request| names.iter().map(|name| under(request.benchmark.name, name)));
     let kinds = kinds.flat_map(|kind| std::iter::repeat_n(kind, arguments.repeat as usize));
     let progress = Runs::new(kinds.collect(), 1);
+    // Between two runs, too, a signal waits until what was measured is written; runs of the emulator look for it.
+    let _orderly = Orderly::begin();
     let mut programs = Vec::new();
     let mut stopped = None;
     for (request, prepared) in requested.iter().zip(&prepared) {
@@ -150,7 +152,6 @@ fn machine_time(name: &str, on: &Configured, prepared: &Prepared, progress: &Run
     let running = progress.begin(name, name);
     let mut machine = Machine::assemble(&on.config, &prepared.image(&on.config)?)?;
     machine.show_on(running.gauge());
-    let _orderly = Orderly::begin();
     let mut console = TimedConsole::default();
     let outcome = machine.run(&mut console);
     if let Some(signal) = interrupt::requested() {
@@ -163,6 +164,11 @@ fn machine_time(name: &str, on: &Configured, prepared: &Prepared, progress: &Run
 }
 
 impl Against {
+    /// Whether it was interrupted before the first program was measured.
+    pub(super) fn is_empty(&self) -> bool {
+        self.programs.is_empty()
+    }
+
     /// Whether every program came to a good end.
     pub(super) fn succeeded(&self) -> bool {
         self.programs.iter().all(|program| program.failed.is_none())

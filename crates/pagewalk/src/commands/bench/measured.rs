@@ -3,7 +3,7 @@
 use super::benchmarks::Requested;
 use super::sample::Sample;
 use crate::error::Failure;
-use crate::interrupt::{self, Orderly};
+use crate::interrupt;
 use crate::progress::Runs;
 use crate::runs::image::Prepared;
 use crate::runs::quiet::QuietConsole;
@@ -65,7 +65,7 @@ impl Measured {
     }
 
     /// Whether there is anything to tell of it: an interruption may come before.
-    fn was_run(&self) -> bool {
+    pub(super) fn was_run(&self) -> bool {
         self.failed.is_some() || !self.mips.all().is_empty()
     }
 
@@ -77,7 +77,6 @@ impl Measured {
         let mut machine = Machine::assemble(config, &prepared.image(config)?)?;
         machine.show_on(running.gauge());
         let start = Instant::now();
-        let _orderly = Orderly::begin();
         let mut console = QuietConsole::default();
         let outcome = machine.run(&mut console);
         let whole = start.elapsed();
@@ -101,7 +100,7 @@ impl Measured {
     }
 }
 
-/// The table of those that were run.
+/// The table.
 pub(super) fn table(measured: &[Measured], times: &TimeModels) -> Table {
     let columns = [
         ("benchmark", "benchmark"),
@@ -117,7 +116,7 @@ pub(super) fn table(measured: &[Measured], times: &TimeModels) -> Table {
         format!("the simulator's own speed on this machine: million guest instructions a second; guests on {times}\n");
     let mut table = Table::new("benchmarks", columns.map(Column::from).into_iter().chain(hidden))
         .captioned(Caption::Above(caption));
-    for run in measured.iter().filter(|run| run.was_run()) {
+    for run in measured {
         let (figures, what) = match &run.failed {
             None => {
                 let mips = [run.mips.median(), run.mips.least(), run.mips.most()].map(|mips| Cell::fixed(mips, 0));
@@ -136,9 +135,9 @@ pub(super) fn table(measured: &[Measured], times: &TimeModels) -> Table {
     table
 }
 
-/// Those that were run, for JSON.
+/// The runs, for JSON.
 pub(super) fn json(measured: &[Measured]) -> Value {
-    let runs = measured.iter().filter(|run| run.was_run()).map(|run| {
+    let runs = measured.iter().map(|run| {
         json!({
             "workload": run.name,
             "scheme": run.on.config.scheme.to_string(),
