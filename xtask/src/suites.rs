@@ -63,9 +63,7 @@ pub(crate) fn command() -> Result<PathBuf, Failure> {
 
 /// Runs the tests that take seconds, with debug assertions.
 pub(crate) fn quick() -> Result<(), Failure> {
-    let names = names_of_tests(&root().join("crates"), |directory, name| {
-        directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(&name)
-    })?;
+    let names = names_of_tests(&root().join("crates"), is_quick)?;
     test("dev", &concat(&["--lib", "--bins"], &chosen(&names)), Tests::Quick)
 }
 
@@ -103,6 +101,11 @@ fn test(profile: &str, targets: &[&str], tests: Tests) -> Result<(), Failure> {
     // Where Python packages are that tests import.
     command.env("PYTHONPATH", tools::directory());
     run(command.args(which).args(targets).current_dir(root()))
+}
+
+/// Whether an integration test of the crate in a directory is one of a quick run.
+fn is_quick(directory: &str, name: &str) -> bool {
+    directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(&name)
 }
 
 /// What cargo-nextest runs in a quick run, in its language of filters.
@@ -166,8 +169,7 @@ mod tests {
 
     #[test]
     fn a_quick_run_has_the_tests_below_the_command_and_its_quick_ones() {
-        let quick = |directory: &str, name: &str| directory != COMMAND || QUICK_TESTS_OF_COMMAND.contains(&name);
-        let names = names_of_tests(&root().join("crates"), quick).unwrap();
+        let names = names_of_tests(&root().join("crates"), is_quick).unwrap();
         for name in ["suite", "execution", "agreement"].iter().chain(&QUICK_TESTS_OF_COMMAND) {
             assert!(names.iter().any(|found| found == name), "no {name} in {names:?}");
         }
