@@ -25,7 +25,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     let pagewalk = command()?;
     for path in documents()? {
         let text = read(&path)?;
-        let printed = rewritten(&text, &run)?;
+        let printed = rewritten(&text, &|shown| run(&pagewalk, shown))?;
         let differing = printed.lines().zip(text.lines()).find(|(printed, shown)| printed != shown);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((printed, shown)) = differing {
@@ -41,9 +41,10 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 /// Writes what the commands print into the documents.
 pub(crate) fn update() -> Result<(), Failure> {
+    let pagewalk = command()?;
     for path in documents()? {
         let text = read(&path)?;
-        let printed = rewritten(&text, &run)?;
+        let printed = rewritten(&text, &|shown| run(&pagewalk, shown))?;
         if printed != text {
             println!("{} is another", path.display());
             fs::write(&path, printed).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -86,13 +87,13 @@ fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Resul
 const OUT_OF_TREE: &str = "cargo run --release --manifest-path examples/";
 
 /// What `shown` prints, where `pagewalk` is the one that is tested.
-fn run(shown: &str) -> Result<String, Failure> {
+fn run(pagewalk: &Path, shown: &str) -> Result<String, Failure> {
     println!("{shown}");
     if shown.starts_with(OUT_OF_TREE) {
         return printed_by(&format!("CARGO_TARGET_DIR='{}' {shown}", target().display()));
     }
     let arguments = shown.strip_prefix("pagewalk ").ok_or_else(|| format!("`{shown}` does not run pagewalk"))?;
-    printed_by(&format!("'{}' {arguments}", command()?.display()))
+    printed_by(&format!("'{}' {arguments}", pagewalk.display()))
 }
 
 /// The tests of the out-of-tree crates with schemes.
@@ -130,6 +131,6 @@ mod tests {
     fn a_command_that_fails_is_said() {
         let failing = |_: &str| Err("no".to_owned());
         assert_eq!(rewritten("```console\n$ pagewalk x\n```\n", &failing), Err("no".to_owned()));
-        assert!(run("ls").unwrap_err().contains("does not run pagewalk"));
+        assert!(run(Path::new("pagewalk"), "ls").unwrap_err().contains("does not run pagewalk"));
     }
 }
