@@ -98,7 +98,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        summary: "every fuzz target, steered by coverage, for a minute each",
+        summary: "every fuzz target, steered by coverage, for a minute each or PAGEWALK_FUZZ_SECONDS",
         tiers: FULL,
         run: fuzz::perform,
     },
