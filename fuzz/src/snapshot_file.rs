@@ -47,7 +47,7 @@ fn chunks(mut pages: &[u8]) -> (Vec<u8>, Value) {
         chunk[at % CHUNK..][..bytes.len()].copy_from_slice(bytes);
     }
     let list = chunks.iter().map(|(number, chunk)| json!([number, crc32fast::hash(chunk)])).collect();
-    (chunks.into_values().flatten().collect(), list)
+    (chunks.into_values().collect::<Vec<_>>().concat(), list)
 }
 
 /// The first page of `pages`: its number, its bytes, and what is behind it.
