@@ -43,7 +43,9 @@ fn uname_under_each_scheme_with_one_and_four_harts() {
     for scheme in
         ["native", "nested", "native:2M", "nested:2M+2M", "nested:4K+1G", "flat", "flat:2M", "flat-hw", "reserved"]
     {
-        for harts in ["1", "4"] {
+        // One hart reaches nothing that four do not; it is run under one scheme of each kind.
+        let harts: &[&str] = if matches!(scheme, "native" | "nested" | "flat") { &["1", "4"] } else { &["4"] };
+        for harts in harts {
             let end = linux("uname -m; nproc", &["--scheme", scheme, "--harts", harts]).succeeded();
             assert_eq!(end.stdout, format!("riscv64\n{harts}\n"), "{scheme}");
         }
@@ -120,7 +122,7 @@ fn what_is_not_there_is_named() {
 fn memcached_serves_memcaslap() {
     let command = "memcached -u root -d -l 127.0.0.1 -P /run/m.pid; sleep 1; \
                    memcaslap -s 127.0.0.1:11211 -T 1 -c 4 -x 2000; kill $(cat /run/m.pid)";
-    for (scheme, harts) in [("nested", "1"), ("flat", "1"), ("flat", "4"), ("flat-hw", "1"), ("flat-hw", "4")] {
+    for (scheme, harts) in [("nested", "1"), ("flat", "4"), ("flat-hw", "4")] {
         let end = linux(command, &["--scheme", scheme, "--harts", harts]).succeeded();
         assert!(end.stdout.contains("TPS: "), "{scheme}, {harts} harts: {end:#?}");
     }

@@ -26,7 +26,7 @@ fn compared<const N: usize>(options: [&str; N], arguments: &[&str]) -> ([Value; 
 }
 
 fn jobs<'a>(harts: &'a str, settings: &[&'a str]) -> Vec<&'a str> {
-    let jobs = ["--workload", "jobs:8K", "--scheme", "native,nested,shadow", "--memory", "64M", "--harts", harts];
+    let jobs = ["--workload", "jobs:4K", "--scheme", "native,nested,shadow", "--memory", "64M", "--harts", harts];
     [&jobs[..], settings].concat()
 }
 
