@@ -36,7 +36,7 @@ fn campaign(programs: u64, executors: &[&dyn Executor]) -> Outcome {
 #[test]
 #[ignore = "needs qemu-user"]
 fn all_engines_agree_with_qemu_on_every_opcode() {
-    let programs = testing::number("TORTURE_PROGRAMS", 60_000);
+    let programs = testing::number("TORTURE_PROGRAMS", 20_000);
     let engines = [Engine::Threaded, Engine::Matching, COMPILED].map(Flat::new);
     let outcome = campaign(programs, &[&Qemu::default(), &engines[0], &engines[1], &engines[2]]);
     assert_eq!(outcome.coverage.missed(), Vec::<String>::new(), "opcodes that no program was certain to run");
