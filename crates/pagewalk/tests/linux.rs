@@ -43,7 +43,7 @@ fn uname_under_each_scheme_with_one_and_four_harts() {
     for scheme in
         ["native", "nested", "native:2M", "nested:2M+2M", "nested:4K+1G", "flat", "flat:2M", "flat-hw", "reserved"]
     {
-        // One hart reaches nothing that four do not; it is run under one scheme of each kind.
+        // Several harts reach every case that one does. One alone is run under one scheme of each kind.
         let harts: &[&str] = if matches!(scheme, "native" | "nested" | "flat") { &["1", "4"] } else { &["4"] };
         for harts in harts {
             let end = linux("uname -m; nproc", &["--scheme", scheme, "--harts", harts]).succeeded();

@@ -13,11 +13,6 @@ use torture::image::Image;
 use torture::opcode::Class;
 use torture::program::{Node, Program};
 
-/// A part of `programs` in a build with debug assertions, in which compilation of blocks takes far longer; all of them at full speed.
-const fn scaled(programs: usize) -> usize {
-    if cfg!(debug_assertions) { programs / 5 } else { programs }
-}
-
 /// Every block is compiled; at a hotness of 1, every block that a budget has ended at.
 const COMPILED: Engine = Engine::Compiled(Hotness::ALL);
 
@@ -45,7 +40,7 @@ fn all_engines_agree_with_qemu_on_every_opcode() {
 #[test]
 fn the_engines_agree_with_each_other() {
     let engines = [Engine::Matching, Engine::Threaded, COMPILED].map(Flat::new);
-    campaign(scaled(5_000) as u64, &[&engines[0], &engines[1], &engines[2]]);
+    campaign(if cfg!(debug_assertions) { 1_000 } else { 5_000 }, &[&engines[0], &engines[1], &engines[2]]);
 }
 
 /// Whether a program tries a reservation, which may end with a slice.
@@ -62,19 +57,15 @@ fn reserves(nodes: &[Node]) -> bool {
 #[test]
 fn slices_change_neither_outcome_nor_counts() {
     let seed = testing::seed("TORTURE_SEED");
-    let wanted = scaled(500);
     let programs: Vec<Program> = (0..3_000)
         .map(|index| generate::program(seed, index))
         .filter(|program| !reserves(&program.nodes))
-        .take(wanted)
+        .take(500)
         .collect();
-    assert_eq!(programs.len(), wanted);
+    assert_eq!(programs.len(), 500);
     let image = Image::new(&programs);
     let whole = Flat::new(Engine::Matching).run_counted(&image).unwrap();
-    // Per program, so that a campaign of any size does real work.
-    let per_program = |count: u64| count / wanted as u64;
-    assert!(per_program(whole.1.instructions) > 160, "{:?}", whole.1);
-    assert!(per_program(whole.1.loads) > 60 && per_program(whole.1.stores) > 60, "{:?}", whole.1);
+    assert!(whole.1.instructions > 80_000 && whole.1.loads > 31_000 && whole.1.stores > 31_000, "{:?}", whole.1);
     for engine in [Engine::Matching, Engine::Threaded, COMPILED, Engine::Compiled(Hotness(1))] {
         for slice in [1, 2, 7, 100, 4999] {
             let sliced = Flat::sliced(engine, slice).run_counted(&image).unwrap();
