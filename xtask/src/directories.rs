@@ -13,7 +13,7 @@ const PROGRAMS: [&str; 2] = ["bin", "tests"];
 /// No directory of the workspace's sources has too many files.
 pub(crate) fn check() -> Result<(), Failure> {
     let mut crowded = Vec::new();
-    for top in ["crates", "fuzz", "xtask"] {
+    for top in ["crates", "examples", "fuzz", "xtask"] {
         find_crowded(&root().join(top), &mut crowded)?;
     }
     for (directory, files) in &crowded {

@@ -7,11 +7,10 @@
 mod scripts;
 
 use crate::failure::Failure;
-use crate::process::{printed_by, root, run as run_command, target};
-use crate::suites::{PROFILE, command};
+use crate::process::{on_all, printed_by, root};
+use crate::suites::command;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// What opens a block, and what closes it.
 const OPENING: &str = "```console\n";
@@ -19,47 +18,56 @@ const CLOSING: &str = "```";
 /// What precedes a command.
 const PROMPT: &str = "$ ";
 
-/// Runs every command, and compares what it prints with what is shown; runs every script. Out-of-tree crates with schemes are tested first.
+/// Runs every command, and compares what it prints with what is shown; runs every script. Documents with scripts take longest, and are first.
 pub(crate) fn check() -> Result<(), Failure> {
-    test_out_of_tree()?;
     let pagewalk = command()?;
-    for path in documents()? {
-        let text = read(&path)?;
-        let printed = rewritten(&text, &|shown| run(&pagewalk, shown))?;
-        let differing = printed.lines().zip(text.lines()).find(|(printed, shown)| printed != shown);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some((printed, shown)) = differing {
-            return Err(format!(
-                "docs/{name} shows `{shown}` where the command prints `{printed}`; if that is meant, `cargo xtask update-docs` writes it, and \
-                 the text around it is to be read again"
-            ));
-        }
-        scripts::run(&name, &text, &pagewalk)?;
+    let mut documents = documents()?;
+    documents.sort_by_key(|document| !scripts::has_any(&document.text));
+    let (_, failures) = on_all(&documents, |document| check_one(document, &pagewalk));
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// Compares what the commands of a document print with what it shows, and runs its scripts.
+fn check_one(Document { path, text }: &Document, pagewalk: &Path) -> Result<(), Failure> {
+    let printed = rewritten(text, &|shown| run(pagewalk, shown))?;
+    let differing = printed.lines().zip(text.lines()).find(|(printed, shown)| printed != shown);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some((printed, shown)) = differing {
+        return Err(format!(
+            "docs/{name} shows `{shown}` where the command prints `{printed}`; if that is meant, `cargo xtask update-docs` writes it, and the \
+             text around it is to be read again"
+        ));
     }
-    Ok(())
+    scripts::run(&name, text, pagewalk)
 }
 
 /// Writes what the commands print into the documents.
 pub(crate) fn update() -> Result<(), Failure> {
     let pagewalk = command()?;
-    for path in documents()? {
-        let text = read(&path)?;
-        let printed = rewritten(&text, &|shown| run(&pagewalk, shown))?;
-        if printed != text {
+    let (_, failures) = on_all(&documents()?, |Document { path, text }| {
+        let printed = rewritten(text, &|shown| run(&pagewalk, shown))?;
+        if printed != *text {
             println!("{} is another", path.display());
-            fs::write(&path, printed).map_err(|error| format!("{}: {error}", path.display()))?;
+            fs::write(path, printed).map_err(|error| format!("{}: {error}", path.display()))?;
         }
-    }
-    Ok(())
+        Ok(())
+    });
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-fn documents() -> Result<Vec<PathBuf>, Failure> {
+/// A page of the documentation.
+struct Document {
+    path: PathBuf,
+    text: String,
+}
+
+fn documents() -> Result<Vec<Document>, Failure> {
     let directory = root().join("docs");
     let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     paths.sort();
-    Ok(paths)
+    paths.into_iter().map(|path| Ok(Document { text: read(&path)?, path })).collect()
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
@@ -82,36 +90,28 @@ fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Resul
     Ok(new)
 }
 
-/// How an out-of-tree crate with a scheme is run (docs/adding-a-scheme.md). This command does so in the tests' build directory, where its
-/// dependencies are built already.
-const OUT_OF_TREE: &str = "cargo run --release --manifest-path examples/";
+/// How documents run the command of a crate in `examples`, before and behind the crate's name. This command takes the one that was built with
+/// `pagewalk`.
+const CRATE_OF_EXAMPLES: (&str, &str) = ("cargo run --release --manifest-path examples/", "/Cargo.toml --");
 
 /// What `shown` prints, where `pagewalk` is the one that is tested.
 fn run(pagewalk: &Path, shown: &str) -> Result<String, Failure> {
     println!("{shown}");
-    if shown.starts_with(OUT_OF_TREE) {
-        return printed_by(&format!("CARGO_TARGET_DIR='{}' {shown}", target().display()));
-    }
-    let arguments = shown.strip_prefix("pagewalk ").ok_or_else(|| format!("`{shown}` does not run pagewalk"))?;
-    printed_by(&format!("'{}' {arguments}", pagewalk.display()))
+    let (command, arguments) = match crate_of_examples(shown) {
+        Some((name, arguments)) => (pagewalk.with_file_name(name), arguments),
+        None => {
+            let arguments =
+                shown.strip_prefix("pagewalk ").ok_or_else(|| format!("`{shown}` does not run pagewalk"))?;
+            (pagewalk.to_owned(), arguments)
+        }
+    };
+    printed_by(&format!("'{}' {arguments}", command.display()))
 }
 
-/// The tests of the out-of-tree crates with schemes.
-fn test_out_of_tree() -> Result<(), Failure> {
-    let directory = root().join("examples");
-    let entries = fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let mut manifests: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path().join("Cargo.toml"))).collect();
-    manifests.sort();
-    let target = target();
-    manifests.iter().try_for_each(|manifest| {
-        let mut cargo = Command::new(env!("CARGO"));
-        run_command(
-            cargo
-                .args(["test", "--profile", PROFILE, "--manifest-path"])
-                .arg(manifest)
-                .env("CARGO_TARGET_DIR", &target),
-        )
-    })
+/// The crate in `examples` whose command `shown` runs, and the arguments.
+fn crate_of_examples(shown: &str) -> Option<(&str, &str)> {
+    let (before, behind) = CRATE_OF_EXAMPLES;
+    shown.strip_prefix(before)?.split_once(behind)
 }
 
 #[cfg(test)]
@@ -125,6 +125,13 @@ mod tests {
         let expected = "a\n```console\n$ pagewalk x\n<pagewalk x>\n$ pagewalk y\n<pagewalk y>\n```\nb\n```\n$ pagewalk z\nstays\n```\n";
         assert_eq!(rewritten(text, &run).unwrap(), expected);
         assert_eq!(rewritten(expected, &run).unwrap(), expected);
+    }
+
+    #[test]
+    fn commands_of_crates_in_examples_are_found_by_the_name_of_the_crate() {
+        let shown = "cargo run --release --manifest-path examples/mine/Cargo.toml -- compare --scheme mine";
+        assert_eq!(crate_of_examples(shown), Some(("mine", " compare --scheme mine")));
+        assert_eq!(crate_of_examples("pagewalk compare"), None);
     }
 
     #[test]

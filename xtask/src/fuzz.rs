@@ -10,14 +10,10 @@ mod summary;
 mod target;
 
 use crate::failure::Failure;
-use crate::process::{root, run};
+use crate::process::{on_all, root, run};
 use crate::suites::PROFILE;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use target::Target;
-
-/// Targets that run at the same time.
-const AT_ONCE: usize = 2;
 
 /// Performs the step: fuzzes every target, and prints a table of what was executed and reached.
 pub(crate) fn perform() -> Result<(), Failure> {
@@ -48,37 +44,6 @@ pub(crate) fn minimize() -> Result<(), Failure> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// Does `work` with each target, some at once; what it returned in the targets' order, and how it failed.
-fn on_all<R: Send>(
-    targets: &[Target],
-    work: impl Fn(&Target) -> Result<R, Failure> + Sync,
-) -> (Vec<(&Target, R)>, Vec<Failure>) {
-    let waiting = Mutex::new(targets.iter().enumerate());
-    let results = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                loop {
-                    let next = waiting.lock().expect("no thread panics while it holds the lock").next();
-                    let Some((index, target)) = next else { return };
-                    let result = work(target);
-                    results.lock().expect("no thread panics while it holds the lock").push((index, target, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no thread panics while it holds the lock");
-    results.sort_by_key(|(index, ..)| *index);
-    let (mut done, mut failures) = (Vec::new(), Vec::new());
-    for (_, target, result) in results {
-        match result {
-            Ok(result) => done.push((target, result)),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    (done, failures)
-}
-
 /// Builds `targets`, with coverage in the code of this workspace alone. libFuzzer is C++.
 fn build(targets: &[Target]) -> Result<(), Failure> {
     let compiler = Command::new("c++").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -92,18 +57,4 @@ fn build(targets: &[Target]) -> Result<(), Failure> {
         .args(bins)
         .env("RUSTC_WORKSPACE_WRAPPER", root().join("fuzz/instrument.sh"))
         .current_dir(root()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_are_in_the_order_of_the_targets_and_failures_apart() {
-        let targets = ["a", "b", "c", "d"].map(Target::called);
-        let (done, failures) =
-            on_all(&targets, |target| if target.name() == "c" { Err("c fails".to_owned()) } else { Ok(()) });
-        assert_eq!(done.iter().map(|(target, ())| target.name()).collect::<Vec<_>>(), ["a", "b", "d"]);
-        assert_eq!(failures, ["c fails"]);
-    }
 }

@@ -119,6 +119,7 @@ fn quick_filter() -> String {
 pub(crate) fn integration_tests() -> Result<Vec<String>, Failure> {
     let mut names = names_of_tests(&root().join("crates"), |_, name| name != PLANTED_TEST)?;
     names.extend(tests_in(&root().join("fuzz"))?);
+    names.extend(names_of_tests(&root().join("examples"), |_, _| true)?);
     Ok(chosen(&names))
 }
 
@@ -132,7 +133,7 @@ pub(crate) fn concat<'a>(first: &[&'a str], more: &'a [String]) -> Vec<&'a str> 
     first.iter().copied().chain(more.iter().map(String::as_str)).collect()
 }
 
-/// The integration tests of every crate in the directory `crates` of which `holds` is true, by directory and name.
+/// The integration tests of every crate in the directory `crates`, or another such one, of which `holds` is true, by directory and name.
 fn names_of_tests(crates: &Path, holds: impl Fn(&str, &str) -> bool) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for directory in names_in(crates)? {
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn the_step_release_has_every_integration_test_that_the_usual_build_has() {
         let arguments = integration_tests().unwrap();
-        for name in ["suite", "linux", "reproduce", "bad_input", "corpus"] {
+        for name in ["suite", "linux", "reproduce", "bad_input", "corpus", "command"] {
             assert!(arguments.windows(2).any(|pair| pair == ["--test", name]), "no {name} in {arguments:?}");
         }
         assert!(!arguments.iter().any(|name| name == PLANTED_TEST));

@@ -14,6 +14,11 @@ use std::time::Instant;
 const OPENING: &str = "```sh run\n";
 const CLOSING: &str = "\n```";
 
+/// Whether a document has scripts.
+pub(super) fn has_any(text: &str) -> bool {
+    text.contains(OPENING)
+}
+
 /// Runs the scripts of the document `name`. In them, `pagewalk` is the program at `command`.
 pub(super) fn run(name: &str, text: &str, command: &Path) -> Result<(), Failure> {
     let scripts = scripts(text)?;
