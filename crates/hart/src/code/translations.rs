@@ -8,10 +8,10 @@ use crate::{
     ops::Opcode,
     report::RegisterSet,
 };
-use std::collections::HashMap;
 
-/// Micro-ops that the arena holds before it is cleared: 16 bytes each, and 8 beside.
-const ARENA: usize = 1 << 20;
+/// Micro-ops that the arena holds before it is cleared: 16 bytes each, and 8 beside. A compiler's code takes two and a half million. Only what is used
+/// takes memory of the host.
+const ARENA: usize = 1 << 22;
 
 /// Room kept free behind the blocks for a scratch block.
 const SCRATCH: usize = 8;
@@ -68,7 +68,8 @@ pub(crate) struct Translations {
     /// Never grows beyond its capacity: micro-ops do not move.
     pub(super) ops: Vec<Slot>,
     pub(super) side: Vec<Side>,
-    pages: HashMap<HostPage, PageBlocks>,
+    /// The blocks of each page of the memory.
+    pages: Box<[Option<PageBlocks>]>,
     page_slots: PageSlots,
     /// Where the jump cache lies.
     jumps: usize,
@@ -80,16 +81,17 @@ pub(crate) struct Translations {
 impl Translations {
     /// None yet, of code in the `bytes` of host memory from `memory` on, for the jump cache at the address `jumps`.
     pub(super) fn new(isa: Isa, (memory, bytes): (*const u8, usize), jumps: usize) -> Self {
+        let pages = (bytes >> 12) + 2;
         Self {
             isa,
             fetch_line: 0,
             models: None,
             ops: Vec::with_capacity(ARENA),
             side: Vec::with_capacity(ARENA),
-            pages: HashMap::new(),
+            pages: (0..pages).map(|_| None).collect(),
             page_slots: PageSlots::new(),
             jumps,
-            map: vec![0; (bytes >> 12) + 2].into_boxed_slice(),
+            map: vec![0; pages].into_boxed_slice(),
             first_page: memory as usize >> 12,
         }
     }
@@ -115,7 +117,7 @@ impl Translations {
 
     /// The block at `offset` of `page` begins nowhere any more.
     pub(super) fn take_block(&mut self, page: HostPage, offset: u16) -> Option<usize> {
-        let start = &mut self.pages.get_mut(&page)?.starts[usize::from(offset >> 1)];
+        let start = &mut self.pages[self.index(page)].as_mut()?.starts[usize::from(offset >> 1)];
         let slot = std::mem::replace(start, NO_BLOCK);
         (slot != NO_BLOCK).then_some(slot as usize)
     }
@@ -126,33 +128,40 @@ impl Translations {
         &self.page_slots
     }
 
+    /// Where what is known of a page is.
+    fn index(&self, page: HostPage) -> usize {
+        page.number() - self.first_page
+    }
+
     /// Whether the page holds translated code.
     pub(super) fn holds(&self, page: HostPage) -> bool {
-        self.map[page.number() - self.first_page] != 0
+        self.map[self.index(page)] != 0
     }
 
     /// Forgets where the blocks of a page begin; they are what is returned.
     pub(super) fn take_page(&mut self, page: HostPage) -> Option<PageBlocks> {
-        self.map[page.number() - self.first_page] = 0;
-        self.pages.remove(&page)
+        let index = self.index(page);
+        self.map[index] = 0;
+        self.pages[index].take()
     }
 
     /// The block at `slot` is that at `offset` of `page` from now on.
     pub(super) fn set_block(&mut self, page: HostPage, offset: u16, slot: usize) {
-        self.map[page.number() - self.first_page] = 1;
-        let blocks = self.pages.entry(page).or_insert_with(|| PageBlocks { starts: Box::new([NO_BLOCK; 2048]) });
+        let index = self.index(page);
+        self.map[index] = 1;
+        let blocks = self.pages[index].get_or_insert_with(|| PageBlocks { starts: Box::new([NO_BLOCK; 2048]) });
         blocks.starts[usize::from(offset >> 1)] = slot as u32;
     }
 
     /// The slot of the block at `offset` of `page`, if it is translated.
     pub(super) fn block_at(&self, page: HostPage, offset: u16) -> Option<usize> {
-        let slot = self.pages.get(&page)?.starts[usize::from(offset >> 1)];
+        let slot = self.pages[self.index(page)].as_ref()?.starts[usize::from(offset >> 1)];
         (slot != NO_BLOCK).then_some(slot as usize)
     }
 
     /// The offsets of a page at which translated blocks begin, ascending.
     pub(super) fn places(&self, page: HostPage) -> impl Iterator<Item = u16> {
-        let starts = self.pages.get(&page).into_iter().flat_map(|blocks| blocks.starts.iter().enumerate());
+        let starts = self.pages[self.index(page)].iter().flat_map(|blocks| blocks.starts.iter().enumerate());
         starts.filter(|(_, slot)| **slot != NO_BLOCK).map(|(half, _)| 2 * half as u16)
     }
 
@@ -165,7 +174,7 @@ impl Translations {
     pub(super) fn clear(&mut self) {
         self.ops.clear();
         self.side.clear();
-        self.pages.clear();
+        self.pages.fill_with(|| None);
         self.map.fill(0);
     }
 
