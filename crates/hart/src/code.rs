@@ -13,7 +13,9 @@ pub(crate) mod page_slots;
 mod place;
 mod region;
 pub(crate) mod translations;
+mod unit;
 mod units;
+mod waiting;
 
 use crate::{
     Bus, CacheLines, Hotness, Isa,

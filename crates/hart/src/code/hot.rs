@@ -2,25 +2,20 @@
 //!
 //! Where execution is when a budget ends is a sample of where it spends its time, so that the hit path counts nothing. When
 //! enough was sampled at a block, it becomes a unit of host code together with the blocks of its region (`region.rs`). Those blocks are
-//! translated once more, behind a micro-op that enters the unit; of the old ones the first micro-op leads to the new.
+//! translated once more, behind a micro-op that enters the unit; of the old ones the first micro-op leads to the new (`unit.rs`). Another thread of the
+//! host compiles the unit meanwhile (`waiting.rs`).
 
-use super::block;
 use super::jumps::Jumps;
 use super::place::Place;
 use super::region::{Growth, Heat, Links, Region};
-use super::translations::{Side, Slot, Translations};
+use super::translations::Translations;
+use super::unit::Unit;
 use super::units::Units;
+use super::waiting::Waiting;
 use crate::{
     Bus, Hotness,
-    engine::{
-        compiled::{Block, CodeMemoryError, Compiler, reserve},
-        threaded,
-    },
-    hart::SINK,
+    engine::compiled::{Block, CodeMemoryError, Compiler},
     host_page::HostPage,
-    microop::{ENTRY_SLOTS, Link, MicroOp, OF_UNIT},
-    ops::{Class, Opcode},
-    report::RegisterSet,
 };
 use std::collections::HashMap;
 
@@ -33,9 +28,13 @@ const MOST_UNITS: u64 = 1 << 23;
 /// What compiling one micro-op takes, in instructions that an interpreter could have executed meanwhile: some 20 microseconds.
 const COST_OF_OP: u64 = 10_000;
 
-/// Compiling takes at most one in so many instructions that were sampled, beside a first amount.
-const SHARE: u64 = 50;
+/// Compiling takes at most one in so many instructions that were sampled, beside a first amount: where other machines use the host's processors, its thread
+/// takes the time of theirs.
+const SHARE: u64 = 20;
 const FIRST: u64 = 4_000_000;
+
+/// A unit is installed so many times the instructions of its cost after it was begun. A host may take several times as long as [`COST_OF_OP`] says.
+const PACE: u64 = 2;
 
 /// Blocks whose samples are kept; when there are more, counting starts again.
 const MOST_SAMPLED: usize = 1 << 16;
@@ -55,13 +54,16 @@ pub(super) struct Hot {
     compiler: Option<Box<Compiler>>,
     /// The units of more than one page.
     units: Units,
+    /// Those that are being compiled.
+    waiting: Waiting,
     /// Whether `compiler` is what it will be.
     asked: bool,
     /// Why the compiler is gone, if the host is to blame.
     failure: Option<CodeMemoryError>,
     /// Compile every block when it is found.
     all: bool,
-    /// Units made so far.
+    /// Units begun so far, and those installed.
+    begun: u64,
     made: u64,
     /// Instructions sampled so far, and those that compiling took the time of.
     sampled: u64,
@@ -90,6 +92,7 @@ impl Hot {
         if let Some(times) = self.dropped.get_mut(&page) {
             *times = times.saturating_add(1);
         }
+        self.waiting.cancel(page);
         self.units.take(page)
     }
 
@@ -98,6 +101,7 @@ impl Hot {
         self.heat.clear();
         self.dropped.clear();
         self.units = Units::default();
+        self.waiting.cancel_all();
         // With its memory, no matter in what state the host left that.
         let failed = self.compiler.as_mut().and_then(|compiler| compiler.clear().err());
         if let Some(error) = failed {
@@ -149,6 +153,10 @@ impl Hot {
             return AfterSample::GoOn;
         }
         self.sampled += u64::from(instructions);
+        self.install_due::<B>(code);
+        if self.has_failed() {
+            return AfterSample::Clear;
+        }
         let dropped = self.dropped.get(&page).copied().unwrap_or(0).min(MOST_DOUBLINGS);
         let step = u64::from(hotness.0) << dropped;
         if self.heat.len() == MOST_SAMPLED {
@@ -171,75 +179,61 @@ impl Hot {
     /// in its page.
     pub(super) fn compile<B: Bus>(&mut self, code: &mut Translations, jumps: Option<&Jumps>, place: Place) {
         self.ask_for_compiler();
-        if self.made == MOST_UNITS {
+        if self.begun == MOST_UNITS || !self.waiting.has_room() {
             return;
         }
         let Some(mut compiler) = self.compiler.take() else { return };
         let links = if self.all { Links::All } else { Links::Taken };
-        let region = Growth { code, jumps: jumps.filter(|_| B::FETCHES), links, heat: &self.heat }.from(place);
+        let jumps = jumps.filter(|_| B::FETCHES);
+        let region = Growth { code, jumps, links, heat: &self.heat, waiting: &self.waiting }.from(place);
         if let Some(region) = region
             && (self.all || self.pays(&region))
         {
-            self.spent += region.ops as u64 * COST_OF_OP;
-            self.make_unit::<B>(&mut compiler, code, &region.blocks);
+            self.begin::<B>(&mut compiler, code, region);
         }
         self.compiler = Some(compiler);
     }
 
-    fn make_unit<B: Bus>(&mut self, compiler: &mut Compiler, code: &mut Translations, region: &[Block]) {
-        let number_of_unit = self.made as u32;
-        let mark = code.mark();
-        let mut blocks = Vec::with_capacity(region.len());
-        for (number, old) in region.iter().enumerate() {
-            let entry = code.mark();
-            push_entry::<B>(code, (number_of_unit << 8 | number as u32) as i32, old.offset);
-            block::translate::<B>(code, old.page, old.offset);
-            copy_slots(code, old.slot, entry + ENTRY_SLOTS);
-            blocks.push(Block { slot: entry + ENTRY_SLOTS, ..*old });
-        }
-        let Some(unit) = compiler.unit::<B>(code, number_of_unit, &blocks) else {
-            code.release(mark);
-            return;
-        };
-        let reserve = u16::try_from(reserve(code, &blocks)).expect("32 blocks of at most 64 instructions");
-        for (old, new) in region.iter().zip(&blocks) {
-            let entry = new.slot - ENTRY_SLOTS;
-            code.set_block(old.page, old.offset, entry);
-            code.ops[entry].op.rs2 = reserve;
-            code.ops[entry + 1].link = Link { cost: unit as u64, target: std::ptr::null_mut() };
-            // A link to the old block leads to the new one, also past its gate.
-            let gated = code.side[old.slot].opcode == Opcode::FloatGate;
-            for slot in old.slot..=old.slot + usize::from(gated) {
-                let (handler, imm) = (threaded::handler::<B>(Opcode::Moved), (entry - slot) as i32);
-                code.ops[slot].op = MicroOp { handler, imm, rd: SINK, rs1: 0, rs2: 0 };
-                code.side[slot].opcode = Opcode::Moved;
-            }
-        }
-        for block in region {
+    /// Begins the unit of a region. It is compiled at once if every block is, or if the host has no thread for it.
+    fn begin<B: Bus>(&mut self, compiler: &mut Compiler, code: &mut Translations, region: Region) {
+        let cost = region.ops as u64 * COST_OF_OP;
+        self.spent += cost;
+        for block in &region.blocks {
             self.heat.remove(&(block.page, block.offset));
             self.dropped.entry(block.page).or_insert(0);
         }
-        self.units.add(region);
-        self.made += 1;
-    }
-}
-
-/// Appends what enters block `number` of a unit.
-fn push_entry<B: Bus>(code: &mut Translations, number: i32, offset: u16) {
-    let side = Side { opcode: Opcode::Compiled, offset, instructions: 0, stores: 0, names: RegisterSet::default() };
-    let handler = threaded::handler::<B>(Opcode::Compiled);
-    code.push(Slot { op: MicroOp { handler, imm: number, rd: SINK, rs1: OF_UNIT, rs2: 0 } }, side);
-    let link = Link { cost: 0, target: std::ptr::null_mut() };
-    code.push(Slot { link }, Side { opcode: Opcode::Nop, ..side });
-}
-
-/// Copies what the loads and stores of a block know of where they hit last.
-fn copy_slots(code: &mut Translations, from: usize, to: usize) {
-    for slot in 0..code.ops.len() - to {
-        let class = code.side[to + slot].opcode.class();
-        if matches!(class, Class::load | Class::store | Class::float_load | Class::float_store) {
-            let predicted = code.slot(from + slot).1.rs2;
-            code.ops[to + slot].op.rs2 = predicted;
+        let unit = Unit::translate::<B>(code, self.begun as u32, region.blocks);
+        self.begun += 1;
+        let Some(function) = compiler.unit::<B>(code, unit.number, &unit.blocks) else { return };
+        let refused = if self.all { Err(function) } else { compiler.begin(function) };
+        match refused {
+            Ok(()) => self.waiting.add(unit, self.sampled, cost * PACE),
+            Err(function) => {
+                if let Some(address) = compiler.compile(function) {
+                    self.install::<B>(code, &unit, address);
+                }
+            }
         }
+    }
+
+    /// Installs the units that are to be by now.
+    fn install_due<B: Bus>(&mut self, code: &mut Translations) {
+        while let Some(due) = self.waiting.take_due(self.sampled) {
+            let Some(compiler) = &mut self.compiler else { return };
+            match due.unit {
+                None => compiler.discard(),
+                Some(unit) => {
+                    if let Some(address) = compiler.take() {
+                        self.install::<B>(code, &unit, address);
+                    }
+                }
+            }
+        }
+    }
+
+    fn install<B: Bus>(&mut self, code: &mut Translations, unit: &Unit, address: usize) {
+        unit.install::<B>(code, address);
+        self.units.add(&unit.region);
+        self.made += 1;
     }
 }

@@ -3,6 +3,7 @@
 use super::jumps::Jumps;
 use super::place::Place;
 use super::translations::{MAX_BLOCK_SLOTS, Translations};
+use super::waiting::Waiting;
 use crate::{
     engine::compiled::{Block, calls, compiled_part, is_link, returns},
     host_page::HostPage,
@@ -42,6 +43,7 @@ pub(super) struct Growth<'a> {
     pub(super) jumps: Option<&'a Jumps>,
     pub(super) links: Links,
     pub(super) heat: &'a Heat,
+    pub(super) waiting: &'a Waiting,
 }
 
 impl Growth<'_> {
@@ -59,7 +61,8 @@ impl Growth<'_> {
             }
             let Some(slot) = self.code.block_at(page, offset) else { continue };
             let is_full = region.blocks.len() == MOST_BLOCKS || region.ops > MOST_OPS;
-            if self.code.side[slot].opcode == Opcode::Compiled || is_full {
+            let is_compiled = self.code.side[slot].opcode == Opcode::Compiled || self.waiting.holds(page, offset);
+            if is_compiled || is_full {
                 continue;
             }
             region.blocks.push(Block { page, offset, slot });

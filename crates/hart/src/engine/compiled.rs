@@ -9,6 +9,7 @@
 //! JUSTIFICATION for unsafe: compiled code is called by address, and calls the functions below with raw pointers. It passes on what it
 //! was entered with.
 
+mod background;
 mod called;
 mod code_memory;
 mod emit;

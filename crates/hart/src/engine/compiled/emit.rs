@@ -7,7 +7,7 @@
 //! only with as much: so no other needs to look at the budget, which never ends here. Its end is an interpreter's.
 
 use super::{
-    host::{Compiler, trampoline_signature},
+    host::{Built, Compiler, trampoline_signature},
     integer::integer,
     loops,
     near::Near,
@@ -105,16 +105,16 @@ pub(super) struct Emitter<'e, 'f, B: Bus> {
 }
 
 impl Compiler {
-    /// Compiles `blocks`, as the unit of that number; `None` where that fails. The address is that of a [`Unit`](super::Unit) whose entries are
-    /// numbered as the blocks are.
-    pub(crate) fn unit<B: Bus>(&mut self, code: &Translations, unit: u32, blocks: &[Block]) -> Option<usize> {
+    /// The function of the unit of that number for `blocks`; `None` where the bus has no layout for it. Its address will be that of a
+    /// [`Unit`](super::Unit) whose entries are numbered as the blocks are.
+    pub(crate) fn unit<B: Bus>(&mut self, code: &Translations, unit: u32, blocks: &[Block]) -> Option<Built> {
         let layout = B::ENTRY?;
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([AbiParam::new(I64); 5]);
         signature.returns.extend([AbiParam::new(I64); 2]);
-        self.compile(signature, |f, trampoline| {
+        Some(self.build(signature, |f, trampoline| {
             Emitter::<B>::emit(f, code, layout, trampoline, (unit, blocks));
-        })
+        }))
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! JUSTIFICATION for unsafe: a function that compiled code calls keeps a convention of calls that Rust has no name for.
 
+use super::background::{Background, Function as Compiling, NotCompiled, compile};
 use super::code_memory::{CODE_BYTES, CodeMemory, CodeMemoryError};
 use cranelift_codegen::{
     Context,
-    control::ControlPlane,
     ir::{AbiParam, Function, InstBuilder, Signature, types::I64},
     isa::{CallConv, OwnedTargetIsa},
     settings::{self, Configurable},
@@ -15,12 +15,17 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 /// Makes functions of the host, and keeps them.
 pub(crate) struct Compiler {
     isa: OwnedTargetIsa,
-    context: Context,
     functions: FunctionBuilderContext,
+    /// Functions whose memory may be used again.
+    spare: Vec<Compiling>,
+    background: Option<Background>,
     memory: CodeMemory,
     /// Address of the [trampoline](Self::make_trampoline).
     trampoline: usize,
 }
+
+/// A function that is not compiled yet.
+pub(crate) struct Built(Compiling);
 
 impl Compiler {
     /// `None` where the host is not one that code is compiled for, or gives no memory for it.
@@ -40,8 +45,9 @@ impl Compiler {
         let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
         let mut compiler = Self {
             isa,
-            context: Context::new(),
             functions: FunctionBuilderContext::new(),
+            spare: Vec::new(),
+            background: None,
             memory: CodeMemory::new()?,
             trampoline: 0,
         };
@@ -49,24 +55,58 @@ impl Compiler {
         Some(compiler)
     }
 
-    /// Compiles the function that `emit` builds with the trampoline's address; `None` where that fails or the memory is full.
-    pub(super) fn compile(
-        &mut self,
-        signature: Signature,
-        emit: impl FnOnce(&mut FunctionBuilder, usize),
-    ) -> Option<usize> {
-        self.context.clear();
-        self.context.func = Function::with_name_signature(Default::default(), signature);
-        let mut builder = FunctionBuilder::new(&mut self.context.func, &mut self.functions);
+    /// The function that `emit` builds with the trampoline's address.
+    pub(super) fn build(&mut self, signature: Signature, emit: impl FnOnce(&mut FunctionBuilder, usize)) -> Built {
+        let mut context = self.spare.pop().unwrap_or_else(|| Box::new(Context::new()));
+        context.clear();
+        context.func = Function::with_name_signature(Default::default(), signature);
+        let mut builder = FunctionBuilder::new(&mut context.func, &mut self.functions);
         emit(&mut builder, self.trampoline);
         builder.seal_all_blocks();
         builder.finalize(self.isa.frontend_config());
-        let compiled = self.context.compile(&*self.isa, &mut ControlPlane::default()).ok()?;
-        // Everything is called by address: nothing is left to be linked.
-        if !compiled.buffer.relocs().is_empty() {
-            return None;
+        Built(context)
+    }
+
+    /// Compiles a function; `None` where that fails or the memory is full.
+    pub(crate) fn compile(&mut self, function: Built) -> Option<usize> {
+        let compiled = compile(&self.isa, function.0);
+        self.keep(compiled)
+    }
+
+    /// Compiles a function beside the guest, if the host gives a thread for it; [`take`](Self::take) has the result.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn begin(&mut self, function: Built) -> Result<(), Built> {
+        if self.background.is_none() {
+            self.background = Background::new(self.isa.clone());
         }
-        self.memory.append(compiled.code_buffer())
+        match &self.background {
+            Some(background) => background.begin(function.0).map_err(Built),
+            None => Err(function),
+        }
+    }
+
+    /// Waits for the oldest function that [`begin`](Self::begin) has taken. Its address, or `None` where it could not be compiled or the memory is full.
+    pub(crate) fn take(&mut self) -> Option<usize> {
+        let compiled = self.background.as_mut()?.take();
+        self.keep(compiled)
+    }
+
+    /// As [`take`](Self::take), of a function that nothing calls any more.
+    pub(crate) fn discard(&mut self) {
+        if let Some(Ok(function)) = self.background.as_mut().map(Background::take) {
+            self.spare.push(function);
+        }
+    }
+
+    fn keep(&mut self, compiled: Result<Compiling, NotCompiled>) -> Option<usize> {
+        let function = compiled.ok()?;
+        // Everything is called by address: nothing is left to be linked.
+        let code = function.compiled_code().filter(|code| code.buffer.relocs().is_empty());
+        let address = code.and_then(|code| self.memory.append(code.code_buffer()));
+        self.spare.push(function);
+        address
     }
 
     /// Whether there is room for a function of the largest size that is expected.
@@ -103,7 +143,7 @@ impl Compiler {
     fn make_trampoline(&mut self) -> Option<usize> {
         let mut inner = Signature::new(CallConv::SystemV);
         inner.params.extend([AbiParam::new(I64); 5]);
-        self.compile(trampoline_signature(), |f, _| {
+        let trampoline = self.build(trampoline_signature(), |f, _| {
             let entry = f.create_block();
             f.append_block_params_for_function_params(entry);
             f.switch_to_block(entry);
@@ -111,7 +151,8 @@ impl Compiler {
             let inner = f.import_signature(inner);
             f.ins().call_indirect(inner, parameters[0], &parameters[1..]);
             f.ins().return_(&[]);
-        })
+        });
+        self.compile(trampoline)
     }
 }
 
