@@ -1,11 +1,11 @@
-//! Programs that chores run.
+//! Programs that chores run, and work that they do two pieces at a time.
 
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-/// Works that run at the same time.
+/// Pieces of work that are done at the same time.
 const AT_ONCE: usize = 2;
 
 /// The workspace's directory.

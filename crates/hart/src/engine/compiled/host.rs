@@ -76,7 +76,7 @@ impl Compiler {
     /// Compiles a function beside the guest, if the host gives a thread for it; [`take`](Self::take) has the result.
     ///
     /// # Errors
-    /// There is none.
+    /// The function, if the host gives no thread.
     pub(crate) fn begin(&mut self, function: Built) -> Result<(), Built> {
         if self.background.is_none() {
             self.background = Background::new(self.isa.clone());
