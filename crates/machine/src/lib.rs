@@ -33,6 +33,7 @@ pub use files::{Access as ShareAccess, Root as ShareRoot};
 pub use hart::{CODE_BYTES, CodeMemoryError, DataAccess, DataUse, Retired, reserve_code};
 pub use hypervisor::FaultyFrame;
 pub use hypervisor::sched;
+pub use introspection::{Contents, KernelArea, LINKED_AT, Mapping};
 pub use loader::LoadError;
 pub use machine::{BalloonError, Controller, Machine, Pace, RecordError, Recorded};
 pub use memory::registry;
@@ -42,7 +43,10 @@ pub use pages::{DistanceBucket, DistanceHistogram, HartReuse, Heatmap, HeatmapCe
 pub use parts::instruction_sink::{GuestPage, GuestTables, InstructionSink};
 pub use parts::network::Network;
 pub use parts::page_watch::{HeatmapOf, PageRequest};
-pub use profile::{Caller, Counter, Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, Space, Touched};
+pub use profile::{
+    Caller, Counter, Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, Space, SpaceMapping, SpaceProcess,
+    Touched,
+};
 pub use results::events::{
     Event, EventInterrupt, EventKind, EventPlace, MeasuredRegion, ShadowActivity, ShadowEvent, ShadowWay, Trace,
 };

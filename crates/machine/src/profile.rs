@@ -6,13 +6,14 @@
 //!
 //! The delay that an out-of-order core takes from translation shows only after the access. It is charged to the latest miss before it.
 //!
-//! These modules know nothing of the machine. `state/profile.rs` reads its counters for them.
+//! These modules know nothing of the machine. `state/profile.rs` reads its counters for them, and `state/introspection.rs` the memory of guests.
 
 mod account;
 mod callers;
 mod cells;
 mod counters;
 mod ledger;
+mod mappings;
 mod rates;
 mod site;
 
@@ -22,5 +23,6 @@ pub(crate) use site::Page;
 
 pub use account::{Caller, NamedRange, Profile, ProfileDetail, Row};
 pub use counters::{Counter, Counters};
+pub use mappings::{SpaceMapping, SpaceProcess};
 pub use rates::Rates;
 pub use site::{Site, Space, Touched};

@@ -2,6 +2,7 @@
 
 pub(crate) mod exit_pages;
 pub(crate) mod footprint;
+mod introspection;
 pub(crate) mod pages;
 mod paging;
 pub(crate) mod pmu;

@@ -22,6 +22,7 @@ fn chosen(chosen: &ChosenWalk) -> Value {
             value["exit"] = json!(reason.name());
             ("exit", "exits")
         }
+        Choice::Missed => ("missed", "misses"),
     };
     value["choice"] = json!(choice);
     value[counted] = json!(pages);

@@ -478,6 +478,31 @@ fn a_link_leads_to_a_step_of_a_walk_beside_another() {
 
 #[test]
 #[ignore = "needs chromium"]
+fn a_function_and_its_data_lead_to_the_walk_of_their_most_frequent_miss() {
+    let scratch = Scratch::new();
+    let mut page = Page::open(&profiled(&scratch), 1200, "light");
+    let kind = "document.querySelector('[data-kind]').value";
+    let follow = |page: &mut Page, name: &str| {
+        page.evaluate(&format!(
+            "(() => {{ const links = [...document.querySelectorAll('#profile th a')]; \
+                 links.find((link) => link.textContent === '{name}').click(); }})()"
+        ));
+    };
+    for (function, data) in [("read_at_random", "hostile"), ("read_in_order", "sequential")] {
+        follow(&mut page, function);
+        page.wait_for(&format!("{kind}.startsWith('missed:')"));
+        let of_function = page.evaluate(kind);
+        page.evaluate("location.hash = ''");
+        follow(&mut page, data);
+        page.wait_for("location.hash.startsWith('#explore:')");
+        assert_eq!(page.evaluate(kind), of_function, "{function}, {data}");
+    }
+    assert_eq!(page.accessibility(), [""; 0]);
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
 fn walks_play_and_split_their_addresses_and_terms_lead_to_the_glossary() {
     let scratch = Scratch::new();
     let mut page = Page::open(&comparison(&scratch), 1200, "light");

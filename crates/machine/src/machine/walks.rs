@@ -7,6 +7,9 @@ use hypervisor::WalkMemory;
 use mmu::{Memo, WalkRecord};
 use types::{Gva, PageSize, TranslationContext};
 
+/// Walks to the pages that instructions miss most often.
+const MOST_MISSED: usize = 16;
+
 impl Machine {
     /// Records walks of each guest from now on: at the end of its region of interest, or, if it marks none, of its command.
     pub fn record_walks(&mut self) {
@@ -41,7 +44,7 @@ impl Machine {
         let chosen = choices(&references).into_iter().filter_map(|(choice, index, pages)| {
             Some(ChosenWalk { choice, pages, walk: self.walk_of(lengths[index].0, None)? })
         });
-        let chosen = chosen.chain(self.walks_of_exits()).collect();
+        let chosen = chosen.chain(self.walks_of_exits()).chain(self.walks_of_misses()).collect();
         Some(RecordedWalks { middle, pages: references.len(), chosen })
     }
 
@@ -55,6 +58,21 @@ impl Machine {
         latest.filter_map(move |(reason, accesses)| {
             let walk = accesses.latest().find_map(walk)?;
             Some(ChosenWalk { choice: Choice::Exit(reason), pages: accesses.exits as usize, walk })
+        })
+    }
+
+    /// Walks to the pages of the current address space that instructions miss most often, where there is a profile.
+    fn walks_of_misses(&self) -> impl Iterator<Item = ChosenWalk> {
+        let current = self.state.current;
+        let ledger = self.state.profile.iter();
+        let pages =
+            ledger.flat_map(move |ledger| ledger.frequent_misses(current.processor, current.guest, MOST_MISSED));
+        pages.filter_map(|missed| {
+            // A kernel that misses in a user's page has allowed itself to use it.
+            let context =
+                TranslationContext { privilege: missed.privilege, sum: true, ..TranslationContext::default() };
+            let walk = self.walk_of(inside((missed.page, PageSize::Size4K)), Some(&context))?;
+            Some(ChosenWalk { choice: Choice::Missed, pages: missed.misses as usize, walk })
         })
     }
 

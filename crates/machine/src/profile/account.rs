@@ -2,11 +2,13 @@
 
 use super::callers::Callers;
 use super::cells::{Cells, Folds, Key};
-use super::counters::Counters;
+use super::counters::{Counter, Counters};
+use super::mappings::{Mappings, SpaceMapping, SpaceProcess};
 use super::rates::Rates;
 use super::site::{ChainId, Page, Place, Site, Space, SpaceId, Touched};
-use std::collections::HashMap;
-use types::Gva;
+use introspection::KernelArea;
+use std::collections::{HashMap, HashSet};
+use types::{Access, Gva, Privilege};
 
 /// The most pairs of an instruction and a page that are kept apart: a guest can make as many as it likes, and the host's memory is not its to use up.
 const MOST_CELLS: usize = 1 << 20;
@@ -81,10 +83,27 @@ pub struct Profile {
     pub callers: Vec<Caller>,
     /// Ranges that have names. A later one goes before an earlier one.
     pub ranges: Vec<NamedRange>,
+    /// The processes of a Linux guest, as far as they are known.
+    pub processes: Vec<SpaceProcess>,
+    /// What they have mapped, as far as something was charged there.
+    pub mappings: Vec<SpaceMapping>,
+    /// The parts of the kernel's half of every address space, in the order of addresses, if they are known.
+    pub areas: Vec<KernelArea>,
     /// What the run counted, independently of the profile: the sum of all rows.
     pub totals: Counters,
     /// The time that the counters amount to.
     pub rates: Rates,
+}
+
+/// The page that an instruction misses most often.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FrequentMiss {
+    /// The first byte of the page.
+    pub(crate) page: Gva,
+    /// The privilege of the instruction.
+    pub(crate) privilege: Privilege,
+    /// How many of its loads and stores to the page missed the L1.
+    pub(crate) misses: i64,
 }
 
 /// What is charged of one guest.
@@ -97,6 +116,7 @@ pub(super) struct Account {
     /// Places that were charged lately, by their address.
     recent: [Option<(Place, u32)>; RECENT],
     ranges: Vec<NamedRange>,
+    pub(super) mappings: Mappings,
     /// Call stacks, if they are kept.
     pub(super) callers: Option<Callers>,
     /// Entries of shadow tables that were charged so far.
@@ -158,13 +178,19 @@ impl Account {
         site
     }
 
-    /// Charges a site for what it did to a page.
+    /// Charges a site for what it did to a page. Returns whether this is the first time.
     #[inline]
-    pub(super) fn charge(&mut self, site: u32, page: Page, counters: &Counters) {
+    pub(super) fn charge(&mut self, site: u32, page: Page, counters: &Counters) -> bool {
         let key = Key { site, page: page.word() };
         match self.current.find(key) {
-            Some(cell) => cell.add(counters),
-            None => self.charge_new(key, counters),
+            Some(cell) => {
+                cell.add(counters);
+                false
+            }
+            None => {
+                self.charge_new(key, counters);
+                true
+            }
         }
     }
 
@@ -226,9 +252,36 @@ impl Account {
             detail: if self.callers.is_some() { ProfileDetail::Callers } else { ProfileDetail::Instructions },
             callers: callers.collect(),
             ranges: self.ranges.clone(),
+            processes: self.mappings.processes(),
+            mappings: self.mappings.mappings(),
+            areas: self.mappings.areas().to_vec(),
             totals,
             rates,
         }
+    }
+
+    /// The pages that instructions in a space miss most often, one for each instruction and each page once: of those that miss most, at most `most`.
+    pub(super) fn frequent_misses(&self, space: Space, most: usize) -> Vec<FrequentMiss> {
+        let Some(&space) = self.space_ids.get(&space) else { return Vec::new() };
+        let mut counts: HashMap<Key, i64, Folds> = HashMap::default();
+        // What came before the first region counts as long as there is none.
+        let earlier = self.measured.as_ref().unwrap_or(&self.before);
+        for (key, counters) in earlier.iter().chain(self.current.iter()) {
+            let is_data = matches!(Page::from_word(key.page).touched(), Touched::Page(_, Access::Read | Access::Write));
+            if is_data && self.sites[key.site as usize].space == space {
+                *counts.entry(*key).or_default() += counters.get(Counter::L1dMisses);
+            }
+        }
+        let mut counts: Vec<(Key, i64)> = counts.into_iter().filter(|(_, misses)| *misses > 0).collect();
+        counts.sort_unstable_by_key(|&(key, misses)| (std::cmp::Reverse(misses), key));
+        let (mut sites, mut pages) = (HashSet::new(), HashSet::new());
+        counts.retain(|(key, _)| sites.insert(key.site) && pages.insert(key.page & !0xfff));
+        let frequent = counts.into_iter().take(most).map(|(key, misses)| FrequentMiss {
+            page: Gva(key.page & !0xfff),
+            privilege: self.sites[key.site as usize].privilege.into(),
+            misses,
+        });
+        frequent.collect()
     }
 
     fn site_at(&self, Place { space, privilege, pc, .. }: Place) -> Site {
@@ -243,8 +296,8 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Counter, Waiting};
-    use types::{Access, Cycles};
+    use crate::profile::Waiting;
+    use types::Cycles;
 
     const RATES: Rates = Rates {
         l2_hit: Cycles(0),
@@ -281,6 +334,32 @@ mod tests {
         assert!(profile.rows.iter().any(|row| row.site.pc.is_none()));
         assert!(profile.rows.iter().any(|row| row.touched == Touched::Others));
         assert!(profile.rows.len() <= MOST_CELLS + 2);
+    }
+
+    #[test]
+    fn each_instruction_has_the_page_that_it_misses_most() {
+        let mut account = Account::default();
+        let space = Space { root: types::Gpa(0x1000), ..Space::default() };
+        let number = account.space(space);
+        let mut charge = |pc: u64, page: u64, times: u64, access: Access| {
+            let site = account.site(Place { pc, space: number, ..Place::default() });
+            let mut counters = Counters::default();
+            counters.set(Counter::L1dMisses as usize, times as i64);
+            account.charge(site, Page::of(Gva(page << 12), access), &counters);
+        };
+        charge(4, 1, 3, Access::Read);
+        charge(4, 2, 5, Access::Write);
+        charge(8, 2, 4, Access::Read);
+        charge(8, 3, 1, Access::Read);
+        charge(12, 9, 100, Access::Execute);
+        charge(16, 7, 2, Access::Read);
+        let found = |most| -> Vec<_> {
+            account.frequent_misses(space, most).iter().map(|of| (of.page.0 >> 12, of.misses)).collect()
+        };
+        // The second instruction misses most where the first one does.
+        assert_eq!(found(9), [(2, 5), (7, 2)]);
+        assert_eq!(found(1), [(2, 5)]);
+        assert_eq!(account.frequent_misses(Space::default(), 9), []);
     }
 
     #[test]

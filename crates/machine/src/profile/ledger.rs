@@ -1,8 +1,9 @@
 //! The ledger of a machine: what the counters of each pCPU were when they were last read, and an account for each guest.
 
-use super::account::{Account, NamedRange, Profile, ProfileDetail};
+use super::account::{Account, FrequentMiss, NamedRange, Profile, ProfileDetail};
 use super::callers::Callers;
 use super::counters::{Counter, Counters, SHADOW_FILLS};
+use super::mappings::Mappings;
 use super::rates::Rates;
 use super::site::{ChainId, Page, Place, Space};
 use hart::Transfer;
@@ -104,12 +105,24 @@ impl Ledger {
         account.site(Place { callers, ..place })
     }
 
-    /// Charges an access that has missed.
+    /// Charges an access that has missed. Returns whether it is the first of its instruction to the page.
     #[inline]
-    pub(crate) fn miss(&mut self, reading: &Reading, page: Page) {
+    pub(crate) fn miss(&mut self, reading: &Reading, page: Page) -> bool {
         let site = self.site(reading.pcpu, reading.guest);
         self.seats[reading.pcpu].latest = Some((site, page));
-        self.settle(reading, site, page);
+        self.settle(reading, site, page)
+    }
+
+    /// The space that the hart on a pCPU is in, and those of its addresses here of which no mapping is known: that of its instruction, and `at`.
+    pub(crate) fn unmapped(&self, pcpu: usize, guest: usize, at: Gva) -> (Space, [Option<Gva>; 2]) {
+        let Seat { space, place, .. } = self.seats[pcpu];
+        let mappings = &self.accounts[guest].mappings;
+        (space, [Gva(place.pc), at].map(|at| mappings.lacks(space, at).then_some(at)))
+    }
+
+    /// What is known of a guest's processes, to be learned more of.
+    pub(crate) fn mappings(&mut self, guest: usize) -> &mut Mappings {
+        &mut self.accounts[guest].mappings
     }
 
     /// Charges what has changed beside accesses to where the hart is. What only a core knows is of the latest miss.
@@ -138,13 +151,13 @@ impl Ledger {
     }
 
     #[inline]
-    fn settle(&mut self, reading: &Reading, site: u32, page: Page) {
+    fn settle(&mut self, reading: &Reading, site: u32, page: Page) -> bool {
         let (seat, account) = (&mut self.seats[reading.pcpu], &mut self.accounts[reading.guest]);
         let mut charged = reading.counters.since(&seat.seen);
         charged.set(SHADOW_FILLS, reading.shadow_fills - account.shadow_fills);
         seat.seen = reading.counters;
         account.shadow_fills = reading.shadow_fills;
-        account.charge(site, page, &charged);
+        account.charge(site, page, &charged)
     }
 
     /// A region of interest of a guest begins. All of its pCPUs have been swept.
@@ -161,6 +174,11 @@ impl Ledger {
     pub(crate) fn name(&mut self, pcpu: usize, guest: usize, (start, bytes): (Gva, u64), name: String) {
         let space = self.seats[pcpu].space;
         self.accounts[guest].name(NamedRange { space, start, bytes, name });
+    }
+
+    /// The pages that instructions of a guest miss most often in the space that the hart on a pCPU is in, at most `most`.
+    pub(crate) fn frequent_misses(&self, pcpu: usize, guest: usize, most: usize) -> Vec<FrequentMiss> {
+        self.accounts[guest].frequent_misses(self.seats[pcpu].space, most)
     }
 
     /// The profile of a guest whose run counted `totals`.

@@ -2,8 +2,8 @@
 //!
 //! The pages are some that the processor works on: of those that its L1D holds for the address space, that in the middle, by address, which mostly
 //! is one of the workload's largest array, and those with the longest, the commonest and the shortest walk; and for each reason for which accesses
-//! exited in the region of interest, that of the latest one. A recording changes nothing, neither
-//! memory nor caches nor counts.
+//! exited in the region of interest, that of the latest one; and where there is a profile, those that instructions miss most often. A recording
+//! changes nothing, neither memory nor caches nor counts.
 
 use hypervisor::ExitReason;
 use mmu::WalkRecord;
@@ -33,7 +33,8 @@ pub struct RecordedWalks {
 pub struct ChosenWalk {
     /// Why this one.
     pub choice: Choice,
-    /// How many of the pages have walks with as many references; of [`Choice::Exit`], how many accesses have exited for the reason.
+    /// How many of the pages have walks with as many references; of [`Choice::Exit`], how many accesses have exited for the reason;
+    /// of [`Choice::Missed`], how many loads and stores of the instruction missed the L1 there.
     pub pages: usize,
     /// The walk.
     pub walk: RecordedWalk,
@@ -50,6 +51,8 @@ pub enum Choice {
     Shortest,
     /// It is to the page whose access was the latest to exit for this reason, of those that can be walked to.
     Exit(ExitReason),
+    /// It is to the page that an instruction misses most often, by the profile.
+    Missed,
 }
 
 /// Which of these numbers of references are the longest, the commonest and the shortest, each number once: why, its index, and how many are equal.

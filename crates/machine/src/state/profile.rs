@@ -1,5 +1,6 @@
 //! The machine's counters, as a profile reads them.
 
+use super::introspection::{GuestKernel, kernel};
 use crate::profile::{Counter, Counters, Ledger, Mark, Page, Rates, Reading, Waiting};
 use crate::state::MachineState;
 use hart::Transfer;
@@ -108,7 +109,24 @@ pub(crate) fn charge(state: &mut MachineState, mark: Mark, address: u64, access:
         return;
     }
     let (pcpu, guest) = (state.current.processor, state.current.guest);
-    if let Some((ledger, reading)) = reading(state, pcpu, guest) {
-        ledger.miss(&reading, Page::of(Gva(address), access));
+    if let Some((ledger, reading)) = reading(state, pcpu, guest)
+        && ledger.miss(&reading, Page::of(Gva(address), access))
+    {
+        learn(state, Gva(address));
+    }
+}
+
+/// Looks what the current hart's process has mapped at its instruction and at `at`, where that is not known.
+#[cold]
+fn learn(state: &mut MachineState, at: Gva) {
+    let (pcpu, guest) = (state.current.processor, state.current.guest);
+    let Some(ledger) = &mut state.profile else { return };
+    let (space, unmapped) = ledger.unmapped(pcpu, guest, at);
+    let vm = &state.vms[guest];
+    let context =
+        TranslationContext { mode: space.mode, root: space.root, asid: space.asid, ..TranslationContext::default() };
+    let memory = GuestKernel { vm, memory: &state.host.memory, context: context.that_may_load_all() };
+    for at in unmapped.into_iter().flatten() {
+        ledger.mappings(guest).learn(&memory, || kernel(vm, memory.memory), space, at);
     }
 }

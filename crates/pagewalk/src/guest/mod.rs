@@ -4,7 +4,7 @@
 mod apt;
 mod cache;
 mod command_line;
-mod cpio;
+pub(crate) mod cpio;
 mod debian;
 mod error;
 mod fetch;

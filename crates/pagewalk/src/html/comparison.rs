@@ -37,6 +37,7 @@ pub(crate) fn comparison(report: &Value, recordings: &Recordings) -> Result<Stri
     let systems = works.first().map_or(0, |runs| runs.len());
     let guest = runs.first().map_or("no guest", |run| run.guest.as_str());
     let times = TimeModels::of_report(report);
+    let walks = walks::limited(recorded(runs));
     Ok(page(Document {
         command: "compare".to_owned(),
         title: format!("What translation costs {}", short_list(&names)),
@@ -55,8 +56,8 @@ pub(crate) fn comparison(report: &Value, recordings: &Recordings) -> Result<Stri
         ]
         .into_iter()
         .flatten()
-        .chain(recordings::sections(recordings))
-        .chain(walks::section(recorded(runs)))
+        .chain(recordings::sections(recordings, &walks))
+        .chain(walks::section(walks))
         .chain([events::events(runs), host::section(&hosts, config)])
         .collect(),
     }))

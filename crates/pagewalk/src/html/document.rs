@@ -143,6 +143,8 @@ pub(super) struct DataTable {
     pub(super) caption: String,
     pub(super) headings: Vec<Heading>,
     pub(super) rows: Vec<Vec<String>>,
+    /// Where the first cell of a row leads on this page, as far as it does.
+    pub(super) links: Vec<Option<String>>,
 }
 
 /// The head of a column.
@@ -170,7 +172,14 @@ impl DataTable {
             Some(text) => Heading { text: text.to_owned(), numeric: true, term: None },
             None => Heading { text: (*text).to_owned(), numeric: false, term: None },
         };
-        Self { caption: caption.to_owned(), headings: headings.iter().map(heading).collect(), rows: Vec::new() }
+        Self { caption: caption.to_owned(), headings: headings.iter().map(heading).collect(), ..Self::default() }
+    }
+
+    /// Adds a row whose first cell leads to `link`.
+    pub(super) fn linked_row(&mut self, cells: impl IntoIterator<Item = String>, link: Option<String>) {
+        self.links.resize(self.rows.len(), None);
+        self.links.push(link);
+        self.row(cells);
     }
 
     /// Adds a row.

@@ -34,7 +34,7 @@ pub(crate) fn multi_vm(report: &Value, recordings: &Recordings) -> Result<String
         (format!("One host, {}", counted(guests.len(), "guest")), "")
     };
     let side_by_side = (runs.len() > 1).then(|| methods::section(&runs));
-    let recorded = recordings::sections(recordings);
+    let recorded = recordings::sections(recordings, &[]);
     let others = [guests::all(&runs), host::section(&[&first.host], &first.config)];
     Ok(page(Document {
         command: "run".to_owned(),

@@ -9,7 +9,7 @@ mod profile_graph;
 mod reuse;
 mod room;
 
-use super::document::Section;
+use super::document::{Section, Walk};
 use config::toml_problem::plain;
 use heatmap::Heatmaps;
 use intervals::Intervals;
@@ -76,11 +76,11 @@ fn put<T>(place: &mut Option<T>, read: T, what: &str) -> Result<(), String> {
     if place.replace(read).is_some() { Err(format!("a second {what}; a page has one")) } else { Ok(()) }
 }
 
-/// The sections of a page, in their order.
-pub(super) fn sections(recordings: &Recordings) -> Vec<Section> {
+/// The sections of a page with these walks, in their order.
+pub(super) fn sections(recordings: &Recordings, walks: &[Walk]) -> Vec<Section> {
     let Recordings { profile, intervals, heatmap, reuse } = recordings;
     [
-        profile.as_ref().and_then(profile::section),
+        profile.as_ref().and_then(|profile| profile::section(profile, walks)),
         intervals.as_ref().and_then(intervals::section),
         heatmap.as_ref().and_then(heatmap::section),
         reuse.as_ref().and_then(reuse::section),

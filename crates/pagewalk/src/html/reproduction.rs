@@ -63,7 +63,7 @@ pub(crate) fn reproduction(report: &Value) -> Result<String, Failure> {
     };
     let mut sections = vec![claims::section(claims)];
     sections.extend(figures::section(figures));
-    sections.extend(super::walks::section(walks(measurements)));
+    sections.extend(super::walks::section(super::walks::limited(walks(measurements))));
     sections.push(commands(measurements));
     sections.push(host::section(&hosts(measurements), &Value::Null));
     Ok(page(Document {

@@ -132,8 +132,9 @@ impl Shape {
         for document in [self.profile(), self.heatmap(), self.reuse()] {
             recordings.add(document).expect("a recording");
         }
-        let walks = walks::section(self.walks());
-        let sections = walks.into_iter().chain(recordings::sections(&recordings)).collect();
+        let walks = walks::limited(self.walks());
+        let recorded = recordings::sections(&recordings, &walks);
+        let sections = walks::section(walks).into_iter().chain(recorded).collect();
         page(Document { title: "All at once".to_owned(), sections, ..Document::default() })
     }
 }

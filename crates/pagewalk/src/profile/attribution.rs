@@ -1,8 +1,10 @@
 //! A profile with names.
 
-use super::names::{Names, Side};
+use super::names::{Names, NamesOfRun, Side};
 use super::stacks::{StackId, Stacks};
-use machine::{Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, Space, Touched};
+use machine::{
+    Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, Space, SpaceMapping, SpaceProcess, Touched,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use types::{Access, Privilege};
@@ -26,6 +28,8 @@ pub(super) struct NamedSpace {
     /// `None` for those that the profile had no room to keep apart.
     pub(super) space: Option<Space>,
     pub(super) name: String,
+    /// The number of its process, if it is known.
+    pub(super) pid: Option<u32>,
 }
 
 /// What was charged to an instruction for a page, with names.
@@ -85,6 +89,8 @@ pub(crate) struct Attribution {
     pub(super) stacks: Stacks,
     pub(super) detail: ProfileDetail,
     pub(super) entries: Vec<Entry>,
+    /// What the spaces have mapped, each with the number of its space.
+    pub(super) mappings: Vec<(usize, SpaceMapping)>,
     pub(super) totals: Counters,
     pub(super) rates: Rates,
 }
@@ -92,7 +98,8 @@ pub(crate) struct Attribution {
 impl Attribution {
     /// The profile of `about` with the names of its guest.
     pub(crate) fn new(about: About, profile: &Profile, names: &Names) -> Self {
-        let (spaces, numbers) = spaces(&about, &profile.rows, names);
+        let (spaces, numbers) = spaces(&about, profile, names);
+        let names = &names.of_run(profile);
         let [mut symbols, mut objects, mut lines] = [(); 3].map(|()| Numbered::default());
         let mut line_of = HashMap::new();
         let stacks = Stacks::new(profile.callers.iter().map(|caller| {
@@ -109,7 +116,9 @@ impl Attribution {
                 pc: site.pc.map(|pc| pc.0),
                 line: site.pc.and_then(|pc| {
                     let side = side(site.privilege);
-                    *line_of.entry((pc, side)).or_insert_with(|| names.line(pc.0, side).map(|line| lines.number(line)))
+                    *line_of
+                        .entry((site.space, pc, side))
+                        .or_insert_with(|| names.line(site.space, pc.0, side).map(|line| lines.number(line)))
                 }),
                 callers: row.caller.map(|caller| stacks.of_caller(caller)),
                 touched: row.touched,
@@ -118,8 +127,11 @@ impl Attribution {
             }
         });
         let entries = entries.collect();
+        let mappings =
+            profile.mappings.iter().filter_map(|found| Some((*numbers.get(&Some(found.space))?, found.clone())));
+        let mappings = mappings.collect();
         let Profile { totals, rates, detail, .. } = *profile;
-        Self { about, spaces, symbols, objects, lines, stacks, detail, entries, totals, rates }
+        Self { about, spaces, symbols, objects, lines, stacks, detail, entries, mappings, totals, rates }
     }
 
     /// The functions of a stack, the outermost first, and the one that they have called.
@@ -145,6 +157,24 @@ impl Attribution {
         sums.iter().take(count).map(function).collect()
     }
 
+    /// The page that has most of the L1's misses of loads and stores, by a key; of equals the first.
+    pub(super) fn most_missed<K: Eq + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> HashMap<K, u64> {
+        let mut pages: HashMap<(K, u64), i64> = HashMap::new();
+        for entry in &self.entries {
+            if let Touched::Page(page, Access::Read | Access::Write) = entry.touched {
+                *pages.entry((key(entry), page.0)).or_default() += entry.counters.get(machine::Counter::L1dMisses);
+            }
+        }
+        let mut most: HashMap<K, (i64, u64)> = HashMap::new();
+        for ((key, page), misses) in pages.into_iter().filter(|(_, misses)| *misses > 0) {
+            let best = most.entry(key).or_insert((misses, page));
+            if (misses, std::cmp::Reverse(page)) > (best.0, std::cmp::Reverse(best.1)) {
+                *best = (misses, page);
+            }
+        }
+        most.into_iter().map(|(key, (_, page))| (key, page)).collect()
+    }
+
     /// What was charged, added up by a key: the costliest first, and of equals the one with more misses of the L1s, and then by key.
     pub(super) fn sums<K: Ord + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> Vec<(K, Counters)> {
         let mut sums: HashMap<K, Counters> = HashMap::new();
@@ -163,9 +193,9 @@ impl Attribution {
 }
 
 /// The function of an instruction, and how far behind its beginning it is.
-fn function(site: &Site, names: &Names) -> (String, u64) {
+fn function(site: &Site, names: &NamesOfRun<'_>) -> (String, u64) {
     let other = || ("[other instructions]".to_owned(), 0);
-    site.pc.map_or_else(other, |pc| names.function(pc.0, side(site.privilege)))
+    site.pc.map_or_else(other, |pc| names.function(site.space, pc.0, side(site.privilege)))
 }
 
 /// The side of an address space that has a privilege's code.
@@ -176,10 +206,13 @@ const fn side(privilege: Privilege) -> Side {
     }
 }
 
+/// What the kernel calls the program of our workloads: as much of its name as there is room for.
+const WORKLOADS: &str = "pagewalk-worklo";
+
 /// The address spaces in the order of their first event, with names that differ.
-fn spaces(about: &About, rows: &[Row], names: &Names) -> (Vec<NamedSpace>, HashMap<Option<Space>, usize>) {
+fn spaces(about: &About, profile: &Profile, names: &Names) -> (Vec<NamedSpace>, HashMap<Option<Space>, usize>) {
     let (mut spaces, mut numbers): (Vec<(Option<Space>, Privilege)>, HashMap<_, usize>) = <_>::default();
-    for row in rows {
+    for row in &profile.rows {
         let number = *numbers.entry(row.site.space).or_insert(spaces.len());
         if number == spaces.len() {
             spaces.push((row.site.space, Privilege::Supervisor));
@@ -188,28 +221,44 @@ fn spaces(about: &About, rows: &[Row], names: &Names) -> (Vec<NamedSpace>, HashM
             spaces[number].1 = Privilege::User;
         }
     }
-    let plain = |&(space, privilege): &(Option<Space>, Privilege)| match (space, privilege) {
-        (None, _) => "[other address spaces]".to_owned(),
-        (Some(_), Privilege::User) => about.work.clone(),
-        (Some(_), Privilege::Supervisor) => names.kernel_name().to_owned(),
+    let processes: HashMap<Space, &SpaceProcess> = profile.processes.iter().map(|of| (of.space, of)).collect();
+    let process = |space: Option<Space>| space.and_then(|space| processes.get(&space).copied());
+    let plain = |&(space, privilege): &(Option<Space>, Privilege)| match (space, process(space), privilege) {
+        (None, ..) => "[other address spaces]".to_owned(),
+        (_, Some(found), _) if names.of_workload() && found.name == WORKLOADS => about.work.clone(),
+        (_, Some(found), _) => found.name.clone(),
+        (_, None, Privilege::User) => about.work.clone(),
+        (_, None, Privilege::Supervisor) => names.kernel_name().to_owned(),
     };
-    let named = spaces.iter().map(|of| {
-        let name = plain(of);
-        let alone = spaces.iter().filter(|other| plain(other) == name).count() == 1;
-        let name = match of.0.filter(|_| !alone) {
-            Some(Space { root, asid, mode }) if mode.levels() > 0 => {
-                format!("{name} (asid {}, root {:#x})", asid.0, root.0)
-            }
-            Some(_) => format!("{name} (no translation)"),
-            None => name,
-        };
-        NamedSpace { space: of.0, name }
+    let with_pid = |of: &(Option<Space>, Privilege)| match process(of.0) {
+        Some(found) => format!("{} (pid {})", plain(of), found.pid),
+        None => plain(of),
+    };
+    let full = |of: &(Option<Space>, Privilege)| match of.0 {
+        Some(Space { root, asid, mode }) if mode.levels() > 0 => {
+            format!("{} (asid {}, root {:#x})", with_pid(of), asid.0, root.0)
+        }
+        Some(_) => format!("{} (no translation)", plain(of)),
+        None => plain(of),
+    };
+    // The shortest that no other space has.
+    let shorter: [Vec<String>; 2] = [spaces.iter().map(plain).collect(), spaces.iter().map(with_pid).collect()];
+    let counts = shorter.each_ref().map(|names| {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
+        counts
+    });
+    let named = spaces.iter().enumerate().map(|(number, of)| {
+        let unique = (0..shorter.len()).map(|length| (length, &shorter[length][number]));
+        let unique = { unique }.find(|(length, name)| counts[*length][name.as_str()] == 1);
+        let name = unique.map_or_else(|| full(of), |(_, name)| name.clone());
+        NamedSpace { space: of.0, name, pid: process(of.0).map(|process| process.pid) }
     });
     (named.collect(), numbers)
 }
 
 /// What an access was to.
-fn object(row: &Row, ranges: &[NamedRange], names: &Names) -> String {
+fn object(row: &Row, ranges: &[NamedRange], names: &NamesOfRun<'_>) -> String {
     const PAGE: u64 = 4096;
     match row.touched {
         Touched::Nothing => "[no access]".to_owned(),
@@ -223,7 +272,7 @@ fn object(row: &Row, ranges: &[NamedRange], names: &Names) -> String {
             };
             let here = ranges.iter().filter(|range| Some(range.space) == row.site.space && overlap(range) > 0);
             // Of equals the one that was named last.
-            here.max_by_key(overlap).map_or_else(|| names.object(page.0), |range| range.name.clone())
+            here.max_by_key(overlap).map_or_else(|| names.object(row.site.space, page.0), |range| range.name.clone())
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A profile as JSON. The keys are a contract: see docs/json-keys.md.
 
 use super::attribution::{Attribution, Entry};
+use super::programs;
 use super::stacks::StackId;
-use machine::{Counters, ProfileDetail, Space, Touched};
+use machine::{Contents, Counters, ProfileDetail, Space, SpaceMapping, Touched};
 use serde_json::{Map, Value, json};
 use types::{Access, PagingMode};
 
@@ -33,9 +34,18 @@ fn run(profile: &Attribution) -> Value {
             "mode": kept_apart.then(|| mode_name(mode)),
             "root": kept_apart.then(|| format!("{root:#x}", root = root.0)),
             "asid": kept_apart.then_some(asid.0),
+            "pid": named.pid,
         })
     };
-    let symbol = |(space, symbol): (usize, usize)| json!({ "space": space, "name": profile.symbols.name(symbol) });
+    let pages_of_symbols = profile.most_missed(|entry| (entry.space, entry.symbol));
+    let pages_of_objects = profile.most_missed(|entry| (entry.space, entry.object));
+    let symbol = |(space, symbol): (usize, usize)| {
+        json!({
+            "space": space,
+            "name": profile.symbols.name(symbol),
+            "most_missed": pages_of_symbols.get(&(space, symbol)).copied().map(hexadecimal),
+        })
+    };
     let line = |line: Option<usize>| line.map(|line| profile.lines.name(line));
     let instruction = |(space, pc, symbol, offset, at): (usize, Option<u64>, usize, u64, Option<usize>)| {
         let mut about = json!({
@@ -58,7 +68,13 @@ fn run(profile: &Attribution) -> Value {
             "object": profile.objects.name(object),
         })
     };
-    let object = |(space, object): (usize, usize)| json!({ "space": space, "name": profile.objects.name(object) });
+    let object = |(space, object): (usize, usize)| {
+        json!({
+            "space": space,
+            "name": profile.objects.name(object),
+            "most_missed": pages_of_objects.get(&(space, object)).copied().map(hexadecimal),
+        })
+    };
     let both = |(space, symbol, object): (usize, usize, usize)| {
         json!({
             "space": space,
@@ -97,6 +113,9 @@ fn run(profile: &Attribution) -> Value {
         "objects": list(by_object),
         "symbols_and_objects": list(by_both),
     });
+    if !profile.mappings.is_empty() {
+        run["mappings"] = profile.mappings.iter().map(|(space, found)| mapping(*space, found)).collect();
+    }
     if !profile.lines.is_empty() {
         run["lines"] = list(about(profile.sums(|entry| (entry.space, entry.symbol, entry.line)), of_line)).into();
     }
@@ -105,6 +124,21 @@ fn run(profile: &Attribution) -> Value {
         run["stacks"] = list(about(by_stack, stack)).into();
     }
     run
+}
+
+/// What a process has mapped.
+fn mapping(space: usize, SpaceMapping { mapping, .. }: &SpaceMapping) -> Value {
+    let mut about = json!({
+        "space": space,
+        "start": hexadecimal(mapping.start.0),
+        "end": hexadecimal(mapping.end.0),
+        "name": programs::name(&mapping.contents),
+    });
+    if let Contents::File { path, offset } = &mapping.contents {
+        about["path"] = path.as_str().into();
+        about["offset"] = hexadecimal(*offset).into();
+    }
+    about
 }
 
 /// The counters that are not zero, and the times that they amount to.

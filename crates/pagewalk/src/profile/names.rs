@@ -1,11 +1,14 @@
 //! What the addresses of a guest are called.
 
-use super::kallsyms;
-use super::symbols::Symbols;
+use super::programs::Programs;
+use super::symbols::{Kind, Symbol, Symbols};
 use crate::guest::{
     PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS,
     VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
 };
+use introspection::{KernelSymbolKind, LINKED_AT, kernel_symbols};
+use machine::{KernelArea, Profile, Space};
+use std::sync::Arc;
 
 /// The size of the pages that profiles have.
 const PAGE: u64 = 4096;
@@ -53,11 +56,22 @@ pub(crate) struct Names {
     kernel_name: String,
     kernel: Symbols,
     programs: Vec<Symbols>,
+    /// Its root file system, if there is one in memory.
+    archive: Arc<[u8]>,
+    /// Whether the command is one of our workloads.
+    of_workload: bool,
+}
+
+/// What the addresses of a guest are called in a run of it.
+pub(super) struct NamesOfRun<'n> {
+    names: &'n Names,
+    programs: Programs,
+    areas: &'n [KernelArea],
 }
 
 impl Names {
-    /// Of the guest with this kernel, and with these programs.
-    pub(crate) fn of(kernel_name: &str, kernel: &[u8], programs: &[Program]) -> Self {
+    /// Of the guest with this kernel, with these programs, and with this root file system.
+    pub(crate) fn of(kernel_name: &str, kernel: &[u8], programs: &[Program], archive: Arc<[u8]>) -> Self {
         let own = [
             (VOS, VOS_SYMBOLS, PROGRAM_SYMBOLS),
             (VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS),
@@ -67,15 +81,27 @@ impl Names {
         if let Some((_, kernel, program)) = own.into_iter().find(|(image, ..)| *image == kernel) {
             // It begins with translation off, at physical addresses.
             let kernel = Symbols::of_lines(kernel).loaded_at(VOS_LINEAR + RAM, RAM, 1 << 30);
-            return Self { layout: Layout::Vos, kernel_name, kernel, programs: vec![Symbols::of_lines(program)] };
+            let programs = vec![Symbols::of_lines(program)];
+            return Self { layout: Layout::Vos, kernel_name, kernel, programs, archive, of_workload: true };
         }
+        let of_workload = programs.iter().any(|program| matches!(program, Program::Workloads));
         let programs = programs.iter().filter_map(|program| match program {
             Program::Workloads => Some(Symbols::of_lines(PROGRAM_SYMBOLS)),
             Program::File(file) => Symbols::of_fixed_elf(file),
         });
         let programs = programs.collect();
         let kernel = Symbols::of_elf(kernel).or_else(|| of_linux(kernel)).unwrap_or_default();
-        Self { layout: Layout::Unknown, kernel_name, kernel, programs }
+        Self { layout: Layout::Unknown, kernel_name, kernel, programs, archive, of_workload }
+    }
+
+    /// With what the processes of a run have mapped.
+    pub(super) fn of_run<'n>(&'n self, profile: &'n Profile) -> NamesOfRun<'n> {
+        NamesOfRun { names: self, programs: Programs::of(profile, &self.archive), areas: &profile.areas }
+    }
+
+    /// Whether the command is one of our workloads.
+    pub(super) const fn of_workload(&self) -> bool {
+        self.of_workload
     }
 
     /// What the kernel is called.
@@ -90,43 +116,74 @@ impl Names {
             Side::User => &self.programs,
         }
     }
+}
 
+impl NamesOfRun<'_> {
     /// The line of source code of the instruction at an address, as `file:line`, of the program that its function is of.
-    pub(super) fn line(&self, at: u64, side: Side) -> Option<String> {
-        self.tables(side).iter().find(|table| table.function(at).is_some())?.line(at)
+    pub(super) fn line(&self, space: Option<Space>, at: u64, side: Side) -> Option<String> {
+        if let Some(space) = self.with_map(space, at, side) {
+            return self.programs.line(space, at);
+        }
+        self.names.tables(side).iter().find(|table| table.function(at).is_some())?.line(at)
     }
 
     /// The function at an address, and how far behind its beginning; or else its page.
-    pub(super) fn function(&self, at: u64, side: Side) -> (String, u64) {
-        match self.tables(side).iter().find_map(|table| table.function(at)) {
+    pub(super) fn function(&self, space: Option<Space>, at: u64, side: Side) -> (String, u64) {
+        if let Some(found) = space.filter(|_| side == Side::User).and_then(|space| self.programs.function(space, at)) {
+            return found;
+        }
+        match self.names.tables(side).iter().find_map(|table| table.function(at)) {
             Some((name, offset)) => (name.to_owned(), offset),
             None => (format!("{} {:#x}", side.name(), at & !(PAGE - 1)), at & (PAGE - 1)),
         }
     }
 
+    /// The space, if what it has mapped at a user's address is known.
+    fn with_map(&self, space: Option<Space>, at: u64, side: Side) -> Option<Space> {
+        space.filter(|&space| side == Side::User && self.programs.function(space, at).is_some())
+    }
+
     /// What a page of data is a part of, as far as no name was given to it.
-    pub(super) fn object(&self, page: u64) -> String {
+    pub(super) fn object(&self, space: Option<Space>, page: u64) -> String {
         let side = if page >= UPPER_HALF { Side::Kernel } else { Side::User };
+        if let Some(found) = space.and_then(|space| self.programs.object(space, page)) {
+            return found;
+        }
         let end = page.saturating_add(PAGE);
-        let mut tables = std::iter::once(&self.kernel).chain(self.programs.iter().filter(|_| side == Side::User));
+        let names = self.names;
+        let mut tables = std::iter::once(&names.kernel).chain(names.programs.iter().filter(|_| side == Side::User));
         if let Some(name) = tables.find_map(|table| table.variable(page, end)) {
             return name.to_owned();
         }
-        match self.layout {
+        match names.layout {
             Layout::Vos => {
                 let part = VOS_LAYOUT.partition_point(|(start, _)| *start <= page) - 1;
                 VOS_LAYOUT[part].1.to_owned()
             }
-            Layout::Unknown => side.name().to_owned(),
+            Layout::Unknown => self.area(page).unwrap_or(side.name()).to_owned(),
         }
+    }
+
+    /// The part of the kernel's half that a page is in.
+    fn area(&self, page: u64) -> Option<&'static str> {
+        let below = self.areas.partition_point(|area| area.start.0 <= page).checked_sub(1)?;
+        Some(self.areas[below].name)
     }
 }
 
 /// The symbols of a Linux kernel, which begins with translation off.
 fn of_linux(image: &[u8]) -> Option<Symbols> {
     const TEXT_OFFSET: u64 = 2 << 20;
-    let symbols = Symbols::new(kallsyms::symbols(image)?);
-    Some(symbols.loaded_at(kallsyms::LINKED_AT, RAM + TEXT_OFFSET, image.len() as u64))
+    let symbols = kernel_symbols(image)?.into_iter().map(|symbol| Symbol {
+        start: symbol.start,
+        bytes: symbol.bytes,
+        kind: match symbol.kind {
+            KernelSymbolKind::Code => Kind::Code,
+            KernelSymbolKind::Data => Kind::Data,
+        },
+        name: symbol.name,
+    });
+    Some(Symbols::new(symbols).loaded_at(LINKED_AT, RAM + TEXT_OFFSET, image.len() as u64))
 }
 
 /// A side of an address space.
@@ -149,23 +206,33 @@ impl Side {
 mod tests {
     use super::*;
 
+    fn names(kernel_name: &str, kernel: &[u8]) -> Names {
+        Names::of(kernel_name, kernel, &[], Arc::default())
+    }
+
+    fn of_run(names: &Names) -> NamesOfRun<'_> {
+        NamesOfRun { names, programs: Programs::default(), areas: &[] }
+    }
+
     #[test]
     fn vos_and_its_programs_have_symbols() {
-        let names = Names::of("vos", VOS, &[]);
-        assert_eq!(names.function(0xffff_ffc0_8020_0000, Side::Kernel), ("boot_start".to_owned(), 0));
-        assert_eq!(names.function(0x8020_0002, Side::Kernel), ("boot_start".to_owned(), 2));
-        assert_eq!(names.function(0x10_0000_0000, Side::User), ("[user] 0x1000000000".to_owned(), 0));
-        let validation = Names::of("vos", VALIDATION_VOS, &[]);
-        assert_eq!(validation.function(0xffff_ffc0_8020_0000, Side::Kernel).0, "boot_start");
+        let names_of_vos = names("vos", VOS);
+        let function = |at, side| of_run(&names_of_vos).function(None, at, side);
+        assert_eq!(function(0xffff_ffc0_8020_0000, Side::Kernel), ("boot_start".to_owned(), 0));
+        assert_eq!(function(0x8020_0002, Side::Kernel), ("boot_start".to_owned(), 2));
+        assert_eq!(function(0x10_0000_0000, Side::User), ("[user] 0x1000000000".to_owned(), 0));
+        let validation = names("vos", VALIDATION_VOS);
+        assert_eq!(of_run(&validation).function(None, 0xffff_ffc0_8020_0000, Side::Kernel).0, "boot_start");
     }
 
     #[test]
     fn the_parts_of_a_space_of_vos_have_names() {
-        let names = Names::of("vos", VOS, &[]);
+        let names_of_vos = names("vos", VOS);
         let objects = [0x10_0000_0000, 0x1f_ffff_f000, 0x20_0000_0000, 0x38_0000_0000, 0xffff_ffc1_0000_0000]
-            .map(|page| names.object(page));
+            .map(|page| of_run(&names_of_vos).object(None, page));
         assert_eq!(objects, ["heap", "stack", "sections", "common segment", "linear map of vos"]);
-        assert_eq!(Names::of("own", b"", &[]).object(0x10_0000_0000), "[user]");
-        assert_eq!(Names::of("own", b"", &[]).object(0xffff_ffff_8000_0000), "[kernel]");
+        let own = names("own", b"");
+        assert_eq!(of_run(&own).object(None, 0x10_0000_0000), "[user]");
+        assert_eq!(of_run(&own).object(None, 0xffff_ffff_8000_0000), "[kernel]");
     }
 }

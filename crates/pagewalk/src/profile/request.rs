@@ -84,6 +84,8 @@ pub(crate) struct NameSources {
     kernel_name: String,
     kernel: Arc<[u8]>,
     programs: Vec<Program>,
+    /// The root file system, as the kernel unpacks it.
+    archive: Arc<[u8]>,
 }
 
 impl NameSources {
@@ -97,7 +99,7 @@ impl NameSources {
             }
             (GuestKind::Vos | GuestKind::File(_), _) => Vec::new(),
         };
-        Self { kernel_name: kind.name(), kernel: prepared.kernel(), programs }
+        Self { kernel_name: kind.name(), kernel: prepared.kernel(), programs, archive: prepared.initrd() }
     }
 
     /// Those of a guest that starts so.
@@ -107,13 +109,13 @@ impl NameSources {
             Start::Snapshot(snapshot) => {
                 let kind = start::kind(snapshot);
                 let kernel: &[u8] = if kind == GuestKind::Vos { VOS } else { &[] };
-                Self { kernel_name: kind.name(), kernel: kernel.into(), programs: Vec::new() }
+                Self { kernel_name: kind.name(), kernel: kernel.into(), programs: Vec::new(), archive: Arc::default() }
             }
         }
     }
 
     /// The names.
     pub(crate) fn names(&self) -> Names {
-        Names::of(&self.kernel_name, &self.kernel, &self.programs)
+        Names::of(&self.kernel_name, &self.kernel, &self.programs, self.archive.clone())
     }
 }

@@ -84,7 +84,9 @@ impl Symbols {
         if header.e_machine.get(endian) != elf::EM_RISCV {
             return None;
         }
-        let symbols = parsed.symbols().filter(ObjectSymbol::is_definition).filter_map(|symbol| {
+        // What is stripped still has the symbols that others link to.
+        let all = parsed.symbols().chain(parsed.dynamic_symbols());
+        let symbols = all.filter(ObjectSymbol::is_definition).filter_map(|symbol| {
             let kind = match symbol.kind() {
                 SymbolKind::Text => Kind::Code,
                 SymbolKind::Data | SymbolKind::Tls => Kind::Data,

@@ -260,6 +260,11 @@ impl Prepared {
         self.kernel.clone()
     }
 
+    /// Its root file system in memory; empty if it has none.
+    pub(crate) fn initrd(&self) -> Arc<[u8]> {
+        self.initrd.clone().unwrap_or_default()
+    }
+
     /// Which guest it is.
     pub(crate) const fn kind(&self) -> &GuestKind {
         &self.kind

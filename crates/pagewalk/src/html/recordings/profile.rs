@@ -4,9 +4,10 @@ use super::profile_counts::Counts;
 use super::profile_graph::Tree;
 use super::room::{MOST_RUNS, left_out, share, shortened};
 use crate::html::charts::Flame;
-use crate::html::document::{Block, Chart, Charts, DataTable, RunBlock, Section};
+use crate::html::document::{Block, Chart, Charts, DataTable, RunBlock, Section, Walk};
 use crate::html::figures::{grouped_signed, listed, percent};
 use crate::html::palette;
+use crate::html::walks::link_to_missed;
 use crate::html::{charts, legend};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -29,6 +30,10 @@ struct Profile {
     ticks_per_cycle: i64,
     totals: Counts,
     spaces: Vec<Space>,
+    #[serde(default)]
+    symbols: Vec<Named>,
+    #[serde(default)]
+    objects: Vec<Named>,
     symbols_and_objects: Vec<Charged>,
     /// Where call stacks were kept.
     #[serde(default)]
@@ -39,6 +44,15 @@ struct Profile {
 struct Space {
     space: u64,
     name: String,
+}
+
+/// A function or object, with the page of its most frequent miss.
+#[derive(Deserialize, Debug)]
+struct Named {
+    space: u64,
+    name: String,
+    #[serde(default)]
+    most_missed: Option<String>,
 }
 
 /// What was charged to a function for its accesses to an object.
@@ -61,10 +75,10 @@ struct ChargedStack {
 }
 
 /// The section; `None` if there is no run in it.
-pub(super) fn section(Profiles { runs }: &Profiles) -> Option<Section> {
+pub(super) fn section(Profiles { runs }: &Profiles, walks: &[Walk]) -> Option<Section> {
     let charged: Vec<&Profile> = runs.iter().filter(|run| !run.symbols_and_objects.is_empty()).collect();
     let shown = charged.len().min(MOST_RUNS);
-    let blocks = charged.iter().take(MOST_RUNS).enumerate().map(|(number, run)| block(run, number == 0, shown));
+    let blocks = charged.iter().take(MOST_RUNS).enumerate().map(|(number, run)| block(run, number == 0, shown, walks));
     let blocks: Vec<Block> = blocks.collect();
     let free: Vec<String> = runs.iter().filter(|run| run.symbols_and_objects.is_empty()).map(Profile::name).collect();
     let free = (!free.is_empty()).then(|| format!("Translation cost nothing in {}.", listed(&free)));
@@ -81,7 +95,7 @@ pub(super) fn section(Profiles { runs }: &Profiles) -> Option<Section> {
 }
 
 /// A run's graph and tables.
-fn block(run: &Profile, first: bool, runs: usize) -> Block {
+fn block(run: &Profile, first: bool, runs: usize, walks: &[Walk]) -> Block {
     let name = run.name();
     let root = run.tree().drawn(&name, share(FRAMES, runs, 16, 720), |name, counts| run.exact(name, counts));
     let rows = share(ROWS, 3 * runs, 4, 25);
@@ -115,8 +129,8 @@ fn block(run: &Profile, first: bool, runs: usize) -> Block {
             table: stacks(run, &name, 2 * rows),
         },
         tables: vec![
-            top(run, "function", &format!("Costliest functions of {name}"), rows, of_function),
-            top(run, "data", &format!("Costliest data of {name}"), rows, of_data),
+            top(run, ("function", &run.symbols, walks), &format!("Costliest functions of {name}"), rows, of_function),
+            top(run, ("data", &run.objects, walks), &format!("Costliest data of {name}"), rows, of_data),
         ],
     })
 }
@@ -198,10 +212,10 @@ fn stacks(run: &Profile, name: &str, most: usize) -> DataTable {
     table
 }
 
-/// What is costliest by a name and process.
+/// What is costliest by a name and process. A name leads to the walk of its most frequent miss, if that was recorded.
 fn top(
     run: &Profile,
-    what: &str,
+    (what, named, walks): (&str, &[Named], &[Walk]),
     caption: &str,
     most: usize,
     key: impl Fn(&Charged) -> Option<(String, u64)>,
@@ -217,8 +231,11 @@ fn top(
     let heads: Vec<&str> = [what].into_iter().chain(HEADS).chain(["process"]).collect();
     let mut table = DataTable::new(&format!("{caption}{}", first(sums.len(), most)), &heads);
     for ((name, space), counts) in sums.into_iter().take(most) {
+        let found = named.iter().find(|named| named.space == space && named.name == name);
+        let page = found.and_then(|named| named.most_missed.as_deref());
+        let link = page.and_then(|page| link_to_missed(walks, &run.workload, &run.scheme, page));
         let [name, process] = [&name, run.space(space)].map(|name| shortened(name).into_owned());
-        table.row([name].into_iter().chain(run.cells(&counts)).chain([process]));
+        table.linked_row([name].into_iter().chain(run.cells(&counts)).chain([process]), link);
     }
     table
 }

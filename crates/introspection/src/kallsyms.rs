@@ -5,10 +5,30 @@
 //! The Image has no directory, so the parts are found by what they must be. The table of tokens has the digits in a row, each for itself. The index
 //! of tokens is then known, and so is everything else: a guess that is wrong fits one of them by chance, and not all.
 
-use super::symbols::{Kind, Symbol};
+/// What a symbol of a kernel names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KernelSymbolKind {
+    /// Code.
+    Code,
+    /// Data.
+    Data,
+}
 
-/// Where a kernel for RISC-V is linked.
-pub(super) const LINKED_AT: u64 = 0xffff_ffff_8000_0000;
+/// A symbol of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelSymbol {
+    /// Its virtual address.
+    pub start: u64,
+    /// Bytes up to the next symbol; 0 of the last one.
+    pub bytes: u64,
+    /// What it names.
+    pub kind: KernelSymbolKind,
+    /// Its name.
+    pub name: String,
+}
+
+/// Where a Linux kernel for RISC-V is linked (`KERNEL_LINK_ADDR` in `arch/riscv/include/asm/pgtable.h`).
+pub const LINKED_AT: u64 = 0xffff_ffff_8000_0000;
 
 /// Tokens of the table.
 const TOKENS: usize = 256;
@@ -22,7 +42,8 @@ const LONGEST_NAME: usize = 512;
 const MOST_SYMBOLS: usize = 1 << 22;
 
 /// The symbols of an Image; `None` if none are found in it.
-pub(super) fn symbols(image: &[u8]) -> Option<Vec<Symbol>> {
+#[must_use]
+pub fn kernel_symbols(image: &[u8]) -> Option<Vec<KernelSymbol>> {
     // Older kernels align each part to 8 bytes, newer ones to 4.
     [8, 4].into_iter().find_map(|alignment| Layout::find(image, alignment).and_then(|layout| layout.symbols(image)))
 }
@@ -60,7 +81,7 @@ impl<'i> Layout<'i> {
         })
     }
 
-    fn symbols(&self, image: &[u8]) -> Option<Vec<Symbol>> {
+    fn symbols(&self, image: &[u8]) -> Option<Vec<KernelSymbol>> {
         let (first, markers) = self.markers(image)?;
         let last = *markers.last()? as usize;
         // The names end before the markers. Between their number and them lie at most the names behind the last marker.
@@ -77,11 +98,11 @@ impl<'i> Layout<'i> {
         let addresses = self.addresses(image, names.len())?;
         let symbols = names.into_iter().zip(addresses).filter_map(|(name, start)| {
             let kind = match name.chars().next()? {
-                't' | 'T' | 'w' | 'W' => Kind::Code,
-                'd' | 'D' | 'b' | 'B' | 'r' | 'R' | 'v' | 'V' => Kind::Data,
+                't' | 'T' | 'w' | 'W' => KernelSymbolKind::Code,
+                'd' | 'D' | 'b' | 'B' | 'r' | 'R' | 'v' | 'V' => KernelSymbolKind::Data,
                 _ => return None,
             };
-            Some(Symbol { start, bytes: 0, kind, name: name[1..].to_owned() })
+            Some(KernelSymbol { start, bytes: 0, kind, name: name[1..].to_owned() })
         });
         Some(with_sizes(symbols.collect()))
     }
@@ -162,7 +183,7 @@ fn start_of_table(image: &[u8], digits: usize) -> Option<usize> {
 }
 
 /// Each symbol up to the next one at another address, of whatever kind that is.
-fn with_sizes(mut symbols: Vec<Symbol>) -> Vec<Symbol> {
+fn with_sizes(mut symbols: Vec<KernelSymbol>) -> Vec<KernelSymbol> {
     let mut starts: Vec<u64> = symbols.iter().map(|symbol| symbol.start).collect();
     starts.sort_unstable();
     for symbol in &mut symbols {
@@ -233,12 +254,12 @@ mod tests {
         names.push(("Dtable".to_owned(), 0x10000));
         names.push(("B__bss_stop".to_owned(), 0x11000));
         for (alignment, relative) in [(8, false), (4, false), (4, true)] {
-            let symbols = symbols(&image(&names, alignment, relative)).expect("symbols");
+            let symbols = kernel_symbols(&image(&names, alignment, relative)).expect("symbols");
             assert_eq!(symbols.len(), names.len());
             let of = |name: &str| symbols.iter().find(|symbol| symbol.name == name).unwrap();
             assert_eq!((of("function_3").start, of("function_3").bytes), (LINKED_AT + 48, 16));
             assert_eq!((of("table").start, of("table").bytes), (LINKED_AT + 0x10000, 0x1000));
-            assert_eq!(of("function_699").kind, Kind::Code);
+            assert_eq!(of("function_699").kind, KernelSymbolKind::Code);
         }
     }
 
@@ -247,9 +268,9 @@ mod tests {
         let names: Vec<(String, u32)> = (0..300).map(|number| (format!("tf{number}"), 16 * number)).collect();
         let whole = image(&names, 8, false);
         for bytes in (0..whole.len() - 8).step_by(7) {
-            assert!(symbols(&whole[..bytes]).is_none(), "{bytes} bytes");
+            assert!(kernel_symbols(&whole[..bytes]).is_none(), "{bytes} bytes");
         }
-        assert!(symbols(&vec![0; 100_000]).is_none());
-        assert!(symbols(b"0\x001\x002\x003\x004\x005\x006\x007\x008\x009\x00").is_none());
+        assert!(kernel_symbols(&vec![0; 100_000]).is_none());
+        assert!(kernel_symbols(b"0\x001\x002\x003\x004\x005\x006\x007\x008\x009\x00").is_none());
     }
 }
