@@ -7,7 +7,7 @@ use common::{Scratch, compiled, number, run, runs_of};
 use serde_json::Value;
 use std::fs;
 
-/// A program that reads 64 MiB at random, and then 4 MiB in order.
+/// A program that reads 16 MiB at random, and then 4 MiB in order.
 const TWO_ARRAYS: &str = "
     #include <stdlib.h>
     #include <string.h>
@@ -16,7 +16,7 @@ const TWO_ARRAYS: &str = "
     static volatile unsigned long sum;
     __attribute__((noinline)) static void read_at_random(const unsigned char *table, unsigned long bytes) {
         unsigned long x = 88172645463325252UL;
-        for (int i = 0; i < 200000; i++) {
+        for (int i = 0; i < 100000; i++) {
             x ^= x << 13, x ^= x >> 7, x ^= x << 17;
             sum += table[x % bytes]; /* at random */
         }
@@ -26,7 +26,7 @@ const TWO_ARRAYS: &str = "
         for (int i = 0; i < sizeof cleared; i += 64) cleared[i]++;
     }
     int main(void) {
-        unsigned long bytes = 64UL << 20;
+        unsigned long bytes = 16UL << 20;
         unsigned char *table = malloc(bytes);
         memset(table, 1, bytes);
         read_at_random(table, bytes);
@@ -66,7 +66,7 @@ fn a_program_that_is_loaded_anywhere_has_functions_lines_and_data() {
         let space = space(&profile, "two-arrays");
         // An access in random order misses, but for the few pages that the TLB holds.
         let random = count(&profile, space, ("read_at_random", "[anonymous]"), "l1d_misses");
-        assert!(random > 190_000, "{random}: {:#}", profile["symbols_and_objects"]);
+        assert!(random > 95_000, "{random}: {:#}", profile["symbols_and_objects"]);
         // A variable with a value is in the file, and one without is behind it.
         let pages = |object| count(&profile, space, ("read_in_order", object), "l1d_misses");
         let (in_order, cleared) = (pages("in_order"), pages("cleared"));
@@ -74,13 +74,11 @@ fn a_program_that_is_loaded_anywhere_has_functions_lines_and_data() {
         // A page that is cleared at its first use misses once more for each fault.
         assert!((256..1300).contains(&cleared), "{cleared}");
         // `malloc` is in a library without a symbol table; what others link to is known.
-        assert!(count(&profile, space, ("memset", "[anonymous]"), "l1d_misses") >= 16_384);
+        assert!(count(&profile, space, ("memset", "[anonymous]"), "l1d_misses") >= 4096);
         let line = 1 + TWO_ARRAYS.lines().position(|line| line.contains("at random */")).unwrap();
         let lines = parts(&profile, "lines", "symbol", "read_at_random");
         assert!(lines[0]["line"].as_str().unwrap().ends_with(&format!("two-arrays.c:{line}")), "{:#}", lines[0]);
-        for kernel in ["[direct map]", "[vmemmap]"] {
-            assert!(!parts(&profile, "objects", "name", kernel).is_empty(), "no {kernel}");
-        }
+        assert!(!parts(&profile, "objects", "name", "[direct map]").is_empty());
         let mapped = |name: &str| parts(&profile, "mappings", "name", name);
         let libc = mapped("libc.so.6").into_iter().find(|found| number(found, "/space") == space).expect("libc");
         assert!(libc["path"].as_str().unwrap().ends_with("/libc.so.6"), "{libc:#}");
@@ -119,21 +117,10 @@ fn redis_has_functions_and_data() {
 #[test]
 #[ignore = "needs the fetched Linux guest"]
 fn a_profile_of_four_harts_adds_up_under_every_engine() {
-    let command = "for i in 1 2 3 4; do (echo $i | sha256sum; ls -l /usr/bin | sort | gzip | wc -c) & done; wait";
+    let command = "for i in 1 2 3 4; do (ls -l /usr/bin | sort | wc -c) & done; wait";
     let of = |engine: &str| {
         let engine = format!("engine={engine}");
-        exact(&[
-            "--guest",
-            "linux",
-            "--run",
-            command,
-            "--scheme",
-            "native,nested,shadow",
-            "--harts",
-            "4",
-            "--set",
-            &engine,
-        ])
+        exact(&["--guest", "linux", "--run", command, "--scheme", "nested,shadow", "--harts", "4", "--set", &engine])
     };
     let threaded = of("threaded");
     assert_eq!(threaded, of("match"));

@@ -12,7 +12,7 @@ use crate::html;
 use crate::interrupt::Orderly;
 use crate::observe::ObserveOutputs;
 use crate::output::{Output, Printer, print, print_of_guest, warn};
-use crate::profile::{self, Attribution, NameSources, ProfileOutput};
+use crate::profile::{self, NameSources, ProfileOutput};
 use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
 use crate::runs::network::Opened;
 use crate::runs::start::{self, Start};
@@ -28,6 +28,7 @@ use config::system::System;
 use config::units::ByteSize;
 use keys::suggestion::unknown;
 use machine::snapshot::Snapshot;
+use profiles::Attribution;
 use schemes::Segments;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -207,7 +208,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             named.filter_map(|(run, sources)| run.attribution(&kind.name(), sources)).collect();
         profile::print(&profiles, &mut printer)?;
         output.write(&profiles)?;
-        profiled = html.as_ref().map(|_| profile::document(&profiles));
+        profiled = html.as_ref().map(|_| profiles::document(&profiles));
     }
     let over_time = runs.iter().enumerate().map(|(number, run)| (run.identity(number, &kind.name()), &run.recordings));
     let over_time = over_time.collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use crate::multi_vm::methods::{self, Figures};
 use crate::multi_vm::{self, report};
 use crate::observe::{ObserveOutputs, Recorded, Recordings, RunIdentity, is_perfetto};
 use crate::output::{Output, Printer, print, print_of_guest};
-use crate::profile::{self, About, Attribution, ProfileOutput};
+use crate::profile::{self, ProfileOutput};
 use crate::progress::{Running, Runs};
 use crate::runs::kernel_panic::KernelPanic;
 use crate::runs::share;
@@ -23,6 +23,7 @@ use crate::text::table::Caption;
 use crate::time_model::TimeModels;
 use machine::sections::{SectionPlan, SectionStore};
 use machine::{Console, Controller, GuestPlan, Machine, Outcome};
+use profiles::{About, Attribution};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -103,7 +104,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         let profiles = ran.profiles(&multi_vm);
         profile::print(&profiles, printer)?;
         output.write(&profiles)?;
-        profiled = reports.html.as_ref().map(|_| profile::document(&profiles));
+        profiled = reports.html.as_ref().map(|_| profiles::document(&profiles));
     }
     let over_time = ran.take_recordings(&multi_vm, 0);
     let recorded = reports.recordings(profiled, &observed, &over_time)?;
@@ -207,7 +208,7 @@ fn compare_methods(
     if let Some(output) = profile {
         profile::print(&profiles, &mut outputs.printer)?;
         output.write(&profiles)?;
-        profiled = outputs.html.as_ref().map(|_| profile::document(&profiles));
+        profiled = outputs.html.as_ref().map(|_| profiles::document(&profiles));
     }
     let recorded = outputs.recordings(profiled, &observed, &recordings)?;
     observed.write(&recordings)?;

@@ -1,9 +1,10 @@
 //! A run that came to its end.
 
 use crate::observe::{Recordings, RunIdentity};
-use crate::profile::{About, Attribution, NameSources};
+use crate::profile::NameSources;
 use crate::systems::Configured;
 use machine::{Outcome, Statistics};
+use profiles::{About, Attribution};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! What the machine says: how far it is, and what was counted.
 
 use crate::comparison::counts;
-use crate::profile::{About, Attribution, NameSources, Names};
+use crate::profile::NameSources;
 use machine::{Machine, Statistics};
+use profiles::{About, Attribution, Names};
 use serde_json::{Value, json};
 
 /// Functions of a guest in an answer, the costliest ones.

@@ -82,30 +82,6 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// The content of the file at `path` in an archive that is not compressed, or in several one behind the other, of which the last one counts.
-pub(crate) fn find<'b>(archive: &'b [u8], path: &str) -> Option<&'b [u8]> {
-    const HEADER: usize = 110;
-    let path = canonical(path).ok()?;
-    let (mut at, mut found) = (0, None);
-    // Zeroes lie between archives.
-    while let Some(zeroes) = archive.get(at..)?.iter().position(|&byte| byte != 0) {
-        at += zeroes;
-        let header = archive.get(at..at + HEADER).filter(|header| header.starts_with(b"070701"));
-        let Some(header) = header.and_then(|header| std::str::from_utf8(header).ok()) else { break };
-        let field = |number: usize| usize::from_str_radix(header.get(6 + 8 * number..14 + 8 * number)?, 16).ok();
-        let (mode, bytes, name_bytes) = (field(1)?, field(6)?, field(11)?);
-        let name = archive.get(at + HEADER..(at + HEADER).checked_add(name_bytes)?)?;
-        let content = (at + HEADER + name_bytes).next_multiple_of(4);
-        let end = content.checked_add(bytes)?;
-        let is_file = mode & 0o170_000 == 0o100_000;
-        if is_file && name.strip_suffix(b"\0").is_some_and(|name| name == path.as_bytes()) {
-            found = Some(archive.get(content..end)?);
-        }
-        at = end.next_multiple_of(4);
-    }
-    found
-}
-
 /// `path` without leading, doubled and trailing slashes and without `.`, and with merged directories named by their place.
 fn canonical(path: &str) -> Result<String, &'static str> {
     let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -189,24 +165,6 @@ mod tests {
         ]
         .concat();
         assert_eq!(String::from_utf8(archive.encode()).unwrap(), expected);
-    }
-
-    #[test]
-    fn files_are_found_again() {
-        let mut archive = Archive::default();
-        archive.insert("/a/b", file(b"hello")).unwrap();
-        archive.insert("lib/c", file(b"one")).unwrap();
-        archive.insert("/d", Node::Link { target: "a/b".into() }).unwrap();
-        let first = archive.encode();
-        archive.insert("lib/c", file(b"two")).unwrap();
-        let both = [first.clone(), vec![0; 300], archive.encode()].concat();
-        assert_eq!((find(&first, "/a/b"), find(&first, "/lib/c")), (Some(&b"hello"[..]), Some(&b"one"[..])));
-        assert_eq!(find(&both, "usr/lib/c"), Some(&b"two"[..]));
-        for path in ["/d", "/a", "/missing", "/", "/../a/b"] {
-            assert_eq!(find(&both, path), None, "{path}");
-        }
-        (0..first.len()).for_each(|bytes| drop(find(&first[..bytes], "/lib/c").map(<[u8]>::len)));
-        assert_eq!(find(b"\x1f\x8b compressed", "/a/b"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod apt;
 mod cache;
 mod command_line;
-pub(crate) mod cpio;
+mod cpio;
 mod debian;
 mod error;
 mod fetch;

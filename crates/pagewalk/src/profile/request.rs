@@ -1,22 +1,30 @@
 //! The profile that a user has requested.
 
-use super::attribution::Attribution;
-use super::firefox::firefox;
-use super::folded::folded;
 use super::format::{Container, format_of_name};
-use super::gzip::gzip;
-use super::json::document;
-use super::names::{Names, Program};
 use crate::cli::{FileSpec, ProfileArgs, ProfileFormat};
 use crate::error::Failure;
-use crate::guest::VOS;
-use crate::output::{Output, json};
+use crate::guest::{
+    PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS,
+    VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
+};
+use crate::output::Output;
 use crate::runs::image::{GuestKind, Prepared, Work};
 use crate::runs::start::{self, Start};
 use machine::ProfileDetail;
+use profiles::{Attribution, Names, OwnGuests, Program, document, firefox, folded, gzip, text};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+
+/// The symbols of Pagewalk's own guests.
+const OWN_GUESTS: OwnGuests = OwnGuests {
+    vos: [
+        (VOS, VOS_SYMBOLS, PROGRAM_SYMBOLS),
+        (VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS),
+        (SHELL_VOS, SHELL_VOS_SYMBOLS, SHELL_PROGRAM_SYMBOLS),
+    ],
+    workloads: PROGRAM_SYMBOLS,
+};
 
 /// A file that a profile is written to.
 #[derive(Debug)]
@@ -62,7 +70,7 @@ impl ProfileOutput {
     pub(crate) fn write(self, profiles: &[Attribution]) -> Result<(), Failure> {
         let path = self.output.name().to_owned();
         let content = match self.format {
-            ProfileFormat::Json => json(&document(profiles)),
+            ProfileFormat::Json => text(&document(profiles)).map(String::into_bytes).map_err(io::Error::from),
             ProfileFormat::Folded => Ok(folded(profiles).into_bytes()),
             ProfileFormat::Firefox => firefox(profiles).map_err(io::Error::from),
         };
@@ -116,6 +124,6 @@ impl NameSources {
 
     /// The names.
     pub(crate) fn names(&self) -> Names {
-        Names::of(&self.kernel_name, &self.kernel, &self.programs, self.archive.clone())
+        Names::of(&OWN_GUESTS, &self.kernel_name, &self.kernel, &self.programs, self.archive.clone())
     }
 }

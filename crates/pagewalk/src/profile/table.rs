@@ -1,10 +1,10 @@
 //! The costliest functions, lines and pages of a profile, as text.
 
-use super::attribution::{About, Attribution, Entry};
 use crate::output::Printer;
 use crate::text::cell::Cell;
 use crate::text::table::{Caption, Table};
 use machine::{Counter, Counters, Touched};
+use profiles::{About, Attribution, Entry};
 use std::io;
 use types::Access;
 

@@ -11,7 +11,7 @@ use fxprof_processed_profile::{
 ///
 /// # Errors
 /// As of the JSON.
-pub(super) fn firefox(profiles: &[Attribution]) -> serde_json::Result<Vec<u8>> {
+pub fn firefox(profiles: &[Attribution]) -> serde_json::Result<Vec<u8>> {
     // A simulation has no date, and its samples no times but their order.
     let mut whole = Profile::new(
         "Pagewalk",

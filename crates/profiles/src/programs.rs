@@ -1,7 +1,7 @@
 //! The programs and libraries of a Linux guest, where its processes have loaded them.
 
+use super::archive;
 use super::symbols::Symbols;
-use crate::guest::{PROGRAM_SYMBOLS, cpio};
 use machine::{Contents, Profile, Space, SpaceMapping};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{LittleEndian, elf};
@@ -30,7 +30,7 @@ struct ElfProgram {
 }
 
 impl ElfProgram {
-    fn of(path: &str, file: &[u8]) -> Option<Self> {
+    fn of(path: &str, file: &[u8], workloads: &str) -> Option<Self> {
         let parsed = ElfFile64::<LittleEndian>::parse(file).ok()?;
         let loaded = parsed.elf_program_headers().iter().filter(|header| header.p_type(LittleEndian) == elf::PT_LOAD);
         let segments = loaded.map(|header| Segment {
@@ -41,7 +41,7 @@ impl ElfProgram {
         });
         let segments: Vec<Segment> = segments.collect();
         let symbols = Symbols::of_elf(file);
-        let symbols = if path == WORKLOADS { Some(Symbols::of_lines(PROGRAM_SYMBOLS)) } else { symbols };
+        let symbols = if path == WORKLOADS { Some(Symbols::of_lines(workloads)) } else { symbols };
         (!segments.is_empty()).then(|| Self { symbols: symbols.unwrap_or_default(), segments })
     }
 
@@ -80,13 +80,13 @@ struct SpaceMap {
 
 /// What the address spaces of a guest have mapped.
 #[derive(Debug, Default)]
-pub(super) struct Programs {
+pub(crate) struct Programs {
     spaces: HashMap<Space, SpaceMap>,
 }
 
 impl Programs {
-    /// Of a guest with this root file system.
-    pub(super) fn of(profile: &Profile, archive: &[u8]) -> Self {
+    /// Of a guest with this root file system; `workloads` are the symbols of our workloads.
+    pub(crate) fn of(profile: &Profile, archive: &[u8], workloads: &str) -> Self {
         let mut files: HashMap<&str, Option<Arc<ElfProgram>>> = HashMap::new();
         let mut spaces: HashMap<Space, SpaceMap> = HashMap::new();
         for found in &profile.mappings {
@@ -94,8 +94,8 @@ impl Programs {
             map.mappings.push(found.clone());
             let Contents::File { path, offset } = &found.mapping.contents else { continue };
             let program = files.entry(path).or_insert_with(|| {
-                let content = cpio::find(archive, path)?;
-                ElfProgram::of(path, content).map(Arc::new)
+                let content = archive::find(archive, path)?;
+                ElfProgram::of(path, content, workloads).map(Arc::new)
             });
             let Some(program) = program else { continue };
             let Some(bias) = program.bias(*offset, found.mapping.start.0) else { continue };
@@ -115,7 +115,7 @@ impl Programs {
 
     /// The function at an address of a space, and how far behind its beginning; of code without symbols, its page in the file. `None` where nothing is known
     /// to be mapped.
-    pub(super) fn function(&self, space: Space, at: u64) -> Option<(String, u64)> {
+    pub(crate) fn function(&self, space: Space, at: u64) -> Option<(String, u64)> {
         let map = self.spaces.get(&space)?;
         let mapping = map.mapping(at)?;
         let of_symbol = map.loaded_at(at).and_then(|loaded| {
@@ -132,13 +132,13 @@ impl Programs {
     }
 
     /// The line of source code of an instruction.
-    pub(super) fn line(&self, space: Space, at: u64) -> Option<String> {
+    pub(crate) fn line(&self, space: Space, at: u64) -> Option<String> {
         let loaded = self.spaces.get(&space)?.loaded_at(at)?;
         loaded.program.symbols.line(at.wrapping_sub(loaded.bias))
     }
 
     /// What a page of a space is a part of. `None` where nothing is known to be mapped.
-    pub(super) fn object(&self, space: Space, page: u64) -> Option<String> {
+    pub(crate) fn object(&self, space: Space, page: u64) -> Option<String> {
         let map = self.spaces.get(&space)?;
         let mapping = map.mapping(page)?;
         if let Some(loaded) = map.loaded_at(page) {
@@ -168,7 +168,7 @@ impl SpaceMap {
 }
 
 /// What a mapping is called, as in `/proc/PID/maps` of Linux; a file without its directories.
-pub(super) fn name(contents: &Contents) -> String {
+pub(crate) fn name(contents: &Contents) -> String {
     match contents {
         Contents::File { path, .. } => file_name(path).to_owned(),
         Contents::Heap => "[heap]".to_owned(),

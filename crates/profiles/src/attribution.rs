@@ -11,50 +11,54 @@ use types::{Access, Privilege};
 
 /// Which run a profile is of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct About {
+pub struct About {
     /// The guest.
-    pub(crate) guest: String,
+    pub guest: String,
     /// What it does.
-    pub(crate) work: String,
+    pub work: String,
     /// The scheme, as the user wrote it.
-    pub(crate) system: String,
+    pub system: String,
     /// The settings of the system's own.
-    pub(crate) settings: Value,
+    pub settings: Value,
 }
 
 /// An address space, with its name.
 #[derive(Clone, Debug)]
-pub(super) struct NamedSpace {
+pub struct NamedSpace {
     /// `None` for those that the profile had no room to keep apart.
-    pub(super) space: Option<Space>,
-    pub(super) name: String,
+    pub space: Option<Space>,
+    /// Its name.
+    pub name: String,
     /// The number of its process, if it is known.
-    pub(super) pid: Option<u32>,
+    pub pid: Option<u32>,
 }
 
 /// What was charged to an instruction for a page, with names.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub struct Entry {
     /// The number of the address space.
-    pub(super) space: usize,
+    pub space: usize,
     /// The number of the function's name.
-    pub(super) symbol: usize,
+    pub symbol: usize,
     /// How far behind the function's beginning the instruction is.
-    pub(super) offset: u64,
-    pub(super) pc: Option<u64>,
+    pub offset: u64,
+    /// Its address.
+    pub pc: Option<u64>,
     /// The number of the line of source code, where it is known.
-    pub(super) line: Option<usize>,
+    pub line: Option<usize>,
     /// Who called the function, if that is known.
-    pub(super) callers: Option<StackId>,
-    pub(super) touched: Touched,
+    pub(crate) callers: Option<StackId>,
+    /// What it was about.
+    pub touched: Touched,
     /// The number of the object's name.
-    pub(super) object: usize,
-    pub(super) counters: Counters,
+    pub object: usize,
+    /// What was charged.
+    pub counters: Counters,
 }
 
 /// Names, each with a number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Numbered {
+pub struct Numbered {
     names: Vec<String>,
     numbers: HashMap<String, usize>,
 }
@@ -69,35 +73,48 @@ impl Numbered {
         self.names.len() - 1
     }
 
-    pub(super) fn name(&self, number: usize) -> &str {
+    /// The name with a number.
+    #[must_use]
+    pub fn name(&self, number: usize) -> &str {
         &self.names[number]
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 }
 
 /// The profile of a run, with names.
 #[derive(Clone, Debug)]
-pub(crate) struct Attribution {
-    pub(super) about: About,
-    pub(super) spaces: Vec<NamedSpace>,
-    pub(super) symbols: Numbered,
-    pub(super) objects: Numbered,
-    pub(super) lines: Numbered,
-    pub(super) stacks: Stacks,
-    pub(super) detail: ProfileDetail,
-    pub(super) entries: Vec<Entry>,
+pub struct Attribution {
+    /// Which run it is of.
+    pub about: About,
+    /// Its address spaces.
+    pub spaces: Vec<NamedSpace>,
+    /// Names of functions.
+    pub symbols: Numbered,
+    /// Names of data.
+    pub objects: Numbered,
+    /// Lines of source code.
+    pub lines: Numbered,
+    pub(crate) stacks: Stacks,
+    pub(crate) detail: ProfileDetail,
+    /// Everything that was charged.
+    pub entries: Vec<Entry>,
     /// What the spaces have mapped, each with the number of its space.
-    pub(super) mappings: Vec<(usize, SpaceMapping)>,
-    pub(super) totals: Counters,
-    pub(super) rates: Rates,
+    pub(crate) mappings: Vec<(usize, SpaceMapping)>,
+    /// What the run counted.
+    pub totals: Counters,
+    /// The time that counters amount to.
+    pub rates: Rates,
 }
 
 impl Attribution {
     /// The profile of `about` with the names of its guest.
-    pub(crate) fn new(about: About, profile: &Profile, names: &Names) -> Self {
+    #[must_use]
+    pub fn new(about: About, profile: &Profile, names: &Names) -> Self {
         let (spaces, numbers) = spaces(&about, profile, names);
         let names = &names.of_run(profile);
         let [mut symbols, mut objects, mut lines] = [(); 3].map(|()| Numbered::default());
@@ -135,17 +152,19 @@ impl Attribution {
     }
 
     /// The functions of a stack, the outermost first, and the one that they have called.
-    pub(super) fn functions(&self, callers: Option<StackId>, symbol: usize) -> impl Iterator<Item = &str> {
+    pub(crate) fn functions(&self, callers: Option<StackId>, symbol: usize) -> impl Iterator<Item = &str> {
         self.stacks.symbols(callers).into_iter().chain([symbol]).map(|symbol| self.symbols.name(symbol))
     }
 
     /// What sorts the parts of a profile, and what a stack weighs: ticks of translation and of the hypervisor.
-    pub(super) fn weight(&self, counters: &Counters) -> i64 {
+    #[must_use]
+    pub fn weight(&self, counters: &Counters) -> i64 {
         self.rates.translation(counters) + self.rates.hypervisor(counters)
     }
 
     /// The functions that cost most, at most `count` of them, as the control socket says them.
-    pub(crate) fn costliest(&self, count: usize) -> Value {
+    #[must_use]
+    pub fn costliest(&self, count: usize) -> Value {
         let sums = self.sums(|entry| (entry.symbol, entry.space));
         let function = |((symbol, space), counters): &((usize, usize), Counters)| {
             json!({
@@ -158,7 +177,7 @@ impl Attribution {
     }
 
     /// The page that has most of the L1's misses of loads and stores, by a key; of equals the first.
-    pub(super) fn most_missed<K: Eq + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> HashMap<K, u64> {
+    pub(crate) fn most_missed<K: Eq + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> HashMap<K, u64> {
         let mut pages: HashMap<(K, u64), i64> = HashMap::new();
         for entry in &self.entries {
             if let Touched::Page(page, Access::Read | Access::Write) = entry.touched {
@@ -176,7 +195,7 @@ impl Attribution {
     }
 
     /// What was charged, added up by a key: the costliest first, and of equals the one with more misses of the L1s, and then by key.
-    pub(super) fn sums<K: Ord + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> Vec<(K, Counters)> {
+    pub fn sums<K: Ord + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> Vec<(K, Counters)> {
         let mut sums: HashMap<K, Counters> = HashMap::new();
         for entry in &self.entries {
             sums.entry(key(entry)).or_default().add(&entry.counters);

@@ -4,7 +4,8 @@ use super::attribution::Attribution;
 
 /// The stacks of profiles. Where there are several, the run is the outermost frame. A stack without cost has no line: neither the negative
 /// time of an out-of-order core nor none at all can be drawn.
-pub(super) fn folded(profiles: &[Attribution]) -> String {
+#[must_use]
+pub fn folded(profiles: &[Attribution]) -> String {
     let mut lines = String::new();
     for profile in profiles {
         let run = match profiles {

@@ -8,11 +8,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The lines of a program. The library reads a compilation unit when it is first looked up, and keeps it.
-pub(super) struct Lines(Mutex<Context<EndianArcSlice<LittleEndian>>>);
+pub(crate) struct Lines(Mutex<Context<EndianArcSlice<LittleEndian>>>);
 
 impl Lines {
     /// Of an ELF file; `None` of one without DWARF information, or with one that is compressed or cannot be read.
-    pub(super) fn of_elf(file: &ElfFile64<object::LittleEndian>) -> Option<Self> {
+    pub(crate) fn of_elf(file: &ElfFile64<object::LittleEndian>) -> Option<Self> {
         let content = |name: &str| file.section_by_name(name).and_then(|section| section.uncompressed_data().ok());
         content(SectionId::DebugLine.name())?;
         let section = |id: SectionId| -> Result<_, gimli::Error> {
@@ -23,7 +23,7 @@ impl Lines {
     }
 
     /// The file and the line of the instruction at an address.
-    pub(super) fn at(&self, address: u64) -> Option<String> {
+    pub(crate) fn at(&self, address: u64) -> Option<String> {
         let context = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let location = context.find_location(address).ok()??;
         let file: String = location.file?.chars().map(|c| if c.is_control() { '?' } else { c }).collect();

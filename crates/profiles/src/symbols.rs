@@ -10,7 +10,7 @@ const MOST_WITHOUT_SIZE: u64 = 1 << 16;
 
 /// What a symbol names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Code.
     Code,
     /// Data.
@@ -19,12 +19,12 @@ pub(super) enum Kind {
 
 /// A symbol.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Symbol {
-    pub(super) start: u64,
+pub(crate) struct Symbol {
+    pub(crate) start: u64,
     /// Its size; 0 where the table does not say it: then it ends where the next one begins.
-    pub(super) bytes: u64,
-    pub(super) kind: Kind,
-    pub(super) name: String,
+    pub(crate) bytes: u64,
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
 }
 
 /// A part of a program that is loaded at another physical address than it is linked for.
@@ -37,7 +37,7 @@ struct Segment {
 
 /// The symbols of a program.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Symbols {
+pub(crate) struct Symbols {
     /// By kind: sorted by address.
     code: Vec<Symbol>,
     data: Vec<Symbol>,
@@ -48,7 +48,7 @@ pub(super) struct Symbols {
 
 impl Symbols {
     /// Of symbols in any order. One of those at the same address remains: the longest, and of these the first by name.
-    pub(super) fn new(symbols: impl IntoIterator<Item = Symbol>) -> Self {
+    pub(crate) fn new(symbols: impl IntoIterator<Item = Symbol>) -> Self {
         let (mut code, mut data): (Vec<Symbol>, Vec<Symbol>) =
             symbols.into_iter().partition(|symbol| symbol.kind == Kind::Code);
         for list in [&mut code, &mut data] {
@@ -65,7 +65,7 @@ impl Symbols {
     }
 
     /// Of the lines that `guests/Makefile` writes: address and size in hexadecimal, `f` or `d`, name, and the source file of what is local to one.
-    pub(super) fn of_lines(text: &str) -> Self {
+    pub(crate) fn of_lines(text: &str) -> Self {
         let lines: Vec<(Symbol, Option<&str>)> = text.lines().filter_map(line).collect();
         let repeated = |name: &str| lines.iter().filter(|(symbol, _)| symbol.name == name).count() > 1;
         Self::new(lines.iter().map(|(symbol, file)| match file {
@@ -77,7 +77,7 @@ impl Symbols {
     }
 
     /// Of an ELF file for RISC-V; `None` of any other file, and of one without symbols.
-    pub(super) fn of_elf(file: &[u8]) -> Option<Self> {
+    pub(crate) fn of_elf(file: &[u8]) -> Option<Self> {
         let parsed = ElfFile64::<LittleEndian>::parse(file).ok()?;
         let header = parsed.elf_header();
         let endian = LittleEndian;
@@ -119,28 +119,28 @@ impl Symbols {
     }
 
     /// Of an ELF file that is loaded where it is linked; `None` also of one that may be loaded anywhere.
-    pub(super) fn of_fixed_elf(file: &[u8]) -> Option<Self> {
+    pub(crate) fn of_fixed_elf(file: &[u8]) -> Option<Self> {
         let parsed = ElfFile64::<LittleEndian>::parse(file).ok()?;
         (parsed.elf_header().e_type.get(LittleEndian) == elf::ET_EXEC).then(|| Self::of_elf(file)).flatten()
     }
 
     /// The same for a program that is also executed where it is loaded, `bytes` bytes from `loaded` on.
-    pub(super) fn loaded_at(mut self, linked: u64, loaded: u64, bytes: u64) -> Self {
+    pub(crate) fn loaded_at(mut self, linked: u64, loaded: u64, bytes: u64) -> Self {
         self.segments.push(Segment { linked, loaded, bytes });
         self
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.code.is_empty() && self.data.is_empty()
     }
 
     /// The function at an address, and how far behind its beginning that is.
-    pub(super) fn function(&self, at: u64) -> Option<(&str, u64)> {
+    pub(crate) fn function(&self, at: u64) -> Option<(&str, u64)> {
         self.at(at, |at| containing(&self.code, at).map(|symbol| (symbol.name.as_str(), at - symbol.start)))
     }
 
     /// The line of source code of the instruction at an address, where the program has such information.
-    pub(super) fn line(&self, at: u64) -> Option<String> {
+    pub(crate) fn line(&self, at: u64) -> Option<String> {
         let lines = self.lines.as_ref()?;
         self.at(at, |at| lines.at(at))
     }
@@ -155,7 +155,7 @@ impl Symbols {
     }
 
     /// The variable that has most of the bytes from `start` to `end`.
-    pub(super) fn variable(&self, start: u64, end: u64) -> Option<&str> {
+    pub(crate) fn variable(&self, start: u64, end: u64) -> Option<&str> {
         let first = self.data.partition_point(|symbol| symbol.start < start).saturating_sub(1);
         let near = self.data[first.min(self.data.len())..].iter().take_while(|symbol| symbol.start < end);
         let overlap = |symbol: &Symbol| {

@@ -2,10 +2,6 @@
 
 use super::programs::Programs;
 use super::symbols::{Kind, Symbol, Symbols};
-use crate::guest::{
-    PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS,
-    VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
-};
 use introspection::{KernelSymbolKind, LINKED_AT, kernel_symbols};
 use machine::{KernelArea, Profile, Space};
 use std::sync::Arc;
@@ -41,7 +37,7 @@ enum Layout {
 
 /// A program of a guest.
 #[derive(Clone, Debug)]
-pub(crate) enum Program {
+pub enum Program {
     /// Our workloads.
     Workloads,
     /// A file of the user's.
@@ -50,7 +46,7 @@ pub(crate) enum Program {
 
 /// What the addresses of a guest are called.
 #[derive(Clone, Debug)]
-pub(crate) struct Names {
+pub struct Names {
     layout: Layout,
     /// What the guest's kernel is called.
     kernel_name: String,
@@ -60,52 +56,64 @@ pub(crate) struct Names {
     archive: Arc<[u8]>,
     /// Whether the command is one of our workloads.
     of_workload: bool,
+    /// The symbols of our workloads.
+    workloads: &'static str,
 }
 
 /// What the addresses of a guest are called in a run of it.
-pub(super) struct NamesOfRun<'n> {
+pub(crate) struct NamesOfRun<'n> {
     names: &'n Names,
     programs: Programs,
     areas: &'n [KernelArea],
 }
 
+/// The symbols of Pagewalk's own guests, which are in files beside their images.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnGuests {
+    /// Each `vos`: its image, its symbols, and those of its programs.
+    pub vos: [(&'static [u8], &'static str, &'static str); 3],
+    /// The symbols of the workloads in Linux.
+    pub workloads: &'static str,
+}
+
 impl Names {
     /// Of the guest with this kernel, with these programs, and with this root file system.
-    pub(crate) fn of(kernel_name: &str, kernel: &[u8], programs: &[Program], archive: Arc<[u8]>) -> Self {
-        let own = [
-            (VOS, VOS_SYMBOLS, PROGRAM_SYMBOLS),
-            (VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS),
-            (SHELL_VOS, SHELL_VOS_SYMBOLS, SHELL_PROGRAM_SYMBOLS),
-        ];
+    #[must_use]
+    pub fn of(own: &OwnGuests, kernel_name: &str, kernel: &[u8], programs: &[Program], archive: Arc<[u8]>) -> Self {
         let kernel_name = kernel_name.to_owned();
-        if let Some((_, kernel, program)) = own.into_iter().find(|(image, ..)| *image == kernel) {
+        if let Some((_, kernel, program)) = own.vos.into_iter().find(|(image, ..)| *image == kernel) {
             // It begins with translation off, at physical addresses.
             let kernel = Symbols::of_lines(kernel).loaded_at(VOS_LINEAR + RAM, RAM, 1 << 30);
-            let programs = vec![Symbols::of_lines(program)];
-            return Self { layout: Layout::Vos, kernel_name, kernel, programs, archive, of_workload: true };
+            let (programs, workloads) = (vec![Symbols::of_lines(program)], own.workloads);
+            return Self { layout: Layout::Vos, kernel_name, kernel, programs, archive, of_workload: true, workloads };
         }
         let of_workload = programs.iter().any(|program| matches!(program, Program::Workloads));
         let programs = programs.iter().filter_map(|program| match program {
-            Program::Workloads => Some(Symbols::of_lines(PROGRAM_SYMBOLS)),
+            Program::Workloads => Some(Symbols::of_lines(own.workloads)),
             Program::File(file) => Symbols::of_fixed_elf(file),
         });
         let programs = programs.collect();
         let kernel = Symbols::of_elf(kernel).or_else(|| of_linux(kernel)).unwrap_or_default();
-        Self { layout: Layout::Unknown, kernel_name, kernel, programs, archive, of_workload }
+        let workloads = own.workloads;
+        Self { layout: Layout::Unknown, kernel_name, kernel, programs, archive, of_workload, workloads }
     }
 
     /// With what the processes of a run have mapped.
-    pub(super) fn of_run<'n>(&'n self, profile: &'n Profile) -> NamesOfRun<'n> {
-        NamesOfRun { names: self, programs: Programs::of(profile, &self.archive), areas: &profile.areas }
+    pub(crate) fn of_run<'n>(&'n self, profile: &'n Profile) -> NamesOfRun<'n> {
+        NamesOfRun {
+            names: self,
+            programs: Programs::of(profile, &self.archive, self.workloads),
+            areas: &profile.areas,
+        }
     }
 
     /// Whether the command is one of our workloads.
-    pub(super) const fn of_workload(&self) -> bool {
+    pub(crate) const fn of_workload(&self) -> bool {
         self.of_workload
     }
 
     /// What the kernel is called.
-    pub(super) fn kernel_name(&self) -> &str {
+    pub(crate) fn kernel_name(&self) -> &str {
         &self.kernel_name
     }
 
@@ -120,7 +128,7 @@ impl Names {
 
 impl NamesOfRun<'_> {
     /// The line of source code of the instruction at an address, as `file:line`, of the program that its function is of.
-    pub(super) fn line(&self, space: Option<Space>, at: u64, side: Side) -> Option<String> {
+    pub(crate) fn line(&self, space: Option<Space>, at: u64, side: Side) -> Option<String> {
         if let Some(space) = self.with_map(space, at, side) {
             return self.programs.line(space, at);
         }
@@ -128,7 +136,7 @@ impl NamesOfRun<'_> {
     }
 
     /// The function at an address, and how far behind its beginning; or else its page.
-    pub(super) fn function(&self, space: Option<Space>, at: u64, side: Side) -> (String, u64) {
+    pub(crate) fn function(&self, space: Option<Space>, at: u64, side: Side) -> (String, u64) {
         if let Some(found) = space.filter(|_| side == Side::User).and_then(|space| self.programs.function(space, at)) {
             return found;
         }
@@ -144,7 +152,7 @@ impl NamesOfRun<'_> {
     }
 
     /// What a page of data is a part of, as far as no name was given to it.
-    pub(super) fn object(&self, space: Option<Space>, page: u64) -> String {
+    pub(crate) fn object(&self, space: Option<Space>, page: u64) -> String {
         let side = if page >= UPPER_HALF { Side::Kernel } else { Side::User };
         if let Some(found) = space.and_then(|space| self.programs.object(space, page)) {
             return found;
@@ -188,7 +196,7 @@ fn of_linux(image: &[u8]) -> Option<Symbols> {
 
 /// A side of an address space.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Kernel,
     User,
 }
@@ -206,8 +214,14 @@ impl Side {
 mod tests {
     use super::*;
 
+    const VOS: &[u8] = b"an image";
+    const OWN: OwnGuests = OwnGuests {
+        vos: [(VOS, "ffffffc080200000 40 f boot_start", "10000 20 f main"), (b"2", "", ""), (b"3", "", "")],
+        workloads: "",
+    };
+
     fn names(kernel_name: &str, kernel: &[u8]) -> Names {
-        Names::of(kernel_name, kernel, &[], Arc::default())
+        Names::of(&OWN, kernel_name, kernel, &[], Arc::default())
     }
 
     fn of_run(names: &Names) -> NamesOfRun<'_> {
@@ -220,9 +234,8 @@ mod tests {
         let function = |at, side| of_run(&names_of_vos).function(None, at, side);
         assert_eq!(function(0xffff_ffc0_8020_0000, Side::Kernel), ("boot_start".to_owned(), 0));
         assert_eq!(function(0x8020_0002, Side::Kernel), ("boot_start".to_owned(), 2));
+        assert_eq!(function(0x1_0004, Side::User), ("main".to_owned(), 4));
         assert_eq!(function(0x10_0000_0000, Side::User), ("[user] 0x1000000000".to_owned(), 0));
-        let validation = names("vos", VALIDATION_VOS);
-        assert_eq!(of_run(&validation).function(None, 0xffff_ffc0_8020_0000, Side::Kernel).0, "boot_start");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// The number of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct StackId(usize);
+pub(crate) struct StackId(usize);
 
 /// A stack: the number of its innermost function's name, and the stack of that function's caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,7 +15,7 @@ struct Stack {
 
 /// The call stacks of a profile.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stacks {
+pub(crate) struct Stacks {
     stacks: Vec<Stack>,
     /// The stack that each caller of the profile is the innermost of.
     of_callers: Vec<StackId>,
@@ -23,7 +23,7 @@ pub(super) struct Stacks {
 
 impl Stacks {
     /// Of callers, each with the number of its function's name and its own caller, which comes before it.
-    pub(super) fn new(callers: impl Iterator<Item = (usize, Option<usize>)>) -> Self {
+    pub(crate) fn new(callers: impl Iterator<Item = (usize, Option<usize>)>) -> Self {
         let (mut made, mut ids) = (Self::default(), HashMap::new());
         for (symbol, caller) in callers {
             let stack = Stack { symbol, outer: caller.map(|caller| made.of_callers[caller]) };
@@ -37,12 +37,12 @@ impl Stacks {
     }
 
     /// The stack that a caller is the innermost of.
-    pub(super) fn of_caller(&self, caller: usize) -> StackId {
+    pub(crate) fn of_caller(&self, caller: usize) -> StackId {
         self.of_callers[caller]
     }
 
     /// The numbers of the names of a stack's functions, the outermost first.
-    pub(super) fn symbols(&self, stack: Option<StackId>) -> Vec<usize> {
+    pub(crate) fn symbols(&self, stack: Option<StackId>) -> Vec<usize> {
         let chain = std::iter::successors(stack, |stack| self.stacks[stack.0].outer);
         let mut symbols: Vec<usize> = chain.map(|stack| self.stacks[stack.0].symbol).collect();
         symbols.reverse();

@@ -5,7 +5,8 @@
 const BLOCK: usize = 0xffff;
 
 /// `content` in the format of gzip. Equal contents give equal bytes: there is no time and no name in it.
-pub(super) fn gzip(content: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn gzip(content: &[u8]) -> Vec<u8> {
     const UNKNOWN_SYSTEM: u8 = 255;
     let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, UNKNOWN_SYSTEM];
     let mut blocks = content.chunks(BLOCK).peekable();

@@ -8,12 +8,29 @@ use serde_json::{Map, Value, json};
 use types::{Access, PagingMode};
 
 /// The profiles of a command.
-pub(crate) fn document(profiles: &[Attribution]) -> Value {
+#[must_use]
+pub fn document(profiles: &[Attribution]) -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "format": "pagewalk-profile",
         "runs": profiles.iter().map(run).collect::<Vec<_>>(),
     })
+}
+
+/// A document as indented JSON with a newline at its end. Controls that JSON allows in strings, and a terminal obeys (U+007F to U+009F), are escaped.
+///
+/// # Errors
+/// As of the JSON.
+pub fn text(document: &Value) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    // They occur in strings only.
+    let is_control = |c: char| ('\x7f'..='\u{9f}').contains(&c);
+    if text.contains(is_control) {
+        let escaped = |c: char| if is_control(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+        text = text.chars().map(escaped).collect();
+    }
+    text.push('\n');
+    Ok(text)
 }
 
 fn run(profile: &Attribution) -> Value {

@@ -1,0 +1,25 @@
+//! Profiles with names: which process, function and data object each event of translation is charged to, and the formats of a profile
+//! (docs/profile.md).
+//!
+//! A profile may have a million parts. What goes through all of them is here, and not in the crate of the command, which is compiled without
+//! optimisation.
+#![forbid(unsafe_code)]
+
+mod archive;
+mod attribution;
+mod firefox;
+mod folded;
+mod gzip;
+mod json;
+mod lines;
+mod names;
+mod programs;
+mod stacks;
+mod symbols;
+
+pub use attribution::{About, Attribution, Entry, NamedSpace, Numbered};
+pub use firefox::firefox;
+pub use folded::folded;
+pub use gzip::gzip;
+pub use json::{document, text};
+pub use names::{Names, OwnGuests, Program};
