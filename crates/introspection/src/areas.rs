@@ -20,27 +20,25 @@ const MODULES: u64 = LINKED_AT - (2 << 30);
 const STRUCT_PAGE_SHIFT: u32 = 6;
 const PAGE_SHIFT: u32 = 12;
 
-impl Linux {
-    /// The parts, in the order of addresses; `None` while the kernel does not know them itself.
-    pub fn areas(&self, memory: &impl KernelMemory, mode: PagingMode) -> Option<Vec<KernelArea>> {
-        let offset = pointer(memory, self.kernel_map.wrapping_add(self.layout.kernel_page_offset))?;
-        let bits = match mode {
-            PagingMode::Bare => return None,
-            PagingMode::Sv39 => 39,
-            PagingMode::Sv48 => 48,
-            PagingMode::Sv57 => 57,
-        };
-        // `KERN_VIRT_SIZE` is half of the kernel's half, and `VMALLOC_SIZE` is half of that.
-        let vmalloc = offset.checked_sub(1 << (bits - 3))?;
-        let vmemmap = vmalloc.checked_sub(1 << (bits - PAGE_SHIFT - 1 + STRUCT_PAGE_SHIFT))?;
-        let areas = [
-            (vmemmap, "[vmemmap]"),
-            (vmalloc, "[vmalloc]"),
-            (offset, "[direct map]"),
-            (MODULES, "[modules]"),
-            (LINKED_AT, "[kernel]"),
-        ];
-        let sorted = areas.is_sorted_by(|one, other| one.0 < other.0);
-        sorted.then(|| areas.map(|(start, name)| KernelArea { start: Gva(start), name }).to_vec())
-    }
+/// The parts, in the order of addresses; `None` while the kernel does not know them itlinux.
+pub fn kernel_areas(linux: &Linux, memory: &impl KernelMemory, mode: PagingMode) -> Option<Vec<KernelArea>> {
+    let offset = pointer(memory, linux.kernel_map.wrapping_add(linux.layout.kernel_page_offset))?;
+    let bits = match mode {
+        PagingMode::Bare => return None,
+        PagingMode::Sv39 => 39,
+        PagingMode::Sv48 => 48,
+        PagingMode::Sv57 => 57,
+    };
+    // `KERN_VIRT_SIZE` is half of the kernel's half, and `VMALLOC_SIZE` is half of that.
+    let vmalloc = offset.checked_sub(1 << (bits - 3))?;
+    let vmemmap = vmalloc.checked_sub(1 << (bits - PAGE_SHIFT - 1 + STRUCT_PAGE_SHIFT))?;
+    let areas = [
+        (vmemmap, "[vmemmap]"),
+        (vmalloc, "[vmalloc]"),
+        (offset, "[direct map]"),
+        (MODULES, "[modules]"),
+        (LINKED_AT, "[kernel]"),
+    ];
+    let sorted = areas.is_sorted_by(|one, other| one.0 < other.0);
+    sorted.then(|| areas.map(|(start, name)| KernelArea { start: Gva(start), name }).to_vec())
 }

@@ -18,7 +18,7 @@ mod memory;
 mod path;
 mod process;
 
-pub use areas::KernelArea;
+pub use areas::{KernelArea, kernel_areas};
 pub use kallsyms::{KernelSymbol, KernelSymbolKind, LINKED_AT, kernel_symbols};
 pub use linux::{Linux, image_bytes};
 pub use mapping::{Contents, Mapping};

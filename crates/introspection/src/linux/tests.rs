@@ -1,6 +1,6 @@
 use super::*;
 use crate::maple::{MapleLayout, NodeLayout};
-use crate::{Contents, KernelMemory, Process};
+use crate::{Contents, KernelMemory, Process, kernel_areas};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -169,7 +169,7 @@ fn mappings_have_their_contents() {
 
 #[test]
 fn the_kernels_half_has_its_parts() {
-    let areas = |mode| linux().areas(&memory(), mode);
+    let areas = |mode| kernel_areas(&linux(), &memory(), mode);
     let sv39 = areas(PagingMode::Sv39).expect("areas");
     let found: Vec<(u64, &str)> = sv39.iter().map(|area| (area.start.0, area.name)).collect();
     // Linux `Documentation/arch/riscv/vm-layout.rst`, with the direct map where Linux 6.12 has it.
@@ -221,7 +221,7 @@ proptest! {
         if let Some(mapping) = linux.mapping(&memory, &process, Gva(at)) {
             prop_assert!(mapping.start.0 <= at && at < mapping.end.0);
         }
-        let _ = linux.areas(&memory, PagingMode::Sv48);
+        let _ = kernel_areas(&linux, &memory, PagingMode::Sv48);
         prop_assert!(memory.reads.get() < 200_000, "{} reads", memory.reads.get());
     }
 

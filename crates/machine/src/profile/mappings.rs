@@ -3,7 +3,7 @@
 //! The access has been made, so what is mapped there now is what it was to.
 
 use super::site::Space;
-use introspection::{KernelArea, KernelMemory, Linux, Mapping, Process};
+use introspection::{KernelArea, KernelMemory, Linux, Mapping, Process, kernel_areas};
 use std::collections::{BTreeMap, HashMap};
 use types::Gva;
 
@@ -105,7 +105,7 @@ impl Mappings {
         }
         let Kernel::Linux(linux) = &self.kernel else { return };
         if self.areas.is_empty() {
-            self.areas = linux.areas(memory, space.mode).unwrap_or_default();
+            self.areas = kernel_areas(linux, memory, space.mode).unwrap_or_default();
         }
         let known = self.spaces.entry(space).or_insert_with(|| {
             self.order.push(space);
