@@ -12,6 +12,8 @@ const TYPE_BYTES: usize = 12;
 const MEMBER_BYTES: usize = 12;
 /// More types than any kernel has.
 const MOST_TYPES: usize = 1 << 22;
+/// Headers that are tried: the bytes of one may be part of something else.
+const MOST_HEADERS: usize = 16;
 /// How deep structures without a name may lie in each other, and how many times a type may be another name for one.
 const DEEPEST: usize = 16;
 
@@ -68,14 +70,8 @@ pub(crate) struct Field {
 impl<'i> Btf<'i> {
     /// The types in an image of a kernel; `None` if there are none.
     pub(crate) fn find(image: &'i [u8]) -> Option<Self> {
-        let mut at = 0;
-        loop {
-            at += image.get(at..)?.windows(HEADER.len()).position(|window| *window == HEADER)?;
-            if let Some(found) = Self::at(image, at) {
-                return Some(found);
-            }
-            at += 1;
-        }
+        let headers = image.windows(HEADER.len()).enumerate().filter(|(_, window)| *window == HEADER);
+        headers.take(MOST_HEADERS).find_map(|(at, _)| Self::at(image, at))
     }
 
     /// The types whose header is at `at`.

@@ -38,6 +38,8 @@ const STRIDE: usize = 256;
 const LONGEST_TOKEN: usize = 64;
 /// More bytes than any compressed name has.
 const LONGEST_NAME: usize = 512;
+/// Places that are tried as that of a table: a hostile image has as many as it likes that begin well.
+const MOST_PLACES: usize = 64;
 /// More symbols than any kernel has.
 const MOST_SYMBOLS: usize = 1 << 22;
 
@@ -62,8 +64,8 @@ impl<'i> Layout<'i> {
     /// The table of tokens, and its index behind it.
     fn find(image: &'i [u8], alignment: usize) -> Option<Self> {
         const DIGITS: &[u8] = b"0\x001\x002\x003\x004\x005\x006\x007\x008\x009\x00";
-        let mut digits = image.windows(DIGITS.len()).enumerate().filter(|(_, window)| *window == DIGITS);
-        digits.find_map(|(at, _)| {
+        let digits = image.windows(DIGITS.len()).enumerate().filter(|(_, window)| *window == DIGITS);
+        digits.take(MOST_PLACES).find_map(|(at, _)| {
             let table = start_of_table(image, at)?;
             let mut tokens = Vec::with_capacity(TOKENS);
             let (mut at, mut starts) = (table, Vec::with_capacity(TOKENS));
@@ -89,12 +91,14 @@ impl<'i> Layout<'i> {
         let earliest = latest.saturating_sub(STRIDE * LONGEST_NAME);
         let number = |at: usize| word(image, at).map(|number| number as usize);
         let candidates = (earliest..=latest).rev().filter(|at| at % self.alignment == 0);
-        let names = candidates.filter_map(|at| {
+        let candidates = candidates.filter_map(|at| {
             let count = number(at)?;
             let fits = count > (markers.len() - 1) * STRIDE && count <= markers.len() * STRIDE && count <= MOST_SYMBOLS;
-            fits.then(|| self.names(&image[at + self.alignment..first], count, &markers)).flatten()
+            fits.then_some((at, count))
         });
-        let names = { names }.next()?;
+        let mut candidates = candidates.take(MOST_PLACES);
+        let names =
+            candidates.find_map(|(at, count)| self.names(&image[at + self.alignment..first], count, &markers))?;
         let addresses = self.addresses(image, names.len())?;
         let symbols = names.into_iter().zip(addresses).filter_map(|(name, start)| {
             let kind = match name.chars().next()? {

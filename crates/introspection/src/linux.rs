@@ -9,7 +9,7 @@ const SIZE: usize = 16;
 const MAGIC: (usize, &[u8]) = (48, b"RISCV\0\0\0");
 const MAGIC2: (usize, &[u8]) = (56, b"RSC\x05");
 /// More bytes than any kernel has.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: u64 = 256 << 20;
 
 /// A Linux kernel, as far as it describes itself.
 #[derive(Clone, Debug)]

@@ -7,6 +7,8 @@ use crate::memory::{KernelMemory, non_null, string};
 const LONGEST_NAME: u64 = 255;
 /// Names, and mounts, of a path at most.
 const MOST_PARTS: usize = 64;
+/// The most bytes of a path (`PATH_MAX`).
+const LONGEST: usize = 4096;
 
 /// The path of the file at `file`.
 pub(crate) fn of_file(memory: &impl KernelMemory, layout: &Layout, file: u64) -> Option<String> {
@@ -30,5 +32,6 @@ pub(crate) fn of_file(memory: &impl KernelMemory, layout: &Layout, file: u64) ->
         dentry = parent;
     }
     names.reverse();
-    Some(format!("/{}", names.join("/")))
+    let path = format!("/{}", names.join("/"));
+    (path.len() < LONGEST).then_some(path)
 }

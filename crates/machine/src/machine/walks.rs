@@ -26,10 +26,23 @@ impl Machine {
     /// The guest whose turn it is has come to the end of what is of interest.
     pub(crate) fn record_walk(&mut self, guest: usize) {
         if self.records_walks
-            && let Some(walks) = self.walks_of_current()
+            && let Some(mut walks) = self.walks_of_current()
         {
+            walks.chosen.extend(self.latest_walks_of_misses(guest));
             self.records[guest].walks = Some(walks);
         }
+    }
+
+    /// Those of [`Self::walks_of_misses`], or those that were recorded before: they go through all of the profile, and a guest may end as many regions as it
+    /// likes. So they are recorded at the first one, and then each time that twice as many have ended.
+    fn latest_walks_of_misses(&mut self, guest: usize) -> Vec<ChosenWalk> {
+        let record = &mut self.records[guest];
+        record.recordings += 1;
+        if record.recordings.is_power_of_two() {
+            return self.walks_of_misses().collect();
+        }
+        let before = record.walks.take().into_iter().flat_map(|walks| walks.chosen);
+        before.filter(|walk| walk.choice == Choice::Missed).collect()
     }
 
     fn walks_of_current(&self) -> Option<RecordedWalks> {
@@ -44,7 +57,7 @@ impl Machine {
         let chosen = choices(&references).into_iter().filter_map(|(choice, index, pages)| {
             Some(ChosenWalk { choice, pages, walk: self.walk_of(lengths[index].0, None)? })
         });
-        let chosen = chosen.chain(self.walks_of_exits()).chain(self.walks_of_misses()).collect();
+        let chosen = chosen.chain(self.walks_of_exits()).collect();
         Some(RecordedWalks { middle, pages: references.len(), chosen })
     }
 

@@ -24,6 +24,8 @@ pub(crate) struct Record {
     pub(crate) spin: SpinMethod,
     /// Walks of it.
     pub(crate) walks: Option<RecordedWalks>,
+    /// How many times they were recorded.
+    pub(crate) recordings: u64,
 }
 
 impl Record {
@@ -37,6 +39,7 @@ impl Record {
             handshake: Handshake::new(form),
             spin,
             walks: None,
+            recordings: 0,
         }
     }
 

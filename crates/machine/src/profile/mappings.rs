@@ -9,10 +9,13 @@ use types::Gva;
 
 /// Where the user's half of every address space ends, by the smallest one's upper half.
 const USER_END: u64 = 0xff00_0000_0000_0000;
-/// The most mappings that are kept.
-const MOST_MAPPINGS: usize = 1 << 16;
+/// The most mappings that are kept, and the most address spaces.
+const MOST_MAPPINGS: usize = 1 << 14;
+const MOST_SPACES: usize = 1 << 12;
 /// How many times a space is looked at in which no process is found. A search looks at every process.
 const MOST_SEARCHES: u32 = 64;
+/// Words of the guest's memory that are read in a run: some seconds of the host's. A guest may have lists and trees as long as it likes.
+const MOST_WORDS: u64 = 1 << 26;
 
 /// The process that an address space is of.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,7 +45,10 @@ pub(crate) struct Mappings {
     spaces: HashMap<Space, Known>,
     /// The spaces in the order in which they were found.
     order: Vec<Space>,
+    /// Mappings that were kept.
     count: usize,
+    /// Words that were read.
+    words: u64,
 }
 
 /// The guest's kernel.
@@ -88,8 +94,18 @@ impl Mappings {
         if at.0 >= USER_END || space.mode.levels() == 0 || matches!(self.kernel, Kernel::Foreign) {
             return false;
         }
-        let Some(known) = self.spaces.get(&space) else { return true };
-        known.searches < MOST_SEARCHES && self.count < MOST_MAPPINGS && !known.covers(at.0)
+        if self.count >= MOST_MAPPINGS || self.words >= MOST_WORDS {
+            return false;
+        }
+        match self.spaces.get(&space) {
+            Some(known) => known.searches < MOST_SEARCHES && !known.covers(at.0),
+            None => self.spaces.len() < MOST_SPACES,
+        }
+    }
+
+    /// So many words were read.
+    pub(crate) fn spend(&mut self, words: u64) {
+        self.words += words;
     }
 
     /// Looks what a space has mapped at an address. `kernel` looks for the guest's kernel.

@@ -3,6 +3,7 @@
 use hypervisor::VmMemory;
 use introspection::{KernelMemory, Linux, image_bytes};
 use memory::HostMemory;
+use std::cell::Cell;
 use types::{Gpa, Gva, TranslationContext};
 
 /// Where an Image may be loaded: at a multiple of 2 MiB.
@@ -15,6 +16,8 @@ pub(crate) struct GuestKernel<'m> {
     pub(crate) vm: &'m VmMemory,
     pub(crate) memory: &'m HostMemory,
     pub(crate) context: TranslationContext,
+    /// Words that were read.
+    pub(crate) words: Cell<u64>,
 }
 
 impl KernelMemory for GuestKernel<'_> {
@@ -24,6 +27,7 @@ impl KernelMemory for GuestKernel<'_> {
     }
 
     fn word(&self, at: Gva) -> Option<u64> {
+        self.words.set(self.words.get() + 1);
         self.vm.peek(self.memory, self.physical(at)?)
     }
 }

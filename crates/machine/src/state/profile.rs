@@ -4,6 +4,7 @@ use super::introspection::{GuestKernel, kernel};
 use crate::profile::{Counter, Counters, Ledger, Mark, Page, Rates, Reading, Waiting};
 use crate::state::MachineState;
 use hart::Transfer;
+use std::cell::Cell;
 use types::{Access, Gva, TranslationContext};
 
 /// What a pCPU has counted.
@@ -125,8 +126,10 @@ fn learn(state: &mut MachineState, at: Gva) {
     let vm = &state.vms[guest];
     let context =
         TranslationContext { mode: space.mode, root: space.root, asid: space.asid, ..TranslationContext::default() };
-    let memory = GuestKernel { vm, memory: &state.host.memory, context: context.that_may_load_all() };
+    let context = context.that_may_load_all();
+    let memory = GuestKernel { vm, memory: &state.host.memory, context, words: Cell::new(0) };
     for at in unmapped.into_iter().flatten() {
         ledger.mappings(guest).learn(&memory, || kernel(vm, memory.memory), space, at);
     }
+    ledger.mappings(guest).spend(memory.words.get());
 }
