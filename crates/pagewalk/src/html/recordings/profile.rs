@@ -339,16 +339,16 @@ mod tests {
     #[test]
     fn a_run_without_cost_is_named_and_has_no_graph() {
         let runs = vec![profile(&[]), profile(&[charged("f", "heap", 60)])];
-        let section = section(&Profiles { runs }).expect("a run with cost");
+        let section = section(&Profiles { runs }, &[]).expect("a run with cost");
         assert_eq!(section.blocks.len(), 1);
         assert!(section.intro.iter().any(|text| text == "Translation cost nothing in w under nested:4K+4K."));
-        assert!(super::section(&Profiles { runs: vec![profile(&[])] }).is_none());
+        assert!(super::section(&Profiles { runs: vec![profile(&[])] }, &[]).is_none());
     }
 
     #[test]
     fn fetches_are_no_data() {
         let run = profile(&[charged("f", "heap", 60), charged("f", "[code]", 20), charged("f", "[no access]", 5)]);
-        let Block::Run(RunBlock { tables, .. }) = block(&run, true, 1) else { panic!("a run") };
+        let Block::Run(RunBlock { tables, .. }) = block(&run, true, 1, &[]) else { panic!("a run") };
         let names = |table: &DataTable| table.rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>();
         assert_eq!((names(&tables[0]), names(&tables[1])), (vec!["f".to_owned()], vec!["heap".to_owned()]));
         assert_eq!(tables[0].rows[0][1], "85");
