@@ -141,3 +141,57 @@ fn the_kernel_of_linux_stands_below_the_programs_that_it_works_for() {
     // The scheduler's tick interrupts the program.
     assert!(named("update > handle_exception", "do_irq") || named("update > ", "irq"), "{stacks:#?}");
 }
+
+/// A table of the Firefox Profiler's format: every column has as many rows as the table.
+#[track_caller]
+fn rows(thread: &Value, table: &str) -> usize {
+    let rows = number(&thread[table], "/length") as usize;
+    for (name, column) in thread[table].as_object().expect("a table") {
+        if let Some(column) = column.as_array() {
+            assert_eq!(column.len(), rows, "{table}.{name}");
+        }
+    }
+    rows
+}
+
+/// The numbers of a column that are not null, each with its row.
+fn column<'v>(thread: &'v Value, table: &str, column: &str) -> impl Iterator<Item = (usize, usize)> + 'v {
+    let column = thread[table][column].as_array().expect("a column").iter().enumerate();
+    column.filter_map(|(row, value)| value.as_u64().map(|value| (row, value as usize)))
+}
+
+/// The Firefox Profiler follows these numbers when it loads a profile (its `src/types/profile.ts`): each is of a row that there is, and a stack comes behind
+/// the one that it extends.
+#[test]
+fn the_tables_for_the_firefox_profiler_refer_to_rows_that_there_are() {
+    let scratch = Scratch::new();
+    let file = scratch.text("p.fxprof.json");
+    let guest = ["--guest", TWO_ARRAYS, "--memory", "128M", "--scheme", "nested,shadow"];
+    for detail in [&["--profile-stacks"][..], &[]] {
+        run(["compare", "--profile", &file].iter().chain(&guest).chain(detail)).succeeded();
+        let profile: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        assert!(number(&profile, "/meta/preprocessedProfileVersion") >= 24, "{}", profile["meta"]);
+        let categories = profile["meta"]["categories"].as_array().unwrap().len();
+        let threads = profile["threads"].as_array().unwrap();
+        assert_eq!(threads.len(), 2);
+        for thread in threads {
+            let strings = thread["stringArray"].as_array().expect("names").len();
+            let functions = rows(thread, "funcTable");
+            let [frames, stacks, samples] = ["frameTable", "stackTable", "samples"].map(|table| rows(thread, table));
+            assert!(functions > 2 && samples > 2, "{thread:#}");
+            for (table, name, limit) in [
+                ("funcTable", "name", strings),
+                ("frameTable", "func", functions),
+                ("frameTable", "category", categories),
+                ("stackTable", "frame", frames),
+                ("samples", "stack", stacks),
+            ] {
+                let outside = column(thread, table, name).find(|(_, value)| *value >= limit);
+                assert_eq!(outside, None, "{table}.{name}: a row of {limit}");
+            }
+            let later = column(thread, "stackTable", "prefix").find(|(row, prefix)| prefix >= row);
+            assert_eq!(later, None, "a stack extends a later one");
+            assert_eq!(thread["samples"]["weightType"], "samples");
+        }
+    }
+}
