@@ -70,9 +70,9 @@ fn a_program_that_is_loaded_anywhere_has_functions_lines_and_data() {
         // A variable with a value is in the file, and one without is behind it.
         let pages = |object| count(&profile, space, ("read_in_order", object), "l1d_misses");
         let (in_order, cleared) = (pages("in_order"), pages("cleared"));
-        assert!((1024..1300).contains(&in_order), "{in_order}");
-        // A page that is cleared at its first use misses once more for each fault.
-        assert!((256..1300).contains(&cleared), "{cleared}");
+        // Each page is missed once, and once more for each fault of the guest's or of a shadow table at its first use.
+        assert!((1024..5 * 1024).contains(&in_order), "{in_order}");
+        assert!((256..8 * 256).contains(&cleared), "{cleared}");
         // `malloc` is in a library without a symbol table; what others link to is known.
         assert!(count(&profile, space, ("memset", "[anonymous]"), "l1d_misses") >= 4096);
         let line = 1 + TWO_ARRAYS.lines().position(|line| line.contains("at random */")).unwrap();
