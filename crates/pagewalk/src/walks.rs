@@ -22,7 +22,10 @@ fn chosen(chosen: &ChosenWalk) -> Value {
             value["exit"] = json!(reason.name());
             ("exit", "exits")
         }
-        Choice::Missed => ("missed", "misses"),
+        Choice::Missed(root) => {
+            value["root"] = json!(hex(root.0));
+            ("missed", "misses")
+        }
     };
     value["choice"] = json!(choice);
     value[counted] = json!(pages);

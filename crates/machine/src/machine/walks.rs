@@ -42,7 +42,7 @@ impl Machine {
             return self.walks_of_misses().collect();
         }
         let before = record.walks.take().into_iter().flat_map(|walks| walks.chosen);
-        before.filter(|walk| walk.choice == Choice::Missed).collect()
+        before.filter(|walk| matches!(walk.choice, Choice::Missed(_))).collect()
     }
 
     fn walks_of_current(&self) -> Option<RecordedWalks> {
@@ -85,7 +85,7 @@ impl Machine {
             let context =
                 TranslationContext { privilege: missed.privilege, sum: true, ..TranslationContext::default() };
             let walk = self.walk_of(inside((missed.page, PageSize::Size4K)), Some(&context))?;
-            Some(ChosenWalk { choice: Choice::Missed, pages: missed.misses as usize, walk })
+            Some(ChosenWalk { choice: Choice::Missed(missed.root), pages: missed.misses as usize, walk })
         })
     }
 

@@ -8,7 +8,7 @@ use super::rates::Rates;
 use super::site::{ChainId, Page, Place, Site, Space, SpaceId, Touched};
 use introspection::KernelArea;
 use std::collections::{HashMap, HashSet};
-use types::{Access, Gva, Privilege};
+use types::{Access, Gpa, Gva, Privilege};
 
 /// The most pairs of an instruction and a page that are kept apart: a guest can make as many as it likes, and the host's memory is not its to use up.
 const MOST_CELLS: usize = 1 << 20;
@@ -98,6 +98,8 @@ pub struct Profile {
 /// The page that an instruction misses most often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FrequentMiss {
+    /// The root table of its address space.
+    pub(crate) root: Gpa,
     /// The first byte of the page.
     pub(crate) page: Gva,
     /// The privilege of the instruction.
@@ -262,6 +264,7 @@ impl Account {
 
     /// The pages that instructions in a space miss most often, one for each instruction and each page once: of those that miss most, at most `most`.
     pub(super) fn frequent_misses(&self, space: Space, most: usize) -> Vec<FrequentMiss> {
+        let root = space.root;
         let Some(&space) = self.space_ids.get(&space) else { return Vec::new() };
         let mut counts: HashMap<Key, i64, Folds> = HashMap::default();
         // What came before the first region counts as long as there is none.
@@ -277,6 +280,7 @@ impl Account {
         let (mut sites, mut pages) = (HashSet::new(), HashSet::new());
         counts.retain(|(key, _)| sites.insert(key.site) && pages.insert(key.page & !0xfff));
         let frequent = counts.into_iter().take(most).map(|(key, misses)| FrequentMiss {
+            root,
             page: Gva(key.page & !0xfff),
             privilege: self.sites[key.site as usize].privilege.into(),
             misses,
@@ -339,7 +343,7 @@ mod tests {
     #[test]
     fn each_instruction_has_the_page_that_it_misses_most() {
         let mut account = Account::default();
-        let space = Space { root: types::Gpa(0x1000), ..Space::default() };
+        let space = Space { root: Gpa(0x1000), ..Space::default() };
         let number = account.space(space);
         let mut charge = |pc: u64, page: u64, times: u64, access: Access| {
             let site = account.site(Place { pc, space: number, ..Place::default() });

@@ -7,6 +7,7 @@
 
 use hypervisor::ExitReason;
 use mmu::WalkRecord;
+use types::Gpa;
 
 /// The same page walked to twice.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,8 +52,8 @@ pub enum Choice {
     Shortest,
     /// It is to the page whose access was the latest to exit for this reason, of those that can be walked to.
     Exit(ExitReason),
-    /// It is to the page that an instruction misses most often, by the profile.
-    Missed,
+    /// It is to the page that an instruction misses most often, by the profile, in the address space with this root table.
+    Missed(Gpa),
 }
 
 /// Which of these numbers of references are the longest, the commonest and the shortest, each number once: why, its index, and how many are equal.

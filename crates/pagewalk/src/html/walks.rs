@@ -71,13 +71,19 @@ pub(super) fn limited(walks: Vec<Walk>) -> Vec<Walk> {
     ranked.into_iter().map(|(_, walk)| walk).collect()
 }
 
-/// Where the explorer shows the walk to `page`, which an instruction misses most often, if it is one of these walks.
-pub(super) fn link_to_missed(walks: &[Walk], workload: &str, system: &str, page: &str) -> Option<String> {
+/// Where the explorer shows the walk to `page`, which an instruction misses most often in the address space with the root table `root`, if it is one of
+/// these walks.
+pub(super) fn link_to_missed(
+    walks: &[Walk],
+    (workload, system): (&str, &str),
+    (root, page): (&str, &str),
+) -> Option<String> {
     let address = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
     let page = address(page)?;
     let is_it = |walk: &&Walk| {
         let at = walk.kind.strip_prefix("missed:").and_then(address);
-        (walk.workload.as_str(), walk.system.as_str()) == (workload, system) && at.is_some_and(|at| at & !0xfff == page)
+        let here = (walk.workload.as_str(), walk.system.as_str()) == (workload, system);
+        here && walk.walk.get("root").is_some_and(|of| of == root) && at.is_some_and(|at| at & !0xfff == page)
     };
     let walk = walks.iter().find(is_it)?;
     // As `URLSearchParams` of a browser reads it.
@@ -119,7 +125,7 @@ mod tests {
         exit["cached"] = json!({ "references": 9 });
         let mut write = exit.clone();
         write["exit"] = "table_write".into();
-        let missed = json!({ "gva": "0x2550", "choice": "missed", "misses": 7, "cached": { "references": 9 } });
+        let missed = json!({ "gva": "0x2550", "choice": "missed", "misses": 7, "root": "0x9000", "cached": { "references": 9 } });
         json!({ "gva": "middle", "pages": 64, "others": [other("longest"), other("shortest"), exit, write, missed] })
     }
 
@@ -154,10 +160,12 @@ mod tests {
     #[test]
     fn a_page_that_is_missed_most_leads_to_its_walk() {
         let walks = walks("gups:1 M", "nested:4K+4K", "nested:4K+4K", Some(&recorded()));
-        let link = |workload, page| link_to_missed(&walks, workload, "nested:4K+4K", page);
+        let link = |workload, page| link_to_missed(&walks, (workload, "nested:4K+4K"), ("0x9000", page));
         let expected = "#explore:workload=gups%3a1%20M&scheme=nested%3a4K%2b4K&walk=missed%3a0x2550";
         assert_eq!(link("gups:1 M", "0x2000").as_deref(), Some(expected));
         assert_eq!([link("gups:1 M", "0x3000"), link("other", "0x2000"), link("gups:1 M", "page")], [None, None, None]);
+        // The page of this address in another address space.
+        assert_eq!(link_to_missed(&walks, ("gups:1 M", "nested:4K+4K"), ("0xa000", "0x2000")), None);
     }
 
     #[test]

@@ -44,6 +44,8 @@ struct Profile {
 struct Space {
     space: u64,
     name: String,
+    #[serde(default)]
+    root: Option<String>,
 }
 
 /// A function or object, with the page of its most frequent miss.
@@ -233,7 +235,9 @@ fn top(
     for ((name, space), counts) in sums.into_iter().take(most) {
         let found = named.iter().find(|named| named.space == space && named.name == name);
         let page = found.and_then(|named| named.most_missed.as_deref());
-        let link = page.and_then(|page| link_to_missed(walks, &run.workload, &run.scheme, page));
+        let root = run.spaces.iter().find(|of| of.space == space).and_then(|of| of.root.as_deref());
+        let of_run = (run.workload.as_str(), run.scheme.as_str());
+        let link = root.zip(page).and_then(|place| link_to_missed(walks, of_run, place));
         let [name, process] = [&name, run.space(space)].map(|name| shortened(name).into_owned());
         table.linked_row([name].into_iter().chain(run.cells(&counts)).chain([process]), link);
     }
