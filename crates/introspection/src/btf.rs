@@ -1,7 +1,7 @@
 //! The types that a kernel has of itself (BTF, Linux `Documentation/bpf/btf.rst`): at which offset a structure has a field.
 //!
-//! The format is small, and of the crates that read it one is under the LGPL, which Pagewalk's licence does not go with, and another is for what the
-//! kernel that the host runs has in `/sys`.
+//! The format is small, and of the crates that read it one is under the LGPL, which Pagewalk's licence does not go with, and another reads files alone,
+//! and no memory.
 
 /// The magic number, the version, the flags and the length of the header, little-endian.
 const HEADER: [u8; 8] = [0x9f, 0xeb, 1, 0, 24, 0, 0, 0];
