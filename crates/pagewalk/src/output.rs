@@ -26,21 +26,9 @@ pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// If `value` has no JSON form.
 pub fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut text = without_controls_in_json(serde_json::to_string_pretty(value)?);
+    let mut text = profiles::without_controls(serde_json::to_string_pretty(value)?);
     text.push('\n');
     Ok(text.into_bytes())
-}
-
-/// JSON with the controls escaped that JSON allows in strings, and a terminal obeys: U+007F to U+009F. They occur in strings only.
-fn without_controls_in_json(text: String) -> String {
-    if !text.contains(|c: char| ('\x7f'..='\u{9f}').contains(&c)) {
-        return text;
-    }
-    let escaped = |c: char| match c {
-        '\x7f'..='\u{9f}' => format!("\\u{:04x}", u32::from(c)),
-        other => other.to_string(),
-    };
-    text.chars().map(escaped).collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! A profile with names.
 
 use super::names::{Names, NamesOfRun, Side};
+use super::spaces::{NamedSpace, spaces};
 use super::stacks::{StackId, Stacks};
-use machine::{
-    Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, Space, SpaceMapping, SpaceProcess, Touched,
-};
+use machine::{Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, SpaceMapping, Touched};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use types::{Access, Privilege};
@@ -20,17 +19,6 @@ pub struct About {
     pub system: String,
     /// The settings of the system's own.
     pub settings: Value,
-}
-
-/// An address space, with its name.
-#[derive(Clone, Debug)]
-pub struct NamedSpace {
-    /// `None` for those that the profile had no room to keep apart.
-    pub space: Option<Space>,
-    /// Its name.
-    pub name: String,
-    /// The number of its process, if it is known.
-    pub pid: Option<u32>,
 }
 
 /// What was charged to an instruction for a page, with names.
@@ -115,7 +103,7 @@ impl Attribution {
     /// The profile of `about` with the names of its guest.
     #[must_use]
     pub fn new(about: About, profile: &Profile, names: &Names) -> Self {
-        let (spaces, numbers) = spaces(&about, profile, names);
+        let (spaces, numbers) = spaces(&about.work, profile, names);
         let names = &names.of_run(profile);
         let [mut symbols, mut objects, mut lines] = [(); 3].map(|()| Numbered::default());
         let mut line_of = HashMap::new();
@@ -223,57 +211,6 @@ const fn side(privilege: Privilege) -> Side {
         Privilege::User => Side::User,
         Privilege::Supervisor => Side::Kernel,
     }
-}
-
-/// What the kernel calls the program of our workloads: as much of its name as there is room for.
-const WORKLOADS: &str = "pagewalk-worklo";
-
-/// The address spaces in the order of their first event, with names that differ.
-fn spaces(about: &About, profile: &Profile, names: &Names) -> (Vec<NamedSpace>, HashMap<Option<Space>, usize>) {
-    let (mut spaces, mut numbers): (Vec<(Option<Space>, Privilege)>, HashMap<_, usize>) = <_>::default();
-    for row in &profile.rows {
-        let number = *numbers.entry(row.site.space).or_insert(spaces.len());
-        if number == spaces.len() {
-            spaces.push((row.site.space, Privilege::Supervisor));
-        }
-        if row.site.privilege == Privilege::User {
-            spaces[number].1 = Privilege::User;
-        }
-    }
-    let processes: HashMap<Space, &SpaceProcess> = profile.processes.iter().map(|of| (of.space, of)).collect();
-    let process = |space: Option<Space>| space.and_then(|space| processes.get(&space).copied());
-    let plain = |&(space, privilege): &(Option<Space>, Privilege)| match (space, process(space), privilege) {
-        (None, ..) => "[other address spaces]".to_owned(),
-        (_, Some(found), _) if names.of_workload() && found.name == WORKLOADS => about.work.clone(),
-        (_, Some(found), _) => found.name.clone(),
-        (_, None, Privilege::User) => about.work.clone(),
-        (_, None, Privilege::Supervisor) => names.kernel_name().to_owned(),
-    };
-    let with_pid = |of: &(Option<Space>, Privilege)| match process(of.0) {
-        Some(found) => format!("{} (pid {})", plain(of), found.pid),
-        None => plain(of),
-    };
-    let full = |of: &(Option<Space>, Privilege)| match of.0 {
-        Some(Space { root, asid, mode }) if mode.levels() > 0 => {
-            format!("{} (asid {}, root {:#x})", with_pid(of), asid.0, root.0)
-        }
-        Some(_) => format!("{} (no translation)", plain(of)),
-        None => plain(of),
-    };
-    // The shortest that no other space has.
-    let shorter: [Vec<String>; 2] = [spaces.iter().map(plain).collect(), spaces.iter().map(with_pid).collect()];
-    let counts = shorter.each_ref().map(|names| {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
-        counts
-    });
-    let named = spaces.iter().enumerate().map(|(number, of)| {
-        let unique = (0..shorter.len()).map(|length| (length, &shorter[length][number]));
-        let unique = { unique }.find(|(length, name)| counts[*length][name.as_str()] == 1);
-        let name = unique.map_or_else(|| full(of), |(_, name)| name.clone());
-        NamedSpace { space: of.0, name, pid: process(of.0).map(|process| process.pid) }
-    });
-    (named.collect(), numbers)
 }
 
 /// What an access was to.

@@ -17,20 +17,25 @@ pub fn document(profiles: &[Attribution]) -> Value {
     })
 }
 
-/// A document as indented JSON with a newline at its end. Controls that JSON allows in strings, and a terminal obeys (U+007F to U+009F), are escaped.
+/// A document as indented JSON with a newline at its end, [without controls](without_controls).
 ///
 /// # Errors
 /// As of the JSON.
 pub fn text(document: &Value) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string_pretty(document)?;
-    // They occur in strings only.
-    let is_control = |c: char| ('\x7f'..='\u{9f}').contains(&c);
-    if text.contains(is_control) {
-        let escaped = |c: char| if is_control(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
-        text = text.chars().map(escaped).collect();
-    }
+    let mut text = without_controls(serde_json::to_string_pretty(document)?);
     text.push('\n');
     Ok(text)
+}
+
+/// JSON with the controls escaped that JSON allows in strings, and a terminal obeys: U+007F to U+009F. They occur in strings only.
+#[must_use]
+pub fn without_controls(text: String) -> String {
+    let is_control = |c: char| ('\x7f'..='\u{9f}').contains(&c);
+    if !text.contains(is_control) {
+        return text;
+    }
+    let escaped = |c: char| if is_control(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    text.chars().map(escaped).collect()
 }
 
 fn run(profile: &Attribution) -> Value {

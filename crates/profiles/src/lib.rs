@@ -14,12 +14,14 @@ mod json;
 mod lines;
 mod names;
 mod programs;
+mod spaces;
 mod stacks;
 mod symbols;
 
-pub use attribution::{About, Attribution, Entry, NamedSpace, Numbered};
+pub use attribution::{About, Attribution, Entry, Numbered};
 pub use firefox::firefox;
 pub use folded::folded;
 pub use gzip::gzip;
-pub use json::{document, text};
+pub use json::{document, text, without_controls};
 pub use names::{Names, OwnGuests, Program};
+pub use spaces::NamedSpace;

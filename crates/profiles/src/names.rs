@@ -129,7 +129,8 @@ impl Names {
 impl NamesOfRun<'_> {
     /// The line of source code of the instruction at an address, as `file:line`, of the program that its function is of.
     pub(crate) fn line(&self, space: Option<Space>, at: u64, side: Side) -> Option<String> {
-        if let Some(space) = self.with_map(space, at, side) {
+        let known = space.filter(|&space| side == Side::User && self.programs.knows(space, at));
+        if let Some(space) = known {
             return self.programs.line(space, at);
         }
         self.names.tables(side).iter().find(|table| table.function(at).is_some())?.line(at)
@@ -144,11 +145,6 @@ impl NamesOfRun<'_> {
             Some((name, offset)) => (name.to_owned(), offset),
             None => (format!("{} {:#x}", side.name(), at & !(PAGE - 1)), at & (PAGE - 1)),
         }
-    }
-
-    /// The space, if what it has mapped at a user's address is known.
-    fn with_map(&self, space: Option<Space>, at: u64, side: Side) -> Option<Space> {
-        space.filter(|&space| side == Side::User && self.programs.function(space, at).is_some())
     }
 
     /// What a page of data is a part of, as far as no name was given to it.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 const PAGE: u64 = 4096;
 
 /// Where the guest has our workloads, whose symbols are in a file of their own.
-const WORKLOADS: &str = "/usr/bin/pagewalk-workloads";
+pub(crate) const WORKLOADS: &str = "/usr/bin/pagewalk-workloads";
 
 /// A part of a file that is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,12 @@ impl ElfProgram {
         Some(at.wrapping_sub(offset.wrapping_sub(segment.offset).wrapping_add(segment.address)))
     }
 
+    /// The first address that it is linked for.
+    fn start(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.address).min().unwrap_or(0)
+    }
+
+    /// The first address behind it.
     fn end(&self) -> u64 {
         self.segments.iter().map(|segment| segment.end).max().unwrap_or(0)
     }
@@ -102,7 +108,7 @@ impl Programs {
             let known = |loaded: &&Loaded| loaded.bias == bias && Arc::ptr_eq(&loaded.program, program);
             if map.loaded.iter().find(known).is_none() {
                 map.loaded.push(Loaded {
-                    start: found.mapping.start.0.min(bias),
+                    start: bias.wrapping_add(program.start()),
                     end: bias.wrapping_add(program.end()),
                     bias,
                     name: file_name(path).to_owned(),
@@ -124,11 +130,16 @@ impl Programs {
         });
         Some(of_symbol.unwrap_or_else(|| match &mapping.mapping.contents {
             Contents::File { path, offset } => {
-                let in_file = at - mapping.mapping.start.0 + offset;
+                let in_file = (at - mapping.mapping.start.0).wrapping_add(*offset);
                 (format!("[{}] {:#x}", file_name(path), in_file & !(PAGE - 1)), at & (PAGE - 1))
             }
             other => (format!("{} {:#x}", name(other), at & !(PAGE - 1)), at & (PAGE - 1)),
         }))
+    }
+
+    /// Whether it is known what a space has mapped at an address.
+    pub(crate) fn knows(&self, space: Space, at: u64) -> bool {
+        self.spaces.get(&space).is_some_and(|map| map.mapping(at).is_some())
     }
 
     /// The line of source code of an instruction.
@@ -179,6 +190,7 @@ pub(crate) fn name(contents: &Contents) -> String {
     }
 }
 
-fn file_name(path: &str) -> &str {
+/// A path without its directories.
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
 }

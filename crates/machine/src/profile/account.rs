@@ -267,7 +267,7 @@ impl Account {
         let root = space.root;
         let Some(&space) = self.space_ids.get(&space) else { return Vec::new() };
         let mut counts: HashMap<Key, i64, Folds> = HashMap::default();
-        // What came before the first region counts as long as there is none.
+        // Without a region, all of the run counts.
         let earlier = self.measured.as_ref().unwrap_or(&self.before);
         for (key, counters) in earlier.iter().chain(self.current.iter()) {
             let is_data = matches!(Page::from_word(key.page).touched(), Touched::Page(_, Access::Read | Access::Write));
