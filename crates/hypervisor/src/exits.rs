@@ -103,6 +103,7 @@ impl ExitCounts {
 
     /// All of them.
     #[must_use]
+    #[inline]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

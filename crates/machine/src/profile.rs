@@ -12,6 +12,8 @@ mod account;
 mod callers;
 mod cells;
 mod counters;
+mod fold;
+mod increments;
 mod ledger;
 mod mappings;
 mod rates;

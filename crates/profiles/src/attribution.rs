@@ -4,7 +4,7 @@ use super::names::{Names, NamesOfRun, Side};
 use super::spaces::{NamedSpace, spaces};
 use super::stacks::{StackId, Stacks};
 use machine::{Counters, NamedRange, Profile, ProfileDetail, Rates, Row, Site, SpaceMapping, Touched};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashMap;
 use types::{Access, Privilege};
 
@@ -106,28 +106,32 @@ impl Attribution {
         let (spaces, numbers) = spaces(&about.work, profile, names);
         let names = &names.of_run(profile);
         let [mut symbols, mut objects, mut lines] = [(); 3].map(|()| Numbered::default());
-        let mut line_of = HashMap::new();
         let stacks = Stacks::new(profile.callers.iter().map(|caller| {
             let (symbol, _) = function(&caller.site, names);
             (symbols.number(symbol), caller.caller)
         }));
+        // An instruction has a row for each page, and a page one for each instruction.
+        let (mut codes, mut data) = (HashMap::new(), HashMap::new());
         let entries = profile.rows.iter().map(|row| {
             let site = row.site;
-            let (symbol, offset) = function(&site, names);
+            let code = codes.entry((site.space, site.pc, side(site.privilege))).or_insert_with(|| {
+                let (symbol, offset) = function(&site, names);
+                let line = site.pc.and_then(|pc| names.line(site.space, pc.0, side(site.privilege)));
+                (symbols.number(symbol), offset, line.map(|line| lines.number(line)))
+            });
+            let &mut (symbol, offset, line) = code;
+            let object = data
+                .entry((site.space, row.touched))
+                .or_insert_with(|| objects.number(object(row, &profile.ranges, names)));
             Entry {
                 space: numbers[&site.space],
-                symbol: symbols.number(symbol),
+                symbol,
                 offset,
                 pc: site.pc.map(|pc| pc.0),
-                line: site.pc.and_then(|pc| {
-                    let side = side(site.privilege);
-                    *line_of
-                        .entry((site.space, pc, side))
-                        .or_insert_with(|| names.line(site.space, pc.0, side).map(|line| lines.number(line)))
-                }),
+                line,
                 callers: row.caller.map(|caller| stacks.of_caller(caller)),
                 touched: row.touched,
-                object: objects.number(object(row, &profile.ranges, names)),
+                object: *object,
                 counters: row.counters,
             }
         });
@@ -148,54 +152,6 @@ impl Attribution {
     #[must_use]
     pub fn weight(&self, counters: &Counters) -> i64 {
         self.rates.translation(counters) + self.rates.hypervisor(counters)
-    }
-
-    /// The functions that cost most, at most `count` of them, as the control socket says them.
-    #[must_use]
-    pub fn costliest(&self, count: usize) -> Value {
-        let sums = self.sums(|entry| (entry.symbol, entry.space));
-        let function = |((symbol, space), counters): &((usize, usize), Counters)| {
-            json!({
-                "function": self.symbols.name(*symbol),
-                "process": self.spaces[*space].name,
-                "cycles": self.weight(counters).max(0) / self.rates.ticks_per_cycle() as i64,
-            })
-        };
-        sums.iter().take(count).map(function).collect()
-    }
-
-    /// The page that has most of the L1's misses of loads and stores, by a key; of equals the first.
-    pub(crate) fn most_missed<K: Eq + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> HashMap<K, u64> {
-        let mut pages: HashMap<(K, u64), i64> = HashMap::new();
-        for entry in &self.entries {
-            if let Touched::Page(page, Access::Read | Access::Write) = entry.touched {
-                *pages.entry((key(entry), page.0)).or_default() += entry.counters.get(machine::Counter::L1dMisses);
-            }
-        }
-        let mut most: HashMap<K, (i64, u64)> = HashMap::new();
-        for ((key, page), misses) in pages.into_iter().filter(|(_, misses)| *misses > 0) {
-            let best = most.entry(key).or_insert((misses, page));
-            if (misses, std::cmp::Reverse(page)) > (best.0, std::cmp::Reverse(best.1)) {
-                *best = (misses, page);
-            }
-        }
-        most.into_iter().map(|(key, (_, page))| (key, page)).collect()
-    }
-
-    /// What was charged, added up by a key: the costliest first, and of equals the one with more misses of the L1s, and then by key.
-    pub fn sums<K: Ord + Copy + std::hash::Hash>(&self, key: impl Fn(&Entry) -> K) -> Vec<(K, Counters)> {
-        let mut sums: HashMap<K, Counters> = HashMap::new();
-        for entry in &self.entries {
-            sums.entry(key(entry)).or_default().add(&entry.counters);
-        }
-        let mut sums: Vec<_> = sums.into_iter().collect();
-        let misses =
-            |counters: &Counters| counters.get(machine::Counter::L1dMisses) + counters.get(machine::Counter::L1iMisses);
-        sums.sort_by(|(one, first), (other, second)| {
-            let by_cost = self.weight(second).cmp(&self.weight(first));
-            by_cost.then(misses(second).cmp(&misses(first))).then(one.cmp(other))
-        });
-        sums
     }
 }
 

@@ -1,206 +1,170 @@
 //! A profile as JSON. The keys are a contract: see docs/json-keys.md.
+//!
+//! A document may have a hundred thousand parts, so each is written when it is its turn, and none is kept.
 
-use super::attribution::{Attribution, Entry};
-use super::programs;
+mod about;
+
+use super::attribution::{About, Attribution, Entry};
+use super::controls::without_controls;
 use super::stacks::StackId;
-use machine::{Contents, Counters, ProfileDetail, Space, SpaceMapping, Touched};
-use serde_json::{Map, Value, json};
-use types::{Access, PagingMode};
+use about::{
+    AboutInstruction, AboutLine, AboutMapping, AboutPage, AboutSpace, AboutStack, AboutSymbolAndObject, Hexadecimal,
+    NameInSpace, instruction_of, page_of,
+};
+use machine::{Counters, ProfileDetail};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::hash::Hash;
 
-/// The profiles of a command.
-#[must_use]
-pub fn document(profiles: &[Attribution]) -> Value {
-    json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "format": "pagewalk-profile",
-        "runs": profiles.iter().map(run).collect::<Vec<_>>(),
-    })
-}
-
-/// A document as indented JSON with a newline at its end, [without controls](without_controls).
+/// The profiles of a command as indented JSON with a newline at its end, [without controls](without_controls).
 ///
 /// # Errors
 /// As of the JSON.
-pub fn text(document: &Value) -> serde_json::Result<String> {
-    let mut text = without_controls(serde_json::to_string_pretty(document)?);
+pub fn text(profiles: &[Attribution]) -> serde_json::Result<String> {
+    let mut text = without_controls(serde_json::to_string_pretty(&Document::of(profiles))?);
     text.push('\n');
     Ok(text)
 }
 
-/// JSON with the controls escaped that JSON allows in strings, and a terminal obeys: U+007F to U+009F. They occur in strings only.
-#[must_use]
-pub fn without_controls(text: String) -> String {
-    let is_control = |c: char| ('\x7f'..='\u{9f}').contains(&c);
-    if !text.contains(is_control) {
-        return text;
-    }
-    let escaped = |c: char| if is_control(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
-    text.chars().map(escaped).collect()
+/// The same as a value.
+///
+/// # Errors
+/// As of the JSON.
+pub fn value(profiles: &[Attribution]) -> serde_json::Result<Value> {
+    serde_json::to_value(Document::of(profiles))
 }
 
-fn run(profile: &Attribution) -> Value {
-    let part = |mut about: Value, counters: &Counters| {
-        about["counts"] = counts(profile, counters);
-        about
-    };
-    let list = |parts: Vec<(Value, Counters)>| -> Vec<Value> {
-        parts.into_iter().map(|(about, counters)| part(about, &counters)).collect()
-    };
-    let space = |index: usize| {
-        let named = &profile.spaces[index];
-        let Space { mode, root, asid } = named.space.unwrap_or_default();
-        let kept_apart = named.space.is_some();
-        json!({
-            "space": index,
-            "name": named.name,
-            "mode": kept_apart.then(|| mode_name(mode)),
-            "root": kept_apart.then(|| format!("{root:#x}", root = root.0)),
-            "asid": kept_apart.then_some(asid.0),
-            "pid": named.pid,
-        })
-    };
-    let pages_of_symbols = profile.most_missed(|entry| (entry.space, entry.symbol));
-    let pages_of_objects = profile.most_missed(|entry| (entry.space, entry.object));
-    let symbol = |(space, symbol): (usize, usize)| {
-        json!({
-            "space": space,
-            "name": profile.symbols.name(symbol),
-            "most_missed": pages_of_symbols.get(&(space, symbol)).copied().map(hexadecimal),
-        })
-    };
-    let line = |line: Option<usize>| line.map(|line| profile.lines.name(line));
-    let instruction = |(space, pc, symbol, offset, at): (usize, Option<u64>, usize, u64, Option<usize>)| {
-        let mut about = json!({
-            "space": space,
-            "pc": pc.map(hexadecimal),
-            "symbol": profile.symbols.name(symbol),
-            "offset": offset,
-        });
-        if let Some(line) = line(at) {
-            about["line"] = line.into();
+#[derive(Serialize)]
+struct Document<'a> {
+    version: &'static str,
+    format: &'static str,
+    runs: Vec<Run<'a>>,
+}
+
+impl<'a> Document<'a> {
+    fn of(profiles: &'a [Attribution]) -> Self {
+        let runs = profiles.iter().map(Run).collect();
+        Self { version: env!("CARGO_PKG_VERSION"), format: "pagewalk-profile", runs }
+    }
+}
+
+/// The profile of a run.
+struct Run<'a>(&'a Attribution);
+
+impl Serialize for Run<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let profile = self.0;
+        let About { guest, work, system, settings } = &profile.about;
+        let most_missed = profile.most_missed(|entry| (entry.space, entry.symbol));
+        let symbol = |(space, symbol)| NameInSpace {
+            space,
+            name: profile.symbols.name(symbol),
+            most_missed: most_missed.get(&(space, symbol)).copied().map(Hexadecimal),
+        };
+        let most_missed = profile.most_missed(|entry| (entry.space, entry.object));
+        let object = |(space, object)| NameInSpace {
+            space,
+            name: profile.objects.name(object),
+            most_missed: most_missed.get(&(space, object)).copied().map(Hexadecimal),
+        };
+        let mut run = serializer.serialize_map(None)?;
+        run.serialize_entry("guest", guest)?;
+        run.serialize_entry("workload", work)?;
+        run.serialize_entry("scheme", system)?;
+        run.serialize_entry("settings", settings)?;
+        run.serialize_entry("ticks_per_cycle", &profile.rates.ticks_per_cycle())?;
+        run.serialize_entry("totals", &Counts { profile, counters: &profile.totals })?;
+        run.serialize_entry("spaces", &parts(profile, |entry| entry.space, |space| AboutSpace::of(profile, space)))?;
+        run.serialize_entry("symbols", &parts(profile, |entry| (entry.space, entry.symbol), symbol))?;
+        run.serialize_entry("instructions", &parts(profile, instruction_of, |key| AboutInstruction::of(profile, key)))?;
+        run.serialize_entry("pages", &parts(profile, page_of, |key| AboutPage::of(profile, key)))?;
+        run.serialize_entry("objects", &parts(profile, |entry| (entry.space, entry.object), object))?;
+        let both = |(space, symbol, object)| AboutSymbolAndObject {
+            space,
+            symbol: profile.symbols.name(symbol),
+            object: profile.objects.name(object),
+        };
+        let by_both = parts(profile, |entry| (entry.space, entry.symbol, entry.object), both);
+        run.serialize_entry("symbols_and_objects", &by_both)?;
+        if !profile.mappings.is_empty() {
+            let mappings: Vec<_> = profile.mappings.iter().map(|(space, of)| AboutMapping::of(*space, of)).collect();
+            run.serialize_entry("mappings", &mappings)?;
         }
-        about
-    };
-    let of_line = |(space, symbol, at): (usize, usize, Option<usize>)| json!({ "space": space, "symbol": profile.symbols.name(symbol), "line": line(at) });
-    let page = |(space, page, access, object): (usize, Option<u64>, &'static str, usize)| {
-        json!({
-            "space": space,
-            "page": page.map(hexadecimal),
-            "access": access,
-            "object": profile.objects.name(object),
-        })
-    };
-    let object = |(space, object): (usize, usize)| {
-        json!({
-            "space": space,
-            "name": profile.objects.name(object),
-            "most_missed": pages_of_objects.get(&(space, object)).copied().map(hexadecimal),
-        })
-    };
-    let both = |(space, symbol, object): (usize, usize, usize)| {
-        json!({
-            "space": space,
-            "symbol": profile.symbols.name(symbol),
-            "object": profile.objects.name(object),
-        })
-    };
-    fn about<K>(sums: Vec<(K, Counters)>, of: impl Fn(K) -> Value) -> Vec<(Value, Counters)> {
-        sums.into_iter().map(|(key, counters)| (of(key), counters)).collect()
+        if !profile.lines.is_empty() {
+            let line = |(space, symbol, line): (usize, usize, Option<usize>)| AboutLine {
+                space,
+                symbol: profile.symbols.name(symbol),
+                line: line.map(|line| profile.lines.name(line)),
+            };
+            let by_line = parts(profile, |entry| (entry.space, entry.symbol, entry.line), line);
+            run.serialize_entry("lines", &by_line)?;
+        }
+        if profile.detail == ProfileDetail::Callers {
+            let stack_of = |entry: &Entry| (entry.space, entry.callers, entry.symbol, entry.object);
+            let stack = |(space, callers, symbol, object): (usize, Option<StackId>, usize, usize)| AboutStack {
+                space,
+                functions: profile.functions(callers, symbol).collect(),
+                object: profile.objects.name(object),
+            };
+            run.serialize_entry("stacks", &parts(profile, stack_of, stack))?;
+        }
+        run.end()
     }
-    let by_space = about(profile.sums(|entry| entry.space), space);
-    let by_symbol = about(profile.sums(|entry| (entry.space, entry.symbol)), symbol);
-    let by_instruction =
-        about(profile.sums(|entry| (entry.space, entry.pc, entry.symbol, entry.offset, entry.line)), instruction);
-    let by_page = about(profile.sums(page_of), page);
-    let by_object = about(profile.sums(|entry| (entry.space, entry.object)), object);
-    let by_both = about(profile.sums(|entry| (entry.space, entry.symbol, entry.object)), both);
-    let stack = |(space, callers, symbol, object): (usize, Option<StackId>, usize, usize)| {
-        json!({
-            "space": space,
-            "functions": profile.functions(callers, symbol).collect::<Vec<_>>(),
-            "object": profile.objects.name(object),
-        })
-    };
-    let mut run = json!({
-        "guest": profile.about.guest,
-        "workload": profile.about.work,
-        "scheme": profile.about.system,
-        "settings": profile.about.settings,
-        "ticks_per_cycle": profile.rates.ticks_per_cycle(),
-        "totals": counts(profile, &profile.totals),
-        "spaces": list(by_space),
-        "symbols": list(by_symbol),
-        "instructions": list(by_instruction),
-        "pages": list(by_page),
-        "objects": list(by_object),
-        "symbols_and_objects": list(by_both),
-    });
-    if !profile.mappings.is_empty() {
-        run["mappings"] = profile.mappings.iter().map(|(space, found)| mapping(*space, found)).collect();
-    }
-    if !profile.lines.is_empty() {
-        run["lines"] = list(about(profile.sums(|entry| (entry.space, entry.symbol, entry.line)), of_line)).into();
-    }
-    if profile.detail == ProfileDetail::Callers {
-        let by_stack = profile.sums(|entry| (entry.space, entry.callers, entry.symbol, entry.object));
-        run["stacks"] = list(about(by_stack, stack)).into();
-    }
-    run
 }
 
-/// What a process has mapped.
-fn mapping(space: usize, SpaceMapping { mapping, .. }: &SpaceMapping) -> Value {
-    let mut about = json!({
-        "space": space,
-        "start": hexadecimal(mapping.start.0),
-        "end": hexadecimal(mapping.end.0),
-        "name": programs::name(&mapping.contents),
-    });
-    if let Contents::File { path, offset } = &mapping.contents {
-        about["path"] = path.as_str().into();
-        about["offset"] = hexadecimal(*offset).into();
+/// A list of the parts that a profile has by a key, each with what `about` says of it and with its counters.
+fn parts<'a, K, A>(
+    profile: &'a Attribution,
+    key: impl Fn(&Entry) -> K,
+    about: impl Fn(K) -> A + 'a,
+) -> impl Serialize + 'a
+where
+    K: Ord + Copy + Hash + 'a,
+    A: Serialize + 'a,
+{
+    Parts { profile, sums: profile.sums(key), about }
+}
+
+struct Parts<'a, K, F> {
+    profile: &'a Attribution,
+    sums: Vec<(K, Counters)>,
+    about: F,
+}
+
+impl<K: Copy, A: Serialize, F: Fn(K) -> A> Serialize for Parts<'_, K, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.sums.len()))?;
+        for (key, counters) in &self.sums {
+            let counts = Counts { profile: self.profile, counters };
+            list.serialize_element(&Part { about: (self.about)(*key), counts })?;
+        }
+        list.end()
     }
-    about
+}
+
+#[derive(Serialize)]
+struct Part<'a, A> {
+    #[serde(flatten)]
+    about: A,
+    counts: Counts<'a>,
 }
 
 /// The counters that are not zero, and the times that they amount to.
-fn counts(profile: &Attribution, counters: &Counters) -> Value {
-    let mut map: Map<String, Value> = counters
-        .iter()
-        .filter(|(_, count)| *count != 0)
-        .map(|(counter, count)| (counter.name().to_owned(), count.into()))
-        .collect();
-    map.insert("translation_ticks".to_owned(), profile.rates.translation(counters).into());
-    map.insert("hypervisor_ticks".to_owned(), profile.rates.hypervisor(counters).into());
-    Value::Object(map)
+struct Counts<'a> {
+    profile: &'a Attribution,
+    counters: &'a Counters,
 }
 
-fn page_of(entry: &Entry) -> (usize, Option<u64>, &'static str, usize) {
-    let (page, access) = match entry.touched {
-        Touched::Page(page, access) => (
-            Some(page.0),
-            match access {
-                Access::Read => "load",
-                Access::Write => "store",
-                Access::Execute => "fetch",
-            },
-        ),
-        Touched::Nothing => (None, "none"),
-        Touched::Others => (None, "other"),
-    };
-    (entry.space, page, access, entry.object)
-}
-
-/// Addresses have more bits than a number of JSON has for most readers.
-fn hexadecimal(address: u64) -> String {
-    format!("{address:#x}")
-}
-
-const fn mode_name(mode: PagingMode) -> &'static str {
-    match mode {
-        PagingMode::Bare => "bare",
-        PagingMode::Sv39 => "sv39",
-        PagingMode::Sv48 => "sv48",
-        PagingMode::Sv57 => "sv57",
+impl Serialize for Counts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { profile, counters } = self;
+        let mut map = serializer.serialize_map(None)?;
+        for (counter, count) in counters.iter().filter(|(_, count)| *count != 0) {
+            map.serialize_entry(counter.name(), &count)?;
+        }
+        map.serialize_entry("translation_ticks", &profile.rates.translation(counters))?;
+        map.serialize_entry("hypervisor_ticks", &profile.rates.hypervisor(counters))?;
+        map.end()
     }
 }

@@ -2,11 +2,12 @@
 //! (docs/profile.md).
 //!
 //! A profile may have a million parts. What goes through all of them is here, and not in the crate of the command, which is compiled without
-//! optimisation.
+//! optimisation. So no function here is generic that another crate calls: the compiler would make it there.
 #![forbid(unsafe_code)]
 
 mod archive;
 mod attribution;
+mod controls;
 mod firefox;
 mod folded;
 mod gzip;
@@ -16,12 +17,15 @@ mod names;
 mod programs;
 mod spaces;
 mod stacks;
+mod sums;
 mod symbols;
 
 pub use attribution::{About, Attribution, Entry, Numbered};
+pub use controls::without_controls;
 pub use firefox::firefox;
 pub use folded::folded;
 pub use gzip::gzip;
-pub use json::{document, text, without_controls};
+pub use json::{text, value};
 pub use names::{Names, OwnGuests, Program};
 pub use spaces::NamedSpace;
+pub use sums::{PartialSum, Sum};

@@ -3,7 +3,7 @@
 use crate::Gpa;
 
 /// Why memory is accessed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Access {
     /// A load, or a load-reserved.

@@ -1,8 +1,9 @@
 //! The profile of one guest.
 
 use super::callers::Callers;
-use super::cells::{Cells, Folds, Key};
+use super::cells::{Cells, Key};
 use super::counters::{Counter, Counters};
+use super::fold::Folds;
 use super::mappings::{Mappings, SpaceMapping, SpaceProcess};
 use super::rates::Rates;
 use super::site::{ChainId, Page, Place, Site, Space, SpaceId, Touched};
@@ -184,23 +185,18 @@ impl Account {
     #[inline]
     pub(super) fn charge(&mut self, site: u32, page: Page, counters: &Counters) -> bool {
         let key = Key { site, page: page.word() };
-        match self.current.find(key) {
-            Some(cell) => {
-                cell.add(counters);
-                false
-            }
-            None => {
-                self.charge_new(key, counters);
-                true
-            }
+        let is_first = !self.current.charge(key, counters);
+        if is_first {
+            self.charge_new(key, counters);
         }
+        is_first
     }
 
     #[cold]
     fn charge_new(&mut self, key: Key, counters: &Counters) {
         let full = self.current.len() + self.before.len() + self.measured.as_ref().map_or(0, Cells::len) >= MOST_CELLS;
         let key = if full && key.page != Page::NONE.word() { Key { page: Page::OTHER.word(), ..key } } else { key };
-        self.current.of(key).add(counters);
+        self.current.charge_new(key, counters);
     }
 
     /// A region of interest begins.
@@ -233,7 +229,7 @@ impl Account {
             Some(measured) => measured,
             None => {
                 for (key, counters) in self.before.iter().chain(self.current.iter()) {
-                    whole.of(*key).add(counters);
+                    whole.add(key, &counters);
                 }
                 &whole
             }
@@ -244,7 +240,7 @@ impl Account {
                 site: self.site_at(place),
                 caller: place.callers.index(),
                 touched: Page::from_word(key.page).touched(),
-                counters: *counters,
+                counters,
             }
         });
         let callers = self.callers.iter().flat_map(Callers::innermost);
@@ -272,7 +268,7 @@ impl Account {
         for (key, counters) in earlier.iter().chain(self.current.iter()) {
             let is_data = matches!(Page::from_word(key.page).touched(), Touched::Page(_, Access::Read | Access::Write));
             if is_data && self.sites[key.site as usize].space == space {
-                *counts.entry(*key).or_default() += counters.get(Counter::L1dMisses);
+                *counts.entry(key).or_default() += counters.get(Counter::L1dMisses);
             }
         }
         let mut counts: Vec<(Key, i64)> = counts.into_iter().filter(|(_, misses)| *misses > 0).collect();

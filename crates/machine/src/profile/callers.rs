@@ -9,7 +9,7 @@
 //!
 //! A stack has a number, that of its chain of callers, once something is charged to it. Most stacks that a guest has are charged nothing.
 
-use super::cells::Folds;
+use super::fold::Folds;
 use super::site::{ChainId, Mode, Place, SpaceId};
 use hart::Transfer;
 use std::collections::HashMap;

@@ -83,13 +83,16 @@ counters! {
 }
 
 /// How many counters there are.
-const COUNTERS: usize = Counter::ALL.len();
+pub(super) const COUNTERS: usize = Counter::ALL.len();
 
 /// The counter that belongs to a virtual machine, and not to a processor.
 pub(crate) const SHADOW_FILLS: usize = Counter::ShadowFills as usize;
 
+/// The counters of time that differ from charge to charge.
+pub(super) const VARYING: [Counter; 2] = [Counter::WalkCycles, Counter::CoreTicks];
+
 /// A value of each counter, or a difference of each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Counters([i64; COUNTERS]);
 
 impl Counters {
@@ -165,20 +168,34 @@ impl Counters {
         self.0 == [0; COUNTERS]
     }
 
+    /// The value of each, in order.
+    #[inline]
+    pub(super) fn words(&self) -> &[i64; COUNTERS] {
+        &self.0
+    }
+
     /// Adds what was counted elsewhere.
     #[inline]
     pub fn add(&mut self, other: &Self) {
+        self.add_times(1, other);
+    }
+
+    /// Adds what was counted elsewhere as often as that.
+    #[inline]
+    pub(super) fn add_times(&mut self, times: i64, other: &Self) {
         for (sum, other) in self.0.iter_mut().zip(other.0) {
-            *sum += other;
+            *sum += times * other;
         }
     }
 
-    /// What was counted since `earlier`.
+    /// Takes over later values. Returns what was counted since.
     #[inline]
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
-        let mut difference = *self;
-        for (value, earlier) in difference.0.iter_mut().zip(earlier.0) {
-            *value -= earlier;
+    pub(crate) fn advance(&mut self, later: &Self) -> Self {
+        let mut difference = *later;
+        for (difference, value) in difference.0.iter_mut().zip(&mut self.0) {
+            let later = *difference;
+            *difference -= *value;
+            *value = later;
         }
         difference
     }

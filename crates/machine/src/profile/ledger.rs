@@ -153,9 +153,8 @@ impl Ledger {
     #[inline]
     fn settle(&mut self, reading: &Reading, site: u32, page: Page) -> bool {
         let (seat, account) = (&mut self.seats[reading.pcpu], &mut self.accounts[reading.guest]);
-        let mut charged = reading.counters.since(&seat.seen);
+        let mut charged = seat.seen.advance(&reading.counters);
         charged.set(SHADOW_FILLS, reading.shadow_fills - account.shadow_fills);
-        seat.seen = reading.counters;
         account.shadow_fills = reading.shadow_fills;
         account.charge(site, page, &charged)
     }

@@ -121,7 +121,7 @@ impl Page {
 }
 
 /// What the event of a row was about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Touched {
     /// An access to this page of 4 KiB.
     Page(Gva, Access),

@@ -208,7 +208,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             named.filter_map(|(run, sources)| run.attribution(&kind.name(), sources)).collect();
         profile::print(&profiles, &mut printer)?;
         output.write(&profiles)?;
-        profiled = html.as_ref().map(|_| profiles::document(&profiles));
+        profiled = html.as_ref().map(|_| profile::for_page(&profiles)).transpose()?;
     }
     let over_time = runs.iter().enumerate().map(|(number, run)| (run.identity(number, &kind.name()), &run.recordings));
     let over_time = over_time.collect::<Vec<_>>();

@@ -104,7 +104,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         let profiles = ran.profiles(&multi_vm);
         profile::print(&profiles, printer)?;
         output.write(&profiles)?;
-        profiled = reports.html.as_ref().map(|_| profiles::document(&profiles));
+        profiled = reports.html.as_ref().map(|_| profile::for_page(&profiles)).transpose()?;
     }
     let over_time = ran.take_recordings(&multi_vm, 0);
     let recorded = reports.recordings(profiled, &observed, &over_time)?;
@@ -208,7 +208,7 @@ fn compare_methods(
     if let Some(output) = profile {
         profile::print(&profiles, &mut outputs.printer)?;
         output.write(&profiles)?;
-        profiled = outputs.html.as_ref().map(|_| profiles::document(&profiles));
+        profiled = outputs.html.as_ref().map(|_| profile::for_page(&profiles)).transpose()?;
     }
     let recorded = outputs.recordings(profiled, &observed, &recordings)?;
     observed.write(&recordings)?;

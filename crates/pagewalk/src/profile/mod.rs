@@ -4,5 +4,5 @@ mod format;
 mod request;
 mod table;
 
-pub(crate) use request::{NameSources, ProfileOutput};
+pub(crate) use request::{NameSources, ProfileOutput, for_page};
 pub(crate) use table::print;

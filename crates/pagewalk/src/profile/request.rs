@@ -11,7 +11,8 @@ use crate::output::Output;
 use crate::runs::image::{GuestKind, Prepared, Work};
 use crate::runs::start::{self, Start};
 use machine::ProfileDetail;
-use profiles::{Attribution, Names, OwnGuests, Program, document, firefox, folded, gzip, text};
+use profiles::{Attribution, Names, OwnGuests, Program, firefox, folded, gzip, text};
+use serde_json::Value;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -70,7 +71,7 @@ impl ProfileOutput {
     pub(crate) fn write(self, profiles: &[Attribution]) -> Result<(), Failure> {
         let path = self.output.name().to_owned();
         let content = match self.format {
-            ProfileFormat::Json => text(&document(profiles)).map(String::into_bytes).map_err(io::Error::from),
+            ProfileFormat::Json => text(profiles).map(String::into_bytes).map_err(io::Error::from),
             ProfileFormat::Folded => Ok(folded(profiles).into_bytes()),
             ProfileFormat::Firefox => firefox(profiles).map_err(io::Error::from),
         };
@@ -80,6 +81,14 @@ impl ProfileOutput {
         });
         content.and_then(|content| self.output.write(&content)).map_err(|error| unwritten(&path, &error))
     }
+}
+
+/// The profiles of the command's runs as the report's page has them.
+///
+/// # Errors
+/// [`Failure::Run`], as of the JSON.
+pub(crate) fn for_page(profiles: &[Attribution]) -> Result<Value, Failure> {
+    profiles::value(profiles).map_err(|error| Failure::Run(error.to_string()))
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {

@@ -3,10 +3,9 @@
 use crate::output::Printer;
 use crate::text::cell::Cell;
 use crate::text::table::{Caption, Table};
-use machine::{Counter, Counters, Touched};
-use profiles::{About, Attribution, Entry};
+use machine::Counter;
+use profiles::{About, Attribution, PartialSum, Sum};
 use std::io;
-use types::Access;
 
 /// Lines of each table.
 const LINES: usize = 10;
@@ -41,51 +40,35 @@ pub(crate) fn print(profiles: &[Attribution], printer: &mut Printer) -> io::Resu
 
 fn by_symbol(profile: &Attribution) -> Table {
     let mut table = Table::new("functions", columns("function", "function"));
-    let symbols = profile.sums(|entry| (entry.symbol, entry.space));
-    for ((symbol, space), counters) in symbols.iter().take(LINES) {
-        table.row(cells(profile, profile.symbols.name(*symbol), *space, counters));
+    for sum in profile.by_function().iter().take(LINES) {
+        table.row(cells(profile, sum.name, sum));
     }
     table
 }
 
 fn by_line(profile: &Attribution) -> Table {
     let mut table = Table::new("lines", columns("line", "line"));
-    let lines = profile.sums(|entry| (entry.line, entry.symbol, entry.space));
-    let lines = lines.iter().filter_map(|(key, counters)| key.0.map(|line| (line, key, counters)));
-    for (line, &(_, symbol, space), counters) in lines.take(LINES) {
-        let line = profile.lines.name(line);
+    for PartialSum { part: line, of: sum } in profile.by_line().iter().take(LINES) {
         let file = line.rsplit('/').next().unwrap_or(line);
-        table.row(cells(profile, &format!("{file} {}", profile.symbols.name(symbol)), space, counters));
+        table.row(cells(profile, &format!("{file} {}", sum.name), sum));
     }
     table
 }
 
 fn by_object(profile: &Attribution) -> Table {
     let mut table = Table::new("objects", columns("data", "object"));
-    let objects = profile.sums(|entry| page_of_data(entry).map(|_| (entry.object, entry.space)));
-    let objects = objects.iter().filter_map(|(key, counters)| key.map(|key| (key, counters)));
-    for ((object, space), counters) in objects.take(LINES) {
-        table.row(cells(profile, profile.objects.name(object), space, counters));
+    for sum in profile.by_object().iter().take(LINES) {
+        table.row(cells(profile, sum.name, sum));
     }
     table
 }
 
 fn by_page(profile: &Attribution) -> Table {
     let mut table = Table::new("pages", columns("page of data", "page"));
-    let pages = profile.sums(|entry| page_of_data(entry).map(|page| (page, entry.object, entry.space)));
-    let pages = pages.iter().filter_map(|(key, counters)| key.map(|key| (key, counters)));
-    for ((page, object, space), counters) in pages.take(LINES) {
-        table.row(cells(profile, &format!("{page:#x} {}", profile.objects.name(object)), space, counters));
+    for PartialSum { part: page, of: sum } in profile.by_page().iter().take(LINES) {
+        table.row(cells(profile, &format!("{page:#x} {}", sum.name), sum));
     }
     table
-}
-
-/// The page that was loaded from or stored to.
-fn page_of_data(entry: &Entry) -> Option<u64> {
-    match entry.touched {
-        Touched::Page(page, Access::Read | Access::Write) => Some(page.0),
-        Touched::Page(_, Access::Execute) | Touched::Nothing | Touched::Others => None,
-    }
 }
 
 fn columns(of: &'static str, name: &'static str) -> [(&'static str, &'static str); 7] {
@@ -100,7 +83,7 @@ fn columns(of: &'static str, name: &'static str) -> [(&'static str, &'static str
     ]
 }
 
-fn cells(profile: &Attribution, name: &str, space: usize, counters: &Counters) -> [Cell; 7] {
+fn cells(profile: &Attribution, name: &str, &Sum { space, ref counters, .. }: &Sum<'_>) -> [Cell; 7] {
     let weight = profile.weight(counters);
     let whole = profile.weight(&profile.totals).max(1);
     let cycles = weight / profile.rates.ticks_per_cycle() as i64;
