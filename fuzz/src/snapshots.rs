@@ -45,6 +45,10 @@ fn configuration(snapshot: &Snapshot, scheme: &str) -> Option<Config> {
 
 /// Runs the target. The first byte says what the rest is: a whole file, a description and memory, or a description.
 pub fn run(input: &[u8]) {
+    run_under(input, &SCHEMES);
+}
+
+fn run_under(input: &[u8], schemes: &[&str]) {
     let Some((&kind, content)) = input.split_first() else { return };
     let file = match kind {
         b'f' => content.to_vec(),
@@ -60,7 +64,7 @@ pub fn run(input: &[u8]) {
             return;
         }
     };
-    for scheme in SCHEMES {
+    for scheme in schemes {
         let Some(config) = configuration(&snapshot, scheme) else { continue };
         if snapshot.check(&config).is_err() {
             continue;
