@@ -29,6 +29,9 @@ pub(crate) const PROFILE: &str = "release";
 /// The profile of what is built once for many users.
 pub(crate) const DIST_PROFILE: &str = "dist";
 
+/// Cargo's arguments that leave symbols out of it. Cargo forgets the `strip` of a profile for a package that has settings of its own there.
+pub(crate) const WITHOUT_SYMBOLS: [&str; 2] = ["--config", r#"target.'cfg(all())'.rustflags=["-C", "strip=symbols"]"#];
+
 /// The crate whose tests run the command from end to end.
 pub(crate) const COMMAND: &str = "pagewalk";
 

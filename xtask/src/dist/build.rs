@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::process::{in_search_path, output_of, root, run, target};
-use crate::suites::DIST_PROFILE;
+use crate::suites::{DIST_PROFILE, WITHOUT_SYMBOLS};
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -42,11 +43,21 @@ pub(super) fn build() -> Result<Built, Failure> {
         "--target",
         target_name,
     ]);
-    cargo.args(["--config", &format!("profile.{DIST_PROFILE}.strip=\"symbols\"")]);
+    cargo.args(WITHOUT_SYMBOLS);
     // Behind the flags of `.cargo/config.toml`, which an environment variable would replace.
     cargo.args(["--config", &format!("target.{target_name}.rustflags={flags:?}")]);
     run(cargo.current_dir(root()))?;
-    Ok(Built { target: target_name, program: target().join(target_name).join(DIST_PROFILE).join("pagewalk") })
+    let program = target().join(target_name).join(DIST_PROFILE).join("pagewalk");
+    if has_symbols(&fs::read(&program).map_err(|error| format!("{}: {error}", program.display()))?) {
+        return Err(format!("{}: the linker has left its symbols", program.display()));
+    }
+    Ok(Built { target: target_name, program })
+}
+
+/// Whether a program has a symbol table: the name of its section is in the file.
+fn has_symbols(program: &[u8]) -> bool {
+    const NAME: &[u8] = b"\0.symtab\0";
+    program.windows(NAME.len()).any(|bytes| bytes == NAME)
 }
 
 /// Musl, if its compiler is there and rustup has the target or gets it.

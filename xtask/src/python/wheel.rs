@@ -4,7 +4,7 @@ use super::environment;
 use super::files::{copy, remove};
 use crate::failure::Failure;
 use crate::process::{cargo, root, run, target};
-use crate::suites::{COMMAND, DIST_PROFILE};
+use crate::suites::{COMMAND, DIST_PROFILE, WITHOUT_SYMBOLS};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ use std::process::Command;
 /// Builds the wheel, which carries the command, into target/wheels. Installed into an environment of its own, it runs a comparison and a guest.
 pub(crate) fn make() -> Result<(), Failure> {
     let python = environment::python()?;
-    cargo(&["build", "--profile", DIST_PROFILE, "--package", COMMAND])?;
+    cargo(&[&["build", "--profile", DIST_PROFILE, "--package", COMMAND], &WITHOUT_SYMBOLS[..]].concat())?;
     let scripts = root().join("python/data/scripts");
     let _placed = Placed::copy(&target().join(DIST_PROFILE).join(COMMAND), &scripts)?;
     let wheels = target().join("wheels");
@@ -24,6 +24,7 @@ pub(crate) fn make() -> Result<(), Failure> {
         "build",
         "--profile",
         DIST_PROFILE,
+        "--strip",
         "--locked",
         "--manifest-path",
         "python/Cargo.toml",
