@@ -42,7 +42,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "tools",
-        summary: "install cargo-nextest, cargo-deny, typos and axe-core into target/tools, if they are missing",
+        summary: "install cargo-nextest, cargo-deny, typos, axe-core and the Firefox Profiler into target/tools, if they are missing",
         tiers: FULL,
         run: tools::install,
     },

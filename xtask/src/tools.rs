@@ -1,5 +1,5 @@
-//! What CI needs beside the toolchain and Debian's packages: programs and Perfetto's definitions, by pip, and the script that checks pages for
-//! accessibility, by npm.
+//! What CI needs beside the toolchain and Debian's packages: programs and Perfetto's definitions, by pip, and by npm the script that checks pages for
+//! accessibility, and the Firefox Profiler.
 
 use crate::failure::Failure;
 use crate::process::{in_search_path, root, run, target};
@@ -65,13 +65,17 @@ fn install_programs() -> Result<(), Failure> {
     }
 }
 
-/// Installs axe-core as `.ci/npm` pins it, unless that is there. Tests of reports load it into their browser.
+/// What is installed by npm: axe-core, which tests of reports load into their browser, and the Firefox Profiler's command, which tests of profiles load
+/// them with.
+const SCRIPTS: [&str; 2] = ["axe-core/axe.min.js", "@firefox-devtools/profiler-cli/dist/profiler-cli.js"];
+
+/// Installs the scripts as `.ci/npm` pins them, unless they are there.
 fn install_scripts() -> Result<(), Failure> {
     let npm = directory().join("npm");
     let pinned = |name: &str| root().join(".ci/npm").join(name);
     let lock = std::fs::read(pinned("package-lock.json")).map_err(|error| format!(".ci/npm: {error}"))?;
-    let is_there = npm.join("node_modules/axe-core/axe.min.js").is_file();
-    if is_there && std::fs::read(npm.join("package-lock.json")).is_ok_and(|installed| installed == lock) {
+    let are_there = SCRIPTS.iter().all(|script| npm.join("node_modules").join(script).is_file());
+    if are_there && std::fs::read(npm.join("package-lock.json")).is_ok_and(|installed| installed == lock) {
         println!("no script is missing");
         return Ok(());
     }
