@@ -45,10 +45,6 @@ fn configuration(snapshot: &Snapshot, scheme: &str) -> Option<Config> {
 
 /// Runs the target. The first byte says what the rest is: a whole file, a description and memory, or a description.
 pub fn run(input: &[u8]) {
-    run_under(input, &SCHEMES);
-}
-
-fn run_under(input: &[u8], schemes: &[&str]) {
     let Some((&kind, content)) = input.split_first() else { return };
     let file = match kind {
         b'f' => content.to_vec(),
@@ -64,7 +60,7 @@ fn run_under(input: &[u8], schemes: &[&str]) {
             return;
         }
     };
-    for scheme in schemes {
+    for scheme in SCHEMES {
         let Some(config) = configuration(&snapshot, scheme) else { continue };
         if snapshot.check(&config).is_err() {
             continue;
