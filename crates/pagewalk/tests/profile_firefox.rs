@@ -2,21 +2,14 @@
 
 mod common;
 
-use common::profiles::TWO_ARRAYS;
-use common::{Scratch, number, run};
+use common::profiles::{self, TWO_ARRAYS};
+use common::{Scratch, npm_file, number, run};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The Firefox Profiler as a command: it reads files with the code of the page. `cargo xtask tools` installs it.
-fn profiler() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target directory");
-    let script = target.join("tools/npm/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js");
-    assert!(script.is_file(), "{}: `cargo xtask tools` installs it", script.display());
-    script
-}
+/// The Firefox Profiler as a command: it reads files with the code of the page.
+const PROFILER: &str = "@firefox-devtools/profiler-cli/dist/profiler-cli.js";
 
 /// A process of the Firefox Profiler, which has loaded a profile.
 struct Session {
@@ -36,7 +29,7 @@ impl Session {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("node");
         command.env("PROFILER_CLI_SESSION_DIR", self.directory.path()).env("PROFILER_CLI_NO_SYMBOLICATE", "1");
-        command.arg(profiler()).args(arguments);
+        command.arg(npm_file(PROFILER)).args(arguments);
         command
     }
 
@@ -77,7 +70,7 @@ fn the_firefox_profiler_loads_a_profile_with_the_numbers_of_its_json() {
     for file in [&firefox, &json] {
         run(["compare", "--profile", file].iter().chain(&guest)).succeeded();
     }
-    let json: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    let json = profiles::json(&json);
     let session = Session::load(&firefox);
     let threads = session.json(&["thread", "list"]);
     let runs = json["runs"].as_array().unwrap();

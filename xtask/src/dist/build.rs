@@ -95,3 +95,15 @@ pub(super) fn epoch() -> Result<u64, Failure> {
     };
     text.trim().parse().map_err(|_| format!("SOURCE_DATE_EPOCH: `{}` is no number of seconds", text.trim()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_with_a_symbol_table_is_recognised() {
+        let this = std::env::current_exe().and_then(fs::read).unwrap();
+        assert!(has_symbols(&this), "tests are built with symbols");
+        assert!(!has_symbols(b"\0.strtab\0.symtab_shndx\0"));
+    }
+}

@@ -1,6 +1,7 @@
 //! Headless Chromium, driven through the DevTools protocol over its pipe: no driver, no network.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+use crate::common::npm_file;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,11 +10,7 @@ use tempfile::TempDir;
 
 /// axe-core, which finds what is wrong with a page for people who use a screen reader or a keyboard. `cargo xtask tools` installs it.
 fn axe() -> String {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target directory");
-    let script = target.join("tools/npm/node_modules/axe-core/axe.min.js");
-    std::fs::read_to_string(&script).unwrap_or_else(|error| {
-        panic!("{}: {error}; `cargo xtask tools` installs axe-core", script.display());
-    })
+    std::fs::read_to_string(npm_file("axe-core/axe.min.js")).expect("it is text")
 }
 
 /// A page in a browser of its own.

@@ -17,6 +17,15 @@ use tempfile::TempDir;
 /// Set for commands whose standard error is looked at: without a terminal they would tell there of each run that has ended.
 pub(crate) const QUIET: &str = "PAGEWALK_QUIET";
 
+/// A file of a package that `cargo xtask tools` installs by npm.
+#[track_caller]
+pub(crate) fn npm_file(path: &str) -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target directory");
+    let file = target.join("tools/npm/node_modules").join(path);
+    assert!(file.is_file(), "{}: `cargo xtask tools` installs it", file.display());
+    file
+}
+
 /// A command that ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
