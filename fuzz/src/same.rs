@@ -94,7 +94,7 @@ pub(crate) fn under_every_engine(builder: &ConfigBuilder, kernel: &[u8]) {
         run(&config, kernel)
     };
     let expected = run("match");
-    for engine in ["threaded", "compiled-all"] {
+    for engine in ["threaded", "baseline-all", "compiled-all"] {
         assert_eq!(run(engine), expected, "{engine} differs from match");
     }
 }

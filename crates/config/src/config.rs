@@ -98,9 +98,9 @@ settings! {
         pub quantum: u64 = 10_000 => key("how far the clocks of running processors may drift apart, in cycles")
             .number(100, 1_000_000_000).unit("cycles"),
         pub engine: EngineName = EngineName::Compiled => key(
-            "`threaded`; `match`, its oracle; `compiled`: threaded, and hot code compiled to code of the host (x86-64; \
-             elsewhere, and with modelled caches, nothing is compiled); or `compiled-all`, which compiles everything, for \
-             tests. All give the same results. A build with debug assertions uses `match` instead of `threaded`"
+            "`threaded`; `match`, its oracle; `compiled`: threaded, with code of the host for warm blocks and hot loops \
+             (x86-64; elsewhere, and for blocks with modelled caches, there is none); or, for tests, `baseline-all`, which \
+             makes code of each block by templates, and `compiled-all`, which compiles everything. All give the same results. A build with debug assertions uses `match` instead of `threaded`"
         ).speed_only(),
         /// Translation hardware.
         pub mmu: MmuKeys,

@@ -134,7 +134,7 @@ pub struct Fence {
 /// Where the fields of a view's entries lie, for compiled code, which makes the comparison of the hit path itself.
 ///
 /// An access of `width` bytes at `address` hits the entry at `view + (predicted << shift)` if `address & (mask | width - 1)` is the tag. Then
-/// the entry's stamp becomes the time of the access, zero-extended, and the byte lies at `address + addend` in the host. Each field has 64
+/// the entry's stamp becomes the time of the access, zero-extended (the upper half is always 0), and the byte lies at `address + addend` in the host. Each field has 64
 /// bits; offsets are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryLayout {

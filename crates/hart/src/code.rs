@@ -16,6 +16,7 @@ pub(crate) mod translations;
 mod unit;
 mod units;
 mod waiting;
+mod warm;
 
 use crate::{
     Bus, CacheLines, Hotness, Isa,
@@ -36,12 +37,14 @@ use jumps::{Jump, Jumps};
 use place::Place;
 use std::marker::PhantomData;
 use translations::{LEAST_LINE, MAX_BLOCK_SLOTS, Side, Translations};
+use warm::Warm;
 
 /// Translated blocks, for the harts of one machine: they must have the same [`Isa`], the same bus type and the same memory.
 pub struct CodeCache<B: Bus> {
     translations: Translations,
     jumps: Jumps,
     hot: Hot,
+    warm: Warm,
     bus: PhantomData<fn(&mut B)>,
 }
 
@@ -57,6 +60,7 @@ impl<B: Bus> CodeCache<B> {
             translations: Translations::new(isa, (memory, bytes), jumps.address()),
             jumps,
             hot: Hot::default(),
+            warm: Warm::default(),
             bus: PhantomData,
         }
     }
@@ -96,10 +100,16 @@ impl<B: Bus> CodeCache<B> {
         self.hot.made()
     }
 
+    /// How many blocks were given baseline code so far.
+    #[must_use]
+    pub fn baseline_blocks(&self) -> u64 {
+        self.warm.made()
+    }
+
     /// Why nothing is compiled any more, if the host refused to let compiled code be executed; said once. The translations that are left are
     /// interpreted.
     pub fn take_failure(&mut self) -> Option<CodeMemoryError> {
-        self.hot.take_failure()
+        self.hot.take_failure().or_else(|| self.warm.take_failure())
     }
 
     /// Forgets translations of the pages that overlap `bytes` from `at` on: a writer that is no hart changed them.
@@ -121,10 +131,6 @@ impl<B: Bus> CodeCache<B> {
         CodeParts { source: cache, translations, jumps }
     }
 
-    pub(crate) fn remember_jump(&mut self, jump: Jump) {
-        self.jumps.remember(jump);
-    }
-
     fn make_stale(&mut self, slot: usize) {
         let Translations { ops, side, .. } = &mut self.translations;
         side[slot].opcode = Opcode::Stale;
@@ -137,6 +143,8 @@ impl<B: Bus> CodeCache<B> {
         self.translations.clear();
         self.jumps.clear();
         self.hot.clear();
+        self.warm.clear();
+        self.translations.counts_executions = self.warm.is_on();
     }
 
     /// The hart is at `pc`, in `page` of the host, after `instructions` in one piece. For the run loop, while no engine runs.
@@ -145,6 +153,12 @@ impl<B: Bus> CodeCache<B> {
         let known = self.translations.models.is_some() && B::Lines::STATE.is_some();
         if B::ENTRY.is_none() || (models && !known) {
             return;
+        }
+        if self.warm.sample::<B>(&mut self.translations, instructions, hotness, models) == AfterSample::Clear {
+            self.clear();
+        }
+        if self.warm.is_on() {
+            self.hot.follows_baseline();
         }
         let place = Place { page, address: Some(pc & !0xfff), offset: (pc & 0xfff) as u16 };
         let made = self.hot.made();
@@ -197,6 +211,10 @@ impl<B: Bus> CodeSource for CodeCache<B> {
         let slot = self.translations.mark();
         block::translate::<B>(&mut self.translations, page, offset);
         self.translations.set_block(page, offset, slot);
+        if self.warm.found::<B>(&mut self.translations, slot) == AfterSample::Clear {
+            // As where the arena is full: the run loop clears it.
+            return None;
+        }
         if self.hot.compiles_all() {
             self.hot.compile::<B>(&mut self.translations, None, Place { page, address: None, offset });
             if self.hot.has_failed() {
@@ -221,5 +239,13 @@ impl<B: Bus> CodeSource for CodeCache<B> {
             }
             self.make_stale(index);
         }
+    }
+
+    fn remember_jump(&mut self, jump: Jump) {
+        self.jumps.remember(jump);
+    }
+
+    fn executes(&mut self, op: *mut MicroOp) {
+        self.warm.count::<B>(&mut self.translations, op);
     }
 }

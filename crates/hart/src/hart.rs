@@ -112,6 +112,9 @@ pub struct Hart {
 }
 
 impl Hart {
+    /// Where `x0` lies, in bytes; the others follow it.
+    pub(crate) const X: usize = std::mem::offset_of!(Self, x);
+
     /// A hart in S-mode with translation off, all registers zero. `satp` accepts the modes up to `highest_mode`.
     #[must_use]
     pub fn new(isa: Isa, highest_mode: PagingMode) -> Self {

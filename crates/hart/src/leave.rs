@@ -1,6 +1,6 @@
 //! Why an engine stops.
 
-use crate::{Trap, watch::StopCause};
+use crate::{Stop, Trap, watch::StopCause};
 
 /// Why the engine was left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,6 +9,8 @@ pub(crate) enum Leave {
     Budget,
     /// With `pc`: the next block is not known, or not known to be still there.
     Lookup,
+    /// With `pc`: the instruction cannot be fetched.
+    Fetch(Stop),
     /// With `at`: the instruction trapped.
     Trap(Trap),
     /// With `at`: the run loop executes the instruction, and nothing of it has happened yet.

@@ -65,6 +65,7 @@ impl Hart {
         match self.leave {
             Leave::Trap(trap) => Err(trap.into()),
             Leave::Again => Err(Stop::Leave),
+            Leave::Fetch(stop) => Err(stop),
             Leave::Stopped(cause) => {
                 self.suspend_step(bits);
                 Ok(Some(Exit::Stopped(cause)))

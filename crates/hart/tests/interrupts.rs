@@ -5,7 +5,8 @@ mod common;
 use common::{FlatBus, hart_at};
 use hart::{Engine, Exit, Hart, Hotness, Interrupt, Isa};
 
-const ENGINES: [Engine; 3] = [Engine::Threaded, Engine::Matching, Engine::Compiled(Hotness::ALL)];
+const ENGINES: [Engine; 4] =
+    [Engine::Threaded, Engine::Matching, Engine::Compiled(Hotness::ALL), Engine::Compiled(Hotness::BASELINE)];
 
 const ECALL: u32 = 0x0000_0073;
 const NOP: u32 = 0x0000_0013;

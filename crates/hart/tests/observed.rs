@@ -6,7 +6,8 @@ use common::{FlatBus, hart_at};
 use hart::{Engine, Exit, Hart, Hotness, Isa, PageUse, Registers};
 use types::Gva;
 
-const ENGINES: [Engine; 3] = [Engine::Threaded, Engine::Matching, Engine::Compiled(Hotness::ALL)];
+const ENGINES: [Engine; 4] =
+    [Engine::Threaded, Engine::Matching, Engine::Compiled(Hotness::ALL), Engine::Compiled(Hotness::BASELINE)];
 
 const NOP: u32 = 0x0000_0013;
 const ECALL: u32 = 0x0000_0073;

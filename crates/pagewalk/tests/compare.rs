@@ -340,7 +340,7 @@ fn all_engines_give_the_same_report() {
         report
     };
     let oracle = report("match");
-    for engine in ["threaded", "compiled", "compiled-all"] {
+    for engine in ["threaded", "compiled", "baseline-all", "compiled-all"] {
         assert_eq!(report(engine), oracle, "{engine}");
     }
 }

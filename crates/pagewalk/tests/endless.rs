@@ -5,7 +5,7 @@ mod common;
 use common::kernel::{A7, CODE_ADDRESS, ECALL, addi, image, jump_back};
 use common::{Ended, Scratch, host_with_clock, run};
 
-const ENGINES: [&str; 4] = ["threaded", "match", "compiled", "compiled-all"];
+const ENGINES: [&str; 5] = ["threaded", "match", "compiled", "baseline-all", "compiled-all"];
 const SCHEMES: [&str; 3] = ["native", "nested", "shadow"];
 
 /// `csrw stvec, zero`, and an undefined instruction.

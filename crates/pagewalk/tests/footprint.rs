@@ -60,7 +60,7 @@ fn every_engine_displaces_the_same() {
             runs_of(&report("on", &more))
         };
         let matching = with("match");
-        for engine in ["threaded", "compiled", "compiled-all"] {
+        for engine in ["threaded", "compiled", "baseline-all", "compiled-all"] {
             assert!(with(engine) == matching, "{engine}, {fidelity}");
         }
     }

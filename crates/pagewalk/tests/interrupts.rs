@@ -54,7 +54,7 @@ const COUNTS_CLAIMS: [u32; 40] = [
 fn an_interrupt_that_was_claimed_does_not_come_again_in_the_same_turn() {
     let scratch = Scratch::new();
     let guest = scratch.write("guest.img", image(&COUNTS_CLAIMS));
-    for engine in ["threaded", "match", "compiled", "compiled-all"] {
+    for engine in ["threaded", "match", "compiled", "baseline-all", "compiled-all"] {
         let engine = format!("engine={engine}");
         run(["boot", "--guest", &guest, "--memory", "64M", "--set", &engine, "--timeout", "5"]).succeeded();
     }

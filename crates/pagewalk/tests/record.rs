@@ -224,7 +224,7 @@ fn one_pass_writes_what_replays_write() {
 fn every_engine_records_the_same_bytes() {
     let scratch = Scratch::new();
     let mut frames: Vec<Vec<u8>> = Vec::new();
-    for engine in ["match", "threaded", "compiled", "compiled-all"] {
+    for engine in ["match", "threaded", "compiled", "baseline-all", "compiled-all"] {
         let file = scratch.text(engine);
         let engine = format!("engine={engine}");
         run(["record", "--workload", "kv:64K", "--set", &engine, "-o", &file]).said_nothing_wrong();

@@ -23,7 +23,7 @@ fn checks(more: &[&str], skipped: usize) -> Ended {
 /// Left out: steal time, on a processor of one's own.
 #[test]
 fn every_call_answers_as_the_specification_says() {
-    for engine in ["threaded", "match", "compiled", "compiled-all"] {
+    for engine in ["threaded", "match", "compiled", "baseline-all", "compiled-all"] {
         for scheme in ["native", "nested", "flat"] {
             let engine = format!("engine={engine}");
             checks(&[&ALL[..], &["--harts", "2", "--scheme", scheme, "--set", &engine]].concat(), 1);

@@ -32,7 +32,7 @@ struct Arguments {
     #[arg(long)]
     threads: Option<usize>,
     /// What runs the programs; the first is the oracle.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Name::Qemu, Name::Threaded, Name::Matching, Name::Compiled])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Name::Qemu, Name::Threaded, Name::Matching, Name::Compiled, Name::Baseline])]
     executors: Vec<Name>,
     /// Writes the first batch to this file as an ELF executable, and runs nothing.
     #[arg(long, value_name = "FILE")]
@@ -52,6 +52,8 @@ enum Name {
     Matching,
     /// The hart with every block compiled to code of the host.
     Compiled,
+    /// The hart with baseline code for every block.
+    Baseline,
 }
 
 fn executor(name: Name) -> Box<dyn Executor> {
@@ -60,6 +62,7 @@ fn executor(name: Name) -> Box<dyn Executor> {
         Name::Threaded => Box::new(Flat::new(Engine::Threaded)),
         Name::Matching => Box::new(Flat::new(Engine::Matching)),
         Name::Compiled => Box::new(Flat::new(Engine::Compiled(Hotness::ALL))),
+        Name::Baseline => Box::new(Flat::new(Engine::Compiled(Hotness::BASELINE))),
     }
 }
 

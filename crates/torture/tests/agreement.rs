@@ -13,8 +13,11 @@ use torture::image::Image;
 use torture::opcode::Class;
 use torture::program::{Node, Program};
 
-/// Every block is compiled; at a hotness of 1, every block that a budget has ended at.
+/// Every block is compiled.
 const COMPILED: Engine = Engine::Compiled(Hotness::ALL);
+
+/// Every block has baseline code, and those that a budget has ended at are compiled.
+const BASELINE: Engine = Engine::Compiled(Hotness::BASELINE);
 
 /// Runs `programs` programs, all of which must agree.
 fn campaign(programs: u64, executors: &[&dyn Executor]) -> Outcome {
@@ -32,15 +35,15 @@ fn campaign(programs: u64, executors: &[&dyn Executor]) -> Outcome {
 #[ignore = "needs qemu-user"]
 fn all_engines_agree_with_qemu_on_every_opcode() {
     let programs = testing::number("TORTURE_PROGRAMS", 20_000);
-    let engines = [Engine::Threaded, Engine::Matching, COMPILED].map(Flat::new);
-    let outcome = campaign(programs, &[&Qemu::default(), &engines[0], &engines[1], &engines[2]]);
+    let engines = [Engine::Threaded, Engine::Matching, COMPILED, BASELINE].map(Flat::new);
+    let outcome = campaign(programs, &[&Qemu::default(), &engines[0], &engines[1], &engines[2], &engines[3]]);
     assert_eq!(outcome.coverage.missed(), Vec::<String>::new(), "opcodes that no program was certain to run");
 }
 
 #[test]
 fn the_engines_agree_with_each_other() {
-    let engines = [Engine::Matching, Engine::Threaded, COMPILED].map(Flat::new);
-    campaign(if cfg!(debug_assertions) { 1_000 } else { 5_000 }, &[&engines[0], &engines[1], &engines[2]]);
+    let engines = [Engine::Matching, Engine::Threaded, COMPILED, BASELINE].map(Flat::new);
+    campaign(if cfg!(debug_assertions) { 1_000 } else { 5_000 }, &[&engines[0], &engines[1], &engines[2], &engines[3]]);
 }
 
 /// Whether a program tries a reservation, which may end with a slice.
@@ -66,7 +69,7 @@ fn slices_change_neither_outcome_nor_counts() {
     let image = Image::new(&programs);
     let whole = Flat::new(Engine::Matching).run_counted(&image).unwrap();
     assert!(whole.1.instructions > 80_000 && whole.1.loads > 31_000 && whole.1.stores > 31_000, "{:?}", whole.1);
-    for engine in [Engine::Matching, Engine::Threaded, COMPILED, Engine::Compiled(Hotness(1))] {
+    for engine in [Engine::Matching, Engine::Threaded, COMPILED, BASELINE] {
         for slice in [1, 2, 7, 100, 4999] {
             let sliced = Flat::sliced(engine, slice).run_counted(&image).unwrap();
             assert!(sliced == whole, "{engine:?} in slices of {slice}: {:?} instead of {:?}", sliced.1, whole.1);
@@ -88,7 +91,7 @@ fn stops_change_neither_outcome_nor_counts_nor_ends_of_runs() {
     for slice in [7, 100, 1000] {
         let plain = noted(Flat::sliced(Engine::Matching, slice));
         assert!(plain.1.len() > 10, "runs of {slice}");
-        for engine in [Engine::Matching, Engine::Threaded, COMPILED] {
+        for engine in [Engine::Matching, Engine::Threaded, COMPILED, BASELINE] {
             for bytes in [2, 4, 8] {
                 let stopped = noted(Flat::sliced(engine, slice).stopped_at_each(bytes));
                 assert!(

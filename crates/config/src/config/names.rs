@@ -75,6 +75,9 @@ pub enum EngineName {
     Match,
     /// Threaded dispatch, and hot code compiled to code of the host.
     Compiled,
+    /// The same, with baseline code for each block as soon as it is found: for tests of the templates.
+    #[serde(rename = "baseline-all")]
+    BaselineAll,
     /// The same, with all code compiled as soon as it is found: for tests of the compiler.
     #[serde(rename = "compiled-all")]
     CompiledAll,

@@ -17,8 +17,17 @@ pub(crate) const MAX_INSTRUCTIONS: u32 = 64;
 
 const PAGE: i32 = 4096;
 
-/// Appends the block that starts at `offset` of `page` to the arena of `code`.
+/// Appends the block that starts at `offset` of `page` to the arena of `code`. Where blocks get baseline code, its executions are counted.
 pub(super) fn translate<B: Bus>(code: &mut Translations, page: HostPage, offset: u16) {
+    let slot = code.mark();
+    append::<B>(code, page, offset);
+    if code.counts_executions {
+        let first = slot + usize::from(code.slot(slot).0 == Opcode::FloatGate);
+        code.ops[first].op.handler = threaded::warming::<B>;
+    }
+}
+
+fn append<B: Bus>(code: &mut Translations, page: HostPage, offset: u16) {
     let isa = code.isa;
     let start = i32::from(offset);
     let float = uses_float(page, start, &isa);

@@ -36,6 +36,10 @@ const FIRST: u64 = 4_000_000;
 /// A unit is installed so many times the instructions of its cost after it was begun. A host may take several times as long as [`COST_OF_OP`] says.
 const PACE: u64 = 2;
 
+/// Where blocks have baseline code, a unit has to be so many times as hot: it saves a part of what it would save against an interpreter, and compiling
+/// takes the time of a processor that others may need (docs/performance.md has what other values give).
+const WORTH_OVER_BASELINE: u64 = 64;
+
 /// Blocks whose samples are kept; when there are more, counting starts again.
 const MOST_SAMPLED: usize = 1 << 16;
 
@@ -49,7 +53,6 @@ pub(super) enum AfterSample {
 }
 
 /// The state of the compiling tier.
-#[derive(Default)]
 pub(super) struct Hot {
     compiler: Option<Box<Compiler>>,
     /// The units of more than one page.
@@ -62,6 +65,8 @@ pub(super) struct Hot {
     failure: Option<CodeMemoryError>,
     /// Compile every block when it is found.
     all: bool,
+    /// How many times its cost must have been executed of a unit.
+    worth: u64,
     /// Units begun so far, and those installed.
     begun: u64,
     made: u64,
@@ -74,17 +79,43 @@ pub(super) struct Hot {
     dropped: HashMap<HostPage, u32>,
 }
 
+impl Default for Hot {
+    fn default() -> Self {
+        Self {
+            compiler: None,
+            units: Units::default(),
+            waiting: Waiting::default(),
+            asked: false,
+            failure: None,
+            all: false,
+            worth: 1,
+            begun: 0,
+            made: 0,
+            sampled: 0,
+            spent: 0,
+            heat: Heat::default(),
+            dropped: HashMap::new(),
+        }
+    }
+}
+
 impl Hot {
+    /// Blocks have baseline code: a unit is worth less.
+    pub(super) fn follows_baseline(&mut self) {
+        self.worth = WORTH_OVER_BASELINE;
+    }
+
     pub(super) fn compiles_all(&self) -> bool {
         self.all
     }
 
     /// Whether a unit of `region` is due: at its blocks as many instructions were sampled as compiling costs, so that what is
-    /// lost by waiting is at most what is lost by compiling in vain; and compiling keeps to its share of the time.
+    /// lost by waiting is at most what is lost by compiling in vain, or [so many times](WORTH_OVER_BASELINE) as many; and compiling keeps to its share of the time.
     fn pays(&self, region: &Region) -> bool {
         let cost = region.ops as u64 * COST_OF_OP;
         let heat = |block: &Block| self.heat.get(&(block.page, block.offset)).copied().unwrap_or(0);
-        region.blocks.iter().map(heat).sum::<u64>() >= cost && self.spent + cost <= FIRST + self.sampled / SHARE
+        region.blocks.iter().map(heat).sum::<u64>() >= cost * self.worth
+            && self.spent + cost <= FIRST + self.sampled / SHARE
     }
 
     /// The blocks of a page were dropped. Those of other pages in the same units have to be as well.

@@ -65,6 +65,8 @@ pub(crate) struct Translations {
     pub(super) fetch_line: u32,
     /// The models that the bus has, for compiled code.
     pub(super) models: Option<ModelLayout>,
+    /// Whether the first micro-op of a block behind its gate counts how often it is executed, until it is warm.
+    pub(super) counts_executions: bool,
     /// Never grows beyond its capacity: micro-ops do not move.
     pub(super) ops: Vec<Slot>,
     pub(super) side: Vec<Side>,
@@ -86,6 +88,7 @@ impl Translations {
             isa,
             fetch_line: 0,
             models: None,
+            counts_executions: false,
             ops: Vec::with_capacity(ARENA),
             side: Vec::with_capacity(ARENA),
             pages: (0..pages).map(|_| None).collect(),
@@ -202,7 +205,12 @@ impl Translations {
 
     /// What is known beside the micro-op at an address, which is one of a live block.
     pub(crate) fn side_of(&self, op: usize) -> Side {
-        self.side[(op - self.ops.as_ptr() as usize) / size_of::<Slot>()]
+        self.side[self.slot_of(op as *const MicroOp)]
+    }
+
+    /// The slot of a micro-op.
+    pub(super) fn slot_of(&self, op: *const MicroOp) -> usize {
+        (op as usize - self.ops.as_ptr() as usize) / size_of::<Slot>()
     }
 
     pub(super) fn at(&mut self, slot: usize) -> *mut MicroOp {

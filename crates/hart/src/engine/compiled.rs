@@ -22,7 +22,6 @@ mod models;
 mod near;
 mod part;
 
-#[cfg(feature = "planted")]
 pub(crate) use code_memory::CodeMemory;
 pub use code_memory::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub(crate) use host::Compiler;
@@ -72,7 +71,12 @@ pub(super) unsafe fn enter<B: Bus>(
         }
         let unit = std::mem::transmute::<usize, Unit>((*op.add(1).cast::<Link>()).cost as usize);
         (*environment.cast::<Environment<B>>()).exchange.view = view;
-        let left = unit(hart, acc, view, environment, u64::from((*op).imm as u8));
+        let mut left = unit(hart, acc, view, environment, u64::from((*op).imm as u8));
+        if left.next.is_null() && (*hart).leave == Leave::Lookup {
+            // Here and not in the unit, to which nothing returns meanwhile: a lookup may add further code.
+            let found = (*environment.cast::<Environment<B>>()).look_up(&mut *hart, left.acc, (*hart).pc);
+            left.next = found.unwrap_or(std::ptr::null_mut());
+        }
         debug_assert!(left.next.is_null() || !accumulator::spent(left.acc));
         left
     }

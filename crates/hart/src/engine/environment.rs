@@ -5,17 +5,18 @@ use crate::{
     Bus,
     bus::{CacheLines, CodeView, DataView, Sites},
     code::{
-        jumps::Jumps,
+        jumps::{Jump, Jumps},
         translations::{Side, Translations},
     },
     csr::InPlace,
     hart::Hart,
     host_page::HostPage,
     leave::Leave,
-    microop::{Link, MicroOp},
+    microop::{Link, MicroOp, accumulator},
     ops::Opcode,
     report::{DataPlace, Outstanding, Report, Reports, Serialize},
 };
+use std::mem::offset_of;
 use types::Access;
 
 /// How an engine goes on after a CSR access in place.
@@ -33,6 +34,12 @@ pub(crate) trait CodeSource {
 
     /// Makes every block of a page stale.
     fn drop_page(&mut self, page: HostPage);
+
+    /// A jump led there.
+    fn remember_jump(&mut self, jump: Jump);
+
+    /// The block of the micro-op, its first behind its gate, is executed, and has no host code.
+    fn executes(&mut self, op: *mut MicroOp);
 }
 
 /// Translated code, as an engine gets it. The pointers lead into one cache, which no other code uses meanwhile.
@@ -70,6 +77,9 @@ pub(crate) struct Environment<'c, B: Bus> {
 }
 
 impl<'c, B: Bus> Environment<'c, B> {
+    /// Where the address of the byte map lies, in bytes, for baseline code.
+    pub(crate) const CODE_MAP: usize = offset_of!(Self, code_map);
+
     /// For the blocks of `code`, made for this bus.
     ///
     /// # Safety
@@ -229,17 +239,22 @@ impl<'c, B: Bus> Environment<'c, B> {
         self.drop_page(HostPage::containing(at));
     }
 
+    /// A block is executed that has no host code. The micro-op is its first behind its gate.
+    pub(super) fn executes(&mut self, op: *mut MicroOp) {
+        self.source().executes(op);
+    }
+
     /// Drops the translations of a page that was written to.
     pub(crate) fn drop_page(&mut self, page: HostPage) {
         self.source().drop_page(page);
     }
 
-    /// Goes to `target` through the jump cache; `None` leaves with [`Leave::Lookup`].
+    /// Goes to `target` through the jump cache, or by [looking it up](Self::look_up); `None` leaves.
     ///
     /// The fetch TLB is looked up here, and only here and in the run loop: that is every change of page and every indirect jump, and
     /// looking up the page used last changes no replacement order.
     #[inline(always)]
-    pub(crate) fn jump(&mut self, hart: &mut Hart, target: u64) -> Option<*mut MicroOp> {
+    pub(crate) fn jump(&mut self, hart: &mut Hart, acc: u64, target: u64) -> Option<*mut MicroOp> {
         let jump = self.jumps().get(target);
         let view = self.code_view;
         // SAFETY: the predicted slot was handed out by this bus, and the view is of the current context.
@@ -248,10 +263,33 @@ impl<'c, B: Bus> Environment<'c, B> {
             hart.host_page = jump.page;
             Some(jump.op)
         } else {
-            hart.pc = target;
-            hart.leave = Leave::Lookup;
-            None
+            self.look_up(hart, acc, target)
         }
+    }
+
+    /// Goes to `target`, which the jump cache does not know or no longer leads to. Where the bus has to know of each instruction that is fetched, or there is no room for
+    /// another block, the run loop does it: `None` leaves with [`Leave::Lookup`], or with what the fetch raises.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn look_up(&mut self, hart: &mut Hart, acc: u64, target: u64) -> Option<*mut MicroOp> {
+        hart.pc = target;
+        hart.leave = Leave::Lookup;
+        if B::SITES == Sites::Needed || B::REPORTS == Reports::Instructions {
+            return None;
+        }
+        self.bus().set_stamp(accumulator::stamp(acc));
+        let fetched = match self.bus().fetch(target) {
+            Ok(fetched) => fetched,
+            Err(stop) => {
+                hart.leave = Leave::Fetch(stop);
+                return None;
+            }
+        };
+        let op = self.source().find(fetched.page, (target & 0xfff) as u16)?;
+        self.source().remember_jump(Jump { target, page: fetched.page, op, predicted: fetched.predicted });
+        hart.page = target & !0xfff;
+        hart.host_page = fetched.page;
+        Some(op)
     }
 
     /// What is known of a micro-op of a live block beside it.
@@ -295,7 +333,7 @@ impl<'c, B: Bus> Environment<'c, B> {
 
     /// What the resolver behind a link does: finds, and links, the target `delta` bytes from the start of the page.
     #[cold]
-    pub(crate) fn resolve(&mut self, hart: &mut Hart, stub: *mut MicroOp) -> Option<*mut MicroOp> {
+    pub(crate) fn resolve(&mut self, hart: &mut Hart, acc: u64, stub: *mut MicroOp) -> Option<*mut MicroOp> {
         // SAFETY: the resolver is executed only in the slot behind its link.
         let (delta, from_float, link) = unsafe { ((*stub).imm, (*stub).rd != 0, &mut *stub.sub(1).cast::<Link>()) };
         if let Ok(offset @ 0..=0xfff) = u16::try_from(delta)
@@ -304,6 +342,6 @@ impl<'c, B: Bus> Environment<'c, B> {
             link.target = self.translations().past_gate(target, from_float);
             return Some(link.target);
         }
-        self.jump(hart, hart.page.wrapping_add(delta as i64 as u64))
+        self.jump(hart, acc, hart.page.wrapping_add(delta as i64 as u64))
     }
 }

@@ -164,7 +164,7 @@ macro_rules! define_execute {
                             hart.leave = Leave::Budget;
                             return Flow::Leave;
                         }
-                        environment.jump(hart, target).map_or(Flow::Leave, Flow::Go)
+                        environment.jump(hart, *acc, target).map_or(Flow::Leave, Flow::Go)
                     }
                     Opcode::Csr => match environment.access_csr(hart, op, *acc) {
                         Some(AfterCsr::Next) => Flow::Skip(1),
@@ -177,7 +177,7 @@ macro_rules! define_execute {
                     Opcode::MisalignedJump | Opcode::System | Opcode::Straddle => step(hart, op),
                     Opcode::FloatGate => if hart.float_open() { Flow::Skip(1) } else { step(hart, op) },
                     Opcode::Next => Flow::Take,
-                    Opcode::Resolve => environment.resolve(hart, op).map_or(Flow::Leave, Flow::Go),
+                    Opcode::Resolve => environment.resolve(hart, *acc, op).map_or(Flow::Leave, Flow::Go),
                     Opcode::Compiled => {
                         let left = compiled::enter::<B>(hart, op, *acc, view, (&raw mut *environment).cast());
                         *acc = left.acc;

@@ -2,7 +2,9 @@
 
 #[macro_use]
 mod shared;
+mod entry;
 mod pairs;
+mod warming;
 
 use super::{
     compiled,
@@ -21,7 +23,9 @@ use memory::{After, Atomic, AtomicOperation};
 use shared::{atomic_op, go_after, step, target_of, wrote_code};
 use types::Access;
 
+pub(crate) use entry::enter;
 pub(crate) use pairs::pair;
+pub(crate) use warming::warming;
 
 /// Takes the link in the slot behind `$op`, which has one: accounts for the block so far, and leaves where the budget is used up.
 macro_rules! take {
@@ -235,7 +239,7 @@ macro_rules! define_handlers {
                         (*hart).leave = Leave::Budget;
                         return acc;
                     }
-                    match (*env.cast::<Environment<B>>()).jump(&mut *hart, target) {
+                    match (*env.cast::<Environment<B>>()).jump(&mut *hart, acc, target) {
                         Some(op) => go!(hart, op, acc, view, env),
                         None => return acc,
                     }
@@ -283,7 +287,7 @@ macro_rules! define_handlers {
 
             handler!(Resolve, |hart, op, acc, view, env| {
                 unsafe {
-                    match (*env.cast::<Environment<B>>()).resolve(&mut *hart, op) {
+                    match (*env.cast::<Environment<B>>()).resolve(&mut *hart, acc, op) {
                         Some(op) => go!(hart, op, acc, view, env),
                         None => return acc,
                     }

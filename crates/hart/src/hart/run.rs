@@ -11,6 +11,7 @@ use crate::{
         environment::{CodeSource, Environment},
         matching,
         sentry::Unwatched,
+        threaded,
     },
     leave::Leave,
     microop::{MicroOp, accumulator},
@@ -118,6 +119,7 @@ impl Hart {
         match left_with {
             Ok(Leave::Step) => self.step(code, bus, engine).map_err(|stop| (stop, self.pc)),
             Ok(Leave::Trap(trap)) => Err((Stop::Trap(trap), self.pc)),
+            Ok(Leave::Fetch(stop)) => Err((stop, self.pc)),
             Ok(Leave::Again) => Err((Stop::Leave, self.pc)),
             Ok(Leave::Budget | Leave::Lookup) => Ok(None),
             Ok(Leave::Stopped(cause)) => Ok(Some(Exit::Stopped(cause))),
@@ -193,7 +195,7 @@ impl Hart {
             if self.observers.is_some() {
                 self.run_observed(op, acc, view, &mut environment)
             } else if engine != Engine::Matching && !cfg!(debug_assertions) {
-                ((*op).handler)(self, op, acc, view, (&raw mut environment).cast())
+                threaded::enter(self, op, acc, view, (&raw mut environment).cast())
             } else {
                 matching::run(self, op, acc, view, &mut environment, &mut Unwatched)
             }

@@ -28,6 +28,7 @@ pub(crate) const fn engine(name: EngineName) -> Engine {
         EngineName::Threaded => Engine::Threaded,
         EngineName::Match => Engine::Matching,
         EngineName::Compiled => Engine::Compiled(Hotness::USUAL),
+        EngineName::BaselineAll => Engine::Compiled(Hotness::BASELINE),
         EngineName::CompiledAll => Engine::Compiled(Hotness::ALL),
     }
 }

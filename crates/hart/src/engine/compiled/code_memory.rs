@@ -11,11 +11,18 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of compiled code that a machine holds. When they are full, all translations are forgotten.
-pub const CODE_BYTES: usize = 16 << 20;
+/// Bytes of units, or of baseline code, that a machine holds. When they are full, all translations are forgotten.
+pub const CODE_BYTES: usize = 64 << 20;
+
+/// Pieces of memory that a machine takes: for units, and for baseline code.
+const PIECES: usize = 2;
 
 /// Code begins at multiples of this.
 const ALIGNMENT: usize = 64;
+
+/// Bytes of a large page of the host. Pieces begin at multiples of it, and change what may be done with them by as much at once, so that the host can back them with such pages:
+/// the code of a program with little repetition is larger than its TLB reaches by small ones.
+const LARGE_PAGE: usize = 2 << 20;
 
 /// The host refused to let compiled code be written or executed. What was compiled is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,24 +49,39 @@ pub fn reserve_code(machines: usize) -> std::io::Result<Range<usize>> {
     if reserved.is_some() {
         return Err(std::io::ErrorKind::AlreadyExists.into());
     }
-    let bytes = machines * CODE_BYTES;
+    let pieces = machines * PIECES;
+    let bytes = pieces * CODE_BYTES;
     let start = map(bytes + CODE_BYTES)?.as_ptr() as usize;
-    *reserved = Some((0..machines).map(|piece| start + piece * CODE_BYTES).collect());
+    (0..pieces).for_each(|piece| ask_for_large_pages(start + piece * CODE_BYTES));
+    *reserved = Some((0..pieces).map(|piece| start + piece * CODE_BYTES).collect());
     Ok(start..start + bytes)
 }
 
-/// A new mapping of `bytes` bytes, wherever the kernel finds room.
+/// A new mapping of `bytes` bytes, wherever the kernel finds room for it that begins with a large page.
 fn map(bytes: usize) -> rustix::io::Result<NonNull<u8>> {
-    // SAFETY: the kernel chooses the address, so nothing is mapped over.
-    let start = unsafe {
-        mmap_anonymous(
+    // SAFETY: the kernel chooses the address, so nothing is mapped over; and what is unmapped lies in the new mapping, before and behind what is returned.
+    unsafe {
+        let mapped = mmap_anonymous(
             std::ptr::null_mut(),
-            bytes,
+            bytes + LARGE_PAGE,
             ProtFlags::READ | ProtFlags::EXEC,
             MapFlags::PRIVATE | MapFlags::NORESERVE,
-        )
-    };
-    NonNull::new(start?.cast()).ok_or(Errno::NOMEM)
+        )?;
+        let before = (mapped as usize).next_multiple_of(LARGE_PAGE) - mapped as usize;
+        let start = mapped.byte_add(before);
+        if before > 0 {
+            munmap(mapped, before)?;
+        }
+        munmap(start.byte_add(bytes), LARGE_PAGE - before)?;
+        NonNull::new(start.cast()).ok_or(Errno::NOMEM)
+    }
+}
+
+/// Asks the host for large pages, but for the first, so that a machine with little code takes little memory. A host that has none has the same results.
+fn ask_for_large_pages(piece: usize) {
+    let (at, bytes) = ((piece + LARGE_PAGE) as *mut std::ffi::c_void, CODE_BYTES - LARGE_PAGE);
+    // SAFETY: the piece was mapped for code; what it holds does not change.
+    let _ = unsafe { madvise(at, bytes, Advice::LinuxHugepage) };
 }
 
 /// Memory for the code of one machine.
@@ -77,23 +99,28 @@ unsafe impl Send for CodeMemory {}
 
 impl CodeMemory {
     /// `None` where the host gives none.
-    pub(super) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
         let (start, is_reserved) = match &mut *reserved {
             Some(pieces) => (NonNull::new(pieces.pop()? as *mut u8)?, true),
             None => (map(CODE_BYTES).ok()?, false),
         };
+        if !is_reserved {
+            ask_for_large_pages(start.as_ptr() as usize);
+        }
         Some(Self { start, used: 0, failure: None, is_reserved })
     }
 
     /// Puts code behind what is there, and says where it begins; `None` if there is no room, or if the host refuses, see [`failure`](Self::failure).
-    pub(super) fn append(&mut self, code: &[u8]) -> Option<usize> {
+    pub(crate) fn append(&mut self, code: &[u8]) -> Option<usize> {
         let at = self.used.next_multiple_of(ALIGNMENT);
         if self.failure.is_some() || code.len() > CODE_BYTES - at {
             return None;
         }
-        // Pages that the code touches; nothing in them runs meanwhile.
-        let (first, end) = (at & !0xfff, (at + code.len()).next_multiple_of(4096));
+        // Pages that the code touches; nothing in them runs meanwhile. Large ones as a whole, which the host would split otherwise.
+        let page = |offset: usize| if offset < LARGE_PAGE { 4096 } else { LARGE_PAGE };
+        let (end, last) = (at + code.len(), at + code.len() - 1);
+        let (first, end) = (at / page(at) * page(at), end.next_multiple_of(page(last)));
         // SAFETY: the pages lie in the mapping, as `at` and `code.len()` do by the check above.
         let written = unsafe {
             let pages = self.start.as_ptr().add(first).cast();
@@ -112,7 +139,7 @@ impl CodeMemory {
     }
 
     /// Why nothing in it may be executed any more, if that is so.
-    pub(super) fn failure(&self) -> Option<CodeMemoryError> {
+    pub(crate) fn failure(&self) -> Option<CodeMemoryError> {
         self.failure
     }
 
@@ -122,7 +149,7 @@ impl CodeMemory {
     }
 
     /// Forgets all code in it, none of which runs.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.used = 0;
     }
 }

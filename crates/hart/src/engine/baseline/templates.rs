@@ -1,0 +1,175 @@
+//! What every template is built from: the registers that hold guest registers, ways out of the code, and links.
+
+use super::guest::{Held, Needed};
+use super::host::{A, ACC, Code, Condition, HART, Host, Jump, OP, Register, add, at, field, jump};
+use crate::{
+    Bus, EntryLayout,
+    code::translations::Translations,
+    engine::{environment::Environment, threaded},
+    hart::{Hart, SINK},
+    microop::{Handler, Link, MicroOp},
+    ops::Opcode,
+};
+use cranelift_assembler_x64::{Amode, inst};
+use std::mem::offset_of;
+
+/// Bytes between micro-ops.
+const SLOT: i32 = size_of::<MicroOp>() as i32;
+
+/// What the templates need to know of a bus.
+#[derive(Clone, Copy)]
+pub(crate) struct BusLayout {
+    handler: fn(Opcode) -> Handler,
+    pub(super) entry: EntryLayout,
+    /// Where an environment has the byte map of pages with translated code.
+    pub(super) code_map: usize,
+}
+
+impl BusLayout {
+    /// `None` where there is no baseline code: for a bus that does not say how it translates, or another host.
+    pub(crate) fn of<B: Bus>() -> Option<Self> {
+        let entry =
+            B::ENTRY.filter(|_| cfg!(all(target_arch = "x86_64", target_os = "linux", target_feature = "bmi2")))?;
+        Some(Self { handler: threaded::handler::<B>, entry, code_map: Environment::<B>::CODE_MAP })
+    }
+}
+
+/// Code that is made, and what is to be done with it.
+#[derive(Default)]
+pub(super) struct Output {
+    pub(super) code: Code,
+    /// The slots of micro-ops whose handlers lead into it, and to where.
+    pub(super) entries: Vec<(usize, usize)>,
+    /// Jumps to the usual handlers.
+    pub(super) handed_over: Vec<(Opcode, Jump)>,
+}
+
+/// Code that is rarely executed.
+#[derive(Clone, Copy)]
+pub(super) enum Rare {
+    /// The usual handler of the micro-op executes it.
+    HandOver { from: Jump, slot: usize },
+    /// The micro-op, whose link is taken, is a branch.
+    Taken { from: Jump, slot: usize },
+    /// A handler goes on with the micro-op: back to `to`, with what is needed at the place.
+    Resume { slot: usize, to: usize, place: usize },
+}
+
+/// The access whose TLB entry [`host::ENTRY`] holds.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    pub(super) slot: usize,
+    /// The guest register that its address begins with, unchanged since.
+    pub(super) base: u8,
+}
+
+/// What is known of a block whose code is made.
+#[derive(Default)]
+pub(super) struct Block {
+    /// The slot whose micro-op [`OP`] points at.
+    pub(super) base: usize,
+    pub(super) held: Held,
+    pub(super) latest: Option<Needed<Access>>,
+    /// Accesses that were the latest before.
+    pub(super) accesses: Vec<Needed<Access>>,
+    /// Places so far at which code may be entered again behind an access.
+    pub(super) places: usize,
+    pub(super) rare: Vec<Rare>,
+}
+
+impl Block {
+    /// Nothing is held any more.
+    pub(super) fn forget(&mut self) {
+        self.held.clear();
+        self.accesses.extend(self.latest.take());
+    }
+}
+
+/// What makes the code of a block.
+pub(super) struct Templates<'t> {
+    pub(super) output: &'t mut Output,
+    pub(super) translations: &'t Translations,
+    pub(super) bus: &'t BusLayout,
+    pub(super) block: Block,
+}
+
+impl Templates<'_> {
+    /// The handler of the micro-op leads here, where nothing is held.
+    pub(super) fn enter(&mut self, slot: usize) {
+        self.block.forget();
+        self.output.entries.push((slot, self.output.code.len()));
+        let distance = self.distance(slot);
+        add(&mut self.output.code, OP, -distance);
+    }
+
+    /// Takes the link behind the micro-op; where the budget is used up, its handler does.
+    pub(super) fn take(&mut self, slot: usize) {
+        let distance = self.distance(slot);
+        let [cost, target] =
+            [offset_of!(Link, cost), offset_of!(Link, target)].map(|field| at(OP, SLOT + field as i32));
+        let code = &mut self.output.code;
+        add(code, OP, distance);
+        inst::movq_rm::<Host>::new(A, ACC).encode(code);
+        inst::addq_rm::<Host>::new(A, cost).encode(code);
+        let spent = jump(code, Condition::Negative);
+        inst::movq_rm::<Host>::new(ACC, A).encode(code);
+        inst::movq_rm::<Host>::new(OP, target).encode(code);
+        inst::jmpq_m::<Host>::new(field(OP, offset_of!(MicroOp, handler))).encode(code);
+        self.output.handed_over.push((self.translations.slot(slot).0, spent));
+    }
+
+    /// The usual handler executes the micro-op, which is no rare case.
+    pub(super) fn hand_over(&mut self, slot: usize) {
+        let distance = self.distance(slot);
+        add(&mut self.output.code, OP, distance);
+        go_to_handler(&mut self.output.code, self.bus, self.translations.slot(slot).0);
+    }
+
+    /// Bytes from where [`OP`] points to the micro-op in a slot.
+    pub(super) fn distance(&self, slot: usize) -> i32 {
+        (slot - self.block.base) as i32 * SLOT
+    }
+
+    /// A host register with the value of a guest register.
+    pub(super) fn read(&mut self, guest: u8) -> Register {
+        self.block.held.read(guest, self.block.places).unwrap_or_else(|| {
+            let register = self.block.held.hold(guest, self.block.places);
+            inst::movq_rm::<Host>::new(register, of_guest(guest)).encode(&mut self.output.code);
+            register
+        })
+    }
+
+    /// A host register for the next value of a guest register. The two that were used last keep theirs.
+    pub(super) fn write(&mut self, guest: u8) -> Register {
+        self.block.accesses.extend(self.block.latest.take_if(|latest| latest.what.base == guest));
+        self.block.held.hold(guest, self.block.places)
+    }
+
+    /// The host register has the next value of the guest register.
+    pub(super) fn written(&mut self, guest: u8, register: Register) {
+        inst::movq_mr::<Host>::new(of_guest(guest), register).encode(&mut self.output.code);
+    }
+
+    /// An offset is added to the address of the page that is executed.
+    pub(super) fn address_in_page(&mut self, op: &MicroOp, offset: i32) {
+        if op.rd == SINK {
+            return;
+        }
+        let to = self.write(op.rd);
+        inst::movq_rm::<Host>::new(to, field(HART, offset_of!(Hart, page))).encode(&mut self.output.code);
+        add(&mut self.output.code, to, offset);
+        self.written(op.rd, to);
+    }
+}
+
+/// Appends a jump to the usual handler of an operation, whose micro-op [`OP`] points at.
+pub(super) fn go_to_handler(code: &mut Code, bus: &BusLayout, opcode: Opcode) {
+    let handler = (bus.handler)(opcode) as usize as u64;
+    inst::movabsq_oi::<Host>::new(A, handler).encode(code);
+    inst::jmpq_m::<Host>::new(A).encode(code);
+}
+
+/// Where the hart has a guest register.
+pub(super) fn of_guest(guest: u8) -> Amode<Register> {
+    field(HART, Hart::X + usize::from(guest) * 8)
+}
