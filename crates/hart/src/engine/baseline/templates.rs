@@ -55,7 +55,7 @@ pub(super) enum Rare {
     Resume { slot: usize, to: usize, place: usize },
 }
 
-/// The access whose TLB entry [`host::ENTRY`] holds.
+/// The access whose TLB entry [`ENTRY`](super::host::ENTRY) holds.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
     pub(super) slot: usize,
