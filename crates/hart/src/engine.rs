@@ -29,14 +29,14 @@ pub enum Engine {
 }
 
 /// When a block is compiled: once about this many instructions were sampled where it begins, and at its unit's blocks as many as compiling costs. 0 compiles
-/// every block when it is found. At 1, every block gets [baseline code](baseline) when it is found; above, after as many executions, and 16 at most.
+/// every block when it is found. At 1, every block gets baseline code when it is found; above, after as many executions, and 16 at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hotness(pub u32);
 
 impl Hotness {
     /// Three samples; a large unit waits for more, as it costs more.
     pub const USUAL: Self = Self(100_000);
-    /// Every block has [baseline code](baseline), and is compiled as soon as a budget has ended at it.
+    /// Every block has baseline code, and is compiled as soon as a budget has ended at it.
     pub const BASELINE: Self = Self(1);
     /// Every block is compiled.
     pub const ALL: Self = Self(0);

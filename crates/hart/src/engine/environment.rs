@@ -239,7 +239,10 @@ impl<'c, B: Bus> Environment<'c, B> {
         self.drop_page(HostPage::containing(at));
     }
 
-    /// A block is executed that has no host code. The micro-op is its first behind its gate.
+    /// A block is executed that has no host code. The micro-op is its first behind its gate. (Out of line, so that its handler calls nothing by an address
+    /// in memory.)
+    #[cold]
+    #[inline(never)]
     pub(super) fn executes(&mut self, op: *mut MicroOp) {
         self.source().executes(op);
     }
