@@ -21,8 +21,16 @@ impl Session {
     #[track_caller]
     fn load(profile: &str) -> Self {
         let session = Self { directory: tempfile::tempdir().unwrap() };
-        session.says(&["load", profile]);
-        session
+        // It gives the process that it starts half a second. On a busy machine that takes longer, and it says that another try may help.
+        for _ in 0..20 {
+            let output = session.command(&["load", profile]).output().expect("node starts");
+            let err = String::from_utf8_lossy(&output.stderr);
+            if output.status.success() {
+                return session;
+            }
+            assert!(err.contains("did not become ready"), "{err}");
+        }
+        panic!("the process of the profiler did not become ready in 20 tries")
     }
 
     /// The command, which asks no server for symbols.
