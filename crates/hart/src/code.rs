@@ -157,9 +157,7 @@ impl<B: Bus> CodeCache<B> {
         if self.warm.sample::<B>(&mut self.translations, instructions, hotness, models) == AfterSample::Clear {
             self.clear();
         }
-        if self.warm.is_on() {
-            self.hot.follows_baseline();
-        }
+        self.hot.set_follows_baseline(self.warm.is_on());
         let place = Place { page, address: Some(pc & !0xfff), offset: (pc & 0xfff) as u16 };
         let made = self.hot.made();
         match self.hot.sample::<B>(&mut self.translations, (&self.jumps, place), instructions, hotness) {

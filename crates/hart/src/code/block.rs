@@ -22,7 +22,8 @@ pub(super) fn translate<B: Bus>(code: &mut Translations, page: HostPage, offset:
     let slot = code.mark();
     append::<B>(code, page, offset);
     if code.counts_executions {
-        let first = slot + usize::from(code.slot(slot).0 == Opcode::FloatGate);
+        let block = code.at(slot);
+        let first = code.slot_of(code.past_gate(block, true));
         code.ops[first].op.handler = threaded::warming::<B>;
     }
 }

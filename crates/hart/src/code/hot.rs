@@ -53,6 +53,7 @@ pub(super) enum AfterSample {
 }
 
 /// The state of the compiling tier.
+#[derive(Default)]
 pub(super) struct Hot {
     compiler: Option<Box<Compiler>>,
     /// The units of more than one page.
@@ -65,8 +66,8 @@ pub(super) struct Hot {
     failure: Option<CodeMemoryError>,
     /// Compile every block when it is found.
     all: bool,
-    /// How many times its cost must have been executed of a unit.
-    worth: u64,
+    /// Whether blocks have baseline code.
+    follows_baseline: bool,
     /// Units begun so far, and those installed.
     begun: u64,
     made: u64,
@@ -79,30 +80,10 @@ pub(super) struct Hot {
     dropped: HashMap<HostPage, u32>,
 }
 
-impl Default for Hot {
-    fn default() -> Self {
-        Self {
-            compiler: None,
-            units: Units::default(),
-            waiting: Waiting::default(),
-            asked: false,
-            failure: None,
-            all: false,
-            worth: 1,
-            begun: 0,
-            made: 0,
-            sampled: 0,
-            spent: 0,
-            heat: Heat::default(),
-            dropped: HashMap::new(),
-        }
-    }
-}
-
 impl Hot {
-    /// Blocks have baseline code: a unit is worth less.
-    pub(super) fn follows_baseline(&mut self) {
-        self.worth = WORTH_OVER_BASELINE;
+    /// Whether blocks have baseline code: a unit is worth less then.
+    pub(super) fn set_follows_baseline(&mut self, follows: bool) {
+        self.follows_baseline = follows;
     }
 
     pub(super) fn compiles_all(&self) -> bool {
@@ -113,9 +94,9 @@ impl Hot {
     /// lost by waiting is at most what is lost by compiling in vain, or [so many times](WORTH_OVER_BASELINE) as many; and compiling keeps to its share of the time.
     fn pays(&self, region: &Region) -> bool {
         let cost = region.ops as u64 * COST_OF_OP;
+        let worth = if self.follows_baseline { WORTH_OVER_BASELINE } else { 1 };
         let heat = |block: &Block| self.heat.get(&(block.page, block.offset)).copied().unwrap_or(0);
-        region.blocks.iter().map(heat).sum::<u64>() >= cost * self.worth
-            && self.spent + cost <= FIRST + self.sampled / SHARE
+        region.blocks.iter().map(heat).sum::<u64>() >= cost * worth && self.spent + cost <= FIRST + self.sampled / SHARE
     }
 
     /// The blocks of a page were dropped. Those of other pages in the same units have to be as well.

@@ -70,8 +70,8 @@ impl Warm {
         if self.threshold != 1 || self.memory.is_none() {
             return AfterSample::GoOn;
         }
-        let first = slot + usize::from(code.slot(slot).0 == Opcode::FloatGate);
-        self.count::<B>(code, code.address(first) as *const MicroOp);
+        let block = code.at(slot);
+        self.count::<B>(code, code.past_gate(block, true));
         BusLayout::of::<B>().map_or(AfterSample::GoOn, |layout| self.make(code, &layout))
     }
 
