@@ -23,7 +23,7 @@ use crate::{
     code::models::ModelLayout,
     decode::Instruction,
     engine::{
-        compiled::CodeMemoryError,
+        code_memory::CodeMemoryError,
         environment::{CodeParts, CodeSource},
         threaded,
     },
@@ -193,7 +193,7 @@ impl<B: Bus> CodeCache<B> {
 
     /// Where compiled code lies: see [`planted`](crate::planted).
     #[cfg(feature = "planted")]
-    pub(crate) fn planted_memory(&mut self) -> Option<&mut crate::engine::compiled::CodeMemory> {
+    pub(crate) fn planted_memory(&mut self) -> Option<&mut crate::engine::code_memory::CodeMemory> {
         self.hot.planted_memory()
     }
 }

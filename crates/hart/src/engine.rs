@@ -5,6 +5,7 @@
 //! with `at`, the instructions of the block before `at` are not yet accounted for; on one with `pc`, all are.
 
 pub(crate) mod baseline;
+pub(crate) mod code_memory;
 pub(crate) mod compiled;
 pub(crate) mod environment;
 mod exchange;

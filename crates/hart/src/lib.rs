@@ -124,7 +124,7 @@ pub use bus::{
     Bus, CacheLines, CodeView, DataView, EntryLayout, Fence, Fetched, Loaded, NoCaches, Reached, Sites, Stop, Stored,
 };
 pub use code::{CodeCache, models};
-pub use engine::compiled::{CODE_BYTES, CodeMemoryError, reserve_code};
+pub use engine::code_memory::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub use engine::{Engine, Hotness};
 pub use hart::accesses::PageUse;
 pub use hart::instructions::{DataAccess, DataUse, Retired};

@@ -14,7 +14,10 @@ use super::units::Units;
 use super::waiting::Waiting;
 use crate::{
     Bus, Hotness,
-    engine::compiled::{Block, CodeMemoryError, Compiler},
+    engine::{
+        code_memory::CodeMemoryError,
+        compiled::{Block, Compiler},
+    },
     host_page::HostPage,
 };
 use std::collections::HashMap;
@@ -139,7 +142,7 @@ impl Hot {
 
     /// Where compiled code lies: see [`planted`](crate::planted).
     #[cfg(feature = "planted")]
-    pub(super) fn planted_memory(&mut self) -> Option<&mut crate::engine::compiled::CodeMemory> {
+    pub(super) fn planted_memory(&mut self) -> Option<&mut crate::engine::code_memory::CodeMemory> {
         self.ask_for_compiler();
         self.compiler.as_mut().map(|compiler| compiler.memory())
     }

@@ -10,7 +10,7 @@ use crate::{
     Bus, Hotness,
     engine::{
         baseline::{Batch, BusLayout},
-        compiled::{CodeMemory, CodeMemoryError},
+        code_memory::{CodeMemory, CodeMemoryError},
         threaded,
     },
     microop::MicroOp,

@@ -11,7 +11,6 @@
 
 mod background;
 mod called;
-mod code_memory;
 mod emit;
 mod float;
 mod host;
@@ -22,8 +21,6 @@ mod models;
 mod near;
 mod part;
 
-pub(crate) use code_memory::CodeMemory;
-pub use code_memory::{CODE_BYTES, CodeMemoryError, reserve_code};
 pub(crate) use host::Compiler;
 pub(crate) use part::{Block, calls, compiled_part, is_link, reserve, returns};
 

@@ -3,7 +3,7 @@
 //! JUSTIFICATION for unsafe: a function that compiled code calls keeps a convention of calls that Rust has no name for.
 
 use super::background::{Background, Function as Compiling, NotCompiled, compile};
-use super::code_memory::{CODE_BYTES, CodeMemory, CodeMemoryError};
+use crate::engine::code_memory::{CODE_BYTES, CodeMemory, CodeMemoryError};
 use cranelift_codegen::{
     Context,
     ir::{AbiParam, Function, InstBuilder, Signature, types::I64},

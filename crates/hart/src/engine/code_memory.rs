@@ -144,7 +144,7 @@ impl CodeMemory {
     }
 
     /// Bytes that are left.
-    pub(super) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         CODE_BYTES - self.used
     }
 
