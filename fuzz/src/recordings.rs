@@ -5,7 +5,7 @@ pub mod traces;
 
 use config::ConfigBuilder;
 use machine::{Console, Image, Machine, Source};
-use recording::{Decoder, Ends, Event, Reader, Writer};
+use recording::{Content, Decoder, Ends, Event, Reader, Writer};
 use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,9 +36,9 @@ impl Console for NoConsole {
     }
 }
 
-/// The events that `bytes` are, up to the first that is none.
-fn events(bytes: &[u8]) -> Vec<Event> {
-    let mut decoder = Decoder::new(bytes);
+/// The events of a content, up to the first that is none.
+fn events(content: &Content) -> Vec<Event> {
+    let mut decoder = Decoder::new(content);
     std::iter::from_fn(|| decoder.next_event().ok().flatten()).collect()
 }
 
@@ -98,7 +98,8 @@ pub fn run(input: &[u8]) {
         }
         return;
     }
-    let events = events(content);
+    let Ok(content) = Content::unpack(content) else { return };
+    let events = events(&content);
     let file = file(&events);
     let mut reader = Reader::open(Cursor::new(&file)).expect("what was written reads back");
     let mut again = Vec::new();
@@ -148,7 +149,8 @@ mod tests {
     fn the_seed_is_replayed_to_its_end_by_every_scheme() {
         assert!(replay(&file(&seed())));
         let committed = include_bytes!("../corpus/recordings/events");
-        assert_eq!(events(&committed[1..]), seed(), "the committed seed is this");
+        let content = Content::unpack(&committed[1..]).unwrap();
+        assert_eq!(events(&content), seed(), "the committed seed is this");
         let mut bytes = file(&seed());
         bytes.insert(0, b'f');
         run(&bytes);

@@ -6,7 +6,7 @@ use crate::obstacle::Obstacle;
 use crate::region::Region;
 use core::ops::Range;
 use mmu::MmuConfig;
-use recording::{Decoder, Ends, Event, Leaves, Reader};
+use recording::{Content, Decoder, Ends, Event, Leaves, Reader};
 use std::io::{Read, Seek};
 use types::{Access, Gpa, Gva, PagingMode, Width};
 
@@ -86,7 +86,7 @@ impl Pass {
         Ok(counts.into_iter().enumerate().map(exact).collect())
     }
 
-    fn frame(&mut self, content: &[u8]) -> Result<(), Obstacle> {
+    fn frame(&mut self, content: &Content) -> Result<(), Obstacle> {
         let mut decoder = Decoder::new(content);
         loop {
             if self.knowledge != Knowledge::Lost {

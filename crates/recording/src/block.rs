@@ -18,8 +18,8 @@ use std::io::{self, Read, Write};
 
 /// The first bytes of the file.
 pub(crate) const MAGIC: [u8; 8] = *b"PAWREC\0\0";
-/// The format that is written and read.
-pub(crate) const FORMAT: u32 = 1;
+/// The format that is written and read. Format 1 had no columns.
+pub(crate) const FORMAT: u32 = 2;
 /// Bytes of a block's header.
 pub(crate) const HEADER: usize = 32;
 

@@ -1,9 +1,10 @@
 //! Events as bytes.
 //!
 //! The first byte of an event has its class in the upper two bits: a load, a store or a fetch that is made, or another event. For the first
-//! three, the lower six bits are the difference to the latest page of the same side, plus 32; 0 says that the difference follows as a number.
-//! For other events they are the code of the event, whose fields follow.
+//! three, the lower six bits are the difference to the latest page of the same side, plus 32; 0 says that the difference is the next one of the
+//! [content](Content)'s column. For other events they are the code of the event, whose fields follow.
 
+use crate::content::Content;
 use crate::error::ReadError;
 use crate::event::{Counts, Ends, Event, Leaves, TABLE_WORDS};
 use crate::varint::{put, take, unzigzag, zigzag};
@@ -42,14 +43,14 @@ struct Latest {
 /// Makes bytes of events.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) content: Content,
     latest: Latest,
 }
 
 impl Encoder {
     /// Begins a frame.
     pub(crate) fn restart(&mut self) {
-        self.bytes.clear();
+        self.content.clear();
         self.latest = Latest::default();
     }
 
@@ -65,10 +66,10 @@ impl Encoder {
         *latest = page;
         let small = difference.wrapping_add(BIAS);
         if (1..64).contains(&small) {
-            self.bytes.push(class << 6 | small as u8);
+            self.content.events.push(class << 6 | small as u8);
         } else {
-            self.bytes.push(class << 6);
-            put(&mut self.bytes, zigzag(difference));
+            self.content.events.push(class << 6);
+            self.content.far.push(zigzag(difference));
         }
     }
 
@@ -78,14 +79,14 @@ impl Encoder {
             Event::Access { access, page, ends: Ends::Done } => self.access(*access, *page),
             Event::Access { access, page, ends: Ends::Fault } => {
                 self.code(FAULT);
-                self.bytes.push(*access as u8);
+                self.byte(*access as u8);
                 self.number(*page);
             }
             Event::TableLoad { gva, width, value } => self.table(TABLE_LOAD, *gva, *width, *value),
             Event::TableStore { gva, width, value } => self.table(TABLE_STORE, *gva, *width, *value),
             Event::TableAtomic { gva, width, access, before, after } => {
                 self.table(TABLE_ATOMIC, *gva, *width, *before);
-                self.bytes.push(*access as u8);
+                self.byte(*access as u8);
                 self.number(after ^ before);
             }
             Event::TablePage { page, words } => {
@@ -103,59 +104,63 @@ impl Encoder {
             Event::Context(context) => {
                 self.code(CONTEXT);
                 let flags = u8::from(context.sum) << 1 | u8::from(context.mxr) << 2;
-                self.bytes.push(context.privilege as u8 | flags | mode_code(context.mode) << 3);
+                self.byte(context.privilege as u8 | flags | mode_code(context.mode) << 3);
                 self.number(context.root.0);
                 self.number(u64::from(context.asid.0));
             }
             Event::Fence { gva, asid } => {
                 self.code(FENCE);
-                self.bytes.push(u8::from(gva.is_some()) | u8::from(asid.is_some()) << 1);
+                self.byte(u8::from(gva.is_some()) | u8::from(asid.is_some()) << 1);
                 gva.iter().for_each(|gva| self.number(gva.0));
                 asid.iter().for_each(|asid| self.number(u64::from(asid.0)));
             }
             Event::NestedTrap => self.code(NESTED_TRAP),
             Event::Interrupt { pcpu } => {
                 self.code(INTERRUPT);
-                self.bytes.push(*pcpu);
+                self.byte(*pcpu);
             }
             Event::Begin { hart } => {
                 self.code(BEGIN);
-                self.bytes.push(*hart);
+                self.byte(*hart);
             }
             Event::End { leaves, counts } => self.end(leaves, counts),
         }
     }
 
     fn code(&mut self, code: u8) {
-        self.bytes.push(OTHER << 6 | code);
+        self.byte(OTHER << 6 | code);
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.content.events.push(byte);
     }
 
     fn number(&mut self, number: u64) {
-        put(&mut self.bytes, number);
+        put(&mut self.content.events, number);
     }
 
     fn table(&mut self, code: u8, gva: Gva, width: Width, value: u64) {
         self.code(code);
         self.number(zigzag(gva.0.wrapping_sub(self.latest.table).cast_signed()));
         self.latest.table = gva.0;
-        self.bytes.push(width as u8);
+        self.byte(width as u8);
         self.number(value);
     }
 
     fn end(&mut self, leaves: &Leaves, counts: &Counts) {
         self.code(END);
         match leaves {
-            Leaves::Budget => self.bytes.push(0),
+            Leaves::Budget => self.byte(0),
             Leaves::Call(registers) => {
-                self.bytes.push(1);
+                self.byte(1);
                 registers.iter().for_each(|&register| self.number(register));
             }
-            Leaves::Wait => self.bytes.push(2),
+            Leaves::Wait => self.byte(2),
             Leaves::Marker(number) => {
-                self.bytes.push(3);
+                self.byte(3);
                 self.number(u64::from(*number));
             }
-            Leaves::TimerSet => self.bytes.push(4),
+            Leaves::TimerSet => self.byte(4),
         }
         counts.all().into_iter().for_each(|count| self.number(count));
     }
@@ -163,51 +168,50 @@ impl Encoder {
 
 /// Makes events of the bytes of a frame.
 #[derive(Debug)]
-pub struct Decoder<'b> {
-    bytes: &'b [u8],
-    at: usize,
-    latest: Latest,
+pub struct Decoder<'c> {
+    content: &'c Content,
+    at: Position,
 }
 
-impl<'b> Decoder<'b> {
+impl<'c> Decoder<'c> {
     /// The events of a frame's content.
     #[must_use]
-    pub fn new(bytes: &'b [u8]) -> Self {
-        Self::resume(bytes, Position::default())
+    pub fn new(content: &'c Content) -> Self {
+        Self::resume(content, Position::default())
     }
 
     /// The events from a position on that [`Self::position`] gave, in the same frame.
     #[must_use]
-    pub fn resume(bytes: &'b [u8], Position { at, latest }: Position) -> Self {
-        Self { bytes, at, latest }
+    pub fn resume(content: &'c Content, at: Position) -> Self {
+        Self { content, at }
     }
 
     /// Where it is.
     #[must_use]
     pub fn position(&self) -> Position {
-        Position { at: self.at, latest: self.latest }
+        self.at
     }
 
     /// The next load, store or fetch that is made, if the next event is one: its kind and its page's number.
     #[inline]
     pub fn next_access(&mut self) -> Option<(Access, u64)> {
-        let first = *self.bytes.get(self.at)?;
+        let Position { event, far, latest } = &mut self.at;
+        let first = *self.content.events.get(*event)?;
         let (access, latest) = match first >> 6 {
-            0 => (Access::Read, &mut self.latest.data),
-            1 => (Access::Write, &mut self.latest.data),
-            2 => (Access::Execute, &mut self.latest.fetch),
+            0 => (Access::Read, &mut latest.data),
+            1 => (Access::Write, &mut latest.data),
+            2 => (Access::Execute, &mut latest.fetch),
             _ => return None,
         };
         let small = first & 63;
         let difference = if small == 0 {
-            let mut at = self.at + 1;
-            let number = take(self.bytes, &mut at)?;
-            self.at = at;
+            let number = *self.content.far.get(*far)?;
+            *far += 1;
             unzigzag(number)
         } else {
-            self.at += 1;
             i64::from(small) - BIAS
         };
+        *event += 1;
         *latest = latest.wrapping_add_signed(difference) & ((1 << PAGE_BITS) - 1);
         Some((access, *latest))
     }
@@ -220,11 +224,11 @@ impl<'b> Decoder<'b> {
         if let Some((access, page)) = self.next_access() {
             return Ok(Some(Event::Access { access, page, ends: Ends::Done }));
         }
-        let Some(&first) = self.bytes.get(self.at) else { return Ok(None) };
+        let Some(&first) = self.content.events.get(self.at.event) else { return Ok(None) };
         if first >> 6 != OTHER {
             return Err(self.damaged("a page's number is cut off"));
         }
-        self.at += 1;
+        self.at.event += 1;
         let event = match first & 63 {
             FAULT => {
                 let access = self.access()?;
@@ -266,19 +270,19 @@ impl<'b> Decoder<'b> {
     }
 
     fn damaged(&self, problem: &'static str) -> ReadError {
-        ReadError::Event { at: self.at, problem }
+        ReadError::Event { at: self.at.event, problem }
     }
 
     fn byte(&mut self) -> Result<u8, ReadError> {
-        let byte = *self.bytes.get(self.at).ok_or(self.damaged("an event is cut off"))?;
-        self.at += 1;
+        let byte = *self.content.events.get(self.at.event).ok_or(self.damaged("an event is cut off"))?;
+        self.at.event += 1;
         Ok(byte)
     }
 
     fn number(&mut self) -> Result<u64, ReadError> {
-        let mut at = self.at;
-        let number = take(self.bytes, &mut at).ok_or(self.damaged("a number is cut off or too long"))?;
-        self.at = at;
+        let mut at = self.at.event;
+        let number = take(&self.content.events, &mut at).ok_or(self.damaged("a number is cut off or too long"))?;
+        self.at.event = at;
         Ok(number)
     }
 
@@ -301,8 +305,8 @@ impl<'b> Decoder<'b> {
     }
 
     fn table(&mut self) -> Result<(Gva, Width, u64), ReadError> {
-        let gva = self.latest.table.wrapping_add_signed(unzigzag(self.number()?));
-        self.latest.table = gva;
+        let gva = self.at.latest.table.wrapping_add_signed(unzigzag(self.number()?));
+        self.at.latest.table = gva;
         let width = match self.byte()? {
             1 => Width::Byte,
             2 => Width::Half,
@@ -380,7 +384,10 @@ impl<'b> Decoder<'b> {
 /// A position between two events of a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position {
-    at: usize,
+    /// Offset of the next event, in bytes.
+    event: usize,
+    /// Number of the next difference in the column.
+    far: usize,
     latest: Latest,
 }
 

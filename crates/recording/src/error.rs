@@ -12,8 +12,13 @@ pub enum ReadError {
     #[error("not a recording")]
     NotRecording,
     /// Another version of the format.
-    #[error("a recording of format {0}; this version reads format 1")]
-    Format(u32),
+    #[error("a recording of format {found}; this version reads format {read}")]
+    Format {
+        /// The file's.
+        found: u32,
+        /// That of this version.
+        read: u32,
+    },
     /// The file ends before its end block, as when the recorder was killed.
     #[error("the recording is cut off")]
     CutOff,

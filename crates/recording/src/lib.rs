@@ -8,6 +8,7 @@
 //! ```text
 //! writer, reader      the file
 //! codec               events as bytes
+//! content             those of a frame, in columns
 //! block, event        blocks; what happens
 //! varint, error
 //! ```
@@ -15,6 +16,7 @@
 
 mod block;
 mod codec;
+mod content;
 mod error;
 mod event;
 mod reader;
@@ -22,6 +24,7 @@ mod varint;
 mod writer;
 
 pub use codec::{Decoder, Position};
+pub use content::Content;
 pub use error::ReadError;
 pub use event::{Counts, Ends, Event, Leaves, Summary, TABLE_WORDS};
 pub use reader::{Frame, Reader};

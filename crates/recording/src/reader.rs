@@ -1,6 +1,7 @@
 //! Reads a recording.
 
 use crate::block::{FORMAT, HEADER, Header, Kind, MAGIC, fill};
+use crate::content::Content;
 use crate::error::ReadError;
 use crate::event::Summary;
 use crate::varint::take;
@@ -60,9 +61,9 @@ impl<R: Read + Seek> Reader<R> {
         }
         let mut format = [0; 4];
         fill(&mut from, &mut format)?;
-        let format = u32::from_le_bytes(format);
-        if format != FORMAT {
-            return Err(ReadError::Format(format));
+        let found = u32::from_le_bytes(format);
+        if found != FORMAT {
+            return Err(ReadError::Format { found, read: FORMAT });
         }
         let mut at = (magic.len() + size_of::<u32>()) as u64;
         let (mut about, mut attachments, mut frames) = (None, Vec::new(), Vec::new());
@@ -128,10 +129,10 @@ impl<R: Read + Seek> Reader<R> {
     ///
     /// # Errors
     /// [`ReadError`].
-    pub fn frame(&mut self, frame: usize) -> Result<Option<Vec<u8>>, ReadError> {
+    pub fn frame(&mut self, frame: usize) -> Result<Option<Content>, ReadError> {
         let Some(Frame { block, at, header, .. }) = self.frames.get(frame).copied() else { return Ok(None) };
         self.from.seek(SeekFrom::Start(at))?;
-        header.content(&mut self.from, block).map(Some)
+        Content::unpack(&header.content(&mut self.from, block)?).map(Some)
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Totals {
 pub struct Writer<W> {
     out: W,
     encoder: Encoder,
+    /// The latest frame's content, packed.
+    packed: Vec<u8>,
     /// Events in this frame.
     events: u64,
     instructions: u64,
@@ -54,7 +56,15 @@ impl<W: Write> Writer<W> {
             block(&mut out, Kind::Attachment, file, (0, 0))?;
         }
         let encoder = Encoder::default();
-        Ok(Self { out, encoder, events: 0, instructions: 0, totals: Totals::default(), failed: None })
+        Ok(Self {
+            out,
+            encoder,
+            packed: Vec::new(),
+            events: 0,
+            instructions: 0,
+            totals: Totals::default(),
+            failed: None,
+        })
     }
 
     /// A load, store or fetch that is made, to the page of that number.
@@ -95,7 +105,7 @@ impl<W: Write> Writer<W> {
     #[inline]
     fn count(&mut self) {
         self.events += 1;
-        if self.encoder.bytes.len() >= FRAME {
+        if self.encoder.content.bytes() >= FRAME {
             self.flush();
         }
     }
@@ -104,10 +114,11 @@ impl<W: Write> Writer<W> {
     #[cold]
     #[inline(never)]
     fn flush(&mut self) {
-        if self.failed.is_none() && !self.encoder.bytes.is_empty() {
+        if self.failed.is_none() && self.events != 0 {
+            self.encoder.content.pack(&mut self.packed);
             self.totals.events += self.events;
-            self.totals.event_bytes += self.encoder.bytes.len() as u64;
-            match block(&mut self.out, Kind::Frame, &self.encoder.bytes, (self.events, self.instructions)) {
+            self.totals.event_bytes += self.packed.len() as u64;
+            match block(&mut self.out, Kind::Frame, &self.packed, (self.events, self.instructions)) {
                 Ok(stored) => self.totals.frame_bytes += stored,
                 Err(error) => self.failed = Some(error),
             }

@@ -10,7 +10,7 @@ use crate::state::MachineState;
 use crate::state::recording::{counts_of, page_at};
 use hart::{Bus, Counts, DataView, Exit, Fence, Hart, Loaded, Stop, Stored};
 use hypervisor::ExitReason;
-use recording::{Decoder, Ends, Event, Leaves, Position, ReadError, Reader};
+use recording::{Content, Decoder, Ends, Event, Leaves, Position, ReadError, Reader};
 use std::io::{Read, Seek};
 use types::{Access, Gva, TranslationContext, Width};
 
@@ -65,7 +65,7 @@ pub(crate) struct Player {
     reader: Reader<Box<dyn Source>>,
     /// Number of the frame that is read next.
     next_frame: usize,
-    frame: Vec<u8>,
+    frame: Content,
     at: Position,
     /// Events that were done.
     events: u64,
@@ -82,7 +82,7 @@ impl Player {
         Self {
             reader,
             next_frame: 0,
-            frame: Vec::new(),
+            frame: Content::default(),
             at: Position::default(),
             events: 0,
             slots: Box::new([0; SLOTS]),
