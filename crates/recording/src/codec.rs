@@ -1,21 +1,18 @@
 //! Events as bytes.
 //!
 //! The first byte of an event has its class in the upper two bits: a load, a store or a fetch that is made, or another event. For the first
-//! three, the lower six bits are the difference to the latest page of the same side, plus 32; 0 says that the difference is the next one of the
-//! [content](Content)'s column. For other events they are the code of the event, whose fields follow.
+//! three, the lower six bits are the [code](Recent) of its page among the latest of the same side; 0 says that the page is told by the next number of
+//! the [content](Content)'s column. For other events they are the code of the event, whose fields follow.
 
 use crate::content::Content;
 use crate::error::ReadError;
 use crate::event::{Counts, Ends, Event, Leaves, TABLE_WORDS};
+use crate::recent::{PAGE_BITS, Recent};
 use crate::varint::{put, take, unzigzag, zigzag};
 use types::{Access, Asid, Gpa, Gva, PagingMode, Privilege, TranslationContext, Width};
 
-/// What is added to a difference that fits into the first byte.
-const BIAS: i64 = 32;
 /// The class of other events.
 const OTHER: u8 = 3;
-/// Bits of a page's number.
-const PAGE_BITS: u32 = 52;
 
 const FAULT: u8 = 0;
 const TABLE_LOAD: u8 = 1;
@@ -32,10 +29,10 @@ const END: u8 = 10;
 /// What both sides know of the events before, within a frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latest {
-    /// Page of the latest load or store.
-    data: u64,
-    /// Page of the latest fetch.
-    fetch: u64,
+    /// Pages of loads and stores.
+    data: Recent,
+    /// Pages of fetches.
+    fetch: Recent,
     /// Address of the latest access to a table.
     table: u64,
 }
@@ -62,15 +59,9 @@ impl Encoder {
             Access::Write => (1, &mut self.latest.data),
             Access::Execute => (2, &mut self.latest.fetch),
         };
-        let difference = page.wrapping_sub(*latest).cast_signed();
-        *latest = page;
-        let small = difference.wrapping_add(BIAS);
-        if (1..64).contains(&small) {
-            self.content.events.push(class << 6 | small as u8);
-        } else {
-            self.content.events.push(class << 6);
-            self.content.far.push(zigzag(difference));
-        }
+        let (code, far) = latest.tell(page);
+        self.content.events.push(class << 6 | code);
+        self.content.far.extend(far);
     }
 
     /// Any event.
@@ -203,17 +194,13 @@ impl<'c> Decoder<'c> {
             2 => (Access::Execute, &mut latest.fetch),
             _ => return None,
         };
-        let small = first & 63;
-        let difference = if small == 0 {
+        let page = latest.page(first & 63, || {
             let number = *self.content.far.get(*far)?;
             *far += 1;
-            unzigzag(number)
-        } else {
-            i64::from(small) - BIAS
-        };
+            Some(number)
+        })?;
         *event += 1;
-        *latest = latest.wrapping_add_signed(difference) & ((1 << PAGE_BITS) - 1);
-        Some((access, *latest))
+        Some((access, page))
     }
 
     /// The next event; `None` at the end of the frame.

@@ -9,6 +9,7 @@
 //! writer, reader      the file
 //! codec               events as bytes
 //! content             those of a frame, in columns
+//! recent              pages that were used lately
 //! block, event        blocks; what happens
 //! varint, error
 //! ```
@@ -20,6 +21,7 @@ mod content;
 mod error;
 mod event;
 mod reader;
+mod recent;
 mod varint;
 mod writer;
 
