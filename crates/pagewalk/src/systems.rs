@@ -8,6 +8,7 @@ use config::{Config, ConfigBuilder};
 use machine::BuildError;
 use schemes::Segments;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::Arc;
 use types::PageSize;
@@ -120,8 +121,12 @@ pub(crate) fn configured(
         }
     }
     let mut configured: Vec<Arc<Configured>> = Vec::new();
+    // Systems that are the same have the same name. Comparing each of thousands with all others would take longer than their replays.
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
     for system in swept {
-        if configured.iter().all(|other| other.system != system) {
+        let namesakes = by_name.entry(system.to_string()).or_default();
+        if namesakes.iter().all(|&other| configured[other].system != system) {
+            namesakes.push(configured.len());
             configured.push(Arc::new(Configured::new(builder, system)?));
         }
     }
