@@ -29,6 +29,8 @@ const NEEDS: &[Need] = &[
     Need { thing: "/usr/lib/u-boot/qemu-riscv64_smode/u-boot.bin", packages: &["u-boot-qemu"] },
     // Debugs guests over `boot --gdb`: the system's own GDB may know its own processor alone.
     Need { thing: "gdb-multiarch", packages: &["gdb-multiarch"] },
+    // Traces programs on the host's own processor (tests/cross_validation.rs).
+    Need { thing: "valgrind", packages: &["valgrind"] },
     Need { thing: "xz", packages: &["xz-utils"] },
     Need { thing: "chromium", packages: &["chromium", "chromium-browser"] },
 ];

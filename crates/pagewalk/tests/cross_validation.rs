@@ -1,8 +1,9 @@
-//! The L1D TLB against an independent model: a plugin of QEMU's that counts misses of the same guest (cross_validation/tlb.c).
+//! The L1D TLB against independent sources: a plugin of QEMU's that counts misses of the same guest (cross_validation/tlb.c), and a trace by Valgrind's
+//! lackey of the same program on this processor (cross_validation/pages.c).
 
 mod common;
 
-use common::{Scratch, compare, number};
+use common::{Scratch, compare, compiled, number, run};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -59,8 +60,8 @@ fn by_qemu(scratch: &Scratch, plugin: &Path, (workload, size): (&str, &str)) -> 
 }
 
 fn by_pagewalk((workload, size): (&str, &str), (sets, ways): (u64, u64)) -> (u64, u64) {
-    let l1d = format!("mmu.l1d=[{{sizes=['4K'],sets={sets},ways={ways}}}]");
     let workload = format!("{workload}:{size}");
+    let l1d = l1d((sets, ways));
     let report = compare(&["--workload", &workload, "--append", "ticks=0", "--scheme", "native:4K", "--set", &l1d]);
     let of = |pointer: &str| number(&report, &format!("/runs/0/{pointer}"));
     (of("loads") + of("stores"), of("tlb/l1d_misses"))
@@ -88,4 +89,75 @@ fn an_independent_model_in_qemu_counts_the_same_misses() {
         }
     }
     assert!(missed > 1_000_000, "{missed}");
+}
+
+/// Steps of `pages.c` in its region, and loads and stores of each.
+const STEPS: u64 = 30_000;
+const ACCESSES: u64 = 5;
+
+/// Interrupts of Debian's kernel for RISC-V in a second.
+const TICKS_HZ: u64 = 250;
+
+/// The setting of an L1D for pages of 4K.
+fn l1d((sets, ways): (u64, u64)) -> String {
+    format!("mmu.l1d=[{{sizes=['4K'],sets={sets},ways={ways}}}]")
+}
+
+/// Misses of each TLB in all of the program on this processor, as Valgrind traces it.
+fn by_lackey(scratch: &Scratch, program: &Path, steps: u64) -> Vec<u64> {
+    let (trace, recording, lines) = (scratch.text("lackey"), scratch.text("lackey.rec"), scratch.path("lines"));
+    let log = format!("--log-file={trace}");
+    let ended = Command::new("valgrind")
+        .args(["--tool=lackey", "--trace-mem=yes", &log])
+        .arg(program)
+        .arg(steps.to_string())
+        .status()
+        .expect("valgrind is installed");
+    assert!(ended.success());
+    let imported = run(["import", &trace, "--format", "lackey", "--pages", "4K", "-o", &recording]);
+    assert_eq!(imported.code, Some(0), "{imported:#?}");
+    let systems = TLBS.map(|tlb| format!("native:4K/{}", l1d(tlb))).join(";");
+    let mut arguments = vec!["sweep".to_owned(), recording, "-o".to_owned(), lines.display().to_string()];
+    arguments.extend(systems.split(';').flat_map(|system| ["--scheme".to_owned(), system.to_owned()]));
+    let swept = run(arguments.iter().map(String::as_str));
+    assert_eq!(swept.code, Some(0), "{swept:#?}");
+    let written = fs::read_to_string(&lines).unwrap();
+    fs::remove_file(&lines).unwrap();
+    let misses = |line: &str| number(&serde_json::from_str(line).unwrap(), "/tlb/l1d_misses");
+    written.lines().map(misses).collect()
+}
+
+/// The region's misses on this processor are those of the program with steps less those of the program without. In the guest, timer interrupts
+/// come between: the kernel's own accesses may miss, and take the place of every entry. So may what is different before the region.
+#[test]
+#[ignore = "needs valgrind, the cross compiler and the fetched Linux guest: cargo xtask test"]
+fn a_trace_by_valgrind_has_the_misses_of_the_guest() {
+    let scratch = Scratch::new();
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = manifest.join("tests/cross_validation/pages.c");
+    let include = format!("-I{}", manifest.join("../../guests/include").display());
+    let here = scratch.path("pages-here");
+    let built = Command::new("gcc").args(["-O2", &include, "-o"]).args([&here, &source]).status();
+    assert!(built.unwrap().success());
+    let guest = compiled(&scratch, "pages", &fs::read_to_string(&source).unwrap(), &["-static", &include]);
+    let (with, without) = (by_lackey(&scratch, &here, STEPS), by_lackey(&scratch, &here, 0));
+    let file = format!("{guest}:/pages");
+    let mut missed = 0;
+    for ((tlb, with), without) in TLBS.into_iter().zip(with).zip(without) {
+        let command = format!("/pages {STEPS}");
+        let fixed = ["--guest", "linux", "--file", &file, "--run", &command, "--scheme", "native:4K"];
+        let report = compare(&[&fixed[..], &["--set", &l1d(tlb)]].concat());
+        let ours = number(&report, "/runs/0/tlb/l1d_misses");
+        let theirs = with - without;
+        let ticks = number(&report, "/runs/0/cycles") * TICKS_HZ / number(&report, "/host/clock_hz") + 1;
+        let of_kernel = number(&report, "/runs/0/loads") + number(&report, "/runs/0/stores") - ACCESSES * STEPS;
+        let (sets, ways) = tlb;
+        println!(
+            "{sets} x {ways}: misses Valgrind {theirs}, Pagewalk {ours}; {of_kernel} accesses of the kernel, at most {ticks} interrupts"
+        );
+        let explained = of_kernel + (ticks + 1) * sets * ways;
+        assert!(ours.abs_diff(theirs) <= explained, "{sets} x {ways}: {theirs}, {ours}, {explained} explained");
+        missed += ours;
+    }
+    assert!(missed > 3 * STEPS, "{missed}");
 }
